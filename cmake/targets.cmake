@@ -1,0 +1,37 @@
+# occ_module(NAME SOURCES file... [LINKS module...] [PUBLIC_LINKS target...] [PRIVATE_LINKS target...])
+#
+# One folder of the house as one static library. A module sees its own headers and those of the modules it links, as
+# "name/header.hpp", and no others: each module's include root holds nothing but itself, so that an include that the
+# design does not allow fails to build (tests/cmake/link_rules.cmake shows it).
+function(occ_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS;PRIVATE_LINKS;PUBLIC_LINKS")
+  set(target occ_${name})
+  add_library(${target} STATIC ${arg_SOURCES})
+  add_library(occbench::${name} ALIAS ${target})
+  set(root ${PROJECT_BINARY_DIR}/include/${name})
+  file(MAKE_DIRECTORY ${root})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${name} SYMBOLIC)
+  target_include_directories(${target} PUBLIC ${root})
+  foreach(link IN LISTS arg_LINKS)
+    target_link_libraries(${target} PUBLIC occ_${link})
+  endforeach()
+  target_link_libraries(${target} PUBLIC fmt::fmt ${arg_PUBLIC_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+  occ_compile_options(${target})
+endfunction()
+
+function(occ_compile_options target)
+  set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${warnings}>
+                         $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>
+                         $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+  if(OCCBENCH_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+                           $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Werror>)
+  endif()
+  if(OCCBENCH_SANITIZE)
+    set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${sanitizers}>
+                           $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fsanitize=address>)
+    target_link_options(${target} PUBLIC ${sanitizers})
+  endif()
+endfunction()

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace occbench {
+
+/// What a caller decides when it launches a kernel.
+struct Launch {
+  int block_threads = 0;                  ///< threads per block, 1 to 1024 (512 on compute capability 1.x)
+  std::int64_t grid_blocks = 0;           ///< blocks in the grid; 0 where only the SM is asked about
+  int cluster_blocks = 1;                 ///< blocks per cluster, 1 without clusters
+  std::int64_t dynamic_shared_bytes = 0;  ///< dynamic shared memory per block, bytes
+  std::optional<int> carveout_pct;  ///< preferred shared-memory carveout, 0 to 100 % of the SM's maximum;
+                                    ///< empty = the driver's default
+
+  bool operator==(const Launch&) const = default;
+};
+
+/// What a compiled kernel needs of an SM, as the compiler decided it.
+struct Usage {
+  int registers_per_thread = 0;             ///< 0 to 255
+  std::int64_t static_shared_bytes = 0;     ///< static shared memory per block, bytes
+  std::int64_t local_bytes_per_thread = 0;  ///< stack and spills, bytes
+  int barriers = 0;                         ///< named barriers per block, 0 to 16
+
+  bool operator==(const Usage&) const = default;
+};
+
+}  // namespace occbench

@@ -1,0 +1,91 @@
+#include "record/columns.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <type_traits>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr std::string_view without_trailing_underscore(std::string_view name) {
+  return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
+}
+
+constexpr auto kColumns = std::to_array<Column>({
+#define OCC_COLUMN(TYPE, NAME, UNIT, GATE, METRIC, SCALE, MEANING) \
+  {without_trailing_underscore(#NAME), UNIT, GateRule::GATE, METRIC, SCALE, MEANING, &Row::NAME},
+#include "record/columns.inc"
+#undef OCC_COLUMN
+});
+
+std::string real_text(double value) {
+  std::string text = fmt::format("{:.4f}", value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
+template <typename Number>
+Number parse_number(const Column& column, std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool good = error == std::errc() && end == text.data() + text.size();
+  if constexpr (std::is_floating_point_v<Number>) good = good && std::isfinite(value);
+  if (!good) {
+    throw InputError(fmt::format("'{}' is not a {} for column {}", text,
+                                 std::is_floating_point_v<Number> ? "finite number" : "whole number",
+                                 column.name));
+  }
+  return value;
+}
+
+}  // namespace
+
+std::span<const Column> columns() {
+  return kColumns;
+}
+
+const Column* find_column(std::string_view name) {
+  const auto found = std::ranges::find(kColumns, name, &Column::name);
+  return found == kColumns.end() ? nullptr : &*found;
+}
+
+std::string cell_text(const Row& row, const Column& column) {
+  return std::visit(
+      [&](auto member) -> std::string {
+        const auto& value = row.*member;
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Text>) {
+          return value;
+        } else if constexpr (std::is_same_v<Value, Integer>) {
+          return value ? fmt::format("{}", *value) : "";
+        } else {
+          return value ? real_text(*value) : "";
+        }
+      },
+      column.where);
+}
+
+void set_cell(Row& row, const Column& column, std::string_view text) {
+  std::visit(
+      [&](auto member) {
+        auto& value = row.*member;
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Text>) {
+          value = text;
+        } else if (text.empty()) {
+          value.reset();
+        } else {
+          value = parse_number<typename Value::value_type>(column, text);
+        }
+      },
+      column.where);
+}
+
+}  // namespace occbench

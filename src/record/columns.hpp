@@ -1,0 +1,49 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "record/row.hpp"
+
+namespace occbench {
+
+/// Version of columns.inc, raised when a column changes its meaning or goes away.
+inline constexpr std::int64_t kSchema = 1;
+
+/// How the gate treats a column.
+enum class GateRule {
+  none,      ///< not compared
+  key,       ///< rows are matched by it
+  machine,   ///< must be equal for anything to be compared
+  exact,     ///< deterministic: any difference is reported
+  measured,  ///< compared within a tolerance
+  time,      ///< compared by a test over the samples
+  status,    ///< says whether the row can be compared at all
+};
+
+struct Column {
+  std::string_view name;  ///< as in the CSV's first line
+  std::string_view unit;
+  GateRule gate;
+  std::string_view metric;  ///< hardware counter, empty if none
+  double scale;             ///< column = scale x counter
+  std::string_view meaning;
+  std::variant<Text Row::*, Integer Row::*, Real Row::*> where;
+};
+
+/// All columns in the order of the CSV.
+std::span<const Column> columns();
+
+/// nullptr if there is no such column.
+const Column* find_column(std::string_view name);
+
+/// A row's value as the CSV shows it: integers in full, reals with up to four decimals, empty if not
+/// measured.
+std::string cell_text(const Row& row, const Column& column);
+
+/// Sets a row's value from a CSV cell. @throws InputError if the cell is not what the column holds.
+void set_cell(Row& row, const Column& column, std::string_view text);
+
+}  // namespace occbench
