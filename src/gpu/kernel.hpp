@@ -1,0 +1,85 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include "gpu/device.hpp"
+#include "occupancy/launch.hpp"
+#include "schedule/work.hpp"
+
+namespace occbench {
+
+/// One compiled function of a kernel family.
+struct Variant {
+  std::string_view name;
+  const void* function;  ///< the `__global__` function, as cudaLaunchKernel takes it
+  std::optional<std::int64_t> spill_bytes = std::nullopt;  ///< spill stores plus loads, as the assembler reported them
+};
+
+/// Which suites a case belongs to: its own and every larger one.
+enum class Suite { smoke, quick, full };
+
+struct Kernel;
+
+/// One launch configuration of one variant: what a row is about.
+struct Case {
+  const Kernel* kernel = nullptr;
+  std::string_view variant;
+  Launch launch;
+  std::optional<Work> work;  ///< empty where no single `Work` describes it: then nothing is predicted
+  Suite suite = Suite::full;
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< what the experiment varies: names the case
+};
+
+/// Useful work of one launch; throughput = quantity over time, in `unit` a second.
+struct Amount {
+  double quantity = 0;
+  std::string_view unit;
+};
+
+enum class Check { ok, wrong, none };
+
+/// A case made ready on the device: it owns its buffers and its reference. Its destructor frees them.
+class Prepared {
+ public:
+  virtual ~Prepared() = default;
+
+  /// Queues one launch of the case on `stream`, and nothing else: it is what is timed and counted.
+  /// @throws CudaError
+  virtual void launch(cudaStream_t stream) = 0;
+
+  /// Launches once more with poisoned outputs and compares with the reference. @throws CudaError
+  virtual Check check(cudaStream_t stream) = 0;
+
+  virtual Amount useful() const = 0;
+};
+
+/// A family of kernels: one thing that fills or empties an SM.
+struct Kernel {
+  std::string_view name;
+  std::string_view description;  ///< one sentence
+  std::span<const Variant> variants;
+  std::unique_ptr<Prepared> (*prepare)(const Case& chosen, const Variant& variant, const Device& device);
+
+  /// @throws std::out_of_range if the family has no such variant.
+  const Variant& find(std::string_view variant) const;
+};
+
+/// What the compiler decided for a variant, as the runtime reports it, and the code that this device runs.
+struct Compiled {
+  Usage usage;
+  std::string code_architecture;  ///< "sm_90", or "sm_90 from compute_75" where the driver compiled the PTX
+  int max_threads_per_block = 0;
+};
+
+/// @throws GpuUnavailable if the binary has no code for the current device; CudaError.
+Compiled inspect(const Variant& variant);
+
+}  // namespace occbench

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "gpu/error.hpp"
+
+namespace occbench {
+
+/// A CUDA stream of its own, not synchronizing with the default stream.
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"); }
+  ~Stream() {
+    if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
+  }
+  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(stream_, other.stream_);
+    return *this;
+  }
+
+  cudaStream_t get() const { return stream_; }
+  void synchronize() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// A CUDA event with timing.
+class Event {
+ public:
+  Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
+  ~Event() {
+    if (event_ != nullptr) static_cast<void>(cudaEventDestroy(event_));
+  }
+  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  Event& operator=(Event&& other) noexcept {
+    std::swap(event_, other.event_);
+    return *this;
+  }
+
+  cudaEvent_t get() const { return event_; }
+  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
+  void synchronize() const { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
+
+  /// Microseconds from `earlier` to this event, both reached.
+  double microseconds_since(const Event& earlier) const {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, earlier.event_, event_), "cudaEventElapsedTime");
+    return 1000.0 * static_cast<double>(milliseconds);
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// `size()` elements of device memory. Copies are synchronous.
+template <typename T>
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  explicit DeviceBuffer(std::size_t size) : size_(size) {
+    if (size > 0) check(cudaMalloc(&data_, bytes()), "cudaMalloc");
+  }
+  explicit DeviceBuffer(std::span<const T> values) : DeviceBuffer(values.size()) {
+    if (size_ > 0) check(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
+  }
+  ~DeviceBuffer() {
+    if (data_ != nullptr) static_cast<void>(cudaFree(data_));
+  }
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return size_ * sizeof(T); }
+
+  /// Every byte becomes `value`: outputs are poisoned before a check, so that what was not written shows.
+  void fill_bytes(unsigned char value) {
+    if (size_ > 0) check(cudaMemset(data_, value, bytes()), "cudaMemset");
+  }
+
+  std::vector<T> to_host() const {
+    std::vector<T> values(size_);
+    if (size_ > 0) check(cudaMemcpy(values.data(), data_, bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
+    return values;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace occbench
