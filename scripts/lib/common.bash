@@ -1,0 +1,57 @@
+# Sourced by scripts/run and scripts/test: messages, the lock, building.
+# shellcheck shell=bash
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+readonly root build=$root/build
+
+offline=false # set by the scripts' --offline
+
+say() { printf '%s\n' "occbench: $*" >&2; }
+
+# fail MESSAGE...: what is missing, with what value, and as the last line the remedy. 69 is sysexits.h's EX_UNAVAILABLE.
+fail() {
+  local line
+  for line in "$@"; do say "$line"; done
+  exit 69
+}
+
+# Held until the script and what it became by exec end, so that two never build, install or measure at once.
+take_lock() {
+  if ! mkdir --parents "$build" 2>/dev/null || ! touch "$build/.lock" 2>/dev/null; then
+    fail "cannot write to $build, where everything is built." \
+      "Make the checkout writable, or make build/ a link to a folder that is."
+  fi
+  exec 9>>"$build/.lock"
+  if ! flock --nonblock 9; then
+    say "another scripts/run or scripts/test is at work in $build; waiting for it to end"
+    flock 9
+  fi
+}
+
+# quietly LOG COMMAND...: its output goes to LOG, and is shown only if it fails.
+quietly() {
+  local log=$1
+  shift
+  mkdir --parents "$(dirname "$log")"
+  if ! "$@" >"$log" 2>&1; then
+    cat "$log" >&2
+    return 1
+  fi
+}
+
+# version_at_least HAVE WANT, as numbers between dots.
+version_at_least() { [[ $(printf '%s\n' "$2" "$1" | sort --version-sort | head --lines=1) == "$2" ]]; }
+
+# configure_and_build PRESET TARGET [CMAKE_ARGUMENT...]
+configure_and_build() {
+  local preset=$1 target=$2
+  shift 2
+  cd "$root"
+  quietly "$build/$preset.configure.log" cmake --preset "$preset" "$@" || return 1
+  cmake --build --preset "$preset" --target "$target" >&2
+}
+
+source "$(dirname "${BASH_SOURCE[0]}")/prerequisites.bash"
+source "$(dirname "${BASH_SOURCE[0]}")/python.bash"
+source "$(dirname "${BASH_SOURCE[0]}")/cuda.bash"

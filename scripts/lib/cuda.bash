@@ -1,0 +1,72 @@
+# Sourced by common.bash: which CUDA toolkit builds. One that is on the machine and serves; else NVIDIA's own packages under build/.
+# shellcheck shell=bash
+
+readonly oldest_toolkit=12.6 wheels_driver=580
+
+# toolkit_serves NVCC ARCHITECTURE...: new enough, knows the architectures (as 90), has CUPTI's Range Profiler.
+toolkit_serves() {
+  local nvcc=$1 version folder architecture
+  shift
+  version=$("$nvcc" --version 2>/dev/null | sed --quiet 's/.*release \([0-9.]*\),.*/\1/p')
+  [[ -n $version ]] && version_at_least "$version" $oldest_toolkit || return 1
+  for architecture in "$@"; do
+    "$nvcc" --list-gpu-code | grep --quiet --line-regexp "sm_$architecture" || return 1
+  done
+  folder=$(dirname "$(dirname "$(realpath "$(command -v "$nvcc")")")")
+  [[ -e $folder/include/cupti_range_profiler.h || -e $folder/extras/CUPTI/include/cupti_range_profiler.h ]]
+}
+
+# find_nvcc ARCHITECTURE...: prints the first compiler that serves.
+find_nvcc() {
+  local candidate
+  for candidate in ${CUDACXX:+"$CUDACXX"} nvcc ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} ${CUDA_PATH:+"$CUDA_PATH/bin/nvcc"} \
+    /usr/local/cuda/bin/nvcc; do
+    if toolkit_serves "$candidate" "$@"; then
+      command -v "$candidate"
+      return
+    fi
+  done
+}
+
+# Laid out as an installed toolkit is, which is where CMake's FindCUDAToolkit and nvcc itself look.
+lay_out_toolkit() {
+  local folder=$1 library
+  ln --symbolic lib "$folder/lib64"
+  for library in "$folder"/lib/lib*.so.*; do
+    ln --symbolic --force "$(basename "$library")" "${library%.so.*}.so"
+  done
+}
+
+install_toolkit() {
+  local folder=$build/cuda partial=$build/cuda.partial
+  is_current "$folder" cuda && return
+  $offline && refuse_to_fetch "$folder" "115 MB, 320 MB unpacked" cuda
+  require_disk_space
+  say "no nvcc of CUDA $oldest_toolkit or later with CUPTI was found: fetching NVIDIA's CUDA 13.0 (115 MB) into $folder"
+  set_up_python
+  rm --recursive --force "$folder" "$partial"
+  pip_install "$build/python/bin/python" cuda --target "$partial"
+  lay_out_toolkit "$partial/nvidia/cu13"
+  locked cuda | sha256sum >"$partial/nvidia/cu13/.locked"
+  mv "$partial/nvidia/cu13" "$folder"
+  rm --recursive --force "$partial"
+}
+
+# set_up_cuda ARCHITECTURE...: sets nvcc.
+set_up_cuda() {
+  nvcc=$(find_nvcc "$@")
+  if [[ -z $nvcc ]]; then
+    require_driver_for_wheels
+    install_toolkit
+    nvcc=$build/cuda/bin/nvcc
+  fi
+}
+
+require_driver_for_wheels() {
+  local driver
+  driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head --lines=1) || return 0
+  [[ $driver == [0-9]* ]] || return 0
+  version_at_least "$driver" $wheels_driver ||
+    fail "NVIDIA driver $driver is older than $wheels_driver, which CUDA 13.0 needs." \
+      "Update the driver, or install CUDA Toolkit $oldest_toolkit to 12.9 with CUPTI and put its nvcc on the PATH."
+}

@@ -1,0 +1,86 @@
+# Sourced by common.bash: what must be on the machine before a build. Missing packages of the distribution are installed where that
+# is allowed, and named with the remedy where it is not. Nothing else of the system is written.
+# shellcheck shell=bash
+
+# Both Debian 12 and Ubuntu 24.04 have these names.
+readonly system_packages=(g++ cmake ninja-build python3 python3-venv libfmt-dev libcli11-dev nlohmann-json3-dev
+  libbenchmark-dev libgtest-dev libgmock-dev)
+readonly needed_kilobytes=6000000
+
+# What each package is for, asked of the machine itself where that is cheap: tools may come from anywhere.
+has_package() {
+  case $1 in
+    g++) command -v "${CXX:-c++}" >/dev/null ;;
+    cmake) command -v cmake >/dev/null ;;
+    ninja-build) command -v ninja >/dev/null ;;
+    python3 | python3-venv) [[ -n $(find_python) ]] ;;
+    *) [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]] ;;
+  esac
+}
+
+# The first Python from 3.11 on that can make virtual environments.
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3 python3.13 python3.12 python3.11; do
+    if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      printf '%s\n' "$candidate"
+      return
+    fi
+  done
+}
+
+missing_packages() {
+  local package
+  for package in "${system_packages[@]}"; do
+    has_package "$package" || printf '%s\n' "$package"
+  done
+}
+
+require_disk_space() {
+  local free
+  free=$(df --output=avail --block-size=1K "$build" | tail --lines=1)
+  ((free >= needed_kilobytes)) ||
+    fail "setting up needs $((needed_kilobytes / 1000000)) GB in $build, and $((free / 1000)) MB are free." \
+      "Free some space, or make build/ a link to a folder on a larger disk."
+}
+
+install_system_packages() {
+  local missing as_root=()
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]})) || return 0
+  if ! command -v apt-get >/dev/null; then
+    fail "this is no Debian or Ubuntu, and what these packages hold there was not found: ${missing[*]}" \
+      "Install them by this system's own means (libraries elsewhere: name their folder in CMAKE_PREFIX_PATH)."
+  fi
+  local remedy="apt-get install --no-install-recommends ${missing[*]}"
+  $offline && fail "--offline: these packages would be fetched: ${missing[*]}" "As root: $remedy"
+  if ((EUID != 0)); then
+    { command -v sudo >/dev/null && { sudo --non-interactive true 2>/dev/null || [[ -t 0 ]]; }; } ||
+      fail "packages are missing, and only root may install them: ${missing[*]}" "As root: $remedy"
+    as_root=(sudo)
+  fi
+  require_disk_space
+  say "installing packages: ${missing[*]}"
+  # An unreachable list of somebody else's must not stop an installation that does not need it.
+  quietly "$build/apt.log" "${as_root[@]}" apt-get update || say "apt-get update failed; trying with the lists there are"
+  quietly "$build/apt.log" "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install --yes --no-install-recommends "${missing[@]}" ||
+    fail "these packages could not be installed: ${missing[*]}" \
+      "See apt-get's message above: check the network and the package sources, then run this again, or as root: $remedy"
+}
+
+require_compiler() {
+  local compiler=${CXX:-c++} cmake_version
+  "$compiler" -std=c++20 -fsyntax-only -x c++ - 2>/dev/null <<<$'#include <numbers>\n#include <ranges>\n#include <span>' ||
+    fail "$compiler ($("$compiler" --version | head --lines=1)) does not compile C++20." \
+      "Install g++ 11 or later and name it: CXX=g++-12 $0"
+  cmake_version=$(cmake --version | sed --quiet 's/^cmake version //p')
+  version_at_least "$cmake_version" 3.25 ||
+    fail "CMake $cmake_version is too old: 3.25 or later is needed." \
+      "Install a newer one (cmake.org, or: python3 -m pip install cmake) and put it first on the PATH."
+}
+
+set_up_system() {
+  install_system_packages
+  require_compiler
+}

@@ -1,0 +1,43 @@
+# Sourced by common.bash: what comes from Python's package index, pinned with hashes in scripts/requirements.lock, into build/ alone.
+# shellcheck shell=bash
+
+readonly lock_file=$root/scripts/requirements.lock
+
+# locked cuda|python: that part of the lock file. NVIDIA's packages are the toolkit, all others are for Python.
+locked() {
+  awk -v want="$1" '/^[a-z]/ { part = /^nvidia-/ ? "cuda" : "python" } part == want' "$lock_file"
+}
+
+# is_current FOLDER PART: the folder was completed from what the lock file says today.
+is_current() {
+  [[ -f $1/.locked && $(<"$1/.locked") == "$(locked "$2" | sha256sum)" ]]
+}
+
+# The responses are kept under build/ until the folder is complete, so that what was fetched is not fetched again.
+pip_install() {
+  local python=$1 part=$2 quiet=()
+  shift 2
+  [[ -t 2 ]] || quiet=(--quiet)
+  PIP_CACHE_DIR=$build/fetched "$python" -m pip install "${quiet[@]}" --disable-pip-version-check --no-deps \
+    --only-binary :all: --require-hashes --requirement <(locked "$part") "$@" >&2 ||
+    fail "the packages of the part '$part' of scripts/requirements.lock could not be fetched." \
+      "See pip's message above: check the network (or set HTTPS_PROXY, PIP_INDEX_URL); run this again to continue."
+}
+
+refuse_to_fetch() {
+  fail "--offline: these packages would be fetched into $1 ($2):" \
+    "$(locked "$3" | sed --quiet 's/^\([a-z][^ ]*\).*/\1/p' | paste --serial --delimiters=' ')" \
+    "Run the same command once without --offline."
+}
+
+# build/python: the virtual environment of the format checks, the plots and the report.
+set_up_python() {
+  local folder=$build/python
+  is_current "$folder" python && return
+  $offline && refuse_to_fetch "$folder" "about 110 MB" python
+  require_disk_space
+  say "setting up Python's packages in $folder"
+  "$(find_python)" -m venv --clear "$folder"
+  pip_install "$folder/bin/python" python
+  locked python | sha256sum >"$folder/.locked"
+}
