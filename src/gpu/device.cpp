@@ -22,19 +22,22 @@ std::string cuda_version_text(int version) {
   static_cast<void>(cudaDriverGetVersion(&driver));
   switch (code) {
     case cudaErrorNoDevice:
-      throw GpuUnavailable("no NVIDIA GPU is visible (in a container: start it with --gpus all; CUDA_VISIBLE_DEVICES "
-                           "may hide it)");
+      throw GpuUnavailable(
+          "no NVIDIA GPU is visible (in a container: start it with --gpus all; CUDA_VISIBLE_DEVICES "
+          "may hide it)");
     case cudaErrorInsufficientDriver:
       if (driver == 0) {
-        throw GpuUnavailable("no NVIDIA driver is loaded: install one, or start the container with --gpus all");
+        throw GpuUnavailable(
+            "no NVIDIA driver is loaded: install one, or start the container with --gpus all");
       }
       throw GpuUnavailable(fmt::format(
-          "the NVIDIA driver supports CUDA {} and this binary was built with CUDA {}: install a newer driver, or build "
+          "the NVIDIA driver supports CUDA {} and this binary was built with CUDA {}: install a newer "
+          "driver, or build "
           "with a toolkit of CUDA {} or older",
           cuda_version_text(driver), cuda_version_text(CUDART_VERSION), cuda_version_text(driver)));
     default:
-      throw GpuUnavailable(fmt::format("the CUDA runtime finds no usable GPU: {} ({})", cudaGetErrorName(code),
-                                       cudaGetErrorString(code)));
+      throw GpuUnavailable(fmt::format("the CUDA runtime finds no usable GPU: {} ({})",
+                                       cudaGetErrorName(code), cudaGetErrorString(code)));
   }
 }
 
@@ -48,8 +51,8 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
-/// A compute capability that the table lacks, from what the device says of itself; the units that it does not say are
-/// those of the nearest line of the table.
+/// A compute capability that the table lacks, from what the device says of itself; the units that it does not
+/// say are those of the nearest line of the table.
 Limits limits_from(const cudaDeviceProp& properties, Limits nearest) {
   nearest.compute_capability = {properties.major, properties.minor};
   nearest.threads_per_warp = properties.warpSize;
@@ -67,10 +70,10 @@ Limits limits_from(const cudaDeviceProp& properties, Limits nearest) {
 
 std::vector<std::string> differences(const Limits& table, const Limits& device) {
   std::vector<std::string> notes;
-  const auto compare = [&](std::string_view what, int Limits::* member) {
+  const auto compare = [&](std::string_view what, int Limits::*member) {
     if (table.*member == device.*member) return;
-    notes.push_back(fmt::format("the limits table has {} = {} for compute capability {}, the device says {}", what,
-                                table.*member, to_string(table.compute_capability), device.*member));
+    notes.push_back(fmt::format("the limits table has {} = {} for compute capability {}, the device says {}",
+                                what, table.*member, to_string(table.compute_capability), device.*member));
   };
   compare("threads per warp", &Limits::threads_per_warp);
   compare("warps per SM", &Limits::max_warps_per_sm);
@@ -88,8 +91,8 @@ std::vector<std::string> differences(const Limits& table, const Limits& device) 
 const Limits& nearest_limits(ComputeCapability capability) {
   // The last line that is not newer; the first line where all are newer.
   const auto all = all_limits();
-  const auto newer = std::ranges::find_if(
-      all, [&](const Limits& line) { return line.compute_capability > capability; });
+  const auto newer =
+      std::ranges::find_if(all, [&](const Limits& line) { return line.compute_capability > capability; });
   return newer == all.begin() ? all.front() : *std::prev(newer);
 }
 
@@ -112,9 +115,10 @@ Device describe(int index) {
     device.notes = differences(table, said);
   } else {
     device.limits = said;
-    device.notes = {fmt::format("the limits table lacks compute capability {}: limits are the device's own attributes, "
-                                "allocation units those of {}",
-                                to_string(device.compute_capability), to_string(table.compute_capability))};
+    device.notes = {
+        fmt::format("the limits table lacks compute capability {}: limits are the device's own attributes, "
+                    "allocation units those of {}",
+                    to_string(device.compute_capability), to_string(table.compute_capability))};
   }
   return device;
 }
@@ -132,8 +136,8 @@ const Device& choose(const std::vector<Device>& devices, std::string_view choice
   }
   const auto found = std::ranges::find(devices, index, &Device::index);
   if (found == devices.end()) {
-    throw InputError(fmt::format("there is no device {}; this machine has {} (0 to {})", index, devices.size(),
-                                 devices.size() - 1));
+    throw InputError(fmt::format("there is no device {}; this machine has {} (0 to {})", index,
+                                 devices.size(), devices.size() - 1));
   }
   return *found;
 }

@@ -16,19 +16,19 @@ struct Device {
   std::string uuid;  ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
   ComputeCapability compute_capability;
   int sm_count = 0;
-  bool integrated = false;        ///< shares the host's memory
+  bool integrated = false;  ///< shares the host's memory
   std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;
-  Limits limits{};                ///< the table's line, or built from the device's attributes where it has none
-  std::vector<std::string> notes; ///< where the table and the device disagree, one sentence each
+  Limits limits{};  ///< the table's line, or built from the device's attributes where it has none
+  std::vector<std::string> notes;  ///< where the table and the device disagree, one sentence each
 };
 
 /// All GPUs that the runtime sees, in its order.
 /// @throws GpuUnavailable if there is none that can be used, with the reason and the remedy.
 std::vector<Device> find_devices();
 
-/// The device named by `choice`: a number, or "auto" = the discrete GPU with most SMs, an integrated one only if there
-/// is no other. It becomes the calling thread's current device and its context is created.
+/// The device named by `choice`: a number, or "auto" = the discrete GPU with most SMs, an integrated one only
+/// if there is no other. It becomes the calling thread's current device and its context is created.
 /// @throws InputError if `choice` names none; GpuUnavailable as `find_devices`.
 Device open_device(std::string_view choice);
 

@@ -7,9 +7,9 @@
 namespace occbench {
 
 CudaError::CudaError(cudaError_t code, std::string_view call, const std::source_location& where)
-    : std::runtime_error(fmt::format("{} failed: {} ({}) at {}:{}", call, cudaGetErrorName(code),
-                                     cudaGetErrorString(code),
-                                     std::filesystem::path(where.file_name()).filename().string(), where.line())),
+    : std::runtime_error(
+          fmt::format("{} failed: {} ({}) at {}:{}", call, cudaGetErrorName(code), cudaGetErrorString(code),
+                      std::filesystem::path(where.file_name()).filename().string(), where.line())),
       code_(code) {}
 
 void check(cudaError_t code, std::string_view call, const std::source_location& where) {
@@ -20,7 +20,8 @@ void check(cudaError_t code, std::string_view call, const std::source_location& 
 }
 
 bool context_is_lost() noexcept {
-  // The documented errors that leave a process without a usable context are sticky: a harmless call returns them.
+  // The documented errors that leave a process without a usable context are sticky: a harmless call returns
+  // them.
   return cudaDeviceSynchronize() != cudaSuccess && cudaFree(nullptr) != cudaSuccess;
 }
 

@@ -13,14 +13,17 @@ namespace occbench {
 class CudaError : public std::runtime_error {
  public:
   CudaError(cudaError_t code, std::string_view call, const std::source_location& where);
-  cudaError_t code() const { return code_; }
+  cudaError_t code() const {
+    return code_;
+  }
 
  private:
   cudaError_t code_;
 };
 
-/// There is no GPU that this process could use: none in the machine, no driver, a driver older than the toolkit, or no
-/// code for it in this binary. The message says which, and the remedy. Programs end with status 2 on it.
+/// There is no GPU that this process could use: none in the machine, no driver, a driver older than the
+/// toolkit, or no code for it in this binary. The message says which, and the remedy. Programs end with
+/// status 2 on it.
 class GpuUnavailable : public std::runtime_error {
  public:
   explicit GpuUnavailable(const std::string& message) : std::runtime_error(message) {}
@@ -30,7 +33,8 @@ class GpuUnavailable : public std::runtime_error {
 void check(cudaError_t code, std::string_view call,
            const std::source_location& where = std::source_location::current());
 
-/// Whether a kernel that failed has taken the process's context with it: every later CUDA call would fail too.
+/// Whether a kernel that failed has taken the process's context with it: every later CUDA call would fail
+/// too.
 bool context_is_lost() noexcept;
 
 }  // namespace occbench

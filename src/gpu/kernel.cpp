@@ -11,7 +11,8 @@ namespace occbench {
 
 const Variant& Kernel::find(std::string_view variant) const {
   const auto found = std::ranges::find(variants, variant, &Variant::name);
-  if (found == variants.end()) throw std::out_of_range(fmt::format("kernel {} has no variant {}", name, variant));
+  if (found == variants.end())
+    throw std::out_of_range(fmt::format("kernel {} has no variant {}", name, variant));
   return *found;
 }
 
@@ -21,10 +22,10 @@ Compiled inspect(const Variant& variant) {
   if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction ||
       code == cudaErrorUnsupportedPtxVersion) {
     static_cast<void>(cudaGetLastError());
-    throw GpuUnavailable(fmt::format(
-        "this binary has no code that the GPU can run for variant {} ({}): configure with "
-        "-DCMAKE_CUDA_ARCHITECTURES=native, or run scripts/run on this machine",
-        variant.name, cudaGetErrorName(code)));
+    throw GpuUnavailable(
+        fmt::format("this binary has no code that the GPU can run for variant {} ({}): configure with "
+                    "-DCMAKE_CUDA_ARCHITECTURES=native, or run scripts/run on this machine",
+                    variant.name, cudaGetErrorName(code)));
   }
   check(code, "cudaFuncGetAttributes");
   Compiled compiled;
@@ -32,9 +33,10 @@ Compiled inspect(const Variant& variant) {
   compiled.usage.static_shared_bytes = static_cast<std::int64_t>(attributes.sharedSizeBytes);
   compiled.usage.local_bytes_per_thread = static_cast<std::int64_t>(attributes.localSizeBytes);
   compiled.max_threads_per_block = attributes.maxThreadsPerBlock;
-  compiled.code_architecture = attributes.ptxVersion == attributes.binaryVersion
-                                   ? fmt::format("sm_{}", attributes.binaryVersion)
-                                   : fmt::format("sm_{} from compute_{}", attributes.binaryVersion, attributes.ptxVersion);
+  compiled.code_architecture =
+      attributes.ptxVersion == attributes.binaryVersion
+          ? fmt::format("sm_{}", attributes.binaryVersion)
+          : fmt::format("sm_{} from compute_{}", attributes.binaryVersion, attributes.ptxVersion);
   return compiled;
 }
 

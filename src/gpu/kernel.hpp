@@ -20,7 +20,8 @@ namespace occbench {
 struct Variant {
   std::string_view name;
   const void* function;  ///< the `__global__` function, as cudaLaunchKernel takes it
-  std::optional<std::int64_t> spill_bytes = std::nullopt;  ///< spill stores plus loads, as the assembler reported them
+  std::optional<std::int64_t> spill_bytes =
+      std::nullopt;  ///< spill stores plus loads, as the assembler reported them
 };
 
 /// Which suites a case belongs to: its own and every larger one.
@@ -35,7 +36,8 @@ struct Case {
   Launch launch;
   std::optional<Work> work;  ///< empty where no single `Work` describes it: then nothing is predicted
   Suite suite = Suite::full;
-  std::vector<std::pair<std::string, std::string>> parameters;  ///< what the experiment varies: names the case
+  std::vector<std::pair<std::string, std::string>>
+      parameters;  ///< what the experiment varies: names the case
 };
 
 /// Useful work of one launch; throughput = quantity over time, in `unit` a second.

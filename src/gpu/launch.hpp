@@ -10,11 +10,13 @@
 
 namespace occbench {
 
-/// Sets a function's attributes as `launch` needs them: dynamic shared memory beyond the default, carveout, clusters
-/// beyond the portable size. They stay with the function, so every case sets all of them anew. @throws CudaError
+/// Sets a function's attributes as `launch` needs them: dynamic shared memory beyond the default, carveout,
+/// clusters beyond the portable size. They stay with the function, so every case sets all of them anew.
+/// @throws CudaError
 void configure(const void* function, const Launch& launch);
 
-/// Queues `function` on `stream`. `arguments` must have exactly the types of the kernel's parameters. @throws CudaError
+/// Queues `function` on `stream`. `arguments` must have exactly the types of the kernel's parameters. @throws
+/// CudaError
 template <typename... Arguments>
 void launch_kernel(const void* function, const Launch& launch, cudaStream_t stream, Arguments... arguments) {
   cudaLaunchAttribute cluster{};

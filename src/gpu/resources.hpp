@@ -12,7 +12,9 @@ namespace occbench {
 /// A CUDA stream of its own, not synchronizing with the default stream.
 class Stream {
  public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"); }
+  Stream() {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  }
   ~Stream() {
     if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
   }
@@ -22,8 +24,12 @@ class Stream {
     return *this;
   }
 
-  cudaStream_t get() const { return stream_; }
-  void synchronize() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+  cudaStream_t get() const {
+    return stream_;
+  }
+  void synchronize() const {
+    check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  }
 
  private:
   cudaStream_t stream_ = nullptr;
@@ -32,7 +38,9 @@ class Stream {
 /// A CUDA event with timing.
 class Event {
  public:
-  Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
+  Event() {
+    check(cudaEventCreate(&event_), "cudaEventCreate");
+  }
   ~Event() {
     if (event_ != nullptr) static_cast<void>(cudaEventDestroy(event_));
   }
@@ -42,9 +50,15 @@ class Event {
     return *this;
   }
 
-  cudaEvent_t get() const { return event_; }
-  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
-  void synchronize() const { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
+  cudaEvent_t get() const {
+    return event_;
+  }
+  void record(cudaStream_t stream) {
+    check(cudaEventRecord(event_, stream), "cudaEventRecord");
+  }
+  void synchronize() const {
+    check(cudaEventSynchronize(event_), "cudaEventSynchronize");
+  }
 
   /// Microseconds from `earlier` to this event, both reached.
   double microseconds_since(const Event& earlier) const {
@@ -66,7 +80,8 @@ class DeviceBuffer {
     if (size > 0) check(cudaMalloc(&data_, bytes()), "cudaMalloc");
   }
   explicit DeviceBuffer(std::span<const T> values) : DeviceBuffer(values.size()) {
-    if (size_ > 0) check(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
+    if (size_ > 0)
+      check(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
   }
   ~DeviceBuffer() {
     if (data_ != nullptr) static_cast<void>(cudaFree(data_));
@@ -79,10 +94,18 @@ class DeviceBuffer {
     return *this;
   }
 
-  T* data() { return data_; }
-  const T* data() const { return data_; }
-  std::size_t size() const { return size_; }
-  std::size_t bytes() const { return size_ * sizeof(T); }
+  T* data() {
+    return data_;
+  }
+  const T* data() const {
+    return data_;
+  }
+  std::size_t size() const {
+    return size_;
+  }
+  std::size_t bytes() const {
+    return size_ * sizeof(T);
+  }
 
   /// Every byte becomes `value`: outputs are poisoned before a check, so that what was not written shows.
   void fill_bytes(unsigned char value) {
@@ -91,7 +114,8 @@ class DeviceBuffer {
 
   std::vector<T> to_host() const {
     std::vector<T> values(size_);
-    if (size_ > 0) check(cudaMemcpy(values.data(), data_, bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
+    if (size_ > 0)
+      check(cudaMemcpy(values.data(), data_, bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
     return values;
   }
 

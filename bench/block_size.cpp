@@ -1,0 +1,50 @@
+#include <fmt/core.h>
+
+#include "harness/experiment.hpp"
+#include "kernels/hold.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr double kWaves = 4;
+constexpr double kCycles = 400'000;
+
+std::vector<int> block_sizes(const Limits& limits) {
+  std::vector<int> sizes = {1, 33, 70, 100, 160};
+  for (int size = limits.threads_per_warp; size <= limits.max_threads_per_block;
+       size += limits.threads_per_warp) {
+    if (size != 160) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+Suite suite_of(int block_threads) {
+  return block_threads == 32 || block_threads == 64 || block_threads == 768 || block_threads == 1024
+             ? Suite::smoke
+             : Suite::quick;
+}
+
+std::vector<Case> cases(const Planner& on) {
+  std::vector<Case> cases;
+  for (const int block_threads : block_sizes(on.limits())) {
+    Launch launch{.block_threads = block_threads};
+    launch.grid_blocks = on.grid(kHold, "plain", launch, kWaves);
+    cases.push_back({.kernel = &kHold,
+                     .variant = "plain",
+                     .launch = launch,
+                     .work = Work::equal(kCycles),
+                     .suite = suite_of(block_threads),
+                     .parameters = {{"block_threads", fmt::to_string(block_threads)}}});
+  }
+  return cases;
+}
+
+}  // namespace
+
+const Experiment experiment{"block_size",
+                            "the block size decides how many warps an SM can hold: 32 threads give 50 %, 64 "
+                            "and 1024 give 100 %, 768 give 75 %",
+                            "resource-partitioning note; CUDA C++ Programming Guide, compute capabilities",
+                            cases};
+
+}  // namespace occbench

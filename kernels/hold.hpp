@@ -1,0 +1,12 @@
+#pragma once
+
+#include "gpu/kernel.hpp"
+
+namespace occbench {
+
+/// Each warp stays resident for its number of cycles, per block or per warp, as `Work` draws them, and does
+/// nothing else: achieved occupancy is then a question of scheduling alone, and known by construction.
+/// Sleeping in between, because spinning warps would keep their siblings from starting. Variants: `plain`.
+extern const Kernel kHold;
+
+}  // namespace occbench

@@ -1,0 +1,36 @@
+#include "harness/experiment.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+namespace occbench {
+
+Occupancy Planner::occupancy(const Kernel& kernel, std::string_view variant, const Launch& launch) const {
+  return theoretical_occupancy(limits(), launch, inspect(kernel.find(variant)).usage);
+}
+
+std::int64_t Planner::wave(const Kernel& kernel, std::string_view variant, const Launch& launch) const {
+  return static_cast<std::int64_t>(device_->sm_count) * occupancy(kernel, variant, launch).blocks_per_sm;
+}
+
+std::int64_t Planner::grid(const Kernel& kernel, std::string_view variant, const Launch& launch,
+                           double waves) const {
+  return std::max<std::int64_t>(1, std::llround(waves * static_cast<double>(wave(kernel, variant, launch))));
+}
+
+std::string case_name(const Case& chosen) {
+  std::string name = fmt::format("{}/{}", chosen.kernel->name, chosen.variant);
+  for (const auto& [key, value] : chosen.parameters) name += fmt::format("/{}={}", key, value);
+  return name;
+}
+
+std::vector<double> steps(double first, double last, double step) {
+  std::vector<double> values;
+  const auto count = std::llround((last - first) / step);
+  for (std::int64_t i = 0; i <= count; ++i) values.push_back(first + static_cast<double>(i) * step);
+  return values;
+}
+
+}  // namespace occbench

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/kernel.hpp"
+#include "occupancy/occupancy.hpp"
+
+namespace occbench {
+
+/// What an experiment may ask about the device while it declares its cases, so that sizes come from the
+/// limits and nothing about one GPU is in the code.
+class Planner {
+ public:
+  explicit Planner(const Device& device) : device_(&device) {}
+
+  const Device& device() const {
+    return *device_;
+  }
+  const Limits& limits() const {
+    return device_->limits;
+  }
+
+  /// Theoretical occupancy of a variant on this device. Where there is no code for it: throws GpuUnavailable.
+  Occupancy occupancy(const Kernel& kernel, std::string_view variant, const Launch& launch) const;
+
+  /// Blocks of one full wave: SMs x blocks per SM.
+  std::int64_t wave(const Kernel& kernel, std::string_view variant, const Launch& launch) const;
+
+  /// Blocks of `waves` waves, rounded to the nearest whole block, at least 1.
+  std::int64_t grid(const Kernel& kernel, std::string_view variant, const Launch& launch, double waves) const;
+
+ private:
+  const Device* device_;
+};
+
+/// One question put to the hardware: a file in bench/, a binary of its own.
+struct Experiment {
+  std::string_view name;    ///< as in the column `experiment`
+  std::string_view claim;   ///< what documents say, one sentence
+  std::string_view source;  ///< who says so
+  std::function<std::vector<Case>(const Planner&)> cases;
+};
+
+/// A binary's experiment, defined in its file in bench/.
+extern const Experiment experiment;
+
+/// The case's name, unique in its experiment: kernel/variant/key=value/...
+std::string case_name(const Case& chosen);
+
+/// From `first` to `last` in steps, both included.
+std::vector<double> steps(double first, double last, double step);
+
+}  // namespace occbench
