@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "occupancy/launch.hpp"
 #include "occupancy/limits.hpp"
@@ -10,9 +12,37 @@
 namespace occbench {
 
 /// A resource of which one more block would need more than the SM has left.
-enum class Limiter { warps, blocks, registers, shared_memory, barriers };
+enum class Limiter : unsigned char { warps, blocks, registers, shared_memory, barriers };
 
+inline constexpr Limiter kAllLimiters[] = {Limiter::warps, Limiter::blocks, Limiter::registers,
+                                           Limiter::shared_memory, Limiter::barriers};
+
+/// "warps", "blocks", "registers", "shared_memory" or "barriers"
 std::string_view to_string(Limiter limiter);
+
+/// A set of limiters, in the order of Limiter.
+class Limiters {
+ public:
+  constexpr Limiters() = default;
+  constexpr Limiters(std::initializer_list<Limiter> limiters) {
+    for (const Limiter limiter : limiters) add(limiter, true);
+  }
+
+  constexpr void add(Limiter limiter, bool if_true) {
+    bits_ |= static_cast<unsigned>(if_true) << static_cast<unsigned>(limiter);
+  }
+  constexpr bool contains(Limiter limiter) const {
+    return (bits_ >> static_cast<unsigned>(limiter) & 1u) != 0;
+  }
+
+  bool operator==(const Limiters&) const = default;
+
+ private:
+  unsigned bits_ = 0;
+};
+
+/// As the column `limiter` shows it: "warps+registers".
+std::string to_string(Limiters limiters);
 
 /// A resource that does not limit a configuration allows this many blocks.
 inline constexpr int kUnlimited = std::numeric_limits<int>::max();
@@ -25,17 +55,23 @@ struct BlockLimits {
   int shared_memory = kUnlimited;
   int barriers = kUnlimited;
 
+  int of(Limiter limiter) const;
+
   bool operator==(const BlockLimits&) const = default;
 };
 
-/// What an occupancy calculator says of one launch on one SM.
+/// What an occupancy calculator says of one launch on one SM. All sizes are those that the hardware
+/// allocates.
 struct Occupancy {
-  int blocks_per_sm = 0;
+  int blocks_per_sm = 0;  ///< 0: no SM can hold such a block; why_it_cannot_launch says why
   int warps_per_block = 0;
   BlockLimits block_limits;
-  std::vector<Limiter> limiters;  ///< every resource whose limit is blocks_per_sm, in the order of Limiter
-  double theoretical_pct = 0;     ///< resident warps over the SM's maximum, percent
-  std::string cannot_launch;      ///< why no block fits, empty where one does
+  Limiters limiters;            ///< every resource whose limit is blocks_per_sm
+  double theoretical_pct = 0;   ///< resident warps over the SM's maximum, percent
+  int registers_per_block = 0;  ///< registers allocated for a block, rounding included
+  std::int64_t shared_bytes_per_block =
+      0;                        ///< shared memory allocated for a block, reserve and rounding included
+  int shared_bytes_per_sm = 0;  ///< shared memory that the carveout leaves an SM, bytes
 
   int warps_per_sm() const {
     return blocks_per_sm * warps_per_block;
@@ -43,9 +79,18 @@ struct Occupancy {
 };
 
 /// Theoretical occupancy: resident warps that the launch's resources allow.
-/// A configuration that no SM can hold is an answer (0 blocks, and why), not an error.
+///
+/// The rules are those of NVIDIA's cuda_occupancy.h (CUDA 13.0) from compute capability 5.0 on and those of
+/// the occupancy calculator spreadsheet before. A kernel is taken to have opted in to the shared memory that
+/// it asks for, and an empty carveout to leave shared memory its largest size, as the CUDA runtime's answers
+/// do too. A configuration that no SM can hold is an answer (0 blocks), not an error. `grid_blocks` is not
+/// looked at, and clusters are taken to find room: cluster sizes bear on max_active_clusters, not on an SM.
 /// @throws InputError where an input is outside what any launch can ask for: block_threads below 1 or above
-/// the compute capability's maximum, registers above its maximum, negative sizes.
+/// the compute capability's maximum, registers above its maximum, a carveout that is no percentage, more than
+/// 16 barriers, a cluster larger than the compute capability allows, sizes below 0 or above 2 GiB.
 Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, const Usage& usage);
+
+/// Why blocks_per_sm is 0, as a sentence with the figures; empty where it is not.
+std::string why_it_cannot_launch(const Limits& limits, const Launch& launch, const Usage& usage);
 
 }  // namespace occbench

@@ -1,0 +1,55 @@
+#include "cli/command.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+ExitStatus parse_and_run(std::span<const char* const> arguments, Console& console) {
+  CLI::App parser("Achieved, predicted and theoretical GPU occupancy, side by side.", "occbench");
+  parser.require_subcommand(1);
+  parser.set_version_flag("--version", OCCBENCH_VERSION);
+  parser.footer(
+      "Exit status: 0 done, 1 regression, 2 no verdict, 64 wrong use or input, 70 a fault of occbench.");
+
+  ExitStatus status = ExitStatus::done;
+  for (const Command& command : commands()) {
+    CLI::App* subparser = parser.add_subcommand(std::string(command.name), std::string(command.summary));
+    subparser->final_callback(
+        [&status, &console, action = command.declare(*subparser)] { status = action(console); });
+  }
+  try {
+    // CLI11 takes the last argument first.
+    parser.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& error) {
+    const bool asked_for = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+    parser.exit(error, console.out, console.err);
+    return asked_for ? ExitStatus::done : ExitStatus::usage;
+  }
+  return status;
+}
+
+}  // namespace
+
+ExitStatus run_occbench(std::span<const char* const> arguments, Console& console) {
+  try {
+    return parse_and_run(arguments, console);
+  } catch (const InputError& error) {
+    fmt::print(console.err, "occbench: {}\n", error.what());
+    return ExitStatus::usage;
+  } catch (const std::exception& error) {
+    fmt::print(console.err, "occbench: internal fault: {}\n", error.what());
+    return ExitStatus::fault;
+  }
+}
+
+}  // namespace occbench

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "cli/command.hpp"
+
+namespace occbench {
+
+// One subcommand is one file, one line here and one in the table of commands.cpp.
+Action declare_calc(CLI::App& parser);
+
+}  // namespace occbench

@@ -1,0 +1,221 @@
+#include "occupancy/occupancy.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr int kMaxBarriersPerBlock = 16;  // bar.sync names barriers 0 to 15 (PTX ISA)
+constexpr std::int64_t kMaxAskedBytes = std::numeric_limits<int>::max();
+
+// The units of the limits table are powers of two (asserted there).
+template <typename Integer>
+constexpr Integer round_up(Integer value, int unit) {
+  return (value + (unit - 1)) & ~static_cast<Integer>(unit - 1);
+}
+
+constexpr int divide_by_unit(int value, int unit) {
+  return value >> std::countr_zero(static_cast<unsigned>(unit));
+}
+
+constexpr bool within(std::int64_t value, std::int64_t low, std::int64_t high) {
+  return low <= value && value <= high;
+}
+
+bool can_be_asked_for(const Limits& limits, const Launch& launch, const Usage& usage) {
+  return within(launch.block_threads, 1, limits.max_threads_per_block) &&
+         within(usage.registers_per_thread, 0, limits.max_registers_per_thread) &&
+         within(usage.static_shared_bytes, 0, kMaxAskedBytes) &&
+         within(launch.dynamic_shared_bytes, 0, kMaxAskedBytes) &&
+         within(launch.carveout_pct.value_or(0), 0, 100) && within(usage.barriers, 0, kMaxBarriersPerBlock) &&
+         within(launch.cluster_blocks, 1, limits.max_cluster_blocks);
+}
+
+[[noreturn]] void refuse(const Limits& limits, const Launch& launch, const Usage& usage) {
+  const auto check = [](std::string_view what, std::int64_t value, std::int64_t low, std::int64_t high,
+                        std::string_view of) {
+    if (within(value, low, high)) return;
+    throw InputError(fmt::format("{} = {} is out of range: {} allows {} to {}", what, value, of, low, high));
+  };
+  const std::string capability = "compute capability " + to_string(limits.compute_capability);
+  check("block_threads", launch.block_threads, 1, limits.max_threads_per_block, capability);
+  check("registers_per_thread", usage.registers_per_thread, 0, limits.max_registers_per_thread, capability);
+  check("static_shared_bytes", usage.static_shared_bytes, 0, kMaxAskedBytes, "CUDA");
+  check("dynamic_shared_bytes", launch.dynamic_shared_bytes, 0, kMaxAskedBytes, "CUDA");
+  check("carveout_pct", launch.carveout_pct.value_or(0), 0, 100, "a percentage");
+  check("barriers", usage.barriers, 0, kMaxBarriersPerBlock, "CUDA");
+  check("cluster_blocks", launch.cluster_blocks, 1, limits.max_cluster_blocks, capability);
+  throw std::logic_error("refuse() called for input that can be asked for");
+}
+
+struct RegisterDemand {
+  int of_warp = 0;   ///< 2.0 on
+  int of_block = 0;  ///< what is allocated
+  int checked = 0;   ///< what the launch is refused by
+};
+
+RegisterDemand register_demand(const Limits& limits, int registers_per_thread, int warps_per_block) {
+  const int of_warp = registers_per_thread * limits.threads_per_warp;
+  if (limits.registers_by_block) {
+    const int warps = round_up(warps_per_block, limits.warp_allocation_granularity);
+    const int of_block = round_up(of_warp * warps, limits.register_allocation_unit);
+    return {of_warp, of_block, of_block};
+  }
+  // 21, 22, 29, 30, 37, 38, 45 and 46
+  const bool coarse = within(registers_per_thread, 21, 46) && within(registers_per_thread % 8, 5, 6);
+  const int allocated =
+      round_up(of_warp, coarse ? limits.coarse_register_allocation_unit : limits.register_allocation_unit);
+  return {allocated, allocated * warps_per_block,
+          allocated * round_up(warps_per_block, limits.launch_check_granularity)};
+}
+
+int register_block_limit(const Limits& limits, const RegisterDemand& demand, int warps_per_block) {
+  if (demand.checked > limits.max_registers_per_block) return 0;
+  if (demand.of_warp == 0) return kUnlimited;
+  if (limits.registers_by_block) return limits.registers_per_sm / demand.of_block;
+  // Every sub-partition hands out registers of its own, to whole warps.
+  const int pool = divide_by_unit(limits.registers_per_sm, limits.register_pools);
+  const int of_sub_partition = divide_by_unit(pool, limits.warp_allocation_granularity);
+  const int warps = of_sub_partition / demand.of_warp * limits.warp_allocation_granularity;
+  return warps / warps_per_block * limits.register_pools;
+}
+
+std::int64_t shared_demand(const Limits& limits, const Launch& launch, const Usage& usage) {
+  return round_up(
+      usage.static_shared_bytes + launch.dynamic_shared_bytes + limits.reserved_shared_bytes_per_block,
+      limits.shared_allocation_unit);
+}
+
+std::int64_t max_shared_demand(const Limits& limits) {
+  return limits.max_shared_bytes_per_block + limits.reserved_shared_bytes_per_block;
+}
+
+int smallest_carveout_bytes(const Limits& limits, int at_least) {
+  const auto found = std::ranges::find_if(limits.carveouts_kb,
+                                          [at_least](int kilobytes) { return kilobytes * 1024 >= at_least; });
+  return *found * 1024;
+}
+
+// Shared memory that an SM is configured to for blocks that take `of_block` bytes, at most its maximum.
+int configured_shared_bytes(const Limits& limits, std::optional<int> carveout_pct, int of_block) {
+  const int most = limits.shared_bytes_per_sm;
+  if (!carveout_pct) return most;
+  // From 7.0 on the preference is a share of the maximum. Before it is a choice between the ends (prefer L1,
+  // prefer shared) and the middle, and what does not fit the choice gets everything.
+  const bool share_of_most = limits.compute_capability.major >= 7;
+  const int least = share_of_most ? 0 : limits.carveouts_kb.front() * 1024;
+  const int preferred = smallest_carveout_bytes(limits, least + (most - least) * *carveout_pct / 100);
+  if (preferred >= of_block) return preferred;
+  return share_of_most ? smallest_carveout_bytes(limits, of_block) : most;
+}
+
+}  // namespace
+
+std::string_view to_string(Limiter limiter) {
+  switch (limiter) {
+    case Limiter::warps:
+      return "warps";
+    case Limiter::blocks:
+      return "blocks";
+    case Limiter::registers:
+      return "registers";
+    case Limiter::shared_memory:
+      return "shared_memory";
+    case Limiter::barriers:
+      return "barriers";
+  }
+  throw std::logic_error("not a Limiter");
+}
+
+std::string to_string(Limiters limiters) {
+  std::string text;
+  for (const Limiter limiter : kAllLimiters) {
+    if (!limiters.contains(limiter)) continue;
+    if (!text.empty()) text += '+';
+    text += to_string(limiter);
+  }
+  return text;
+}
+
+int BlockLimits::of(Limiter limiter) const {
+  switch (limiter) {
+    case Limiter::warps:
+      return warps;
+    case Limiter::blocks:
+      return blocks;
+    case Limiter::registers:
+      return registers;
+    case Limiter::shared_memory:
+      return shared_memory;
+    case Limiter::barriers:
+      return barriers;
+  }
+  throw std::logic_error("not a Limiter");
+}
+
+Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, const Usage& usage) {
+  if (!can_be_asked_for(limits, launch, usage)) [[unlikely]]
+    refuse(limits, launch, usage);
+
+  Occupancy occupancy;
+  const int warps_per_block =
+      divide_by_unit(launch.block_threads + limits.threads_per_warp - 1, limits.threads_per_warp);
+  occupancy.warps_per_block = warps_per_block;
+  BlockLimits& block_limits = occupancy.block_limits;
+  block_limits.warps = limits.max_warps_per_sm / warps_per_block;
+  block_limits.blocks = limits.max_blocks_per_sm;
+
+  const RegisterDemand registers = register_demand(limits, usage.registers_per_thread, warps_per_block);
+  occupancy.registers_per_block = registers.of_block;
+  block_limits.registers = register_block_limit(limits, registers, warps_per_block);
+
+  const std::int64_t shared = shared_demand(limits, launch, usage);
+  const bool shared_fits = shared <= max_shared_demand(limits);
+  const int shared_of_block = shared_fits ? static_cast<int>(shared) : 0;
+  occupancy.shared_bytes_per_block = shared;
+  occupancy.shared_bytes_per_sm = configured_shared_bytes(limits, launch.carveout_pct, shared_of_block);
+  if (!shared_fits) {
+    block_limits.shared_memory = 0;
+  } else if (shared_of_block > 0) {
+    block_limits.shared_memory = occupancy.shared_bytes_per_sm / shared_of_block;
+  }
+
+  if (limits.max_barriers_per_sm > 0 && usage.barriers > 0) {
+    block_limits.barriers = limits.max_barriers_per_sm / usage.barriers;
+  }
+
+  const int blocks = std::min({block_limits.warps, block_limits.blocks, block_limits.registers,
+                               block_limits.shared_memory, block_limits.barriers});
+  occupancy.blocks_per_sm = blocks;
+  for (const Limiter limiter : kAllLimiters) {
+    occupancy.limiters.add(limiter, block_limits.of(limiter) == blocks);
+  }
+  occupancy.theoretical_pct = 100.0 * occupancy.warps_per_sm() / limits.max_warps_per_sm;
+  return occupancy;
+}
+
+std::string why_it_cannot_launch(const Limits& limits, const Launch& launch, const Usage& usage) {
+  const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
+  std::string reasons;
+  if (occupancy.block_limits.registers == 0) {
+    const RegisterDemand demand =
+        register_demand(limits, usage.registers_per_thread, occupancy.warps_per_block);
+    reasons = fmt::format(
+        "a block of {} threads with {} registers each needs {} registers; a block may have {}",
+        launch.block_threads, usage.registers_per_thread, demand.checked, limits.max_registers_per_block);
+  }
+  if (occupancy.block_limits.shared_memory == 0) {
+    if (!reasons.empty()) reasons += ", and ";
+    reasons += fmt::format("a block with {} bytes of shared memory needs {}; a block may have {}",
+                           usage.static_shared_bytes + launch.dynamic_shared_bytes,
+                           occupancy.shared_bytes_per_block, max_shared_demand(limits));
+  }
+  return reasons;
+}
+
+}  // namespace occbench
