@@ -11,8 +11,8 @@ struct Launch {
   std::int64_t grid_blocks = 0;           ///< blocks in the grid; 0 where only the SM is asked about
   int cluster_blocks = 1;                 ///< blocks per cluster, 1 without clusters
   std::int64_t dynamic_shared_bytes = 0;  ///< dynamic shared memory per block, bytes
-  std::optional<int> carveout_pct;  ///< preferred shared-memory carveout, 0 to 100 % of the SM's maximum;
-                                    ///< empty = the driver's default
+  std::optional<int> carveout_pct{};  ///< preferred shared-memory carveout, 0 to 100 % of the SM's maximum;
+                                      ///< empty = the driver's default
 
   bool operator==(const Launch&) const = default;
 };

@@ -96,9 +96,10 @@ std::int64_t max_shared_demand(const Limits& limits) {
 }
 
 int smallest_carveout_bytes(const Limits& limits, int at_least) {
-  const auto found = std::ranges::find_if(limits.carveouts_kb,
-                                          [at_least](int kilobytes) { return kilobytes * 1024 >= at_least; });
-  return *found * 1024;
+  for (const int kilobytes : limits.carveouts_kb) {
+    if (kilobytes * 1024 >= at_least) return kilobytes * 1024;
+  }
+  return limits.shared_bytes_per_sm;
 }
 
 // Shared memory that an SM is configured to for blocks that take `of_block` bytes, at most its maximum.
@@ -197,6 +198,16 @@ Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, cons
   }
   occupancy.theoretical_pct = 100.0 * occupancy.warps_per_sm() / limits.max_warps_per_sm;
   return occupancy;
+}
+
+std::int64_t full_wave_blocks(const Occupancy& occupancy, int sm_count) {
+  return std::int64_t{occupancy.blocks_per_sm} * sm_count;
+}
+
+std::optional<double> waves(const Occupancy& occupancy, std::int64_t grid_blocks, int sm_count) {
+  const std::int64_t full_wave = full_wave_blocks(occupancy, sm_count);
+  if (full_wave == 0) return std::nullopt;
+  return static_cast<double>(grid_blocks) / static_cast<double>(full_wave);
 }
 
 std::string why_it_cannot_launch(const Limits& limits, const Launch& launch, const Usage& usage) {

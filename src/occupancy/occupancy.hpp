@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -89,6 +90,12 @@ struct Occupancy {
 /// the compute capability's maximum, registers above its maximum, a carveout that is no percentage, more than
 /// 16 barriers, a cluster larger than the compute capability allows, sizes below 0 or above 2 GiB.
 Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, const Usage& usage);
+
+/// Blocks that all SMs hold at once.
+std::int64_t full_wave_blocks(const Occupancy& occupancy, int sm_count);
+
+/// Full waves in a grid, a fraction where the last is partial; empty where no block fits.
+std::optional<double> waves(const Occupancy& occupancy, std::int64_t grid_blocks, int sm_count);
 
 /// Why blocks_per_sm is 0, as a sentence with the figures; empty where it is not.
 std::string why_it_cannot_launch(const Limits& limits, const Launch& launch, const Usage& usage);
