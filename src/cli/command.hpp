@@ -5,20 +5,13 @@
 #include <span>
 #include <string_view>
 
+#include "occupancy/exit_status.hpp"
+
 namespace CLI {
 class App;
 }
 
 namespace occbench {
-
-/// How `occbench` and the bench binaries end.
-enum class ExitStatus {
-  done = 0,
-  regression = 1,  ///< the gate found one
-  no_verdict = 2,  ///< none could be given, or something asked for was not measured
-  usage = 64,      ///< wrong use or input (EX_USAGE)
-  fault = 70,      ///< a fault of ours (EX_SOFTWARE)
-};
 
 /// Data goes to `out`, everything else to `err`.
 struct Console {

@@ -15,7 +15,6 @@
 #include <fmt/ranges.h>
 
 #include "gpu/error.hpp"
-#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {
@@ -177,7 +176,7 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  CUptiResult try_add(std::vector<const char*>& names) {
+  CUptiResult try_add(std::vector<const char*> names) {
     auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params);
     params.pHostObject = host_;
     params.ppMetricNames = names.data();
@@ -284,8 +283,8 @@ class Counters::Session {
         availability_(counter_availability(cupti_, context_)),
         host_(cupti_, chip_, availability_),
         profiler_(cupti_, context_) {
-    for (const std::string& metric : metrics_) names_.push_back(metric.c_str());
-    refuse_unknown_metrics();
+    leave_out_missing_metrics();
+    names_ = pointers(metrics_);
     const CUptiResult added = host_.try_add(names_);
     if (added != CUPTI_SUCCESS) throw_unavailable(added, "cuptiProfilerHostConfigAddMetrics");
     config_ = host_.config_image();
@@ -325,20 +324,25 @@ class Counters::Session {
     return chip_name(cupti_, device.index);
   }
 
-  void refuse_unknown_metrics() {
-    // One bad name poisons a host object, so each is tried on one of its own, and only when all together
-    // fail.
-    {
-      Host together(cupti_, chip_, availability_);
-      if (together.try_add(names_) == CUPTI_SUCCESS) return;
+  void leave_out_missing_metrics() {
+    // One bad name poisons a host object, so each is tried on one of its own, and only when all together fail.
+    if (Host(cupti_, chip_, availability_).try_add(pointers(metrics_)) == CUPTI_SUCCESS) return;
+    std::vector<std::string> known;
+    for (std::string& metric : metrics_) {
+      const bool good = Host(cupti_, chip_, availability_).try_add({metric.c_str()}) == CUPTI_SUCCESS;
+      (good ? known : missing_).push_back(std::move(metric));
     }
-    for (const std::string& metric : metrics_) {
-      Host alone(cupti_, chip_, availability_);
-      std::vector<const char*> name{metric.c_str()};
-      if (alone.try_add(name) != CUPTI_SUCCESS) {
-        throw InputError(fmt::format("this GPU ({}) has no counter '{}'", chip_, metric));
-      }
+    metrics_ = std::move(known);
+    if (metrics_.empty()) {
+      throw CountersUnavailable(CountersStatus::unsupported,
+                                fmt::format("this GPU ({}) has none of the counters {}", chip_, fmt::join(missing_, ", ")));
     }
+  }
+
+  static std::vector<const char*> pointers(const std::vector<std::string>& names) {
+    std::vector<const char*> result;
+    for (const std::string& name : names) result.push_back(name.c_str());
+    return result;
   }
 
   void set_config() {
@@ -407,6 +411,7 @@ class Counters::Session {
   // Order matters: each is built from, and must be gone before, those above it.
   Cupti cupti_;
   std::vector<std::string> metrics_;
+  std::vector<std::string> missing_;
   std::vector<const char*> names_;
   std::size_t readings_;
   ProfilerLibrary library_;
@@ -444,6 +449,10 @@ Counters::Counters(const Device& device, std::vector<std::string> metrics, int r
 Counters::~Counters() = default;
 Counters::Counters(Counters&&) noexcept = default;
 Counters& Counters::operator=(Counters&&) noexcept = default;
+
+const std::vector<std::string>& Counters::missing_metrics() const {
+  return session_->missing();
+}
 
 int Counters::passes() const {
   return static_cast<int>(session_->passes());

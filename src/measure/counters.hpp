@@ -43,14 +43,17 @@ using CuptiInterceptor = std::function<int(std::string_view call)>;
 /// are undisturbed. One object a process and device; not thread-safe.
 class Counters {
  public:
-  /// @param metrics CUPTI metric names, all collected together.
+  /// @param metrics CUPTI metric names, all collected together; those that this GPU does not have are left out.
   /// @param readings launches that `read` makes in one session.
-  /// @throws CountersUnavailable; InputError for a metric that this GPU does not have.
+  /// @throws CountersUnavailable
   Counters(const Device& device, std::vector<std::string> metrics, int readings,
            CuptiInterceptor intercept = {});
   ~Counters();
   Counters(Counters&&) noexcept;
   Counters& operator=(Counters&&) noexcept;
+
+  /// Metrics that were asked for and that this GPU does not have.
+  const std::vector<std::string>& missing_metrics() const;
 
   /// Times that each launch is repeated because the metrics do not fit the hardware at once; 1 for ours.
   int passes() const;

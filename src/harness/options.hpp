@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/kernel.hpp"
+
+namespace occbench {
+
+/// Whether a bench binary reads hardware counters.
+enum class CounterMode {
+  automatic,  ///< where they can be read; a row says why where they cannot
+  off,        ///< not even tried, as under another profiler
+  require,    ///< the binary ends with status 2 where they cannot be read
+};
+
+/// What a bench binary was asked for: its own flags (`--occ_*`), and Google Benchmark's, which it passes on.
+struct Options {
+  Suite suite = Suite::quick;
+  std::string device = "auto";
+  std::optional<std::filesystem::path> csv;  ///< rows go here, samples beside it
+  bool resume = false;                       ///< keep the rows of `csv` and run what is missing
+  CounterMode counters = CounterMode::automatic;
+  int readings = 8;                          ///< counted launches a case
+  bool list = false;                         ///< print the cases as JSON lines and end
+  bool small = false;                        ///< small grids and short work, for compute-sanitizer
+  bool help = false;
+  std::vector<std::string> google_benchmark; ///< the arguments that are not ours, in order, in the form that this
+                                             ///< version of Google Benchmark wants
+};
+
+/// @throws InputError for a flag of ours that does not exist or has a value it cannot have, naming the nearest flag.
+Options parse_options(const std::vector<std::string>& arguments);
+
+/// The text of `--help` on our flags.
+std::string options_help();
+
+}  // namespace occbench

@@ -1,0 +1,141 @@
+#include "harness/session.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/core.h>
+
+#include "gpu/error.hpp"
+#include "measure/nvml.hpp"
+#include "record/columns.hpp"
+#include "record/provenance.hpp"
+
+namespace occbench {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void note_interrupt(int) {
+  interrupted = 1;
+}
+
+std::filesystem::path running_mark(const std::filesystem::path& rows) {
+  return rows.string() + ".running";
+}
+
+std::string toolkit_version() {
+  return fmt::format("{}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+}
+
+Row provenance_of(const Device& device) {
+  Row row;
+  row.schema = kSchema;
+  row.commit = build_commit();
+  row.host = host_name();
+  row.gpu = device.name;
+  row.gpu_uuid = device.uuid;
+  row.device_index = device.index;
+  row.compute_capability = to_string(device.compute_capability);
+  row.sm_count = device.sm_count;
+  row.driver = driver_version();
+  row.cuda_toolkit = toolkit_version();
+  return row;
+}
+
+/// Counters that no column shows, but that those who look closer want in the samples.
+constexpr std::string_view kSampleMetrics[] = {"gpu__time_duration.sum", "sm__warps_active.sum",
+                                               "sm__ctas_launched.sum"};
+
+std::vector<std::string> metrics_to_read() {
+  std::vector<std::string> metrics(std::begin(kSampleMetrics), std::end(kSampleMetrics));
+  for (const Column& column : columns()) {
+    if (!column.metric.empty()) metrics.emplace_back(column.metric);
+  }
+  return metrics;
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  static_cast<void>(std::signal(SIGINT, note_interrupt));
+  static_cast<void>(std::signal(SIGTERM, note_interrupt));
+}
+
+Session::Session(const Device& device, const Options& options)
+    : device_(device), options_(options), provenance_(provenance_of(device)) {}
+
+void Session::open_file() {
+  if (options_.csv) file_.emplace(*options_.csv, options_.resume ? RunFile::Mode::resume : RunFile::Mode::create);
+}
+
+Row Session::new_row(const Experiment& of) const {
+  Row row = provenance_;
+  row.experiment = of.name;
+  return row;
+}
+
+bool Session::is_finished(std::string_view experiment_name, std::string_view name) const {
+  return file_ && std::ranges::any_of(file_->finished(), [&](const Row& row) {
+           return row.experiment == experiment_name && row.case_ == name;
+         });
+}
+
+void Session::begin(std::string_view name) const {
+  if (file_) std::ofstream(running_mark(*options_.csv)) << name << '\n';
+}
+
+void Session::end(const Row& row, std::span<const Sample> samples) {
+  if (row.time_status == "failed" || row.check == "wrong") complete_ = false;
+  if (options_.counters == CounterMode::require && row.counters_status != "ok" && row.time_status != "skipped") {
+    complete_ = false;
+  }
+  if (!file_) return;
+  file_->append(row, samples);
+  std::error_code ignored;
+  std::filesystem::remove(running_mark(*options_.csv), ignored);
+}
+
+CounterReadings Session::read_counters(const std::function<void()>& launch, CountersStatus& status,
+                                       std::string& note) {
+  if (options_.counters == CounterMode::off) {
+    status = CountersStatus::off;
+    return {};
+  }
+  // Counters that another profiler holds may be free by the next case; the other reasons stay.
+  const bool hopeless = counters_status_ != CountersStatus::ok && counters_status_ != CountersStatus::busy;
+  if (!hopeless) {
+    try {
+      if (!counters_) counters_.emplace(device_, metrics_to_read(), options_.readings);
+      CounterReadings readings = counters_->read(launch);
+      status = counters_status_ = CountersStatus::ok;
+      return readings;
+    } catch (const CountersUnavailable& unavailable) {
+      if (counters_note_ != unavailable.what()) {
+        fmt::print(stderr, "counters {}: {}\n", to_string(unavailable.status()), unavailable.what());
+      }
+      // A session that fails once it worked is begun anew with the next case.
+      if (counters_) {
+        counters_.reset();
+        status = unavailable.status();
+        note = unavailable.what();
+        return {};
+      }
+      counters_status_ = unavailable.status();
+      counters_note_ = unavailable.what();
+    }
+  }
+  status = counters_status_;
+  note = counters_note_;
+  return {};
+}
+
+Stop Session::stop() const {
+  if (context_lost_) return Stop::context_lost;
+  return interrupted != 0 ? Stop::interrupted : Stop::no;
+}
+
+}  // namespace occbench

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpu/launch_timer.hpp"
+#include "harness/experiment.hpp"
+#include "harness/options.hpp"
+#include "measure/counters.hpp"
+#include "record/csv.hpp"
+#include "record/row.hpp"
+
+namespace occbench {
+
+/// Why the rest of a run's cases are left out.
+enum class Stop {
+  no,
+  interrupted,   ///< the user asked for it
+  context_lost,  ///< a kernel failed in a way that no later CUDA call of this process survives
+};
+
+/// What all cases of a process share: the device, the counters and the file that the rows go to.
+class Session {
+ public:
+  /// @throws CudaError
+  Session(const Device& device, const Options& options);
+
+  /// Opens the file of rows, if one was asked for. @throws InputError if it cannot be written.
+  void open_file();
+
+  const Device& device() const { return device_; }
+  const Options& options() const { return options_; }
+  LaunchTimer& timer() { return timer_; }
+
+  /// A row with the provenance filled in.
+  Row new_row(const Experiment& of) const;
+
+  /// Whether the file of rows has the case already, from the run that this one resumes.
+  bool is_finished(std::string_view experiment_name, std::string_view name) const;
+
+  /// Leaves a mark beside the file of rows that the case is being run, until its row is written: whoever finds the
+  /// mark knows which case ended the process.
+  void begin(std::string_view name) const;
+
+  /// Writes the row to disk and keeps what decides the exit status.
+  void end(const Row& row, std::span<const Sample> samples);
+
+  /// Reads the counters of `launch` (which must queue one launch and wait for it). Where they cannot be read the
+  /// reason goes to standard error, once, and `status` and `note` say it.
+  CounterReadings read_counters(const std::function<void()>& launch, CountersStatus& status, std::string& note);
+
+  Stop stop() const;
+  void lose_context() { context_lost_ = true; }
+
+  /// Whether everything that was asked for was measured.
+  bool complete() const { return complete_ && stop() == Stop::no; }
+
+ private:
+  Device device_;
+  Options options_;
+  LaunchTimer timer_;
+  Row provenance_;
+  std::optional<RunFile> file_;
+  std::optional<Counters> counters_;
+  CountersStatus counters_status_ = CountersStatus::ok;
+  std::string counters_note_;
+  bool context_lost_ = false;
+  bool complete_ = true;
+};
+
+/// From here on SIGINT and SIGTERM ask the run to stop after the launch in hand, keeping what is finished.
+void catch_interrupts();
+
+}  // namespace occbench
