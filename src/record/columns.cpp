@@ -47,8 +47,33 @@ Number parse_number(const Column& column, std::string_view text) {
 
 }  // namespace
 
+std::string_view to_string(GateRule rule) {
+  switch (rule) {
+    case GateRule::none:
+      return "none";
+    case GateRule::key:
+      return "key";
+    case GateRule::machine:
+      return "machine";
+    case GateRule::exact:
+      return "exact";
+    case GateRule::measured:
+      return "measured";
+    case GateRule::time:
+      return "time";
+    case GateRule::status:
+      return "status";
+  }
+  return "";
+}
+
 std::span<const Column> columns() {
   return kColumns;
+}
+
+std::string_view type_name(const Column& column) {
+  constexpr std::array<std::string_view, 3> kNames = {"text", "integer", "real"};
+  return kNames[column.where.index()];
 }
 
 const Column* find_column(std::string_view name) {

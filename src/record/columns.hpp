@@ -23,6 +23,9 @@ enum class GateRule {
   status,    ///< says whether the row can be compared at all
 };
 
+/// "none", "key", ...
+std::string_view to_string(GateRule rule);
+
 struct Column {
   std::string_view name;  ///< as in the CSV's first line
   std::string_view unit;
@@ -35,6 +38,9 @@ struct Column {
 
 /// All columns in the order of the CSV.
 std::span<const Column> columns();
+
+/// "text", "integer" or "real".
+std::string_view type_name(const Column& column);
 
 /// nullptr if there is no such column.
 const Column* find_column(std::string_view name);

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
-#include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "record/files.hpp"
 #include "record/row.hpp"
 
 namespace occbench {
@@ -16,26 +17,39 @@ struct CsvTable {
   std::vector<std::string> names;
   std::vector<std::vector<std::string>> rows;
   std::vector<std::size_t> lines;  ///< for each row, the line of the file that it starts on, from 1
+  std::size_t whole_bytes = 0;     ///< length of the text up to the last line end that ends a row
 };
 
-/// @throws InputError with `source`, line and column where the text is not such a file.
-CsvTable parse_csv(std::string_view text, std::string_view source);
+/// What a last line without a line end is.
+enum class LastLine {
+  complete,  ///< a row like others: files that people and other programs wrote
+  torn,      ///< a row that was being written when the writer died: left out
+};
 
-/// One record with its line end, quoted where RFC 4180 needs it.
+/// Lines end in LF or CR LF; a byte order mark and blank lines are passed over.
+/// @throws InputError with `source`, line and column where the text is not such a file, a name occurs twice
+/// or a row has more or fewer cells than there are names.
+CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last_line = LastLine::complete);
+
+/// One record with its line end (LF), quoted where RFC 4180 needs it.
 std::string csv_record(std::span<const std::string> cells);
 
 /// The first line of a file of rows; `extra` = names of the columns beyond the table.
 std::string csv_header(std::span<const std::string> extra = {});
 std::string csv_record(const Row& row);
+std::string samples_header();
+std::string csv_record(const Sample& sample);
 
-/// Reads rows by column name; unknown columns become `extra`. @throws InputError naming file, line and
-/// column.
+/// Reads rows by column name; unknown columns become `extra`. A last line without its end is left out: a run
+/// was stopped while it wrote it. @throws InputError naming file, line and column, also where there are no
+/// names of cases.
 std::vector<Row> read_rows(const std::filesystem::path& file);
 std::vector<Row> parse_rows(std::string_view text, std::string_view source);
 
 /// `FILE.samples.csv` for `FILE.csv`.
 std::filesystem::path samples_path(const std::filesystem::path& rows_file);
 std::vector<Sample> read_samples(const std::filesystem::path& samples_file);
+std::vector<Sample> parse_samples(std::string_view text, std::string_view source);
 
 /// A file of rows and its samples that grow by one case at a time and are whole after every one of them: the
 /// samples are appended first, then the row in a single write, and both are on disk (fsync) when `append`
@@ -49,22 +63,23 @@ class RunFile {
 
   /// @throws InputError if the file cannot be written, or on resume is not a file of this schema and these
   /// columns.
-  RunFile(std::filesystem::path rows_file, Mode mode, std::vector<std::string> extra = {});
-  ~RunFile();
-  RunFile(RunFile&&) noexcept;
-  RunFile& operator=(RunFile&&) noexcept;
+  RunFile(const std::filesystem::path& rows_file, Mode mode, std::vector<std::string> extra = {});
 
   /// Rows that were there on resume.
-  const std::vector<Row>& finished() const;
+  const std::vector<Row>& finished() const {
+    return finished_;
+  }
 
-  /// @throws std::system_error if the disk is full or the file went away.
+  /// `row.extra` may have any of the names given as `extra`, in any order; those it lacks stay empty.
+  /// @throws std::invalid_argument for another name, std::system_error if the disk is full or the file went
+  /// away.
   void append(const Row& row, std::span<const Sample> samples);
 
  private:
-  int rows_descriptor_ = -1;
-  int samples_descriptor_ = -1;
-  std::vector<Row> finished_;
   std::vector<std::string> extra_;
+  std::vector<Row> finished_;
+  AppendFile rows_;
+  AppendFile samples_;
 };
 
 }  // namespace occbench

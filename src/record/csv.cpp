@@ -1,0 +1,293 @@
+#include "record/csv.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+#include "record/columns.hpp"
+
+namespace occbench {
+namespace {
+
+const std::vector<std::string> kSampleColumns = {"experiment", "case", "quantity", "index", "value"};
+
+/// Walks through the records of a text.
+class CsvScanner {
+ public:
+  CsvScanner(std::string_view text, std::string_view source) : text_(text), source_(source) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (text_.starts_with(kByteOrderMark)) position_ = line_start_ = kByteOrderMark.size();
+  }
+
+  bool at_end() const {
+    return position_ == text_.size();
+  }
+  std::size_t position() const {
+    return position_;
+  }
+  std::size_t line() const {
+    return line_;
+  }
+
+  enum class End { line, text, open_quote };
+  struct Record {
+    std::vector<std::string> cells;
+    End end = End::text;
+  };
+
+  Record next() {
+    Record record;
+    while (true) {
+      if (!next_cell(record.cells.emplace_back())) record.end = End::open_quote;
+      if (at_end()) return record;
+      const char separator = text_[position_++];
+      if (separator == ',') continue;
+      // next_cell stops at a carriage return only in front of a line feed or the end of the text.
+      if (separator == '\r' && at_end()) return record;
+      if (separator == '\r') ++position_;
+      start_line();
+      record.end = End::line;
+      return record;
+    }
+  }
+
+  [[noreturn]] void fail(std::size_t position, std::string_view what) const {
+    throw InputError(
+        fmt::format("{}, line {}, column {}: {}", source_, line_, position - line_start_ + 1, what));
+  }
+
+ private:
+  void start_line() {
+    ++line_;
+    line_start_ = position_;
+  }
+
+  /// False if the text ends inside quotes.
+  bool next_cell(std::string& cell) {
+    if (!at_end() && text_[position_] == '"') return next_quoted_cell(cell);
+    const std::size_t end = std::min(text_.find_first_of(",\n\r\"", position_), text_.size());
+    cell = text_.substr(position_, end - position_);
+    position_ = end;
+    if (!at_end() && text_[end] == '"') fail(end, "a quote inside a cell that does not begin with one");
+    expect_separator("a carriage return without a line feed");
+    return true;
+  }
+
+  bool next_quoted_cell(std::string& cell) {
+    ++position_;
+    while (true) {
+      const std::size_t end = text_.find_first_of("\"\n", position_);
+      if (end == std::string_view::npos) {
+        position_ = text_.size();
+        return false;
+      }
+      cell += text_.substr(position_, end - position_);
+      position_ = end + 1;
+      if (text_[end] == '\n') {
+        cell += '\n';
+        start_line();
+      } else if (!at_end() && text_[position_] == '"') {
+        cell += '"';
+        ++position_;
+      } else {
+        expect_separator("text after a closing quote");
+        return true;
+      }
+    }
+  }
+
+  void expect_separator(std::string_view complaint) const {
+    const std::string_view rest = text_.substr(position_);
+    const bool fine =
+        rest.empty() || rest[0] == ',' || rest[0] == '\n' || rest == "\r" || rest.starts_with("\r\n");
+    if (!fine) fail(position_, complaint);
+  }
+
+  std::string_view text_;
+  std::string_view source_;
+  std::size_t position_ = 0;
+  std::size_t line_ = 1;
+  std::size_t line_start_ = 0;
+};
+
+bool blank(const std::vector<std::string>& cells) {
+  return cells.size() == 1 && cells[0].empty();
+}
+
+void check_names(const std::vector<std::string>& names, std::string_view source) {
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& name : names) {
+    if (!seen.insert(name).second)
+      throw InputError(fmt::format("{}, line 1: column '{}' occurs twice", source, name));
+  }
+}
+
+std::string csv_cell(std::string_view cell) {
+  if (cell.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(cell);
+  std::string text = "\"";
+  for (const char character : cell) {
+    if (character == '"') text += '"';
+    text += character;
+  }
+  return text + '"';
+}
+
+void require_keys(const CsvTable& table, std::string_view source) {
+  for (const Column& column : columns()) {
+    if (column.gate == GateRule::key && std::ranges::find(table.names, column.name) == table.names.end()) {
+      throw InputError(
+          fmt::format("{}, line 1: no column '{}'; this is not a file of rows", source, column.name));
+    }
+  }
+}
+
+template <typename Number>
+Number sample_number(const std::string& text, std::string_view what, std::string_view source,
+                     std::size_t line) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      !std::isfinite(static_cast<double>(value))) {
+    throw InputError(fmt::format("{}, line {}: '{}' is not a {}", source, line, text, what));
+  }
+  return value;
+}
+
+std::vector<Row> rows_of(const CsvTable& table, std::string_view source) {
+  require_keys(table, source);
+  std::vector<const Column*> known;
+  for (const std::string& name : table.names) known.push_back(find_column(name));
+  std::vector<Row> rows;
+  rows.reserve(table.rows.size());
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    Row& row = rows.emplace_back();
+    for (std::size_t cell = 0; cell < known.size(); ++cell) {
+      const std::string& text = table.rows[i][cell];
+      if (known[cell] == nullptr) {
+        row.extra.emplace_back(table.names[cell], text);
+        continue;
+      }
+      try {
+        set_cell(row, *known[cell], text);
+      } catch (const InputError& error) {
+        throw InputError(fmt::format("{}, line {}: {}", source, table.lines[i], error.what()));
+      }
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last_line) {
+  CsvScanner scanner(text, source);
+  CsvTable table;
+  bool have_names = false;
+  while (!scanner.at_end()) {
+    const std::size_t line = scanner.line();
+    CsvScanner::Record record = scanner.next();
+    const bool whole = record.end == CsvScanner::End::line;
+    if (!whole && last_line == LastLine::torn) break;
+    if (record.end == CsvScanner::End::open_quote) {
+      throw InputError(fmt::format("{}, line {}: a quoted cell is not closed", source, line));
+    }
+    if (whole) table.whole_bytes = scanner.position();
+    if (blank(record.cells) && table.names.size() != 1) continue;
+    if (!have_names) {
+      check_names(record.cells, source);
+      table.names = std::move(record.cells);
+      have_names = true;
+      continue;
+    }
+    if (record.cells.size() != table.names.size()) {
+      throw InputError(fmt::format("{}, line {}: {} cells where the first line names {} columns", source,
+                                   line, record.cells.size(), table.names.size()));
+    }
+    table.rows.push_back(std::move(record.cells));
+    table.lines.push_back(line);
+  }
+  if (!have_names) throw InputError(fmt::format("{} is empty: there is no line of column names", source));
+  return table;
+}
+
+std::string csv_record(std::span<const std::string> cells) {
+  std::string record;
+  for (const std::string& cell : cells) record += csv_cell(cell) + ',';
+  // A record of one empty cell would be a blank line.
+  if (cells.size() == 1 && cells[0].empty()) record = "\"\",";
+  if (record.empty()) record = ",";
+  record.back() = '\n';
+  return record;
+}
+
+std::string csv_header(std::span<const std::string> extra) {
+  std::vector<std::string> names;
+  for (const Column& column : columns()) names.emplace_back(column.name);
+  names.insert(names.end(), extra.begin(), extra.end());
+  return csv_record(names);
+}
+
+std::string csv_record(const Row& row) {
+  std::vector<std::string> cells;
+  for (const Column& column : columns()) cells.push_back(cell_text(row, column));
+  for (const auto& [name, value] : row.extra) cells.push_back(value);
+  return csv_record(cells);
+}
+
+std::string samples_header() {
+  return csv_record(kSampleColumns);
+}
+
+std::string csv_record(const Sample& sample) {
+  // The shortest decimals that read back as the same number.
+  return csv_record(std::vector<std::string>{sample.experiment, sample.case_name, sample.quantity,
+                                             fmt::format("{}", sample.index),
+                                             fmt::format("{}", sample.value)});
+}
+
+std::vector<Row> parse_rows(std::string_view text, std::string_view source) {
+  return rows_of(parse_csv(text, source, LastLine::torn), source);
+}
+
+std::vector<Row> read_rows(const std::filesystem::path& file) {
+  return parse_rows(read_text(file), file.string());
+}
+
+std::filesystem::path samples_path(const std::filesystem::path& rows_file) {
+  std::filesystem::path path = rows_file;
+  if (path.extension() == ".csv") path.replace_extension();
+  return path += ".samples.csv";
+}
+
+std::vector<Sample> parse_samples(std::string_view text, std::string_view source) {
+  const CsvTable table = parse_csv(text, source, LastLine::torn);
+  std::vector<std::size_t> where;
+  for (const std::string& name : kSampleColumns) {
+    const auto found = std::ranges::find(table.names, name);
+    if (found == table.names.end()) {
+      throw InputError(
+          fmt::format("{}, line 1: no column '{}'; this is not a file of samples", source, name));
+    }
+    where.push_back(static_cast<std::size_t>(found - table.names.begin()));
+  }
+  std::vector<Sample> samples;
+  samples.reserve(table.rows.size());
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const auto cell = [&](std::size_t column) -> const std::string& { return table.rows[i][where[column]]; };
+    const auto index = sample_number<std::int64_t>(cell(3), "whole number", source, table.lines[i]);
+    const auto value = sample_number<double>(cell(4), "finite number", source, table.lines[i]);
+    samples.push_back({cell(0), cell(1), cell(2), index, value});
+  }
+  return samples;
+}
+
+std::vector<Sample> read_samples(const std::filesystem::path& samples_file) {
+  return parse_samples(read_text(samples_file), samples_file.string());
+}
+
+}  // namespace occbench

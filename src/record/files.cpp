@@ -1,0 +1,119 @@
+#include "record/files.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const char* what, const fs::path& file, int error) {
+  throw InputError(fmt::format("cannot {} {}: {}", what, file.string(), std::strerror(error)));
+}
+
+[[noreturn]] void fail(const char* what, const fs::path& file, int error) {
+  throw std::system_error(error, std::generic_category(), fmt::format("cannot {} {}", what, file.string()));
+}
+
+/// True once all of `text` is written; a signal or a full disk may split a write.
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// A new name in a folder is on disk only when the folder is.
+void sync_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+}  // namespace
+
+std::string read_text(const fs::path& file) {
+  std::error_code error;
+  if (fs::is_directory(file, error)) refuse("read", file, EISDIR);
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) refuse("read", file, errno);
+  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  if (stream.bad()) refuse("read", file, EIO);
+  return text;
+}
+
+void replace_text(const fs::path& file, std::string_view text) {
+  std::error_code error;
+  const bool exists = fs::exists(file, error);
+  // A device such as /dev/null must not be renamed away.
+  if (exists && !fs::is_regular_file(file, error)) {
+    throw InputError(fmt::format("cannot write {}: it exists and is not a file", file.string()));
+  }
+  const fs::path target = exists ? fs::canonical(file) : fs::absolute(file);
+  std::string temporary = target.string() + ".XXXXXX";
+  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0) refuse("write", file, errno);
+  struct stat old {};
+  const mode_t umask_now = ::umask(0);
+  ::umask(umask_now);
+  const mode_t mode = exists && ::stat(target.c_str(), &old) == 0 ? old.st_mode & 07777 : 0666 & ~umask_now;
+  const bool written =
+      write_all(descriptor, text) && ::fchmod(descriptor, mode) == 0 && ::fsync(descriptor) == 0;
+  const bool renamed = written && ::rename(temporary.c_str(), target.c_str()) == 0;
+  const int why = errno;
+  ::close(descriptor);
+  if (!renamed) {
+    ::unlink(temporary.c_str());
+    refuse("write", file, why);
+  }
+  sync_folder(target.parent_path());
+}
+
+AppendFile::AppendFile(fs::path file)
+    : file_(std::move(file)), descriptor_(::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)) {
+  if (descriptor_ < 0) refuse("write", file_, errno);
+}
+
+AppendFile::~AppendFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+AppendFile::AppendFile(AppendFile&& other) noexcept
+    : file_(std::move(other.file_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+void AppendFile::append(std::string_view text) {
+  struct stat before {};
+  if (::fstat(descriptor_, &before) != 0) fail("write", file_, errno);
+  if (before.st_nlink == 0) fail("write", file_, ENOENT);
+  if (!write_all(descriptor_, text)) {
+    const int why = errno;
+    // Best effort: if this fails too, the torn line is cut off on resume.
+    [[maybe_unused]] const int cut = ::ftruncate(descriptor_, before.st_size);
+    fail("write", file_, why);
+  }
+  if (::fsync(descriptor_) != 0) fail("write", file_, errno);
+}
+
+}  // namespace occbench

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace occbench {
+
+/// The whole of a file. @throws InputError if it cannot be read.
+std::string read_text(const std::filesystem::path& file);
+
+/// Puts `text` in the place of a file: at every instant the file is the old one or the new one, whole, and
+/// the new one is on disk on return. Symbolic links are followed.
+/// @throws InputError if the folder cannot be written or `file` is something else than a file.
+void replace_text(const std::filesystem::path& file, std::string_view text);
+
+/// A file that grows at its end by whole pieces of text.
+class AppendFile {
+ public:
+  /// Opens a file that exists. @throws InputError if it cannot be written.
+  explicit AppendFile(std::filesystem::path file);
+  ~AppendFile();
+  AppendFile(AppendFile&& other) noexcept;
+  AppendFile& operator=(AppendFile&& other) noexcept;
+
+  /// Appends `text` by one write(2) and waits until it is on disk. What a full disk has taken of it is cut
+  /// off again.
+  /// @throws std::system_error if the disk is full or the file was removed.
+  void append(std::string_view text);
+
+ private:
+  std::filesystem::path file_;
+  int descriptor_ = -1;
+};
+
+}  // namespace occbench

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+#include "record/csv.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_or_nothing(const fs::path& file) {
+  return fs::exists(file) ? read_text(file) : "";
+}
+
+/// The rows that a stopped run finished, as they stand in its file: all but a torn last line.
+std::string finished_rows(const std::string& text, const fs::path& file, const std::string& header) {
+  if (text.find('\n') == std::string::npos) return header;
+  const CsvTable table = parse_csv(text, file.string(), LastLine::torn);
+  if (!text.starts_with(header)) {
+    throw InputError(
+        fmt::format("cannot resume {}: its columns are not those of this build and command; "
+                    "write to another file",
+                    file.string()));
+  }
+  return text.substr(0, table.whole_bytes);
+}
+
+/// Samples are written before their row: those of a case without one belong to a case that did not end.
+std::string finished_samples(const std::string& text, const fs::path& file, const std::vector<Row>& rows) {
+  std::set<std::pair<std::string_view, std::string_view>> finished;
+  for (const Row& row : rows) finished.emplace(row.experiment, row.case_);
+  std::string kept = samples_header();
+  if (text.find('\n') == std::string::npos) return kept;
+  for (const Sample& sample : parse_samples(text, file.string())) {
+    if (finished.contains({sample.experiment, sample.case_name})) kept += csv_record(sample);
+  }
+  return kept;
+}
+
+/// Makes the file be `text`; one that is so already is left alone.
+AppendFile with_text(const fs::path& file, const std::string& text, const std::string& before) {
+  if (text != before || !fs::exists(file)) replace_text(file, text);
+  return AppendFile(file);
+}
+
+AppendFile open_rows(const fs::path& file, RunFile::Mode mode, const std::vector<std::string>& extra,
+                     std::vector<Row>& finished) {
+  const std::string header = csv_header(extra);
+  const std::string before = mode == RunFile::Mode::resume ? text_or_nothing(file) : "";
+  const std::string text = finished_rows(before, file, header);
+  finished = parse_rows(text, file.string());
+  return with_text(file, text, before);
+}
+
+AppendFile open_samples(const fs::path& file, RunFile::Mode mode, const std::vector<Row>& finished) {
+  const std::string before = mode == RunFile::Mode::resume ? text_or_nothing(file) : "";
+  return with_text(file, finished_samples(before, file, finished), before);
+}
+
+}  // namespace
+
+RunFile::RunFile(const fs::path& rows_file, Mode mode, std::vector<std::string> extra)
+    : extra_(std::move(extra)),
+      rows_(open_rows(rows_file, mode, extra_, finished_)),
+      samples_(open_samples(samples_path(rows_file), mode, finished_)) {}
+
+void RunFile::append(const Row& row, std::span<const Sample> samples) {
+  Row ordered = row;
+  ordered.extra.clear();
+  for (const std::string& name : extra_) ordered.extra.emplace_back(name, "");
+  for (const auto& [name, value] : row.extra) {
+    const auto slot = std::ranges::find(ordered.extra, name, &std::pair<std::string, std::string>::first);
+    if (slot == ordered.extra.end()) throw std::invalid_argument("the file has no column '" + name + "'");
+    slot->second = value;
+  }
+  std::string text;
+  for (const Sample& sample : samples) text += csv_record(sample);
+  if (!text.empty()) samples_.append(text);
+  rows_.append(csv_record(ordered));
+}
+
+}  // namespace occbench

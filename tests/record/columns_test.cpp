@@ -1,0 +1,86 @@
+#include "record/columns.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "occupancy/input_error.hpp"
+#include "record/column_list.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+
+namespace occbench {
+namespace {
+
+TEST(Columns, NamesAreUniqueAndOfOneForm) {
+  std::set<std::string_view> names;
+  for (const Column& column : columns()) {
+    EXPECT_TRUE(names.insert(column.name).second) << column.name;
+    EXPECT_THAT(std::string(column.name), testing::MatchesRegex("[a-z][a-z0-9_]*[a-z0-9]"));
+    EXPECT_FALSE(column.meaning.empty()) << column.name;
+  }
+}
+
+TEST(Columns, UnitsFollowTheNames) {
+  const std::map<std::string_view, std::string_view> units = {
+      {"_pct", "%"}, {"_points", "points"}, {"_us", "us"}, {"_mhz", "MHz"}};
+  for (const Column& column : columns()) {
+    for (const auto& [ending, unit] : units) {
+      if (!column.name.ends_with(ending)) continue;
+      EXPECT_EQ(column.unit, unit) << column.name;
+    }
+  }
+}
+
+TEST(Columns, WhatWasNotMeasuredIsEmptyAndZeroIsNot) {
+  Row row;
+  const Column& achieved = *find_column("achieved_pct");
+  EXPECT_EQ(cell_text(row, achieved), "");
+  set_cell(row, achieved, "0");
+  EXPECT_EQ(row.achieved_pct, 0.0);
+  EXPECT_EQ(cell_text(row, achieved), "0");
+  set_cell(row, achieved, "");
+  EXPECT_FALSE(row.achieved_pct);
+}
+
+TEST(Columns, ACellThatIsNotItsColumnsTypeIsRefusedByName) {
+  Row row;
+  for (const char* text : {"x", "1.5", "9999999999999999999", "1 ", " 1", "+1", "0x10"}) {
+    EXPECT_THROW(set_cell(row, *find_column("sm_count"), text), InputError) << text;
+  }
+  for (const char* text : {"nan", "inf", "1e999", "1,5", "12 %"}) {
+    EXPECT_THROW(set_cell(row, *find_column("achieved_pct"), text), InputError) << text;
+  }
+}
+
+TEST(ColumnList, EveryFormatHasEveryColumn) {
+  const auto json = nlohmann::json::parse(column_list(ColumnListFormat::json));
+  const CsvTable csv = parse_csv(column_list(ColumnListFormat::csv), "csv");
+  const std::string table = column_list(ColumnListFormat::table);
+  ASSERT_EQ(json.size(), columns().size());
+  ASSERT_EQ(csv.rows.size(), columns().size());
+  for (std::size_t i = 0; i < columns().size(); ++i) {
+    const Column& column = columns()[i];
+    EXPECT_EQ(json[i]["name"], column.name);
+    EXPECT_EQ(json[i]["unit"], column.unit);
+    EXPECT_EQ(json[i]["meaning"], column.meaning);
+    EXPECT_EQ(csv.rows[i][0], column.name);
+    EXPECT_EQ(csv.rows[i][5], column.meaning);
+    EXPECT_THAT(table, testing::HasSubstr(std::string(column.meaning)));
+  }
+  EXPECT_EQ(json[11]["name"], "experiment");
+  EXPECT_EQ(json[11]["type"], "text");
+  EXPECT_EQ(json[11]["gate"], "key");
+}
+
+TEST(ColumnList, TheRecordedRunsAreDescribedByTheTableAsItIs) {
+  EXPECT_EQ(column_list(ColumnListFormat::markdown), read_text(OCCBENCH_SOURCE_DIR "/results/README.md"))
+      << "make it anew: occbench columns --format markdown > results/README.md";
+}
+
+}  // namespace
+}  // namespace occbench

@@ -1,0 +1,249 @@
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "occupancy/input_error.hpp"
+#include "record/columns.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunFileTest : public testing::Test {
+ protected:
+  RunFileTest() {
+    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = fs::temp_directory_path() / fmt::format("occbench-{}-{}", name, ::getpid());
+    fs::create_directories(folder_);
+    file_ = folder_ / "run.csv";
+  }
+  ~RunFileTest() override {
+    fs::remove_all(folder_);
+  }
+
+  fs::path folder_, file_;
+};
+
+Row row_of(int number) {
+  Row row;
+  row.schema = kSchema;
+  row.experiment = "waves";
+  row.case_ = fmt::format("case {}", number);
+  row.grid_blocks = number;
+  row.achieved_pct = number / 7.0;
+  row.note = "quoted, \"cell\"\nof two lines";
+  return row;
+}
+
+std::vector<Sample> samples_of(int number) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 5; ++i)
+    samples.push_back({"waves", fmt::format("case {}", number), "time_us", i, number + i / 3.0});
+  return samples;
+}
+
+/// What a run does after a stop: the cases that are not there yet.
+void write_rows(RunFile& file, int count) {
+  for (auto number = static_cast<int>(file.finished().size()); number < count; ++number) {
+    file.append(row_of(number), samples_of(number));
+  }
+}
+
+void put(const fs::path& file, std::string_view text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+TEST_F(RunFileTest, WhatWasAppendedIsReadBack) {
+  RunFile file(file_, RunFile::Mode::create);
+  write_rows(file, 3);
+  const std::vector<Row> rows = read_rows(file_);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[2].note, row_of(2).note);
+  EXPECT_EQ(rows[2].achieved_pct, 0.2857) << "four decimals";
+  EXPECT_EQ(read_samples(samples_path(file_)).size(), 15u);
+}
+
+TEST_F(RunFileTest, CreatingReplacesAnOlderRunAndItsSamples) {
+  {
+    RunFile file(file_, RunFile::Mode::create);
+    write_rows(file, 3);
+  }
+  const RunFile file(file_, RunFile::Mode::create);
+  EXPECT_TRUE(file.finished().empty());
+  EXPECT_TRUE(read_rows(file_).empty());
+  EXPECT_TRUE(read_samples(samples_path(file_)).empty());
+}
+
+TEST_F(RunFileTest, ColumnsBeyondTheTableAreWrittenByName) {
+  RunFile file(file_, RunFile::Mode::create, {"dram__bytes.sum", "gpu__time_duration.sum"});
+  Row row = row_of(0);
+  row.extra = {{"gpu__time_duration.sum", "5"}};
+  file.append(row, {});
+  using Extra = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(read_rows(file_).at(0).extra, (Extra{{"dram__bytes.sum", ""}, {"gpu__time_duration.sum", "5"}}));
+  row.extra = {{"another", "5"}};
+  EXPECT_THROW(file.append(row, {}), std::invalid_argument);
+}
+
+// A file that stops at any byte is what a machine that lost power may leave.
+TEST_F(RunFileTest, AFileCutAtAnyByteIsCompletedByResumeToTheSameBytes) {
+  {
+    RunFile file(file_, RunFile::Mode::create);
+    write_rows(file, 3);
+  }
+  const std::string rows = read_text(file_);
+  const std::string samples = read_text(samples_path(file_));
+  for (std::size_t length = 0; length <= rows.size(); ++length) {
+    put(file_, rows.substr(0, length));
+    put(samples_path(file_), samples);
+    RunFile file(file_, RunFile::Mode::resume);
+    for (std::size_t i = 0; i < file.finished().size(); ++i)
+      EXPECT_EQ(file.finished()[i].case_, row_of(static_cast<int>(i)).case_);
+    write_rows(file, 3);
+    ASSERT_EQ(read_text(file_), rows) << "cut at byte " << length;
+    ASSERT_EQ(read_text(samples_path(file_)), samples) << "cut at byte " << length;
+  }
+}
+
+TEST_F(RunFileTest, SamplesCutAtAnyByteAfterTheirLastRowAreCompletedByResume) {
+  {
+    RunFile file(file_, RunFile::Mode::create);
+    write_rows(file, 2);
+  }
+  const std::string rows = read_text(file_);
+  const std::size_t finished = read_text(samples_path(file_)).size();
+  {
+    RunFile file(file_, RunFile::Mode::resume);
+    write_rows(file, 3);
+  }
+  const std::string all_samples = read_text(samples_path(file_));
+  for (std::size_t length = finished; length <= all_samples.size(); ++length) {
+    put(file_, rows);
+    put(samples_path(file_), all_samples.substr(0, length));
+    RunFile file(file_, RunFile::Mode::resume);
+    ASSERT_EQ(read_samples(samples_path(file_)).size(), 10u) << "cut at byte " << length;
+    write_rows(file, 3);
+    ASSERT_EQ(read_text(samples_path(file_)), all_samples) << "cut at byte " << length;
+  }
+}
+
+TEST_F(RunFileTest, AWriterKilledAtRandomTimesLosesNoFinishedRow) {
+  constexpr int kRows = 60;
+  {
+    RunFile file(file_, RunFile::Mode::create);
+    write_rows(file, kRows);
+  }
+  const std::string whole = read_text(file_);
+  const std::string all_samples = read_text(samples_path(file_));
+  std::mt19937 random(1);
+  int stopped_between = 0;
+  for (int round = 0; round < 50; ++round) {
+    fs::remove(file_);
+    fs::remove(samples_path(file_));
+    int announce[2];
+    ASSERT_EQ(::pipe(announce), 0);
+    const pid_t writer = ::fork();
+    if (writer == 0) {
+      RunFile file(file_, RunFile::Mode::create);
+      for (int number = 0; number < kRows; ++number) {
+        file.append(row_of(number), samples_of(number));
+        const char done = 1;
+        if (::write(announce[1], &done, 1) != 1) ::_exit(1);
+      }
+      ::_exit(0);
+    }
+    ::close(announce[1]);
+    // Let it finish some rows, then strike at a random moment of the next ones.
+    const int seen = std::uniform_int_distribution(0, kRows - 10)(random);
+    char done = 0;
+    for (int number = 0; number < seen; ++number) ASSERT_EQ(::read(announce[0], &done, 1), 1);
+    ::usleep(std::uniform_int_distribution<useconds_t>(0, 3000)(random));
+    ::kill(writer, SIGKILL);
+    ::waitpid(writer, nullptr, 0);
+    int announced = seen;
+    while (::read(announce[0], &done, 1) == 1) ++announced;
+    ::close(announce[0]);
+
+    const std::vector<Row> rows = fs::exists(file_) ? read_rows(file_) : std::vector<Row>{};
+    ASSERT_GE(static_cast<int>(rows.size()), announced) << "a row that append had finished is gone";
+    ASSERT_LE(static_cast<int>(rows.size()), announced + 1);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      ASSERT_EQ(csv_record(rows[i]), csv_record(row_of(static_cast<int>(i))));
+    }
+    if (!rows.empty()) {
+      ASSERT_GE(read_samples(samples_path(file_)).size(), 5 * rows.size());
+    }
+    if (announced > 0 && announced < kRows) ++stopped_between;
+
+    RunFile file(file_, RunFile::Mode::resume);
+    EXPECT_EQ(file.finished().size(), rows.size());
+    write_rows(file, kRows);
+    ASSERT_EQ(read_text(file_), whole);
+    ASSERT_EQ(read_text(samples_path(file_)), all_samples);
+  }
+  EXPECT_GE(stopped_between, 25) << "the writer was too fast or too slow for this test to say anything";
+}
+
+TEST_F(RunFileTest, AFullDiskIsAnErrorAndTheFileStaysWhole) {
+  RunFile file(file_, RunFile::Mode::create);
+  write_rows(file, 1);
+  const std::string before = read_text(file_);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old{};
+  ::getrlimit(RLIMIT_FSIZE, &old);
+  const rlimit full{before.size() + 10, old.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &full);
+  EXPECT_THROW(file.append(row_of(1), {}), std::system_error);
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, SIG_DFL);
+  EXPECT_EQ(read_text(file_), before) << "the part that the disk had taken is cut off";
+  file.append(row_of(1), {});
+  EXPECT_EQ(read_rows(file_).size(), 2u);
+}
+
+TEST_F(RunFileTest, AFileThatWasRemovedMeanwhileIsAnError) {
+  RunFile file(file_, RunFile::Mode::create);
+  fs::remove(file_);
+  EXPECT_THROW(file.append(row_of(0), {}), std::system_error);
+}
+
+TEST_F(RunFileTest, WhatCannotBeWrittenIsRefused) {
+  EXPECT_THROW(RunFile(folder_ / "none" / "run.csv", RunFile::Mode::create), InputError);
+  EXPECT_THROW(RunFile(folder_, RunFile::Mode::create), InputError);
+  EXPECT_THROW(RunFile("/dev/null", RunFile::Mode::create), InputError)
+      << "a device must not be renamed away";
+}
+
+TEST_F(RunFileTest, AFileOfOtherColumnsIsNotResumed) {
+  put(file_, "name,age\nx,1\n");
+  EXPECT_THROW(RunFile(file_, RunFile::Mode::resume), InputError);
+  EXPECT_EQ(read_text(file_), "name,age\nx,1\n");
+  RunFile(file_, RunFile::Mode::create, {"dram__bytes.sum"});
+  EXPECT_THROW(RunFile(file_, RunFile::Mode::resume), InputError);
+  EXPECT_NO_THROW(RunFile(file_, RunFile::Mode::resume, {"dram__bytes.sum"}));
+}
+
+TEST_F(RunFileTest, ALinkToAFileStaysALink) {
+  put(folder_ / "elsewhere.csv", "");
+  fs::create_symlink(folder_ / "elsewhere.csv", file_);
+  RunFile file(file_, RunFile::Mode::create);
+  EXPECT_TRUE(fs::is_symlink(file_));
+  file.append(row_of(0), {});
+  EXPECT_EQ(read_rows(folder_ / "elsewhere.csv").size(), 1u);
+}
+
+}  // namespace
+}  // namespace occbench
