@@ -5,6 +5,7 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"calc", "theoretical occupancy, what limits it and what would change it", declare_calc},
+    {"columns", "every column of a recorded run and what it means", declare_columns},
 };
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "occupancy/input_error.hpp"
 #include "record/column_list.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {
@@ -75,11 +74,6 @@ TEST(ColumnList, EveryFormatHasEveryColumn) {
   EXPECT_EQ(json[11]["name"], "experiment");
   EXPECT_EQ(json[11]["type"], "text");
   EXPECT_EQ(json[11]["gate"], "key");
-}
-
-TEST(ColumnList, TheRecordedRunsAreDescribedByTheTableAsItIs) {
-  EXPECT_EQ(column_list(ColumnListFormat::markdown), read_text(OCCBENCH_SOURCE_DIR "/results/README.md"))
-      << "make it anew: occbench columns --format markdown > results/README.md";
 }
 
 }  // namespace

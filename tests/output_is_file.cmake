@@ -1,0 +1,8 @@
+# cmake -DCOMMAND=program;argument;... -DFILE=file -DREMEDY=text -P output_is_file.cmake
+#
+# A committed file that a command makes is what the command prints.
+execute_process(COMMAND ${COMMAND} OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
+file(READ ${FILE} committed)
+if(NOT printed STREQUAL committed)
+  message(FATAL_ERROR "${FILE} is out of date; make it anew: ${REMEDY}")
+endif()
