@@ -1,4 +1,4 @@
-#include <fmt/core.h>
+#include <string>
 
 #include "harness/experiment.hpp"
 #include "kernels/hold.hpp"
@@ -34,7 +34,7 @@ std::vector<Case> cases(const Planner& on) {
                      .launch = launch,
                      .work = Work::equal(kCycles),
                      .suite = suite_of(block_threads),
-                     .parameters = {{"block_threads", fmt::to_string(block_threads)}}});
+                     .parameters = {{"block_threads", std::to_string(block_threads)}}});
   }
   return cases;
 }

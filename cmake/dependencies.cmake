@@ -1,10 +1,11 @@
 # Every dependency is found, never fetched; what is missing is named with the package that has it.
-function(occ_require package debian_package)
+# A macro, so that what the package sets is seen here.
+macro(occ_require package debian_package)
   find_package(${package} ${ARGN} QUIET)
   if(NOT ${package}_FOUND)
     message(FATAL_ERROR "${package} ${ARGN} was not found. On Debian and Ubuntu: apt-get install ${debian_package}")
   endif()
-endfunction()
+endmacro()
 
 find_package(Threads REQUIRED)
 occ_require(fmt libfmt-dev)

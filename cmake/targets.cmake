@@ -29,6 +29,8 @@ function(occ_compile_options target)
                            $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Werror>)
   endif()
   if(OCCBENCH_SANITIZE)
+    # GCC warns of uninitialized values inside the standard library once it has instrumented it.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
     set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${sanitizers}>
                            $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fsanitize=address>)

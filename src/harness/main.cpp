@@ -9,6 +9,7 @@
 
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "gpu/error.hpp"
 #include "harness/case_run.hpp"

@@ -302,6 +302,9 @@ class Counters::Session {
   std::size_t passes() const {
     return passes_;
   }
+  const std::vector<std::string>& missing() const {
+    return missing_;
+  }
 
   CounterReadings read(const std::function<void()>& launch) {
     set_config();
