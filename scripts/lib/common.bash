@@ -16,8 +16,15 @@ fail() {
   exit 69
 }
 
-# Held until the script and what it became by exec end, so that two never build, install or measure at once.
+wrong_use() {
+  printf '%s\n' "$@" >&2
+  exit 64
+}
+
+# Held until the script and what it became by exec end, so that two never build, install or measure at once. A script
+# that such a process calls goes by its caller's lock.
 take_lock() {
+  [[ -z ${OCCBENCH_LOCK_HELD:-} ]] || return 0
   if ! mkdir --parents "$build" 2>/dev/null || ! touch "$build/.lock" 2>/dev/null; then
     fail "cannot write to $build, where everything is built." \
       "Make the checkout writable, or make build/ a link to a folder that is."
@@ -27,6 +34,7 @@ take_lock() {
     say "another scripts/run or scripts/test is at work in $build; waiting for it to end"
     flock 9
   fi
+  export OCCBENCH_LOCK_HELD=1
 }
 
 # quietly LOG COMMAND...: its output goes to LOG, and is shown only if it fails.
@@ -47,9 +55,8 @@ version_at_least() { [[ $(printf '%s\n' "$2" "$1" | sort --version-sort | head -
 configure_and_build() {
   local preset=$1 target=$2
   shift 2
-  cd "$root"
-  quietly "$build/$preset.configure.log" cmake --preset "$preset" "$@" || return 1
-  cmake --build --preset "$preset" --target "$target" >&2
+  quietly "$build/$preset.configure.log" cmake -S "$root" --preset "$preset" "$@" &&
+    cmake --build "$build/$preset" --target "$target" >&2
 }
 
 source "$(dirname "${BASH_SOURCE[0]}")/prerequisites.bash"

@@ -1,7 +1,29 @@
 # Sourced by common.bash: which CUDA toolkit builds. One that is on the machine and serves; else NVIDIA's own packages under build/.
 # shellcheck shell=bash
 
-readonly oldest_toolkit=12.6 wheels_driver=580
+readonly oldest_toolkit=12.6 wheels_driver=580 oldest_capability=7.5
+
+# gpu_architectures: prints the compute capabilities of the machine's GPUs as 90, each once; nothing where there is none.
+gpu_architectures() {
+  local listed capability
+  if ! command -v nvidia-smi >/dev/null; then
+    ! grep --quiet --no-messages 0x10de /sys/bus/pci/devices/*/vendor ||
+      say "there is an NVIDIA device on the bus, but no nvidia-smi: install NVIDIA's driver to measure it"
+    return 0
+  fi
+  listed=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>&1) || listed+=" (status $?)"
+  if [[ $listed != [0-9]* ]]; then
+    say "nvidia-smi finds no GPU: $(head --lines=1 <<<"$listed")"
+    return 0
+  fi
+  sort --unique <<<"$listed" | while read -r capability; do
+    if version_at_least "$capability" $oldest_capability; then
+      printf '%s\n' "${capability//./}"
+    else
+      say "a GPU of compute capability $capability is left out: CUDA 13 and occbench measure from $oldest_capability on"
+    fi
+  done
+}
 
 # toolkit_serves NVCC ARCHITECTURE...: new enough, knows the architectures (as 90), has CUPTI's Range Profiler.
 toolkit_serves() {
