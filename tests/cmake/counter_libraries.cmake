@@ -1,0 +1,16 @@
+cmake_minimum_required(VERSION 3.25)
+# CUPTI's and NVML's headers lie beside CUDA's, so include folders cannot keep other modules from them: this does.
+file(GLOB_RECURSE files ${SOURCE_DIR}/src/*.?pp ${SOURCE_DIR}/src/*.cu ${SOURCE_DIR}/kernels/*.?pp ${SOURCE_DIR}/kernels/*.cu
+     ${SOURCE_DIR}/bench/*.?pp)
+set(allowed 0)
+foreach(file IN LISTS files)
+  file(STRINGS ${file} includes REGEX "#include *[<\"](cupti|nvperf|nvml)")
+  if(includes AND file MATCHES "/src/measure/[^/]*\\.cpp$")
+    math(EXPR allowed "${allowed} + 1")
+  elseif(includes)
+    message(SEND_ERROR "${file}: ${includes} belongs into a .cpp file of src/measure")
+  endif()
+endforeach()
+if(allowed EQUAL 0)
+  message(SEND_ERROR "no file of src/measure includes CUPTI: this test looks in the wrong place")
+endif()

@@ -1,0 +1,48 @@
+cmake_minimum_required(VERSION 3.25)
+# Compiles small files as if they belonged to MODULE: one that includes a header of itself and of each module that it
+# MAY_INCLUDE, which must compile, and for every other of the MODULES one that includes its header, which must fail
+# because there is no such file.
+
+function(header_of module result)
+  foreach(folder IN ITEMS src/${module} ${module})
+    file(GLOB headers RELATIVE ${SOURCE_DIR}/${folder} ${SOURCE_DIR}/${folder}/*.hpp)
+    if(headers)
+      list(GET headers 0 header)
+      set(${result} ${module}/${header} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  set(${result} "" PARENT_SCOPE)
+endfunction()
+
+function(compile name content result messages)
+  file(WRITE ${WORK_DIR}/${name}.cpp "${content}")
+  execute_process(COMMAND ${COMPILER} -std=c++20 -fsyntax-only @${FLAGS} ${WORK_DIR}/${name}.cpp
+                  RESULT_VARIABLE status ERROR_VARIABLE output)
+  set(${result} ${status} PARENT_SCOPE)
+  set(${messages} "${output}" PARENT_SCOPE)
+endfunction()
+
+set(includes "")
+foreach(module IN LISTS MODULE MAY_INCLUDE)
+  header_of(${module} header)
+  if(header)
+    string(APPEND includes "#include \"${header}\"\n")
+  endif()
+endforeach()
+compile(allowed "${includes}" status messages)
+if(NOT status EQUAL 0)
+  message(SEND_ERROR "${MODULE} cannot include what it may include:\n${includes}${messages}")
+endif()
+
+foreach(module IN LISTS MODULES)
+  header_of(${module} header)
+  if(NOT module IN_LIST MAY_INCLUDE AND NOT module STREQUAL MODULE AND header)
+    compile(forbidden_${module} "#include \"${header}\"\n" status messages)
+    if(status EQUAL 0)
+      message(SEND_ERROR "${MODULE} must not be able to include ${header}, but a file that does so compiles")
+    elseif(NOT messages MATCHES "${header}.*(No such file|not found)")
+      message(SEND_ERROR "${MODULE} including ${header} failed for another reason than a missing file:\n${messages}")
+    endif()
+  endif()
+endforeach()
