@@ -33,6 +33,11 @@ if(OCCBENCH_CUDA)
   endif()
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  # CMake 3.25's FindCUDAToolkit marks this target as deprecated without looking whether the toolkit has the library,
+  # which CUDA 13 has not, and stops. A target of that name that nothing links lets it pass.
+  if(CMAKE_VERSION VERSION_LESS 3.26)
+    add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
+  endif()
   find_package(CUDAToolkit 12.6 QUIET)
   if(NOT CUDAToolkit_FOUND)
     message(FATAL_ERROR "CUDA Toolkit 12.6 or later was not found beside ${CMAKE_CUDA_COMPILER}; its CUPTI has the "
