@@ -4,6 +4,7 @@ namespace occbench {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"run", "measure this GPU: theory, time and counters of every case of a suite", declare_run},
     {"calc", "theoretical occupancy, what limits it and what would change it", declare_calc},
     {"columns", "every column of a recorded run and what it means", declare_columns},
 };

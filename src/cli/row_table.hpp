@@ -20,8 +20,8 @@ class RowTable {
   std::size_t name_width_;
 };
 
-/// How far theory, and where there are some the predictions, are from the counter over rows that have it, in a
-/// sentence; empty if no row has.
+/// How far theory, and where there are some the predictions, are from the counter over rows that have it, in
+/// a sentence; empty if no row has.
 std::string agreement(std::span<const Row> rows);
 
 }  // namespace occbench

@@ -10,6 +10,7 @@
 #include "gpu/error.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/provenance.hpp"
 #include "record/statistics.hpp"
@@ -38,9 +39,12 @@ std::string parameters_text(const Case& chosen) {
 
 std::string_view to_string(Check check) {
   switch (check) {
-    case Check::ok: return "ok";
-    case Check::wrong: return "wrong";
-    case Check::none: return "none";
+    case Check::ok:
+      return "ok";
+    case Check::wrong:
+      return "wrong";
+    case Check::none:
+      return "none";
   }
   return "none";
 }
@@ -73,9 +77,9 @@ CaseRun::CaseRun(Session& session, const Experiment& of, Case chosen)
       experiment_(of),
       case_(std::move(chosen)),
       variant_(&case_.kernel->find(case_.variant)),
-      name_(fmt::format("{}/{}", of.name, case_name(case_))),
       row_(session.new_row(of)) {
   describe();
+  name_ = full_name(row_);
 }
 
 void CaseRun::describe() {
@@ -162,7 +166,8 @@ const Row& CaseRun::finish(std::size_t repetitions) {
   if (row_.time_status.empty()) {
     try {
       const std::size_t first = batches_.size() - std::min(repetitions, batches_.size());
-      for (std::size_t i = first; i < batches_.size(); ++i) times_.insert(times_.end(), batches_[i].begin(), batches_[i].end());
+      for (std::size_t i = first; i < batches_.size(); ++i)
+        times_.insert(times_.end(), batches_[i].begin(), batches_[i].end());
       top_up_samples();
       summarize_times();
       read_counters();

@@ -12,16 +12,20 @@ namespace occbench {
 
 /// One case on its way from declaration to row: usage, theory, prediction, check, time, counters.
 ///
-/// Google Benchmark owns the timing and may call `time` any number of times while it looks for an iteration count;
-/// all else happens once, in `begin` at the first call and in `finish` at the report.
+/// Google Benchmark owns the timing and may call `time` any number of times while it looks for an iteration
+/// count; all else happens once, in `begin` at the first call and in `finish` at the report.
 class CaseRun {
  public:
   CaseRun(Session& session, const Experiment& of, Case chosen);
 
-  const std::string& name() const { return name_; }  ///< experiment/case, as Google Benchmark knows it
+  const std::string& name() const {
+    return name_;
+  }  ///< experiment/case, as Google Benchmark knows it
 
   /// Identity, launch, usage and theory, which need no launch.
-  const Row& row() const { return row_; }
+  const Row& row() const {
+    return row_;
+  }
 
   /// A timing loop of Google Benchmark's: one launch an iteration.
   void time(benchmark::State& state);

@@ -1,11 +1,7 @@
-#include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <fstream>
-#include <iostream>
 #include <map>
 #include <memory>
-#include <regex>
 
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
@@ -19,6 +15,7 @@
 #include "harness/session.hpp"
 #include "occupancy/exit_status.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/json.hpp"
 
@@ -26,7 +23,8 @@ namespace occbench {
 namespace {
 
 /// What the console shows of a row; the JSON has every number.
-constexpr std::string_view kConsoleColumns[] = {"theoretical_pct", "predicted_pct", "achieved_pct", "time_spread_pct"};
+constexpr std::string_view kConsoleColumns[] = {"theoretical_pct", "predicted_pct", "achieved_pct",
+                                                "time_spread_pct"};
 
 std::vector<std::string_view> numeric_columns() {
   std::vector<std::string_view> names;
@@ -38,21 +36,8 @@ std::vector<std::string_view> numeric_columns() {
 
 using CaseRuns = std::map<std::string, std::unique_ptr<CaseRun>, std::less<>>;
 
-/// Google Benchmark's own rule for --benchmark_filter: an extended regular expression found anywhere in the name, or
-/// with '-' in front found nowhere.
-std::function<bool(const std::string&)> filter_of(const std::string& text) {
-  if (text.empty() || text == "all") return [](const std::string&) { return true; };
-  const bool negative = text.front() == '-';
-  try {
-    const std::regex pattern(text.substr(negative ? 1 : 0), std::regex::extended);
-    return [=](const std::string& name) { return std::regex_search(name, pattern) != negative; };
-  } catch (const std::regex_error& error) {
-    throw InputError(fmt::format("--benchmark_filter={}: not a regular expression ({})", text, error.what()));
-  }
-}
-
 std::vector<std::unique_ptr<CaseRun>> chosen_cases(Session& session) {
-  const auto matches = filter_of(benchmark::GetBenchmarkFilter());
+  const auto matches = case_filter(benchmark::GetBenchmarkFilter());
   std::vector<std::unique_ptr<CaseRun>> chosen;
   for (Case& declared : experiment.cases(Planner(session.device()))) {
     if (declared.suite > session.options().suite) continue;
@@ -61,8 +46,9 @@ std::vector<std::unique_ptr<CaseRun>> chosen_cases(Session& session) {
     if (matches(run->name())) chosen.push_back(std::move(run));
   }
   if (chosen.empty()) {
-    throw InputError(fmt::format("--benchmark_filter={} matches no case of this suite of {}; --occ_list shows the cases",
-                                 benchmark::GetBenchmarkFilter(), experiment.name));
+    throw InputError(
+        fmt::format("--benchmark_filter={} matches no case of this suite of {}; --occ_list shows the cases",
+                    benchmark::GetBenchmarkFilter(), experiment.name));
   }
   return chosen;
 }
@@ -83,13 +69,14 @@ std::string argument_value(const std::vector<std::string>& arguments, std::strin
 }
 
 std::unique_ptr<benchmark::BenchmarkReporter> file_reporter(const std::string& format) {
-  if (format == "console") return std::make_unique<benchmark::ConsoleReporter>(benchmark::ConsoleReporter::OO_None);
+  if (format == "console")
+    return std::make_unique<benchmark::ConsoleReporter>(benchmark::ConsoleReporter::OO_None);
   return std::make_unique<benchmark::JSONReporter>();
 }
 
 void run_benchmarks(const FindRow& find_row, const std::vector<std::string>& arguments) {
-  // Google Benchmark's own CSV cannot hold counters that appear late, and says itself that it is on its way out: it
-  // passes as it is, without our numbers.
+  // Google Benchmark's own CSV cannot hold counters that appear late, and says itself that it is on its way
+  // out: it passes as it is, without our numbers.
   static constexpr std::string_view kNone[] = {"time_us"};
   const std::span<const std::string_view> nothing(kNone, 0);
   const bool console_is_csv = argument_value(arguments, "benchmark_format") == "csv";
@@ -117,8 +104,8 @@ void initialize_google_benchmark(const std::string& program, const Options& opti
   int count = static_cast<int>(pointers.size());
   benchmark::Initialize(&count, pointers.data());
   if (count > 1) {
-    throw InputError(fmt::format("'{}' is neither a flag of this suite nor of Google Benchmark; --help lists both",
-                                 pointers[1]));
+    throw InputError(fmt::format(
+        "'{}' is neither a flag of this suite nor of Google Benchmark; --help lists both", pointers[1]));
   }
 }
 
@@ -153,8 +140,9 @@ ExitStatus run(const std::string& program, const Options& options) {
       options.google_benchmark);
   if (session.stop() != Stop::no) {
     fmt::print(stderr, "{}: {}; the finished rows are kept, --occ_resume runs the rest\n", experiment.name,
-               session.stop() == Stop::interrupted ? "interrupted"
-                                                   : "a kernel failed and took the process's CUDA context with it");
+               session.stop() == Stop::interrupted
+                   ? "interrupted"
+                   : "a kernel failed and took the process's CUDA context with it");
   }
   return session.complete() ? ExitStatus::done : ExitStatus::no_verdict;
 }

@@ -16,18 +16,20 @@ namespace {
 constexpr std::string_view kOurs = "--occ_";
 constexpr std::string_view kMinTime = "--benchmark_min_time=";
 
-/// Seconds of device time that the timed launches of a case add up to unless the user says otherwise: a full suite of
-/// 600 cases has to end within 4 minutes.
+/// Seconds of device time that the timed launches of a case add up to unless the user says otherwise: a full
+/// suite of 600 cases has to end within 4 minutes.
 constexpr std::string_view kDefaultMinTime = "0.03";
 
-/// Google Benchmark takes a plain number of seconds up to 1.7, and wants a unit from 1.8 on: both are accepted.
+/// Google Benchmark takes a plain number of seconds up to 1.7, and wants a unit from 1.8 on: both are
+/// accepted.
 std::string min_time_argument(std::string_view value) {
   if (value.ends_with('s')) value.remove_suffix(1);
   const bool iterations = value.ends_with('x');
   if (iterations && OCCBENCH_GOOGLE_BENCHMARK_MINOR < 8) {
-    throw InputError(fmt::format("--benchmark_min_time={}: a number of iterations needs Google Benchmark 1.8; write "
-                                 "seconds, as in 0.05s",
-                                 value));
+    throw InputError(
+        fmt::format("--benchmark_min_time={}: a number of iterations needs Google Benchmark 1.8; write "
+                    "seconds, as in 0.05s",
+                    value));
   }
   const bool unit_wanted = OCCBENCH_GOOGLE_BENCHMARK_MINOR >= 8 && !iterations;
   return fmt::format("{}{}{}", kMinTime, value, unit_wanted ? "s" : "");
@@ -47,7 +49,8 @@ void refuse_what_google_benchmark_would(std::string_view argument) {
   refuse_unless("out_format", {"console", "json", "csv"});
   refuse_unless("time_unit", {"ns", "us", "ms", "s"});
   constexpr std::string_view kOut = "--benchmark_out=";
-  if (argument.starts_with(kOut) && !std::ofstream(std::string(argument.substr(kOut.size())), std::ios::app)) {
+  if (argument.starts_with(kOut) &&
+      !std::ofstream(std::string(argument.substr(kOut.size())), std::ios::app)) {
     throw InputError(fmt::format("{}: the file cannot be written", argument));
   }
 }
@@ -60,12 +63,15 @@ struct Parser {
   Parser() : app("", "") {
     app.set_help_flag();
     app.add_option("--occ_suite", options.suite, "smoke, quick (default) or full")
-        ->transform(CLI::CheckedTransformer(
-            std::map<std::string, Suite>{{"smoke", Suite::smoke}, {"quick", Suite::quick}, {"full", Suite::full}}));
-    app.add_option("--occ_device", options.device, "number of the GPU, or auto (default): the discrete one with most SMs");
+        ->transform(CLI::CheckedTransformer(std::map<std::string, Suite>{
+            {"smoke", Suite::smoke}, {"quick", Suite::quick}, {"full", Suite::full}}));
+    app.add_option("--occ_device", options.device,
+                   "number of the GPU, or auto (default): the discrete one with most SMs");
     app.add_option("--occ_csv", csv, "append a row a case to this file, and its samples to FILE.samples.csv");
-    app.add_flag("--occ_resume", options.resume, "keep the rows of --occ_csv and run the cases that it lacks");
-    app.add_option("--occ_counters", options.counters, "auto (default), off, or require: status 2 where they cannot be read")
+    app.add_flag("--occ_resume", options.resume,
+                 "keep the rows of --occ_csv and run the cases that it lacks");
+    app.add_option("--occ_counters", options.counters,
+                   "auto (default), off, or require: status 2 where they cannot be read")
         ->transform(CLI::CheckedTransformer(std::map<std::string, CounterMode>{
             {"auto", CounterMode::automatic}, {"off", CounterMode::off}, {"require", CounterMode::require}}));
     app.add_option("--occ_readings", options.readings, "counted launches a case, 1 to 1000 (default 8)")
@@ -91,7 +97,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
     } else if (argument.starts_with(kMinTime)) {
       theirs.push_back(min_time_argument(std::string_view(argument).substr(kMinTime.size())));
       min_time_given = true;
-    } else if (argument.starts_with("--benchmark_enable_random_interleaving") && !argument.ends_with("=false")) {
+    } else if (argument.starts_with("--benchmark_enable_random_interleaving") &&
+               !argument.ends_with("=false")) {
       throw InputError("--benchmark_enable_random_interleaving would finish no case before all have run");
     } else {
       refuse_what_google_benchmark_would(argument);
@@ -106,7 +113,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
   }
   Options options = parser.options;
   if (!parser.csv.empty()) options.csv = parser.csv;
-  if (options.resume && !options.csv) throw InputError("--occ_resume needs the file to go on with: --occ_csv=FILE");
+  if (options.resume && !options.csv)
+    throw InputError("--occ_resume needs the file to go on with: --occ_csv=FILE");
   if (!min_time_given) theirs.insert(theirs.begin(), min_time_argument(kDefaultMinTime));
   options.help = help;
   options.google_benchmark = std::move(theirs);

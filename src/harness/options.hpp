@@ -23,15 +23,16 @@ struct Options {
   std::optional<std::filesystem::path> csv;  ///< rows go here, samples beside it
   bool resume = false;                       ///< keep the rows of `csv` and run what is missing
   CounterMode counters = CounterMode::automatic;
-  int readings = 8;                          ///< counted launches a case
-  bool list = false;                         ///< print the cases as JSON lines and end
-  bool small = false;                        ///< small grids and short work, for compute-sanitizer
+  int readings = 8;    ///< counted launches a case
+  bool list = false;   ///< print the cases as JSON lines and end
+  bool small = false;  ///< small grids and short work, for compute-sanitizer
   bool help = false;
-  std::vector<std::string> google_benchmark; ///< the arguments that are not ours, in order, in the form that this
-                                             ///< version of Google Benchmark wants
+  std::vector<std::string> google_benchmark;  ///< the arguments that are not ours, in order, in the form that
+                                              ///< this version of Google Benchmark wants
 };
 
-/// @throws InputError for a flag of ours that does not exist or has a value it cannot have, naming the nearest flag.
+/// @throws InputError for a flag of ours that does not exist or has a value it cannot have, naming the
+/// nearest flag.
 Options parse_options(const std::vector<std::string>& arguments);
 
 /// The text of `--help` on our flags.

@@ -69,7 +69,8 @@ Session::Session(const Device& device, const Options& options)
     : device_(device), options_(options), provenance_(provenance_of(device)) {}
 
 void Session::open_file() {
-  if (options_.csv) file_.emplace(*options_.csv, options_.resume ? RunFile::Mode::resume : RunFile::Mode::create);
+  if (options_.csv)
+    file_.emplace(*options_.csv, options_.resume ? RunFile::Mode::resume : RunFile::Mode::create);
 }
 
 Row Session::new_row(const Experiment& of) const {
@@ -90,7 +91,8 @@ void Session::begin(std::string_view name) const {
 
 void Session::end(const Row& row, std::span<const Sample> samples) {
   if (row.time_status == "failed" || row.check == "wrong") complete_ = false;
-  if (options_.counters == CounterMode::require && row.counters_status != "ok" && row.time_status != "skipped") {
+  if (options_.counters == CounterMode::require && row.counters_status != "ok" &&
+      row.time_status != "skipped") {
     complete_ = false;
   }
   if (!file_) return;

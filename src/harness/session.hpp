@@ -31,9 +31,15 @@ class Session {
   /// Opens the file of rows, if one was asked for. @throws InputError if it cannot be written.
   void open_file();
 
-  const Device& device() const { return device_; }
-  const Options& options() const { return options_; }
-  LaunchTimer& timer() { return timer_; }
+  const Device& device() const {
+    return device_;
+  }
+  const Options& options() const {
+    return options_;
+  }
+  LaunchTimer& timer() {
+    return timer_;
+  }
 
   /// A row with the provenance filled in.
   Row new_row(const Experiment& of) const;
@@ -41,22 +47,27 @@ class Session {
   /// Whether the file of rows has the case already, from the run that this one resumes.
   bool is_finished(std::string_view experiment_name, std::string_view name) const;
 
-  /// Leaves a mark beside the file of rows that the case is being run, until its row is written: whoever finds the
-  /// mark knows which case ended the process.
+  /// Leaves a mark beside the file of rows that the case is being run, until its row is written: whoever
+  /// finds the mark knows which case ended the process.
   void begin(std::string_view name) const;
 
   /// Writes the row to disk and keeps what decides the exit status.
   void end(const Row& row, std::span<const Sample> samples);
 
-  /// Reads the counters of `launch` (which must queue one launch and wait for it). Where they cannot be read the
-  /// reason goes to standard error, once, and `status` and `note` say it.
-  CounterReadings read_counters(const std::function<void()>& launch, CountersStatus& status, std::string& note);
+  /// Reads the counters of `launch` (which must queue one launch and wait for it). Where they cannot be read
+  /// the reason goes to standard error, once, and `status` and `note` say it.
+  CounterReadings read_counters(const std::function<void()>& launch, CountersStatus& status,
+                                std::string& note);
 
   Stop stop() const;
-  void lose_context() { context_lost_ = true; }
+  void lose_context() {
+    context_lost_ = true;
+  }
 
   /// Whether everything that was asked for was measured.
-  bool complete() const { return complete_ && stop() == Stop::no; }
+  bool complete() const {
+    return complete_ && stop() == Stop::no;
+  }
 
  private:
   Device device_;

@@ -10,7 +10,8 @@ namespace occbench {
 /// The launch that a row records. @throws InputError naming a column that it needs and that the row lacks.
 Launch launch_of(const Row& row);
 
-/// The kernel's usage that a row records; what the row lacks is 0. @throws InputError without registers_per_thread.
+/// The kernel's usage that a row records; what the row lacks is 0. @throws InputError without
+/// registers_per_thread.
 Usage usage_of(const Row& row);
 
 }  // namespace occbench

@@ -1,0 +1,219 @@
+#include "cli/bench_runner.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <sstream>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/ostream.h>
+#include <nlohmann/json.hpp>
+
+#include "occupancy/input_error.hpp"
+#include "record/case_filter.hpp"
+#include "record/csv.hpp"
+#include "record/json.hpp"
+#include "record/provenance.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kPollInterval{50};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void note_interrupt(int) {
+  interrupted = 1;
+}
+
+std::vector<fs::path> bench_programs() {
+  std::vector<fs::path> programs;
+  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with("bench_")) programs.push_back(entry.path());
+  }
+  std::ranges::sort(programs);
+  if (programs.empty()) {
+    throw InputError(
+        fmt::format("there are no bench binaries beside {}: build them with cmake --build --preset release",
+                    (folder / "occbench").string()));
+  }
+  return programs;
+}
+
+std::vector<std::string> common_arguments(const RunOptions& options) {
+  return {"--occ_suite=" + options.suite, "--occ_device=" + options.device};
+}
+
+/// A file that goes when its owner does.
+class TemporaryFile {
+ public:
+  TemporaryFile() : path_((fs::temp_directory_path() / "occbench-XXXXXX").string()) {
+    const int descriptor = mkstemp(path_.data());
+    if (descriptor < 0)
+      throw std::system_error(errno, std::generic_category(), "cannot make a temporary file");
+    close(descriptor);
+  }
+  ~TemporaryFile() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const std::string& path() const {
+    return path_;
+  }
+
+ private:
+  std::string path_;
+};
+
+std::string text_of(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string last_lines(const fs::path& file) {
+  constexpr std::size_t kCharacters = 1500;
+  const std::string text = text_of(file);
+  return text.substr(text.size() - std::min(text.size(), kCharacters));
+}
+
+}  // namespace
+
+void stop_on_signals() {
+  static_cast<void>(std::signal(SIGINT, note_interrupt));
+  static_cast<void>(std::signal(SIGTERM, note_interrupt));
+}
+
+bool stop_asked() {
+  return interrupted != 0;
+}
+
+/// Asks every binary at once which cases it has: each has to start CUDA, which takes longer than the answer.
+std::vector<Bench> planned_benches(const RunOptions& options) {
+  const std::vector<fs::path> programs = bench_programs();
+  std::vector<std::string> arguments = common_arguments(options);
+  arguments.emplace_back("--occ_list");
+  const std::vector<TemporaryFile> answers(programs.size());
+  std::vector<std::unique_ptr<ChildProcess>> processes;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    processes.push_back(std::make_unique<ChildProcess>(programs[i], arguments, answers[i].path()));
+  }
+  const auto matches = case_filter(options.filter);
+  std::vector<Bench> benches;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    const Ending ending = processes[i]->wait();
+    const std::string answer = text_of(answers[i].path());
+    if (ending != Ending{}) {
+      throw InputError(
+          fmt::format("{} cannot list its cases ({}):\n{}", programs[i].string(), to_string(ending), answer));
+    }
+    Bench bench{programs[i], {}};
+    std::istringstream lines(answer);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with('{')) continue;  // a note about the device
+      Row row = row_from_json(parse_json(line, programs[i].string()));
+      if (matches(full_name(row))) bench.cases.push_back(std::move(row));
+    }
+    if (!bench.cases.empty()) benches.push_back(std::move(bench));
+  }
+  if (benches.empty()) {
+    throw InputError(
+        fmt::format("--filter {} matches no case of the suite {}; occbench run --list shows them",
+                    options.filter, options.suite));
+  }
+  return benches;
+}
+
+BenchRunner::BenchRunner(const RunOptions& options, fs::path out, Progress& progress, Console& console)
+    : options_(options),
+      out_(std::move(out)),
+      progress_(progress),
+      console_(console),
+      rows_(read_rows(out_)) {}
+
+fs::path BenchRunner::log() const {
+  return out_.string() + ".log";
+}
+
+void BenchRunner::run(const Bench& bench) {
+  while (!is_complete(bench) && !stop_asked()) {
+    const std::size_t before = rows_.size();
+    const Ending ending = run_process(bench);
+    if (ending.signal != 0 || ending.status >= static_cast<int>(ExitStatus::fault))
+      record_crash(bench, ending);
+    if (is_complete(bench) || stop_asked()) return;
+    if (rows_.size() == before) {
+      progress_.clear();
+      fmt::print(console_.err, "{} ended with {} and no new row; the end of its output:\n{}\n",
+                 bench.program.filename().string(), to_string(ending), last_lines(log()));
+      return;
+    }
+  }
+}
+
+bool BenchRunner::is_complete(const Bench& bench) const {
+  return std::ranges::all_of(bench.cases, [&](const Row& wanted) {
+    return std::ranges::any_of(rows_, [&](const Row& row) { return full_name(row) == full_name(wanted); });
+  });
+}
+
+Ending BenchRunner::run_process(const Bench& bench) {
+  std::vector<std::string> arguments = common_arguments(options_);
+  arguments.push_back("--occ_csv=" + out_.string());
+  arguments.emplace_back("--occ_resume");
+  arguments.push_back("--occ_counters=" + options_.counters);
+  arguments.emplace_back("--benchmark_color=false");
+  if (!options_.filter.empty()) arguments.push_back("--benchmark_filter=" + options_.filter);
+  ChildProcess process(bench.program, arguments, log());
+  std::optional<Ending> ending;
+  bool told = false;
+  while (!(ending = process.poll())) {
+    std::this_thread::sleep_for(kPollInterval);
+    if (stop_asked() && !std::exchange(told, true)) process.terminate();
+    report_new_rows();
+    progress_.show(bench.cases.front().experiment);
+  }
+  report_new_rows();
+  return *ending;
+}
+
+void BenchRunner::report_new_rows() {
+  std::error_code ignored;
+  const std::uintmax_t size = fs::file_size(out_, ignored);
+  if (size == size_) return;
+  size_ = size;
+  const std::vector<Row> rows = read_rows(out_);
+  for (std::size_t i = rows_.size(); i < rows.size(); ++i) progress_.add(rows[i]);
+  rows_ = rows;
+}
+
+/// The binary left a mark which case it was running when it died.
+void BenchRunner::record_crash(const Bench& bench, Ending ending) {
+  const fs::path mark = out_.string() + ".running";
+  std::string name;
+  std::getline(std::ifstream(mark) >> std::ws, name);
+  std::error_code ignored;
+  fs::remove(mark, ignored);
+  const auto crashed = std::ranges::find(bench.cases, name, &Row::case_);
+  if (crashed == bench.cases.end()) return;
+  Row row = *crashed;
+  row.recorded_at = iso_time(std::chrono::system_clock::now());
+  row.time_status = "failed";
+  row.note = fmt::format("the process ended with {} while this case ran", to_string(ending));
+  RunFile(out_, RunFile::Mode::resume).append(row, {});
+  report_new_rows();
+}
+
+}  // namespace occbench

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/child_process.hpp"
+#include "cli/command.hpp"
+#include "cli/progress.hpp"
+#include "record/row.hpp"
+
+namespace occbench {
+
+/// What `occbench run` was asked for.
+struct RunOptions {
+  std::string suite = "quick";
+  std::string filter;
+  std::string device = "auto";
+  std::string counters = "auto";
+  std::string out;
+  bool list = false;
+  bool require_gpu = false;
+  bool resume = false;
+};
+
+/// A bench binary and the cases of it that this run wants.
+struct Bench {
+  std::filesystem::path program;
+  std::vector<Row> cases;
+};
+
+/// Asks every bench binary beside this program which cases it has of the suite and the filter.
+/// @throws InputError if there are no binaries, one cannot answer, or nothing matches
+std::vector<Bench> planned_benches(const RunOptions& options);
+
+/// From here on SIGINT and SIGTERM ask the run to stop, keeping what is finished.
+void stop_on_signals();
+bool stop_asked();
+
+/// Runs bench binaries, each in a process of its own and again after each case that ended its process, until
+/// every case has its row.
+class BenchRunner {
+ public:
+  /// @param out a file of rows that exists; what it has already is not run
+  BenchRunner(const RunOptions& options, std::filesystem::path out, Progress& progress, Console& console);
+
+  void run(const Bench& bench);
+
+  /// Rows of the file, finished before or now.
+  const std::vector<Row>& rows() const {
+    return rows_;
+  }
+
+  /// What the binaries print goes here.
+  std::filesystem::path log() const;
+
+ private:
+  bool is_complete(const Bench& bench) const;
+  Ending run_process(const Bench& bench);
+  void report_new_rows();
+  void record_crash(const Bench& bench, Ending ending);
+
+  const RunOptions& options_;
+  std::filesystem::path out_;
+  Progress& progress_;
+  Console& console_;
+  std::vector<Row> rows_;
+  std::uintmax_t size_ = 0;
+};
+
+}  // namespace occbench

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace occbench {
+
+/// How a process ended.
+struct Ending {
+  int status = 0;  ///< exit status, where no signal ended it
+  int signal = 0;  ///< the signal that ended it, 0 if none did
+
+  bool operator==(const Ending&) const = default;
+};
+
+/// "exit status 2" or "signal 9 (Killed)"
+std::string to_string(Ending ending);
+
+/// A program running with its standard output and error appended to a file. One that still runs is sent
+/// SIGTERM and waited for on destruction.
+class ChildProcess {
+ public:
+  /// @throws std::system_error if it cannot be started
+  ChildProcess(const std::filesystem::path& program, std::span<const std::string> arguments,
+               const std::filesystem::path& output);
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  /// Empty while it runs.
+  std::optional<Ending> poll();
+
+  Ending wait();
+
+  /// Asks it to end (SIGTERM).
+  void terminate();
+
+ private:
+  pid_t process_ = -1;
+  std::optional<Ending> ending_;
+};
+
+}  // namespace occbench

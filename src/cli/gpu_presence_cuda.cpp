@@ -1,0 +1,16 @@
+#include "cli/gpu_presence.hpp"
+#include "gpu/device.hpp"
+#include "gpu/error.hpp"
+
+namespace occbench {
+
+std::string why_no_gpu() {
+  try {
+    static_cast<void>(find_devices());
+    return "";
+  } catch (const GpuUnavailable& unavailable) {
+    return unavailable.what();
+  }
+}
+
+}  // namespace occbench

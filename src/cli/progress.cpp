@@ -1,0 +1,43 @@
+#include "cli/progress.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/ostream.h>
+
+namespace occbench {
+
+Progress::Progress(std::size_t total, std::size_t name_width, Console& console)
+    : table_(name_width), console_(console), terminal_(isatty(STDOUT_FILENO) != 0), total_(total) {
+  fmt::print(console_.out, "{:>9} {}\n", "", table_.header());
+}
+
+void Progress::add(const Row& row) {
+  clear();
+  ++done_;
+  fmt::print(console_.out, "{:>9} {}\n", fmt::format("{}/{}", done_, total_), table_.line(row));
+  console_.out.flush();
+}
+
+void Progress::show(const std::string& running) {
+  if (!terminal_) return;
+  clear();
+  // The first case of a binary waits for CUDA to start: too early for an estimate.
+  constexpr std::size_t kEnough = 3;
+  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double left = done_ < kEnough ? 0
+                                      : elapsed / static_cast<double>(done_) *
+                                            static_cast<double>(total_ - std::min(done_, total_));
+  fmt::print(console_.out, "[{}/{}] {}: {:.0f} s{}", done_, total_, running, elapsed,
+             done_ < kEnough ? "" : fmt::format(", about {:.0f} s left", left));
+  console_.out.flush();
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (std::exchange(shown_, false)) fmt::print(console_.out, "\r\033[K");
+}
+
+}  // namespace occbench

@@ -1,0 +1,80 @@
+#include "cli/recorded.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <vector>
+
+#include <fmt/ostream.h>
+
+#include "cli/row_table.hpp"
+#include "occupancy/input_error.hpp"
+#include "occupancy/occupancy.hpp"
+#include "record/case_filter.hpp"
+#include "record/csv.hpp"
+#include "record/replay.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The GPU model whose recorded suite the project shows where there is no GPU.
+constexpr std::string_view kModel = "nvidia-h200";
+
+/// A recorded suite of `results/`: looked for above this program (a build folder in the source tree) and in
+/// the share folder of an installation.
+std::optional<fs::path> recorded_suite() {
+  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
+  std::vector<fs::path> roots = {program.parent_path() / "share" / "occbench"};
+  for (fs::path folder = program; folder != folder.parent_path(); folder = folder.parent_path())
+    roots.push_back(folder);
+  for (const fs::path& root : roots) {
+    for (const char* suite : {"full.csv", "quick.csv"}) {
+      const fs::path file = root / "results" / kModel / suite;
+      if (fs::exists(file)) return file;
+    }
+  }
+  return std::nullopt;
+}
+
+/// @returns whether theory computed anew is what the row records
+bool compute_theory_anew(Row& row) {
+  const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
+  const Occupancy occupancy = theoretical_occupancy(limits, launch_of(row), usage_of(row));
+  const Real recorded = std::exchange(row.theoretical_pct, occupancy.theoretical_pct);
+  return recorded && std::abs(*recorded - occupancy.theoretical_pct) < 1e-3;
+}
+
+}  // namespace
+
+ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
+  const std::optional<fs::path> file = recorded_suite();
+  if (!file) {
+    fmt::print(console.err, "no recorded rows of {} were found near this program\n", kModel);
+    return ExitStatus::no_verdict;
+  }
+  std::vector<Row> rows = read_rows(*file);
+  const auto matches = case_filter(filter);
+  std::erase_if(rows, [&](const Row& row) { return !matches(full_name(row)); });
+  std::erase_if(rows, [](const Row& row) { return row.time_status == "skipped"; });
+  if (rows.empty()) throw InputError(fmt::format("--filter {} matches no recorded case", filter));
+
+  std::size_t widest = 0;
+  for (const Row& row : rows) widest = std::max(widest, full_name(row).size());
+  const RowTable table(widest);
+  fmt::print(console.out, "Recorded on {} at commit {}, {}; theory computed anew:\n\n{}\n", rows.front().gpu,
+             rows.front().commit, rows.front().recorded_at, table.header());
+  std::size_t agreeing = 0;
+  for (Row& row : rows) {
+    agreeing += compute_theory_anew(row) ? 1 : 0;
+    fmt::print(console.out, "{}\n", table.line(row));
+  }
+  fmt::print(console.out, "\n{} of {} rows have the theory that was recorded. {}\n", agreeing, rows.size(),
+             agreement(rows));
+  return agreeing == rows.size() ? ExitStatus::done : ExitStatus::no_verdict;
+}
+
+}  // namespace occbench

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "cli/command.hpp"
+
+namespace occbench {
+
+/// Shows the recorded rows that come with the project, theory computed anew beside what the counter read.
+/// @param filter as in case_filter
+/// @returns no_verdict if theory no longer agrees with a recorded row, or no rows are found
+ExitStatus show_recorded_rows(const std::string& filter, Console& console);
+
+}  // namespace occbench
