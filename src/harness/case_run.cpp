@@ -130,6 +130,16 @@ void CaseRun::begin() {
   session_.timer().stream().synchronize();
 }
 
+bool CaseRun::launch_once() {
+  if (row_.time_status == "skipped") return true;
+  prepared_ = case_.kernel->prepare(case_, *variant_, session_.device());
+  prepared_->launch(session_.timer().stream().get());
+  session_.timer().stream().synchronize();
+  const Check result = prepared_->check(session_.timer().stream().get());
+  prepared_.reset();
+  return result != Check::wrong;
+}
+
 void CaseRun::time(benchmark::State& state) {
   if (row_.time_status == "skipped" || row_.time_status == "failed" || session_.stop() != Stop::no) {
     state.SkipWithError(row_.note.empty() ? "the run was stopped" : row_.note.c_str());

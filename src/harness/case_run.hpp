@@ -30,6 +30,10 @@ class CaseRun {
   /// A timing loop of Google Benchmark's: one launch an iteration.
   void time(benchmark::State& state);
 
+  /// One launch and one check, and nothing else. @returns whether the result was right; a skipped case is
+  /// @throws CudaError
+  bool launch_once();
+
   /// Counters, medians, the row on disk. @param repetitions how many of the last calls of `time` count.
   /// Does its work at the first call; no row is written for a case that the end of the run cut off.
   const Row& finish(std::size_t repetitions);

@@ -109,6 +109,20 @@ void initialize_google_benchmark(const std::string& program, const Options& opti
   }
 }
 
+ExitStatus launch_each_once(std::span<const std::unique_ptr<CaseRun>> runs) {
+  ExitStatus status = ExitStatus::done;
+  for (const auto& run : runs) {
+    const bool right = run->launch_once();
+    fmt::print("{} {}\n",
+               run->row().time_status == "skipped" ? "skipped"
+               : right                             ? "launched"
+                                                   : "wrong",
+               run->name());
+    if (!right) status = ExitStatus::no_verdict;
+  }
+  return status;
+}
+
 ExitStatus run(const std::string& program, const Options& options) {
   initialize_google_benchmark(program, options);
   const Device device = open_device(options.device);
@@ -119,6 +133,7 @@ ExitStatus run(const std::string& program, const Options& options) {
     for (const auto& chosen : chosen_runs) fmt::print("{}\n", json_text(row_to_json(chosen->row()), -1));
     return ExitStatus::done;
   }
+  if (options.profile) return launch_each_once(chosen_runs);
   session.open_file();
   CaseRuns runs;
   for (auto& chosen : chosen_runs) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 #include <CLI/CLI.hpp>
 #include <benchmark/benchmark.h>
@@ -55,28 +56,41 @@ void refuse_what_google_benchmark_would(std::string_view argument) {
   }
 }
 
+const std::map<std::string, Suite> kSuites = {
+    {"smoke", Suite::smoke}, {"quick", Suite::quick}, {"full", Suite::full}};
+const std::map<std::string, CounterMode> kCounterModes = {
+    {"auto", CounterMode::automatic}, {"off", CounterMode::off}, {"require", CounterMode::require}};
+
+std::vector<std::string> names(const auto& values) {
+  std::vector<std::string> result;
+  for (const auto& [name, value] : values) result.push_back(name);
+  return result;
+}
+
 struct Parser {
   CLI::App app;
   Options options;
+  std::string suite = "quick";
+  std::string counters = "auto";
   std::string csv;
 
   Parser() : app("", "") {
     app.set_help_flag();
-    app.add_option("--occ_suite", options.suite, "smoke, quick (default) or full")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, Suite>{
-            {"smoke", Suite::smoke}, {"quick", Suite::quick}, {"full", Suite::full}}));
+    app.add_option("--occ_suite", suite, "smoke, quick (default) or full")
+        ->check(CLI::IsMember(names(kSuites)));
     app.add_option("--occ_device", options.device,
                    "number of the GPU, or auto (default): the discrete one with most SMs");
     app.add_option("--occ_csv", csv, "append a row a case to this file, and its samples to FILE.samples.csv");
     app.add_flag("--occ_resume", options.resume,
                  "keep the rows of --occ_csv and run the cases that it lacks");
-    app.add_option("--occ_counters", options.counters,
+    app.add_option("--occ_counters", counters,
                    "auto (default), off, or require: status 2 where they cannot be read")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, CounterMode>{
-            {"auto", CounterMode::automatic}, {"off", CounterMode::off}, {"require", CounterMode::require}}));
+        ->check(CLI::IsMember(names(kCounterModes)));
     app.add_option("--occ_readings", options.readings, "counted launches a case, 1 to 1000 (default 8)")
         ->check(CLI::Range(1, 1000));
     app.add_flag("--occ_small", options.small, "small grids and short work, as compute-sanitizer needs");
+    app.add_flag("--occ_profile", options.profile,
+                 "launch each case once, then check it, and nothing else: for ncu and compute-sanitizer");
     app.add_flag("--occ_list", options.list, "print the cases as JSON, one a line, and end");
   }
 };
@@ -112,6 +126,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
     throw InputError(fmt::format("{}; --help lists the flags", error.what()));
   }
   Options options = parser.options;
+  options.suite = kSuites.at(parser.suite);
+  options.counters = kCounterModes.at(parser.counters);
   if (!parser.csv.empty()) options.csv = parser.csv;
   if (options.resume && !options.csv)
     throw InputError("--occ_resume needs the file to go on with: --occ_csv=FILE");

@@ -23,7 +23,9 @@ struct Options {
   std::optional<std::filesystem::path> csv;  ///< rows go here, samples beside it
   bool resume = false;                       ///< keep the rows of `csv` and run what is missing
   CounterMode counters = CounterMode::automatic;
-  int readings = 8;    ///< counted launches a case
+  int readings = 8;  ///< counted launches a case
+  bool profile =
+      false;  ///< launch and check each case once, neither timed nor counted, as other profilers want it
   bool list = false;   ///< print the cases as JSON lines and end
   bool small = false;  ///< small grids and short work, for compute-sanitizer
   bool help = false;
