@@ -30,7 +30,7 @@ class CaseRun {
   /// A timing loop of Google Benchmark's: one launch an iteration.
   void time(benchmark::State& state);
 
-  /// One launch and one check, and nothing else. @returns whether the result was right; a skipped case is
+  /// One check and one launch, and nothing else. @returns whether the result was right; a skipped case is
   /// @throws CudaError
   bool launch_once();
 

@@ -90,7 +90,7 @@ struct Parser {
         ->check(CLI::Range(1, 1000));
     app.add_flag("--occ_small", options.small, "small grids and short work, as compute-sanitizer needs");
     app.add_flag("--occ_profile", options.profile,
-                 "launch each case once, then check it, and nothing else: for ncu and compute-sanitizer");
+                 "check each case, launch it once, and nothing else: for ncu and compute-sanitizer");
     app.add_flag("--occ_list", options.list, "print the cases as JSON, one a line, and end");
   }
 };

@@ -25,7 +25,7 @@ struct Options {
   CounterMode counters = CounterMode::automatic;
   int readings = 8;  ///< counted launches a case
   bool profile =
-      false;  ///< launch and check each case once, neither timed nor counted, as other profilers want it
+      false;  ///< check and launch each case once, neither timed nor counted, as other profilers want it
   bool list = false;   ///< print the cases as JSON lines and end
   bool small = false;  ///< small grids and short work, for compute-sanitizer
   bool help = false;
