@@ -29,6 +29,19 @@ constexpr double kUnstableSpreadPct = 5;
 constexpr std::string_view kWarpsActive = "sm__warps_active.sum";
 constexpr std::string_view kCyclesActiveMax = "sm__cycles_active.max";
 
+/// The counters behind the columns. Those of local memory come from a unit that makes a session slower, and a
+/// kernel that has no local memory has no such traffic.
+std::vector<std::string> metrics_for(const Row& row) {
+  std::vector<std::string> metrics = {std::string(kWarpsActive)};
+  for (const Column& column : columns()) {
+    const bool of_local_memory = column.name.starts_with("local_");
+    if (!column.metric.empty() && (!of_local_memory || row.local_bytes_per_thread != 0)) {
+      metrics.emplace_back(column.metric);
+    }
+  }
+  return metrics;
+}
+
 std::string parameters_text(const Case& chosen) {
   std::string text;
   for (const auto& [key, value] : chosen.parameters) {
@@ -221,6 +234,7 @@ void CaseRun::read_counters() {
   std::string note;
   const auto start = std::chrono::steady_clock::now();
   const CounterReadings readings = session_.read_counters(
+      metrics_for(row_),
       [&] {
         prepared_->launch(stream);
         check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");

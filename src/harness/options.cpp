@@ -86,7 +86,7 @@ struct Parser {
     app.add_option("--occ_counters", counters,
                    "auto (default), off, or require: status 2 where they cannot be read")
         ->check(CLI::IsMember(names(kCounterModes)));
-    app.add_option("--occ_readings", options.readings, "counted launches a case, 1 to 1000 (default 8)")
+    app.add_option("--occ_readings", options.readings, "counted launches a case, 1 to 1000 (default 16)")
         ->check(CLI::Range(1, 1000));
     app.add_flag("--occ_small", options.small, "small grids and short work, as compute-sanitizer needs");
     app.add_flag("--occ_profile", options.profile,

@@ -23,7 +23,7 @@ struct Options {
   std::optional<std::filesystem::path> csv;  ///< rows go here, samples beside it
   bool resume = false;                       ///< keep the rows of `csv` and run what is missing
   CounterMode counters = CounterMode::automatic;
-  int readings = 8;  ///< counted launches a case
+  int readings = 16;  ///< counted launches a case
   bool profile =
       false;  ///< check and launch each case once, neither timed nor counted, as other profilers want it
   bool list = false;   ///< print the cases as JSON lines and end

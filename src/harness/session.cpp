@@ -46,18 +46,6 @@ Row provenance_of(const Device& device) {
   return row;
 }
 
-/// Counters that no column shows, but that those who look closer want in the samples.
-constexpr std::string_view kSampleMetrics[] = {"gpu__time_duration.sum", "sm__warps_active.sum",
-                                               "sm__ctas_launched.sum"};
-
-std::vector<std::string> metrics_to_read() {
-  std::vector<std::string> metrics(std::begin(kSampleMetrics), std::end(kSampleMetrics));
-  for (const Column& column : columns()) {
-    if (!column.metric.empty()) metrics.emplace_back(column.metric);
-  }
-  return metrics;
-}
-
 }  // namespace
 
 void catch_interrupts() {
@@ -101,7 +89,8 @@ void Session::end(const Row& row, std::span<const Sample> samples) {
   std::filesystem::remove(running_mark(*options_.csv), ignored);
 }
 
-CounterReadings Session::read_counters(const std::function<void()>& launch, CountersStatus& status,
+CounterReadings Session::read_counters(const std::vector<std::string>& metrics,
+                                       const std::function<void()>& launch, CountersStatus& status,
                                        std::string& note) {
   if (options_.counters == CounterMode::off) {
     status = CountersStatus::off;
@@ -111,8 +100,8 @@ CounterReadings Session::read_counters(const std::function<void()>& launch, Coun
   const bool hopeless = counters_status_ != CountersStatus::ok && counters_status_ != CountersStatus::busy;
   if (!hopeless) {
     try {
-      if (!counters_) counters_.emplace(device_, metrics_to_read(), options_.readings);
-      CounterReadings readings = counters_->read(launch);
+      if (!counters_) counters_.emplace(device_, options_.readings);
+      CounterReadings readings = counters_->read(metrics, launch);
       status = counters_status_ = CountersStatus::ok;
       return readings;
     } catch (const CountersUnavailable& unavailable) {

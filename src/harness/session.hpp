@@ -56,8 +56,8 @@ class Session {
 
   /// Reads the counters of `launch` (which must queue one launch and wait for it). Where they cannot be read
   /// the reason goes to standard error, once, and `status` and `note` say it.
-  CounterReadings read_counters(const std::function<void()>& launch, CountersStatus& status,
-                                std::string& note);
+  CounterReadings read_counters(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                                CountersStatus& status, std::string& note);
 
   Stop stop() const;
   void lose_context() {

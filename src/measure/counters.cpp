@@ -197,7 +197,7 @@ class Host {
     return image;
   }
 
-  std::vector<double> evaluate(std::vector<const char*>& names, const std::vector<std::uint8_t>& data,
+  std::vector<double> evaluate(std::vector<const char*> names, const std::vector<std::uint8_t>& data,
                                std::size_t range) {
     std::vector<double> values(names.size());
     auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
@@ -269,56 +269,45 @@ class RangeProfiler {
   CUpti_RangeProfiler_Object* profiler_ = nullptr;
 };
 
+std::vector<const char*> pointers(const std::vector<std::string>& names) {
+  std::vector<const char*> result;
+  for (const std::string& name : names) result.push_back(name.c_str());
+  return result;
+}
+
+/// What CUPTI needs to collect one list of metrics, made once and used for every case that asks for them.
+struct MetricSet {
+  std::vector<std::string> metrics;  ///< those of the list that the chip has
+  std::unique_ptr<Host> host;
+  std::vector<std::uint8_t> config;
+  std::size_t passes = 0;
+  std::vector<std::uint8_t> data;  ///< counter data image, written anew by each session
+};
+
 }  // namespace
 
 class Counters::Session {
  public:
-  Session(const Device& device, std::vector<std::string> metrics, int readings, CuptiInterceptor intercept)
+  Session(const Device& device, int readings, CuptiInterceptor intercept)
       : cupti_(std::move(intercept)),
-        metrics_(std::move(metrics)),
         readings_(static_cast<std::size_t>(readings)),
         library_(cupti_),
         context_(cupti_.intercepted() ? nullptr : current_context()),
         chip_(supported_chip(device)),
         availability_(counter_availability(cupti_, context_)),
-        host_(cupti_, chip_, availability_),
-        profiler_(cupti_, context_) {
-    leave_out_missing_metrics();
-    names_ = pointers(metrics_);
-    const CUptiResult added = host_.try_add(names_);
-    if (added != CUPTI_SUCCESS) throw_unavailable(added, "cuptiProfilerHostConfigAddMetrics");
-    config_ = host_.config_image();
-    passes_ = count_passes(cupti_, config_);
-    auto size = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
-    size.pRangeProfilerObject = profiler_.get();
-    size.pMetricNames = names_.data();
-    size.numMetrics = names_.size();
-    size.maxNumOfRanges = readings_;
-    size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(readings_);
-    cupti_.call("cuptiRangeProfilerGetCounterDataSize", cuptiRangeProfilerGetCounterDataSize, size);
-    data_.resize(size.counterDataSize);
+        profiler_(cupti_, context_) {}
+
+  std::size_t passes(const std::vector<std::string>& metrics) {
+    return metric_set(metrics).passes;
   }
 
-  std::size_t passes() const {
-    return passes_;
-  }
-  const std::vector<std::string>& missing() const {
-    return missing_;
-  }
-
-  CounterReadings read(const std::function<void()>& launch) {
-    set_config();
+  CounterReadings read(const std::vector<std::string>& metrics, const std::function<void()>& launch) {
+    MetricSet& set = metric_set(metrics);
+    set_config(set);
     bool all_passes_submitted = false;
     while (!all_passes_submitted) all_passes_submitted = run_pass(launch);
     decode();
-    CounterReadings readings;
-    for (std::size_t range = 0; range < readings_; ++range) {
-      const std::vector<double> values = host_.evaluate(names_, data_, range);
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        if (std::isfinite(values[i])) readings[metrics_[i]].push_back(values[i]);
-      }
-    }
-    return readings;
+    return evaluate(set);
   }
 
  private:
@@ -327,40 +316,70 @@ class Counters::Session {
     return chip_name(cupti_, device.index);
   }
 
-  void leave_out_missing_metrics() {
-    // One bad name poisons a host object, so each is tried on one of its own, and only when all together fail.
-    if (Host(cupti_, chip_, availability_).try_add(pointers(metrics_)) == CUPTI_SUCCESS) return;
-    std::vector<std::string> known;
-    for (std::string& metric : metrics_) {
-      const bool good = Host(cupti_, chip_, availability_).try_add({metric.c_str()}) == CUPTI_SUCCESS;
-      (good ? known : missing_).push_back(std::move(metric));
+  MetricSet& metric_set(const std::vector<std::string>& metrics) {
+    const auto [found, is_new] = sets_.try_emplace(metrics);
+    if (!is_new) return found->second;
+    try {
+      found->second = make_metric_set(metrics);
+    } catch (...) {
+      sets_.erase(found);
+      throw;
     }
-    metrics_ = std::move(known);
-    if (metrics_.empty()) {
-      throw CountersUnavailable(CountersStatus::unsupported,
-                                fmt::format("this GPU ({}) has none of the counters {}", chip_, fmt::join(missing_, ", ")));
-    }
+    return found->second;
   }
 
-  static std::vector<const char*> pointers(const std::vector<std::string>& names) {
-    std::vector<const char*> result;
-    for (const std::string& name : names) result.push_back(name.c_str());
+  MetricSet make_metric_set(const std::vector<std::string>& metrics) {
+    MetricSet set;
+    set.metrics = known(metrics);
+    set.host = std::make_unique<Host>(cupti_, chip_, availability_);
+    const CUptiResult added = set.host->try_add(pointers(set.metrics));
+    if (added != CUPTI_SUCCESS) throw_unavailable(added, "cuptiProfilerHostConfigAddMetrics");
+    set.config = set.host->config_image();
+    set.passes = count_passes(cupti_, set.config);
+    std::vector<const char*> names = pointers(set.metrics);
+    auto size = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
+    size.pRangeProfilerObject = profiler_.get();
+    size.pMetricNames = names.data();
+    size.numMetrics = names.size();
+    size.maxNumOfRanges = readings_;
+    size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(readings_);
+    cupti_.call("cuptiRangeProfilerGetCounterDataSize", cuptiRangeProfilerGetCounterDataSize, size);
+    set.data.resize(size.counterDataSize);
+    return set;
+  }
+
+  /// The metrics that the chip has. One bad name poisons a host object, so each is tried on one of its own,
+  /// and only when all together fail.
+  std::vector<std::string> known(const std::vector<std::string>& metrics) const {
+    const auto good = [&](const std::vector<std::string>& names) {
+      return Host(cupti_, chip_, availability_).try_add(pointers(names)) == CUPTI_SUCCESS;
+    };
+    if (good(metrics)) return metrics;
+    std::vector<std::string> result;
+    for (const std::string& metric : metrics) {
+      if (good({metric})) result.push_back(metric);
+    }
+    if (result.empty()) {
+      throw CountersUnavailable(
+          CountersStatus::unsupported,
+          fmt::format("this GPU ({}) has none of the counters {}", chip_, fmt::join(metrics, ", ")));
+    }
     return result;
   }
 
-  void set_config() {
+  void set_config(MetricSet& set) {
     auto image = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
     image.pRangeProfilerObject = profiler_.get();
-    image.counterDataSize = data_.size();
-    image.pCounterData = data_.data();
+    image.counterDataSize = set.data.size();
+    image.pCounterData = set.data.data();
     cupti_.call("cuptiRangeProfilerCounterDataImageInitialize", cuptiRangeProfilerCounterDataImageInitialize,
                 image);
     auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig_Params);
     params.pRangeProfilerObject = profiler_.get();
-    params.configSize = config_.size();
-    params.pConfig = config_.data();
-    params.counterDataImageSize = data_.size();
-    params.pCounterDataImage = data_.data();
+    params.configSize = set.config.size();
+    params.pConfig = set.config.data();
+    params.counterDataImageSize = set.data.size();
+    params.pCounterDataImage = set.data.data();
     params.range = CUPTI_UserRange;
     params.replayMode = CUPTI_UserReplay;
     params.maxRangesPerPass = readings_;
@@ -411,21 +430,26 @@ class Counters::Session {
     }
   }
 
+  CounterReadings evaluate(const MetricSet& set) const {
+    CounterReadings readings;
+    for (std::size_t range = 0; range < readings_; ++range) {
+      const std::vector<double> values = set.host->evaluate(pointers(set.metrics), set.data, range);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (std::isfinite(values[i])) readings[set.metrics[i]].push_back(values[i]);
+      }
+    }
+    return readings;
+  }
+
   // Order matters: each is built from, and must be gone before, those above it.
   Cupti cupti_;
-  std::vector<std::string> metrics_;
-  std::vector<std::string> missing_;
-  std::vector<const char*> names_;
   std::size_t readings_;
   ProfilerLibrary library_;
   CUcontext context_;
   std::string chip_;
   std::vector<std::uint8_t> availability_;
-  Host host_;
   RangeProfiler profiler_;
-  std::vector<std::uint8_t> config_;
-  std::vector<std::uint8_t> data_;
-  std::size_t passes_ = 0;
+  std::map<std::vector<std::string>, MetricSet> sets_;
 };
 
 std::string_view to_string(CountersStatus status) {
@@ -446,23 +470,18 @@ std::string_view to_string(CountersStatus status) {
   return "failed";
 }
 
-Counters::Counters(const Device& device, std::vector<std::string> metrics, int readings,
-                   CuptiInterceptor intercept)
-    : session_(std::make_unique<Session>(device, std::move(metrics), readings, std::move(intercept))) {}
+Counters::Counters(const Device& device, int readings, CuptiInterceptor intercept)
+    : session_(std::make_unique<Session>(device, readings, std::move(intercept))) {}
 Counters::~Counters() = default;
 Counters::Counters(Counters&&) noexcept = default;
 Counters& Counters::operator=(Counters&&) noexcept = default;
 
-const std::vector<std::string>& Counters::missing_metrics() const {
-  return session_->missing();
+CounterReadings Counters::read(const std::vector<std::string>& metrics, const std::function<void()>& launch) {
+  return session_->read(metrics, launch);
 }
 
-int Counters::passes() const {
-  return static_cast<int>(session_->passes());
-}
-
-CounterReadings Counters::read(const std::function<void()>& launch) {
-  return session_->read(launch);
+int Counters::passes(const std::vector<std::string>& metrics) {
+  return static_cast<int>(session_->passes(metrics));
 }
 
 }  // namespace occbench

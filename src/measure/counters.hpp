@@ -43,24 +43,23 @@ using CuptiInterceptor = std::function<int(std::string_view call)>;
 /// are undisturbed. One object a process and device; not thread-safe.
 class Counters {
  public:
-  /// @param metrics CUPTI metric names, all collected together; those that this GPU does not have are left out.
   /// @param readings launches that `read` makes in one session.
   /// @throws CountersUnavailable
-  Counters(const Device& device, std::vector<std::string> metrics, int readings,
-           CuptiInterceptor intercept = {});
+  Counters(const Device& device, int readings, CuptiInterceptor intercept = {});
   ~Counters();
   Counters(Counters&&) noexcept;
   Counters& operator=(Counters&&) noexcept;
 
-  /// Metrics that were asked for and that this GPU does not have.
-  const std::vector<std::string>& missing_metrics() const;
+  /// Calls `launch` once for each reading and pass; it must queue the launch and wait until it has ended.
+  /// Starting and stopping a session takes longer the more units of the chip `metrics` come from.
+  /// @param metrics CUPTI metric names, all collected together; those that this GPU does not have are left
+  /// out.
+  /// @throws CountersUnavailable; whatever `launch` throws, after which the object is still usable.
+  CounterReadings read(const std::vector<std::string>& metrics, const std::function<void()>& launch);
 
   /// Times that each launch is repeated because the metrics do not fit the hardware at once; 1 for ours.
-  int passes() const;
-
-  /// Calls `launch` once for each reading and pass; it must queue the launch and wait until it has ended.
-  /// @throws CountersUnavailable; whatever `launch` throws, after which the object is still usable.
-  CounterReadings read(const std::function<void()>& launch);
+  /// @throws CountersUnavailable
+  int passes(const std::vector<std::string>& metrics);
 
  private:
   class Session;
