@@ -10,7 +10,6 @@
 namespace occbench {
 namespace {
 
-constexpr int kMaxBarriersPerBlock = 16;  // bar.sync names barriers 0 to 15 (PTX ISA)
 constexpr std::int64_t kMaxAskedBytes = std::numeric_limits<int>::max();
 
 // The units of the limits table are powers of two (asserted there).
@@ -24,19 +23,21 @@ constexpr int divide_by_unit(int value, int unit) {
 }
 
 constexpr bool within(std::int64_t value, std::int64_t low, std::int64_t high) {
-  return low <= value && value <= high;
+  return (low <= value) & (value <= high);
 }
 
+// One branch for all: the answer is nearly always yes.
 bool can_be_asked_for(const Limits& limits, const Launch& launch, const Usage& usage) {
-  return within(launch.block_threads, 1, limits.max_threads_per_block) &&
-         within(usage.registers_per_thread, 0, limits.max_registers_per_thread) &&
-         within(usage.static_shared_bytes, 0, kMaxAskedBytes) &&
-         within(launch.dynamic_shared_bytes, 0, kMaxAskedBytes) &&
-         within(launch.carveout_pct.value_or(0), 0, 100) && within(usage.barriers, 0, kMaxBarriersPerBlock) &&
+  return within(launch.block_threads, 1, limits.max_threads_per_block) &
+         within(usage.registers_per_thread, 0, limits.max_registers_per_thread) &
+         within(usage.static_shared_bytes, 0, kMaxAskedBytes) &
+         within(launch.dynamic_shared_bytes, 0, kMaxAskedBytes) &
+         within(launch.carveout_pct.value_or(0), 0, 100) & within(usage.barriers, 0, kMaxBarriersPerBlock) &
          within(launch.cluster_blocks, 1, limits.max_cluster_blocks);
 }
 
-[[noreturn]] void refuse(const Limits& limits, const Launch& launch, const Usage& usage) {
+[[noreturn, gnu::cold, gnu::noinline]] void refuse(const Limits& limits, const Launch& launch,
+                                                   const Usage& usage) {
   const auto check = [](std::string_view what, std::int64_t value, std::int64_t low, std::int64_t high,
                         std::string_view of) {
     if (within(value, low, high)) return;
@@ -59,7 +60,7 @@ struct RegisterDemand {
   int checked = 0;   ///< what the launch is refused by
 };
 
-RegisterDemand register_demand(const Limits& limits, int registers_per_thread, int warps_per_block) {
+inline RegisterDemand register_demand(const Limits& limits, int registers_per_thread, int warps_per_block) {
   const int of_warp = registers_per_thread * limits.threads_per_warp;
   if (limits.registers_by_block) {
     const int warps = round_up(warps_per_block, limits.warp_allocation_granularity);
@@ -75,14 +76,18 @@ RegisterDemand register_demand(const Limits& limits, int registers_per_thread, i
 }
 
 int register_block_limit(const Limits& limits, const RegisterDemand& demand, int warps_per_block) {
-  if (demand.checked > limits.max_registers_per_block) return 0;
   if (demand.of_warp == 0) return kUnlimited;
-  if (limits.registers_by_block) return limits.registers_per_sm / demand.of_block;
-  // Every sub-partition hands out registers of its own, to whole warps.
-  const int pool = divide_by_unit(limits.registers_per_sm, limits.register_pools);
-  const int of_sub_partition = divide_by_unit(pool, limits.warp_allocation_granularity);
-  const int warps = of_sub_partition / demand.of_warp * limits.warp_allocation_granularity;
-  return warps / warps_per_block * limits.register_pools;
+  int blocks = 0;
+  if (limits.registers_by_block) {
+    blocks = limits.registers_per_sm / demand.of_block;
+  } else {
+    // Every sub-partition of a pool hands out registers of its own, to whole warps.
+    const int sub_partitions = limits.warp_allocation_granularity;
+    const int warps_of_each =
+        limits.registers_per_sm / (limits.register_pools * sub_partitions * demand.of_warp);
+    blocks = warps_of_each * sub_partitions / warps_per_block * limits.register_pools;
+  }
+  return demand.checked > limits.max_registers_per_block ? 0 : blocks;
 }
 
 std::int64_t shared_demand(const Limits& limits, const Launch& launch, const Usage& usage) {
@@ -95,24 +100,30 @@ std::int64_t max_shared_demand(const Limits& limits) {
   return limits.max_shared_bytes_per_block + limits.reserved_shared_bytes_per_block;
 }
 
+// Without an early exit: which size it is cannot be foreseen, how many there are can.
 int smallest_carveout_bytes(const Limits& limits, int at_least) {
-  for (const int kilobytes : limits.carveouts_kb) {
-    if (kilobytes * 1024 >= at_least) return kilobytes * 1024;
+  int smallest = limits.shared_bytes_per_sm;
+  for (std::size_t index = limits.carveouts_kb.size(); index > 0; --index) {
+    const int bytes = limits.carveouts_kb[index - 1] * 1024;
+    smallest = bytes >= at_least ? bytes : smallest;
   }
-  return limits.shared_bytes_per_sm;
+  return smallest;
 }
 
 // Shared memory that an SM is configured to for blocks that take `of_block` bytes, at most its maximum.
 int configured_shared_bytes(const Limits& limits, std::optional<int> carveout_pct, int of_block) {
   const int most = limits.shared_bytes_per_sm;
   if (!carveout_pct) return most;
-  // From 7.0 on the preference is a share of the maximum. Before it is a choice between the ends (prefer L1,
-  // prefer shared) and the middle, and what does not fit the choice gets everything.
-  const bool share_of_most = limits.compute_capability.major >= 7;
-  const int least = share_of_most ? 0 : limits.carveouts_kb.front() * 1024;
+  // From 7.0 on the preference is a share of the maximum, and a block that needs more gets the next size that
+  // holds it.
+  if (limits.compute_capability.major >= 7) {
+    return smallest_carveout_bytes(limits, std::max(most * *carveout_pct / 100, of_block));
+  }
+  // Before it is a choice between the ends (prefer L1, prefer shared) and the middle; a block that needs more
+  // gets all.
+  const int least = limits.carveouts_kb.front() * 1024;
   const int preferred = smallest_carveout_bytes(limits, least + (most - least) * *carveout_pct / 100);
-  if (preferred >= of_block) return preferred;
-  return share_of_most ? smallest_carveout_bytes(limits, of_block) : most;
+  return preferred >= of_block ? preferred : most;
 }
 
 }  // namespace
@@ -193,9 +204,11 @@ Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, cons
   const int blocks = std::min({block_limits.warps, block_limits.blocks, block_limits.registers,
                                block_limits.shared_memory, block_limits.barriers});
   occupancy.blocks_per_sm = blocks;
-  for (const Limiter limiter : kAllLimiters) {
-    occupancy.limiters.add(limiter, block_limits.of(limiter) == blocks);
-  }
+  occupancy.limiters.add(Limiter::warps, block_limits.warps == blocks);
+  occupancy.limiters.add(Limiter::blocks, block_limits.blocks == blocks);
+  occupancy.limiters.add(Limiter::registers, block_limits.registers == blocks);
+  occupancy.limiters.add(Limiter::shared_memory, block_limits.shared_memory == blocks);
+  occupancy.limiters.add(Limiter::barriers, block_limits.barriers == blocks);
   occupancy.theoretical_pct = 100.0 * occupancy.warps_per_sm() / limits.max_warps_per_sm;
   return occupancy;
 }
@@ -208,6 +221,15 @@ std::optional<double> waves(const Occupancy& occupancy, std::int64_t grid_blocks
   const std::int64_t full_wave = full_wave_blocks(occupancy, sm_count);
   if (full_wave == 0) return std::nullopt;
   return static_cast<double>(grid_blocks) / static_cast<double>(full_wave);
+}
+
+Idle idle_resources(const Limits& limits, const Launch& launch, const Occupancy& occupancy) {
+  const int blocks = occupancy.blocks_per_sm;
+  return {.warps = limits.max_warps_per_sm - occupancy.warps_per_sm(),
+          .threads = limits.max_threads_per_sm() - blocks * launch.block_threads,
+          .blocks = limits.max_blocks_per_sm - blocks,
+          .registers = limits.registers_per_sm - blocks * occupancy.registers_per_block,
+          .shared_bytes = occupancy.shared_bytes_per_sm - blocks * occupancy.shared_bytes_per_block};
 }
 
 std::string why_it_cannot_launch(const Limits& limits, const Launch& launch, const Usage& usage) {

@@ -79,6 +79,8 @@ struct Occupancy {
   }
 };
 
+inline constexpr int kMaxBarriersPerBlock = 16;  ///< bar.sync names barriers 0 to 15 (PTX ISA)
+
 /// Theoretical occupancy: resident warps that the launch's resources allow.
 ///
 /// The rules are those of NVIDIA's cuda_occupancy.h (CUDA 13.0) from compute capability 5.0 on and those of
@@ -91,7 +93,18 @@ struct Occupancy {
 /// 16 barriers, a cluster larger than the compute capability allows, sizes below 0 or above 2 GiB.
 Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, const Usage& usage);
 
-/// Blocks that all SMs hold at once.
+/// What resident blocks leave of an SM.
+struct Idle {
+  int warps;
+  int threads;  ///< thread slots without a thread, those of partial warps among them
+  int blocks;
+  int registers;
+  std::int64_t shared_bytes;  ///< of what the carveout leaves
+};
+
+Idle idle_resources(const Limits& limits, const Launch& launch, const Occupancy& occupancy);
+
+/// Blocks that all SMs hold at once: a full wave, and the largest grid of a cooperative launch.
 std::int64_t full_wave_blocks(const Occupancy& occupancy, int sm_count);
 
 /// Full waves in a grid, a fraction where the last is partial; empty where no block fits.

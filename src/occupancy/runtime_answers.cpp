@@ -1,0 +1,70 @@
+#include "occupancy/runtime_answers.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+
+BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage,
+                              int max_block_threads) {
+  return best_block_size(limits, launch, usage, max_block_threads,
+                         [&](int) { return launch.dynamic_shared_bytes; });
+}
+
+BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage,
+                              int max_block_threads,
+                              const std::function<std::int64_t(int block_threads)>& dynamic_shared_bytes) {
+  if (max_block_threads < 1 || max_block_threads > limits.max_threads_per_block) {
+    throw InputError(
+        fmt::format("max_block_threads = {} is out of range: compute capability {} allows 1 to {}",
+                    max_block_threads, to_string(limits.compute_capability), limits.max_threads_per_block));
+  }
+  BestBlockSize best;
+  const int warp = limits.threads_per_warp;
+  for (int warps = (max_block_threads + warp - 1) / warp; warps > 0; --warps) {
+    Launch tried = launch;
+    tried.block_threads = std::min(warps * warp, max_block_threads);
+    tried.dynamic_shared_bytes = dynamic_shared_bytes(tried.block_threads);
+    const int blocks = theoretical_occupancy(limits, tried, usage).blocks_per_sm;
+    if (blocks * tried.block_threads > best.blocks_per_sm * best.block_threads) {
+      best = {tried.block_threads, blocks};
+    }
+  }
+  return best;
+}
+
+std::optional<std::int64_t> available_dynamic_shared_bytes(const Limits& limits, const Launch& launch,
+                                                           const Usage& usage, int blocks) {
+  if (blocks < 1) throw InputError(fmt::format("blocks = {} is out of range: at least 1", blocks));
+  Launch without = launch;
+  without.dynamic_shared_bytes = 0;
+  const Occupancy occupancy = theoretical_occupancy(limits, without, usage);
+  if (occupancy.blocks_per_sm < blocks) return std::nullopt;
+  if (blocks == 1) return limits.max_shared_bytes_per_block - usage.static_shared_bytes;
+
+  // With static memory or a reserve the size is above 0 already.
+  Launch with_some = without;
+  with_some.dynamic_shared_bytes = 1;
+  const std::int64_t shared_out = std::max(
+      occupancy.shared_bytes_per_sm, theoretical_occupancy(limits, with_some, usage).shared_bytes_per_sm);
+  const std::int64_t of_block =
+      shared_out / blocks / limits.shared_allocation_unit * limits.shared_allocation_unit;
+  return std::min<std::int64_t>(of_block - limits.reserved_shared_bytes_per_block,
+                                limits.max_shared_bytes_per_block) -
+         usage.static_shared_bytes;
+}
+
+std::int64_t max_active_clusters(const Occupancy& occupancy, int cluster_blocks,
+                                 std::span<const int> sms_per_gpc) {
+  if (cluster_blocks < 1) {
+    throw InputError(fmt::format("cluster_blocks = {} is out of range: at least 1", cluster_blocks));
+  }
+  std::int64_t clusters = 0;
+  for (const int sms : sms_per_gpc) clusters += sms * occupancy.blocks_per_sm / cluster_blocks;
+  return clusters;
+}
+
+}  // namespace occbench

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "occupancy/occupancy.hpp"
+
+namespace occbench {
+
+// What the CUDA runtime answers beside theoretical occupancy, without a device. The grid limit of a
+// cooperative launch is full_wave_blocks (occupancy.hpp).
+
+/// The block size with most resident threads, as cudaOccupancyMaxPotentialBlockSize finds it.
+struct BestBlockSize {
+  int block_threads = 0;  ///< 0 where no block size can launch
+  int blocks_per_sm = 0;
+};
+
+/// Tries whole warps from `max_block_threads` (which itself may be a partial one) down; of equally many
+/// resident threads the largest block wins. `launch.block_threads` is not looked at.
+/// @param max_block_threads  the kernel's own limit (launch bounds), 1 to the compute capability's maximum
+/// @throws InputError as theoretical_occupancy, and for max_block_threads out of range.
+BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage,
+                              int max_block_threads);
+
+/// The same with dynamic shared memory as a function of the block size, bytes
+/// (cudaOccupancyMaxPotentialBlockSizeVariableSMem).
+BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage,
+                              int max_block_threads,
+                              const std::function<std::int64_t(int block_threads)>& dynamic_shared_bytes);
+
+/// The most dynamic shared memory per block with which `blocks` blocks fit an SM, bytes, as
+/// cudaOccupancyAvailableDynamicSMemPerBlock; empty where so many do not fit even without any.
+/// `launch.dynamic_shared_bytes` is not looked at. With a carveout of 0 the smallest size above 0 is shared
+/// out, as the driver configures it for any block that uses shared memory; a single block may have all that a
+/// block can.
+/// @throws InputError as theoretical_occupancy, and for blocks below 1.
+std::optional<std::int64_t> available_dynamic_shared_bytes(const Limits& limits, const Launch& launch,
+                                                           const Usage& usage, int blocks);
+
+/// Clusters that are resident at once, as cudaOccupancyMaxActiveClusters: a cluster's blocks share one GPC.
+/// @param sms_per_gpc  SMs of each GPC that clusters can use
+/// @throws InputError for cluster_blocks below 1.
+std::int64_t max_active_clusters(const Occupancy& occupancy, int cluster_blocks,
+                                 std::span<const int> sms_per_gpc);
+
+}  // namespace occbench
