@@ -87,7 +87,6 @@ Case make_small(Case chosen) {
 
 CaseRun::CaseRun(Session& session, const Experiment& of, Case chosen)
     : session_(session),
-      experiment_(of),
       case_(std::move(chosen)),
       variant_(&case_.kernel->find(case_.variant)),
       row_(session.new_row(of)) {
@@ -109,7 +108,7 @@ void CaseRun::describe() {
   row_.carveout_pct = launch.carveout_pct;
   row_.spill_bytes = variant_->spill_bytes;
   try {
-    const Compiled compiled = inspect(*variant_);
+    const Compiled compiled = session_.instruments().inspect(*variant_);
     row_.registers_per_thread = compiled.usage.registers_per_thread;
     row_.static_shared_bytes = compiled.usage.static_shared_bytes;
     row_.local_bytes_per_thread = compiled.usage.local_bytes_per_thread;
@@ -136,20 +135,23 @@ void CaseRun::describe() {
 void CaseRun::begin() {
   if (std::exchange(begun_, true)) return;
   session_.begin(row_.case_);
+  // These launches load the module, which must not happen behind a blocked stream.
+  row_.check = to_string(check_and_launch());
+}
+
+Check CaseRun::check_and_launch() {
+  Instruments& instruments = session_.instruments();
   prepared_ = case_.kernel->prepare(case_, *variant_, session_.device());
-  // The check is the case's first launch: it loads the module, which must not happen behind a blocked stream.
-  row_.check = to_string(prepared_->check(session_.timer().stream().get()));
-  prepared_->launch(session_.timer().stream().get());
-  session_.timer().stream().synchronize();
+  // The check first, so that the launch finds its code in the caches.
+  const Check result = prepared_->check(instruments.stream());
+  prepared_->launch(instruments.stream());
+  instruments.synchronize();
+  return result;
 }
 
 bool CaseRun::launch_once() {
   if (row_.time_status == "skipped") return true;
-  prepared_ = case_.kernel->prepare(case_, *variant_, session_.device());
-  // The check first, so that the launch finds its code in the caches, as a timed or counted one does.
-  const Check result = prepared_->check(session_.timer().stream().get());
-  prepared_->launch(session_.timer().stream().get());
-  session_.timer().stream().synchronize();
+  const Check result = check_and_launch();
   prepared_.reset();
   return result != Check::wrong;
 }
@@ -162,7 +164,7 @@ void CaseRun::time(benchmark::State& state) {
   try {
     begin();
     measure_time(state);
-  } catch (const CudaError& error) {
+  } catch (const std::exception& error) {
     fail(error.what());
     state.SkipWithError(row_.note.c_str());
   }
@@ -172,7 +174,7 @@ void CaseRun::measure_time(benchmark::State& state) {
   std::vector<double> batch;
   for ([[maybe_unused]] const auto _ : state) {
     const double microseconds =
-        session_.timer().microseconds([&](cudaStream_t stream) { prepared_->launch(stream); });
+        session_.instruments().microseconds([&](cudaStream_t stream) { prepared_->launch(stream); });
     batch.push_back(microseconds);
     state.SetIterationTime(1e-6 * microseconds);
     if (session_.stop() != Stop::no) {
@@ -190,17 +192,17 @@ const Row& CaseRun::finish(std::size_t repetitions) {
   if (row_.time_status.empty()) {
     try {
       const std::size_t first = batches_.size() - std::min(repetitions, batches_.size());
-      for (std::size_t i = first; i < batches_.size(); ++i)
+      for (std::size_t i = first; i < batches_.size(); ++i) {
         times_.insert(times_.end(), batches_[i].begin(), batches_[i].end());
+      }
       top_up_samples();
       summarize_times();
-      read_counters();
-    } catch (const CudaError& error) {
+    } catch (const std::exception& error) {
       fail(error.what());
     }
   }
+  if (row_.time_status == "ok" || row_.time_status == "unstable") read_counters();
   prepared_.reset();
-  if (session_.stop() == Stop::interrupted) return row_;
   row_.recorded_at = iso_time(std::chrono::system_clock::now());
   session_.end(row_, samples_);
   return row_;
@@ -209,7 +211,8 @@ const Row& CaseRun::finish(std::size_t repetitions) {
 void CaseRun::top_up_samples() {
   double seconds = 0;
   while (times_.size() < kMinimumSamples && seconds < kTopUpSeconds && session_.stop() == Stop::no) {
-    times_.push_back(session_.timer().microseconds([&](cudaStream_t stream) { prepared_->launch(stream); }));
+    times_.push_back(
+        session_.instruments().microseconds([&](cudaStream_t stream) { prepared_->launch(stream); }));
     seconds += 1e-6 * times_.back();
   }
 }
@@ -229,22 +232,24 @@ void CaseRun::summarize_times() {
 }
 
 void CaseRun::read_counters() {
-  const cudaStream_t stream = session_.timer().stream().get();
-  CountersStatus status = CountersStatus::failed;
-  std::string note;
+  Instruments& instruments = session_.instruments();
   const auto start = std::chrono::steady_clock::now();
-  const CounterReadings readings = session_.read_counters(
-      metrics_for(row_),
-      [&] {
-        prepared_->launch(stream);
-        check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-      },
-      status, note);
+  Counted counted;
+  try {
+    counted = session_.count(metrics_for(row_), [&] {
+      prepared_->launch(instruments.stream());
+      instruments.synchronize();
+    });
+  } catch (const std::exception& error) {
+    // The time is measured already, and survives.
+    counted = {.status = CountersStatus::failed, .note = error.what()};
+    if (instruments.context_is_lost()) session_.lose_context();
+  }
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  row_.counters_status = occbench::to_string(status);
-  if (row_.note.empty()) row_.note = note;
-  if (status != CountersStatus::ok) return;
-  summarize_counters(readings);
+  row_.counters_status = occbench::to_string(counted.status);
+  if (row_.note.empty()) row_.note = counted.note;
+  if (counted.status != CountersStatus::ok) return;
+  summarize_counters(counted.readings);
   samples_.push_back({row_.experiment, row_.case_, "counting_ms_per_launch", 0,
                       spent.count() / session_.options().readings});
 }
@@ -273,7 +278,7 @@ void CaseRun::fail(const std::string& message) {
   row_.time_status = "failed";
   row_.note = message;
   prepared_.reset();
-  if (context_is_lost()) session_.lose_context();
+  if (session_.instruments().context_is_lost()) session_.lose_context();
 }
 
 }  // namespace occbench

@@ -41,6 +41,7 @@ class CaseRun {
  private:
   void describe();
   void begin();
+  Check check_and_launch();
   void measure_time(benchmark::State& state);
   void top_up_samples();
   void summarize_times();
@@ -49,7 +50,6 @@ class CaseRun {
   void fail(const std::string& message);
 
   Session& session_;
-  const Experiment& experiment_;
   Case case_;
   const Variant* variant_;
   std::string name_;

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
@@ -21,9 +22,8 @@ class RowReporter final : public benchmark::BenchmarkReporter {
  public:
   /// @param inner does the printing; must outlive this
   /// @param columns names of the numbers to show; those that a row lacks are left out
-  RowReporter(benchmark::BenchmarkReporter& inner, FindRow find_row,
-              std::span<const std::string_view> columns)
-      : inner_(inner), find_row_(std::move(find_row)), columns_(columns) {}
+  RowReporter(benchmark::BenchmarkReporter& inner, FindRow find_row, std::vector<std::string_view> columns)
+      : inner_(inner), find_row_(std::move(find_row)), columns_(std::move(columns)) {}
 
   bool ReportContext(const Context& context) override;
   void ReportRuns(const std::vector<Run>& runs) override;
@@ -32,7 +32,7 @@ class RowReporter final : public benchmark::BenchmarkReporter {
  private:
   benchmark::BenchmarkReporter& inner_;
   FindRow find_row_;
-  std::span<const std::string_view> columns_;
+  std::vector<std::string_view> columns_;
 };
 
 }  // namespace occbench

@@ -1,7 +1,6 @@
 #include "harness/session.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -9,7 +8,6 @@
 
 #include <fmt/core.h>
 
-#include "gpu/error.hpp"
 #include "measure/nvml.hpp"
 #include "record/columns.hpp"
 #include "record/provenance.hpp"
@@ -53,8 +51,8 @@ void catch_interrupts() {
   static_cast<void>(std::signal(SIGTERM, note_interrupt));
 }
 
-Session::Session(const Device& device, const Options& options)
-    : device_(device), options_(options), provenance_(provenance_of(device)) {}
+Session::Session(const Device& device, const Options& options, Instruments& instruments)
+    : device_(device), options_(options), instruments_(instruments), provenance_(provenance_of(device)) {}
 
 void Session::open_file() {
   if (options_.csv)
@@ -89,39 +87,25 @@ void Session::end(const Row& row, std::span<const Sample> samples) {
   std::filesystem::remove(running_mark(*options_.csv), ignored);
 }
 
-CounterReadings Session::read_counters(const std::vector<std::string>& metrics,
-                                       const std::function<void()>& launch, CountersStatus& status,
-                                       std::string& note) {
-  if (options_.counters == CounterMode::off) {
-    status = CountersStatus::off;
-    return {};
+Counted Session::count(const std::vector<std::string>& metrics, const std::function<void()>& launch) {
+  if (options_.counters == CounterMode::off) return {.status = CountersStatus::off};
+  // A missing permission stays missing; counters that another profiler holds, or that failed once, may be had
+  // again.
+  if (last_count_.status == CountersStatus::denied || last_count_.status == CountersStatus::unsupported) {
+    return last_count_;
   }
-  // Counters that another profiler holds may be free by the next case; the other reasons stay.
-  const bool hopeless = counters_status_ != CountersStatus::ok && counters_status_ != CountersStatus::busy;
-  if (!hopeless) {
-    try {
-      if (!counters_) counters_.emplace(device_, options_.readings);
-      CounterReadings readings = counters_->read(metrics, launch);
-      status = counters_status_ = CountersStatus::ok;
-      return readings;
-    } catch (const CountersUnavailable& unavailable) {
-      if (counters_note_ != unavailable.what()) {
-        fmt::print(stderr, "counters {}: {}\n", to_string(unavailable.status()), unavailable.what());
-      }
-      // A session that fails once it worked is begun anew with the next case.
-      if (counters_) {
-        counters_.reset();
-        status = unavailable.status();
-        note = unavailable.what();
-        return {};
-      }
-      counters_status_ = unavailable.status();
-      counters_note_ = unavailable.what();
+  Counted counted;
+  try {
+    counted.readings = instruments_.count(metrics, launch);
+    counted.status = CountersStatus::ok;
+  } catch (const CountersUnavailable& unavailable) {
+    counted = {.status = unavailable.status(), .note = unavailable.what()};
+    if (last_count_.note != counted.note) {
+      fmt::print(stderr, "counters {}: {}\n", to_string(counted.status), counted.note);
     }
+    last_count_ = counted;
   }
-  status = counters_status_;
-  note = counters_note_;
-  return {};
+  return counted;
 }
 
 Stop Session::stop() const {

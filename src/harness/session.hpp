@@ -1,15 +1,13 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "gpu/launch_timer.hpp"
 #include "harness/experiment.hpp"
+#include "harness/instruments.hpp"
 #include "harness/options.hpp"
-#include "measure/counters.hpp"
 #include "record/csv.hpp"
 #include "record/row.hpp"
 
@@ -22,11 +20,18 @@ enum class Stop {
   context_lost,  ///< a kernel failed in a way that no later CUDA call of this process survives
 };
 
+/// What came of reading the counters of a case.
+struct Counted {
+  CountersStatus status = CountersStatus::off;
+  std::string note = {};  ///< why there are no readings
+  CounterReadings readings = {};
+};
+
 /// What all cases of a process share: the device, the counters and the file that the rows go to.
 class Session {
  public:
-  /// @throws CudaError
-  Session(const Device& device, const Options& options);
+  /// `instruments` must outlive the session.
+  Session(const Device& device, const Options& options, Instruments& instruments);
 
   /// Opens the file of rows, if one was asked for. @throws InputError if it cannot be written.
   void open_file();
@@ -37,8 +42,8 @@ class Session {
   const Options& options() const {
     return options_;
   }
-  LaunchTimer& timer() {
-    return timer_;
+  Instruments& instruments() {
+    return instruments_;
   }
 
   /// A row with the provenance filled in.
@@ -54,10 +59,9 @@ class Session {
   /// Writes the row to disk and keeps what decides the exit status.
   void end(const Row& row, std::span<const Sample> samples);
 
-  /// Reads the counters of `launch` (which must queue one launch and wait for it). Where they cannot be read
-  /// the reason goes to standard error, once, and `status` and `note` say it.
-  CounterReadings read_counters(const std::vector<std::string>& metrics, const std::function<void()>& launch,
-                                CountersStatus& status, std::string& note);
+  /// Reads counters of `launch`, which must queue one launch and wait for it. Where they cannot be read the
+  /// reason goes to standard error, once. @throws what `launch` throws
+  Counted count(const std::vector<std::string>& metrics, const std::function<void()>& launch);
 
   Stop stop() const;
   void lose_context() {
@@ -72,12 +76,10 @@ class Session {
  private:
   Device device_;
   Options options_;
-  LaunchTimer timer_;
+  Instruments& instruments_;
   Row provenance_;
   std::optional<RunFile> file_;
-  std::optional<Counters> counters_;
-  CountersStatus counters_status_ = CountersStatus::ok;
-  std::string counters_note_;
+  Counted last_count_;
   bool context_lost_ = false;
   bool complete_ = true;
 };

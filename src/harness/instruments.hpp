@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/kernel.hpp"
+#include "measure/counters.hpp"
+
+namespace occbench {
+
+/// What the harness asks of the device, and the only part of it that a test without a GPU replaces.
+class Instruments {
+ public:
+  virtual ~Instruments() = default;
+
+  /// As occbench::inspect.
+  virtual Compiled inspect(const Variant& variant) = 0;
+
+  /// Where launches are queued.
+  virtual cudaStream_t stream() = 0;
+
+  /// Waits for what was queued. @throws CudaError for a fault of it.
+  virtual void synchronize() = 0;
+
+  /// As LaunchTimer::microseconds.
+  virtual double microseconds(const std::function<void(cudaStream_t)>& queue) = 0;
+
+  /// As Counters::read; after an exception the next call begins anew.
+  virtual CounterReadings count(const std::vector<std::string>& metrics,
+                                const std::function<void()>& launch) = 0;
+
+  /// As occbench::context_is_lost.
+  virtual bool context_is_lost() = 0;
+};
+
+/// @param readings launches of a call of `count`
+/// @throws CudaError
+std::unique_ptr<Instruments> make_gpu_instruments(const Device& device, int readings);
+
+}  // namespace occbench

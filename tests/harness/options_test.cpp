@@ -1,0 +1,38 @@
+#include "harness/options.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Options, GoogleBenchmarksFlagsPassThroughInOrder) {
+  const Options options =
+      parse_options({"--benchmark_filter=a", "--occ_suite=full", "--benchmark_repetitions=3"});
+  EXPECT_EQ(options.suite, Suite::full);
+  EXPECT_EQ(options.google_benchmark.size(), 3U);  // and a minimum time, since none was given
+  EXPECT_EQ(options.google_benchmark[1], "--benchmark_filter=a");
+  EXPECT_EQ(options.google_benchmark[2], "--benchmark_repetitions=3");
+}
+
+TEST(Options, AMinimumTimeIsTakenWithAndWithoutItsUnit) {
+  const std::string with = parse_options({"--benchmark_min_time=0.5s"}).google_benchmark.at(0);
+  const std::string without = parse_options({"--benchmark_min_time=0.5"}).google_benchmark.at(0);
+  EXPECT_EQ(with, without);
+}
+
+TEST(Options, WrongFlagsOfEitherKindAreWrongUse) {
+  for (const char* argument :
+       {"--occ_nothing", "--occ_suite=huge", "--occ_counters=maybe", "--occ_readings=0", "--occ_resume",
+        "--benchmark_format=xml", "--benchmark_out_format=xml", "--benchmark_time_unit=h",
+        "--benchmark_enable_random_interleaving=true", "--benchmark_out=/nowhere/at/all.json"}) {
+    EXPECT_THROW(parse_options({argument}), InputError) << argument;
+  }
+}
+
+}  // namespace
+}  // namespace occbench

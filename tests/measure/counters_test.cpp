@@ -1,0 +1,119 @@
+#include "measure/counters.hpp"
+
+#include <stdexcept>
+
+#include <cupti_result.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace occbench {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kReadings = 8;
+const std::vector<std::string> kMetrics = {"sm__warps_active.avg.pct_of_peak_sustained_active",
+                                           "sm__cycles_active.max"};
+
+/// Stands in for CUPTI: writes the calls down and fails the one it is told to.
+struct FakeCupti {
+  std::vector<std::string> calls;
+  int failing_call = -1;
+  CUptiResult result = CUPTI_ERROR_UNKNOWN;
+
+  CuptiInterceptor interceptor() {
+    return [this](std::string_view name) -> int {
+      calls.emplace_back(name);
+      return static_cast<int>(calls.size()) - 1 == failing_call ? result : CUPTI_SUCCESS;
+    };
+  }
+};
+
+std::size_t count_calls(const FakeCupti& cupti, std::string_view name) {
+  return static_cast<std::size_t>(std::ranges::count(cupti.calls, name));
+}
+
+TEST(Counters, AllReadingsOfACaseShareOneStartAndOneStop) {
+  FakeCupti cupti;
+  Counters counters(Device{}, kReadings, cupti.interceptor());
+  int launches = 0;
+  counters.read(kMetrics, [&] { ++launches; });
+  EXPECT_EQ(launches, kReadings);
+  EXPECT_EQ(count_calls(cupti, "cuptiRangeProfilerStart"), 1U);
+  EXPECT_EQ(count_calls(cupti, "cuptiRangeProfilerStop"), 1U);
+  EXPECT_EQ(count_calls(cupti, "cuptiRangeProfilerPushRange"), static_cast<std::size_t>(kReadings));
+}
+
+TEST(Counters, AListOfMetricsIsConfiguredOnceForAllCases) {
+  FakeCupti cupti;
+  Counters counters(Device{}, kReadings, cupti.interceptor());
+  for (int i = 0; i < 3; ++i) counters.read(kMetrics, [] {});
+  EXPECT_EQ(count_calls(cupti, "cuptiProfilerHostGetConfigImage"), 1U);
+  EXPECT_EQ(count_calls(cupti, "cuptiRangeProfilerStart"), 3U);
+}
+
+TEST(Counters, WhateverCuptiCallFailsTheReasonIsToldAndNothingElseBreaks) {
+  FakeCupti whole;
+  {
+    Counters counters(Device{}, kReadings, whole.interceptor());
+    counters.read(kMetrics, [] {});
+  }
+  for (int failing = 0; failing < static_cast<int>(whole.calls.size()); ++failing) {
+    const std::string& name = whole.calls[static_cast<std::size_t>(failing)];
+    FakeCupti cupti{.calls = {}, .failing_call = failing, .result = CUPTI_ERROR_UNKNOWN};
+    try {
+      Counters counters(Device{}, kReadings, cupti.interceptor());
+      counters.read(kMetrics, [] {});
+      // Only what is called from destructors may fail unheard, and the trial that finds out which metrics
+      // there are.
+      EXPECT_TRUE(name.ends_with("Deinitialize") || name.ends_with("DeInitialize") ||
+                  name.ends_with("Disable") || name.ends_with("ConfigAddMetrics"))
+          << name << " failed unheard";
+    } catch (const CountersUnavailable& unavailable) {
+      EXPECT_EQ(unavailable.status(), CountersStatus::failed) << name;
+      EXPECT_THAT(unavailable.what(), HasSubstr(name));
+    }
+  }
+}
+
+TEST(Counters, SayWhetherTheyAreDeniedBusyOrUnsupported) {
+  const std::pair<CUptiResult, CountersStatus> expected[] = {
+      {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, CountersStatus::denied},
+      {CUPTI_ERROR_HARDWARE_BUSY, CountersStatus::busy},
+      {CUPTI_ERROR_NOT_SUPPORTED, CountersStatus::unsupported},
+      {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, CountersStatus::unsupported},
+      {CUPTI_ERROR_NOT_INITIALIZED, CountersStatus::failed},
+  };
+  for (const auto& [result, status] : expected) {
+    FakeCupti cupti{.calls = {}, .failing_call = 0, .result = result};
+    try {
+      Counters counters(Device{}, kReadings, cupti.interceptor());
+      FAIL() << "no exception for result " << result;
+    } catch (const CountersUnavailable& unavailable) {
+      EXPECT_EQ(unavailable.status(), status) << result;
+    }
+  }
+}
+
+TEST(Counters, DeniedCountersNameTheRemedy) {
+  FakeCupti cupti{.calls = {}, .failing_call = 0, .result = CUPTI_ERROR_INSUFFICIENT_PRIVILEGES};
+  try {
+    Counters counters(Device{}, kReadings, cupti.interceptor());
+    FAIL();
+  } catch (const CountersUnavailable& unavailable) {
+    EXPECT_THAT(unavailable.what(), HasSubstr("CAP_SYS_ADMIN"));
+    EXPECT_THAT(unavailable.what(), HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
+  }
+}
+
+TEST(Counters, AKernelThatFailsLeavesTheProfilerStoppedAndUsable) {
+  FakeCupti cupti;
+  Counters counters(Device{}, kReadings, cupti.interceptor());
+  EXPECT_THROW(counters.read(kMetrics, [] { throw std::runtime_error("the kernel failed"); }),
+               std::runtime_error);
+  EXPECT_EQ(count_calls(cupti, "cuptiRangeProfilerStop"), 1U);
+  EXPECT_NO_THROW(counters.read(kMetrics, [] {}));
+}
+
+}  // namespace
+}  // namespace occbench
