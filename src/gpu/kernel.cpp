@@ -16,6 +16,22 @@ const Variant& Kernel::find(std::string_view variant) const {
   return *found;
 }
 
+namespace {
+
+/// Empty also where the driver compiled the code: nothing at build could know what it would spill.
+std::optional<std::int64_t> spill_bytes(const Variant& variant, std::string_view code_architecture) {
+  if (variant.assembled.empty()) return std::nullopt;
+  const char* name = nullptr;
+  check(cudaFuncGetName(&name, variant.function), "cudaFuncGetName");
+  const auto found = std::ranges::find_if(variant.assembled, [&](const Assembled& line) {
+    return line.function == name && line.architecture == code_architecture;
+  });
+  if (found == variant.assembled.end()) return std::nullopt;
+  return found->spill_bytes;
+}
+
+}  // namespace
+
 Compiled inspect(const Variant& variant) {
   cudaFuncAttributes attributes{};
   const cudaError_t code = cudaFuncGetAttributes(&attributes, variant.function);
@@ -37,6 +53,7 @@ Compiled inspect(const Variant& variant) {
       attributes.ptxVersion == attributes.binaryVersion
           ? fmt::format("sm_{}", attributes.binaryVersion)
           : fmt::format("sm_{} from compute_{}", attributes.binaryVersion, attributes.ptxVersion);
+  compiled.spill_bytes = spill_bytes(variant, compiled.code_architecture);
   return compiled;
 }
 

@@ -11,17 +11,25 @@
 #include <cuda_runtime_api.h>
 
 #include "gpu/device.hpp"
+#include "gpu/warp_record.hpp"
 #include "occupancy/launch.hpp"
 #include "schedule/work.hpp"
 
 namespace occbench {
 
+/// What the assembler (ptxas -v) reported at build of one function for one architecture.
+struct Assembled {
+  std::string_view function;      ///< mangled name
+  std::string_view architecture;  ///< "sm_90"
+  int registers_per_thread;
+  std::int64_t spill_bytes;  ///< spill stores plus loads, bytes per thread
+};
+
 /// One compiled function of a kernel family.
 struct Variant {
   std::string_view name;
-  const void* function;  ///< the `__global__` function, as cudaLaunchKernel takes it
-  std::optional<std::int64_t> spill_bytes =
-      std::nullopt;  ///< spill stores plus loads, as the assembler reported them
+  const void* function;                      ///< the `__global__` function, as cudaLaunchKernel takes it
+  std::span<const Assembled> assembled = {};  ///< where to look for the assembler's report
 };
 
 /// Which suites a case belongs to: its own and every larger one.
@@ -29,15 +37,24 @@ enum class Suite { smoke, quick, full };
 
 struct Kernel;
 
+/// Work that a family hands out by itself, so that blocks are not its units: `count` units, each of which keeps a
+/// block busy.
+struct Items {
+  std::int64_t count = 0;
+  Work work;
+};
+
 /// One launch configuration of one variant: what a row is about.
 struct Case {
   const Kernel* kernel = nullptr;
   std::string_view variant;
   Launch launch;
-  std::optional<Work> work;  ///< empty where no single `Work` describes it: then nothing is predicted
+  std::optional<Work> work;    ///< empty where no single `Work` describes it: then nothing is predicted
+  std::optional<Items> items;  ///< instead of `work`, for families that say so
   Suite suite = Suite::full;
   std::vector<std::pair<std::string, std::string>>
-      parameters;  ///< what the experiment varies: names the case
+      parameters;      ///< what the experiment varies: names the case
+  bool trace = false;  ///< placement is of interest: the harness traces it too, in a launch of its own
 };
 
 /// Useful work of one launch; throughput = quantity over time, in `unit` a second.
@@ -60,6 +77,12 @@ class Prepared {
   /// Launches once more with poisoned outputs and compares with the reference. @throws CudaError
   virtual Check check(cudaStream_t stream) = 0;
 
+  /// Launches once more, with a record kept by each warp, block by block; empty where the family keeps none.
+  /// Recording makes it another launch than the one that is timed and counted. @throws CudaError
+  virtual std::vector<WarpRecord> trace(cudaStream_t) {
+    return {};
+  }
+
   virtual Amount useful() const = 0;
 };
 
@@ -79,6 +102,7 @@ struct Compiled {
   Usage usage;
   std::string code_architecture;  ///< "sm_90", or "sm_90 from compute_75" where the driver compiled the PTX
   int max_threads_per_block = 0;
+  std::optional<std::int64_t> spill_bytes;  ///< spill stores plus loads, as the assembler reported them at build
 };
 
 /// @throws GpuUnavailable if the binary has no code for the current device; CudaError.

@@ -77,7 +77,10 @@ class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   explicit DeviceBuffer(std::size_t size) : size_(size) {
-    if (size > 0) check(cudaMalloc(&data_, bytes()), "cudaMalloc");
+    if (size == 0) return;
+    void* memory = nullptr;
+    check(cudaMalloc(&memory, bytes()), "cudaMalloc");
+    data_ = static_cast<T*>(memory);
   }
   explicit DeviceBuffer(std::span<const T> values) : DeviceBuffer(values.size()) {
     if (size_ > 0)

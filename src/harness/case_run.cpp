@@ -106,12 +106,12 @@ void CaseRun::describe() {
   row_.cluster_blocks = launch.cluster_blocks;
   row_.dynamic_shared_bytes = launch.dynamic_shared_bytes;
   row_.carveout_pct = launch.carveout_pct;
-  row_.spill_bytes = variant_->spill_bytes;
   try {
     const Compiled compiled = session_.instruments().inspect(*variant_);
     row_.registers_per_thread = compiled.usage.registers_per_thread;
     row_.static_shared_bytes = compiled.usage.static_shared_bytes;
     row_.local_bytes_per_thread = compiled.usage.local_bytes_per_thread;
+    row_.spill_bytes = compiled.spill_bytes;
     row_.code_architecture = compiled.code_architecture;
     const Limits& limits = session_.device().limits;
     const Occupancy occupancy = theoretical_occupancy(limits, launch, compiled.usage);

@@ -20,6 +20,19 @@ std::int64_t Planner::grid(const Kernel& kernel, std::string_view variant, const
   return std::max<std::int64_t>(1, std::llround(waves * static_cast<double>(wave(kernel, variant, launch))));
 }
 
+std::optional<std::int64_t> Planner::shared_bytes_for(const Kernel& kernel, std::string_view variant,
+                                                      const Launch& launch, int blocks) const {
+  const Usage usage = inspect(kernel.find(variant)).usage;
+  Launch padded = launch;
+  for (std::int64_t bytes = 0; bytes <= limits().max_shared_bytes_per_block; bytes += limits().shared_allocation_unit) {
+    padded.dynamic_shared_bytes = bytes;
+    const int fit = theoretical_occupancy(limits(), padded, usage).blocks_per_sm;
+    if (fit == blocks) return bytes;
+    if (fit < blocks) break;
+  }
+  return std::nullopt;
+}
+
 std::string case_name(const Case& chosen) {
   std::string name = fmt::format("{}/{}", chosen.kernel->name, chosen.variant);
   for (const auto& [key, value] : chosen.parameters) name += fmt::format("/{}={}", key, value);

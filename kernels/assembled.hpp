@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "gpu/kernel.hpp"
+
+namespace occbench {
+
+/// What the assembler reported at build of every kernel of this library, for each architecture that it was assembled
+/// for. Empty where the build could not keep the reports.
+extern const std::span<const Assembled> kAssembled;
+
+/// A variant that finds its own lines in that table.
+template <typename... Parameters>
+Variant make_variant(std::string_view name, void (*function)(Parameters...)) {
+  return {name, reinterpret_cast<const void*>(function), kAssembled};
+}
+
+}  // namespace occbench

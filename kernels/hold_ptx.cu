@@ -1,0 +1,11 @@
+#include "kernels/assembled.hpp"
+#include "kernels/hold_kernel.cuh"
+#include "kernels/hold_ptx.hpp"
+
+namespace occbench {
+
+Variant hold_as_ptx() {
+  return make_variant("ptx_only", hold_kernel);
+}
+
+}  // namespace occbench

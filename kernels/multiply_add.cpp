@@ -1,0 +1,120 @@
+#include "kernels/multiply_add.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "gpu/launch.hpp"
+#include "gpu/resources.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr double kCyclesPerMultiplyAdd = 4;
+
+int loads_in_round(const MultiplyAddShape& shape) {
+  if (shape.steps_per_load == 0) return 0;
+  return (shape.steps + shape.steps_per_load - 1) / shape.steps_per_load;
+}
+
+/// Values below one half keep the sums bounded.
+std::vector<float> random_floats(std::size_t count, std::uint32_t seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> values(-0.5F, 0.5F);
+  std::vector<float> floats(count);
+  std::ranges::generate(floats, [&] { return values(generator); });
+  return floats;
+}
+
+class PreparedMultiplyAdd final : public Prepared {
+ public:
+  PreparedMultiplyAdd(const MultiplyAddShape& shape, const Case& chosen, const Variant& variant)
+      : shape_(shape),
+        function_(variant.function),
+        launch_(chosen.launch),
+        rounds_(std::max(1, static_cast<int>(std::lround(chosen.work.value().cycles / cycles_per_round(shape))))),
+        inputs_(random_floats(static_cast<std::size_t>(shape.values + 1) * kInputSets, 1)),
+        table_(random_floats(kTableByteMask / sizeof(float) + 1, 2)),
+        device_inputs_(std::span<const float>(inputs_)),
+        device_table_(std::span<const float>(table_)),
+        sums_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads)) {
+    configure(function_, launch_);
+  }
+
+  void launch(cudaStream_t stream) override {
+    const MultiplyAddArguments arguments{device_inputs_.data(), device_table_.data(), rounds_, sums_.data()};
+    launch_kernel(function_, launch_, stream, arguments);
+  }
+
+  Check check(cudaStream_t stream) override {
+    sums_.fill_bytes(0xff);
+    launch(stream);
+    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    const std::vector<float> sums = sums_.to_host();
+    std::vector<float> reference(kInputSets);
+    for (unsigned set = 0; set < kInputSets; ++set) reference[set] = reference_sum(set);
+    const std::size_t threads_per_set = shape_.steps_per_load > 0 ? 32 : 1;
+    for (std::size_t thread = 0; thread < sums.size(); ++thread) {
+      if (sums[thread] != reference[thread / threads_per_set % kInputSets]) return Check::wrong;
+    }
+    return Check::ok;
+  }
+
+  Amount useful() const override {
+    return {static_cast<double>(sums_.size()) * rounds_ * shape_.steps, "multiply-adds"};
+  }
+
+ private:
+  float reference_sum(unsigned set) const {
+    const auto value = [&](int i) { return inputs_[static_cast<std::size_t>(i) * kInputSets + set]; };
+    float sum = value(shape_.values);
+    for (int round = 0; round < rounds_; ++round) {
+      for (int step = 0; step < shape_.steps; ++step) {
+        float addend = value((step + 1) % shape_.values);
+        if (shape_.steps_per_load > 0 && step % shape_.steps_per_load == 0) {
+          addend = table_[(std::bit_cast<std::uint32_t>(sum) & kTableByteMask) / sizeof(float)];
+        }
+        sum = std::fma(sum, value(step % shape_.values), addend);
+      }
+    }
+    return sum;
+  }
+
+  MultiplyAddShape shape_;
+  const void* function_;
+  Launch launch_;
+  int rounds_;
+  std::vector<float> inputs_;
+  std::vector<float> table_;
+  DeviceBuffer<float> device_inputs_;
+  DeviceBuffer<float> device_table_;
+  DeviceBuffer<float> sums_;
+};
+
+}  // namespace
+
+double cycles_per_round(const MultiplyAddShape& shape) {
+  return shape.steps * kCyclesPerMultiplyAdd + loads_in_round(shape) * kCyclesPerLoad;
+}
+
+double issue_slots(const MultiplyAddShape& shape, double rounds) {
+  constexpr double kPerLoad = 4;
+  constexpr double kPerRound = 3;
+  constexpr double kOnce = 20;
+  return rounds * (shape.steps + kPerLoad * loads_in_round(shape) + kPerRound) + shape.values + kOnce;
+}
+
+Work multiply_add_work(const MultiplyAddShape& shape, int rounds) {
+  return {.cycles = rounds * cycles_per_round(shape),
+          .distribution = EqualWork{},
+          .issue_slots = issue_slots(shape, rounds)};
+}
+
+std::unique_ptr<Prepared> prepare_multiply_add(const MultiplyAddShape& shape, const Case& chosen,
+                                               const Variant& variant) {
+  return std::make_unique<PreparedMultiplyAdd>(shape, chosen, variant);
+}
+
+}  // namespace occbench

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/kernel.hpp"
+#include "gpu/resources.hpp"
+
+namespace occbench {
+
+/// How long each warp of a launch has to stay, in device memory, as a kernel's parameter.
+struct WarpCyclesView {
+  const std::uint32_t* values;
+  std::int64_t block_stride;
+  int warp_stride;
+
+#ifdef __CUDACC__
+  __device__ long long of(std::int64_t block, unsigned warp) const {
+    return values[block * block_stride + warp * warp_stride];
+  }
+#endif
+};
+
+/// The cycles that `Work` gives each warp of `blocks` blocks: one value for equal work, else one a block or a warp.
+class WarpCycles {
+ public:
+  /// @throws InputError where a unit is longer than 4,294,967,294 cycles; CudaError.
+  WarpCycles(Work work, std::int64_t blocks, int warps_per_block);
+
+  WarpCyclesView view() const {
+    return {values_.data(), block_stride_, warp_stride_};
+  }
+  std::int64_t of(std::int64_t block, int warp) const {
+    return work_.cycles_of_warp(block, warp, blocks_, warps_per_block_);
+  }
+
+  /// Sum over all warps.
+  double total() const;
+
+ private:
+  Work work_;
+  std::int64_t blocks_;
+  int warps_per_block_;
+  std::int64_t block_stride_ = 0;
+  int warp_stride_ = 0;
+  DeviceBuffer<std::uint32_t> values_;
+};
+
+}  // namespace occbench

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+namespace occbench {
+
+/// What one warp wrote down of itself: where it ran, and when its first and last instructions were.
+struct WarpRecord {
+  std::int64_t start_cycles = 0;  ///< clock64: cycles of its SM, comparable only on that SM
+  std::int64_t end_cycles = 0;
+  std::int64_t start_ns = 0;  ///< globaltimer: one clock for all SMs, in steps (32 ns on an H200)
+  std::int64_t end_ns = 0;
+  std::uint32_t sm = 0;    ///< %smid
+  std::uint32_t slot = 0;  ///< %warpid: the place on its SM, free for another warp once this one has ended
+
+  bool operator==(const WarpRecord&) const = default;
+};
+
+#ifdef __CUDACC__
+
+__device__ inline std::int64_t global_nanoseconds() {
+  std::int64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+/// The first half of a record; `start_cycles` = clock64 at the warp's first instruction.
+__device__ inline WarpRecord begin_record(std::int64_t start_cycles) {
+  WarpRecord record;
+  record.start_cycles = start_cycles;
+  record.start_ns = global_nanoseconds();
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(record.sm));
+  asm volatile("mov.u32 %0, %%warpid;" : "=r"(record.slot));
+  return record;
+}
+
+/// The other half, written by each warp's first lane. `records` has one a warp, block by block.
+__device__ inline void end_record(WarpRecord record, WarpRecord* records) {
+  if (threadIdx.x % 32 != 0) return;
+  const unsigned warps_per_block = (blockDim.x + 31) / 32;
+  record.end_cycles = clock64();
+  record.end_ns = global_nanoseconds();
+  records[static_cast<std::int64_t>(blockIdx.x) * warps_per_block + threadIdx.x / 32] = record;
+}
+
+#endif
+
+}  // namespace occbench
