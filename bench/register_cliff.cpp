@@ -1,6 +1,5 @@
 #include <algorithm>
-
-#include <fmt/core.h>
+#include <string>
 
 #include "harness/experiment.hpp"
 #include "kernels/live_values.hpp"
@@ -11,8 +10,9 @@ namespace {
 constexpr int kBlockSizes[] = {128, 192, 256, 384, 512, 768, 1024};
 constexpr LiveValuesBody kBodies[] = {LiveValuesBody::throughput, LiveValuesBody::latency};
 
-/// Every case has the same total work, as many threads as fill the device this many times. 15 is a whole number of
-/// waves at 100, 75, 62.5 and 50 % alike (15, 20, 24, 30), so that no tail hides what occupancy does to time.
+/// Every case has the same total work, as many threads as fill the device this many times. 15 is a whole
+/// number of waves at 100, 75, 62.5 and 50 % alike (15, 20, 24, 30), so that no tail hides what occupancy
+/// does to time.
 constexpr int kFullWaves = 15;
 
 /// About 35,000 cycles for a warp that is alone, 140,000 where 16 share a scheduler or wait for L2.
@@ -42,24 +42,30 @@ Case make_case(const Planner& on, LiveValuesBody body, int registers, int block_
   const bool telling = at_the_cliff(limits, registers);
   const bool smoke = telling && registers != 31 && block_threads == 512;
   const bool quick = telling && (block_threads == 256 || block_threads == 512 || block_threads == 1024);
-  return {.kernel = &kLiveValues,
-          .variant = live_values_variant(body, registers),
-          .launch = {.block_threads = block_threads,
-                     .grid_blocks = kFullWaves * on.device().sm_count * limits.max_threads_per_sm() / block_threads},
-          .work = live_values_work(body, registers, rounds_of(body)),
-          .suite = smoke ? Suite::smoke : quick ? Suite::quick : Suite::full,
-          .parameters = {{"body", std::string(name_of(body))}, {"block_threads", fmt::to_string(block_threads)}}};
+  return {
+      .kernel = &kLiveValues,
+      .variant = live_values_variant(body, registers),
+      .launch = {.block_threads = block_threads,
+                 .grid_blocks =
+                     kFullWaves * on.device().sm_count * limits.max_threads_per_sm() / block_threads},
+      .work = live_values_work(body, registers, rounds_of(body)),
+      .suite = smoke   ? Suite::smoke
+               : quick ? Suite::quick
+                       : Suite::full,
+      .parameters = {{"body", std::string(name_of(body))}, {"block_threads", std::to_string(block_threads)}}};
 }
 
-/// The control: as few registers as there are, and as many blocks on an SM as with `registers`, by shared memory.
+/// The control: as few registers as there are, and as many blocks on an SM as with `registers`, by shared
+/// memory.
 std::optional<Case> make_control(const Planner& on, LiveValuesBody body, int registers, int block_threads) {
   const Case imitated = make_case(on, body, registers, block_threads);
   Case control = make_case(on, body, kLiveValuesRegisters[0], block_threads);
   const int blocks = on.occupancy(*imitated.kernel, imitated.variant, imitated.launch).blocks_per_sm;
-  const std::optional<std::int64_t> padding = on.shared_bytes_for(*control.kernel, control.variant, control.launch, blocks);
+  const std::optional<std::int64_t> padding =
+      on.shared_bytes_for(*control.kernel, control.variant, control.launch, blocks);
   if (!padding || *padding == 0) return std::nullopt;
   control.launch.dynamic_shared_bytes = *padding;
-  control.parameters.emplace_back("padded_as", fmt::to_string(registers));
+  control.parameters.emplace_back("padded_as", std::to_string(registers));
   control.suite = imitated.suite == Suite::smoke ? Suite::quick : Suite::full;
   return control;
 }
@@ -93,8 +99,10 @@ std::vector<Case> cases(const Planner& on) {
 
 const Experiment experiment{
     "register_cliff",
-    "blocks of 512 threads go from 100 to 75 % occupancy when a thread needs 33 registers instead of 31, and lose "
+    "blocks of 512 threads go from 100 to 75 % occupancy when a thread needs 33 registers instead of 31, and "
+    "lose "
     "performance with it",
-    "resource-partitioning note, the performance cliff; CUDA C++ Programming Guide, compute capabilities", cases};
+    "resource-partitioning note, the performance cliff; CUDA C++ Programming Guide, compute capabilities",
+    cases};
 
 }  // namespace occbench

@@ -7,8 +7,8 @@
 
 namespace occbench {
 
-/// What the assembler reported at build of every kernel of this library, for each architecture that it was assembled
-/// for. Empty where the build could not keep the reports.
+/// What the assembler reported at build of every kernel of this library, for each architecture that it was
+/// assembled for. Empty where the build could not keep the reports.
 extern const std::span<const Assembled> kAssembled;
 
 /// A variant that finds its own lines in that table.

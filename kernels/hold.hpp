@@ -8,7 +8,8 @@ namespace occbench {
 /// nothing else: achieved occupancy is then a question of scheduling alone, and known by construction.
 /// Sleeping in between, because spinning warps would keep their siblings from starting. Can be traced.
 ///
-/// Variants: `plain`; `ptx_only`, the same without machine code in the binary, so that the driver compiles it.
+/// Variants: `plain`; `ptx_only`, the same without machine code in the binary, so that the driver compiles
+/// it.
 extern const Kernel kHold;
 
 }  // namespace occbench

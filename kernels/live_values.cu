@@ -1,5 +1,3 @@
-#include "kernels/live_values.hpp"
-
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "kernels/assembled.hpp"
+#include "kernels/live_values.hpp"
 #include "kernels/multiply_add.cuh"
 
 namespace occbench {
@@ -14,8 +13,8 @@ namespace {
 
 constexpr int kSteps = 128;
 
-/// Values that fill so many registers: what is left of them holds the sum, the thread's number, an address, and
-/// with loads the addend.
+/// Values that fill so many registers: what is left of them holds the sum, the thread's number, an address,
+/// and with loads the addend.
 constexpr MultiplyAddShape shape_of(LiveValuesBody body, int registers) {
   return body == LiveValuesBody::latency ? MultiplyAddShape{registers - 7, kSteps, 1}
                                          : MultiplyAddShape{registers - 6, kSteps, 0};
@@ -39,7 +38,8 @@ constexpr auto kBuildCount = std::size(kLiveValuesRegisters);
 
 template <LiveValuesBody kBody, std::size_t... kIndex>
 std::array<Build, kBuildCount> builds_of(const std::string& body_name, std::index_sequence<kIndex...>) {
-  return {Build{kBody, kLiveValuesRegisters[kIndex], body_name + "_" + std::to_string(kLiveValuesRegisters[kIndex]),
+  return {Build{kBody, kLiveValuesRegisters[kIndex],
+                body_name + "_" + std::to_string(kLiveValuesRegisters[kIndex]),
                 live_values_kernel<kBody, kLiveValuesRegisters[kIndex]>}...};
 }
 
@@ -82,6 +82,7 @@ Work live_values_work(LiveValuesBody body, int registers, int rounds) {
   return multiply_add_work(shape_of(body, registers), rounds);
 }
 
-const Kernel kLiveValues{"live_values", "the same multiply-adds with more values alive in registers", kVariants, prepare};
+const Kernel kLiveValues{"live_values", "the same multiply-adds with more values alive in registers",
+                         kVariants, prepare};
 
 }  // namespace occbench

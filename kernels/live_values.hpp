@@ -4,14 +4,16 @@
 
 namespace occbench {
 
-/// The same arithmetic with more values kept alive in registers: a chain of fused multiply-adds that uses its values in
-/// turn (multiply_add.hpp). The number of values decides the registers per thread, and nothing else does.
+/// The same arithmetic with more values kept alive in registers: a chain of fused multiply-adds that uses its
+/// values in turn (multiply_add.hpp). The number of values decides the registers per thread, and nothing else
+/// does.
 ///
-/// Variants: `throughput_N` and `latency_N` with N of 31, 32, 33, 40, 41, 64 and 66 registers: as many values as fit,
-/// and a ceiling (__maxnreg__) so that the compiler does not take more where more cost nothing. None spills. (On
-/// compute capability 7.5 `latency_66` comes out at 65.)
+/// Variants: `throughput_N` and `latency_N` with N of 31, 32, 33, 40, 41, 64 and 66 registers: as many values
+/// as fit, and a ceiling (__maxnreg__) so that the compiler does not take more where more cost nothing. None
+/// spills. (On compute capability 7.5 `latency_66` comes out at 65.)
 ///   throughput  multiply-adds only: four warps on a scheduler keep it busy
-///   latency     each multiply-add waits for an addend from L2: warps mostly wait, and more of them get more done
+///   latency     each multiply-add waits for an addend from L2: warps mostly wait, and more of them get more
+///   done
 extern const Kernel kLiveValues;
 
 inline constexpr int kLiveValuesRegisters[] = {31, 32, 33, 40, 41, 64, 66};

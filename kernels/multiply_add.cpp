@@ -34,7 +34,8 @@ class PreparedMultiplyAdd final : public Prepared {
       : shape_(shape),
         function_(variant.function),
         launch_(chosen.launch),
-        rounds_(std::max(1, static_cast<int>(std::lround(chosen.work.value().cycles / cycles_per_round(shape))))),
+        rounds_(
+            std::max(1, static_cast<int>(std::lround(chosen.work.value().cycles / cycles_per_round(shape))))),
         inputs_(random_floats(static_cast<std::size_t>(shape.values + 1) * kInputSets, 1)),
         table_(random_floats(kTableByteMask / sizeof(float) + 1, 2)),
         device_inputs_(std::span<const float>(inputs_)),

@@ -7,8 +7,7 @@ namespace occbench {
 template <int kValues, int kSteps, int kStepsPerLoad>
 __device__ void multiply_add_rounds(const MultiplyAddArguments& arguments) {
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
-  const float* const inputs =
-      arguments.inputs + (kStepsPerLoad > 0 ? thread / 32 : thread) % kInputSets;
+  const float* const inputs = arguments.inputs + (kStepsPerLoad > 0 ? thread / 32 : thread) % kInputSets;
   float values[kValues];
 #pragma unroll
   for (int i = 0; i < kValues; ++i) values[i] = inputs[i * kInputSets];

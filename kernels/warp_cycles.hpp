@@ -20,7 +20,8 @@ struct WarpCyclesView {
 #endif
 };
 
-/// The cycles that `Work` gives each warp of `blocks` blocks: one value for equal work, else one a block or a warp.
+/// The cycles that `Work` gives each warp of `blocks` blocks: one value for equal work, else one a block or a
+/// warp.
 class WarpCycles {
  public:
   /// @throws InputError where a unit is longer than 4,294,967,294 cycles; CudaError.

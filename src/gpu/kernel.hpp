@@ -28,7 +28,7 @@ struct Assembled {
 /// One compiled function of a kernel family.
 struct Variant {
   std::string_view name;
-  const void* function;                      ///< the `__global__` function, as cudaLaunchKernel takes it
+  const void* function;                       ///< the `__global__` function, as cudaLaunchKernel takes it
   std::span<const Assembled> assembled = {};  ///< where to look for the assembler's report
 };
 
@@ -37,8 +37,8 @@ enum class Suite { smoke, quick, full };
 
 struct Kernel;
 
-/// Work that a family hands out by itself, so that blocks are not its units: `count` units, each of which keeps a
-/// block busy.
+/// Work that a family hands out by itself, so that blocks are not its units: `count` units, each of which
+/// keeps a block busy.
 struct Items {
   std::int64_t count = 0;
   Work work;
@@ -47,13 +47,13 @@ struct Items {
 /// One launch configuration of one variant: what a row is about.
 struct Case {
   const Kernel* kernel = nullptr;
-  std::string_view variant;
-  Launch launch;
-  std::optional<Work> work;    ///< empty where no single `Work` describes it: then nothing is predicted
-  std::optional<Items> items;  ///< instead of `work`, for families that say so
+  std::string_view variant = {};
+  Launch launch = {};
+  std::optional<Work> work = {};    ///< empty where no single `Work` describes it: then nothing is predicted
+  std::optional<Items> items = {};  ///< instead of `work`, for families that say so
   Suite suite = Suite::full;
-  std::vector<std::pair<std::string, std::string>>
-      parameters;      ///< what the experiment varies: names the case
+  std::vector<std::pair<std::string, std::string>> parameters =
+      {};              ///< what the experiment varies: names the case
   bool trace = false;  ///< placement is of interest: the harness traces it too, in a launch of its own
 };
 
@@ -102,7 +102,8 @@ struct Compiled {
   Usage usage;
   std::string code_architecture;  ///< "sm_90", or "sm_90 from compute_75" where the driver compiled the PTX
   int max_threads_per_block = 0;
-  std::optional<std::int64_t> spill_bytes;  ///< spill stores plus loads, as the assembler reported them at build
+  std::optional<std::int64_t>
+      spill_bytes;  ///< spill stores plus loads, as the assembler reported them at build
 };
 
 /// @throws GpuUnavailable if the binary has no code for the current device; CudaError.

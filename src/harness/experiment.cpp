@@ -24,7 +24,8 @@ std::optional<std::int64_t> Planner::shared_bytes_for(const Kernel& kernel, std:
                                                       const Launch& launch, int blocks) const {
   const Usage usage = inspect(kernel.find(variant)).usage;
   Launch padded = launch;
-  for (std::int64_t bytes = 0; bytes <= limits().max_shared_bytes_per_block; bytes += limits().shared_allocation_unit) {
+  for (std::int64_t bytes = 0; bytes <= limits().max_shared_bytes_per_block;
+       bytes += limits().shared_allocation_unit) {
     padded.dynamic_shared_bytes = bytes;
     const int fit = theoretical_occupancy(limits(), padded, usage).blocks_per_sm;
     if (fit == blocks) return bytes;

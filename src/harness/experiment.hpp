@@ -33,9 +33,10 @@ class Planner {
   /// Blocks of `waves` waves, rounded to the nearest whole block, at least 1.
   std::int64_t grid(const Kernel& kernel, std::string_view variant, const Launch& launch, double waves) const;
 
-  /// Least dynamic shared memory per block with which an SM holds exactly `blocks` blocks; empty where no amount does it.
-  std::optional<std::int64_t> shared_bytes_for(const Kernel& kernel, std::string_view variant, const Launch& launch,
-                                               int blocks) const;
+  /// Least dynamic shared memory per block with which an SM holds exactly `blocks` blocks; empty where no
+  /// amount does it.
+  std::optional<std::int64_t> shared_bytes_for(const Kernel& kernel, std::string_view variant,
+                                               const Launch& launch, int blocks) const;
 
  private:
   const Device* device_;

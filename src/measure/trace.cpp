@@ -70,7 +70,8 @@ std::vector<BlockRecord> blocks_of(std::span<const WarpRecord> records, int warp
 
 std::vector<SmRecord> sms_of(std::span<const WarpRecord> records, int warps_per_block) {
   std::map<std::uint32_t, std::vector<Interval>> warps;
-  for (const WarpRecord& record : records) warps[record.sm].push_back({record.start_cycles, record.end_cycles});
+  for (const WarpRecord& record : records)
+    warps[record.sm].push_back({record.start_cycles, record.end_cycles});
   std::map<std::uint32_t, std::vector<Interval>> blocks;
   for (const BlockRecord& block : blocks_of(records, warps_per_block)) {
     blocks[block.sm].push_back({block.start_cycles, block.end_cycles});

@@ -9,12 +9,12 @@
 namespace occbench {
 
 // What the records of an in-kernel trace say: plain functions over one record a warp, block by block, as
-// Prepared::trace returns them. Recording makes it another launch than the one that is timed and counted: writing a
-// record moved achieved occupancy by 4 to 10 points where the last wave is partial.
+// Prepared::trace returns them. Recording makes it another launch than the one that is timed and counted:
+// writing a record moved achieved occupancy by 4 to 10 points where the last wave is partial.
 
 /// One block as its warps recorded it.
 struct BlockRecord {
-  std::int64_t block = 0;         ///< index in the grid
+  std::int64_t block = 0;  ///< index in the grid
   std::uint32_t sm = 0;
   std::int64_t start_cycles = 0;  ///< of its first warp, on the clock of its SM
   std::int64_t end_cycles = 0;    ///< of its last warp
@@ -30,10 +30,10 @@ std::vector<BlockRecord> blocks_of(std::span<const WarpRecord> records, int warp
 /// What one SM did. SMs that ran nothing have no line.
 struct SmRecord {
   std::uint32_t sm = 0;
-  std::int64_t blocks = 0;           ///< that ran here
-  std::int64_t most_blocks = 0;      ///< resident at once
-  std::int64_t active_cycles = 0;    ///< in which at least one warp was resident
-  std::int64_t warp_cycles = 0;      ///< summed over warps
+  std::int64_t blocks = 0;         ///< that ran here
+  std::int64_t most_blocks = 0;    ///< resident at once
+  std::int64_t active_cycles = 0;  ///< in which at least one warp was resident
+  std::int64_t warp_cycles = 0;    ///< summed over warps
 
   /// Warps resident in active cycles, percent of `max_warps_per_sm`: this SM's achieved occupancy.
   double achieved_pct(int max_warps_per_sm) const {
@@ -49,14 +49,15 @@ std::vector<SmRecord> sms_of(std::span<const WarpRecord> records, int warps_per_
 /// Achieved occupancy as the counter defines it: over the active cycles of all SMs together, percent.
 double achieved_pct(std::span<const SmRecord> sms, int max_warps_per_sm);
 
-/// Block indices by the time of their start, those of equal time in ascending order (the device's clock has steps).
+/// Block indices by the time of their start, those of equal time in ascending order (the device's clock has
+/// steps).
 std::vector<std::int64_t> start_order(std::span<const BlockRecord> blocks);
 
 /// Blocks that started later than some block of a higher index did: 0 where blocks start in ascending order.
 std::int64_t out_of_order(std::span<const BlockRecord> blocks);
 
-/// For each block that started after another had ended on its SM: cycles from the latest such end to its start.
-/// In the order of the grid.
+/// For each block that started after another had ended on its SM: cycles from the latest such end to its
+/// start. In the order of the grid.
 std::vector<std::int64_t> hand_over_cycles(std::span<const BlockRecord> blocks);
 
 }  // namespace occbench

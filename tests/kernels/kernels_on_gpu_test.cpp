@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <optional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gpu/resources.hpp"
+#include "kernels/hold.hpp"
+#include "kernels/live_values.hpp"
+#include "measure/trace.hpp"
+#include "occupancy/occupancy.hpp"
+
+namespace occbench {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::Field;
+using testing::Ge;
+using testing::HasSubstr;
+using testing::Le;
+
+class KernelsOnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      device_ = open_device("auto");
+      stream_.emplace();
+    } catch (const GpuUnavailable& unavailable) {
+      GTEST_SKIP() << unavailable.what();
+    }
+  }
+
+  Check check(const Case& chosen, const Variant& variant) {
+    return chosen.kernel->prepare(chosen, variant, *device_)->check(stream_->get());
+  }
+  Check check(const Case& chosen) {
+    return check(chosen, chosen.kernel->find(chosen.variant));
+  }
+
+  std::optional<Device> device_;
+  std::optional<Stream> stream_;
+};
+
+Case hold_case(std::string_view variant, const Launch& launch, const Work& work) {
+  return {.kernel = &kHold, .variant = variant, .launch = launch, .work = work};
+}
+
+TEST_F(KernelsOnGpu, HoldHoldsAsLongAsItsWorkSays) {
+  for (const char* work : {"equal:20000", "uniform:20000:0.5:1.5", "warp/every:5000:8:16"}) {
+    EXPECT_EQ(check(hold_case("plain", {.block_threads = 256, .grid_blocks = 100}, parse_work(work))),
+              Check::ok)
+        << work;
+  }
+}
+
+TEST_F(KernelsOnGpu, CodeThatIsOnlyPtxIsCompiledByTheDriver) {
+  const Case chosen = hold_case("ptx_only", {.block_threads = 96, .grid_blocks = 5}, Work::equal(2'000));
+  EXPECT_EQ(check(chosen), Check::ok);
+  EXPECT_THAT(inspect(kHold.find("ptx_only")).code_architecture, HasSubstr("from compute_75"));
+  EXPECT_EQ(inspect(kHold.find("ptx_only")).spill_bytes, std::nullopt);
+}
+
+TEST_F(KernelsOnGpu, ATraceOfAFullWaveFindsTheOccupancyOfTheCalculator) {
+  const Launch launch{.block_threads = 512};
+  const Occupancy occupancy =
+      theoretical_occupancy(device_->limits, launch, inspect(kHold.find("plain")).usage);
+  Case chosen = hold_case("plain", launch, Work::equal(200'000));
+  chosen.launch.grid_blocks = device_->sm_count * occupancy.blocks_per_sm;
+  const auto prepared = kHold.prepare(chosen, kHold.find("plain"), *device_);
+  const std::vector<WarpRecord> records = prepared->trace(stream_->get());
+  const std::vector<SmRecord> sms = sms_of(records, occupancy.warps_per_block);
+  EXPECT_EQ(sms.size(), static_cast<std::size_t>(device_->sm_count));
+  EXPECT_THAT(sms, Each(Field(&SmRecord::most_blocks, occupancy.blocks_per_sm)));
+  EXPECT_NEAR(achieved_pct(sms, device_->limits.max_warps_per_sm), occupancy.theoretical_pct, 2);
+  EXPECT_THAT(records, Each(Field(&WarpRecord::slot, AllOf(Ge(0U), Le(63U)))));
+}
+
+TEST_F(KernelsOnGpu, LiveValuesComputesWhatTheHostDoes) {
+  for (const LiveValuesBody body : {LiveValuesBody::throughput, LiveValuesBody::latency}) {
+    for (const int registers : kLiveValuesRegisters) {
+      const Case chosen{.kernel = &kLiveValues,
+                        .variant = live_values_variant(body, registers),
+                        .launch = {.block_threads = 96, .grid_blocks = 7},
+                        .work = live_values_work(body, registers, 2)};
+      EXPECT_EQ(check(chosen), Check::ok) << chosen.variant;
+    }
+  }
+}
+
+TEST_F(KernelsOnGpu, TheCheckOfLiveValuesFindsAnotherKernelsResult) {
+  const Case chosen{.kernel = &kLiveValues,
+                    .variant = live_values_variant(LiveValuesBody::throughput, 31),
+                    .launch = {.block_threads = 96, .grid_blocks = 7},
+                    .work = live_values_work(LiveValuesBody::throughput, 31, 2)};
+  Variant other = kLiveValues.find(chosen.variant);
+  other.function = kLiveValues.find(live_values_variant(LiveValuesBody::throughput, 32)).function;
+  EXPECT_EQ(check(chosen, other), Check::wrong);
+}
+
+TEST_F(KernelsOnGpu, TheRuntimeReportsTheRegistersThatTheAssemblerDid) {
+  int compared = 0;
+  for (const Variant& variant : kLiveValues.variants) {
+    const Compiled compiled = inspect(variant);
+    if (!compiled.spill_bytes) continue;  // compiled by the driver
+    EXPECT_EQ(*compiled.spill_bytes, 0) << variant.name;
+    const char* name = nullptr;
+    ASSERT_EQ(cudaFuncGetName(&name, variant.function), cudaSuccess);
+    const auto line = std::ranges::find_if(variant.assembled, [&](const Assembled& assembled) {
+      return assembled.function == name && assembled.architecture == compiled.code_architecture;
+    });
+    EXPECT_EQ(compiled.usage.registers_per_thread, line->registers_per_thread) << variant.name;
+    ++compared;
+  }
+  if (compared == 0) GTEST_SKIP() << "this build has no machine code for this GPU";
+}
+
+}  // namespace
+}  // namespace occbench
