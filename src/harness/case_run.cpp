@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "gpu/error.hpp"
+#include "harness/trace_samples.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "record/case_filter.hpp"
@@ -81,7 +82,17 @@ Case make_small(Case chosen) {
   constexpr std::int64_t kBlocks = 8;
   constexpr double kCycles = 2'000;
   chosen.launch.grid_blocks = std::min(chosen.launch.grid_blocks, kBlocks * chosen.launch.cluster_blocks);
-  if (chosen.work) chosen.work->cycles = std::min(chosen.work->cycles, kCycles);
+  const auto shorten = [](Work& work) {
+    const double scale = std::min(1.0, kCycles / work.cycles);
+    work.cycles *= scale;
+    work.issue_slots *= scale;
+    work.bytes *= scale;
+  };
+  if (chosen.work) shorten(*chosen.work);
+  if (chosen.items) {
+    chosen.items->count = std::min(chosen.items->count, 2 * kBlocks);
+    shorten(chosen.items->work);
+  }
   return chosen;
 }
 
@@ -101,6 +112,7 @@ void CaseRun::describe() {
   row_.variant = case_.variant;
   row_.parameters = parameters_text(case_);
   if (case_.work) row_.work = occbench::to_string(*case_.work);
+  if (!case_.work) add_note("no single work string describes what its blocks do: nothing is predicted");
   row_.block_threads = launch.block_threads;
   row_.grid_blocks = launch.grid_blocks;
   row_.cluster_blocks = launch.cluster_blocks;
@@ -201,7 +213,9 @@ const Row& CaseRun::finish(std::size_t repetitions) {
       fail(error.what());
     }
   }
-  if (row_.time_status == "ok" || row_.time_status == "unstable") read_counters();
+  const bool timed = row_.time_status == "ok" || row_.time_status == "unstable";
+  if (timed) read_counters();
+  if (timed && case_.trace && session_.stop() == Stop::no) keep_trace();
   prepared_.reset();
   row_.recorded_at = iso_time(std::chrono::system_clock::now());
   session_.end(row_, samples_);
@@ -247,11 +261,31 @@ void CaseRun::read_counters() {
   }
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   row_.counters_status = occbench::to_string(counted.status);
-  if (row_.note.empty()) row_.note = counted.note;
+  add_note(counted.note);
   if (counted.status != CountersStatus::ok) return;
   summarize_counters(counted.readings);
   samples_.push_back({row_.experiment, row_.case_, "counting_ms_per_launch", 0,
                       spent.count() / session_.options().readings});
+}
+
+void CaseRun::add_note(std::string_view note) {
+  if (note.empty()) return;
+  if (!row_.note.empty()) row_.note += "; ";
+  row_.note += note;
+}
+
+void CaseRun::keep_trace() {
+  const int warps_per_block = (case_.launch.block_threads + 31) / 32;
+  try {
+    const std::vector<WarpRecord> records = prepared_->trace(session_.instruments().stream());
+    const std::vector<Sample> traced =
+        trace_samples(row_, records, warps_per_block, session_.device().limits.max_warps_per_sm);
+    samples_.insert(samples_.end(), traced.begin(), traced.end());
+  } catch (const std::exception& error) {
+    // Time and counters are read already, and survive.
+    add_note(fmt::format("not traced: {}", error.what()));
+    if (session_.instruments().context_is_lost()) session_.lose_context();
+  }
 }
 
 void CaseRun::summarize_counters(const CounterReadings& readings) {

@@ -46,6 +46,8 @@ class CaseRun {
   void top_up_samples();
   void summarize_times();
   void read_counters();
+  void keep_trace();
+  void add_note(std::string_view note);
   void summarize_counters(const CounterReadings& readings);
   void fail(const std::string& message);
 
