@@ -102,8 +102,8 @@ struct Compiled {
   Usage usage;
   std::string code_architecture;  ///< "sm_90", or "sm_90 from compute_75" where the driver compiled the PTX
   int max_threads_per_block = 0;
-  std::optional<std::int64_t>
-      spill_bytes;  ///< spill stores plus loads, as the assembler reported them at build
+  std::optional<std::int64_t> spill_bytes =
+      {};  ///< spill stores plus loads, as the assembler reported them at build
 };
 
 /// @throws GpuUnavailable if the binary has no code for the current device; CudaError.

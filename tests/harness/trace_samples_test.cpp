@@ -1,0 +1,53 @@
+#include "harness/trace_samples.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace occbench {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Row traced_row() {
+  Row row;
+  row.experiment = "placement";
+  row.case_ = "hold/plain/waves=1";
+  return row;
+}
+
+WarpRecord warp(std::uint32_t sm, std::int64_t start, std::int64_t end) {
+  return {.start_cycles = start, .end_cycles = end, .start_ns = 1000 + start, .end_ns = 1000 + end, .sm = sm};
+}
+
+std::vector<double> values_of(const std::vector<Sample>& samples, std::string_view quantity) {
+  std::vector<double> values;
+  for (const Sample& sample : samples) {
+    if (sample.quantity != quantity) continue;
+    EXPECT_EQ(sample.experiment, "placement");
+    EXPECT_EQ(sample.case_name, "hold/plain/waves=1");
+    EXPECT_EQ(sample.index, static_cast<std::int64_t>(values.size()));
+    values.push_back(sample.value);
+  }
+  return values;
+}
+
+TEST(TraceSamples, EachBlockHasItsSmAndItsTimesFromTheFirstStart) {
+  // Three blocks of one warp: two on SM 4, the second of them 25 after the first, and one on SM 9.
+  const std::vector<WarpRecord> records = {warp(4, 100, 200), warp(9, 150, 500), warp(4, 225, 400)};
+  const std::vector<Sample> samples = trace_samples(traced_row(), records, 1, 64);
+  EXPECT_THAT(values_of(samples, "trace_sm"), ElementsAre(4, 9, 4));
+  EXPECT_THAT(values_of(samples, "trace_start_ns"), ElementsAre(0, 50, 125));
+  EXPECT_THAT(values_of(samples, "trace_end_ns"), ElementsAre(100, 400, 300));
+  EXPECT_THAT(values_of(samples, "trace_hand_over_cycles"), ElementsAre(25));
+  EXPECT_THAT(values_of(samples, "trace_most_blocks"), ElementsAre(1, 1));
+  EXPECT_THAT(values_of(samples, "trace_out_of_order"), ElementsAre(0));
+  EXPECT_THAT(values_of(samples, "trace_achieved_pct"), ElementsAre(100.0 / 64));
+}
+
+TEST(TraceSamples, AFamilyThatKeepsNoTraceAddsNothing) {
+  EXPECT_THAT(trace_samples(traced_row(), {}, 8, 64), IsEmpty());
+}
+
+}  // namespace
+}  // namespace occbench
