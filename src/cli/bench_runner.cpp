@@ -35,17 +35,19 @@ void note_interrupt(int) {
   interrupted = 1;
 }
 
-std::vector<fs::path> bench_programs() {
+std::vector<fs::path> bench_programs(const fs::path& asked_for) {
+  const fs::path folder = asked_for.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : asked_for;
+  std::error_code error;
   std::vector<fs::path> programs;
-  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().filename().string().starts_with("bench_")) programs.push_back(entry.path());
   }
   std::ranges::sort(programs);
   if (programs.empty()) {
     throw InputError(
-        fmt::format("there are no bench binaries beside {}: build them with cmake --build --preset release",
-                    (folder / "occbench").string()));
+        fmt::format("there are no bench binaries in {}: build them (cmake --build --preset release), or say "
+                    "where they are with --benches",
+                    folder.string()));
   }
   return programs;
 }
@@ -102,7 +104,7 @@ bool stop_asked() {
 
 /// Asks every binary at once which cases it has: each has to start CUDA, which takes longer than the answer.
 std::vector<Bench> planned_benches(const RunOptions& options) {
-  const std::vector<fs::path> programs = bench_programs();
+  const std::vector<fs::path> programs = bench_programs(options.benches);
   std::vector<std::string> arguments = common_arguments(options);
   arguments.emplace_back("--occ_list");
   const std::vector<TemporaryFile> answers(programs.size());

@@ -20,6 +20,7 @@ struct RunOptions {
   std::string device = "auto";
   std::string counters = "auto";
   std::string out;
+  std::filesystem::path benches;  ///< folder of the bench binaries; empty = that of this program
   bool list = false;
   bool require_gpu = false;
   bool resume = false;
@@ -31,7 +32,7 @@ struct Bench {
   std::vector<Row> cases;
 };
 
-/// Asks every bench binary beside this program which cases it has of the suite and the filter.
+/// Asks every bench binary of the folder which cases it has of the suite and the filter.
 /// @throws InputError if there are no binaries, one cannot answer, or nothing matches
 std::vector<Bench> planned_benches(const RunOptions& options);
 

@@ -132,6 +132,8 @@ Action declare_run(CLI::App& parser) {
                   "auto, off, or require: status 2 where they cannot be read")
       ->check(CLI::IsMember({"auto", "off", "require"}))
       ->capture_default_str();
+  parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")
+      ->type_name("FOLDER");
   parser.add_flag("--require-gpu", options->require_gpu, "end with status 2 where there is no GPU");
   parser
       .add_option("--out", options->out,

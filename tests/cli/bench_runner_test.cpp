@@ -1,0 +1,134 @@
+#include "cli/bench_runner.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "occupancy/input_error.hpp"
+#include "record/case_filter.hpp"
+#include "record/csv.hpp"
+#include "record/json.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Row row_of(const std::string& name) {
+  Row row;
+  row.schema = 1;
+  row.experiment = "fake";
+  row.case_ = name;
+  row.time_status = "ok";
+  row.counters_status = "ok";
+  return row;
+}
+
+/// Bench binaries are shell scripts here: the runner knows nothing of one but its arguments, its rows and its
+/// end.
+class RunningBenches : public ::testing::Test {
+ protected:
+  RunningBenches() {
+    std::string pattern = (fs::temp_directory_path() / "occbench-test-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    options_.benches = folder_;
+    options_.out = (folder_ / "rows.csv").string();
+    static_cast<void>(RunFile(options_.out, RunFile::Mode::create));
+  }
+  ~RunningBenches() override {
+    fs::remove_all(folder_);
+  }
+
+  /// A binary with these cases. `body` runs for each case that has no row yet, with the case's name in $name
+  /// and its row in $row; it is given `finish` to write the row, as a case that went well does.
+  void write_bench(const std::vector<std::string>& names, const std::string& body) {
+    std::ofstream script(folder_ / "bench_fake");
+    script << "#!/bin/bash\n"
+           << "for a in \"$@\"; do case $a in --occ_list) list=1;; --occ_csv=*) csv=${a#*=};; esac; done\n"
+           << "finish() { printf '%s\\n' \"$row\" >> \"$csv\"; rm -f \"$csv.running\"; }\n";
+    for (const std::string& name : names) {
+      std::string line = csv_record(row_of(name));
+      line.pop_back();
+      script << "name='" << name << "' row='" << line << "'\n"
+             << "if [[ $list ]]; then printf '%s\\n' '" << json_text(row_to_json(row_of(name)), -1) << "'\n"
+             << "elif ! grep -q \",$name,\" \"$csv\"; then echo \"$name\" > \"$csv.running\"; " << body
+             << "\nfi\n";
+    }
+    script.close();
+    fs::permissions(folder_ / "bench_fake", fs::perms::owner_all);
+  }
+
+  void run() {
+    Console console{out_, err_};
+    Progress progress(0, 40, console);
+    const std::vector<Bench> benches = planned_benches(options_);
+    BenchRunner runner(options_, options_.out, progress, console);
+    for (const Bench& bench : benches) runner.run(bench);
+    rows_ = runner.rows();
+  }
+
+  std::vector<std::string> verdicts() const {
+    std::vector<std::string> texts;
+    for (const Row& row : rows_) texts.push_back(row.case_ + " " + row.time_status);
+    return texts;
+  }
+
+  fs::path folder_;
+  RunOptions options_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+  std::vector<Row> rows_;
+};
+
+TEST_F(RunningBenches, EveryCaseHasItsRow) {
+  write_bench({"a", "b"}, "finish");
+  run();
+  EXPECT_THAT(verdicts(), ElementsAre("a ok", "b ok"));
+}
+
+TEST_F(RunningBenches, ACaseThatKillsItsProcessIsFailedAndTheOthersRun) {
+  write_bench({"a", "b", "c"}, "[[ $name == b ]] && kill -9 $$; finish");
+  run();
+  EXPECT_THAT(verdicts(), ElementsAre("a ok", "b failed", "c ok"));
+  EXPECT_THAT(rows_[1].note, HasSubstr("signal 9"));
+}
+
+TEST_F(RunningBenches, ABinaryThatEndsAfterItsRowsFailureIsStartedAgain) {
+  write_bench({"a", "b", "c"}, "finish; [[ $name == b ]] && exit 2");
+  run();
+  EXPECT_THAT(verdicts(), ElementsAre("a ok", "b ok", "c ok"));
+}
+
+TEST_F(RunningBenches, ABinaryThatNeverBeginsIsGivenUpAndItsOutputIsShown) {
+  write_bench({"a"}, "echo the driver is gone; exit 2");
+  run();
+  EXPECT_TRUE(rows_.empty());
+  EXPECT_THAT(err_.str(), HasSubstr("the driver is gone"));
+}
+
+TEST_F(RunningBenches, WhatTheFileHasAlreadyIsNotRunAgain) {
+  write_bench({"a", "b"}, "[[ $name == a ]] && kill -9 $$; finish");
+  RunFile(options_.out, RunFile::Mode::resume).append(row_of("a"), {});
+  run();
+  EXPECT_THAT(verdicts(), ElementsAre("a ok", "b ok"));
+}
+
+TEST_F(RunningBenches, AFilterThatMatchesNothingIsWrongUse) {
+  write_bench({"a"}, "finish");
+  options_.filter = "nothing_like_it";
+  EXPECT_THROW(planned_benches(options_), InputError);
+}
+
+TEST_F(RunningBenches, AFolderWithoutBinariesIsWrongUse) {
+  EXPECT_THROW(planned_benches(options_), InputError);
+}
+
+}  // namespace
+}  // namespace occbench
