@@ -1,0 +1,107 @@
+#include "schedule/advice.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "occupancy/occupancy.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr double kLeastTimeSavedPct = 1;
+constexpr std::uint64_t kTries = 3;  ///< runs of each candidate, of which the middle one counts
+
+struct Candidate {
+  Launch launch;
+  Work work;
+};
+
+int warps_per_block(const Limits& limits, const Launch& launch) {
+  return (launch.block_threads + limits.threads_per_warp - 1) / limits.threads_per_warp;
+}
+
+/// The same work by `grid_blocks` blocks.
+Candidate with_grid(const Launch& launch, const Work& work, std::int64_t grid_blocks) {
+  Candidate candidate{launch, work};
+  const double ratio = static_cast<double>(launch.grid_blocks) / static_cast<double>(grid_blocks);
+  candidate.launch.grid_blocks = grid_blocks;
+  candidate.work.cycles = std::max(1.0, work.cycles * ratio);
+  candidate.work.issue_slots = work.issue_slots * ratio;
+  candidate.work.bytes = work.bytes * ratio;
+  return candidate;
+}
+
+/// The same threads in blocks of `block_threads`.
+Candidate with_block_size(const Launch& launch, const Work& work, int block_threads) {
+  Candidate candidate{launch, work};
+  candidate.launch.block_threads = block_threads;
+  candidate.launch.grid_blocks =
+      (launch.grid_blocks * launch.block_threads + block_threads - 1) / block_threads;
+  candidate.launch.dynamic_shared_bytes = launch.dynamic_shared_bytes * block_threads / launch.block_threads;
+  return candidate;
+}
+
+std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, const Limits& limits,
+                                  int sm_count, const Work& work) {
+  std::vector<Candidate> all;
+  const std::int64_t wave = full_wave_blocks(theoretical_occupancy(limits, launch, usage), sm_count);
+  const std::int64_t below = launch.grid_blocks / wave * wave;
+  for (const std::int64_t grid : {below, below + wave}) {
+    if (grid > 0 && grid != launch.grid_blocks) all.push_back(with_grid(launch, work, grid));
+  }
+  // Shared memory that the kernel itself declares does not change with the block.
+  if (usage.static_shared_bytes > 0 || launch.cluster_blocks > 1) return all;
+  const int warp = limits.threads_per_warp;
+  const int least = std::max(warp, launch.block_threads / 2 / warp * warp);
+  const int most = std::min(limits.max_threads_per_block, launch.block_threads * 2);
+  for (int threads = least; threads <= most; threads += warp) {
+    if (threads == launch.block_threads) continue;
+    Candidate candidate = with_block_size(launch, work, threads);
+    if (theoretical_occupancy(limits, candidate.launch, usage).blocks_per_sm > 0) {
+      all.push_back(candidate);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
+                             const DeviceProfile& profile, const Work& work, std::uint64_t seed) {
+  const auto run = [&](const Candidate& candidate) {
+    const Tasks tasks(candidate.work, candidate.launch.grid_blocks,
+                      warps_per_block(limits, candidate.launch));
+    std::vector<Simulation> runs;
+    for (std::uint64_t i = 0; i < kTries; ++i) {
+      runs.push_back(simulate(candidate.launch, usage, limits, sm_count, profile, tasks, seed + i));
+    }
+    std::ranges::sort(runs, {}, &Simulation::cycles_active_max);
+    return runs[kTries / 2];
+  };
+
+  const Simulation asked = run({launch, work});
+  std::optional<Advice> best;
+  for (const Candidate& candidate : candidates(launch, usage, limits, sm_count, work)) {
+    const Simulation simulation = run(candidate);
+    const double saved_pct = 100 * (1 - simulation.cycles_active_max / asked.cycles_active_max);
+    if (saved_pct < (best ? best->time_saved_pct : kLeastTimeSavedPct)) continue;
+    best = Advice{candidate.launch,
+                  candidate.work,
+                  simulation.achieved_pct,
+                  simulation.achieved_pct - asked.achieved_pct,
+                  saved_pct,
+                  {}};
+  }
+  if (best) {
+    best->sentence = fmt::format(
+        "{} blocks of {} threads would read {:.1f} % ({:+.1f} points) and take {:.0f} % less time for the "
+        "same work.",
+        with_thousands(best->launch.grid_blocks), best->launch.block_threads, best->predicted_pct,
+        best->gain_points, best->time_saved_pct);
+  }
+  return best;
+}
+
+}  // namespace occbench

@@ -1,0 +1,152 @@
+#include "schedule/device_profile.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <variant>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+#include "schedule/built_in_profiles.hpp"
+
+namespace occbench {
+namespace {
+
+struct Field {
+  std::string_view name;
+  std::variant<std::string DeviceProfile::*, ComputeCapability DeviceProfile::*, int DeviceProfile::*,
+               double DeviceProfile::*>
+      member;
+};
+
+constexpr std::array kFields{
+    Field{"name", &DeviceProfile::name},
+    Field{"compute_capability", &DeviceProfile::compute_capability},
+    Field{"sm_count", &DeviceProfile::sm_count},
+    Field{"fill_cycles_per_block", &DeviceProfile::fill_cycles_per_block},
+    Field{"refill_cycles_per_block", &DeviceProfile::refill_cycles_per_block},
+    Field{"sm_start_cycles_per_block", &DeviceProfile::sm_start_cycles_per_block},
+    Field{"sm_start_cycles_per_warp", &DeviceProfile::sm_start_cycles_per_warp},
+    Field{"hand_over_cycles", &DeviceProfile::hand_over_cycles},
+    Field{"warp_overhead_cycles", &DeviceProfile::warp_overhead_cycles},
+    Field{"jitter_cycles", &DeviceProfile::jitter_cycles},
+    Field{"bytes_per_cycle", &DeviceProfile::bytes_per_cycle},
+};
+
+constexpr int kMostSms = 4096;
+constexpr double kMostCycles = 1e6;
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+template <typename Number>
+bool read_number(std::string_view text, Number low, Number high, Number& value) {
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  return error == std::errc() && end == last && value >= low && value <= high;
+}
+
+/// Sets a field; false if the text is not what it holds.
+bool set(DeviceProfile& profile, const Field& field, std::string_view text) {
+  if (const auto* const string = std::get_if<0>(&field.member)) {
+    profile.*(*string) = text;
+    return !text.empty();
+  }
+  if (const auto* const capability = std::get_if<1>(&field.member)) {
+    profile.*(*capability) = parse_compute_capability(text);
+    return true;
+  }
+  if (const auto* const count = std::get_if<2>(&field.member)) {
+    return read_number(text, 1, kMostSms, profile.*(*count));
+  }
+  return read_number(text, 0.0, kMostCycles, profile.*std::get<3>(field.member));
+}
+
+std::string text_of(const DeviceProfile& profile, const Field& field) {
+  if (const auto* const string = std::get_if<0>(&field.member)) return profile.*(*string);
+  if (const auto* const capability = std::get_if<1>(&field.member)) return to_string(profile.*(*capability));
+  if (const auto* const count = std::get_if<2>(&field.member)) return fmt::format("{}", profile.*(*count));
+  return fmt::format("{}", profile.*std::get<3>(field.member));
+}
+
+}  // namespace
+
+DeviceProfile parse_profile(std::string_view text, std::string_view source) {
+  DeviceProfile profile;
+  std::array<bool, kFields.size()> seen{};
+  std::size_t line = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view whole = text.substr(begin, end - begin);
+    const std::string_view content = trimmed(whole.substr(0, whole.find('#')));
+    begin = end + 1;
+    if (content.empty()) continue;
+    const std::size_t sign = std::min(content.find('='), content.size());
+    const std::string_view name = trimmed(content.substr(0, sign));
+    const std::string_view value = trimmed(content.substr(std::min(sign + 1, content.size())));
+    const auto field = std::ranges::find(kFields, name, &Field::name);
+    if (field == kFields.end()) {
+      throw InputError(fmt::format("{}:{}: a device profile has no '{}'", source, line, name));
+    }
+    if (!set(profile, *field, value)) {
+      throw InputError(fmt::format("{}:{}: '{}' is not a value for {}", source, line, value, name));
+    }
+    seen[static_cast<std::size_t>(field - kFields.begin())] = true;
+  }
+  for (std::size_t i = 0; i < kFields.size(); ++i) {
+    if (!seen[i]) throw InputError(fmt::format("{}:{}: {} is missing", source, line, kFields[i].name));
+  }
+  return profile;
+}
+
+std::string to_string(const DeviceProfile& profile) {
+  std::string text;
+  for (const Field& field : kFields) text += fmt::format("{} = {}\n", field.name, text_of(profile, field));
+  return text;
+}
+
+std::vector<std::string_view> built_in_profiles() {
+  std::vector<std::string_view> names;
+  for (const BuiltInProfile& profile : kBuiltInProfiles) names.push_back(profile.name);
+  return names;
+}
+
+DeviceProfile find_profile(const std::string& name_or_file) {
+  std::string names;
+  for (const BuiltInProfile& profile : kBuiltInProfiles) {
+    if (profile.name == name_or_file) return parse_profile(profile.text, profile.name);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", profile.name);
+  }
+  std::ifstream file(name_or_file, std::ios::binary);
+  if (!file) {
+    throw InputError(
+        fmt::format("no device profile '{}': neither a built-in one ({}) nor a file that can be read",
+                    name_or_file, names));
+  }
+  return parse_profile(std::string(std::istreambuf_iterator<char>(file), {}), name_or_file);
+}
+
+DeviceProfile default_profile(ComputeCapability compute_capability, int sm_count) {
+  DeviceProfile profile = find_profile("h200");
+  profile.name = "default";
+  profile.compute_capability = compute_capability;
+  profile.sm_count = sm_count;
+  return profile;
+}
+
+DeviceProfile profile_of_device(ComputeCapability compute_capability, int sm_count) {
+  for (const BuiltInProfile& built_in : kBuiltInProfiles) {
+    DeviceProfile profile = parse_profile(built_in.text, built_in.name);
+    if (profile.compute_capability == compute_capability && profile.sm_count == sm_count) return profile;
+  }
+  return default_profile(compute_capability, sm_count);
+}
+
+}  // namespace occbench

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "occupancy/compute_capability.hpp"
+
+namespace occbench {
+
+/// The few properties of a GPU that its block scheduling depends on and that no data sheet has. Cycles are
+/// those of the SM clock. A profile is a text file of lines `name = value`, `#` begins a comment; `occbench
+/// calibrate` writes one, and those in src/schedule/profiles/ are part of the program.
+struct DeviceProfile {
+  std::string name;
+  ComputeCapability compute_capability;
+  int sm_count = 0;
+  double fill_cycles_per_block = 0;      ///< between two blocks while the device first fills, device-wide
+  double refill_cycles_per_block = 0;    ///< between two blocks that take the place of others, device-wide
+  double sm_start_cycles_per_block = 0;  ///< an SM starts two blocks at least this far apart
+  double sm_start_cycles_per_warp = 0;   ///< and this for each warp of the first of the two
+  double hand_over_cycles = 0;           ///< from the end of a block to the start of the one in its place
+  double warp_overhead_cycles = 0;       ///< a warp is resident this much longer than its work takes
+  double jitter_cycles = 0;    ///< and up to this much longer, by chance, the same for a whole block
+  double bytes_per_cycle = 0;  ///< device memory can move this much, device-wide
+
+  bool operator==(const DeviceProfile&) const = default;
+};
+
+/// @throws InputError naming `source` and the line of what is unknown, missing, malformed or out of range.
+DeviceProfile parse_profile(std::string_view text, std::string_view source);
+std::string to_string(const DeviceProfile& profile);
+
+/// The profiles that are part of the program, by name.
+std::vector<std::string_view> built_in_profiles();
+
+/// A built-in profile by name, or else a file of that name. @throws InputError if there is neither.
+DeviceProfile find_profile(const std::string& name_or_file);
+
+/// For a GPU that nobody has calibrated: the overheads of the H200 (the GPU they were first measured on), the
+/// given compute capability and number of SMs, and the name `default`, so that predictions say what they
+/// used.
+DeviceProfile default_profile(ComputeCapability compute_capability, int sm_count);
+
+/// The built-in profile of this GPU, told by compute capability and number of SMs, or else the default.
+DeviceProfile profile_of_device(ComputeCapability compute_capability, int sm_count);
+
+}  // namespace occbench

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "schedule/simulate.hpp"
+
+namespace occbench {
+
+/// Where the occupancy that theory promised went, in points of it. Each loss is the difference between two
+/// simulations that differ in one thing, in this order, so that together they are theoretical - predicted:
+/// one full wave of even work; the grid's part of a wave; the whole grid; the blocks as uneven as they are;
+/// the warps as uneven as they are; with overheads; with competition. Without overheads means: the limit of
+/// work that is very long. A loss below 0 is a gain: what came after undid some of what came before.
+struct Losses {
+  double underfill = 0;       ///< the grid has fewer blocks than one wave
+  double tail = 0;            ///< the last wave is partial
+  double between_blocks = 0;  ///< blocks take unequally long
+  double within_block = 0;    ///< warps of one block take unequally long
+  double overhead = 0;        ///< launching, dispatching and handing over blocks
+  double competition = 0;     ///< warps compete for issue slots or bandwidth
+
+  double total() const {
+    return underfill + tail + between_blocks + within_block + overhead + competition;
+  }
+};
+
+/// What the counters should read, as medians over runs that differ in how ties fall.
+struct Prediction {
+  std::string device_profile;
+  double theoretical_pct = 0;
+  double predicted_pct = 0;
+  double predicted_low_pct = 0;  ///< lowest and highest of the runs
+  double predicted_high_pct = 0;
+  double predicted_elapsed_pct = 0;
+  double cycles_active_min = 0;
+  double cycles_active_mean = 0;
+  double cycles_active_max = 0;
+  Losses losses;
+  std::string explanation;  ///< the largest loss in one plain sentence
+  Timeline timeline;        ///< of the run in the middle
+};
+
+inline constexpr std::uint64_t kDefaultSeed = 1;
+
+/// @throws InputError as simulate() does.
+Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
+                   const DeviceProfile& profile, const Tasks& tasks, std::uint64_t seed = kDefaultSeed);
+
+/// 1234567 as "1,234,567".
+std::string with_thousands(std::int64_t number);
+
+}  // namespace occbench

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "occupancy/launch.hpp"
+#include "occupancy/limits.hpp"
+#include "schedule/device_profile.hpp"
+#include "schedule/tasks.hpp"
+#include "schedule/timeline.hpp"
+
+namespace occbench {
+
+/// What the counters of a launch should read.
+struct Simulation {
+  double achieved_pct = 0;        ///< resident warps over the SM's maximum, in cycles in which the SM had any
+  double elapsed_pct = 0;         ///< the same over all SMs and the longest SM's active cycles
+  double cycles_active_min = 0;   ///< active cycles of the SM that had fewest
+  double cycles_active_mean = 0;  ///< over all SMs
+  double cycles_active_max = 0;
+  Timeline timeline;
+};
+
+/// Where and when the blocks of a launch run: one sequence of blocks in ascending order, each to the SM with
+/// room for most, as fast as the profile's dispatch allows.
+///
+/// @param usage, launch  must fit: theoretical_occupancy(...).blocks_per_sm > 0
+/// @param tasks          for launch.grid_blocks blocks of this launch's warps
+/// @param sm_count       SMs of the device
+/// @param seed           chance decides between ties; the same seed gives the same result on every machine
+/// @throws InputError if the launch fits no SM or its grid is empty.
+Simulation simulate(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
+                    const DeviceProfile& profile, const Tasks& tasks, std::uint64_t seed);
+
+}  // namespace occbench

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "schedule/work.hpp"
+
+namespace occbench {
+
+/// Cycles of every unit of a launch, as measured or given: a unit is a block or a warp (block by block). A
+/// single number serves all.
+struct Durations {
+  std::vector<std::int64_t> cycles;
+  bool per_warp = false;
+};
+
+/// Reads one number of cycles (0 to 1e15, decimals are rounded) a line.
+/// @throws InputError naming `source` and the line that is empty, no number or out of range, or saying that
+/// there is none at all.
+Durations parse_durations(std::string_view text, std::string_view source, bool per_warp);
+
+/// What every warp of one launch has to do, and variants of it that ask "what if".
+class Tasks {
+ public:
+  Tasks(const Work& work, std::int64_t grid_blocks, int warps_per_block);
+
+  /// @throws InputError if there are fewer or more numbers than units.
+  Tasks(Durations durations, std::int64_t grid_blocks, int warps_per_block);
+
+  std::int64_t grid_blocks() const {
+    return grid_blocks_;
+  }
+  int warps_per_block() const {
+    return warps_per_block_;
+  }
+
+  /// Warps of one block may differ.
+  bool differ_within_blocks() const {
+    return per_warp_ && !everywhere_ && !within_blocks_;
+  }
+  /// All units are the same.
+  bool all_equal() const {
+    return everywhere_.has_value();
+  }
+
+  /// Cycles that a block's longest warp takes alone; all its warps, unless they differ within blocks.
+  double block_cycles(std::int64_t block) const;
+  double warp_cycles(std::int64_t block, int warp) const;
+  double mean_cycles() const;
+
+  /// Instructions that a warp issues in a cycle alone, 0 to 1; 0 = it competes with nobody.
+  double issue_rate() const {
+    return issue_rate_;
+  }
+  /// Bytes that a warp moves in a cycle alone.
+  double byte_rate() const {
+    return byte_rate_;
+  }
+  bool compete() const {
+    return issue_rate_ > 0 || byte_rate_ > 0;
+  }
+
+  /// The same launch if every warp took the mean of all.
+  Tasks even_everywhere() const;
+  /// The same launch if every warp took the mean of its block.
+  Tasks even_within_blocks() const;
+  /// The same launch if every warp had what it needs to itself.
+  Tasks alone() const;
+  /// The same launch if everything took `factor` times as long.
+  Tasks stretched(double factor) const;
+  /// The first `grid_blocks` blocks of it.
+  Tasks first_blocks(std::int64_t grid_blocks) const;
+
+ private:
+  double unit_cycles(std::int64_t unit) const;
+
+  std::variant<Work, std::shared_ptr<const Durations>> source_;
+  std::int64_t source_units_ = 0;
+  bool per_warp_ = false;
+  std::int64_t grid_blocks_ = 0;
+  int warps_per_block_ = 1;
+  double stretch_ = 1;
+  double issue_rate_ = 0;
+  double byte_rate_ = 0;
+  std::optional<double> everywhere_;  ///< cycles of every warp before stretching
+  bool within_blocks_ = false;
+};
+
+}  // namespace occbench
