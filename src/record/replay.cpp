@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/occupancy.hpp"
 
 namespace occbench {
 namespace {
@@ -32,6 +33,43 @@ Usage usage_of(const Row& row) {
   usage.local_bytes_per_thread = row.local_bytes_per_thread.value_or(0);
   usage.barriers = static_cast<int>(row.barriers.value_or(0));
   return usage;
+}
+
+void set_prediction(Row& row, const Prediction& prediction) {
+  row.device_profile = prediction.device_profile;
+  row.predicted_pct = prediction.predicted_pct;
+  row.predicted_low_pct = prediction.predicted_low_pct;
+  row.predicted_high_pct = prediction.predicted_high_pct;
+  row.predicted_elapsed_pct = prediction.predicted_elapsed_pct;
+  row.predicted_cycles_active = prediction.cycles_active_mean;
+  row.loss_underfill_points = prediction.losses.underfill;
+  row.loss_tail_points = prediction.losses.tail;
+  row.loss_between_blocks_points = prediction.losses.between_blocks;
+  row.loss_within_block_points = prediction.losses.within_block;
+  row.loss_overhead_points = prediction.losses.overhead;
+  row.loss_competition_points = prediction.losses.competition;
+}
+
+void predict_anew(Row& row) {
+  if (row.work.empty()) {
+    row.device_profile.clear();
+    for (Real Row::*const column :
+         {&Row::predicted_pct, &Row::predicted_low_pct, &Row::predicted_high_pct, &Row::predicted_elapsed_pct,
+          &Row::predicted_cycles_active, &Row::loss_underfill_points, &Row::loss_tail_points,
+          &Row::loss_between_blocks_points, &Row::loss_within_block_points, &Row::loss_overhead_points,
+          &Row::loss_competition_points}) {
+      (row.*column).reset();
+    }
+    return;
+  }
+  const Launch launch = launch_of(row);
+  const Usage usage = usage_of(row);
+  const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
+  const int sm_count = static_cast<int>(needed(row, row.sm_count, "sm_count"));
+  const DeviceProfile profile = profile_of_device(limits.compute_capability, sm_count);
+  const Tasks tasks(parse_work(row.work), launch.grid_blocks,
+                    theoretical_occupancy(limits, launch, usage).warps_per_block);
+  set_prediction(row, predict(launch, usage, limits, sm_count, profile, tasks));
 }
 
 }  // namespace occbench

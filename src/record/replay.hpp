@@ -2,6 +2,7 @@
 
 #include "occupancy/launch.hpp"
 #include "record/row.hpp"
+#include "schedule/prediction.hpp"
 
 namespace occbench {
 
@@ -13,5 +14,13 @@ Launch launch_of(const Row& row);
 /// The kernel's usage that a row records; what the row lacks is 0. @throws InputError without
 /// registers_per_thread.
 Usage usage_of(const Row& row);
+
+/// Writes a prediction into the columns for it.
+void set_prediction(Row& row, const Prediction& prediction);
+
+/// Predicts a row anew from its launch, usage, work, compute capability and number of SMs, with the profile
+/// for such a device. A row without work (no kernel's work is known, or the case is several launches) loses
+/// the prediction that it had. @throws InputError naming a column that is needed and lacking.
+void predict_anew(Row& row);
 
 }  // namespace occbench

@@ -11,6 +11,7 @@ namespace occbench {
 namespace {
 
 constexpr double kLeastTimeSavedPct = 1;
+constexpr std::int64_t kMostBlocks = 1 << 16;
 constexpr std::uint64_t kTries = 3;  ///< runs of each candidate, of which the middle one counts
 
 struct Candidate {
@@ -70,6 +71,7 @@ std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, cons
 
 std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
                              const DeviceProfile& profile, const Work& work, std::uint64_t seed) {
+  if (launch.grid_blocks > kMostBlocks) return std::nullopt;
   const auto run = [&](const Candidate& candidate) {
     const Tasks tasks(candidate.work, candidate.launch.grid_blocks,
                       warps_per_block(limits, candidate.launch));

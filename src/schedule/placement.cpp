@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace occbench {
 
@@ -41,15 +42,18 @@ int WarpSlots::warps_in(int partition, int first) const {
 
 int WarpSlots::first_partition(const Free& free) const {
   int best = -1;
-  int best_left = -1;
+  std::pair<int, int> best_left{-1, 0};
   for (int first = 0; first < static_cast<int>(partitions_); ++first) {
-    int left = std::numeric_limits<int>::max();
+    int least = std::numeric_limits<int>::max();
+    int most = 0;
     for (int partition = 0; partition < static_cast<int>(partitions_); ++partition) {
-      left = std::min(left, free[static_cast<std::size_t>(partition)] - warps_in(partition, first));
+      const int left = free[static_cast<std::size_t>(partition)] - warps_in(partition, first);
+      least = std::min(least, left);
+      most = std::max(most, left);
     }
-    if (left > best_left) {
+    if (least >= 0 && std::pair(least, -most) > best_left) {
       best = first;
-      best_left = left;
+      best_left = {least, -most};
     }
   }
   return best;

@@ -30,7 +30,13 @@ class RoomIndex {
     const int before = room_[static_cast<std::size_t>(sm)];
     member_word(sm, before) &= ~bit(sm);
     --counts_[static_cast<std::size_t>(before)];
+    total_ += room - before;
     insert(sm, room);
+  }
+
+  /// Blocks that all SMs together have room for.
+  int total() const {
+    return total_;
   }
 
   /// -1 if no SM has room.
@@ -63,6 +69,7 @@ class RoomIndex {
   std::vector<std::uint64_t> members_;  ///< [room][sm / 64]: the SMs with that room
   std::vector<int> counts_;             ///< SMs with that room
   std::vector<int> room_;
+  int total_ = 0;
 };
 
 /// The warp slots of all SMs, where warps of one block end at different times.
@@ -104,7 +111,8 @@ class WarpSlots {
     return (static_cast<std::size_t>(sm) * partitions_ + static_cast<std::size_t>(partition)) * slots_;
   }
   Free free_slots(int sm, double now) const;
-  /// First sub-partition of a block for which all fit, the one that leaves most room; -1 if there is none.
+  /// The sub-partition that a block's first warp goes to, so that all fit and what is left is most even; -1
+  /// if they do not fit.
   int first_partition(const Free& free) const;
   int warps_in(int partition, int first) const;
 

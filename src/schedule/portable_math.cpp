@@ -1,5 +1,6 @@
 #include "schedule/portable_math.hpp"
 
+#include <array>
 #include <cmath>
 
 namespace occbench {
@@ -8,6 +9,12 @@ namespace {
 // ln 2 in two parts: the first has 32 significant bits, so that small multiples of it are exact.
 constexpr double kLn2High = 0x1.62e42feep-1;
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+
+constexpr auto kReciprocals = [] {
+  std::array<double, 24> reciprocals{};
+  for (std::size_t n = 1; n < reciprocals.size(); ++n) reciprocals[n] = 1.0 / static_cast<double>(n);
+  return reciprocals;
+}();
 
 /// The finalizer of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 constexpr std::uint64_t mix(std::uint64_t z) {
@@ -29,7 +36,7 @@ double portable_log(double x) {
   const double s = (mantissa - 1) / (mantissa + 1);
   const double square = s * s;
   double sum = 0;
-  for (int n = 23; n >= 3; n -= 2) sum = (sum + 1.0 / n) * square;
+  for (std::size_t n = 23; n >= 3; n -= 2) sum = (sum + kReciprocals[n]) * square;
   return exponent * kLn2High + (exponent * kLn2Low + (2 * s + 2 * s * sum));
 }
 
@@ -37,7 +44,7 @@ double portable_exp(double x) {
   const double power = std::floor(x / (kLn2High + kLn2Low) + 0.5);
   const double rest = (x - power * kLn2High) - power * kLn2Low;  // |rest| <= 0.347
   double sum = 1;
-  for (int n = 14; n >= 1; --n) sum = 1 + sum * rest / n;
+  for (std::size_t n = 14; n >= 1; --n) sum = 1 + sum * (rest * kReciprocals[n]);
   return std::ldexp(sum, static_cast<int>(power));
 }
 

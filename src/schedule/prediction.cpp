@@ -12,7 +12,7 @@ namespace occbench {
 namespace {
 
 /// Blocks simulated for one prediction, over all runs: in large grids chance matters less, and fewer runs do.
-constexpr std::int64_t kMostBlocksOfRuns = 1 << 20;
+constexpr std::int64_t kMostBlocksOfRuns = 1 << 18;
 constexpr std::int64_t kMostRuns = 11;
 
 /// Work of this mean length has no overheads to speak of.
@@ -39,9 +39,9 @@ class Runs {
   std::vector<Simulation> operator()(const Tasks& tasks) const {
     const std::int64_t fit = kMostBlocksOfRuns / std::max<std::int64_t>(1, tasks.grid_blocks());
     // An odd number: the median is then one of them.
-    const std::int64_t runs = std::clamp<std::int64_t>(fit, 1, kMostRuns) / 2 * 2 + 1;
+    const std::int64_t runs = (std::clamp<std::int64_t>(fit, 1, kMostRuns) - 1) / 2 * 2 + 1;
     std::vector<Simulation> simulations;
-    for (std::int64_t run = 0; run < std::min(runs, kMostRuns); ++run) {
+    for (std::int64_t run = 0; run < runs; ++run) {
       simulations.push_back(simulate(launch_, usage_, limits_, sm_count_, profile_, tasks,
                                      seed_ + static_cast<std::uint64_t>(run)));
     }

@@ -17,6 +17,7 @@
 namespace occbench {
 namespace {
 
+constexpr std::int64_t kMaxGridBlocks = (std::int64_t{1} << 31) - 1;  // gridDim.x (CUDA programming guide)
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// A block ended; its SM takes new ones from `time` on.
@@ -65,15 +66,17 @@ struct Sm {
 };
 
 /// Equal blocks repeat wave after wave: more than this many are not simulated one by one.
-constexpr std::int64_t kMostEqualBlocks = 1 << 17;
+constexpr std::int64_t kMostEqualBlocks = 1 << 18;
+constexpr std::int64_t kLeastWaves = 16;
 
 class Scheduler {
  public:
-  Scheduler(const Limits& limits, const Occupancy& occupancy, int sm_count, const DeviceProfile& profile,
-            const Tasks& tasks, std::uint64_t seed)
+  Scheduler(const Limits& limits, const Occupancy& occupancy, int cluster_blocks, int sm_count,
+            const DeviceProfile& profile, const Tasks& tasks, std::uint64_t seed)
       : profile_(profile),
         tasks_(tasks),
         seed_(seed),
+        cluster_blocks_(cluster_blocks),
         max_warps_(limits.max_warps_per_sm),
         warps_per_block_(occupancy.warps_per_block),
         warp_by_warp_(tasks.differ_within_blocks() || tasks.compete()),
@@ -96,7 +99,8 @@ class Scheduler {
     for (int sm = 0; sm < sm_count; ++sm) rooms_.set_room(sm, occupancy.blocks_per_sm);
     if (tasks.all_equal() && tasks.grid_blocks() > kMostEqualBlocks) {
       wave_blocks_ = full_wave_blocks(occupancy, sm_count);
-      skipped_waves_ = (tasks.grid_blocks() - kMostEqualBlocks) / wave_blocks_;
+      const std::int64_t simulated = std::max(kMostEqualBlocks, kLeastWaves * wave_blocks_);
+      skipped_waves_ = std::max<std::int64_t>(0, (tasks.grid_blocks() - simulated) / wave_blocks_);
     }
   }
 
@@ -104,7 +108,8 @@ class Scheduler {
     const std::int64_t simulated = tasks_.grid_blocks() - skipped_waves_ * wave_blocks_;
     for (std::int64_t block = 0; block < simulated; ++block) {
       if (skipped_waves_ > 0) skip_waves(block, simulated);
-      start(block, next_sm());
+      if (block % cluster_blocks_ == 0) wait_for_room(cluster_blocks_);
+      start(block, rooms_.roomiest());
     }
     while (next_competition_event() < kNever) {
       now_ = std::max(now_, next_competition_event());
@@ -114,17 +119,13 @@ class Scheduler {
   }
 
  private:
-  /// Waits until an SM has room and gives the one that the next block goes to.
-  int next_sm() {
+  void wait_for_room(int blocks) {
     pass_events();
-    int sm = rooms_.roomiest();
-    while (sm < 0) {
+    while (rooms_.total() < blocks) {
       now_ = std::max(now_, std::min(next_time(hand_overs_), next_competition_event()));
       dispatch_interval_ = profile_.refill_cycles_per_block;
       pass_events();
-      sm = rooms_.roomiest();
     }
-    return sm;
   }
 
   double next_competition_event() const {
@@ -249,17 +250,17 @@ class Scheduler {
     timeline_.add(begin + skipped_cycles_, end + skipped_cycles_, warps);
   }
 
-  /// A quarter of the simulated blocks in, waves have found their steady length; half of them in, the waves
-  /// that are left out are put in at that length.
+  /// Half of the simulated waves in, they have found their steady length; three quarters in, the waves that are
+  /// left out are put in at that length.
   void skip_waves(std::int64_t block, std::int64_t simulated) {
-    if (block == simulated / 4) {
-      quarter_time_ = now_;
-      quarter_resident_ = resident_cycles_;
-    } else if (block == simulated / 2) {
-      const double share = static_cast<double>(skipped_waves_ * wave_blocks_) /
-                           static_cast<double>(simulated / 2 - simulated / 4);
-      skipped_resident_ = (resident_cycles_ - quarter_resident_) * share;
-      const double cycles = (now_ - quarter_time_) * share;
+    const std::int64_t quarter = simulated / wave_blocks_ / 4;
+    if (block == 2 * quarter * wave_blocks_) {
+      half_time_ = now_;
+      half_resident_ = resident_cycles_;
+    } else if (block == 3 * quarter * wave_blocks_) {
+      const double share = static_cast<double>(skipped_waves_) / static_cast<double>(quarter);
+      skipped_resident_ = (resident_cycles_ - half_resident_) * share;
+      const double cycles = (now_ - half_time_) * share;
       timeline_.add(now_, now_ + cycles, skipped_resident_ / cycles);
       skipped_cycles_ = cycles;
     }
@@ -294,6 +295,7 @@ class Scheduler {
   const DeviceProfile& profile_;
   const Tasks& tasks_;
   std::uint64_t seed_;
+  int cluster_blocks_;
   int max_warps_;
   int warps_per_block_;
   bool warp_by_warp_;
@@ -317,8 +319,8 @@ class Scheduler {
 
   std::int64_t skipped_waves_ = 0;
   std::int64_t wave_blocks_ = 0;
-  double quarter_time_ = 0;
-  double quarter_resident_ = 0;
+  double half_time_ = 0;
+  double half_resident_ = 0;
   double skipped_cycles_ = 0;
   double skipped_resident_ = 0;
 };
@@ -329,10 +331,20 @@ Simulation simulate(const Launch& launch, const Usage& usage, const Limits& limi
                     const DeviceProfile& profile, const Tasks& tasks, std::uint64_t seed) {
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   if (occupancy.blocks_per_sm == 0) throw InputError(why_it_cannot_launch(limits, launch, usage));
-  if (tasks.grid_blocks() < 1) {
-    throw InputError(fmt::format("grid_blocks = {}: a launch has at least one block", tasks.grid_blocks()));
+  if (launch.grid_blocks < 1 || launch.grid_blocks > kMaxGridBlocks) {
+    throw InputError(fmt::format("grid_blocks = {} is out of range: CUDA allows 1 to {} blocks",
+                                 launch.grid_blocks, kMaxGridBlocks));
   }
-  return Scheduler(limits, occupancy, sm_count, profile, tasks, seed).run();
+  if (launch.grid_blocks % launch.cluster_blocks != 0) {
+    throw InputError(
+        fmt::format("grid_blocks = {} is no multiple of cluster_blocks = {}: CUDA launches whole clusters",
+                    launch.grid_blocks, launch.cluster_blocks));
+  }
+  if (full_wave_blocks(occupancy, sm_count) < launch.cluster_blocks) {
+    throw InputError(fmt::format("a cluster of {} blocks does not fit: the device holds {} blocks at once",
+                                 launch.cluster_blocks, full_wave_blocks(occupancy, sm_count)));
+  }
+  return Scheduler(limits, occupancy, launch.cluster_blocks, sm_count, profile, tasks, seed).run();
 }
 
 }  // namespace occbench

@@ -35,7 +35,7 @@ std::int64_t parse_cycles(std::string_view text, std::string_view source, std::s
 }  // namespace
 
 Durations parse_durations(std::string_view text, std::string_view source, bool per_warp) {
-  Durations durations{{}, per_warp};
+  Durations durations{{}, per_warp, std::string(source)};
   std::size_t line = 1;
   for (std::size_t begin = 0; begin < text.size(); ++line) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -66,8 +66,9 @@ Tasks::Tasks(Durations durations, std::int64_t grid_blocks, int warps_per_block)
       warps_per_block_(warps_per_block) {
   const auto given = static_cast<std::int64_t>(durations.cycles.size());
   if (given != 1 && given != source_units_) {
-    throw InputError(fmt::format("{} durations for a grid of {} {}; give one number for each, or one for all",
-                                 given, source_units_, durations.per_warp ? "warps" : "blocks"));
+    throw InputError(fmt::format("{}:{}: {} durations for a grid of {} {}; give one for each, or one for all",
+                                 durations.source, std::min(given, source_units_) + 1, given, source_units_,
+                                 durations.per_warp ? "warps" : "blocks"));
   }
   source_ = std::make_shared<const Durations>(std::move(durations));
   if (given == 1) everywhere_ = unit_cycles(0);

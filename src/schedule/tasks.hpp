@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -16,6 +17,7 @@ namespace occbench {
 struct Durations {
   std::vector<std::int64_t> cycles;
   bool per_warp = false;
+  std::string source = "durations";  ///< where they come from, for messages
 };
 
 /// Reads one number of cycles (0 to 1e15, decimals are rounded) a line.
@@ -28,7 +30,7 @@ class Tasks {
  public:
   Tasks(const Work& work, std::int64_t grid_blocks, int warps_per_block);
 
-  /// @throws InputError if there are fewer or more numbers than units.
+  /// @throws InputError if there are fewer or more numbers than units, with the line where they end.
   Tasks(Durations durations, std::int64_t grid_blocks, int warps_per_block);
 
   std::int64_t grid_blocks() const {

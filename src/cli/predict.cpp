@@ -1,0 +1,174 @@
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "occupancy/input_error.hpp"
+#include "occupancy/occupancy.hpp"
+#include "record/columns.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/json.hpp"
+#include "record/replay.hpp"
+#include "schedule/advice.hpp"
+
+namespace occbench {
+namespace {
+
+struct Options {
+  std::string profile;
+  Launch launch;
+  Usage usage;
+  std::uint64_t seed = kDefaultSeed;
+  std::string work;
+  std::string durations_file;
+  bool per_warp = false;
+  std::string format = "table";
+};
+
+/// What is printed: the launch and its prediction as columns, and what has no column.
+struct Answer {
+  Row row;
+  Prediction prediction;
+  std::optional<Advice> advice;
+};
+
+Answer predict_launch(const Options& options) {
+  const DeviceProfile profile = find_profile(options.profile);
+  const Limits& limits = limits_of(profile.compute_capability);
+  const Launch& launch = options.launch;
+  const Usage& usage = options.usage;
+  const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
+
+  Answer answer;
+  const std::optional<Work> work =
+      options.work.empty() ? std::nullopt : std::optional(parse_work(options.work));
+  const Tasks tasks = work ? Tasks(*work, launch.grid_blocks, occupancy.warps_per_block)
+                           : Tasks(parse_durations(read_text(options.durations_file), options.durations_file,
+                                                   options.per_warp),
+                                   launch.grid_blocks, occupancy.warps_per_block);
+  answer.prediction = predict(launch, usage, limits, profile.sm_count, profile, tasks, options.seed);
+  if (work) answer.advice = advise(launch, usage, limits, profile.sm_count, profile, *work, options.seed);
+
+  Row& row = answer.row;
+  row.compute_capability = to_string(profile.compute_capability);
+  row.sm_count = profile.sm_count;
+  if (work) row.work = to_string(*work);
+  row.block_threads = launch.block_threads;
+  row.grid_blocks = launch.grid_blocks;
+  row.cluster_blocks = launch.cluster_blocks;
+  row.dynamic_shared_bytes = launch.dynamic_shared_bytes;
+  row.carveout_pct = launch.carveout_pct;
+  row.registers_per_thread = usage.registers_per_thread;
+  row.static_shared_bytes = usage.static_shared_bytes;
+  row.blocks_per_sm = occupancy.blocks_per_sm;
+  row.limiter = to_string(occupancy.limiters);
+  row.waves = waves(occupancy, launch.grid_blocks, profile.sm_count);
+  row.theoretical_pct = occupancy.theoretical_pct;
+  set_prediction(row, answer.prediction);
+  return answer;
+}
+
+void print_table(const Answer& answer, std::ostream& out) {
+  const Prediction& prediction = answer.prediction;
+  const auto line = [&](std::string_view name, double value, std::string_view unit) {
+    const double rounded = std::round(value * 100) / 100 + 0.0;  // + 0: not "-0.00"
+    fmt::print(out, "{:<34} {:>12.2f} {}\n", name, rounded, unit);
+  };
+  line("theoretical", prediction.theoretical_pct, "%");
+  const Losses& losses = prediction.losses;
+  line("  fewer blocks than one wave", -losses.underfill, "points");
+  line("  partial last wave", -losses.tail, "points");
+  line("  blocks take unequally long", -losses.between_blocks, "points");
+  line("  warps of a block do", -losses.within_block, "points");
+  line("  start and hand-over", -losses.overhead, "points");
+  line("  competition", -losses.competition, "points");
+  line("predicted", prediction.predicted_pct, "%");
+  line("  lowest of the runs", prediction.predicted_low_pct, "%");
+  line("  highest of the runs", prediction.predicted_high_pct, "%");
+  line("predicted over elapsed cycles", prediction.predicted_elapsed_pct, "%");
+  line("active cycles of an SM, least", prediction.cycles_active_min, "cycles");
+  line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
+  line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
+  fmt::print(out, "\n{}\n", prediction.explanation);
+  if (answer.advice) fmt::print(out, "{}\n", answer.advice->sentence);
+}
+
+void print_csv(const Answer& answer, std::ostream& out) {
+  std::vector<std::string> names;
+  std::vector<std::string> cells;
+  for (const Column& column : columns()) {
+    std::string cell = cell_text(answer.row, column);
+    if (cell.empty()) continue;
+    names.emplace_back(column.name);
+    cells.push_back(std::move(cell));
+  }
+  fmt::print(out, "{}{}", csv_record(names), csv_record(cells));
+}
+
+void print_json(const Answer& answer, std::ostream& out) {
+  const nlohmann::ordered_json row = row_to_json(answer.row);
+  nlohmann::ordered_json object;
+  for (const Column& column : columns()) {
+    const std::string name(column.name);
+    if (!cell_text(answer.row, column).empty()) object[name] = row.at(name);
+  }
+  object["predicted_cycles_active_min"] = answer.prediction.cycles_active_min;
+  object["predicted_cycles_active_max"] = answer.prediction.cycles_active_max;
+  object["explanation"] = answer.prediction.explanation;
+  if (answer.advice) {
+    object["advice"] = {{"grid_blocks", answer.advice->launch.grid_blocks},
+                        {"block_threads", answer.advice->launch.block_threads},
+                        {"work", to_string(answer.advice->work)},
+                        {"predicted_pct", answer.advice->predicted_pct},
+                        {"gain_points", answer.advice->gain_points},
+                        {"time_saved_pct", answer.advice->time_saved_pct},
+                        {"sentence", answer.advice->sentence}};
+  }
+  const Timeline& timeline = answer.prediction.timeline;
+  object["timeline"] = {{"step_cycles", timeline.step_cycles}, {"warps", timeline.warps}};
+  fmt::print(out, "{}\n", json_text(object));
+}
+
+using Printer = void (*)(const Answer&, std::ostream&);
+const std::map<std::string, Printer> kFormats = {
+    {"table", print_table}, {"csv", print_csv}, {"json", print_json}};
+
+}  // namespace
+
+Action declare_predict(CLI::App& parser) {
+  auto options = std::make_shared<Options>();
+  Launch& launch = options->launch;
+  Usage& usage = options->usage;
+  parser.add_option("--profile", options->profile, "device profile: a built-in one or a file")->required();
+  parser.add_option("--block-size", launch.block_threads, "threads per block")->required();
+  parser.add_option("--grid", launch.grid_blocks, "blocks in the grid")->required();
+  parser.add_option("--registers", usage.registers_per_thread, "registers per thread")->required();
+  parser.add_option("--static-smem", usage.static_shared_bytes, "static shared memory per block, bytes");
+  parser.add_option("--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block, bytes");
+  parser.add_option("--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
+  parser.add_option("--cluster", launch.cluster_blocks, "blocks per cluster");
+  parser.add_option("--seed", options->seed, "first of the seeds that decide how ties fall")
+      ->capture_default_str();
+  CLI::Option_group* const source = parser.add_option_group("what the blocks do");
+  source->add_option("--work", options->work, "work, as in the column of that name: equal:200000, ...");
+  CLI::Option* const file = source->add_option("--durations", options->durations_file,
+                                               "file of cycles, a line a block, or one line for all");
+  source->require_option(1);
+  parser.add_flag("--per-warp", options->per_warp, "the file has a line a warp, block by block")->needs(file);
+  parser.add_option("--format", options->format, "table, csv or json")->check(CLI::IsMember(kFormats));
+  return [options](Console& console) {
+    kFormats.at(options->format)(predict_launch(*options), console.out);
+    return ExitStatus::done;
+  };
+}
+
+}  // namespace occbench

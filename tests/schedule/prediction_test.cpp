@@ -1,0 +1,97 @@
+#include "schedule/prediction.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "schedule/advice.hpp"
+
+namespace occbench {
+namespace {
+
+using testing::HasSubstr;
+
+Prediction predict_on_h200(int block_threads, std::int64_t grid_blocks, std::string_view work) {
+  return predict({.block_threads = block_threads, .grid_blocks = grid_blocks}, {.registers_per_thread = 20},
+                 limits_of({9, 0}), 132, find_profile("h200"),
+                 Tasks(parse_work(work), grid_blocks, (block_threads + 31) / 32));
+}
+
+TEST(Prediction, LossesAddUpToTheoreticalLessPredicted) {
+  for (const char* work : {"equal:20000", "uniform:20000:0.5:1.5:seed=3", "warp/uniform:20000:0.5:1.5:seed=3",
+                           "equal:2000", "equal:80000:issue=20000", "warp/every:20000:8:4:bytes=20000"}) {
+    for (const std::int64_t grid : {300, 1056, 1700}) {
+      const Prediction prediction = predict_on_h200(256, grid, work);
+      EXPECT_NEAR(prediction.losses.total(), prediction.theoretical_pct - prediction.predicted_pct, 1e-9)
+          << work << " " << grid;
+      EXPECT_LE(prediction.predicted_low_pct, prediction.predicted_pct);
+      EXPECT_GE(prediction.predicted_high_pct, prediction.predicted_pct);
+    }
+  }
+}
+
+TEST(Prediction, EachLossHasItsOwnCause) {
+  const Losses underfill = predict_on_h200(256, 528, "equal:200000").losses;
+  EXPECT_NEAR(underfill.underfill, 50, 0.01);
+  EXPECT_NEAR(underfill.total(), underfill.underfill, 0.5);
+
+  const Losses tail = predict_on_h200(256, 1056 + 528, "equal:200000").losses;
+  EXPECT_NEAR(tail.tail, 25, 5);
+  EXPECT_NEAR(tail.total(), tail.tail, 0.5);
+
+  // One wave of blocks from half to three halves of the mean: the mean over the expected longest of eight.
+  const Losses between = predict_on_h200(256, 1056, "uniform:200000:0.5:1.5:seed=3").losses;
+  EXPECT_NEAR(between.between_blocks, 100 * (1 - 1 / (0.5 + 8.0 / 9)), 2);
+  EXPECT_NEAR(between.total(), between.between_blocks, 0.5);
+
+  // One warp in eight is four times longer: (7 + 4) / 8 of the longest.
+  const Losses within = predict_on_h200(256, 1056, "warp/every:200000:8:4").losses;
+  EXPECT_NEAR(within.within_block, 100 * (1 - 11.0 / 32), 0.1);
+
+  const Losses overhead = predict_on_h200(256, 1056 * 16, "equal:2000").losses;
+  EXPECT_GT(overhead.overhead, 5);
+  EXPECT_NEAR(overhead.total(), overhead.overhead, 0.5);
+
+  const Losses competition = predict_on_h200(256, 1056, "equal:800000:issue=200000").losses;
+  EXPECT_NEAR(competition.competition, 37.5, 0.5);
+  EXPECT_NEAR(competition.total(), competition.competition, 0.5);
+}
+
+TEST(Prediction, SaysInOneSentenceWhereItWent) {
+  EXPECT_THAT(predict_on_h200(256, 2218, "equal:200000").explanation,
+              HasSubstr("points: the last wave has 106 of 1,056 blocks."));
+  EXPECT_THAT(predict_on_h200(256, 317, "equal:200000").explanation,
+              HasSubstr("70 points: the grid has 317 blocks, and the device holds 1,056 at once."));
+  EXPECT_THAT(predict_on_h200(256, 1056, "exponential:200000:8:seed=1").explanation,
+              HasSubstr("blocks take unequally long"));
+  EXPECT_THAT(predict_on_h200(256, 1056, "equal:80000:issue=20000").explanation,
+              HasSubstr("compete for issue slots"));
+  EXPECT_EQ(predict_on_h200(256, 1056, "equal:20000000").explanation,
+            "Within half a point of theoretical occupancy.");
+}
+
+TEST(Prediction, NumbersAreWrittenWithThousands) {
+  EXPECT_EQ(with_thousands(0), "0");
+  EXPECT_EQ(with_thousands(999), "999");
+  EXPECT_EQ(with_thousands(1056), "1,056");
+  EXPECT_EQ(with_thousands(-123456), "-123,456");
+  EXPECT_EQ(with_thousands(2147483647), "2,147,483,647");
+}
+
+TEST(Advice, APartialLastWaveIsRoundedAway) {
+  const auto advice = advise({.block_threads = 256, .grid_blocks = 1162}, {.registers_per_thread = 20},
+                             limits_of({9, 0}), 132, find_profile("h200"), Work::equal(200'000));
+  ASSERT_TRUE(advice);
+  // The same warps' cycles in whole waves: 1,162 blocks of two waves' time become one wave's and a tenth.
+  EXPECT_NEAR(advice->time_saved_pct, 100 * (1 - 1162.0 / 1056 / 2), 1);
+  EXPECT_NEAR(advice->predicted_pct, 99.8, 0.5);
+  EXPECT_GT(advice->gain_points, 0);
+  EXPECT_THAT(advice->sentence, HasSubstr("less time for the same work."));
+}
+
+TEST(Advice, AWholeWaveOfEqualBlocksNeedsNone) {
+  EXPECT_FALSE(advise({.block_threads = 256, .grid_blocks = 1056}, {.registers_per_thread = 20},
+                      limits_of({9, 0}), 132, find_profile("h200"), Work::equal(200'000)));
+}
+
+}  // namespace
+}  // namespace occbench

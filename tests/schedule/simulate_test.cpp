@@ -1,0 +1,173 @@
+#include "schedule/simulate.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "occupancy/input_error.hpp"
+#include "occupancy/occupancy.hpp"
+
+namespace occbench {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+Simulation simulate_on_h200(int block_threads, std::int64_t grid_blocks, const Tasks& tasks,
+                            std::uint64_t seed = 1) {
+  return simulate({.block_threads = block_threads, .grid_blocks = grid_blocks}, {.registers_per_thread = 20},
+                  limits_of({9, 0}), 132, find_profile("h200"), tasks, seed);
+}
+
+Simulation simulate_on_h200(int block_threads, std::int64_t grid_blocks, std::string_view work,
+                            std::uint64_t seed = 1) {
+  return simulate_on_h200(block_threads, grid_blocks,
+                          Tasks(parse_work(work), grid_blocks, (block_threads + 31) / 32), seed);
+}
+
+/// Nothing costs anything: scheduling alone.
+DeviceProfile free_of_overheads() {
+  DeviceProfile profile;
+  profile.name = "free";
+  profile.bytes_per_cycle = 1e6;
+  return profile;
+}
+
+TEST(Simulate, BalancedWorkOnThreeQuartersOfAWaveReadsThreeQuarters) {
+  // 15 SMs of compute capability 3.5, 45 blocks of 512 threads where 60 make a wave.
+  const Launch launch{.block_threads = 512, .grid_blocks = 45};
+  const Tasks tasks(Work::equal(100'000), 45, 16);
+  const Simulation simulation =
+      simulate(launch, {}, limits_of({3, 5}), 15, default_profile({3, 5}, 15), tasks, 1);
+  EXPECT_NEAR(simulation.achieved_pct, 75, 0.5);
+}
+
+TEST(Simulate, WithoutOverheadsWholeWavesReadTheory) {
+  for (const int threads : {64, 192, 256, 768, 1024}) {
+    const Launch launch{.block_threads = threads, .grid_blocks = 132 * 32 * 3};
+    const Usage usage{.registers_per_thread = 20};
+    const Occupancy occupancy = theoretical_occupancy(limits_of({9, 0}), launch, usage);
+    const std::int64_t grid = 3 * full_wave_blocks(occupancy, 132);
+    const Tasks tasks(Work::equal(1000), grid, occupancy.warps_per_block);
+    const Simulation simulation = simulate({.block_threads = threads, .grid_blocks = grid}, usage,
+                                           limits_of({9, 0}), 132, free_of_overheads(), tasks, 1);
+    EXPECT_DOUBLE_EQ(simulation.achieved_pct, occupancy.theoretical_pct);
+    EXPECT_DOUBLE_EQ(simulation.elapsed_pct, occupancy.theoretical_pct);
+    EXPECT_DOUBLE_EQ(simulation.cycles_active_max, 3000);
+  }
+}
+
+// One SM, one block at a time on paper: what happens can be told by hand.
+TEST(Simulate, AnSmTakesNewBlocksOnlyWhenOneOfItsBlocksEnds) {
+  // Blocks of 32 warps, two to an SM. In the first two one warp of each sub-partition... stays 1000 cycles in
+  // block 0 and 3000 in block 1; all the other warps leave after 100.
+  std::vector<std::int64_t> cycles(4 * 32, 100);
+  for (int warp = 0; warp < 4; ++warp) cycles[static_cast<std::size_t>(warp)] = 1000;
+  for (int warp = 32; warp < 36; ++warp) cycles[static_cast<std::size_t>(warp)] = 3000;
+  const Tasks tasks({cycles, true}, 4, 32);
+  const Simulation simulation =
+      simulate({.block_threads = 1024, .grid_blocks = 4}, {.registers_per_thread = 20}, limits_of({9, 0}), 1,
+               free_of_overheads(), tasks, 1);
+  // Block 2 starts at 1000, when block 0 ends, although 56 of 64 slots have been free since 100; block 1
+  // leaves 28 slots, too few for block 3, which starts at 1100.
+  EXPECT_DOUBLE_EQ(simulation.cycles_active_max, 3000);
+  const double resident = 28 * 100 + 4 * 1000 + 28 * 100 + 4 * 3000 + 32 * 100 + 32 * 100;
+  EXPECT_DOUBLE_EQ(simulation.achieved_pct, 100 * resident / (64 * 3000));
+  const Timeline& timeline = simulation.timeline;
+  const auto warps_at = [&](double cycle) {
+    return timeline.warps[static_cast<std::size_t>(cycle / timeline.step_cycles)];
+  };
+  EXPECT_DOUBLE_EQ(warps_at(500), 8);
+  EXPECT_DOUBLE_EQ(warps_at(1060), 36);
+  EXPECT_DOUBLE_EQ(warps_at(1120), 36);
+  EXPECT_DOUBLE_EQ(warps_at(2000), 4);
+}
+
+TEST(Simulate, ResidencyIsConserved) {
+  // Without overheads the timeline's area is the sum of all durations.
+  const Work work = parse_work("warp/uniform:20000:0.5:1.5:seed=3");
+  const Tasks tasks(work, 3000, 6);
+  const Simulation simulation =
+      simulate({.block_threads = 192, .grid_blocks = 3000}, {.registers_per_thread = 20}, limits_of({9, 0}),
+               132, free_of_overheads(), tasks, 1);
+  double total = 0;
+  for (std::int64_t warp = 0; warp < 3000 * 6; ++warp)
+    total += static_cast<double>(work.cycles_of(warp, 3000 * 6));
+  const Timeline& timeline = simulation.timeline;
+  const double area =
+      std::accumulate(timeline.warps.begin(), timeline.warps.end(), 0.0) * timeline.step_cycles;
+  EXPECT_NEAR(area, total, 1e-6 * total);
+  EXPECT_NEAR(simulation.achieved_pct, 100 * total / (simulation.cycles_active_mean * 132 * 64), 1e-9);
+}
+
+TEST(Simulate, TheSameSeedGivesTheSameResultAndAnotherFallsOtherwise) {
+  const Simulation first = simulate_on_h200(256, 2218, "equal:200000", 5);
+  EXPECT_EQ(first.achieved_pct, simulate_on_h200(256, 2218, "equal:200000", 5).achieved_pct);
+  EXPECT_NE(first.achieved_pct, simulate_on_h200(256, 2218, "equal:200000", 6).achieved_pct);
+}
+
+TEST(Simulate, WavesThatAreLeftOutAreThoseThatRepeat) {
+  // The same launch with a duration for every block is simulated block by block.
+  constexpr std::int64_t grid = 500'000;
+  const Simulation skipping = simulate_on_h200(256, grid, "equal:5000");
+  const Simulation whole =
+      simulate_on_h200(256, grid, Tasks({std::vector<std::int64_t>(grid, 5000), false}, grid, 8));
+  EXPECT_NEAR(skipping.achieved_pct, whole.achieved_pct, 0.02);
+  EXPECT_NEAR(skipping.elapsed_pct, whole.elapsed_pct, 0.05);
+  EXPECT_NEAR(skipping.cycles_active_mean / whole.cycles_active_mean, 1, 1e-3);
+}
+
+TEST(Simulate, TheLargestGridOfEqualBlocksHasTheOccupancyOfItsWaves) {
+  const Simulation largest = simulate_on_h200(256, 2'147'483'647, "equal:20000");
+  const Simulation many = simulate_on_h200(256, 1056 * 100, "equal:20000");
+  EXPECT_NEAR(largest.achieved_pct, many.achieved_pct, 0.1);
+  EXPECT_NEAR(largest.cycles_active_mean / many.cycles_active_mean, 2'147'483'647 / (1056.0 * 100), 25);
+}
+
+TEST(Simulate, OneBalancedWaveOfDependentInstructionsReadsFiveEighths) {
+  // 16 warps a sub-partition of which four fill the issue slots: they are done four by four, (1 + 2 + 3 + 4)
+  // / 16.
+  const Simulation simulation = simulate_on_h200(256, 1056, "equal:8000000:issue=2000000");
+  EXPECT_NEAR(simulation.achieved_pct, 62.5, 0.1);
+  EXPECT_NEAR(simulation.cycles_active_mean, 4 * 8e6, 1e4);
+}
+
+TEST(Simulate, ALaunchThatMovesBytesTakesAsLongAsTheBytes) {
+  constexpr std::int64_t grid = 1056 * 4;
+  const Simulation simulation = simulate_on_h200(256, grid, "equal:20000:bytes=65536");
+  const double bytes = 65536.0 * 8 * grid;
+  const double cycles = bytes / find_profile("h200").bytes_per_cycle;
+  EXPECT_NEAR(simulation.cycles_active_max / cycles, 1, 0.01);
+}
+
+TEST(Simulate, ClustersWaitForRoomForAllTheirBlocks) {
+  // One SM with two slots, clusters of two: three clusters are three waves, whichever block is longer.
+  const Tasks tasks({{100, 200, 100, 200, 100, 200}, false}, 6, 32);
+  const Simulation simulation =
+      simulate({.block_threads = 1024, .grid_blocks = 6, .cluster_blocks = 2}, {.registers_per_thread = 20},
+               limits_of({9, 0}), 1, free_of_overheads(), tasks, 1);
+  EXPECT_DOUBLE_EQ(simulation.cycles_active_max, 600);
+}
+
+TEST(Simulate, RefusesLaunchesThatCannotBe) {
+  const auto complains = [](const Launch& launch, const Usage& usage, std::string_view about) {
+    const Tasks tasks(Work::equal(1000), std::max<std::int64_t>(1, launch.grid_blocks),
+                      (launch.block_threads + 31) / 32);
+    EXPECT_THAT(
+        [&] {
+          simulate(launch, usage, limits_of({9, 0}), 132, find_profile("h200"), tasks, 1);
+        },
+        ThrowsMessage<InputError>(HasSubstr(std::string(about))));
+  };
+  complains({.block_threads = 256, .grid_blocks = 0}, {.registers_per_thread = 20}, "grid_blocks = 0");
+  complains({.block_threads = 256, .grid_blocks = 2'147'483'648}, {.registers_per_thread = 20}, "2147483647");
+  complains({.block_threads = 1025, .grid_blocks = 1}, {.registers_per_thread = 20}, "block_threads = 1025");
+  complains({.block_threads = 1024, .grid_blocks = 1}, {.registers_per_thread = 255}, "needs");
+  complains({.block_threads = 256, .grid_blocks = 7, .cluster_blocks = 2}, {.registers_per_thread = 20},
+            "no multiple of cluster_blocks = 2");
+}
+
+}  // namespace
+}  // namespace occbench
