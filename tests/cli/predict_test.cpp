@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "occupancy/exit_status.hpp"
+
+namespace occbench {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct Outcome {
+  ExitStatus status;
+  std::string out;
+  std::string err;
+};
+
+/// `occbench predict` of a grid on the built-in H200, with further arguments.
+Outcome predict(const std::string& grid, std::vector<const char*> more) {
+  std::vector<const char*> arguments{"predict",     "--profile", "h200",   "--block-size", "256",
+                                     "--registers", "20",        "--grid", grid.c_str()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console{out, err};
+  const ExitStatus status = run_occbench(arguments, console);
+  return {status, out.str(), err.str()};
+}
+
+class PredictFromFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override {
+    std::filesystem::remove_all(folder_);
+  }
+  std::string file(std::string_view text) {
+    const std::filesystem::path path = folder_ / "cycles.txt";
+    std::ofstream(path) << text;
+    return path.string();
+  }
+
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) /
+                                  testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST(Predict, SaysWhatTheCounterWillReadAndWhereTheRestWent) {
+  const Outcome outcome = predict("2218", {"--work", "equal:200000"});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("predicted"));
+  EXPECT_THAT(outcome.out, HasSubstr("points: the last wave has 106 of 1,056 blocks."));
+}
+
+TEST(Predict, TheSameQuestionHasTheSameAnswerByteForByte) {
+  const std::vector<const char*> question{"--work", "uniform:20000:0.5:1.5:seed=3", "--format", "json"};
+  EXPECT_EQ(predict("2218", question).out, predict("2218", question).out);
+}
+
+TEST(Predict, JsonHasTheNamesOfTheColumns) {
+  const Outcome outcome = predict("1584", {"--work", "equal:20000", "--format", "json"});
+  const nlohmann::json answer = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(answer.at("device_profile"), "h200");
+  EXPECT_EQ(answer.at("work"), "equal:20000");
+  const double losses =
+      answer.at("loss_underfill_points").get<double>() + answer.at("loss_tail_points").get<double>() +
+      answer.at("loss_between_blocks_points").get<double>() +
+      answer.at("loss_within_block_points").get<double>() + answer.at("loss_overhead_points").get<double>() +
+      answer.at("loss_competition_points").get<double>();
+  EXPECT_NEAR(answer.at("theoretical_pct").get<double>() - answer.at("predicted_pct").get<double>(), losses,
+              1e-9);
+  EXPECT_GT(answer.at("timeline").at("warps").size(), 100u);
+}
+
+TEST(Predict, CsvIsAHeaderAndARow) {
+  const Outcome outcome = predict("1584", {"--work", "equal:20000", "--format", "csv"});
+  EXPECT_THAT(outcome.out, StartsWith("compute_capability,sm_count,work,block_threads,grid_blocks,"));
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2);
+}
+
+TEST_F(PredictFromFile, DurationsOfEveryBlockAreTheSameAsTheWorkThatDrawsThem) {
+  std::string lines;
+  for (int block = 0; block < 1056; ++block) lines += block % 8 == 0 ? "80000\n" : "20000\n";
+  const std::string path = file(lines);
+  const Outcome from_file = predict("1056", {"--durations", path.c_str(), "--format", "json"});
+  const Outcome from_work = predict("1056", {"--work", "every:20000:8:4", "--format", "json"});
+  EXPECT_EQ(nlohmann::json::parse(from_file.out).at("predicted_pct"),
+            nlohmann::json::parse(from_work.out).at("predicted_pct"));
+}
+
+TEST_F(PredictFromFile, ABadFileIsWrongInputWithFileAndLine) {
+  const auto refuses = [&](std::string_view text, std::vector<const char*> more, std::string_view about) {
+    const std::string path = file(text);
+    more.insert(more.end(), {"--durations", path.c_str()});
+    const Outcome outcome = predict("3", more);
+    EXPECT_EQ(outcome.status, ExitStatus::usage);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, HasSubstr(path + std::string(about)));
+  };
+  refuses("", {}, ":1: no durations");
+  refuses("1\n2\n", {}, ":3: 2 durations for a grid of 3 blocks");
+  refuses("1\n2\n3\n4\n", {}, ":4: 4 durations");
+  refuses("1\n-2\n3\n", {}, ":2: -2 cycles are out of range");
+  refuses("1\ntwo\n3\n", {}, ":2: 'two'");
+  refuses("1\n2\n3\n", {"--per-warp"}, ":4: 3 durations for a grid of 24 warps");
+}
+
+TEST(Predict, WrongInputIsStatus64) {
+  const auto refuses = [](const std::string& grid, const std::vector<const char*>& more,
+                          std::string_view about) {
+    const Outcome outcome = predict(grid, more);
+    EXPECT_EQ(outcome.status, ExitStatus::usage) << outcome.out;
+    EXPECT_THAT(outcome.err, HasSubstr(std::string(about)));
+  };
+  refuses("3", {"--work", "equal:many"}, "character 7");
+  refuses("3", {}, "--work,--durations");
+  refuses("3", {"--work", "equal:5", "--durations", "file"}, "--work,--durations");
+  refuses("3", {"--work", "equal:5", "--per-warp"}, "--durations");
+  refuses("3", {"--durations", "no/such/file"}, "no/such/file");
+  refuses("0", {"--work", "equal:5"}, "grid_blocks = 0");
+  refuses("3", {"--work", "equal:5", "--dynamic-smem", "300000"}, "300000");
+  refuses("3", {"--work", "equal:5", "--cluster", "2"}, "cluster_blocks = 2");
+  refuses("3", {"--work", "equal:5", "--format", "xml"}, "xml");
+}
+
+}  // namespace
+}  // namespace occbench
