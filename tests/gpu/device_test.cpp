@@ -1,0 +1,81 @@
+#include "gpu/device.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gpu/error.hpp"
+#include "gpu/launch_timer.hpp"
+#include "kernels/hold.hpp"
+#include "measure/counters.hpp"
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+class OnAGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      device_ = open_device("auto");
+    } catch (const GpuUnavailable& unavailable) {
+      GTEST_SKIP() << unavailable.what();
+    }
+  }
+
+  Case hold(std::int64_t grid_blocks, double cycles) const {
+    return {.kernel = &kHold,
+            .variant = "plain",
+            .launch = {.block_threads = 256, .grid_blocks = grid_blocks},
+            .work = Work::equal(cycles),
+            .parameters = {}};
+  }
+
+  Device device_;
+};
+
+TEST_F(OnAGpu, TheLimitsTableSaysWhatTheDeviceSays) {
+  EXPECT_THAT(device_.notes, ::testing::IsEmpty());
+}
+
+TEST_F(OnAGpu, ADeviceThatIsNotThereIsWrongUse) {
+  EXPECT_THROW(open_device("999"), InputError);
+  EXPECT_THROW(open_device("first"), InputError);
+}
+
+TEST_F(OnAGpu, HoldHoldsEachWarpForItsCyclesAndTheClockAgreesWithTheEvents) {
+  LaunchTimer timer;
+  double microseconds[2] = {};
+  for (const int i : {0, 1}) {
+    const double cycles = i == 0 ? 400'000 : 800'000;
+    const Case chosen = hold(device_.sm_count, cycles);
+    const auto prepared = kHold.prepare(chosen, kHold.find("plain"), device_);
+    EXPECT_EQ(prepared->check(timer.stream().get()), Check::ok);
+    prepared->launch(timer.stream().get());
+    timer.stream().synchronize();
+    microseconds[i] = timer.microseconds([&](cudaStream_t stream) { prepared->launch(stream); });
+  }
+  // Twice the cycles take twice as long but for what launching takes, a few microseconds.
+  EXPECT_NEAR(microseconds[1] - microseconds[0], microseconds[0], 5);
+}
+
+TEST_F(OnAGpu, CountersSeeTheBlocksThatWereLaunched) {
+  LaunchTimer timer;
+  const Case chosen = hold(1000, 20'000);
+  const auto prepared = kHold.prepare(chosen, kHold.find("plain"), device_);
+  prepared->launch(timer.stream().get());
+  timer.stream().synchronize();
+  try {
+    Counters counters(device_, 4);
+    const CounterReadings readings = counters.read({"sm__ctas_launched.sum", "no_such_metric.sum"}, [&] {
+      prepared->launch(timer.stream().get());
+      timer.stream().synchronize();
+    });
+    EXPECT_THAT(readings.at("sm__ctas_launched.sum"), ::testing::Each(1000.0));
+    EXPECT_FALSE(readings.contains("no_such_metric.sum"));
+  } catch (const CountersUnavailable& unavailable) {
+    GTEST_SKIP() << unavailable.what();
+  }
+}
+
+}  // namespace
+}  // namespace occbench

@@ -1,0 +1,21 @@
+# Runs the bench binary of failing cases by `occbench run` on a GPU: each case must have its row, the bad ones `failed`.
+# -DOCCBENCH=... -DBENCHES=folder -DCSV=file
+execute_process(COMMAND ${OCCBENCH} run --suite smoke --require-gpu --benches ${BENCHES} --out ${CSV}
+                RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+if(errors MATCHES "nothing is measured")
+  message("SKIPPED: ${errors}")
+  return()
+endif()
+if(NOT status EQUAL 2)
+  message(FATAL_ERROR "a run with failed cases ended with ${status}, not 2:\n${output}${errors}")
+endif()
+file(STRINGS ${CSV} rows)
+set(verdicts ok failed ok failed ok failed ok)
+foreach(order RANGE 6)
+  list(GET verdicts ${order} verdict)
+  set(found ${rows})
+  list(FILTER found INCLUDE REGEX "faulty/[a-z_]+/order=${order},")
+  if(NOT found MATCHES ",${verdict},")
+    message(FATAL_ERROR "the case of order ${order} is not ${verdict}: ${found}")
+  endif()
+endforeach()
