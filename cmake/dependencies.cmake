@@ -43,6 +43,8 @@ if(OCCBENCH_CUDA)
     message(FATAL_ERROR "CUDA Toolkit 12.6 or later was not found beside ${CMAKE_CUDA_COMPILER}; its CUPTI has the "
                         "Range Profiler that occbench reads counters with.")
   endif()
+  # CMake takes nvcc's library folder from its verbose output, and cuts it at a space in the path.
+  link_directories("${CUDAToolkit_LIBRARY_DIR}")
   # A toolkit assembled from wheels has no extras/CUPTI: FindCUDAToolkit then sees only the library.
   find_path(OCCBENCH_CUPTI_INCLUDE cupti_range_profiler.h
             PATHS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_LIBRARY_ROOT}/extras/CUPTI/include

@@ -62,7 +62,7 @@ lay_out_toolkit() {
 install_toolkit() {
   local folder=$build/cuda partial=$build/cuda.partial
   is_current "$folder" cuda && return
-  $offline && refuse_to_fetch "$folder" "115 MB, 320 MB unpacked" cuda
+  $offline && refuse_to_fetch "$folder" cuda
   require_disk_space
   say "no nvcc of CUDA $oldest_toolkit or later with CUPTI was found: fetching NVIDIA's CUDA 13.0 (115 MB) into $folder"
   set_up_python

@@ -24,9 +24,10 @@ pip_install() {
       "See pip's message above: check the network (or set HTTPS_PROXY, PIP_INDEX_URL); run this again to continue."
 }
 
+# refuse_to_fetch FOLDER PART
 refuse_to_fetch() {
-  fail "--offline: these packages would be fetched into $1 ($2):" \
-    "$(locked "$3" | sed --quiet 's/^\([a-z][^ ]*\).*/\1/p' | paste --serial --delimiters=' ')" \
+  fail "--offline: these packages would be fetched into $1:" \
+    "$(locked "$2" | sed --quiet 's/^\([a-z][^ ]*\).*/\1/p' | paste --serial --delimiters=' ')" \
     "Run the same command once without --offline."
 }
 
@@ -34,7 +35,7 @@ refuse_to_fetch() {
 set_up_python() {
   local folder=$build/python
   is_current "$folder" python && return
-  $offline && refuse_to_fetch "$folder" "about 110 MB" python
+  $offline && refuse_to_fetch "$folder" python
   require_disk_space
   say "setting up Python's packages in $folder"
   "$(find_python)" -m venv --clear "$folder"
