@@ -13,15 +13,17 @@ is_current() {
   [[ -f $1/.locked && $(<"$1/.locked") == "$(locked "$2" | sha256sum)" ]]
 }
 
-# The responses are kept under build/ until the folder is complete, so that what was fetched is not fetched again.
+# pip_install PYTHON PART [OPTION...]: what was fetched is kept under build/ until all is installed, so that a set-up
+# that was interrupted does not fetch it again.
 pip_install() {
   local python=$1 part=$2 quiet=()
   shift 2
   [[ -t 2 ]] || quiet=(--quiet)
-  PIP_CACHE_DIR=$build/fetched "$python" -m pip install "${quiet[@]}" --disable-pip-version-check --no-deps \
+  "$python" -m pip install "${quiet[@]}" --disable-pip-version-check --cache-dir "$build/fetched" --no-deps \
     --only-binary :all: --require-hashes --requirement <(locked "$part") "$@" >&2 ||
     fail "the packages of the part '$part' of scripts/requirements.lock could not be fetched." \
       "See pip's message above: check the network (or set HTTPS_PROXY, PIP_INDEX_URL); run this again to continue."
+  rm --recursive --force "$build/fetched"
 }
 
 # refuse_to_fetch FOLDER PART
