@@ -14,6 +14,7 @@
 #include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/provenance.hpp"
+#include "record/replay.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {
@@ -215,6 +216,7 @@ const Row& CaseRun::finish(std::size_t repetitions) {
   }
   const bool timed = row_.time_status == "ok" || row_.time_status == "unstable";
   if (timed) read_counters();
+  if (row_.time_status != "skipped") predict();
   if (timed && case_.trace && session_.stop() == Stop::no) keep_trace();
   prepared_.reset();
   row_.recorded_at = iso_time(std::chrono::system_clock::now());
@@ -242,6 +244,15 @@ void CaseRun::summarize_times() {
   row_.throughput_unit = fmt::format("{}/s", useful.unit);
   for (std::size_t i = 0; i < times_.size(); ++i) {
     samples_.push_back({row_.experiment, row_.case_, "time_us", static_cast<std::int64_t>(i), times_[i]});
+  }
+}
+
+void CaseRun::predict() {
+  if (row_.work.empty()) return;
+  try {
+    predict_anew(row_);
+  } catch (const InputError& refused) {
+    if (row_.note.empty()) row_.note = fmt::format("no prediction: {}", refused.what());
   }
 }
 

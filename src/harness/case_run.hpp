@@ -45,6 +45,7 @@ class CaseRun {
   void measure_time(benchmark::State& state);
   void top_up_samples();
   void summarize_times();
+  void predict();
   void read_counters();
   void keep_trace();
   void add_note(std::string_view note);
