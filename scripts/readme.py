@@ -1,0 +1,122 @@
+"""Writes the figures of README.md from the recorded results, between its `<!-- NAME -->` and `<!-- end -->` marks.
+
+    scripts/readme.py            # writes them
+    scripts/readme.py --check    # status 1 if what README.md says is not what results/ says
+"""
+
+import argparse
+import csv
+import re
+import statistics
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "results" / "nvidia-h200"
+Rows = list[dict[str, str]]
+
+
+def read(name: str) -> Rows:
+    with (RESULTS / name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def number(row: dict[str, str], column: str) -> float:
+    return float(row[column])
+
+
+def counted(rows: Rows) -> Rows:
+    return [row for row in rows if row["achieved_pct"]]
+
+
+def error(rows: Rows, column: str) -> float:
+    return statistics.mean(abs(number(row, column) - number(row, "achieved_pct")) for row in rows)
+
+
+def machine(rows: Rows) -> str:
+    first = rows[0]
+    return (
+        f"{first['gpu']} ({first['sm_count']} SMs, compute capability {first['compute_capability']}, driver "
+        f"{first['driver']}, CUDA {first['cuda_toolkit']}), commit `{first['commit']}`, {first['recorded_at'][:10]}"
+    )
+
+
+def headline() -> str:
+    rows = counted(read("full.csv"))
+    predicted = [row for row in rows if row["predicted_pct"]]
+    return (
+        f"Over {len(rows)} cases on an {machine(rows)}, theory is {error(rows, 'theoretical_pct'):.1f} points from the "
+        f"counter on average; over the {len(predicted)} of them that are predicted, the prediction is "
+        f"{error(predicted, 'predicted_pct'):.1f} points from it and theory {error(predicted, 'theoretical_pct'):.1f}."
+    )
+
+
+def worked_examples() -> str:
+    rows = read("full.csv")
+    blocks = {int(row["block_threads"]): row for row in rows if row["experiment"] == "block_size"}
+    waves = {row["parameters"]: row for row in rows if row["experiment"] == "waves"}
+    lines = [
+        "| worked example | theory | predicted | counter |",
+        "|---|---:|---:|---:|",
+    ]
+
+    def line(what: str, row: dict[str, str]) -> str:
+        values = (f"{number(row, column):.2f} %" for column in ("theoretical_pct", "predicted_pct", "achieved_pct"))
+        return f"| {what} | {' | '.join(values)} |"
+
+    lines += [line(f"{threads} threads a block, 4 waves", blocks[threads]) for threads in (32, 64, 768, 1024)]
+    lines.append(line("256 threads a block, three quarters of a wave", waves["waves=0.75"]))
+    lines.append(line("256 threads a block, one wave and a half", waves["waves=1.50"]))
+    whole = [row for threads, row in blocks.items() if threads % 32 == 0]
+    worst = max(abs(number(row, "achieved_pct") - number(row, "theoretical_pct")) for row in whole)
+    lines += [
+        "",
+        f"Every block size that is a multiple of 32 ({len(whole)} of them, 4 whole waves of 400,000 cycles) reads within "
+        f"{worst:.2f} points of theory.",
+    ]
+    return "\n".join(lines)
+
+
+def against_ncu() -> str:
+    rows = read("against_ncu.csv")
+    close = sum(abs(number(row, "achieved_difference_points")) <= 0.3 for row in rows)
+    far = [row for row in rows if abs(number(row, "achieved_difference_points")) > 0.3]
+    partial = all(row["experiment"] == "waves" and not row["case"].endswith(".00") for row in far)
+    time = max(abs(number(row, "time_difference_us")) for row in rows)
+    ours = statistics.median(number(row, "counting_ms_per_launch") for row in rows)
+    ncu = statistics.median(number(row, "ncu_ms_per_launch") for row in rows)
+    where = ", all of them partial waves of equal blocks, which differ from run to run by as much" if partial else ""
+    return (
+        f"`ncu` on the same {len(rows)} launches reads the same occupancy within 0.3 points in {close} cases (the others "
+        f"differ by up to {max(abs(number(row, 'achieved_difference_points')) for row in rows):.1f}{where}), and the same "
+        f"time within {time:.2f} µs. A counted launch costs {ours:.1f} ms here and {ncu:.1f} ms under `ncu` "
+        f"([table](results/nvidia-h200/against_ncu.csv))."
+    )
+
+
+BLOCKS = {"headline": headline, "worked examples": worked_examples, "against ncu": against_ncu}
+
+
+def written(text: str) -> str:
+    for name, block in BLOCKS.items():
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
+        text, count = pattern.subn(lambda match, block=block: match[1] + block() + match[2], text)
+        if count != 1:
+            sys.exit(f"README.md has {count} blocks <!-- {name} -->, not one")
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    readme = ROOT / "README.md"
+    before = readme.read_text()
+    after = written(before)
+    if check and after != before:
+        sys.exit("README.md does not say what results/ says: run scripts/readme.py")
+    readme.write_text(after)
+
+
+if __name__ == "__main__":
+    main()
