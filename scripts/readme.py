@@ -1,7 +1,7 @@
 """Writes the figures of README.md from the recorded results, between its `<!-- NAME -->` and `<!-- end -->` marks.
 
-    scripts/readme.py            # writes them
-    scripts/readme.py --check    # status 1 if what README.md says is not what results/ says
+scripts/readme.py            # writes them
+scripts/readme.py --check    # status 1 if what README.md says is not what results/ says
 """
 
 import argparse
