@@ -1,6 +1,8 @@
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -25,7 +27,7 @@ class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text) {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    path_ = fs::temp_directory_path() / ("occbench_" + std::string(test->name()) + ".csv");
+    path_ = fs::temp_directory_path() / fmt::format("occbench_{}_{}.csv", test->name(), getpid());
     std::ofstream(path_) << text;
   }
   ~TemporaryFile() {
@@ -131,7 +133,8 @@ TEST(Calc, NamesTheLimitThatBadInputBreaksAndEndsWith64) {
   };
   EXPECT_THAT(refused({"--dynamic-smem", "-1"}), HasSubstr("dynamic_shared_bytes = -1"));
   EXPECT_THAT(refused({"--static-smem", "99999999999"}), HasSubstr("allows 0 to 2147483647"));
-  EXPECT_THAT(refused({"--static-smem", "99999999999999999999"}), HasSubstr("--static-smem"));
+  EXPECT_THAT(refused({"--static-smem", "99999999999999999999"}),
+              HasSubstr("static_shared_bytes = 9223372036854775807"));
   EXPECT_THAT(refused({"--carveout", "101"}), HasSubstr("carveout_pct = 101"));
   EXPECT_THAT(refused({"--cluster", "0"}), HasSubstr("cluster_blocks = 0"));
   EXPECT_THAT(refused({"--grid", "-4"}), HasSubstr("grid_blocks = -4"));
