@@ -31,9 +31,13 @@ ExitStatus parse_and_run(std::span<const char* const> arguments, Console& consol
     // CLI11 takes the last argument first.
     parser.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
-    const bool asked_for = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
-    parser.exit(error, console.out, console.err);
-    return asked_for ? ExitStatus::done : ExitStatus::usage;
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {  // --help, --version
+      parser.exit(error, console.out, console.err);
+      return ExitStatus::done;
+    }
+    fmt::print(console.err, "occbench: {} (occbench --help, or COMMAND --help, lists what there is)\n",
+               error.what());
+    return ExitStatus::usage;
   }
   return status;
 }

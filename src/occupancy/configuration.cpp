@@ -110,11 +110,16 @@ std::vector<std::int64_t> values_of(Axis axis, const Limits& limits) {
 }
 
 std::vector<CurvePoint> curve(const Limits& limits, const Configuration& configuration, Axis axis) {
+  const std::int64_t current = value_on(axis, configuration);
+  std::vector<std::int64_t> values = curve_values(axis, limits);
+  const auto place = std::ranges::lower_bound(values, current);
+  if (place == values.end() || *place != current) values.insert(place, current);
   std::vector<CurvePoint> points;
-  for (const std::int64_t value : curve_values(axis, limits)) {
+  for (const std::int64_t value : values) {
     const auto [launch, usage] = with(axis, value, configuration);
     const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
-    points.push_back({value, occupancy.blocks_per_sm, occupancy.warps_per_sm(), occupancy.theoretical_pct});
+    points.push_back({value, value == current, occupancy.blocks_per_sm, occupancy.warps_per_sm(),
+                      occupancy.theoretical_pct});
   }
   return points;
 }

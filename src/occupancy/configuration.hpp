@@ -44,6 +44,7 @@ std::vector<std::int64_t> values_of(Axis axis, const Limits& limits);
 /// A point of one of the classic curves.
 struct CurvePoint {
   std::int64_t value;  ///< on the curve's axis
+  bool current;        ///< the configuration's own value
   int blocks_per_sm;
   int warps_per_sm;
   double theoretical_pct;

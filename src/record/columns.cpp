@@ -24,13 +24,6 @@ constexpr auto kColumns = std::to_array<Column>({
 #undef OCC_COLUMN
 });
 
-std::string real_text(double value) {
-  std::string text = fmt::format("{:.4f}", value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text == "-0" ? "0" : text;
-}
-
 template <typename Number>
 Number parse_number(const Column& column, std::string_view text) {
   Number value{};
@@ -79,6 +72,13 @@ std::string_view type_name(const Column& column) {
 const Column* find_column(std::string_view name) {
   const auto found = std::ranges::find(kColumns, name, &Column::name);
   return found == kColumns.end() ? nullptr : &*found;
+}
+
+std::string real_text(double value) {
+  std::string text = fmt::format("{:.4f}", value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text == "-0" ? "0" : text;
 }
 
 std::string cell_text(const Row& row, const Column& column) {

@@ -45,8 +45,10 @@ std::string_view type_name(const Column& column);
 /// nullptr if there is no such column.
 const Column* find_column(std::string_view name);
 
-/// A row's value as the CSV shows it: integers in full, reals with up to four decimals, empty if not
-/// measured.
+/// A real as the CSV shows it: with up to four decimals.
+std::string real_text(double value);
+
+/// A row's value as the CSV shows it: integers in full, reals as real_text, empty if not measured.
 std::string cell_text(const Row& row, const Column& column);
 
 /// Sets a row's value from a CSV cell. @throws InputError if the cell is not what the column holds.

@@ -1,5 +1,7 @@
 #include "record/replay.hpp"
 
+#include <limits>
+
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
@@ -13,25 +15,32 @@ std::int64_t needed(const Row& row, Integer value, const char* column) {
   return *value;
 }
 
+int as_int(std::int64_t value, const char* column) {
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
+    throw InputError(fmt::format("{} = {} is out of any launch's range", column, value));
+  }
+  return static_cast<int>(value);
+}
+
 }  // namespace
 
 Launch launch_of(const Row& row) {
   Launch launch;
-  launch.block_threads = static_cast<int>(needed(row, row.block_threads, "block_threads"));
+  launch.block_threads = as_int(needed(row, row.block_threads, "block_threads"), "block_threads");
   launch.grid_blocks = needed(row, row.grid_blocks, "grid_blocks");
-  launch.cluster_blocks = static_cast<int>(row.cluster_blocks.value_or(1));
+  launch.cluster_blocks = as_int(row.cluster_blocks.value_or(1), "cluster_blocks");
   launch.dynamic_shared_bytes = row.dynamic_shared_bytes.value_or(0);
-  if (row.carveout_pct) launch.carveout_pct = static_cast<int>(*row.carveout_pct);
+  if (row.carveout_pct) launch.carveout_pct = as_int(*row.carveout_pct, "carveout_pct");
   return launch;
 }
 
 Usage usage_of(const Row& row) {
   Usage usage;
   usage.registers_per_thread =
-      static_cast<int>(needed(row, row.registers_per_thread, "registers_per_thread"));
+      as_int(needed(row, row.registers_per_thread, "registers_per_thread"), "registers_per_thread");
   usage.static_shared_bytes = row.static_shared_bytes.value_or(0);
   usage.local_bytes_per_thread = row.local_bytes_per_thread.value_or(0);
-  usage.barriers = static_cast<int>(row.barriers.value_or(0));
+  usage.barriers = as_int(row.barriers.value_or(0), "barriers");
   return usage;
 }
 

@@ -8,7 +8,8 @@ namespace occbench {
 
 // A recorded row says everything that theory and prediction need: both can be computed anew anywhere.
 
-/// The launch that a row records. @throws InputError naming a column that it needs and that the row lacks.
+/// The launch that a row records. @throws InputError naming a column that it needs and that the row lacks, or
+/// a value beyond any launch's.
 Launch launch_of(const Row& row);
 
 /// The kernel's usage that a row records; what the row lacks is 0. @throws InputError without

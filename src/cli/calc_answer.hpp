@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "occupancy/configuration.hpp"
+
+namespace occbench {
+
+/// What `occbench calc` is asked: a configuration on an SM, and on a device where its SMs are known.
+struct Question {
+  const Limits* limits;
+  Configuration configuration;
+  std::optional<int> sm_count;
+  std::vector<int> sms_per_gpc;  ///< empty = not known
+};
+
+/// @throws InputError for a grid below 0 blocks, a device below 1 SM or a GPC below 1.
+void check_device(const Question& question);
+
+/// A flat object of the question, keys as the columns of a row; null = not given.
+nlohmann::ordered_json question_json(const Question& question);
+
+/// A flat object of the answers; null = does not limit, or not known. Keys are the columns of a row where it
+/// has one, and: warps_per_sm, threads_per_sm; block_limit_* = blocks that each resource alone allows;
+/// registers_per_block and shared_bytes_per_block = allocated; shared_bytes_per_sm = what the carveout
+/// leaves; idle_* = what resident blocks leave of it; full_wave_blocks = also the largest cooperative grid;
+/// active_clusters; best_block_threads; available_dynamic_shared_bytes = the most that keeps as many blocks;
+/// cannot_launch = why not.
+/// @throws InputError as theoretical_occupancy.
+nlohmann::ordered_json answer_json(const Question& question);
+
+/// The steps of cliffs(): axis, direction (up, down), from, to, blocks_per_sm, theoretical_pct and change in
+/// words; where no single change helps also the two of cheapest_pair(), whose occupancy both have.
+std::vector<nlohmann::ordered_json> cliffs_json(const Question& question);
+
+/// The points of the three classic curves: axis, value, current, blocks_per_sm, warps_per_sm,
+/// theoretical_pct.
+std::vector<nlohmann::ordered_json> curves_json(const Question& question);
+
+/// A value of a flat object as a CSV cell: null is empty, reals as the recorded rows have them.
+std::string cell_text(const nlohmann::ordered_json& value);
+
+/// Flat objects with the same keys as CSV.
+std::string flat_csv(std::span<const nlohmann::ordered_json> objects);
+
+/// Flat objects as a JSON array, one a line.
+std::string flat_json(std::span<const nlohmann::ordered_json> objects);
+
+}  // namespace occbench

@@ -1,0 +1,150 @@
+#include "cli/calc_binary.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/calc_answer.hpp"
+#include "cli/text_table.hpp"
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array kTableBlockSizes = {32, 64, 128, 192, 256, 384, 512, 768, 1024};
+constexpr std::size_t kNameWidth = 44;
+
+const Limits& limits_for(const DeviceKernel& kernel, const BinaryQuestion& question) {
+  return limits_of(question.compute_capability.value_or(kernel.compute_capability));
+}
+
+bool is_within_launch_bounds(const DeviceKernel& kernel, int block_threads) {
+  return kernel.max_block_threads == 0 || block_threads <= kernel.max_block_threads;
+}
+
+Question question_of(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
+  Question question{&limits_for(kernel, asked), {asked.launch, kernel.usage}, std::nullopt, {}};
+  question.configuration.launch.block_threads = block_threads;
+  return question;
+}
+
+std::vector<int> block_sizes(const DeviceKernel& kernel, const BinaryQuestion& asked) {
+  if (asked.block_threads) return {*asked.block_threads};
+  const Limits& limits = limits_for(kernel, asked);
+  std::vector<int> sizes;
+  for (int threads = limits.threads_per_warp;
+       threads <= limits.max_threads_per_block && is_within_launch_bounds(kernel, threads);
+       threads += limits.threads_per_warp) {
+    sizes.push_back(threads);
+  }
+  return sizes;
+}
+
+std::vector<Json> rows_of(const DeviceKernel& kernel, const BinaryQuestion& asked) {
+  std::vector<Json> rows;
+  for (const int threads : block_sizes(kernel, asked)) {
+    const Question question = question_of(kernel, asked, threads);
+    Json row = {
+        {"kernel", source_name(kernel.symbol)},
+        {"symbol", kernel.symbol},
+        {"code_architecture", kernel.architecture},
+        {"stack_bytes_per_thread", kernel.stack_bytes},
+        {"local_bytes_per_thread", kernel.usage.local_bytes_per_thread},
+        {"local_load_instructions", kernel.local_loads},
+        {"local_store_instructions", kernel.local_stores},
+        {"max_block_threads", kernel.max_block_threads > 0 ? Json(kernel.max_block_threads) : Json()}};
+    row.update(question_json(question));
+    row.update(answer_json(question));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string shortened(const std::string& name) {
+  if (name.size() <= kNameWidth) return name;
+  // Template arguments, which tell instances apart, stand at the end.
+  const std::size_t head = kNameWidth / 2;
+  return fmt::format("{}…{}", name.substr(0, head), name.substr(name.size() - (kNameWidth - head - 1)));
+}
+
+std::string cell(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
+  const Question question = question_of(kernel, asked, block_threads);
+  const bool possible = block_threads <= question.limits->max_threads_per_block &&
+                        is_within_launch_bounds(kernel, block_threads);
+  if (!possible) return "-";
+  const Occupancy occupancy =
+      theoretical_occupancy(*question.limits, question.configuration.launch, question.configuration.usage);
+  return fmt::format("{:.3g}", occupancy.theoretical_pct);
+}
+
+std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion& asked) {
+  std::vector<int> sizes(kTableBlockSizes.begin(), kTableBlockSizes.end());
+  if (asked.block_threads) sizes = {*asked.block_threads};
+  std::vector<std::vector<std::string>> lines = {
+      {"kernel", "code", "registers", "static B", "stack B", "local B", "local ld/st", "barriers"}};
+  for (const int size : sizes) lines[0].push_back(fmt::format("at {}", size));
+  for (const DeviceKernel& kernel : kernels) {
+    std::vector<std::string> line = {shortened(source_name(kernel.symbol)),
+                                     kernel.architecture,
+                                     std::to_string(kernel.usage.registers_per_thread),
+                                     std::to_string(kernel.usage.static_shared_bytes),
+                                     std::to_string(kernel.stack_bytes),
+                                     std::to_string(kernel.usage.local_bytes_per_thread),
+                                     fmt::format("{}/{}", kernel.local_loads, kernel.local_stores),
+                                     std::to_string(kernel.usage.barriers)};
+    for (const int size : sizes) line.push_back(cell(kernel, asked, size));
+    lines.push_back(std::move(line));
+  }
+  return text_table(lines, "<<>") + R"(
+at N         theoretical occupancy, %, of blocks of N threads; - where the launch bounds forbid them
+local B      local memory per thread, the stack included
+local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold
+)";
+}
+
+}  // namespace
+
+std::vector<DeviceKernel> kernels_for(std::span<const DeviceKernel> kernels,
+                                      std::optional<ComputeCapability> compute_capability) {
+  if (!compute_capability) return {kernels.begin(), kernels.end()};
+  const auto runs = [&](const DeviceKernel& kernel) {
+    return kernel.compute_capability.major == compute_capability->major &&
+           kernel.compute_capability <= *compute_capability;
+  };
+  std::map<std::string, ComputeCapability> newest;
+  for (const DeviceKernel& kernel : kernels) {
+    if (runs(kernel)) newest[kernel.symbol] = std::max(newest[kernel.symbol], kernel.compute_capability);
+  }
+  std::vector<DeviceKernel> chosen;
+  std::ranges::copy_if(kernels, std::back_inserter(chosen), [&](const DeviceKernel& kernel) {
+    return runs(kernel) && newest[kernel.symbol] == kernel.compute_capability;
+  });
+  if (chosen.empty()) {
+    std::vector<std::string> architectures;
+    for (const DeviceKernel& kernel : kernels) {
+      if (std::ranges::find(architectures, kernel.architecture) == architectures.end()) {
+        architectures.push_back(kernel.architecture);
+      }
+    }
+    throw InputError(fmt::format("no machine code runs on compute capability {}; there is code for {}",
+                                 to_string(*compute_capability), fmt::join(architectures, ", ")));
+  }
+  return chosen;
+}
+
+std::string answer_binary(std::span<const DeviceKernel> kernels, const BinaryQuestion& question,
+                          AnswerFormat format) {
+  if (format == AnswerFormat::table) return as_table(kernels, question);
+  std::vector<Json> rows;
+  for (const DeviceKernel& kernel : kernels)
+    std::ranges::move(rows_of(kernel, question), std::back_inserter(rows));
+  return format == AnswerFormat::csv ? flat_csv(rows) : flat_json(rows);
+}
+
+}  // namespace occbench

@@ -1,0 +1,219 @@
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "record/csv.hpp"
+#include "run_command.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+/// A file that is gone when the test ends.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text) {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    path_ = fs::temp_directory_path() / fmt::format("occbench_{}_{}.csv", test->name(), getpid());
+    std::ofstream(path_) << text;
+  }
+  ~TemporaryFile() {
+    fs::remove(path_);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const char* name() const {
+    return path_.c_str();
+  }
+
+ private:
+  fs::path path_;
+};
+
+Outcome batch(const std::string& text, const char* format) {
+  const TemporaryFile file(text);
+  return run_command({"calc", "--batch", file.name(), "--format", format});
+}
+
+std::string cell(const CsvTable& table, std::size_t row, std::string_view name) {
+  const auto column = std::ranges::find(table.names, name);
+  return column == table.names.end()
+             ? "no such column"
+             : table.rows.at(row).at(static_cast<std::size_t>(column - table.names.begin()));
+}
+
+// Ada, 90 registers, 128 threads: 5 blocks of 4 warps of 48.
+TEST(Calc, SaysOccupancyLimiterAndCliffsInWords) {
+  const Outcome outcome = run_command({"calc", "--cc", "8.9", "--block-size", "128", "--registers", "90"});
+  EXPECT_EQ(outcome.status, ExitStatus::done);
+  EXPECT_THAT(outcome.out, HasSubstr("theoretical occupancy 41.67 %"));
+  EXPECT_THAT(outcome.out, HasSubstr("20 of 48 warps per SM"));
+  EXPECT_THAT(outcome.out, ContainsRegex("registers +11520 +12288 +65536 +4096 +5  ◀ limits"));
+  // 32 x 80 = 2560 registers a warp: 24 warps.
+  EXPECT_THAT(outcome.out,
+              ContainsRegex("10 fewer registers per thread .90 → 80. +41.67 % → 50 % +5 → 6 blocks"));
+}
+
+TEST(Calc, OfAKernelThatCannotLaunchIsAnAnswerWithTheReason) {
+  const Outcome outcome =
+      run_command({"calc", "--cc", "sm_90", "--block-size", "1024", "--registers", "255"});
+  EXPECT_EQ(outcome.status, ExitStatus::done);
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("theoretical occupancy 0 %"), HasSubstr("cannot launch: a block of 1024")));
+}
+
+TEST(Calc, GivesJsonUnderTheNamesOfTheColumns) {
+  const Outcome outcome = run_command({"calc", "--cc", "90", "--block-size", "256", "--registers", "40",
+                                       "--static-smem", "20000", "--grid", "1980", "--sm-count", "132",
+                                       "--gpc-sms", "18,18,16", "--cluster", "2", "--format", "json"});
+  ASSERT_EQ(outcome.status, ExitStatus::done);
+  const json answer = json::parse(outcome.out);
+  EXPECT_EQ(answer["compute_capability"], "9.0");
+  EXPECT_EQ(answer["blocks_per_sm"], 6);
+  EXPECT_EQ(answer["limiter"], "registers");
+  EXPECT_EQ(answer["theoretical_pct"], 75.0);
+  EXPECT_EQ(answer["warps_per_sm"], 48);
+  EXPECT_EQ(answer["threads_per_sm"], 1536);
+  EXPECT_EQ(answer["block_limit_warps"], 8);
+  EXPECT_EQ(answer["block_limit_blocks"], 32);
+  EXPECT_EQ(answer["block_limit_registers"], 6);
+  EXPECT_EQ(answer["block_limit_shared_memory"], 11);
+  EXPECT_TRUE(answer["block_limit_barriers"].is_null());
+  EXPECT_EQ(answer["full_wave_blocks"], 792);
+  EXPECT_EQ(answer["waves"], 2.5);
+  EXPECT_EQ(answer["active_clusters"], 54 + 54 + 48);
+  EXPECT_TRUE(answer["carveout_pct"].is_null());
+  EXPECT_EQ(answer["cliffs"][1]["change"], "8 fewer registers per thread");
+}
+
+TEST(Calc, GivesTheThreeCurvesAsCsvWithTheCurrentPoint) {
+  const Outcome outcome = run_command({"calc", "--cc", "9.0", "--block-size", "100", "--registers", "40",
+                                       "--static-smem", "5000", "--curves", "--format", "csv"});
+  const CsvTable table = parse_csv(outcome.out, "curves");
+  std::vector<std::string> current;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    if (cell(table, row, "current") != "1") continue;
+    current.push_back(cell(table, row, "axis") + " " + cell(table, row, "value"));
+    EXPECT_EQ(cell(table, row, "theoretical_pct"), "75");
+  }
+  EXPECT_THAT(current, testing::ElementsAre("block_threads 100", "registers_per_thread 40",
+                                            "shared_bytes_per_block 5000"));
+}
+
+TEST(Calc, DrawsTheCurvesWithTheCurrentPointMarked) {
+  const Outcome outcome =
+      run_command({"calc", "--cc", "9.0", "--block-size", "256", "--registers", "64", "--curves"});
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("▲ 256: 50 %"), HasSubstr("▲ 64: 50 %"), HasSubstr("▲ 0: 50 %")));
+}
+
+TEST(Calc, NamesTheLimitThatBadInputBreaksAndEndsWith64) {
+  const auto refused = [](std::initializer_list<const char*> changed) {
+    std::vector<const char*> arguments = {"calc", "--cc", "9.0", "--block-size", "256", "--registers", "32"};
+    arguments.insert(arguments.end(), changed.begin(), changed.end());
+    std::ostringstream out;
+    std::ostringstream err;
+    Console console{out, err};
+    EXPECT_EQ(run_occbench(arguments, console), ExitStatus::usage) << *changed.begin();
+    EXPECT_THAT(out.str(), IsEmpty());
+    return err.str();
+  };
+  EXPECT_THAT(refused({"--dynamic-smem", "-1"}), HasSubstr("dynamic_shared_bytes = -1"));
+  EXPECT_THAT(refused({"--static-smem", "99999999999"}), HasSubstr("allows 0 to 2147483647"));
+  EXPECT_THAT(refused({"--static-smem", "99999999999999999999"}),
+              HasSubstr("static_shared_bytes = 9223372036854775807"));
+  EXPECT_THAT(refused({"--carveout", "101"}), HasSubstr("carveout_pct = 101"));
+  EXPECT_THAT(refused({"--cluster", "0"}), HasSubstr("cluster_blocks = 0"));
+  EXPECT_THAT(refused({"--grid", "-4"}), HasSubstr("grid_blocks = -4"));
+  EXPECT_THAT(refused({"--sm-count", "0"}), HasSubstr("sm_count = 0"));
+  EXPECT_THAT(refused({"--gpc-sms", "18,-2"}), HasSubstr("SMs of a GPC = -2"));
+  EXPECT_THAT(refused({"--batch", "rows.csv"}), HasSubstr("--cc does not go with --batch"));
+  const auto error_of = [](const char* capability, const char* block_size, const char* registers) {
+    return run_command({"calc", "--cc", capability, "--block-size", block_size, "--registers", registers})
+        .err;
+  };
+  EXPECT_THAT(error_of("8.8", "256", "32"), HasSubstr("nearest known is 8.7"));
+  EXPECT_THAT(error_of("hopper", "256", "32"), HasSubstr("'hopper' is not a compute capability"));
+  EXPECT_THAT(error_of("9.0", "0", "32"), HasSubstr("block_threads = 0 is out of range"));
+  EXPECT_THAT(error_of("9.0", "1025", "32"), HasSubstr("compute capability 9.0 allows 1 to 1024"));
+  EXPECT_THAT(error_of("9.0", "256", "300"), HasSubstr("allows 0 to 255"));
+  EXPECT_THAT(run_command({"calc", "--cc", "9.0", "--registers", "32"}).err,
+              HasSubstr("calc needs --block-size"));
+}
+
+TEST(CalcBatch, GivesTheSameRowsWithTheAnswersAdded) {
+  const Outcome outcome = batch(
+      "name,compute_capability,block_threads,registers_per_thread,dynamic_shared_bytes,carveout_pct\n"
+      "\"a, quoted\",8.9,128,90,,\n"
+      "b,sm_35,256,,49152,\n",
+      "csv");
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("line 3: registers_per_thread is empty"));
+
+  const Outcome whole = batch(
+      "name,compute_capability,block_threads,registers_per_thread,dynamic_shared_bytes,carveout_pct\n"
+      "\"a, quoted\",8.9,128,90,,\n"
+      "b,sm_35,256,0,49152,\n",
+      "csv");
+  ASSERT_EQ(whole.status, ExitStatus::done) << whole.err;
+  EXPECT_THAT(whole.out,
+              StartsWith("name,compute_capability,block_threads,registers_per_thread,dynamic_shared_bytes,"
+                         "carveout_pct,blocks_per_sm,limiter,"));
+  const CsvTable table = parse_csv(whole.out, "answers");
+  EXPECT_EQ(cell(table, 0, "name"), "a, quoted");
+  EXPECT_EQ(cell(table, 0, "theoretical_pct"), "41.6667");
+  EXPECT_EQ(cell(table, 0, "limiter"), "registers");
+  EXPECT_EQ(cell(table, 1, "compute_capability"), "sm_35");
+  EXPECT_EQ(cell(table, 1, "blocks_per_sm"), "1");
+}
+
+TEST(CalcBatch, PutsItsAnswersInTheColumnsOfARecordedRun) {
+  const Outcome outcome = batch(
+      "compute_capability,block_threads,registers_per_thread,sm_count,grid_blocks,theoretical_pct,achieved_"
+      "pct\n"
+      "9.0,256,32,132,528,12,49.5\n",
+      "json");
+  ASSERT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  const json rows = json::parse(outcome.out);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["theoretical_pct"], 100.0);
+  EXPECT_EQ(rows[0]["achieved_pct"], 49.5);
+  EXPECT_EQ(rows[0]["waves"], 0.5);
+}
+
+TEST(CalcBatch, NamesLineAndColumnOfWhatIsWrong) {
+  const std::string names = "compute_capability,block_threads,registers_per_thread\n";
+  const auto error_of = [](const std::string& text) {
+    const Outcome outcome = batch(text, "csv");
+    EXPECT_EQ(outcome.status, ExitStatus::usage);
+    EXPECT_THAT(outcome.out, IsEmpty());
+    return outcome.err;
+  };
+  EXPECT_THAT(
+      error_of(names + "9.0,256,32\n9.0,256,many\n"),
+      AllOf(HasSubstr("line 3"), HasSubstr("'many' is not a whole number for column registers_per_thread")));
+  EXPECT_THAT(error_of(names + "9.0,256,300\n"),
+              AllOf(HasSubstr("line 2"), HasSubstr("registers_per_thread = 300")));
+  EXPECT_THAT(error_of(names + "9.0,4294967552,32\n"), HasSubstr("block_threads = 4294967552"));
+  EXPECT_THAT(error_of(names + "9.9,256,32\n"), AllOf(HasSubstr("line 2"), HasSubstr("9.9")));
+  EXPECT_THAT(error_of(names + "9.0,256\n"), HasSubstr("line 2"));
+  EXPECT_THAT(error_of("compute_capability,block_threads\n9.0,256\n"),
+              HasSubstr("no column registers_per_thread"));
+  EXPECT_EQ(run_command({"calc", "--batch", "/no/such/file.csv"}).status, ExitStatus::usage);
+}
+
+}  // namespace
+}  // namespace occbench
