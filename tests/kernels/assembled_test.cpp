@@ -124,7 +124,8 @@ TEST(Demanding, FewerRegistersSpillMore) {
   }
   for (auto here = spills.begin(); here != spills.end(); ++here) {
     const auto next = std::next(here);
-    if (next != spills.end() && next->first.first == here->first.first) EXPECT_GE(here->second, next->second);
+    if (next == spills.end() || next->first.first != here->first.first) continue;
+    EXPECT_GE(here->second, next->second);
   }
 }
 
