@@ -36,6 +36,13 @@ std::vector<Case> cases(const Planner& on) {
                      .suite = suite_of(block_threads),
                      .parameters = {{"block_threads", std::to_string(block_threads)}}});
   }
+  // Of this one the binary holds no machine code: the driver compiles its PTX for whatever GPU there is.
+  Case ptx_only{
+      .kernel = &kHold, .variant = "ptx_only", .launch = {.block_threads = 256}, .suite = Suite::smoke};
+  ptx_only.launch.grid_blocks = on.grid(kHold, ptx_only.variant, ptx_only.launch, kWaves);
+  ptx_only.work = Work::equal(kCycles);
+  ptx_only.parameters = {{"block_threads", "256"}};
+  cases.push_back(ptx_only);
   return cases;
 }
 

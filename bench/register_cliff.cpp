@@ -46,8 +46,7 @@ Case make_case(const Planner& on, LiveValuesBody body, int registers, int block_
       .kernel = &kLiveValues,
       .variant = live_values_variant(body, registers),
       .launch = {.block_threads = block_threads,
-                 .grid_blocks =
-                     kFullWaves * on.device().sm_count * limits.max_threads_per_sm() / block_threads},
+                 .grid_blocks = on.blocks_of_full_device(block_threads, kFullWaves)},
       .work = live_values_work(body, registers, rounds_of(body)),
       .suite = smoke   ? Suite::smoke
                : quick ? Suite::quick

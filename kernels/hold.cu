@@ -3,12 +3,12 @@
 #include "kernels/assembled.hpp"
 #include "kernels/hold.hpp"
 #include "kernels/hold_kernel.cuh"
-#include "kernels/hold_ptx.hpp"
+#include "kernels/hold_variants.hpp"
 
 namespace occbench {
 namespace {
 
-const Variant kVariants[] = {make_variant("plain", hold_kernel), hold_as_ptx()};
+const Variant kVariants[] = {hold_plain(), hold_as_ptx()};
 
 class PreparedHold final : public Prepared {
  public:
@@ -64,6 +64,10 @@ std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, co
 }
 
 }  // namespace
+
+Variant hold_plain() {
+  return make_variant("plain", hold_kernel);
+}
 
 const Kernel kHold{"hold", "each warp stays resident for its number of cycles", kVariants, prepare};
 

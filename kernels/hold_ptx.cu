@@ -1,6 +1,6 @@
 #include "kernels/assembled.hpp"
 #include "kernels/hold_kernel.cuh"
-#include "kernels/hold_ptx.hpp"
+#include "kernels/hold_variants.hpp"
 
 namespace occbench {
 

@@ -20,6 +20,11 @@ std::int64_t Planner::grid(const Kernel& kernel, std::string_view variant, const
   return std::max<std::int64_t>(1, std::llround(waves * static_cast<double>(wave(kernel, variant, launch))));
 }
 
+std::int64_t Planner::blocks_of_full_device(int block_threads, int times) const {
+  const std::int64_t threads = static_cast<std::int64_t>(device_->sm_count) * limits().max_threads_per_sm();
+  return times * threads / block_threads;
+}
+
 std::optional<std::int64_t> Planner::shared_bytes_for(const Kernel& kernel, std::string_view variant,
                                                       const Launch& launch, int blocks) const {
   const Usage usage = inspect(kernel.find(variant)).usage;

@@ -33,6 +33,10 @@ class Planner {
   /// Blocks of `waves` waves, rounded to the nearest whole block, at least 1.
   std::int64_t grid(const Kernel& kernel, std::string_view variant, const Launch& launch, double waves) const;
 
+  /// Blocks that have as many threads as all SMs can hold at once, `times` over: the same total work for any
+  /// kernel and block size, whatever its occupancy.
+  std::int64_t blocks_of_full_device(int block_threads, int times) const;
+
   /// Least dynamic shared memory per block with which an SM holds exactly `blocks` blocks; empty where no
   /// amount does it.
   std::optional<std::int64_t> shared_bytes_for(const Kernel& kernel, std::string_view variant,

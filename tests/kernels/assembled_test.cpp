@@ -1,5 +1,6 @@
 #include "kernels/assembled.hpp"
 
+#include <algorithm>
 #include <cxxabi.h>
 #include <map>
 #include <regex>
@@ -9,11 +10,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/demanding.hpp"
 #include "kernels/live_values.hpp"
 #include "occupancy/occupancy.hpp"
 
 namespace occbench {
 namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::Gt;
+using testing::IsSupersetOf;
+using testing::Le;
 
 std::string demangled(std::string_view function) {
   int status = 0;
@@ -23,69 +31,112 @@ std::string demangled(std::string_view function) {
   return result;
 }
 
-/// A build of live_values for one architecture: what it is called, and what came out.
+/// What came out of a kernel's builds: the numbers in its template arguments, and the assembler's report.
 struct Build {
-  std::string architecture;
-  LiveValuesBody body;
-  int wanted;
+  std::vector<int> numbers;
   Assembled assembled;
 };
 
-std::vector<Build> live_values_builds() {
-  static const std::regex pattern(R"(live_values_kernel<\(occbench::LiveValuesBody\)([01]), (\d+)>)");
+/// All builds of the kernels whose demangled names match, for all architectures.
+std::vector<Build> builds_of(const std::string& pattern) {
+  const std::regex regex(pattern);
   std::vector<Build> builds;
   for (const Assembled& line : kAssembled) {
     const std::string name = demangled(line.function);
     std::smatch match;
-    if (!std::regex_search(name, match, pattern)) continue;
-    builds.push_back({std::string(line.architecture), static_cast<LiveValuesBody>(std::stoi(match[1])),
-                      std::stoi(match[2]), line});
+    if (!std::regex_search(name, match, regex)) continue;
+    Build build{.numbers = {}, .assembled = line};
+    for (std::size_t i = 1; i < match.size(); ++i) build.numbers.push_back(std::stoi(match[i]));
+    builds.push_back(build);
   }
   return builds;
 }
 
-double occupancy_pct(const std::string& architecture, int registers) {
-  return theoretical_occupancy(limits_of(parse_compute_capability(architecture)), {.block_threads = 512},
-                               {.registers_per_thread = registers})
+/// Body and wanted registers.
+std::vector<Build> live_values_builds() {
+  return builds_of(R"(live_values_kernel<\(occbench::LiveValuesBody\)([01]), (\d+)>)");
+}
+
+double occupancy_pct(std::string_view architecture, int registers, int block_threads) {
+  return theoretical_occupancy(limits_of(parse_compute_capability(architecture)),
+                               {.block_threads = block_threads}, {.registers_per_thread = registers})
       .theoretical_pct;
 }
 
 TEST(LiveValues, EveryBuildForSm90HasExactlyTheRegistersOfItsName) {
-  std::map<LiveValuesBody, std::vector<int>> registers;
+  std::map<int, std::vector<int>> registers;
   for (const Build& build : live_values_builds()) {
-    if (build.architecture != "sm_90") continue;
-    EXPECT_EQ(build.assembled.registers_per_thread, build.wanted);
-    registers[build.body].push_back(build.assembled.registers_per_thread);
+    if (build.assembled.architecture != "sm_90") continue;
+    EXPECT_EQ(build.assembled.registers_per_thread, build.numbers[1]);
+    registers[build.numbers[0]].push_back(build.assembled.registers_per_thread);
   }
   if (registers.empty()) GTEST_SKIP() << "this build has no machine code for sm_90";
-  for (const auto& [body, counts] : registers) {
-    EXPECT_THAT(counts, testing::IsSupersetOf({31, 32, 33, 40, 41}));
-  }
+  for (const auto& [body, counts] : registers) EXPECT_THAT(counts, IsSupersetOf({31, 32, 33, 40, 41}));
   EXPECT_EQ(registers.size(), 2U);
 }
 
 TEST(LiveValues, NoBuildSpills) {
   ASSERT_FALSE(live_values_builds().empty()) << "the build kept no reports of ptxas";
   for (const Build& build : live_values_builds()) {
-    EXPECT_EQ(build.assembled.spill_bytes, 0) << build.architecture << " " << build.wanted;
+    EXPECT_EQ(build.assembled.spill_bytes, 0) << build.assembled.architecture << " " << build.numbers[1];
   }
 }
 
 TEST(LiveValues, BothSidesOfEachArchitecturesOwnCliffAreBuilt) {
-  std::map<std::pair<std::string, LiveValuesBody>, std::vector<int>> registers;
+  std::map<std::pair<std::string_view, int>, std::vector<int>> registers;
   for (const Build& build : live_values_builds()) {
-    registers[{build.architecture, build.body}].push_back(build.assembled.registers_per_thread);
+    registers[{build.assembled.architecture, build.numbers[0]}].push_back(
+        build.assembled.registers_per_thread);
   }
   ASSERT_FALSE(registers.empty());
   for (const auto& [key, counts] : registers) {
-    const std::string& architecture = key.first;
-    int at_the_edge = 0;
-    while (occupancy_pct(architecture, at_the_edge + 1) == 100) ++at_the_edge;
-    EXPECT_THAT(counts, testing::Contains(at_the_edge)) << architecture;
-    const auto falls = [&](int count) { return occupancy_pct(architecture, count) < 100; };
-    EXPECT_TRUE(std::ranges::any_of(counts, [&](int count) {
-      return falls(count) && count <= at_the_edge + 2;
-    })) << architecture;
+    const std::string_view architecture = key.first;
+    int edge = 0;
+    while (occupancy_pct(architecture, edge + 1, 512) == 100) ++edge;
+    EXPECT_THAT(counts, Contains(edge)) << architecture;
+    EXPECT_THAT(counts, Contains(AllOf(Gt(edge), Le(edge + 2)))) << architecture;
+  }
+}
+
+TEST(Demanding, ACapBelowWhatItWantsIsReachedExactlyAndSpills) {
+  std::map<std::string_view, int> wanted;
+  for (const Build& build : builds_of("uncapped_kernel")) {
+    EXPECT_GE(build.assembled.registers_per_thread, 128);
+    EXPECT_EQ(build.assembled.spill_bytes, 0);
+    wanted[build.assembled.architecture] = build.assembled.registers_per_thread;
+  }
+  std::size_t caps = 0;
+  for (const Build& build : builds_of(R"((?:demanding_capped|maxnreg)_kernel<(\d+)>)")) {
+    const int cap = build.numbers[0];
+    const int without = wanted.at(build.assembled.architecture);
+    EXPECT_EQ(build.assembled.registers_per_thread, std::min(cap, without));
+    EXPECT_EQ(build.assembled.spill_bytes > 0, cap < without) << cap;
+    ++caps;
+  }
+  EXPECT_EQ(caps, (11 + 3) * wanted.size());
+  EXPECT_GT(caps, 0U);
+}
+
+TEST(Demanding, FewerRegistersSpillMore) {
+  std::map<std::pair<std::string_view, int>, std::int64_t> spills;
+  for (const Build& build : builds_of(R"(demanding_capped_kernel<(\d+)>)")) {
+    spills[{build.assembled.architecture, build.numbers[0]}] = build.assembled.spill_bytes;
+  }
+  for (auto here = spills.begin(); here != spills.end(); ++here) {
+    const auto next = std::next(here);
+    if (next == spills.end() || next->first.first != here->first.first) continue;
+    EXPECT_GE(here->second, next->second);
+  }
+}
+
+TEST(Demanding, LaunchBoundsReachTheirShareOfEachArchitecturesWarps) {
+  const std::vector<Build> bounded = builds_of(R"(bounded_kernel<(\d+)>)");
+  EXPECT_FALSE(bounded.empty());
+  for (const Build& build : bounded) {
+    EXPECT_GE(occupancy_pct(build.assembled.architecture, build.assembled.registers_per_thread,
+                            kDemandingBlockThreads),
+              build.numbers[0])
+        << build.assembled.architecture;
   }
 }
 

@@ -4,9 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gpu/launch_timer.hpp"
 #include "gpu/resources.hpp"
+#include "kernels/demanding.hpp"
 #include "kernels/hold.hpp"
 #include "kernels/live_values.hpp"
+#include "kernels/pair.hpp"
+#include "kernels/queue.hpp"
+#include "kernels/staged.hpp"
 #include "measure/trace.hpp"
 #include "occupancy/occupancy.hpp"
 
@@ -96,6 +101,78 @@ TEST_F(KernelsOnGpu, TheCheckOfLiveValuesFindsAnotherKernelsResult) {
   Variant other = kLiveValues.find(chosen.variant);
   other.function = kLiveValues.find(live_values_variant(LiveValuesBody::throughput, 32)).function;
   EXPECT_EQ(check(chosen, other), Check::wrong);
+}
+
+TEST_F(KernelsOnGpu, DemandingComputesTheSameHoweverFewRegistersItHas) {
+  for (const Variant& variant : kDemanding.variants) {
+    const Case chosen{.kernel = &kDemanding,
+                      .variant = variant.name,
+                      .launch = {.block_threads = kDemandingBlockThreads, .grid_blocks = 5},
+                      .work = demanding_work(3)};
+    EXPECT_EQ(check(chosen), Check::ok) << variant.name;
+  }
+}
+
+TEST_F(KernelsOnGpu, StagedUsesAllOfItsSharedMemory) {
+  const std::int64_t most = device_->limits.max_shared_bytes_per_block;
+  for (const Variant& variant : kStaged.variants) {
+    const std::int64_t fixed = inspect(variant).usage.static_shared_bytes;
+    for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{4 * 777}, most - fixed}) {
+      const Case chosen{.kernel = &kStaged,
+                        .variant = variant.name,
+                        .launch = {.block_threads = 96, .grid_blocks = 9, .dynamic_shared_bytes = bytes},
+                        .work = Work::equal(2'000)};
+      EXPECT_EQ(check(chosen), Check::ok) << variant.name << " and " << bytes;
+    }
+  }
+}
+
+TEST_F(KernelsOnGpu, TheCheckOfStagedFindsMemoryThatWasNotThere) {
+  const Case chosen{.kernel = &kStaged,
+                    .variant = staged_variant(8192),
+                    .launch = {.block_threads = 96, .grid_blocks = 9},
+                    .work = Work::equal(2'000)};
+  Variant smaller = kStaged.find(chosen.variant);
+  smaller.function = kStaged.find(staged_variant(4096)).function;
+  EXPECT_EQ(check(chosen, smaller), Check::wrong);
+}
+
+TEST_F(KernelsOnGpu, EveryItemOfTheQueueIsTakenOnceInEveryLaunch) {
+  for (const std::int64_t items : {1, 1000}) {
+    const Case chosen{.kernel = &kQueue,
+                      .variant = "plain",
+                      .launch = {.block_threads = 96, .grid_blocks = 50},
+                      .items = Items{.count = items, .work = parse_work("uniform:5000:0.5:1.5")}};
+    const auto prepared = kQueue.prepare(chosen, kQueue.find("plain"), *device_);
+    for (int launch = 0; launch < 3; ++launch) {
+      prepared->launch(stream_->get());
+      EXPECT_EQ(prepared->check(stream_->get()), Check::ok);
+    }
+  }
+}
+
+TEST_F(KernelsOnGpu, APairOfLaunchesRunsTogetherWhereThereIsRoomAndIsTimedToTheEndOfBoth) {
+  constexpr double kCycles = 400'000;
+  LaunchTimer timer;
+  const auto microseconds = [&](const Case& chosen) {
+    const auto prepared = chosen.kernel->prepare(chosen, chosen.kernel->find("plain"), *device_);
+    EXPECT_EQ(prepared->check(timer.stream().get()), Check::ok);
+    prepared->launch(timer.stream().get());
+    timer.stream().synchronize();
+    return timer.microseconds([&](cudaStream_t stream) { prepared->launch(stream); });
+  };
+  const auto pair = [&](std::int64_t blocks) {
+    return Case{.kernel = &kPair,
+                .variant = "plain",
+                .launch = {.block_threads = 1024, .grid_blocks = blocks},
+                .items = Items{.count = blocks, .work = Work::equal(kCycles)}};
+  };
+  const int blocks_per_sm = device_->limits.max_threads_per_sm() / 1024;
+  const std::int64_t wave = device_->sm_count * blocks_per_sm;
+  const double one =
+      microseconds(hold_case("plain", {.block_threads = 1024, .grid_blocks = wave}, Work::equal(kCycles)));
+  EXPECT_GT(microseconds(pair(wave)), 1.9 * one);
+  EXPECT_LT(microseconds(pair(device_->sm_count / 4)), 1.3 * one);
 }
 
 TEST_F(KernelsOnGpu, TheRuntimeReportsTheRegistersThatTheAssemblerDid) {

@@ -1,0 +1,71 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "harness/experiment.hpp"
+#include "kernels/hold.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr int kBlockThreads = 256;
+/// Cycles of a block where the grid is one wave; with more blocks each has so much less.
+constexpr double kCycles = 800'000;
+/// The share of blocks that come last and take kHeavy times as long.
+constexpr double kLastShare = 0.05;
+constexpr double kHeavy = 8;
+
+struct Shape {
+  std::string name;
+  Distribution distribution;
+};
+
+std::vector<Shape> shapes(std::int64_t grid_blocks) {
+  const auto last = std::max<std::int64_t>(1, std::llround(kLastShare * static_cast<double>(grid_blocks)));
+  return {{"equal", EqualWork{}},
+          {"linear_up", LinearWork{0.2, 1.8}},
+          {"linear_down", LinearWork{1.8, 0.2}},
+          {"uniform_1", UniformWork{0.5, 1.5, 1}},
+          {"uniform_2", UniformWork{0.5, 1.5, 2}},
+          {"lognormal_1", LognormalWork{0.75, 1}},
+          {"lognormal_2", LognormalWork{0.75, 2}},
+          {"bimodal_1", BimodalWork{0.1, kHeavy, 1}},
+          {"bimodal_2", BimodalWork{0.1, kHeavy, 2}},
+          {"heaviest_last", LastWork{last, kHeavy}}};
+}
+
+Suite suite_of(const std::string& shape, int times) {
+  const bool ends = times == 1 || times == 16;
+  if (shape == "lognormal_1" && ends) return Suite::smoke;
+  const bool told =
+      shape == "equal" || shape == "uniform_1" || shape == "heaviest_last" || shape == "linear_up";
+  return told && ends ? Suite::quick : Suite::full;
+}
+
+std::vector<Case> cases(const Planner& on) {
+  std::vector<Case> cases;
+  const std::int64_t wave = on.wave(kHold, "plain", {.block_threads = kBlockThreads});
+  for (const int times : {1, 2, 4, 16}) {
+    for (const Shape& shape : shapes(times * wave)) {
+      cases.push_back({.kernel = &kHold,
+                       .variant = "plain",
+                       .launch = {.block_threads = kBlockThreads, .grid_blocks = times * wave},
+                       .work = Work{.cycles = kCycles / times, .distribution = shape.distribution},
+                       .suite = suite_of(shape.name, times),
+                       .parameters = {{"shape", shape.name}, {"waves", std::to_string(times)}}});
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+const Experiment experiment{"imbalance_between_blocks",
+                            "blocks that take unequally long leave SMs idle at the end; the same work in "
+                            "more, smaller blocks evens it out",
+                            "achieved-occupancy translation, unbalanced workload across blocks; Nsight "
+                            "documentation, achieved occupancy",
+                            cases};
+
+}  // namespace occbench

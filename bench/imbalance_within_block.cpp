@@ -1,0 +1,66 @@
+#include <string>
+
+#include "harness/experiment.hpp"
+#include "kernels/hold.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr double kWaves = 4;
+/// Of a warp that is not slow: the slowest, 64 times longer, makes a wave of 1.3 million.
+constexpr double kCycles = 20'000;
+
+Case make_case(const Planner& on, int warps, const Work& work, const std::string& shape, Suite suite) {
+  Launch launch{.block_threads = warps * on.limits().threads_per_warp};
+  launch.grid_blocks = on.grid(kHold, "plain", launch, kWaves);
+  return {.kernel = &kHold,
+          .variant = "plain",
+          .launch = launch,
+          .work = work,
+          .suite = suite,
+          .parameters = {{"warps_per_block", std::to_string(warps)}, {"shape", shape}}};
+}
+
+Work per_warp(const Distribution& distribution) {
+  return {.cycles = kCycles, .distribution = distribution, .per_warp = true};
+}
+
+Suite suite_of_slow_warp(int warps, int factor) {
+  if (warps == 8 && factor == 16) return Suite::smoke;
+  const bool quick = (warps == 8 && factor != 2 && factor != 64) || (warps == 32 && factor == 16);
+  return quick ? Suite::quick : Suite::full;
+}
+
+std::vector<Case> cases(const Planner& on) {
+  std::vector<Case> cases;
+  for (const int warps : {2, 4, 8, 16, 32}) {
+    for (const int factor : {1, 2, 4, 16, 64}) {
+      cases.push_back(make_case(on, warps, per_warp(EveryWork{.period = warps, .factor = 1.0 * factor}),
+                                "slow_" + std::to_string(factor), suite_of_slow_warp(warps, factor)));
+    }
+    const Suite suite = warps == 8 ? Suite::quick : Suite::full;
+    for (const std::uint64_t seed : {1, 2}) {
+      const std::string number = std::to_string(seed);
+      const Suite of_seed = seed == 1 ? suite : Suite::full;
+      cases.push_back(
+          make_case(on, warps, per_warp(UniformWork{0.5, 1.5, seed}), "uniform_" + number, of_seed));
+      cases.push_back(
+          make_case(on, warps, per_warp(LognormalWork{0.75, seed}), "lognormal_" + number, of_seed));
+      cases.push_back(
+          make_case(on, warps, per_warp(BimodalWork{0.1, 8, seed}), "bimodal_" + number, of_seed));
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+const Experiment experiment{"imbalance_within_block",
+                            "warps that end early leave their block's place half empty: achieved occupancy "
+                            "is below theoretical by as much as the "
+                            "slowest warp outlasts the others",
+                            "achieved-occupancy translation, unbalanced workload within blocks; Nsight "
+                            "documentation, achieved occupancy",
+                            cases};
+
+}  // namespace occbench

@@ -1,0 +1,53 @@
+#include <string>
+
+#include "harness/experiment.hpp"
+#include "kernels/hold.hpp"
+#include "kernels/live_values.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr int kBlockSizes[] = {1, 16, 31, 32, 33, 48, 64};
+constexpr double kHoldWaves = 4;
+constexpr double kHoldCycles = 200'000;
+/// Blocks of one warp are short of work soon: many waves, so that starting them does not decide the time.
+constexpr double kWaves = 8;
+constexpr int kRounds = 32;
+
+std::vector<Case> cases(const Planner& on) {
+  const int registers = kLiveValuesRegisters[0];
+  const std::string_view multiply_adds = live_values_variant(LiveValuesBody::throughput, registers);
+  std::vector<Case> cases;
+  for (const int block_threads : kBlockSizes) {
+    const bool smoke = block_threads == 1 || block_threads == 33;
+    const bool quick = block_threads != 16 && block_threads != 48;
+    const auto add = [&](const Kernel& kernel, std::string_view variant, const Work& work, double waves,
+                         Suite suite) {
+      Launch launch{.block_threads = block_threads};
+      launch.grid_blocks = on.grid(kernel, variant, launch, waves);
+      cases.push_back({.kernel = &kernel,
+                       .variant = variant,
+                       .launch = launch,
+                       .work = work,
+                       .suite = suite,
+                       .parameters = {{"block_threads", std::to_string(block_threads)}}});
+    };
+    add(kLiveValues, multiply_adds, live_values_work(LiveValuesBody::throughput, registers, kRounds), kWaves,
+        smoke   ? Suite::smoke
+        : quick ? Suite::quick
+                : Suite::full);
+    add(kHold, "plain", Work::equal(kHoldCycles), kHoldWaves, Suite::full);
+  }
+  return cases;
+}
+
+}  // namespace
+
+const Experiment experiment{
+    "partial_warps",
+    "occupancy counts warps, not lanes: a block of one thread takes a whole warp, and the lanes that it "
+    "leaves idle do "
+    "not show",
+    "achieved-occupancy translation; CUDA C++ Programming Guide, hardware multithreading", cases};
+
+}  // namespace occbench

@@ -1,0 +1,49 @@
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "harness/experiment.hpp"
+#include "kernels/demanding.hpp"
+
+namespace occbench {
+namespace {
+
+/// Every case has the same total work: as many threads as fill the device this many times.
+constexpr int kFullWaves = 15;
+constexpr int kRounds = 8;
+
+constexpr std::array<std::string_view, 3> kSmoke = {"uncapped", "cap_32", "cap_64"};
+constexpr std::array<std::string_view, 9> kQuick = {"uncapped", "cap_32",  "cap_48",    "cap_64",    "cap_80",
+                                                    "cap_96",   "cap_128", "bounds_50", "maxnreg_64"};
+
+Suite suite_of(std::string_view variant, int block_threads) {
+  if (block_threads != kDemandingBlockThreads) return Suite::full;
+  if (std::ranges::find(kSmoke, variant) != kSmoke.end()) return Suite::smoke;
+  return std::ranges::find(kQuick, variant) != kQuick.end() ? Suite::quick : Suite::full;
+}
+
+std::vector<Case> cases(const Planner& on) {
+  std::vector<Case> cases;
+  for (const int block_threads : {kDemandingBlockThreads, kDemandingBlockThreads / 2}) {
+    for (const Variant& variant : kDemanding.variants) {
+      cases.push_back({.kernel = &kDemanding,
+                       .variant = variant.name,
+                       .launch = {.block_threads = block_threads,
+                                  .grid_blocks = on.blocks_of_full_device(block_threads, kFullWaves)},
+                       .work = demanding_work(kRounds),
+                       .suite = suite_of(variant.name, block_threads),
+                       .parameters = {{"block_threads", std::to_string(block_threads)}}});
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+const Experiment experiment{"register_cap",
+                            "capping the registers of a kernel that wants many raises occupancy and costs "
+                            "spills: the fastest is in between",
+                            "resource-partitioning note; CUDA C++ Best Practices Guide, Register Pressure",
+                            cases};
+
+}  // namespace occbench

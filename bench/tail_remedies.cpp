@@ -1,0 +1,98 @@
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "harness/experiment.hpp"
+#include "kernels/hold.hpp"
+#include "kernels/pair.hpp"
+#include "kernels/queue.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr int kBlockThreads = 256;
+constexpr double kCycles = 200'000;
+/// The remedies that cut the work finer cut it into so many pieces.
+constexpr int kPieces = 4;
+
+struct Tail {
+  double waves;
+  std::string shape;
+  Distribution distribution;
+};
+
+Suite suite_of(const Tail& tail, bool smoke) {
+  if (tail.shape != "equal") return tail.waves == 1.5 ? Suite::quick : Suite::full;
+  if (tail.waves == 1.5) return smoke ? Suite::smoke : Suite::quick;
+  return Suite::full;
+}
+
+Case make_case(const Tail& tail, const std::string& remedy, const Kernel& kernel, const Launch& launch,
+               bool smoke) {
+  return {.kernel = &kernel,
+          .variant = "plain",
+          .launch = launch,
+          .suite = suite_of(tail, smoke),
+          .parameters = {
+              {"remedy", remedy}, {"waves", fmt::format("{:.2f}", tail.waves)}, {"shape", tail.shape}}};
+}
+
+/// As many blocks as the kernel's launch has, each with its share of the work.
+Case make_hold(const Tail& tail, const std::string& remedy, const Launch& launch, double cycles) {
+  Case made = make_case(tail, remedy, kHold, launch, remedy == "plain");
+  made.work = Work{.cycles = cycles, .distribution = tail.distribution};
+  return made;
+}
+
+/// A wave of blocks that stay until the queue of `items` is empty.
+Case make_persistent(const Planner& on, const Tail& tail, const std::string& remedy, const Items& items) {
+  Launch launch{.block_threads = kBlockThreads};
+  launch.grid_blocks = on.wave(kQueue, "plain", launch);
+  Case made = make_case(tail, remedy, kQueue, launch, remedy == "persistent");
+  made.items = items;
+  return made;
+}
+
+void add_remedies(std::vector<Case>& cases, const Planner& on, const Tail& tail) {
+  Launch plain{.block_threads = kBlockThreads};
+  plain.grid_blocks = on.grid(kHold, "plain", plain, tail.waves);
+  const std::int64_t blocks = plain.grid_blocks;
+  const Work whole{.cycles = kCycles, .distribution = tail.distribution};
+  const Work piece{.cycles = kCycles / kPieces, .distribution = tail.distribution};
+
+  cases.push_back(make_hold(tail, "plain", plain, kCycles));
+  cases.push_back(make_hold(tail, "shorter_blocks",
+                            {.block_threads = kBlockThreads, .grid_blocks = kPieces * blocks},
+                            kCycles / kPieces));
+  cases.push_back(make_hold(tail, "narrower_blocks",
+                            {.block_threads = kBlockThreads / kPieces, .grid_blocks = kPieces * blocks},
+                            kCycles));
+  cases.push_back(make_persistent(on, tail, "persistent", {.count = blocks, .work = whole}));
+  cases.push_back(
+      make_persistent(on, tail, "persistent_shorter", {.count = kPieces * blocks, .work = piece}));
+  Case pair = make_case(tail, "second_stream", kPair, plain, true);
+  pair.items = Items{.count = blocks, .work = whole};
+  cases.push_back(pair);
+}
+
+std::vector<Case> cases(const Planner& on) {
+  std::vector<Case> cases;
+  for (const double waves : {1.05, 1.25, 1.5, 2.1, 4.3}) {
+    add_remedies(cases, on, {waves, "equal", EqualWork{}});
+    add_remedies(cases, on, {waves, "uniform", UniformWork{0.5, 1.5, 1}});
+  }
+  return cases;
+}
+
+}  // namespace
+
+const Experiment experiment{
+    "tail_remedies",
+    "a partial last wave is filled by more and smaller blocks, by persistent blocks with a work queue, or by "
+    "another "
+    "kernel in a second stream",
+    "achieved-occupancy translation, tail effect; CUDA C++ Best Practices Guide, concurrent kernel execution",
+    cases};
+
+}  // namespace occbench
