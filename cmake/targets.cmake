@@ -28,6 +28,10 @@ function(occ_compile_options target)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
                            $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Werror>)
   endif()
+  if(OCCBENCH_FUZZ)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+    target_link_options(${target} PUBLIC -fsanitize=fuzzer-no-link)
+  endif()
   if(OCCBENCH_SANITIZE)
     # GCC warns of uninitialized values inside the standard library once it has instrumented it.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)

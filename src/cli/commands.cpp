@@ -5,6 +5,7 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"run", "measure this GPU: theory, time and counters of every case of a suite", declare_run},
+    {"gate", "a candidate against a baseline: pass, regression or no verdict", declare_gate},
     {"calc", "theoretical occupancy, what limits it and what would change it", declare_calc},
     {"predict", "what the counter will read, and where the rest of the occupancy goes", declare_predict},
     {"columns", "every column of a recorded run and what it means", declare_columns},

@@ -158,30 +158,6 @@ Number sample_number(const std::string& text, std::string_view what, std::string
   return value;
 }
 
-std::vector<Row> rows_of(const CsvTable& table, std::string_view source) {
-  require_keys(table, source);
-  std::vector<const Column*> known;
-  for (const std::string& name : table.names) known.push_back(find_column(name));
-  std::vector<Row> rows;
-  rows.reserve(table.rows.size());
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    Row& row = rows.emplace_back();
-    for (std::size_t cell = 0; cell < known.size(); ++cell) {
-      const std::string& text = table.rows[i][cell];
-      if (known[cell] == nullptr) {
-        row.extra.emplace_back(table.names[cell], text);
-        continue;
-      }
-      try {
-        set_cell(row, *known[cell], text);
-      } catch (const InputError& error) {
-        throw InputError(fmt::format("{}, line {}: {}", source, table.lines[i], error.what()));
-      }
-    }
-  }
-  return rows;
-}
-
 }  // namespace
 
 CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last_line) {
@@ -248,6 +224,30 @@ std::string csv_record(const Sample& sample) {
   return csv_record(std::vector<std::string>{sample.experiment, sample.case_name, sample.quantity,
                                              fmt::format("{}", sample.index),
                                              fmt::format("{}", sample.value)});
+}
+
+std::vector<Row> rows_of(const CsvTable& table, std::string_view source) {
+  require_keys(table, source);
+  std::vector<const Column*> known;
+  for (const std::string& name : table.names) known.push_back(find_column(name));
+  std::vector<Row> rows;
+  rows.reserve(table.rows.size());
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    Row& row = rows.emplace_back();
+    for (std::size_t cell = 0; cell < known.size(); ++cell) {
+      const std::string& text = table.rows[i][cell];
+      if (known[cell] == nullptr) {
+        row.extra.emplace_back(table.names[cell], text);
+        continue;
+      }
+      try {
+        set_cell(row, *known[cell], text);
+      } catch (const InputError& error) {
+        throw InputError(fmt::format("{}, line {}: {}", source, table.lines[i], error.what()));
+      }
+    }
+  }
+  return rows;
 }
 
 std::vector<Row> parse_rows(std::string_view text, std::string_view source) {

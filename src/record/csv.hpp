@@ -45,6 +45,7 @@ std::string csv_record(const Sample& sample);
 /// names of cases.
 std::vector<Row> read_rows(const std::filesystem::path& file);
 std::vector<Row> parse_rows(std::string_view text, std::string_view source);
+std::vector<Row> rows_of(const CsvTable& table, std::string_view source);
 
 /// `FILE.samples.csv` for `FILE.csv`.
 std::filesystem::path samples_path(const std::filesystem::path& rows_file);

@@ -57,12 +57,13 @@ Json row_to_json(const Row& row) {
 Row row_from_json(const Json& object) {
   if (!object.is_object()) throw InputError("a row is not a JSON object: " + json_text(object, -1));
   Row row;
-  for (const auto& [name, value] : object.items()) {
+  for (const auto& item : object.items()) {
+    const Json& value = item.value();
     if (value.is_null()) continue;
-    if (const Column* column = find_column(name)) {
+    if (const Column* column = find_column(item.key())) {
       std::visit([&](auto member) { read_cell(row.*member, value, column->name); }, column->where);
     } else {
-      row.extra.emplace_back(name, value.is_string() ? value.get<std::string>() : json_text(value, -1));
+      row.extra.emplace_back(item.key(), value.is_string() ? value.get<std::string>() : json_text(value, -1));
     }
   }
   return row;

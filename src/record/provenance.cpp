@@ -13,21 +13,27 @@
 
 namespace occbench {
 
+namespace {
+std::string iso_text(std::time_t seconds) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(seconds));
+}
+}  // namespace
+
 std::string iso_time(std::chrono::system_clock::time_point when) {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(when)));
+  return iso_text(std::chrono::system_clock::to_time_t(when));
 }
 
-std::chrono::system_clock::time_point parse_iso_time(std::string_view text) {
+std::chrono::sys_seconds parse_iso_time(std::string_view text) {
   std::istringstream stream{std::string(text)};
   stream.imbue(std::locale::classic());
   std::tm time{};
   stream >> std::get_time(&time, "%Y-%m-%dT%H:%M:%SZ");
-  const auto when = std::chrono::system_clock::from_time_t(::timegm(&time));
   // get_time is lenient: only what would be written so is a time.
-  if (stream.fail() || iso_time(when) != text) {
+  const std::time_t seconds = ::timegm(&time);
+  if (stream.fail() || iso_text(seconds) != text) {
     throw InputError(fmt::format("'{}' is not a time; write it as 2026-03-01T12:34:56Z", text));
   }
-  return when;
+  return std::chrono::sys_seconds{std::chrono::seconds{seconds}};
 }
 
 std::string host_name() {

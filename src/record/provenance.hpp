@@ -10,7 +10,7 @@ namespace occbench {
 std::string iso_time(std::chrono::system_clock::time_point when);
 
 /// Reads what iso_time writes. @throws InputError if the text has another form.
-std::chrono::system_clock::time_point parse_iso_time(std::string_view text);
+std::chrono::sys_seconds parse_iso_time(std::string_view text);
 
 /// The machine's name as the kernel has it; empty if it has none.
 std::string host_name();

@@ -222,6 +222,8 @@ template <class... Functions>
 struct Overloaded : Functions... {
   using Functions::operator()...;
 };
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;  // which Clang before 17 does not deduce by itself
 
 /// cycles x factor (or slots, or bytes) as a whole number.
 std::int64_t whole(double amount, double least) {

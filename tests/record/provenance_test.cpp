@@ -20,6 +20,11 @@ TEST(Provenance, TimesAreUtcInIso8601) {
   EXPECT_EQ(parse_iso_time("2000-02-29T01:01:01Z") - leap_day, seconds{3661});
 }
 
+// date -u -d 0020-01-01 +%s
+TEST(Provenance, ReadsYearsThatNanosecondsCannotReach) {
+  EXPECT_EQ(parse_iso_time("0020-01-01T00:00:00Z").time_since_epoch(), seconds{-61536067200});
+}
+
 TEST(Provenance, RefusesOtherFormsOfATime) {
   for (const char* text :
        {"", "2000-02-29", "2000-02-29 00:00:00", "2000-02-29T00:00:00", "2000-02-29T00:00:00Z+1", "now"}) {

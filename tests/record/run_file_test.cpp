@@ -106,7 +106,9 @@ TEST_F(RunFileTest, AFileCutAtAnyByteIsCompletedByResumeToTheSameBytes) {
   }
   const std::string rows = read_text(file_);
   const std::string samples = read_text(samples_path(file_));
-  for (std::size_t length = 0; length <= rows.size(); ++length) {
+  // Every byte of the rows; of the header, which is one line like them, some.
+  const std::size_t header = csv_header().size();
+  for (std::size_t length = 0; length <= rows.size(); length += length < header - 5 ? header / 8 : 1) {
     put(file_, rows.substr(0, length));
     put(samples_path(file_), samples);
     RunFile file(file_, RunFile::Mode::resume);

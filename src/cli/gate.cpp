@@ -1,0 +1,172 @@
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+
+#include "cli/commands.hpp"
+#include "cli/pairs.hpp"
+#include "gate/compare.hpp"
+#include "gate/outputs.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/files.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::map<std::string, GateFormat> kFormats = {
+    {"table", GateFormat::table},
+    {"markdown", GateFormat::markdown},
+    {"annotations", GateFormat::annotations},
+    {"junit", GateFormat::junit},
+    {"json", GateFormat::json},
+    {"github-action-benchmark-bigger", GateFormat::github_action_benchmark_bigger},
+    {"github-action-benchmark-smaller", GateFormat::github_action_benchmark_smaller},
+    {"bencher", GateFormat::bencher},
+};
+
+struct Options {
+  std::vector<std::string> runs;  ///< BASELINE CANDIDATE
+  std::vector<std::string> builds;
+  std::string tolerances_file;
+  std::vector<std::string> tolerances_from;
+  std::string save_tolerances;
+  std::string format = "table";
+  std::vector<std::string> write;  ///< FORMAT=FILE
+  int pairs = PairPlan{}.pairs;
+  std::string suite = "smoke";
+  std::string filter;
+  std::string device = "auto";
+  std::string keep = "results/local/pairs";
+};
+
+Tolerances tolerances_of(const Options& options) {
+  if (!options.tolerances_file.empty()) {
+    return parse_tolerances(read_text(options.tolerances_file), options.tolerances_file);
+  }
+  if (options.tolerances_from.empty()) return {};
+  std::vector<RecordedRun> runs;
+  for (const std::string& file : options.tolerances_from) runs.push_back(read_run(file));
+  return tolerances_from(runs);
+}
+
+/// A file that an output goes to.
+struct Output {
+  GateFormat format;
+  fs::path file;
+};
+
+std::vector<Output> outputs_of(const Options& options) {
+  std::vector<Output> outputs;
+  for (const std::string& text : options.write) {
+    const std::size_t equals = text.find('=');
+    const auto format = kFormats.find(text.substr(0, equals));
+    if (equals == std::string::npos || equals + 1 == text.size() || format == kFormats.end()) {
+      throw InputError(
+          fmt::format("--write {}: write it as FORMAT=FILE; the formats are those of --format", text));
+    }
+    outputs.push_back({format->second, text.substr(equals + 1)});
+  }
+  return outputs;
+}
+
+Comparison compare(const Options& options, const Tolerances& tolerances, Console& console) {
+  if (options.builds.empty()) return compare_paths(options.runs[0], options.runs[1], tolerances);
+  std::vector<std::string> arguments = {"--suite", options.suite, "--device", options.device};
+  if (!options.filter.empty()) arguments.insert(arguments.end(), {"--filter", options.filter});
+  return run_pairs({options.builds[0], options.builds[1], options.keep, options.pairs, arguments}, tolerances,
+                   console.err);
+}
+
+ExitStatus status_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass:
+      return ExitStatus::done;
+    case Verdict::regression:
+      return ExitStatus::regression;
+    case Verdict::no_verdict:
+      break;
+  }
+  return ExitStatus::no_verdict;
+}
+
+ExitStatus gate(const Options& options, Console& console) {
+  const std::vector<Output> outputs = outputs_of(options);
+  const bool compares = !options.runs.empty() || !options.builds.empty();
+  if (!compares && options.save_tolerances.empty()) {
+    throw InputError("nothing to compare: give BASELINE CANDIDATE, or --pair BUILD_A BUILD_B");
+  }
+  const Tolerances tolerances = tolerances_of(options);
+  if (!options.save_tolerances.empty()) replace_text(options.save_tolerances, tolerances.to_json());
+  if (!compares) return ExitStatus::done;
+
+  const Comparison comparison = compare(options, tolerances, console);
+  fmt::print(console.out, "{}", write_comparison(comparison, kFormats.at(options.format)));
+  for (const Output& output : outputs) replace_text(output.file, write_comparison(comparison, output.format));
+  return status_of(comparison.verdict());
+}
+
+void declare_tolerances(CLI::App& parser, Options& options) {
+  CLI::Option* file =
+      parser
+          .add_option(
+              "--tolerances", options.tolerances_file,
+              R"(JSON: {"all": {"achieved_pct": {"limit": 1, "spreads": 3}}, "experiments": {"waves": {...}}})")
+          ->type_name("FILE");
+  parser
+      .add_option("--tolerances-from", options.tolerances_from,
+                  "take the tolerances from runs of one build on one machine")
+      ->type_name("RUN RUN ...")
+      ->expected(2, 1000)
+      ->excludes(file);
+  parser
+      .add_option("--save-tolerances", options.save_tolerances,
+                  "write the tolerances in use, as --tolerances reads them")
+      ->type_name("FILE");
+}
+
+void declare_pairs(CLI::App& parser, Options& options, CLI::Option* runs) {
+  CLI::Option* pair =
+      parser
+          .add_option(
+              "--pair", options.builds,
+              "run two builds in turn on this machine, the first as the baseline, and decide on the pairs")
+          ->type_name("BUILD_A BUILD_B")
+          ->expected(2)
+          ->excludes(runs);
+  const auto of_pair = [&](const std::string& name, auto& value, const std::string& meaning) {
+    return parser.add_option(name, value, meaning)->needs(pair)->capture_default_str();
+  };
+  of_pair("--pairs", options.pairs, "how many pairs of runs");
+  of_pair("--suite", options.suite, "as in occbench run");
+  of_pair("--filter", options.filter, "as in occbench run");
+  of_pair("--device", options.device, "as in occbench run");
+  of_pair("--keep", options.keep, "folder that the runs are kept in");
+}
+
+}  // namespace
+
+Action declare_gate(CLI::App& parser) {
+  const auto options = std::make_shared<Options>();
+  CLI::Option* runs = parser.add_option("runs", options->runs, "two files of rows, or two folders of them")
+                          ->type_name("BASELINE CANDIDATE")
+                          ->expected(2);
+  declare_pairs(parser, *options, runs);
+  declare_tolerances(parser, *options);
+  parser.add_option("--format", options->format, "what goes to standard output")
+      ->check(CLI::IsMember(kFormats))
+      ->capture_default_str();
+  parser.add_option("--write", options->write, "write a file as well; any number of times")
+      ->type_name("FORMAT=FILE")
+      ->expected(1)
+      ->take_all();
+  return [options](Console& console) { return gate(*options, console); };
+}
+
+}  // namespace occbench

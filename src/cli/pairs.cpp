@@ -1,0 +1,80 @@
+#include "cli/pairs.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <ostream>
+#include <unistd.h>
+
+#include <fmt/ostream.h>
+
+#include "cli/child_process.hpp"
+#include "gate/compare.hpp"
+#include "occupancy/exit_status.hpp"
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostPairs = 50;
+
+fs::path program_of(const fs::path& build) {
+  const fs::path program = fs::absolute(build) / "bin" / "occbench";
+  if (::access(program.c_str(), X_OK) == 0) return program;
+  throw InputError(
+      fmt::format("{} is no build folder: {}: {}", build.string(), program.string(), std::strerror(errno)));
+}
+
+bool measured(Ending ending) {
+  return ending == Ending{.status = static_cast<int>(ExitStatus::done)} ||
+         ending == Ending{.status = static_cast<int>(ExitStatus::no_verdict)};
+}
+
+/// What kept the program from writing a file of rows; empty if it did.
+std::string run_once(const fs::path& program, const PairPlan& plan, const fs::path& out) {
+  std::vector<std::string> arguments = {"run"};
+  arguments.insert(arguments.end(), plan.arguments.begin(), plan.arguments.end());
+  arguments.insert(arguments.end(), {"--require-gpu", "--out", out.string()});
+  fs::path log = out;
+  log.replace_extension(".log");
+  const Ending ending = ChildProcess(program, arguments, log).wait();
+  if (measured(ending) && fs::exists(out)) return "";
+  return fmt::format("{} ended with {} and wrote no rows; see {}", program.string(), to_string(ending),
+                     log.string());
+}
+
+Comparison without_verdict(const PairPlan& plan, const std::string& reason) {
+  return {plan.build_a.string(), plan.build_b.string(), {}, {{Grade::no_verdict, "", "", "", reason}}};
+}
+
+}  // namespace
+
+Comparison run_pairs(const PairPlan& plan, const Tolerances& tolerances, std::ostream& progress) {
+  if (plan.pairs < 1 || plan.pairs > kMostPairs) {
+    throw InputError(fmt::format("{} pairs are not possible: 1 to {}", plan.pairs, kMostPairs));
+  }
+  const fs::path program_a = program_of(plan.build_a);
+  const fs::path program_b = program_of(plan.build_b);
+  std::error_code error;
+  fs::create_directories(plan.folder, error);
+  if (error) throw InputError(fmt::format("cannot write {}: {}", plan.folder.string(), error.message()));
+
+  std::vector<RecordedRun> runs_a;
+  std::vector<RecordedRun> runs_b;
+  for (int run = 0; run < 2 * plan.pairs; ++run) {
+    // A B B A A B B A ...
+    const bool is_a = run % 4 == 0 || run % 4 == 3;
+    const fs::path out = plan.folder / fmt::format("{:02}-{}.csv", run + 1, is_a ? 'a' : 'b');
+    fs::remove(out);
+    fmt::print(progress, "run {} of {}: {}\n", run + 1, 2 * plan.pairs,
+               (is_a ? plan.build_a : plan.build_b).string());
+    progress.flush();
+    const std::string failure = run_once(is_a ? program_a : program_b, plan, out);
+    if (!failure.empty()) return without_verdict(plan, failure);
+    (is_a ? runs_a : runs_b).push_back(read_run(out));
+  }
+  return compare_pairs(runs_a, runs_b, tolerances);
+}
+
+}  // namespace occbench

@@ -1,0 +1,154 @@
+#include "gate/compare.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "gate/judge.hpp"
+
+namespace occbench {
+namespace {
+
+/// What is known before a launch and follows from the rest: named after its causes.
+bool is_consequence(const Column& column) {
+  constexpr std::array<std::string_view, 5> kConsequences = {"grid_blocks", "blocks_per_sm", "limiter",
+                                                             "waves", "theoretical_pct"};
+  return std::ranges::find(kConsequences, column.name) != kConsequences.end();
+}
+
+std::vector<const Column*> exact_columns(std::span<const RecordedRun> baseline,
+                                         std::span<const RecordedRun> candidate,
+                                         std::vector<Finding>& general) {
+  std::vector<const Column*> found;
+  for (const Column& column : columns()) {
+    if (column.gate != GateRule::exact) continue;
+    const auto has = [&](const RecordedRun& run) {
+      return run.has_column(column.name) || run.columns.empty();
+    };
+    if (std::ranges::all_of(baseline, has) && std::ranges::all_of(candidate, has)) {
+      found.push_back(&column);
+    } else {
+      general.push_back({Grade::note, std::string(column.name), "", "",
+                         fmt::format("{} is not compared: not every file has that column", column.name)});
+    }
+  }
+  std::stable_partition(found.begin(), found.end(),
+                        [](const Column* column) { return !is_consequence(*column); });
+  return found;
+}
+
+using Key = std::pair<std::string, std::string>;
+using ByKey = std::map<Key, Cases>;
+
+ByKey by_key(const RecordedRun& run) {
+  ByKey found;
+  for (const RecordedCase& recorded : run.cases) {
+    found[{recorded.row.experiment, recorded.row.case_}].push_back(&recorded);
+  }
+  return found;
+}
+
+/// A row of each run; says which run has none or several, if one does.
+Cases one_of_each(const std::vector<ByKey>& runs, std::span<const RecordedRun> sources, const Key& key,
+                  std::string_view side, ComparedCase& into) {
+  Cases cases;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto found = runs[i].find(key);
+    const std::size_t count = found == runs[i].end() ? 0 : found->second.size();
+    if (count == 1) {
+      cases.push_back(found->second.front());
+      continue;
+    }
+    std::string message = fmt::format("missing in the {}", side);
+    if (count > 1) {
+      message = fmt::format("{} times in the {}: lines {} and {}", count, side, found->second[0]->line,
+                            found->second[1]->line);
+    }
+    if (runs.size() > 1) message += fmt::format(" ({})", sources[i].source);
+    into.findings.push_back({Grade::no_verdict, "", "", "", message});
+    return {};
+  }
+  return cases;
+}
+
+bool in_any(const std::vector<ByKey>& runs, const Key& key) {
+  return std::ranges::any_of(runs, [&](const ByKey& run) { return run.contains(key); });
+}
+
+ComparedCase compare_case(const Key& key, const std::vector<ByKey>& baseline,
+                          std::span<const RecordedRun> baseline_runs, const std::vector<ByKey>& candidate,
+                          std::span<const RecordedRun> candidate_runs, const GateContext& context) {
+  ComparedCase compared;
+  compared.experiment = key.first;
+  compared.name = key.second;
+  Sides sides;
+  if (in_any(baseline, key)) {
+    sides.baseline = one_of_each(baseline, baseline_runs, key, "baseline", compared);
+  } else {
+    compared.findings.push_back({Grade::note, "", "", "", "new: the baseline has no such case"});
+  }
+  sides.candidate = one_of_each(candidate, candidate_runs, key, "candidate", compared);
+  if (!sides.baseline.empty()) compared.baseline = sides.baseline.front()->row;
+  if (!sides.candidate.empty()) {
+    compared.candidate = sides.candidate.front()->row;
+    compared.candidate_times_us = sides.candidate.front()->times_us;
+  }
+  if (compared.baseline && compared.candidate) judge(sides, context, compared);
+  return compared;
+}
+
+void note_torn(std::span<const RecordedRun> runs, std::string_view side, Comparison& into) {
+  for (const RecordedRun& run : runs) {
+    if (!run.torn) continue;
+    into.general.push_back(
+        {Grade::no_verdict, "", "", "",
+         fmt::format("the last line of the {} {} has no end: its run was stopped", side, run.source)});
+  }
+}
+
+Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
+                        const Tolerances& tolerances, bool paired) {
+  Comparison comparison;
+  comparison.baseline = baseline.front().source;
+  comparison.candidate = candidate.front().source;
+  const GateContext context{tolerances, exact_columns(baseline, candidate, comparison.general), paired};
+  note_torn(baseline, "baseline", comparison);
+  note_torn(candidate, "candidate", comparison);
+  std::vector<ByKey> before;
+  std::vector<ByKey> now;
+  for (const RecordedRun& run : baseline) before.push_back(by_key(run));
+  for (const RecordedRun& run : candidate) now.push_back(by_key(run));
+  std::set<Key> keys;
+  for (const std::vector<ByKey>* side : {&before, &now}) {
+    for (const ByKey& run : *side) {
+      for (const auto& [key, cases] : run) keys.insert(key);
+    }
+  }
+  for (const Key& key : keys) {
+    comparison.cases.push_back(compare_case(key, before, baseline, now, candidate, context));
+  }
+  comparison.sort_worst_first();
+  const bool looked = std::ranges::any_of(comparison.cases, &ComparedCase::compared);
+  if (!looked && comparison.count(Verdict::pass) == comparison.cases.size()) {
+    comparison.general.push_back({Grade::no_verdict, "", "", "",
+                                  fmt::format("nothing of {} could be compared", comparison.candidate)});
+  }
+  return comparison;
+}
+
+}  // namespace
+
+Comparison compare(const RecordedRun& baseline, const RecordedRun& candidate, const Tolerances& tolerances) {
+  return compare_runs({&baseline, 1}, {&candidate, 1}, tolerances, false);
+}
+
+Comparison compare_pairs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
+                         const Tolerances& tolerances) {
+  return compare_runs(baseline, candidate, tolerances, true);
+}
+
+}  // namespace occbench

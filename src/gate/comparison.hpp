@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/row.hpp"
+
+namespace occbench {
+
+/// What the gate says, of a case and of everything, from mild to grave.
+enum class Verdict {
+  pass,
+  no_verdict,  ///< it could not be compared
+  regression,
+};
+
+/// "pass", "no verdict", "regression"
+std::string_view to_string(Verdict verdict);
+
+/// One thing that was noticed, from what the verdict does not depend on to what it does.
+enum class Grade {
+  note,      ///< better than before, or nothing to compare with
+  advisory,  ///< would be a regression if the two runs could be compared so finely
+  no_verdict,
+  regression,
+};
+
+/// "note", "advisory", "no verdict", "regression"
+std::string_view to_string(Grade grade);
+
+struct Finding {
+  Grade grade;
+  std::string subject;   ///< a column, a quantity, or empty
+  std::string baseline;  ///< as in the CSV, empty if there is none
+  std::string candidate;
+  std::string message;  ///< a sentence that stands by itself
+  double weight = 0;    ///< how grave among those of its grade: multiples of what is allowed
+};
+
+/// A case that at least one side has.
+struct ComparedCase {
+  std::string file;  ///< which file of a folder; empty where two files are compared
+  std::string experiment;
+  std::string name;
+  std::vector<Finding> findings;  ///< gravest first
+  std::optional<Row> baseline;    ///< where the side has the case once
+  std::optional<Row> candidate;
+  std::vector<double> candidate_times_us;
+  bool compared = false;                  ///< something was held against something
+  std::optional<double> caught_points;    ///< smallest loss of achieved_pct that would have been a regression
+  std::optional<double> caught_time_pct;  ///< smallest loss of time likewise; empty where time is advisory
+
+  std::string full_name() const;  ///< "experiment/case"
+  Verdict verdict() const;
+};
+
+/// What came of one candidate and one baseline.
+struct Comparison {
+  std::string baseline;  ///< where it stands
+  std::string candidate;
+  std::vector<ComparedCase> cases;  ///< worst first
+  std::vector<Finding> general;     ///< of the two as a whole
+
+  void sort_worst_first();
+
+  /// Regression if a case has one, else no verdict if a case that counts has none or nothing was compared.
+  Verdict verdict() const;
+  std::size_t count(Verdict verdict) const;
+};
+
+}  // namespace occbench

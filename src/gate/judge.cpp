@@ -1,0 +1,311 @@
+#include "gate/judge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "gate/time_test.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/provenance.hpp"
+#include "record/statistics.hpp"
+
+namespace occbench {
+namespace {
+
+std::string shown(std::string_view value) {
+  return value.empty() ? "(empty)" : std::string(value);
+}
+
+std::string change(std::string_view what, std::string_view before, std::string_view now) {
+  return fmt::format("{} {} -> {}", what, shown(before), shown(now));
+}
+
+void add(ComparedCase& into, Grade grade, std::string_view subject, std::string message, double weight = 0) {
+  into.findings.push_back({grade, std::string(subject), "", "", std::move(message), weight});
+}
+
+std::array<std::pair<std::string_view, const Cases*>, 2> named(const Sides& sides) {
+  return {{{"baseline", &sides.baseline}, {"candidate", &sides.candidate}}};
+}
+
+/// False if the rows are of different machines or tables.
+bool same_machine(const Sides& sides, ComparedCase& into) {
+  Cases all = sides.baseline;
+  all.insert(all.end(), sides.candidate.begin(), sides.candidate.end());
+  const Row& first = all.front()->row;
+  for (const RecordedCase* recorded : all) {
+    for (const Column& column : columns()) {
+      if (column.gate != GateRule::machine) continue;
+      const std::string before = cell_text(first, column);
+      const std::string now = cell_text(recorded->row, column);
+      if (before == now) continue;
+      add(into, Grade::no_verdict, column.name, "cannot be compared: " + change(column.name, before, now));
+      return false;
+    }
+  }
+  if (first.schema == kSchema) return true;
+  add(into, Grade::no_verdict, "schema",
+      fmt::format("cannot be compared: the rows have schema {}, this occbench knows {}",
+                  shown(cell_text(first, *find_column("schema"))), kSchema));
+  return false;
+}
+
+/// False if a result was wrong: what such a kernel took for it says nothing.
+bool right_results(const Sides& sides, ComparedCase& into) {
+  const auto wrong = [](const RecordedCase* recorded) { return recorded->row.check == "wrong"; };
+  const bool before = std::ranges::any_of(sides.baseline, wrong);
+  const bool now = std::ranges::any_of(sides.candidate, wrong);
+  if (now && !before) add(into, Grade::regression, "check", "the kernel's result is wrong now", 1e6);
+  if (before) add(into, Grade::no_verdict, "check", "the baseline's result is wrong");
+  return !before && !now;
+}
+
+/// False if something that is known before the launch differs: then it is another launch, and what was
+/// measured of it is no finding of its own.
+bool same_launch(const Sides& sides, const GateContext& context, ComparedCase& into) {
+  const Row& before = sides.baseline.front()->row;
+  const Row& now = sides.candidate.front()->row;
+  for (const auto& [side, runs] : named(sides)) {
+    for (const RecordedCase* recorded : *runs) {
+      for (const Column* column : context.exact) {
+        if (cell_text(recorded->row, *column) == cell_text(runs->front()->row, *column)) continue;
+        add(into, Grade::no_verdict, column->name,
+            fmt::format("{} differs between runs of the {}", column->name, side));
+        return false;
+      }
+    }
+  }
+  const double loss = before.theoretical_pct.value_or(0) - now.theoretical_pct.value_or(0);
+  const std::size_t findings = into.findings.size();
+  for (const Column* column : context.exact) {
+    const std::string was = cell_text(before, *column);
+    const std::string is = cell_text(now, *column);
+    if (was == is) continue;
+    into.findings.push_back({Grade::regression, std::string(column->name), was, is,
+                             change(column->name, was, is), 1000 + std::max(0.0, loss)});
+  }
+  if (into.findings.size() == findings) return true;
+  if (loss <= 0) {
+    add(into, Grade::note, "",
+        "theoretical occupancy is no lower; if the change is meant, record the baseline again");
+  }
+  return false;
+}
+
+/// Why a row's measurements are good for nothing; empty if they are.
+std::string unfit(const Row& row) {
+  if (row.time_status == "ok" || row.time_status == "unstable") return "";
+  const std::string status = row.time_status.empty() ? "not measured" : row.time_status;
+  return row.note.empty() ? status : fmt::format("{} ({})", status, row.note);
+}
+
+/// What makes the first such row unfit, and on which side it stands.
+std::string first_unfit(const Sides& sides) {
+  for (const auto& [side, runs] : named(sides)) {
+    for (const RecordedCase* recorded : *runs) {
+      const std::string reason = unfit(recorded->row);
+      if (!reason.empty()) return fmt::format("{} in the {}", reason, side);
+    }
+  }
+  return "";
+}
+
+/// The pairs of which both runs measured the case; says why if there are none.
+Sides fit_pairs(const Sides& sides, ComparedCase& into) {
+  Sides fit;
+  for (std::size_t i = 0; i < sides.baseline.size(); ++i) {
+    if (!unfit(sides.baseline[i]->row).empty() || !unfit(sides.candidate[i]->row).empty()) continue;
+    fit.baseline.push_back(sides.baseline[i]);
+    fit.candidate.push_back(sides.candidate[i]);
+  }
+  if (!fit.baseline.empty()) return fit;
+  const Row& before = sides.baseline.front()->row;
+  const Row& now = sides.candidate.front()->row;
+  if (before.time_status == "skipped" && now.time_status == "skipped") {
+    add(into, Grade::note, "time_status", "skipped in both: " + now.note);
+    return fit;
+  }
+  add(into, Grade::no_verdict, "time_status", first_unfit(sides));
+  return fit;
+}
+
+/// Over the runs that have it.
+Real median_of(const Cases& runs, const std::function<Real(const Row&)>& value) {
+  std::vector<double> values;
+  for (const RecordedCase* recorded : runs) {
+    if (const Real found = value(recorded->row)) values.push_back(*found);
+  }
+  return values.empty() ? Real() : Real(median(values));
+}
+
+double largest_spread(const Sides& sides, const Quantity& quantity) {
+  double largest = 0;
+  for (const auto& [side, runs] : named(sides)) {
+    for (const RecordedCase* recorded : *runs) {
+      largest = std::max(largest, quantity.spread(recorded->row).value_or(0));
+    }
+  }
+  return largest;
+}
+
+/// False, with the reason, if achieved occupancy is missing or was read by different means.
+bool achieved_is_comparable(const Sides& sides, ComparedCase& into) {
+  for (const auto& [side, runs] : named(sides)) {
+    for (const RecordedCase* recorded : *runs) {
+      const Row& row = recorded->row;
+      if (row.achieved_pct) continue;
+      const std::string status = row.counters_status.empty() ? "not read" : row.counters_status;
+      add(into, Grade::no_verdict, "counters_status",
+          fmt::format("no achieved occupancy in the {}: counters {}", side, status));
+      return false;
+    }
+  }
+  const std::string& before = sides.baseline.front()->row.achieved_source;
+  const std::string& now = sides.candidate.front()->row.achieved_source;
+  if (before == now) return true;
+  add(into, Grade::no_verdict, "achieved_source",
+      "cannot be compared: " + change("achieved_source", before, now));
+  return false;
+}
+
+/// What a loss of occupancy at unchanged resources comes from, as far as the counters say.
+std::string circumstances(const Sides& sides) {
+  const auto cycles = [](const Row& row) { return row.sm_cycles_active_avg; };
+  const Real before = median_of(sides.baseline, cycles);
+  const Real now = median_of(sides.candidate, cycles);
+  std::string text = "; launch, registers, shared memory and theory are as before";
+  if (!before || !now || *before <= 0 || *now <= 1.05 * *before) return text;
+  return text +
+         fmt::format(
+             ", but the SMs are active {:.2f} times as long: some warps or blocks take longer than others",
+             *now / *before);
+}
+
+void judge_quantity(const Sides& sides, const Quantity& quantity, const GateContext& context,
+                    ComparedCase& into) {
+  const Real before = median_of(sides.baseline, quantity.value);
+  const Real now = median_of(sides.candidate, quantity.value);
+  if (before && !now) {
+    add(into, Grade::no_verdict, quantity.name, fmt::format("{} is missing in the candidate", quantity.name));
+  }
+  if (!before || !now) return;
+  const double allowed =
+      context.tolerances.of(into.experiment, quantity).allowed(largest_spread(sides, quantity));
+  if (quantity.name == "achieved_pct") into.caught_points = allowed;
+  const double loss = quantity.higher_is_better ? *before - *now : *now - *before;
+  if (std::abs(loss) <= allowed) return;
+  const std::string was = fmt::format("{:.4g}", *before);
+  const std::string is = fmt::format("{:.4g}", *now);
+  std::string message = fmt::format("{}: {:.3g} {} {}, {:.3g} allowed", change(quantity.name, was, is),
+                                    std::abs(loss), quantity.unit, loss > 0 ? "worse" : "better", allowed);
+  if (loss > 0 && quantity.name == "achieved_pct") message += circumstances(sides);
+  if (loss < 0) message += "; record the baseline again";
+  into.findings.push_back({loss > 0 ? Grade::regression : Grade::note, std::string(quantity.name), was, is,
+                           message, std::abs(loss) / std::max(allowed, 1e-9)});
+}
+
+void judge_measured(const Sides& sides, const GateContext& context, ComparedCase& into) {
+  if (!achieved_is_comparable(sides, into)) return;
+  for (const Quantity& quantity : measured_quantities()) judge_quantity(sides, quantity, context, into);
+}
+
+/// Why the times of two rows cannot decide; empty if they can.
+std::string why_advisory(const Row& baseline, const Row& candidate) {
+  if (baseline.gpu_uuid.empty() || baseline.gpu_uuid != candidate.gpu_uuid) return "not of the same GPU";
+  try {
+    const auto apart = parse_iso_time(candidate.recorded_at) - parse_iso_time(baseline.recorded_at);
+    return std::chrono::abs(apart) > std::chrono::seconds(kComparableSeconds)
+               ? "recorded more than an hour apart"
+               : "";
+  } catch (const InputError&) {
+    return "not known to be recorded within an hour";
+  }
+}
+
+/// Why the times of a row cannot be tested; empty if they can.
+std::string untestable(const RecordedCase& recorded) {
+  if (recorded.row.time_status == "unstable") return "times are unstable";
+  if (recorded.times_us.empty()) return "there are no samples of time_us";
+  if (*std::ranges::min_element(recorded.times_us) <= 0) return "a time is not positive";
+  return "";
+}
+
+/// Ratios of the medians of those pairs whose times can be tested, or with a single pair a test of its
+/// samples.
+TimeVerdict test_times(const Sides& sides, const GateContext& context, const Tolerance& tolerance,
+                       double spread) {
+  const double limit = tolerance.allowed(spread);
+  if (!context.paired) {
+    return compare_times(sides.baseline.front()->times_us, sides.candidate.front()->times_us, limit);
+  }
+  std::vector<double> ratios;
+  std::vector<double> before;
+  for (std::size_t i = 0; i < sides.baseline.size(); ++i) {
+    if (!untestable(*sides.baseline[i]).empty() || !untestable(*sides.candidate[i]).empty()) continue;
+    before.push_back(median(sides.baseline[i]->times_us));
+    ratios.push_back(median(sides.candidate[i]->times_us) / before.back());
+  }
+  return compare_pair_ratios(ratios, before.empty() ? 0 : median(before), limit);
+}
+
+void judge_time(const Sides& sides, const GateContext& context, ComparedCase& into) {
+  const RecordedCase& before = *sides.baseline.front();
+  const RecordedCase& now = *sides.candidate.front();
+  const std::string advisory = context.paired ? "" : why_advisory(before.row, now.row);
+  for (const auto& [side, runs] : named(sides)) {
+    const std::string reason = context.paired ? "" : untestable(*runs->front());
+    if (reason.empty()) continue;
+    if (advisory.empty()) add(into, Grade::no_verdict, "time_us", fmt::format("{} in the {}", reason, side));
+    return;
+  }
+  const Quantity& quantity = context.paired ? paired_time_quantity() : time_quantity();
+  const TimeVerdict verdict = test_times(sides, context, context.tolerances.of(into.experiment, quantity),
+                                         largest_spread(sides, quantity));
+  if (verdict.answer == TimeVerdict::Answer::too_few) {
+    if (!advisory.empty()) return;
+    add(into, Grade::no_verdict, "time_us",
+        context.paired ? fmt::format("too few of {} pairs have stable times: none could be told from chance",
+                                     sides.baseline.size())
+                       : fmt::format("{} and {} times are too few to tell a difference from chance",
+                                     before.times_us.size(), now.times_us.size()));
+    return;
+  }
+  if (advisory.empty()) into.caught_time_pct = verdict.caught_pct;
+  if (verdict.answer == TimeVerdict::Answer::alike) return;
+  const bool slower = verdict.answer == TimeVerdict::Answer::slower;
+  const Grade grade = !slower ? Grade::note : advisory.empty() ? Grade::regression : Grade::advisory;
+  const std::string was = fmt::format("{:.4g}", median_of(sides.baseline, quantity.value).value_or(0));
+  const std::string is = fmt::format("{:.4g}", median_of(sides.candidate, quantity.value).value_or(0));
+  std::string message = fmt::format("{}: {:.2g} % {}, p = {:.1g}", change("time_us", was, is),
+                                    std::abs(verdict.change_pct), slower ? "slower" : "faster", verdict.p);
+  if (context.paired) message += fmt::format(" over {} pairs", sides.baseline.size());
+  if (!advisory.empty()) message += "; advisory: " + advisory;
+  if (slower && into.findings.empty()) message += "; occupancy, launch and resources are as before";
+  into.findings.push_back({grade, "time_us", was, is, message, std::abs(verdict.change_pct)});
+}
+
+void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& into) {
+  if (!same_machine(sides, into)) return;
+  const bool right = right_results(sides, into);
+  if (!same_launch(sides, context, into) || !right) return;
+  const Sides fit = fit_pairs(sides, into);
+  if (fit.baseline.empty()) return;
+  into.compared = true;
+  judge_measured(fit, context, into);
+  judge_time(fit, context, into);
+}
+
+}  // namespace
+
+void judge(const Sides& sides, const GateContext& context, ComparedCase& into) {
+  apply_rules(sides, context, into);
+  std::ranges::stable_sort(into.findings, [](const Finding& left, const Finding& right) {
+    return std::pair(left.grade, left.weight) > std::pair(right.grade, right.weight);
+  });
+}
+
+}  // namespace occbench

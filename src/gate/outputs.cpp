@@ -1,0 +1,90 @@
+#include "gate/outputs.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "record/statistics.hpp"
+
+namespace occbench {
+namespace {
+
+struct Caught {
+  double typical;
+  double worst;
+  std::string where;  ///< the case of the worst
+};
+
+std::optional<Caught> summarize(const Comparison& comparison, std::optional<double> ComparedCase::*member) {
+  std::vector<double> values;
+  const ComparedCase* worst = nullptr;
+  for (const ComparedCase& compared : comparison.cases) {
+    const std::optional<double>& value = compared.*member;
+    if (!value) continue;
+    values.push_back(*value);
+    if (worst == nullptr || *value > *(worst->*member)) worst = &compared;
+  }
+  if (worst == nullptr) return std::nullopt;
+  return Caught{median(values), *(worst->*member), worst->full_name()};
+}
+
+std::string sentence(const Caught& caught, std::string_view unit, std::string_view what) {
+  return fmt::format("{:.2g} {} of {} at the median case, {:.2g} at worst ({})", caught.typical, unit, what,
+                     caught.worst, caught.where);
+}
+
+}  // namespace
+
+std::string write_comparison(const Comparison& comparison, GateFormat format) {
+  switch (format) {
+    case GateFormat::table:
+      return comparison_table(comparison);
+    case GateFormat::markdown:
+      return comparison_markdown(comparison);
+    case GateFormat::annotations:
+      return comparison_annotations(comparison);
+    case GateFormat::junit:
+      return comparison_junit(comparison);
+    case GateFormat::json:
+      return comparison_json(comparison);
+    case GateFormat::github_action_benchmark_bigger:
+      return comparison_github_action_benchmark(comparison, true);
+    case GateFormat::github_action_benchmark_smaller:
+      return comparison_github_action_benchmark(comparison, false);
+    case GateFormat::bencher:
+      return comparison_bencher(comparison);
+  }
+  return "";
+}
+
+std::string headline(const Comparison& comparison) {
+  std::string text = fmt::format("{}: {} cases", to_string(comparison.verdict()), comparison.cases.size());
+  for (const Verdict verdict : {Verdict::regression, Verdict::no_verdict, Verdict::pass}) {
+    const std::size_t count = comparison.count(verdict);
+    if (count > 0) text += fmt::format(", {} {}", count, to_string(verdict));
+  }
+  return text;
+}
+
+std::string smallest_regression(const Comparison& comparison) {
+  const std::optional<Caught> points = summarize(comparison, &ComparedCase::caught_points);
+  const std::optional<Caught> time = summarize(comparison, &ComparedCase::caught_time_pct);
+  if (!points && !time) return "No measured regression could have been found.";
+  std::string text =
+      "Smallest regression that would have been found: any change of registers, shared memory or theory";
+  if (points) text += "; " + sentence(*points, "points", "achieved occupancy");
+  text += time ? "; " + sentence(*time, "%", "time") : "; time is advisory";
+  return text + ".";
+}
+
+std::string reason(const ComparedCase& compared) {
+  std::string text;
+  for (const Finding& finding : compared.findings) {
+    if (finding.grade != compared.findings.front().grade && finding.grade != Grade::note) continue;
+    text += (text.empty() ? "" : "; ") + finding.message;
+  }
+  return text;
+}
+
+}  // namespace occbench

@@ -1,0 +1,104 @@
+#include "gate/quantities.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "record/columns.hpp"
+
+namespace occbench {
+namespace {
+
+// Medians of 8 readings of unchanged code on an H200 differed from run to run by 0.1 points at the median
+// case, and by up to several where equal blocks leave a tail: there the readings of one run are as widely
+// spread, hence the factor. Three interquartile ranges are more than six standard deviations of the
+// difference of two such medians of normal readings (1.25 x sqrt(2/8) x range / 1.349 each).
+constexpr Tolerance kAchieved{1.0, 3};
+// The longest SM alone decides the denominator.
+constexpr Tolerance kAchievedElapsed{1.5, 3};
+// A point of achieved is more than a point of a ratio whose denominator is below 100 %.
+constexpr Tolerance kRatio{2.0, 3};
+constexpr Tolerance kPredictionError{1.0, 3};
+// Times drift between runs (clocks, temperature, where memory lies) by more than they scatter within one.
+constexpr Tolerance kTime{3.0, 0};
+// Runs that alternate share the drift.
+constexpr Tolerance kPairedTime{1.5, 0};
+
+Real achieved_spread(const Row& row) {
+  return row.achieved_spread_points;
+}
+
+Quantity of_column(const Column& column) {
+  const bool elapsed = column.name == "achieved_elapsed_pct";
+  const auto member = std::get<Real Row::*>(column.where);
+  return {column.name,
+          column.unit == "%" ? "points" : column.unit,
+          true,
+          elapsed ? kAchievedElapsed : kAchieved,
+          [member](const Row& row) { return row.*member; },
+          achieved_spread};
+}
+
+Real ratio(const Row& row, Real part) {
+  return part && row.theoretical_pct && *row.theoretical_pct > 0 ? Real(100 * *part / *row.theoretical_pct)
+                                                                 : Real();
+}
+
+std::vector<Quantity> make_measured_quantities() {
+  std::vector<Quantity> all;
+  for (const Column& column : columns()) {
+    if (column.gate == GateRule::measured) all.push_back(of_column(column));
+  }
+  all.push_back({"achieved_over_theoretical_pct", "points", true, kRatio,
+                 [](const Row& row) { return ratio(row, row.achieved_pct); },
+                 [](const Row& row) { return ratio(row, row.achieved_spread_points); }});
+  all.push_back({"prediction_error_points", "points", false, kPredictionError,
+                 [](const Row& row) {
+                   return row.achieved_pct && row.predicted_pct
+                              ? Real(std::abs(*row.achieved_pct - *row.predicted_pct))
+                              : Real();
+                 },
+                 achieved_spread});
+  return all;
+}
+
+Quantity of_time(std::string_view name, Tolerance tolerance) {
+  return {name,
+          "%",
+          false,
+          tolerance,
+          [](const Row& row) { return row.time_us; },
+          [](const Row& row) { return row.time_spread_pct; }};
+}
+
+}  // namespace
+
+double Tolerance::allowed(double spread) const {
+  return std::max(limit, spreads * spread);
+}
+
+std::span<const Quantity> measured_quantities() {
+  static const std::vector<Quantity> kAll = make_measured_quantities();
+  return kAll;
+}
+
+const Quantity& time_quantity() {
+  static const Quantity kQuantity = of_time("time_us", kTime);
+  return kQuantity;
+}
+
+const Quantity& paired_time_quantity() {
+  static const Quantity kQuantity = of_time("paired_time_us", kPairedTime);
+  return kQuantity;
+}
+
+const Quantity* find_quantity(std::string_view name) {
+  for (const Quantity* time : {&time_quantity(), &paired_time_quantity()}) {
+    if (time->name == name) return time;
+  }
+  const auto found = std::ranges::find(measured_quantities(), name, &Quantity::name);
+  return found == measured_quantities().end() ? nullptr : &*found;
+}
+
+}  // namespace occbench

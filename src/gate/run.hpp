@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/row.hpp"
+
+namespace occbench {
+
+/// A row with its times and where it stands.
+struct RecordedCase {
+  Row row;
+  std::vector<double> times_us;  ///< of every timed launch; empty if the run kept no samples
+  std::size_t line = 0;          ///< in the run's file, from 1
+};
+
+/// A recorded file of rows and its samples.
+struct RecordedRun {
+  std::string source;
+  std::vector<std::string> columns;  ///< as its first line names them; empty if the file is
+  std::vector<RecordedCase> cases;
+  bool torn = false;  ///< the last line has no end: the run was stopped while it wrote
+
+  bool has_column(std::string_view name) const;
+};
+
+/// A file that is empty has no cases. @throws InputError with file, line and column for one that is not of
+/// rows.
+RecordedRun parse_run(std::string_view rows, std::string_view samples, std::string_view source);
+
+/// With the samples of FILE.samples.csv, where that exists. @throws InputError
+RecordedRun read_run(const std::filesystem::path& file);
+
+/// The files of rows in a folder, by name; files of something else and of samples are left out.
+std::vector<std::filesystem::path> run_files(const std::filesystem::path& folder);
+
+}  // namespace occbench

@@ -1,0 +1,261 @@
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "made_up_run.hpp"
+#include "record/files.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class GateCommand : public testing::Test {
+ protected:
+  GateCommand() {
+    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = fs::temp_directory_path() / fmt::format("occbench-gate-{}-{}", name, ::getpid());
+    fs::create_directories(folder_);
+  }
+  ~GateCommand() override {
+    fs::remove_all(folder_);
+  }
+
+  std::string path(const std::string& name) const {
+    return (folder_ / name).string();
+  }
+
+  void write(const std::string& name, const std::string& text) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+
+  /// NAME.csv and its samples.
+  std::string write_run(const std::string& name, const MadeUpRun& run) const {
+    write(name + ".csv", run.rows_text());
+    write(name + ".samples.csv", run.samples_text());
+    return path(name + ".csv");
+  }
+
+  int gate(const std::vector<std::string>& arguments) {
+    std::vector<const char*> pointers = {"gate"};
+    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+    std::ostringstream out;
+    std::ostringstream err;
+    Console console{out, err};
+    const ExitStatus status = run_occbench(pointers, console);
+    out_ = out.str();
+    err_ = err.str();
+    return static_cast<int>(status);
+  }
+
+  fs::path folder_;
+  std::string out_, err_;
+};
+
+MadeUpRun with_regressions(int count) {
+  return made_up_run(count).with([](MadeUpRun& run) {
+    for (Row& row : run.rows) planted::two_more_registers(row);
+  });
+}
+
+TEST_F(GateCommand, EndsWith0OnAPass) {
+  EXPECT_EQ(gate({write_run("a", made_up_run()), write_run("b", made_up_run())}), 0);
+  EXPECT_THAT(out_, HasSubstr("pass: 4 cases"));
+  EXPECT_EQ(err_, "");
+}
+
+TEST_F(GateCommand, EndsWith1OnARegressionHoweverManyThereAre) {
+  const std::string baseline = write_run("a", made_up_run(1024));
+  // 256 and 1024 are 0 in the eight bits of an exit status.
+  for (const int count : {1, 256, 1000, 1024}) {
+    EXPECT_EQ(gate({count == 1024 ? baseline : write_run("c", made_up_run(count)),
+                    write_run("b", with_regressions(count))}),
+              1)
+        << count;
+  }
+}
+
+TEST_F(GateCommand, EndsWith2WithoutAVerdict) {
+  const std::string baseline = write_run("a", made_up_run());
+  EXPECT_EQ(gate({path("none.csv"), baseline}), 2);
+  EXPECT_THAT(out_, HasSubstr("no baseline: "));
+  write("empty.csv", "");
+  EXPECT_EQ(gate({baseline, path("empty.csv")}), 2);
+  EXPECT_EQ(gate({path("empty.csv"), baseline}), 2);
+  EXPECT_EQ(gate({baseline, write_run("b", made_up_run(3))}), 2);
+  fs::create_directories(folder_ / "nothing");
+  EXPECT_EQ(gate({path("nothing"), path("nothing")}), 2);
+  EXPECT_THAT(out_, HasSubstr("no verdict: 0 cases"));
+}
+
+TEST_F(GateCommand, ARegressionIsOneEvenWhereOtherCasesHaveNoVerdict) {
+  MadeUpRun run = made_up_run(3);
+  planted::two_more_registers(run.rows[0]);
+  EXPECT_EQ(gate({write_run("a", made_up_run(4)), write_run("b", run)}), 1);
+}
+
+TEST_F(GateCommand, EndsWith64OnWhatCannotBeRead) {
+  const std::string baseline = write_run("a", made_up_run());
+  write("broken.csv", "experiment,case\nwaves\n");
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& message) {
+    EXPECT_EQ(gate(arguments), 64) << message;
+    EXPECT_THAT(err_, HasSubstr(message));
+    EXPECT_EQ(out_, "");
+  };
+  refused({baseline, path("broken.csv")}, "broken.csv, line 2: 1 cells where the first line names 2 columns");
+  refused({baseline, path("none.csv")}, "none.csv does not exist");
+  refused({baseline}, "");
+  refused({}, "nothing to compare");
+  refused({baseline, baseline, "--write", "junit"}, "FORMAT=FILE");
+  refused({baseline, baseline, "--write", "xml=" + path("x")}, "FORMAT=FILE");
+  refused({baseline, baseline, "--format", "xml"}, "xml");
+  refused({baseline, baseline, "--tolerances", path("none.json")}, "none.json");
+  refused({"--pair", path("no"), path("builds")}, "is no build folder");
+  write("a.samples.csv", "experiment,case,quantity,index,value\nwaves,x,time_us,0,fast\n");
+  refused({baseline, baseline}, "a.samples.csv, line 2: 'fast' is not a finite number");
+}
+
+TEST_F(GateCommand, WritesEveryFormatBesideTheTable) {
+  const std::vector<std::string> formats = {"markdown", "annotations",
+                                            "junit",    "json",
+                                            "bencher",  "github-action-benchmark-bigger",
+                                            "table",    "github-action-benchmark-smaller"};
+  std::vector<std::string> arguments = {write_run("a", made_up_run()), write_run("b", with_regressions(4))};
+  for (const std::string& format : formats) {
+    arguments.insert(arguments.end(), {"--write", format + "=" + path(format)});
+  }
+  EXPECT_EQ(gate(arguments), 1);
+  for (const std::string& format : formats) EXPECT_GT(fs::file_size(folder_ / format), 0u) << format;
+  EXPECT_EQ(out_, read_text(folder_ / "table"));
+  const std::string junit = read_text(folder_ / "junit");
+  EXPECT_EQ(gate({arguments[0], arguments[1], "--format", "junit"}), 1);
+  EXPECT_EQ(out_, junit);
+}
+
+TEST_F(GateCommand, FoldersAreComparedFileByFile) {
+  // The smoke suite is a part of the full one: its cases stand in both files, and each has its own baseline.
+  write_run("base/smoke", made_up_run(2));
+  write_run("base/full", made_up_run(4));
+  write_run("new/smoke", made_up_run(2));
+  write_run("new/full", with_regressions(4));
+  write("base/ncu.csv", "a table of something else\n1\n");
+  EXPECT_EQ(gate({path("base"), path("base")}), 0);
+  EXPECT_THAT(out_, HasSubstr("pass: 6 cases"));
+  EXPECT_EQ(gate({path("base"), path("new")}), 1);
+  EXPECT_THAT(out_, HasSubstr("full.csv: "));
+  EXPECT_EQ(gate({path("base"), path("new/smoke.csv")}), 0) << "the folder's file of that name";
+  EXPECT_THAT(out_, HasSubstr("pass: 2 cases"));
+}
+
+TEST_F(GateCommand, AFileThatOneFolderLacksIsNotOverlooked) {
+  write_run("base/smoke", made_up_run(2));
+  write_run("new/smoke", made_up_run(2));
+  write_run("new/full", made_up_run(4));
+  EXPECT_EQ(gate({path("base"), path("new")}), 0);
+  EXPECT_THAT(out_, HasSubstr("base has no full.csv"));
+  EXPECT_EQ(gate({path("new"), path("base")}), 2);
+  EXPECT_THAT(out_, HasSubstr("base has no full.csv"));
+  EXPECT_EQ(gate({path("base"), path("new/full.csv")}), 2) << "no baseline for the file that was asked about";
+}
+
+TEST_F(GateCommand, TolerancesComeFromAFileOrFromRuns) {
+  MadeUpRun lower = made_up_run();
+  for (Row& row : lower.rows) *row.achieved_pct -= 3;
+  const std::string a = write_run("a", made_up_run());
+  const std::string b = write_run("b", lower);
+  EXPECT_EQ(gate({a, b}), 1);
+  write("wide.json", R"({"all": {"achieved_pct": {"limit": 5}, "achieved_over_theoretical_pct": {"limit": 5},
+                                 "prediction_error_points": {"limit": 5}}})");
+  EXPECT_EQ(gate({a, b, "--tolerances", path("wide.json")}), 0);
+  EXPECT_EQ(gate({"--save-tolerances", path("made.json"), "--tolerances-from", a, b, a}), 0);
+  EXPECT_EQ(gate({a, b, "--tolerances", path("made.json")}), 0);
+  EXPECT_EQ(gate({a, b, "--tolerances-from", a, b, a}), 0);
+  write("broken.json", R"({"all": {"achieved_pct": {"limit": -5}}})");
+  EXPECT_EQ(gate({a, b, "--tolerances", path("broken.json")}), 64);
+}
+
+/// A build folder whose `occbench run` takes what it writes from a recorded run, and notes that it was
+/// called.
+class GatePairCommand : public GateCommand {
+ protected:
+  std::string build(const std::string& name, const MadeUpRun& run, const std::string& ending = "exit 0") {
+    const std::string rows = write_run(name + "/recorded", run);
+    write(name + "/bin/occbench",
+          fmt::format(R"(#!/bin/sh
+printf '%s %s\n' {0} "$*" >> '{1}/calls'
+while [ $# -gt 0 ]; do
+  [ "$1" = --out ] && out=$2
+  shift
+done
+cp '{2}' "$out"
+cp '{3}' "${{out%.csv}}.samples.csv"
+{4}
+)",
+                      name, folder_.string(), rows, path(name + "/recorded.samples.csv"), ending));
+    ::chmod(path(name + "/bin/occbench").c_str(), 0755);
+    return path(name);
+  }
+
+  int gate_pair(const std::string& a, const std::string& b, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"--pair", a, b, "--keep", path("kept")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return gate(arguments);
+  }
+};
+
+TEST_F(GatePairCommand, RunsBothBuildsInTurn) {
+  const std::string a = build("a", made_up_run());
+  EXPECT_EQ(gate_pair(a, build("b", made_up_run()), {"--suite", "quick", "--filter", "waves"}), 0)
+      << out_ << err_;
+  std::string order;
+  std::istringstream calls(read_text(folder_ / "calls"));
+  for (std::string line; std::getline(calls, line);) {
+    order += line[0];
+    EXPECT_THAT(line, HasSubstr("run --suite quick --device auto --filter waves --require-gpu --out "));
+  }
+  EXPECT_EQ(order, "abbaabbaabba");
+  EXPECT_TRUE(fs::exists(folder_ / "kept" / "01-a.csv"));
+  EXPECT_TRUE(fs::exists(folder_ / "kept" / "12-a.csv"));
+}
+
+TEST_F(GatePairCommand, FindsThreePercentMoreTime) {
+  const std::string a = build("a", made_up_run());
+  const std::string b = build("b", made_up_run().with([](MadeUpRun& run) { run.slow_down(2, 1.03); }));
+  EXPECT_EQ(gate_pair(a, b), 1);
+  EXPECT_THAT(
+      out_,
+      HasSubstr("regression  block_size/hold/plain/number=2\n            time_us 404 -> 416.1: 3 % slower"));
+  EXPECT_THAT(out_, HasSubstr("over 6 pairs"));
+}
+
+TEST_F(GatePairCommand, ARunThatEndsWith2StillCounts) {
+  EXPECT_EQ(gate_pair(build("a", made_up_run()), build("b", made_up_run(), "exit 2")), 0);
+}
+
+TEST_F(GatePairCommand, HasNoVerdictIfARunFails) {
+  EXPECT_EQ(gate_pair(build("a", made_up_run()), build("b", made_up_run(), "exit 70")), 2);
+  EXPECT_THAT(out_, HasSubstr("b/bin/occbench ended with exit status 70"));
+  EXPECT_EQ(gate_pair(build("a", made_up_run()), build("b", made_up_run(), "kill -9 $$")), 2);
+  EXPECT_EQ(gate_pair(build("a", made_up_run()), build("b", made_up_run(), "rm \"$out\"; exit 2")), 2);
+}
+
+TEST_F(GatePairCommand, RefusesCountsOfPairsThatCannotBe) {
+  const std::string a = build("a", made_up_run());
+  EXPECT_EQ(gate_pair(a, a, {"--pairs", "0"}), 64);
+  EXPECT_EQ(gate_pair(a, a, {"--pairs", "51"}), 64);
+  EXPECT_EQ(gate_pair(a, a, {"--pairs", "4"}), 2) << "too few to decide on time";
+}
+
+}  // namespace
+}  // namespace occbench
