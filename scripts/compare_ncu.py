@@ -19,6 +19,7 @@ from pathlib import Path
 EXPERIMENTS = ("block_size", "waves")
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 DURATION = "gpu__time_duration.sum"
+PATTERN = f"^({'|'.join(EXPERIMENTS)})/hold/plain/"
 LAUNCHES_PER_CASE = 2  # --occ_profile checks a case, then launches it: the second is the one that is compared
 
 
@@ -44,7 +45,7 @@ def read_ncu(log: Path) -> list[dict[str, float]]:
 
 def profile(binaries: Path, experiment: str, folder: Path) -> tuple[list[dict[str, float]], float]:
     """ncu's launches of an experiment, and what profiling cost per launch in milliseconds."""
-    bench = [str(binaries / f"bench_{experiment}"), "--occ_profile"]
+    bench = [str(binaries / f"bench_{experiment}"), "--occ_profile", f"--benchmark_filter={PATTERN}"]
     log = folder / f"{experiment}.csv"
     ncu = ["ncu", "--clock-control", "none", "--cache-control", "none", "--kernel-name", "hold_kernel"]
     ncu += ["--csv", "--page", "raw", "--metrics", f"{ACHIEVED},{DURATION}", "--log-file", str(log)]
@@ -58,8 +59,7 @@ def compare(binaries: Path) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows_file = folder / "rows.csv"
-        pattern = f"^({'|'.join(EXPERIMENTS)})/hold/plain/"
-        run([str(binaries / "occbench"), "run", "--suite", "quick", "--filter", pattern, "--require-gpu"]
+        run([str(binaries / "occbench"), "run", "--suite", "quick", "--filter", PATTERN, "--require-gpu"]
             + ["--counters", "require", "--out", str(rows_file)])  # fmt: skip
         rows = list(csv.DictReader(rows_file.open()))
         counting = {

@@ -336,6 +336,10 @@ class Counters::Session {
     if (added != CUPTI_SUCCESS) throw_unavailable(added, "cuptiProfilerHostConfigAddMetrics");
     set.config = set.host->config_image();
     set.passes = count_passes(cupti_, set.config);
+    return set;
+  }
+
+  std::size_t counter_data_size(const MetricSet& set) {
     std::vector<const char*> names = pointers(set.metrics);
     auto size = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
     size.pRangeProfilerObject = profiler_.get();
@@ -344,8 +348,8 @@ class Counters::Session {
     size.maxNumOfRanges = readings_;
     size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(readings_);
     cupti_.call("cuptiRangeProfilerGetCounterDataSize", cuptiRangeProfilerGetCounterDataSize, size);
-    set.data.resize(size.counterDataSize);
-    return set;
+    sized_for_ = &set.metrics;
+    return size.counterDataSize;
   }
 
   /// The metrics that the chip has. One bad name poisons a host object, so each is tried on one of its own,
@@ -368,6 +372,8 @@ class Counters::Session {
   }
 
   void set_config(MetricSet& set) {
+    // The profiler initializes images for the metrics that it was last asked the size of.
+    if (sized_for_ != &set.metrics) set.data.resize(counter_data_size(set));
     auto image = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
     image.pRangeProfilerObject = profiler_.get();
     image.counterDataSize = set.data.size();
@@ -450,6 +456,7 @@ class Counters::Session {
   std::vector<std::uint8_t> availability_;
   RangeProfiler profiler_;
   std::map<std::vector<std::string>, MetricSet> sets_;
+  const std::vector<std::string>* sized_for_ = nullptr;  ///< metrics of the last counter_data_size
 };
 
 std::string_view to_string(CountersStatus status) {
