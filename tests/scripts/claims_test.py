@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import claims
+import claims  # noqa: E402
 
 
 def run_of(rows, samples=()):
