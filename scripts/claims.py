@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """The README's table of claims: what documents say, what recorded rows say, and whether the two agree.
 
-usage: scripts/python scripts/claims.py RESULTS.csv... [--write README.md]
+    scripts/claims.py RESULTS.csv...    # prints it; scripts/readme.py puts that of the recorded run into README.md
 
 Claims and sources are those of the experiments (bench/*.cpp). What was measured and the verdict are computed here from
 the rows and their samples (RESULTS.samples.csv): each experiment has a function that turns its rows into findings, each
 of which bears the claim out or does not, and `verdict` is the one rule over findings. Nothing is typed in by hand.
---write replaces what is between the lines `<!-- claims -->` and `<!-- end of claims -->` of a file.
 """
 
 import argparse
@@ -377,34 +376,10 @@ def table(run, claims):
     return "\n".join(lines)
 
 
-def replace_table(text, new):
-    begin, end = "<!-- claims -->\n", "\n<!-- end of claims -->"
-    before, found, rest = text.partition(begin)
-    _, found_end, after = rest.partition(end)
-    if not found or not found_end:
-        raise SystemExit(f"the file lacks the lines {begin.strip()} and {end.strip()}, between which the table belongs")
-    return before + begin + new + end + after
-
-
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "results",
-        nargs="+",
-        help="CSV files of recorded rows; samples are looked for beside them",
-    )
-    parser.add_argument(
-        "--write",
-        metavar="FILE",
-        help="put the table into this file instead of printing it",
-    )
-    options = parser.parse_args(arguments)
-    text = table(Run(options.results), read_claims())
-    if not options.write:
-        print(text)
-        return
-    file = Path(options.write)
-    file.write_text(replace_table(file.read_text(encoding="utf-8"), text), encoding="utf-8")
+    parser.add_argument("results", nargs="+", help="CSV files of recorded rows; samples are looked for beside them")
+    print(table(Run(parser.parse_args(arguments).results), read_claims()))
 
 
 if __name__ == "__main__":

@@ -153,11 +153,11 @@ class Table(unittest.TestCase):
         self.assertTrue(all(claim.claim and claim.source for claim in claims.read_claims()))
         self.assertEqual(set(names), set(claims.FINDINGS))
 
-    def test_the_table_replaces_the_one_before_and_nothing_else(self):
-        text = "a\n<!-- claims -->\nold\n<!-- end of claims -->\nb\n"
-        self.assertEqual(claims.replace_table(text, "new"), text.replace("old", "new"))
-        with self.assertRaises(SystemExit):
-            claims.replace_table("no place for it", "new")
+    def test_an_experiment_that_was_not_run_says_so(self):
+        lines = claims.table(run_of([block_size_row(32, 50)]), claims.read_claims()).splitlines()
+        self.assertEqual(len(lines), 2 + len(claims.read_claims()))
+        self.assertTrue(lines[2].endswith("| 32: 50.0 % | holds |"))
+        self.assertTrue(all(line.endswith("|  | not measured |") for line in lines[3:]))
 
 
 if __name__ == "__main__":
