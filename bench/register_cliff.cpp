@@ -34,7 +34,8 @@ int registers_at_full_occupancy(const Limits& limits) {
 bool at_the_cliff(const Limits& limits, int registers) {
   const int most = registers_at_full_occupancy(limits);
   const auto above = std::ranges::upper_bound(kLiveValuesRegisters, most);
-  return registers == 31 || registers == *std::prev(above) || registers == *above;
+  const bool below = registers == *std::prev(above);
+  return registers == 31 || below || (above != std::end(kLiveValuesRegisters) && registers == *above);
 }
 
 Case make_case(const Planner& on, LiveValuesBody body, int registers, int block_threads) {

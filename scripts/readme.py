@@ -11,6 +11,8 @@ import statistics
 import sys
 from pathlib import Path
 
+import claims
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results" / "nvidia-h200"
 Rows = list[dict[str, str]]
@@ -53,7 +55,8 @@ def headline() -> str:
 
 def worked_examples() -> str:
     rows = read("full.csv")
-    blocks = {int(row["block_threads"]): row for row in rows if row["experiment"] == "block_size"}
+    plain = [row for row in rows if row["experiment"] == "block_size" and row["variant"] == "plain"]
+    blocks = {int(row["block_threads"]): row for row in plain}
     waves = {row["parameters"]: row for row in rows if row["experiment"] == "waves"}
     lines = [
         "| worked example | theory | predicted | counter |",
@@ -94,7 +97,16 @@ def against_ncu() -> str:
     )
 
 
-BLOCKS = {"headline": headline, "worked examples": worked_examples, "against ncu": against_ncu}
+def claims_table() -> str:
+    return claims.table(claims.Run([RESULTS / "full.csv"]), claims.read_claims())
+
+
+BLOCKS = {
+    "headline": headline,
+    "worked examples": worked_examples,
+    "against ncu": against_ncu,
+    "claims": claims_table,
+}
 
 
 def written(text: str) -> str:

@@ -17,8 +17,12 @@ namespace {
 constexpr std::string_view kResultsReadme = R"(# Recorded runs
 
 A folder a GPU model. `FILE.csv` has a row for each case, `FILE.samples.csv` every reading behind the medians of those rows:
-`experiment, case` as in the row, `quantity` (`time_us`, or the name of a hardware counter), `index` (0, 1, ... within
-the case and quantity) and `value`.
+`experiment, case` as in the row, `quantity` (`time_us`, the name of a hardware counter, or `trace_...`), `index` (0, 1, ...
+within the case and quantity) and `value`. What begins with `trace_` is from a launch of its own, in which each warp wrote
+down where and when it ran: `trace_sm`, `trace_start_ns` and `trace_end_ns` have a value for each block, in the order of the
+grid; `trace_hand_over_cycles` has one for each block that took an ended one's place, `trace_most_blocks` for each SM the
+most blocks that it held at once; `trace_achieved_pct` is the achieved occupancy of that launch, `trace_out_of_order` the
+number of its blocks that started after one of a higher index.
 
 Both are UTF-8 and RFC 4180 with a line feed at the end of each line; columns are read by name. A cell of something that was
 not measured is empty, never 0. Names that end in `_pct` are percentages, in `_points` differences of percentages. A last line

@@ -27,6 +27,7 @@ class FakeInstruments final : public Instruments {
   int timed = 0;
   int counted = 0;
   int launches = 0;
+  int traced = 0;
   CountersStatus status = CountersStatus::ok;
   bool lost = false;
 
@@ -78,6 +79,11 @@ class FakePrepared final : public Prepared {
   }
   Check check(cudaStream_t) override {
     return Check::ok;
+  }
+  std::vector<WarpRecord> trace(cudaStream_t) override {
+    EXPECT_GT(instruments_in_use->counted, 0);  // a traced launch is neither timed nor counted
+    ++instruments_in_use->traced;
+    return {WarpRecord{.start_cycles = 0, .end_cycles = 100, .start_ns = 0, .end_ns = 64, .sm = 7}};
   }
   Amount useful() const override {
     return {1e6, "items"};
@@ -174,6 +180,26 @@ TEST_F(RunCases, ARowHasTheTimesOfTheRepetitionsAndNotOfTheSearchForTheirLength)
   EXPECT_LT(rows[0].repetitions.value(), instruments_.timed);
   EXPECT_DOUBLE_EQ(rows[0].time_us.value(), kMicroseconds);
   EXPECT_DOUBLE_EQ(rows[0].throughput.value(), 1e6 / (1e-6 * kMicroseconds));
+}
+
+TEST_F(RunCases, ACaseIsTracedOnceAndOnlyWhereItsPlacementIsOfInterest) {
+  run({"fake_experiment", "a claim", "a source", [](const Planner&) {
+         Case chosen{.kernel = &kFake, .variant = "plain", .launch = {.block_threads = 32, .grid_blocks = 1}};
+         chosen.suite = Suite::smoke;
+         Case traced = chosen;
+         traced.parameters = {{"traced", "yes"}};
+         traced.trace = true;
+         return std::vector<Case>{chosen, traced};
+       }});
+  EXPECT_EQ(instruments_.traced, 1);
+  int sms = 0;
+  for (const Sample& sample : read_samples(samples_path(csv()))) {
+    if (!sample.quantity.starts_with("trace_")) continue;
+    EXPECT_EQ(sample.case_name, "fake/plain/traced=yes");
+    sms += sample.quantity == "trace_sm" && sample.value == 7 ? 1 : 0;
+  }
+  EXPECT_EQ(sms, 1);
+  EXPECT_THAT(read_rows(csv()).at(1).note, HasSubstr("nothing is predicted"));
 }
 
 TEST_F(RunCases, ARowPutsTheoryAndCounterSideBySide) {
