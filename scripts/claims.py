@@ -10,6 +10,7 @@ of which bears the claim out or does not, and `verdict` is the one rule over fin
 
 import argparse
 import csv
+import gzip
 import re
 import statistics
 import sys
@@ -66,9 +67,11 @@ class Run:
         for file in map(Path, files):
             self.rows += [Row(row) for row in read_csv(file)]
             samples = file.with_suffix(".samples.csv")
-            for sample in read_csv(samples) if samples.exists() else []:
-                key = sample["experiment"], sample["case"]
-                self.samples[key][sample["quantity"]].append(float(sample["value"]))
+            # Recorded suites keep their samples compressed.
+            for name in (samples, samples.with_name(samples.name + ".gz")):
+                for sample in read_csv(name) if name.exists() else []:
+                    key = sample["experiment"], sample["case"]
+                    self.samples[key][sample["quantity"]].append(float(sample["value"]))
 
     def of(self, experiment):
         """Its rows that were measured, counters included."""
@@ -79,7 +82,8 @@ class Run:
 
 
 def read_csv(file):
-    with file.open(newline="", encoding="utf-8") as lines:
+    opener = gzip.open if file.suffix == ".gz" else open
+    with opener(file, "rt", newline="", encoding="utf-8") as lines:
         return list(csv.DictReader(lines))
 
 
@@ -101,10 +105,11 @@ def near(value, wanted, points=SAME_POINTS):
 
 
 def pick(rows, **wanted):
-    """Rows with these values in columns, or where there is no such column, in parameters."""
+    """Rows with these values of parameters, or where there is no such parameter, of columns."""
 
     def value(row, name):
-        return row[name] if name in row else row.parameter(name)
+        parameter = row.parameter(name)
+        return row[name] if parameter is None else parameter
 
     return [row for row in rows if all(value(row, name) == str(want) for name, want in wanted.items())]
 

@@ -111,8 +111,8 @@ BLOCKS = {
 
 def written(text: str) -> str:
     for name, block in BLOCKS.items():
-        pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
-        text, count = pattern.subn(lambda match, block=block: match[1] + block() + match[2], text)
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        text, count = pattern.subn(lambda match, block=block: match[1] + block() + "\n" + match[2], text)
         if count != 1:
             sys.exit(f"README.md has {count} blocks <!-- {name} -->, not one")
     return text

@@ -19,7 +19,7 @@ constexpr std::string_view kMinTime = "--benchmark_min_time=";
 
 /// Seconds of device time that the timed launches of a case add up to unless the user says otherwise: a full
 /// suite of 600 cases has to end within 4 minutes.
-constexpr std::string_view kDefaultMinTime = "0.03";
+constexpr std::string_view kDefaultMinTime = "0.01";
 
 /// Google Benchmark takes a plain number of seconds up to 1.7, and wants a unit from 1.8 on: both are
 /// accepted.
