@@ -109,7 +109,7 @@ def pick(rows, **wanted):
 
     def value(row, name):
         parameter = row.parameter(name)
-        return row[name] if parameter is None else parameter
+        return row.get(name) if parameter is None else parameter
 
     return [row for row in rows if all(value(row, name) == str(want) for name, want in wanted.items())]
 
