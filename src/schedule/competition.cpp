@@ -1,6 +1,8 @@
 #include "schedule/competition.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 namespace occbench {
 
@@ -12,10 +14,6 @@ Competition::Competition(int partitions, double issue_rate, double byte_rate, do
       byte_rate_(byte_rate),
       bytes_per_cycle_(bytes_per_cycle),
       partitions_(static_cast<std::size_t>(partitions)) {}
-
-double Competition::warp_speed(std::size_t place) const {
-  return std::clamp(most_full_speed_ - static_cast<double>(place), 0.0, 1.0);
-}
 
 double Competition::time_rate() const {
   const double asked = byte_rate_ * speed_;
@@ -29,37 +27,40 @@ void Competition::pass_time(double time) {
 
 void Competition::update(Partition& partition) {
   const double passed = clock_ - partition.updated;
-  for (std::size_t i = 0; i < partition.running.size(); ++i) {
-    partition.running[i].left = std::max(0.0, partition.running[i].left - passed * warp_speed(i));
-  }
+  for (Group& group : partition.groups) group.done += passed * group.speed;
   partition.updated = clock_;
-}
-
-std::pair<std::size_t, double> Competition::soonest(const Partition& partition) const {
-  std::pair<std::size_t, double> best{0, std::numeric_limits<double>::infinity()};
-  for (std::size_t i = 0; i < partition.running.size(); ++i) {
-    const double speed = warp_speed(i);
-    if (speed == 0) break;
-    const double cycles = partition.running[i].left / speed;
-    if (cycles < best.second) best = {i, cycles};
-  }
-  return best;
 }
 
 void Competition::schedule(int index) {
   Partition& partition = partitions_[static_cast<std::size_t>(index)];
-  const double speed = std::min(static_cast<double>(partition.running.size()), most_full_speed_);
+  double free_speed = most_full_speed_;
+  double speed = 0;
+  double soonest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < partition.groups.size(); ++i) {
+    Group& group = partition.groups[i];
+    const auto warps = static_cast<double>(group.left.size());
+    group.speed = std::min(1.0, free_speed / warps);
+    if (group.speed <= 0) continue;
+    free_speed = std::max(0.0, free_speed - warps * group.speed);
+    speed += warps * group.speed;
+    const double cycles = std::max(0.0, group.left.back().cycles - group.done) / group.speed;
+    if (cycles >= soonest) continue;
+    soonest = cycles;
+    partition.next = i;
+  }
   speed_ += speed - partition.speed;
   partition.speed = speed;
   ++partition.version;
-  if (!partition.running.empty()) next_.push({clock_ + soonest(partition).second, index, partition.version});
+  if (!partition.groups.empty()) next_.push({clock_ + soonest, index, partition.version});
 }
 
-void Competition::begin(double time, int partition_index, std::int64_t warp, double cycles) {
+void Competition::begin(double time, int partition_index, int block, std::span<const Warp> warps) {
   pass_time(time);
   Partition& partition = partitions_[static_cast<std::size_t>(partition_index)];
   update(partition);
-  partition.running.push_back({warp, cycles});
+  Group group{block, {warps.begin(), warps.end()}};
+  std::ranges::sort(group.left, std::ranges::greater{}, &Warp::cycles);
+  partition.groups.push_back(std::move(group));
   schedule(partition_index);
 }
 
@@ -83,11 +84,19 @@ Competition::Finished Competition::finish_next() {
   clock_ = std::max(clock_, next.clock);
   Partition& partition = partitions_[static_cast<std::size_t>(next.partition)];
   update(partition);
-  const std::size_t place = soonest(partition).first;
-  const std::int64_t warp = partition.running[place].warp;
-  partition.running.erase(partition.running.begin() + static_cast<std::ptrdiff_t>(place));
+  Group& group = partition.groups[partition.next];
+  const int block = group.block;
+  const double cycles = group.left.back().cycles;
+  finished_.clear();
+  while (!group.left.empty() && group.left.back().cycles == cycles) {
+    finished_.push_back(group.left.back().warp);
+    group.left.pop_back();
+  }
+  if (group.left.empty()) {
+    partition.groups.erase(partition.groups.begin() + static_cast<std::ptrdiff_t>(partition.next));
+  }
   schedule(next.partition);
-  return {time, warp};
+  return {time, block, finished_};
 }
 
 }  // namespace occbench

@@ -4,7 +4,7 @@
 #include <functional>
 #include <limits>
 #include <queue>
-#include <utility>
+#include <span>
 #include <vector>
 
 namespace occbench {
@@ -12,15 +12,17 @@ namespace occbench {
 /// Warps that compete: for the issue slots of their sub-partition, one a cycle, and for the bandwidth of the
 /// device.
 ///
-/// A sub-partition serves its warps in the order in which they came (a warp that is ready early is preferred
-/// until it has finished: with four warps able to fill the slots, warps finish four by four, which is why a
-/// balanced issue-bound wave reads 60 % and not 100). Bandwidth is shared in proportion to demand.
+/// A sub-partition serves blocks in the order in which they came, and the warps of one block evenly (seen on
+/// the H200, results/nvidia-h200/block-scheduling.md): with two warps of each block there and four warps able
+/// to fill the slots, blocks finish two by two, which is why a balanced issue-bound wave of small blocks
+/// reads 60 % and not 100. Bandwidth is shared in proportion to demand.
 class Competition {
  public:
-  /// A warp that has finished, by the number it was given.
+  /// Warps of one block and sub-partition that have finished together, by the numbers they were given.
   struct Finished {
     double time;
-    std::int64_t warp;
+    int block;
+    std::span<const int> warps;  ///< until the next call
   };
 
   /// @param partitions       sub-partitions of the device
@@ -29,25 +31,33 @@ class Competition {
   /// @param bytes_per_cycle  what the device can move
   Competition(int partitions, double issue_rate, double byte_rate, double bytes_per_cycle);
 
-  /// Warp number `warp` begins at `time` (not before the last event) on a sub-partition; alone it would take
-  /// `cycles`.
-  void begin(double time, int partition, std::int64_t warp, double cycles);
+  struct Warp {
+    double cycles;  ///< that it would take alone
+    int warp;
+  };
 
-  /// When the next warp finishes if none begins before; infinity if none runs.
+  /// The warps of a block that are on a sub-partition begin at `time` (not before the last event).
+  void begin(double time, int partition, int block, std::span<const Warp> warps);
+
+  /// When the next warps finish if none begins before; infinity if none runs.
   double next_finish() const;
 
   /// Goes on to that time.
   Finished finish_next();
 
  private:
-  struct Running {
-    std::int64_t warp;
-    double left;  ///< cycles alone, as of the sub-partition's `updated`
+  /// A block's warps on one sub-partition: they get on alike, so the one with least to do is done first.
+  struct Group {
+    int block;
+    std::vector<Warp> left;  ///< descending by cycles
+    double done = 0;         ///< cycles that each of them has got on by, as of the sub-partition's `updated`
+    double speed = 0;        ///< of each, on the stretched clock
   };
   struct Partition {
-    std::vector<Running> running;  ///< in the order of coming
-    double updated = 0;            ///< on the stretched clock
-    double speed = 0;              ///< sum of its warps' speeds
+    std::vector<Group> groups;  ///< in the order of coming
+    double updated = 0;         ///< on the stretched clock
+    double speed = 0;           ///< sum of its warps' speeds
+    std::size_t next = 0;       ///< the group of the warp that finishes first if nothing changes
     std::uint32_t version = 0;
   };
   struct Next {
@@ -59,19 +69,17 @@ class Competition {
     }
   };
 
-  double warp_speed(std::size_t place) const;
   double time_rate() const;
   void pass_time(double time);
   void update(Partition& partition);
   void schedule(int index);
   void drop_stale() const;
-  /// The warp that finishes first if nothing changes, and in how many cycles of the stretched clock.
-  std::pair<std::size_t, double> soonest(const Partition& partition) const;
 
   double most_full_speed_;  ///< warps that a sub-partition can serve at full speed
   double byte_rate_;
   double bytes_per_cycle_;
   std::vector<Partition> partitions_;
+  std::vector<int> finished_;
   mutable std::priority_queue<Next, std::vector<Next>, std::greater<>> next_;
   double speed_ = 0;  ///< sum over the device: warps' worth of progress a cycle of the stretched clock
   double time_ = 0;   ///< cycles

@@ -27,10 +27,13 @@ constexpr std::array kFields{
     Field{"name", &DeviceProfile::name},
     Field{"compute_capability", &DeviceProfile::compute_capability},
     Field{"sm_count", &DeviceProfile::sm_count},
+    Field{"eager_sms", &DeviceProfile::eager_sms},
+    Field{"eager_period", &DeviceProfile::eager_period},
     Field{"fill_cycles_per_block", &DeviceProfile::fill_cycles_per_block},
     Field{"refill_cycles_per_block", &DeviceProfile::refill_cycles_per_block},
     Field{"sm_start_cycles_per_block", &DeviceProfile::sm_start_cycles_per_block},
     Field{"sm_start_cycles_per_warp", &DeviceProfile::sm_start_cycles_per_warp},
+    Field{"sm_spread_cycles", &DeviceProfile::sm_spread_cycles},
     Field{"hand_over_cycles", &DeviceProfile::hand_over_cycles},
     Field{"warp_overhead_cycles", &DeviceProfile::warp_overhead_cycles},
     Field{"jitter_cycles", &DeviceProfile::jitter_cycles},
@@ -64,7 +67,8 @@ bool set(DeviceProfile& profile, const Field& field, std::string_view text) {
     return true;
   }
   if (const auto* const count = std::get_if<2>(&field.member)) {
-    return read_number(text, 1, kMostSms, profile.*(*count));
+    const int least = *count == &DeviceProfile::sm_count ? 1 : 0;
+    return read_number(text, least, kMostSms, profile.*(*count));
   }
   return read_number(text, 0.0, kMostCycles, profile.*std::get<3>(field.member));
 }
@@ -138,6 +142,8 @@ DeviceProfile default_profile(ComputeCapability compute_capability, int sm_count
   profile.name = "default";
   profile.compute_capability = compute_capability;
   profile.sm_count = sm_count;
+  profile.eager_sms = 0;
+  profile.eager_period = 0;
   return profile;
 }
 

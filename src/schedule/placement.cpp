@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 namespace occbench {
 
@@ -19,11 +18,54 @@ int slots_of_partition(const Limits& limits, const Occupancy& occupancy, int par
 
 }  // namespace
 
+FirstFill::FirstFill(int sm_count, int eager_sms, int eager_period, int blocks_per_sm,
+                     std::int64_t grid_blocks)
+    : sm_count_(sm_count),
+      eager_sms_(eager_sms),
+      eager_period_(eager_period),
+      taken_(static_cast<std::size_t>(sm_count)),
+      next_(eager_sms) {
+  const int pairs = (sm_count + 1) / 2;
+  const std::int64_t share = (grid_blocks + pairs - 1) / pairs;
+  share_ = {static_cast<int>(std::min<std::int64_t>(blocks_per_sm, (share + 1) / 2)),
+            static_cast<int>(std::min<std::int64_t>(blocks_per_sm, share / 2))};
+}
+
+bool FirstFill::take(int sm) {
+  const bool first_of_pair = sm < eager_sms_ || sm % 2 == 0;
+  int& taken = taken_[static_cast<std::size_t>(sm)];
+  if (taken >= share_[first_of_pair ? 0 : 1]) return false;
+  ++taken;
+  return true;
+}
+
+int FirstFill::next() {
+  if (since_eager_ >= eager_period_) {
+    next_eager_ = 0;
+    since_eager_ = 0;
+  }
+  while (next_eager_ < eager_sms_) {
+    if (take(next_eager_++)) return next_eager_ - 1;
+  }
+  for (int tried = eager_sms_; tried < sm_count_; ++tried) {
+    const int sm = next_;
+    next_ = next_ + 1 < sm_count_ ? next_ + 1 : eager_sms_;
+    if (!take(sm)) continue;
+    ++since_eager_;
+    return sm;
+  }
+  for (int sm = 0; sm < eager_sms_; ++sm) {
+    if (take(sm)) return sm;
+  }
+  return -1;
+}
+
 WarpSlots::WarpSlots(const Limits& limits, const Occupancy& occupancy, int sm_count)
     : partitions_(static_cast<std::size_t>(std::clamp(limits.sub_partitions, 1, kMaxPartitions))),
       slots_(static_cast<std::size_t>(slots_of_partition(limits, occupancy, static_cast<int>(partitions_)))),
       warps_per_block_(occupancy.warps_per_block),
-      ends_(static_cast<std::size_t>(sm_count) * partitions_ * slots_) {}
+      ends_(static_cast<std::size_t>(sm_count) * partitions_ * slots_),
+      next_partition_(static_cast<std::size_t>(sm_count)) {}
 
 WarpSlots::Free WarpSlots::free_slots(int sm, double now) const {
   Free free{};
@@ -34,45 +76,32 @@ WarpSlots::Free WarpSlots::free_slots(int sm, double now) const {
   return free;
 }
 
-int WarpSlots::warps_in(int partition, int first) const {
+bool WarpSlots::place_block(Free& free, int& first) const {
   const int partitions = static_cast<int>(partitions_);
-  const int place = (partition - first + partitions) % partitions;
-  return warps_per_block_ / partitions + (place < warps_per_block_ % partitions);
-}
-
-int WarpSlots::first_partition(const Free& free) const {
-  int best = -1;
-  std::pair<int, int> best_left{-1, 0};
-  for (int first = 0; first < static_cast<int>(partitions_); ++first) {
-    int least = std::numeric_limits<int>::max();
-    int most = 0;
-    for (int partition = 0; partition < static_cast<int>(partitions_); ++partition) {
-      const int left = free[static_cast<std::size_t>(partition)] - warps_in(partition, first);
-      least = std::min(least, left);
-      most = std::max(most, left);
-    }
-    if (least >= 0 && std::pair(least, -most) > best_left) {
-      best = first;
-      best_left = {least, -most};
-    }
+  Free left = free;
+  for (int place = 0; place < partitions; ++place) {
+    int& slots = left[static_cast<std::size_t>((first + place) % partitions)];
+    slots -= warps_per_block_ / partitions + (place < warps_per_block_ % partitions);
+    if (slots < 0) return false;
   }
-  return best;
+  free = left;
+  first = (first + warps_per_block_) % partitions;
+  return true;
 }
 
 int WarpSlots::blocks_that_fit(int sm, double now) const {
   Free free = free_slots(sm, now);
-  for (int blocks = 0;; ++blocks) {
-    const int first = first_partition(free);
-    if (first < 0) return blocks;
-    for (std::size_t partition = 0; partition < partitions_; ++partition) {
-      free[partition] -= warps_in(static_cast<int>(partition), first);
-    }
-  }
+  int first = next_partition_[static_cast<std::size_t>(sm)];
+  int blocks = 0;
+  while (place_block(free, first)) ++blocks;
+  return blocks;
 }
 
 void WarpSlots::take(int sm, double now, std::vector<Slot>& of_warps) {
-  const int first = first_partition(free_slots(sm, now));
   const int partitions = static_cast<int>(partitions_);
+  int& next = next_partition_[static_cast<std::size_t>(sm)];
+  const int first = next;
+  next = (next + warps_per_block_) % partitions;
   of_warps.resize(static_cast<std::size_t>(warps_per_block_));
   for (int partition = 0; partition < partitions; ++partition) {
     const std::size_t base = at(sm, partition);

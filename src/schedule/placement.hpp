@@ -9,8 +9,8 @@
 
 namespace occbench {
 
-/// Which SM takes the next block: the one with room for most blocks, and of those the first in device order.
-/// Asking and telling both take constant time.
+/// Which SM takes the next block once the device has been full: the one with room for most blocks, and of
+/// those the first. Asking and telling both take constant time.
 class RoomIndex {
  public:
   RoomIndex(int sm_count, int max_room)
@@ -72,11 +72,35 @@ class RoomIndex {
   int total_ = 0;
 };
 
-/// The warp slots of all SMs, where warps of one block end at different times.
+/// Which SM takes the next block while the device first fills: SMs in turn, but a few (the first `eager_sms`)
+/// have their turn again whenever the others have taken `eager_period` blocks. A grid that leaves room is
+/// spread evenly over TPCs, pairs of SMs: where a pair's share is odd, its first SM has one block more.
+class FirstFill {
+ public:
+  FirstFill(int sm_count, int eager_sms, int eager_period, int blocks_per_sm, std::int64_t grid_blocks);
+
+  /// -1 if every SM has its share.
+  int next();
+
+ private:
+  bool take(int sm);
+
+  int sm_count_;
+  int eager_sms_;
+  int eager_period_;
+  std::array<int, 2> share_;  ///< of the first and of the second SM of a pair
+  std::vector<int> taken_;
+  int next_eager_ = 0;  ///< eager_sms: wait for the others
+  int next_;
+  int since_eager_ = 0;
+};
+
+/// The warp slots of all SMs.
 ///
-/// What was seen on the H200 (results of the traces): an exited warp's slot and registers are free at once,
-/// but an SM takes new blocks only when one of its blocks ends; warps are spread round-robin over the
-/// sub-partitions.
+/// What was seen on the H200 (results/nvidia-h200/block-scheduling.md): an exited warp's slot and registers
+/// are free at once, but an SM takes new blocks only when one of its blocks ends. Warps go to the
+/// sub-partitions in turn, and each block begins where the one before it on that SM ended: while the
+/// sub-partitions whose turn it is are full, it waits, whatever is free in the others.
 class WarpSlots {
  public:
   WarpSlots(const Limits& limits, const Occupancy& occupancy, int sm_count);
@@ -111,15 +135,15 @@ class WarpSlots {
     return (static_cast<std::size_t>(sm) * partitions_ + static_cast<std::size_t>(partition)) * slots_;
   }
   Free free_slots(int sm, double now) const;
-  /// The sub-partition that a block's first warp goes to, so that all fit and what is left is most even; -1
-  /// if they do not fit.
-  int first_partition(const Free& free) const;
-  int warps_in(int partition, int first) const;
+  /// Takes the slots of a block whose first warp goes to `first` out of `free` and moves `first` on; false,
+  /// and nothing changes, if they do not fit.
+  bool place_block(Free& free, int& first) const;
 
   std::size_t partitions_;
   std::size_t slots_;  ///< per sub-partition, as many as registers and warp limit allow
   int warps_per_block_;
   std::vector<double> ends_;
+  std::vector<int> next_partition_;  ///< of each SM: where the next block's first warp goes
 };
 
 }  // namespace occbench

@@ -11,8 +11,10 @@
 namespace occbench {
 namespace {
 
-/// Blocks simulated for one prediction, over all runs: in large grids chance matters less, and fewer runs do.
-constexpr std::int64_t kMostBlocksOfRuns = 1 << 18;
+/// Blocks simulated for one figure, over all runs: in large grids chance matters less, and fewer runs do.
+/// Blocks that compete take ten times as long to simulate, and hardly depend on chance.
+constexpr std::int64_t kMostBlocksOfRuns = 1 << 16;
+constexpr std::int64_t kMostCompetingBlocksOfRuns = 1 << 14;
 constexpr std::int64_t kMostRuns = 11;
 
 /// Work of this mean length has no overheads to speak of.
@@ -37,7 +39,8 @@ class Runs {
         seed_(seed) {}
 
   std::vector<Simulation> operator()(const Tasks& tasks) const {
-    const std::int64_t fit = kMostBlocksOfRuns / std::max<std::int64_t>(1, tasks.grid_blocks());
+    const std::int64_t most = tasks.compete() ? kMostCompetingBlocksOfRuns : kMostBlocksOfRuns;
+    const std::int64_t fit = most / std::max<std::int64_t>(1, tasks.grid_blocks());
     // An odd number: the median is then one of them.
     const std::int64_t runs = (std::clamp<std::int64_t>(fit, 1, kMostRuns) - 1) / 2 * 2 + 1;
     std::vector<Simulation> simulations;

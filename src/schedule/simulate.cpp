@@ -60,6 +60,7 @@ struct Sm {
   double may_start = 0;     ///< when it can start the next block
   double active_until = 0;  ///< last end of a warp whose end is known
   double active_cycles = 0;
+  std::int64_t blocks_started = 0;
   int resident_blocks = 0;  ///< until the hand-over
   int open_blocks = 0;
   double open_since = 0;  ///< when it had none open last
@@ -79,16 +80,21 @@ class Scheduler {
         cluster_blocks_(cluster_blocks),
         max_warps_(limits.max_warps_per_sm),
         warps_per_block_(occupancy.warps_per_block),
-        warp_by_warp_(tasks.differ_within_blocks() || tasks.compete()),
+        warps_differ_(tasks.differ_within_blocks()),
+        // Where blocks fill whole rows of sub-partitions and end as one, counting blocks comes to the same.
+        warp_by_warp_(tasks.differ_within_blocks() || tasks.compete() ||
+                      occupancy.warps_per_block % std::max(1, limits.sub_partitions) != 0),
         // Shared memory, barriers and block slots are a block's until it ends; warps give theirs back one by
         // one.
         most_blocks_(warp_by_warp_
                          ? std::min({occupancy.block_limits.blocks, occupancy.block_limits.shared_memory,
                                      occupancy.block_limits.barriers})
                          : occupancy.blocks_per_sm),
-        start_interval_(std::max(profile.sm_start_cycles_per_block,
-                                 profile.sm_start_cycles_per_warp * occupancy.warps_per_block)),
+        blocks_per_sm_(occupancy.blocks_per_sm),
+        start_interval_(profile.sm_start_cycles_per_block),
         dispatch_interval_(profile.fill_cycles_per_block),
+        first_fill_(sm_count, profile.eager_sms, profile.eager_period, occupancy.blocks_per_sm,
+                    tasks.grid_blocks()),
         rooms_(sm_count, most_blocks_),
         sms_(static_cast<std::size_t>(sm_count)),
         slots_(limits, occupancy, sm_count) {
@@ -96,7 +102,11 @@ class Scheduler {
       competition_.emplace(sm_count * slots_.partitions(), tasks.issue_rate(), tasks.byte_rate(),
                            profile.bytes_per_cycle);
     }
-    for (int sm = 0; sm < sm_count; ++sm) rooms_.set_room(sm, occupancy.blocks_per_sm);
+    for (int sm = 0; sm < sm_count; ++sm) {
+      rooms_.set_room(sm, occupancy.blocks_per_sm);
+      sm_at(sm).may_start =
+          profile.sm_spread_cycles * unit_interval(random_bits(~seed, static_cast<std::uint64_t>(sm)));
+    }
     if (tasks.all_equal() && tasks.grid_blocks() > kMostEqualBlocks) {
       wave_blocks_ = full_wave_blocks(occupancy, sm_count);
       const std::int64_t simulated = std::max(kMostEqualBlocks, kLeastWaves * wave_blocks_);
@@ -109,7 +119,9 @@ class Scheduler {
     for (std::int64_t block = 0; block < simulated; ++block) {
       if (skipped_waves_ > 0) skip_waves(block, simulated);
       if (block % cluster_blocks_ == 0) wait_for_room(cluster_blocks_);
-      start(block, rooms_.roomiest());
+      int sm = filling_ ? first_fill_.next() : -1;
+      if (sm < 0) sm = rooms_.roomiest();
+      start(block, sm);
     }
     while (next_competition_event() < kNever) {
       now_ = std::max(now_, next_competition_event());
@@ -124,6 +136,8 @@ class Scheduler {
     while (rooms_.total() < blocks) {
       now_ = std::max(now_, std::min(next_time(hand_overs_), next_competition_event()));
       dispatch_interval_ = profile_.refill_cycles_per_block;
+      start_interval_ =
+          std::max(profile_.sm_start_cycles_per_block, profile_.sm_start_cycles_per_warp * warps_per_block_);
       pass_events();
     }
   }
@@ -144,7 +158,7 @@ class Scheduler {
       const double hand_over_time = next_time(hand_overs_);
       if (std::min({finish, join_time, hand_over_time}) > now_) return;
       if (finish <= std::min(join_time, hand_over_time)) {
-        finish_warp();
+        finish_warps();
       } else if (join_time <= hand_over_time) {
         join();
       } else {
@@ -154,6 +168,7 @@ class Scheduler {
   }
 
   void hand_over() {
+    filling_ = false;
     const HandOver ended = hand_overs_.top();
     hand_overs_.pop();
     const int blocks = most_blocks_ - --sm_at(ended.sm).resident_blocks;
@@ -170,7 +185,7 @@ class Scheduler {
     ++sm.resident_blocks;
     rooms_.set_room(sm_index, rooms_.room(sm_index) - 1);
 
-    const double chance = unit_interval(random_bits(seed_, static_cast<std::uint64_t>(block)));
+    const double chance = chance_of(sm_index, sm.blocks_started++ / blocks_per_sm_);
     const double work_begin = begin + profile_.warp_overhead_cycles + profile_.jitter_cycles * chance;
     if (competition_) {
       open(block, sm_index, begin, work_begin);
@@ -183,6 +198,12 @@ class Scheduler {
     hand_overs_.push({end + profile_.hand_over_cycles, end, sm_index});
   }
 
+  /// Between 0 and 1, by SM and by how often its blocks have been replaced: those side by side share it.
+  double chance_of(int sm, std::int64_t turn) const {
+    return unit_interval(
+        random_bits(seed_ + static_cast<std::uint64_t>(sm), static_cast<std::uint64_t>(turn)));
+  }
+
   double run_block(std::int64_t block, double begin, double work_begin) {
     const double end = work_begin + tasks_.block_cycles(block);
     account(begin, end, warps_per_block_);
@@ -191,9 +212,10 @@ class Scheduler {
 
   double run_warps(std::int64_t block, int sm, double begin, double work_begin) {
     slots_.take(sm, begin, slots_of_warps_);
+    const double block_cycles = tasks_.block_cycles(block);
     double last = begin;
     for (int warp = 0; warp < warps_per_block_; ++warp) {
-      const double end = work_begin + tasks_.warp_cycles(block, warp);
+      const double end = work_begin + (warps_differ_ ? tasks_.warp_cycles(block, warp) : block_cycles);
       slots_.free_at(sm, slots_of_warps_[static_cast<std::size_t>(warp)], end);
       account(begin, end, 1);
       last = std::max(last, end);
@@ -224,25 +246,33 @@ class Scheduler {
     const Join joined = joins_.top();
     joins_.pop();
     const OpenBlock& open = open_blocks_[static_cast<std::size_t>(joined.open_block)];
-    for (int warp = 0; warp < warps_per_block_; ++warp) {
-      competition_->begin(
-          joined.time, open.sm * slots_.partitions() + open.slots[static_cast<std::size_t>(warp)].partition,
-          std::int64_t{joined.open_block} * warps_per_block_ + warp, tasks_.warp_cycles(open.block, warp));
+    const double block_cycles = tasks_.block_cycles(open.block);
+    for (int partition = 0; partition < slots_.partitions(); ++partition) {
+      beginning_.clear();
+      for (int warp = 0; warp < warps_per_block_; ++warp) {
+        if (open.slots[static_cast<std::size_t>(warp)].partition != partition) continue;
+        beginning_.push_back({warps_differ_ ? tasks_.warp_cycles(open.block, warp) : block_cycles, warp});
+      }
+      if (beginning_.empty()) continue;
+      competition_->begin(joined.time, open.sm * slots_.partitions() + partition, joined.open_block,
+                          beginning_);
     }
   }
 
-  void finish_warp() {
+  void finish_warps() {
     const Competition::Finished finished = competition_->finish_next();
-    const auto index = static_cast<int>(finished.warp / warps_per_block_);
-    OpenBlock& open = open_blocks_[static_cast<std::size_t>(index)];
-    slots_.free_at(open.sm, open.slots[static_cast<std::size_t>(finished.warp % warps_per_block_)],
-                   finished.time);
-    account(open.begin, finished.time, 1);
-    if (--open.warps_left > 0) return;
+    OpenBlock& open = open_blocks_[static_cast<std::size_t>(finished.block)];
+    for (const int warp : finished.warps) {
+      slots_.free_at(open.sm, open.slots[static_cast<std::size_t>(warp)], finished.time);
+    }
+    const int warps = static_cast<int>(finished.warps.size());
+    account(open.begin, finished.time, warps);
+    open.warps_left -= warps;
+    if (open.warps_left > 0) return;
     Sm& sm = sm_at(open.sm);
     if (--sm.open_blocks == 0) sm.active_cycles += finished.time - sm.open_since;
     hand_overs_.push({finished.time + profile_.hand_over_cycles, finished.time, open.sm});
-    free_open_blocks_.push_back(index);
+    free_open_blocks_.push_back(finished.block);
   }
 
   void account(double begin, double end, int warps) {
@@ -250,8 +280,8 @@ class Scheduler {
     timeline_.add(begin + skipped_cycles_, end + skipped_cycles_, warps);
   }
 
-  /// Half of the simulated waves in, they have found their steady length; three quarters in, the waves that are
-  /// left out are put in at that length.
+  /// Half of the simulated waves in, they have found their steady length; three quarters in, the waves that
+  /// are left out are put in at that length.
   void skip_waves(std::int64_t block, std::int64_t simulated) {
     const std::int64_t quarter = simulated / wave_blocks_ / 4;
     if (block == 2 * quarter * wave_blocks_) {
@@ -298,11 +328,15 @@ class Scheduler {
   int cluster_blocks_;
   int max_warps_;
   int warps_per_block_;
+  bool warps_differ_;
   bool warp_by_warp_;
   int most_blocks_;
+  int blocks_per_sm_;
   double start_interval_;
   double dispatch_interval_;
   double now_ = 0;
+  FirstFill first_fill_;
+  bool filling_ = true;
   RoomIndex rooms_;
   std::vector<Sm> sms_;
   EventQueue<HandOver> hand_overs_;
@@ -316,6 +350,7 @@ class Scheduler {
   std::vector<OpenBlock> open_blocks_;
   std::vector<int> free_open_blocks_;
   EventQueue<Join> joins_;
+  std::vector<Competition::Warp> beginning_;
 
   std::int64_t skipped_waves_ = 0;
   std::int64_t wave_blocks_ = 0;

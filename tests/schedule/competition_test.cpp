@@ -1,5 +1,6 @@
 #include "schedule/competition.hpp"
 
+#include <array>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -10,27 +11,51 @@ namespace {
 std::vector<double> finishes(Competition& competition) {
   std::vector<double> times;
   while (competition.next_finish() < std::numeric_limits<double>::infinity()) {
-    times.push_back(competition.finish_next().time);
+    const Competition::Finished finished = competition.finish_next();
+    times.insert(times.end(), finished.warps.size(), finished.time);
   }
   return times;
 }
 
+/// A block of one warp.
+void begin_one(Competition& competition, double time, int partition, int block, double cycles) {
+  competition.begin(time, partition, block, std::array{Competition::Warp{cycles, 0}});
+}
+
 TEST(Competition, WarpsThatFitSideBySideDoNotSlowEachOther) {
   Competition competition(1, 0.25, 0, 1);
-  for (int warp = 0; warp < 4; ++warp) competition.begin(0, 0, warp, 1000);
+  for (int warp = 0; warp < 4; ++warp) begin_one(competition, 0, 0, warp, 1000);
   EXPECT_EQ(finishes(competition), (std::vector<double>{1000, 1000, 1000, 1000}));
 }
 
 TEST(Competition, WarpsBeyondTheIssueSlotsWaitForTheFirstToFinish) {
   Competition competition(1, 0.25, 0, 1);
-  for (int warp = 0; warp < 8; ++warp) competition.begin(0, 0, warp, 1000);
+  for (int warp = 0; warp < 8; ++warp) begin_one(competition, 0, 0, warp, 1000);
   EXPECT_EQ(finishes(competition), (std::vector<double>{1000, 1000, 1000, 1000, 2000, 2000, 2000, 2000}));
+}
+
+TEST(Competition, WarpsOfOneBlockGetOnAlike) {
+  // As the eight warps above, but of one block: nobody is first.
+  Competition competition(1, 0.25, 0, 1);
+  std::vector<Competition::Warp> warps;
+  for (int warp = 0; warp < 8; ++warp) warps.push_back({1000, warp});
+  competition.begin(0, 0, 0, warps);
+  EXPECT_EQ(finishes(competition), (std::vector<double>(8, 2000)));
+}
+
+TEST(Competition, AnOlderBlockIsServedFirstWhateverItNeeds) {
+  // The first block fills the slots until its short warp has finished at 1000; its long one then leaves half
+  // of them to the second block.
+  Competition competition(1, 0.5, 0, 1);
+  competition.begin(0, 0, 0, std::array{Competition::Warp{1000, 0}, Competition::Warp{3000, 1}});
+  begin_one(competition, 0, 0, 1, 500);
+  EXPECT_EQ(finishes(competition), (std::vector<double>{1000, 1500, 3000}));
 }
 
 TEST(Competition, SubPartitionsDoNotShareIssueSlots) {
   Competition competition(2, 1, 0, 1);
-  competition.begin(0, 0, 0, 1000);
-  competition.begin(0, 1, 1, 1000);
+  begin_one(competition, 0, 0, 0, 1000);
+  begin_one(competition, 0, 1, 1, 1000);
   EXPECT_EQ(finishes(competition), (std::vector<double>{1000, 1000}));
 }
 
@@ -38,21 +63,21 @@ TEST(Competition, BandwidthSlowsAllAlike) {
   // Two warps that each want 10 bytes a cycle of a device that moves 10; when the short one is done the other
   // has it alone: 2 x 500 cycles, then the 500 that are left.
   Competition competition(8, 0, 10, 10);
-  competition.begin(0, 0, 0, 500);
-  competition.begin(0, 5, 1, 1000);
+  begin_one(competition, 0, 0, 0, 500);
+  begin_one(competition, 0, 5, 1, 1000);
   EXPECT_EQ(finishes(competition), (std::vector<double>{1000, 1500}));
 }
 
 TEST(Competition, NoWorkIsLostWhenWarpsComeAndGo) {
   // One at a time: they finish in the order of coming, and the sum of the work is the end.
   Competition competition(1, 1, 0, 1);
-  competition.begin(0, 0, 0, 300);
-  competition.begin(100, 0, 1, 50);
+  begin_one(competition, 0, 0, 0, 300);
+  begin_one(competition, 100, 0, 1, 50);
   EXPECT_EQ(competition.finish_next().time, 300);
-  competition.begin(310, 0, 2, 1000);
-  EXPECT_EQ(competition.finish_next().warp, 1);
+  begin_one(competition, 310, 0, 2, 1000);
+  EXPECT_EQ(competition.finish_next().block, 1);
   const Competition::Finished last = competition.finish_next();
-  EXPECT_EQ(last.warp, 2);
+  EXPECT_EQ(last.block, 2);
   EXPECT_DOUBLE_EQ(last.time, 1350);
 }
 

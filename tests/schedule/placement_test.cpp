@@ -67,5 +67,47 @@ TEST(WarpSlots, WarpsThatStayInOneSubPartitionKeepBlocksOut) {
   EXPECT_EQ(slots.blocks_that_fit(0, 200), 1);
 }
 
+TEST(WarpSlots, ABlockWaitsForTheSubPartitionsWhoseTurnItIs) {
+  // Blocks of two warps: the first has sub-partitions 0 and 1, the second 2 and 3, and so on.
+  const Limits& limits = limits_of({9, 0});
+  const Occupancy occupancy =
+      theoretical_occupancy(limits, {.block_threads = 64}, {.registers_per_thread = 20});
+  WarpSlots slots(limits, occupancy, 1);
+  std::vector<std::vector<WarpSlots::Slot>> blocks(32);
+  for (std::vector<WarpSlots::Slot>& block : blocks) slots.take(0, 0, block);
+  const auto end = [&](std::size_t block, double time) {
+    for (const WarpSlots::Slot& slot : blocks[block]) slots.free_at(0, slot, time);
+  };
+  end(1, 100);
+  end(3, 100);
+  EXPECT_EQ(slots.blocks_that_fit(0, 100), 0);  // four slots are free, all in 2 and 3
+  end(0, 200);
+  EXPECT_EQ(slots.blocks_that_fit(0, 200), 2);  // 0 and 1, then 2 and 3, then 0 and 1 again: full
+}
+
+TEST(FirstFill, AGridThatLeavesRoomIsSpreadOverPairsOfSms) {
+  // As recorded on an H200: of 317 blocks (five a pair of SMs) none has four, and the third ones went to the
+  // first SM of each pair.
+  FirstFill fill(132, 8, 92, 8, 317);
+  std::vector<int> blocks(132);
+  for (int block = 0; block < 317; ++block) ++blocks[static_cast<std::size_t>(fill.next())];
+  for (std::size_t sm = 0; sm < blocks.size(); ++sm) {
+    EXPECT_GE(blocks[sm], 2) << sm;
+    EXPECT_LE(blocks[sm], sm < 8 || sm % 2 == 0 ? 3 : 2) << sm;
+  }
+  EXPECT_EQ(std::ranges::count(blocks, 3), 53);
+}
+
+TEST(FirstFill, EagerSmsAreFullBeforeTheOthers) {
+  FirstFill fill(132, 8, 92, 2, 264);
+  std::vector<int> order;
+  for (int block = 0; block < 264; ++block) order.push_back(fill.next());
+  EXPECT_EQ(fill.next(), -1);
+  EXPECT_EQ(order[0], 0);
+  EXPECT_EQ(order[100], 0);  // 8 + 92 blocks later, when 32 SMs have had none
+  EXPECT_EQ(std::ranges::count(order, 131), 2);
+  EXPECT_EQ(order[263], 131);
+}
+
 }  // namespace
 }  // namespace occbench

@@ -132,14 +132,16 @@ class RecordedLaunches : public testing::Test {
   static inline std::set<int> held_out_;
 };
 
+// What is reached; the aim is a mean of 0.35 points and a 95th percentile of 1.2. What is missing are equal
+// blocks in partial waves, where a few hundred cycles decide which SM goes on alone.
 TEST_F(RecordedLaunches, WorkThatDiffersByBlockIsPredicted) {
-  expect_within(1.2, 6.5, 2, [](const Recorded& recorded) {
+  expect_within(0.75, 2.2, 1, [](const Recorded& recorded) {
     return !recorded.tasks.differ_within_blocks() && recorded.base_cycles >= 20'000;
   });
 }
 
 TEST_F(RecordedLaunches, WorkThatDiffersByWarpIsPredicted) {
-  expect_within(0.5, 2, 2, [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); });
+  expect_within(0.45, 1.8, 1, [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); });
 }
 
 }  // namespace
