@@ -12,7 +12,9 @@ namespace {
 
 constexpr double kLeastTimeSavedPct = 1;
 constexpr std::int64_t kMostBlocks = 1 << 16;
-constexpr std::uint64_t kTries = 3;  ///< runs of each candidate, of which the middle one counts
+/// Runs of each candidate, of which the middle one counts. Work that competes hardly depends on chance.
+constexpr std::uint64_t kTries = 3;
+constexpr std::uint64_t kTriesWhereWarpsCompete = 1;
 
 struct Candidate {
   Launch launch;
@@ -76,11 +78,12 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
     const Tasks tasks(candidate.work, candidate.launch.grid_blocks,
                       warps_per_block(limits, candidate.launch));
     std::vector<Simulation> runs;
-    for (std::uint64_t i = 0; i < kTries; ++i) {
+    const std::uint64_t tries = tasks.compete() ? kTriesWhereWarpsCompete : kTries;
+    for (std::uint64_t i = 0; i < tries; ++i) {
       runs.push_back(simulate(candidate.launch, usage, limits, sm_count, profile, tasks, seed + i));
     }
     std::ranges::sort(runs, {}, &Simulation::cycles_active_max);
-    return runs[kTries / 2];
+    return runs[tries / 2];
   };
 
   const Simulation asked = run({launch, work});

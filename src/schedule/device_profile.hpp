@@ -20,11 +20,12 @@ struct DeviceProfile {
   double fill_cycles_per_block = 0;      ///< between two blocks while the device first fills, device-wide
   double refill_cycles_per_block = 0;    ///< between two blocks that take the place of others, device-wide
   double sm_start_cycles_per_block = 0;  ///< an SM starts two blocks at least this far apart
-  double sm_start_cycles_per_warp = 0;   ///< and this for each warp of the first of the two
+  double sm_start_cycles_per_warp = 0;   ///< and, once the device is full, this for each warp of it
   double sm_spread_cycles = 0;           ///< an SM's first block starts up to this much later than another's
   double hand_over_cycles = 0;           ///< from the end of a block to the start of the one in its place
   double warp_overhead_cycles = 0;       ///< a warp is resident this much longer than its work takes
-  double jitter_cycles = 0;    ///< and up to this much longer, by chance, the same for a whole block
+  double jitter_cycles =
+      0;  ///< and up to this much longer, by chance, alike for the blocks side by side on an SM
   double bytes_per_cycle = 0;  ///< device memory can move this much, device-wide
 
   bool operator==(const DeviceProfile&) const = default;

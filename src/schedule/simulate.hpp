@@ -20,9 +20,9 @@ struct Simulation {
   Timeline timeline;
 };
 
-/// Where and when the blocks of a launch run: in ascending order, each to the SM with room for most, as fast
-/// as the profile's dispatch allows; blocks of a cluster together, as soon as the device has room for all of
-/// them (that they must share a GPC is not modelled).
+/// Where and when the blocks of a launch run: in ascending order, at first to each SM in turn, then to the SM
+/// with room for most, as fast as the profile's dispatch allows; blocks of a cluster together, as soon as the
+/// device has room for all of them (that they must share a GPC is not modelled).
 ///
 /// @param tasks     for launch.grid_blocks blocks of this launch's warps
 /// @param sm_count  SMs of the device
