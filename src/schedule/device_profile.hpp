@@ -24,8 +24,7 @@ struct DeviceProfile {
   double sm_spread_cycles = 0;           ///< an SM's first block starts up to this much later than another's
   double hand_over_cycles = 0;           ///< from the end of a block to the start of the one in its place
   double warp_overhead_cycles = 0;       ///< a warp is resident this much longer than its work takes
-  double jitter_cycles =
-      0;  ///< and up to this much longer, by chance, alike for the blocks side by side on an SM
+  double jitter_cycles = 0;    ///< and up to this much longer, by chance, alike for blocks side by side
   double bytes_per_cycle = 0;  ///< device memory can move this much, device-wide
 
   bool operator==(const DeviceProfile&) const = default;
