@@ -12,9 +12,12 @@ namespace occbench {
 extern const std::span<const Assembled> kAssembled;
 
 /// A variant that finds its own lines in that table.
+inline Variant make_variant(std::string_view name, const void* function) {
+  return {name, function, kAssembled};
+}
 template <typename... Parameters>
 Variant make_variant(std::string_view name, void (*function)(Parameters...)) {
-  return {name, reinterpret_cast<const void*>(function), kAssembled};
+  return make_variant(name, reinterpret_cast<const void*>(function));
 }
 
 }  // namespace occbench

@@ -7,6 +7,7 @@
 #include "kernels/demanding.hpp"
 #include "kernels/demanding_capped.hpp"
 #include "kernels/demanding_kernel.cuh"
+#include "kernels/multiply_add.hpp"
 
 namespace occbench {
 namespace {
@@ -57,7 +58,7 @@ void add_variants(std::vector<Variant>& variants, const std::string& prefix,
 std::vector<Variant> make_variants() {
   std::vector<Variant> variants{make_variant("uncapped", uncapped_kernel)};
   add_variants(variants, "cap_", RegisterCaps(),
-               [](auto cap, std::string_view name) { return demanding_capped<cap()>(name); });
+               [](auto cap, std::string_view name) { return make_variant(name, demanding_capped<cap()>()); });
   add_variants(variants, "maxnreg_", std::integer_sequence<int, 32, 64, 128>(),
                [](auto most, std::string_view name) { return make_variant(name, maxnreg_kernel<most()>); });
   add_variants(

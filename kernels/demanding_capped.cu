@@ -1,4 +1,3 @@
-#include "kernels/assembled.hpp"
 #include "kernels/demanding_capped.hpp"
 #include "kernels/demanding_kernel.cuh"
 
@@ -14,10 +13,10 @@ __global__ void demanding_capped_kernel(MultiplyAddArguments arguments) {
 }  // namespace
 
 template <int kCap>
-Variant demanding_capped(std::string_view name) {
-  return make_variant(name, demanding_capped_kernel<kCap>);
+const void* demanding_capped() {
+  return reinterpret_cast<const void*>(demanding_capped_kernel<kCap>);
 }
 
-template Variant demanding_capped<OCC_REGISTER_CAP>(std::string_view);
+template const void* demanding_capped<OCC_REGISTER_CAP>();
 
 }  // namespace occbench

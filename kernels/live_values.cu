@@ -7,6 +7,7 @@
 #include "kernels/assembled.hpp"
 #include "kernels/live_values.hpp"
 #include "kernels/multiply_add.cuh"
+#include "kernels/multiply_add.hpp"
 
 namespace occbench {
 namespace {

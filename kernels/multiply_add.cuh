@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/multiply_add.hpp"
+#include "kernels/multiply_add_arguments.hpp"
 
 namespace occbench {
 
