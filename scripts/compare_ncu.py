@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Compares occbench's counters, times and costs with ncu's on the same launches.
 
 Needs a GPU, permission to read its counters, and ncu on the PATH; nothing but Python's own library. Both look at the

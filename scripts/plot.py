@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Draws charts from recorded rows.
 
     scripts/python scripts/plot.py results/nvidia-h200/full.csv results/nvidia-h200

@@ -118,7 +118,10 @@ std::vector<Bench> planned_benches(const RunOptions& options) {
     const Ending ending = processes[i]->wait();
     const std::string answer = text_of(answers[i].path());
     if (ending != Ending{}) {
-      throw InputError(
+      const bool cannot_measure =
+          ending.signal == 0 && ending.status == static_cast<int>(ExitStatus::no_verdict);
+      throw CannotList(
+          cannot_measure ? ExitStatus::no_verdict : ExitStatus::fault,
           fmt::format("{} cannot list its cases ({}):\n{}", programs[i].string(), to_string(ending), answer));
     }
     Bench bench{programs[i], {}};

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,22 @@ struct Bench {
   std::vector<Row> cases;
 };
 
+/// A bench binary could not say which cases it has; the message has its output.
+class CannotList : public std::runtime_error {
+ public:
+  CannotList(ExitStatus status, const std::string& message) : std::runtime_error(message), status_(status) {}
+
+  /// What `occbench run` ends with: the binary's own status where that says that nothing can be measured.
+  ExitStatus status() const {
+    return status_;
+  }
+
+ private:
+  ExitStatus status_;
+};
+
 /// Asks every bench binary of the folder which cases it has of the suite and the filter.
-/// @throws InputError if there are no binaries, one cannot answer, or nothing matches
+/// @throws InputError if there are no binaries or nothing matches, CannotList if one cannot answer
 std::vector<Bench> planned_benches(const RunOptions& options);
 
 /// From here on SIGINT and SIGTERM ask the run to stop, keeping what is finished.

@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <span>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
@@ -39,10 +42,21 @@ void list(std::span<const Bench> benches, Console& console) {
   }
 }
 
+/// The rows of the cases that this run wanted; a file that is resumed may have others.
+std::vector<Row> wanted_rows(const BenchRunner& runner, std::span<const Bench> benches) {
+  std::set<std::string> wanted;
+  for (const Bench& bench : benches) {
+    for (const Row& row : bench.cases) wanted.insert(full_name(row));
+  }
+  std::vector<Row> rows = runner.rows();
+  std::erase_if(rows, [&](const Row& row) { return !wanted.contains(full_name(row)); });
+  return rows;
+}
+
 /// What is not as it should be, in one line each; whether anything that was asked for was not measured.
 bool summarize(const BenchRunner& runner, std::span<const Bench> benches, const RunOptions& options,
                Console& console) {
-  const std::vector<Row>& rows = runner.rows();
+  const std::vector<Row> rows = wanted_rows(runner, benches);
   const auto count = [&](auto predicate) { return std::ranges::count_if(rows, predicate); };
   const auto failed = count([](const Row& row) { return row.time_status == "failed"; });
   const auto wrong = count([](const Row& row) { return row.check == "wrong"; });
@@ -68,7 +82,13 @@ bool summarize(const BenchRunner& runner, std::span<const Bench> benches, const 
 }
 
 ExitStatus measure(const RunOptions& options, Console& console) {
-  const std::vector<Bench> benches = planned_benches(options);
+  std::vector<Bench> benches;
+  try {
+    benches = planned_benches(options);
+  } catch (const CannotList& failure) {
+    fmt::print(console.err, "{}\n", failure.what());
+    return failure.status();
+  }
   if (options.list) {
     list(benches, console);
     return ExitStatus::done;

@@ -16,6 +16,13 @@ void check(cudaError_t code, std::string_view call, const std::source_location& 
   if (code == cudaSuccess) return;
   // A launch error stays behind as the thread's last error; the exception carries it from here.
   static_cast<void>(cudaGetLastError());
+  if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction ||
+      code == cudaErrorUnsupportedPtxVersion) {
+    throw GpuUnavailable(
+        fmt::format("this binary has no code that the GPU can run ({} in {}): configure with "
+                    "-DCMAKE_CUDA_ARCHITECTURES=native, or run scripts/run on this machine",
+                    cudaGetErrorName(code), call));
+  }
   throw CudaError(code, call, where);
 }
 

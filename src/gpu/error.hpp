@@ -29,7 +29,8 @@ class GpuUnavailable : public std::runtime_error {
   explicit GpuUnavailable(const std::string& message) : std::runtime_error(message) {}
 };
 
-/// @throws CudaError unless `code` is cudaSuccess; `call` names the call for the message.
+/// @throws CudaError unless `code` is cudaSuccess, GpuUnavailable if it says that this binary has no code for
+/// the device; `call` names the call for the message.
 void check(cudaError_t code, std::string_view call,
            const std::source_location& where = std::source_location::current());
 

@@ -34,16 +34,7 @@ std::optional<std::int64_t> spill_bytes(const Variant& variant, std::string_view
 
 Compiled inspect(const Variant& variant) {
   cudaFuncAttributes attributes{};
-  const cudaError_t code = cudaFuncGetAttributes(&attributes, variant.function);
-  if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction ||
-      code == cudaErrorUnsupportedPtxVersion) {
-    static_cast<void>(cudaGetLastError());
-    throw GpuUnavailable(
-        fmt::format("this binary has no code that the GPU can run for variant {} ({}): configure with "
-                    "-DCMAKE_CUDA_ARCHITECTURES=native, or run scripts/run on this machine",
-                    variant.name, cudaGetErrorName(code)));
-  }
-  check(code, "cudaFuncGetAttributes");
+  check(cudaFuncGetAttributes(&attributes, variant.function), "cudaFuncGetAttributes");
   Compiled compiled;
   compiled.usage.registers_per_thread = attributes.numRegs;
   compiled.usage.static_shared_bytes = static_cast<std::int64_t>(attributes.sharedSizeBytes);

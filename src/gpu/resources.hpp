@@ -71,7 +71,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// `size()` elements of device memory. Copies are synchronous.
+/// `size()` elements of device memory. Copies and fills have ended when they return.
 template <typename T>
 class DeviceBuffer {
  public:
@@ -83,8 +83,9 @@ class DeviceBuffer {
     data_ = static_cast<T*>(memory);
   }
   explicit DeviceBuffer(std::span<const T> values) : DeviceBuffer(values.size()) {
-    if (size_ > 0)
-      check(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
+    if (size_ == 0) return;
+    check(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
+    wait();
   }
   ~DeviceBuffer() {
     if (data_ != nullptr) static_cast<void>(cudaFree(data_));
@@ -112,7 +113,9 @@ class DeviceBuffer {
 
   /// Every byte becomes `value`: outputs are poisoned before a check, so that what was not written shows.
   void fill_bytes(unsigned char value) {
-    if (size_ > 0) check(cudaMemset(data_, value, bytes()), "cudaMemset");
+    if (size_ == 0) return;
+    check(cudaMemset(data_, value, bytes()), "cudaMemset");
+    wait();
   }
 
   std::vector<T> to_host() const {
@@ -123,6 +126,12 @@ class DeviceBuffer {
   }
 
  private:
+  /// Neither a memset nor an upload from pageable memory need have ended when it returns, and launches are
+  /// queued on streams that do not wait for the default one.
+  static void wait() {
+    check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+  }
+
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };

@@ -209,6 +209,7 @@ const Row& CaseRun::finish(std::size_t repetitions) {
         times_.insert(times_.end(), batches_[i].begin(), batches_[i].end());
       }
       top_up_samples();
+      if (session_.stop() != Stop::no) return row_;
       summarize_times();
     } catch (const std::exception& error) {
       fail(error.what());
@@ -304,6 +305,10 @@ void CaseRun::summarize_counters(const CounterReadings& readings) {
     const auto found = column.metric.empty() ? readings.end() : readings.find(column.metric);
     if (found == readings.end() || found->second.empty()) continue;
     row_.*std::get<Real Row::*>(column.where) = column.scale * median(found->second);
+  }
+  for (const std::string& metric : metrics_for(row_)) {
+    if (readings.contains(metric)) continue;
+    row_.note += fmt::format("{}this GPU gave no value of {}", row_.note.empty() ? "" : "; ", metric);
   }
   const Column* achieved = find_column("achieved_pct");
   if (const auto found = readings.find(achieved->metric); found != readings.end() && !found->second.empty()) {

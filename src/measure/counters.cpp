@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include <cuda.h>
@@ -294,8 +295,7 @@ class Counters::Session {
         library_(cupti_),
         context_(cupti_.intercepted() ? nullptr : current_context()),
         chip_(supported_chip(device)),
-        availability_(counter_availability(cupti_, context_)),
-        profiler_(cupti_, context_) {}
+        availability_(counter_availability(cupti_, context_)) {}
 
   std::size_t passes(const std::vector<std::string>& metrics) {
     return metric_set(metrics).passes;
@@ -342,13 +342,12 @@ class Counters::Session {
   std::size_t counter_data_size(const MetricSet& set) {
     std::vector<const char*> names = pointers(set.metrics);
     auto size = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
-    size.pRangeProfilerObject = profiler_.get();
+    size.pRangeProfilerObject = profiler_->get();
     size.pMetricNames = names.data();
     size.numMetrics = names.size();
     size.maxNumOfRanges = readings_;
     size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(readings_);
     cupti_.call("cuptiRangeProfilerGetCounterDataSize", cuptiRangeProfilerGetCounterDataSize, size);
-    sized_for_ = &set.metrics;
     return size.counterDataSize;
   }
 
@@ -372,16 +371,21 @@ class Counters::Session {
   }
 
   void set_config(MetricSet& set) {
-    // The profiler initializes images for the metrics that it was last asked the size of.
-    if (sized_for_ != &set.metrics) set.data.resize(counter_data_size(set));
+    // A profiler keeps the first configuration that it is given until it is disabled.
+    if (configured_for_ != &set) {
+      configured_for_ = nullptr;
+      profiler_.emplace(cupti_, context_);
+      set.data.resize(counter_data_size(set));
+      configured_for_ = &set;
+    }
     auto image = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
-    image.pRangeProfilerObject = profiler_.get();
+    image.pRangeProfilerObject = profiler_->get();
     image.counterDataSize = set.data.size();
     image.pCounterData = set.data.data();
     cupti_.call("cuptiRangeProfilerCounterDataImageInitialize", cuptiRangeProfilerCounterDataImageInitialize,
                 image);
     auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig_Params);
-    params.pRangeProfilerObject = profiler_.get();
+    params.pRangeProfilerObject = profiler_->get();
     params.configSize = set.config.size();
     params.pConfig = set.config.data();
     params.counterDataImageSize = set.data.size();
@@ -399,10 +403,10 @@ class Counters::Session {
   /// @returns whether every pass has now been submitted.
   bool run_pass(const std::function<void()>& launch) {
     auto start = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Start_Params);
-    start.pRangeProfilerObject = profiler_.get();
+    start.pRangeProfilerObject = profiler_->get();
     cupti_.call("cuptiRangeProfilerStart", cuptiRangeProfilerStart, start);
     auto stop = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params);
-    stop.pRangeProfilerObject = profiler_.get();
+    stop.pRangeProfilerObject = profiler_->get();
     try {
       for (std::size_t range = 0; range < readings_; ++range) run_range(range, launch);
     } catch (...) {
@@ -417,18 +421,18 @@ class Counters::Session {
   void run_range(std::size_t range, const std::function<void()>& launch) {
     const std::string name = fmt::format("{}", range);
     auto push = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_PushRange_Params);
-    push.pRangeProfilerObject = profiler_.get();
+    push.pRangeProfilerObject = profiler_->get();
     push.pRangeName = name.c_str();
     cupti_.call("cuptiRangeProfilerPushRange", cuptiRangeProfilerPushRange, push);
     launch();
     auto pop = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_PopRange_Params);
-    pop.pRangeProfilerObject = profiler_.get();
+    pop.pRangeProfilerObject = profiler_->get();
     cupti_.call("cuptiRangeProfilerPopRange", cuptiRangeProfilerPopRange, pop);
   }
 
   void decode() {
     auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_DecodeData_Params);
-    params.pRangeProfilerObject = profiler_.get();
+    params.pRangeProfilerObject = profiler_->get();
     cupti_.call("cuptiRangeProfilerDecodeData", cuptiRangeProfilerDecodeData, params);
     if (params.numOfRangeDropped > 0) {
       throw CountersUnavailable(CountersStatus::failed, fmt::format("CUPTI dropped {} of {} readings",
@@ -454,9 +458,9 @@ class Counters::Session {
   CUcontext context_;
   std::string chip_;
   std::vector<std::uint8_t> availability_;
-  RangeProfiler profiler_;
+  std::optional<RangeProfiler> profiler_;
   std::map<std::vector<std::string>, MetricSet> sets_;
-  const std::vector<std::string>* sized_for_ = nullptr;  ///< metrics of the last counter_data_size
+  const MetricSet* configured_for_ = nullptr;  ///< the list that the profiler was enabled for
 };
 
 std::string_view to_string(CountersStatus status) {

@@ -126,6 +126,18 @@ TEST_F(RunningBenches, AFilterThatMatchesNothingIsWrongUse) {
   EXPECT_THROW(planned_benches(options_), InputError);
 }
 
+TEST_F(RunningBenches, ABinaryThatFindsNoCodeForTheGpuGivesNoVerdictAndItsMessage) {
+  std::ofstream(folder_ / "bench_fake") << "#!/bin/bash\necho no code that the GPU can run; exit 2\n";
+  fs::permissions(folder_ / "bench_fake", fs::perms::owner_all);
+  try {
+    planned_benches(options_);
+    FAIL();
+  } catch (const CannotList& failure) {
+    EXPECT_EQ(failure.status(), ExitStatus::no_verdict);
+    EXPECT_THAT(failure.what(), HasSubstr("no code that the GPU can run"));
+  }
+}
+
 TEST_F(RunningBenches, AFolderWithoutBinariesIsWrongUse) {
   EXPECT_THROW(planned_benches(options_), InputError);
 }

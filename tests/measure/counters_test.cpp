@@ -52,13 +52,15 @@ TEST(Counters, AListOfMetricsIsConfiguredOnceForAllCases) {
   EXPECT_EQ(count_calls(cupti, "cuptiRangeProfilerStart"), 3U);
 }
 
-TEST(Counters, AListThatComesBackAfterAnotherIsSizedAgain) {
-  // CUPTI initializes counter data for the metrics that it was last asked the size of, and refuses others.
+TEST(Counters, AListThatComesAfterAnotherFindsTheProfilerEnabledAnew) {
+  // CUPTI's profiler keeps its first configuration until it is disabled: other metrics would read as no
+  // number.
   FakeCupti cupti;
   Counters counters(Device{}, kReadings, cupti.interceptor());
   const std::vector<std::string> others = {"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum"};
   for (const auto& metrics : {kMetrics, kMetrics, others, kMetrics}) counters.read(metrics, [] {});
-  EXPECT_EQ(count_calls(cupti, "cuptiRangeProfilerGetCounterDataSize"), 3U);
+  EXPECT_EQ(count_calls(cupti, "cuptiRangeProfilerEnable"), 3U);
+  EXPECT_EQ(count_calls(cupti, "cuptiRangeProfilerDisable"), 2U);
 }
 
 TEST(Counters, WhateverCuptiCallFailsTheReasonIsToldAndNothingElseBreaks) {
