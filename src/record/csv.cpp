@@ -192,12 +192,14 @@ CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last
 }
 
 std::string csv_record(std::span<const std::string> cells) {
-  std::string record;
-  for (const std::string& cell : cells) record += csv_cell(cell) + ',';
   // A record of one empty cell would be a blank line.
-  if (cells.size() == 1 && cells[0].empty()) record = "\"\",";
-  if (record.empty()) record = ",";
-  record.back() = '\n';
+  if (cells.size() == 1 && cells[0].empty()) return "\"\"\n";
+  std::string record;
+  for (const std::string& cell : cells) {
+    if (&cell != cells.data()) record += ',';
+    record += csv_cell(cell);
+  }
+  record += '\n';
   return record;
 }
 

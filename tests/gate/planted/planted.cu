@@ -1,0 +1,118 @@
+// An experiment that no product has: four cases, of which OCC_PLANT makes one worse. Built once for each
+// value into a folder of its own; occbench gate --pair must name the case and the cause. See
+// tests/gate/planted/CMakeLists.txt.
+#include <string>
+#include <string_view>
+
+#include "gpu/launch.hpp"
+#include "gpu/resources.hpp"
+#include "harness/experiment.hpp"
+#include "kernels/assembled.hpp"
+#include "kernels/hold.hpp"
+#include "kernels/live_values.hpp"
+#include "kernels/multiply_add.cuh"
+#include "kernels/warp_cycles.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr std::string_view kPlant = OCC_PLANT;
+
+constexpr double kCycles = 200'000;
+constexpr int kWaves = 4;
+constexpr int kRounds = 400;
+
+/// As many registers as the values of live_values and what is left of them to the kernel come to.
+constexpr int kRegisters = kPlant == "registers" ? 33 : 31;
+constexpr MultiplyAddShape kShape{kRegisters - 6, 128, 0};
+
+__global__ void __maxnreg__(kRegisters) arithmetic_kernel(MultiplyAddArguments arguments) {
+  multiply_add_rounds<kShape.values, kShape.steps, kShape.steps_per_load>(arguments);
+}
+
+/// Holds longer than it was told, unlike the kernel hold, whose check would notice.
+__global__ void stay_kernel(WarpCyclesView cycles) {
+  const long long start = clock64();
+  const unsigned warp = threadIdx.x / 32;
+  long long wanted = cycles.of(blockIdx.x, warp);
+  if (kPlant == "slow_warp" && warp == 0) wanted *= 2;
+  if (kPlant == "slower") wanted += wanted * 3 / 100;
+  while (clock64() - start < wanted) __nanosleep(20);
+}
+
+class PreparedStay final : public Prepared {
+ public:
+  PreparedStay(const Case& chosen, const Variant& variant)
+      : function_(variant.function),
+        launch_(chosen.launch),
+        cycles_(chosen.work.value(), launch_.grid_blocks, launch_.block_threads / 32) {
+    configure(function_, launch_);
+  }
+  void launch(cudaStream_t stream) override {
+    launch_kernel(function_, launch_, stream, cycles_.view());
+  }
+  Check check(cudaStream_t) override {
+    return Check::none;
+  }
+  Amount useful() const override {
+    return {cycles_.total(), "warp-cycles"};
+  }
+
+ private:
+  const void* function_;
+  Launch launch_;
+  WarpCycles cycles_;
+};
+
+std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device&) {
+  if (variant.name == "arithmetic") return prepare_multiply_add(kShape, chosen, variant);
+  return std::make_unique<PreparedStay>(chosen, variant);
+}
+
+const Variant kVariants[] = {make_variant("arithmetic", arithmetic_kernel),
+                             make_variant("stay", stay_kernel)};
+const Kernel kPlanted{"planted", "what the gate's own test makes worse", kVariants, prepare};
+
+Case make_case(const Kernel& kernel, std::string_view variant, Launch launch, const Work& work,
+               std::string name) {
+  return {.kernel = &kernel,
+          .variant = variant,
+          .launch = launch,
+          .work = work,
+          .suite = Suite::smoke,
+          .parameters = {{"may_be_worse_in", std::move(name)}}};
+}
+
+/// Just below the step from four blocks to three.
+std::int64_t shared_bytes(const Planner& on) {
+  constexpr std::int64_t kKilobyte = 1024;
+  const auto three = on.shared_bytes_for(kHold, "plain", {.block_threads = 256}, 3);
+  const std::int64_t four = three.value() - kKilobyte / 2;
+  return kPlant == "shared_memory" ? four + kKilobyte : four;
+}
+
+std::vector<Case> cases(const Planner& on) {
+  const std::int64_t blocks_of_256 = on.blocks_of_full_device(256, kWaves);
+  const std::int64_t blocks_of_512 = on.blocks_of_full_device(512, kWaves);
+  const Work hold = Work::equal(kCycles);
+  return {
+      make_case(kPlanted, "arithmetic", {.block_threads = 256, .grid_blocks = blocks_of_256},
+                live_values_work(LiveValuesBody::throughput, 31, kRounds), "registers"),
+      make_case(
+          kHold, "plain",
+          {.block_threads = 256, .grid_blocks = blocks_of_256 / 2, .dynamic_shared_bytes = shared_bytes(on)},
+          hold, "shared_memory"),
+      make_case(kHold, "plain",
+                {.block_threads = kPlant == "block_size" ? 768 : 512, .grid_blocks = blocks_of_512}, hold,
+                "block_size"),
+      make_case(kPlanted, "stay", {.block_threads = 256, .grid_blocks = blocks_of_256}, hold,
+                "slow_warp_or_slower"),
+  };
+}
+
+}  // namespace
+
+const Experiment experiment{"planted", "the gate finds what was made worse, and its cause", "this test",
+                            cases};
+
+}  // namespace occbench
