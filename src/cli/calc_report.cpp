@@ -125,7 +125,7 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
 }
 
 std::string outcome(const Occupancy& now, double pct, int blocks) {
-  return fmt::format("{} → {:<8}  {} → {} blocks", percent_text(now.theoretical_pct), percent_text(pct),
+  return fmt::format("{} → {:<8} {} → {} blocks", number_text(now.theoretical_pct), percent_text(pct),
                      now.blocks_per_sm, blocks);
 }
 

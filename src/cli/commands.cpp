@@ -8,6 +8,7 @@ constexpr Command kCommands[] = {
     {"gate", "a candidate against a baseline: pass, regression or no verdict", declare_gate},
     {"calc", "theoretical occupancy, what limits it and what would change it", declare_calc},
     {"predict", "what the counter will read, and where the rest of the occupancy goes", declare_predict},
+    {"devices", "the GPUs of this machine: what the runtime says that bears on occupancy", declare_devices},
     {"columns", "every column of a recorded run and what it means", declare_columns},
 };
 

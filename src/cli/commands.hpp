@@ -8,6 +8,7 @@ namespace occbench {
 Action declare_calc(CLI::App& parser);
 Action declare_columns(CLI::App& parser);
 Action declare_gate(CLI::App& parser);
+Action declare_devices(CLI::App& parser);
 Action declare_predict(CLI::App& parser);
 Action declare_run(CLI::App& parser);
 

@@ -40,11 +40,15 @@ std::string counted(long long count, const char* one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
-std::string percent_text(double value) {
+std::string number_text(double value) {
   std::string text = fmt::format("{:.2f}", value);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
-  return text + " %";
+  return text;
+}
+
+std::string percent_text(double value) {
+  return number_text(value) + " %";
 }
 
 }  // namespace occbench

@@ -14,6 +14,9 @@ std::string text_table(std::span<const std::vector<std::string>> lines, std::str
 /// "1 block", "3 blocks"
 std::string counted(long long count, const char* one);
 
+/// "75", "41.67"
+std::string number_text(double value);
+
 /// "75 %", "41.67 %"
 std::string percent_text(double value);
 

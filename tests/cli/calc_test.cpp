@@ -65,7 +65,7 @@ TEST(Calc, SaysOccupancyLimiterAndCliffsInWords) {
   EXPECT_THAT(outcome.out, ContainsRegex("registers +11520 +12288 +65536 +4096 +5  ◀ limits"));
   // 32 x 80 = 2560 registers a warp: 24 warps.
   EXPECT_THAT(outcome.out,
-              ContainsRegex("10 fewer registers per thread .90 → 80. +41.67 % → 50 % +5 → 6 blocks"));
+              ContainsRegex("10 fewer registers per thread .90 → 80. +41.67 → 50 % +5 → 6 blocks"));
 }
 
 TEST(Calc, OfAKernelThatCannotLaunchIsAnAnswerWithTheReason) {

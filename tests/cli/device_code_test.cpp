@@ -1,8 +1,13 @@
 #include "cli/device_code.hpp"
 
-#include <algorithm>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <map>
+#include <regex>
+#include <unistd.h>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +18,8 @@
 
 namespace occbench {
 namespace {
+
+namespace fs = std::filesystem;
 
 using testing::HasSubstr;
 
@@ -87,6 +94,76 @@ TEST(DeviceCode, IsAnsweredForEveryBlockSizeThatTheLaunchBoundsAllow) {
   EXPECT_EQ(table.rows.size(), 8u);  // 32 to 256
   EXPECT_THAT(answer_binary(bounded, {}, AnswerFormat::table), HasSubstr("bounded(float*, int)"));
 }
+
+#ifdef OCCBENCH_NVCC
+/// What ptxas -v says of an entry function.
+struct Assembled {
+  int registers = 0;
+  int barriers = 0;
+  int shared_bytes = 0;
+  int stack_bytes = 0;
+  int spill_store_bytes = 0;
+  int spill_load_bytes = 0;
+};
+
+std::map<std::string, Assembled> compile(const std::string& architecture, const std::string& cubin) {
+  const std::string command =
+      fmt::format("'{}' -arch={} -cubin -Xptxas -v -o '{}' '{}/tests/cli/data/kernels.cu' 2>&1",
+                  OCCBENCH_NVCC, architecture, cubin, OCCBENCH_SOURCE_DIR);
+  FILE* log = popen(command.c_str(), "r");
+  std::map<std::string, Assembled> functions;
+  Assembled* current = nullptr;
+  char line[4096];
+  while (fgets(line, sizeof line, log) != nullptr) {
+    std::cmatch found;
+    if (std::regex_search(line, found, std::regex("Compiling entry function '(.*)' for"))) {
+      current = &functions[found[1]];
+    }
+    if (current == nullptr) continue;
+    const auto read = [&](const char* pattern, int& number) {
+      if (std::regex_search(line, found, std::regex(pattern))) number = std::stoi(found[1]);
+    };
+    // The lines of an entry function end with the registers; device functions may follow.
+    read("([0-9]+) bytes stack frame", current->stack_bytes);
+    read("([0-9]+) bytes spill stores", current->spill_store_bytes);
+    read("([0-9]+) bytes spill loads", current->spill_load_bytes);
+    read("used ([0-9]+) barriers", current->barriers);
+    read("([0-9]+) bytes smem", current->shared_bytes);
+    read("Used ([0-9]+) registers", current->registers);
+    if (std::string_view(line).find("Used ") != std::string_view::npos) current = nullptr;
+  }
+  EXPECT_EQ(pclose(log), 0);
+  return functions;
+}
+
+TEST(DeviceCode, OfAFreshBuildIsWhatTheAssemblerReports) {
+  for (const char* architecture : {"sm_80", "sm_90", "sm_120"}) {
+    const fs::path cubin =
+        fs::temp_directory_path() / fmt::format("occbench_{}_{}.cubin", architecture, getpid());
+    const std::map<std::string, Assembled> assembled = compile(architecture, cubin.string());
+    ASSERT_EQ(assembled.size(), 6u);
+    std::vector<DeviceKernel> kernels;
+    try {
+      kernels = read_device_code(cubin);
+    } catch (const InputError& error) {
+      fs::remove(cubin);
+      GTEST_SKIP() << error.what();
+    }
+    fs::remove(cubin);
+    EXPECT_EQ(kernels.size(), assembled.size());
+    for (const DeviceKernel& kernel : kernels) {
+      const Assembled& expected = assembled.at(kernel.symbol);
+      EXPECT_EQ(kernel.architecture, architecture);
+      EXPECT_EQ(kernel.usage.registers_per_thread, expected.registers) << kernel.symbol;
+      EXPECT_EQ(kernel.usage.barriers, expected.barriers) << kernel.symbol;
+      EXPECT_EQ(kernel.usage.static_shared_bytes, expected.shared_bytes) << kernel.symbol;
+      EXPECT_EQ(kernel.stack_bytes, expected.stack_bytes) << kernel.symbol;
+      EXPECT_EQ(kernel.local_stores > 0, expected.spill_store_bytes > 0) << kernel.symbol;
+      EXPECT_EQ(kernel.local_loads > 0, expected.spill_load_bytes > 0) << kernel.symbol;
+    }
+  }
+}
+#endif
 
 TEST(DeviceCode, IsRefusedWhereThereIsNone) {
   EXPECT_THROW(read_device_code("/no/such/file"), InputError);

@@ -27,7 +27,8 @@ inline cudaOccDeviceProp oracle_device(const Limits& limits) {
   return device;
 }
 
-/// A kernel that has opted in to whatever it asks for.
+/// A kernel that has opted in to whatever it asks for. Partitioned global caching (some of 5.x and 6.x) is
+/// off, as in what the header makes of the runtime's cudaFuncAttributes.
 inline cudaOccFuncAttributes oracle_kernel(const Usage& usage) {
   cudaOccFuncAttributes kernel;
   kernel.maxThreadsPerBlock = INT_MAX;

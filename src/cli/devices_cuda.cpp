@@ -1,0 +1,164 @@
+#include <memory>
+#include <ostream>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <cuda_runtime_api.h>
+#include <fmt/core.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/calc_answer.hpp"
+#include "cli/commands.hpp"
+#include "cli/text_table.hpp"
+#include "gpu/device.hpp"
+#include "gpu/error.hpp"
+#include "gpu/gpcs.hpp"
+
+namespace occbench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Property {
+  const char*
+      name;  ///< the runtime's own; of an attribute that CUDA 13 took out of cudaDeviceProp its name there
+  std::variant<int cudaDeviceProp::*, std::size_t cudaDeviceProp::*, int (cudaDeviceProp::*)[3],
+               cudaDeviceAttr>
+      value;
+};
+
+constexpr Property kProperties[] = {
+    {"major", &cudaDeviceProp::major},
+    {"minor", &cudaDeviceProp::minor},
+    {"multiProcessorCount", &cudaDeviceProp::multiProcessorCount},
+    {"warpSize", &cudaDeviceProp::warpSize},
+    {"maxThreadsPerMultiProcessor", &cudaDeviceProp::maxThreadsPerMultiProcessor},
+    {"maxBlocksPerMultiProcessor", &cudaDeviceProp::maxBlocksPerMultiProcessor},
+    {"maxThreadsPerBlock", &cudaDeviceProp::maxThreadsPerBlock},
+    {"maxThreadsDim", &cudaDeviceProp::maxThreadsDim},
+    {"maxGridSize", &cudaDeviceProp::maxGridSize},
+    {"regsPerMultiprocessor", &cudaDeviceProp::regsPerMultiprocessor},
+    {"regsPerBlock", &cudaDeviceProp::regsPerBlock},
+    {"sharedMemPerMultiprocessor", &cudaDeviceProp::sharedMemPerMultiprocessor},
+    {"sharedMemPerBlock", &cudaDeviceProp::sharedMemPerBlock},
+    {"sharedMemPerBlockOptin", &cudaDeviceProp::sharedMemPerBlockOptin},
+    {"reservedSharedMemPerBlock", &cudaDeviceProp::reservedSharedMemPerBlock},
+    {"globalL1CacheSupported", &cudaDeviceProp::globalL1CacheSupported},
+    {"localL1CacheSupported", &cudaDeviceProp::localL1CacheSupported},
+    {"l2CacheSize", &cudaDeviceProp::l2CacheSize},
+    {"persistingL2CacheMaxSize", &cudaDeviceProp::persistingL2CacheMaxSize},
+    {"totalGlobalMem", &cudaDeviceProp::totalGlobalMem},
+    {"totalConstMem", &cudaDeviceProp::totalConstMem},
+    {"memoryBusWidth", &cudaDeviceProp::memoryBusWidth},
+    {"memoryClockRate", cudaDevAttrMemoryClockRate},
+    {"clockRate", cudaDevAttrClockRate},
+    {"singleToDoublePrecisionPerfRatio", cudaDevAttrSingleToDoublePrecisionPerfRatio},
+    {"clusterLaunch", &cudaDeviceProp::clusterLaunch},
+    {"cooperativeLaunch", &cudaDeviceProp::cooperativeLaunch},
+    {"concurrentKernels", &cudaDeviceProp::concurrentKernels},
+    {"streamPrioritiesSupported", &cudaDeviceProp::streamPrioritiesSupported},
+    {"computePreemptionSupported", &cudaDeviceProp::computePreemptionSupported},
+    {"asyncEngineCount", &cudaDeviceProp::asyncEngineCount},
+    {"integrated", &cudaDeviceProp::integrated},
+    {"isMultiGpuBoard", &cudaDeviceProp::isMultiGpuBoard},
+    {"ECCEnabled", &cudaDeviceProp::ECCEnabled},
+    {"mpsEnabled", cudaDevAttrMpsEnabled},
+    {"computeMode", cudaDevAttrComputeMode},
+    {"kernelExecTimeoutEnabled", cudaDevAttrKernelExecTimeout},
+    {"pciDomainID", &cudaDeviceProp::pciDomainID},
+    {"pciBusID", &cudaDeviceProp::pciBusID},
+    {"pciDeviceID", &cudaDeviceProp::pciDeviceID},
+};
+
+Json value_of(const Property& property, const cudaDeviceProp& properties, int device) {
+  return std::visit(
+      [&](auto value) {
+        if constexpr (std::is_same_v<decltype(value), cudaDeviceAttr>) {
+          int attribute = 0;
+          check(cudaDeviceGetAttribute(&attribute, value, device), "cudaDeviceGetAttribute");
+          return Json(attribute);
+        } else if constexpr (std::is_same_v<decltype(value), int(cudaDeviceProp::*)[3]>) {
+          return Json(fmt::format("{}", fmt::join(properties.*value, " x ")));
+        } else {
+          return Json(properties.*value);
+        }
+      },
+      property.value);
+}
+
+Json describe(const Device& device, int chosen_by_auto) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device.index), "cudaGetDeviceProperties");
+  Json object = {{"device", device.index},
+                 {"chosen_by_auto", device.index == chosen_by_auto ? 1 : 0},
+                 {"name", device.name},
+                 {"uuid", device.uuid}};
+  for (const Property& property : kProperties)
+    object[property.name] = value_of(property, properties, device.index);
+  object["sms_per_gpc"] =
+      fmt::format("{}", fmt::join(sms_per_gpc(open_device(std::to_string(device.index))), ","));
+  object["limits_table"] = device.notes.empty() ? "agrees" : fmt::format("{}", fmt::join(device.notes, "; "));
+  return object;
+}
+
+/// A line a property, a column a device.
+std::string as_table(const std::vector<Json>& devices) {
+  std::vector<std::vector<std::string>> lines;
+  for (const auto& [name, first] : devices.front().items()) {
+    std::vector<std::string> line = {name};
+    for (const Json& device : devices) line.push_back(cell_text(device.at(name)));
+    lines.push_back(std::move(line));
+  }
+  return text_table(lines, "<");
+}
+
+std::vector<Json> describe_devices(const std::string& choice) {
+  const int chosen_by_auto = open_device("auto").index;
+  std::vector<Device> devices;
+  if (choice == "all") {
+    devices = find_devices();
+  } else {
+    devices = {open_device(choice)};
+  }
+  std::vector<Json> objects;
+  for (const Device& device : devices) objects.push_back(describe(device, chosen_by_auto));
+  return objects;
+}
+
+}  // namespace
+
+Action declare_devices(CLI::App& parser) {
+  struct Options {
+    std::string device = "all";
+    std::string format = "table";
+  };
+  const auto options = std::make_shared<Options>();
+  parser
+      .add_option("--device", options->device,
+                  "number of a GPU; auto: the discrete one with most SMs, an integrated one only if there is "
+                  "no other; "
+                  "or all")
+      ->capture_default_str();
+  parser.add_option("--format", options->format, "table, csv or json")
+      ->check(CLI::IsMember({"table", "csv", "json"}))
+      ->capture_default_str();
+  return [options](Console& console) {
+    try {
+      const std::vector<Json> devices = describe_devices(options->device);
+      fmt::print(console.out, "{}",
+                 options->format == "csv"    ? flat_csv(devices)
+                 : options->format == "json" ? flat_json(devices)
+                                             : as_table(devices));
+      return ExitStatus::done;
+    } catch (const GpuUnavailable& unavailable) {
+      fmt::print(console.err, "occbench: {}\n", unavailable.what());
+      return ExitStatus::no_verdict;
+    }
+  };
+}
+
+}  // namespace occbench
