@@ -1,6 +1,7 @@
-// Kernels whose usage differs in every respect that cuobjdump shows. tests/cli/data/kernels.cuobjdump.txt is the output of
-//   nvcc -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90] -o kernels kernels.cu
-//   cuobjdump -res-usage -elf -sass kernels
+// Kernels whose usage differs in every respect that cuobjdump shows. tests/cli/data/kernels.cuobjdump.txt is
+// the output of
+//   nvcc -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90] -o kernels
+//   kernels.cu cuobjdump -res-usage -elf -sass kernels
 // with CUDA 13.0 (cuobjdump 13.2), less the sections' bytes.
 
 __global__ void plain(float* x) {
