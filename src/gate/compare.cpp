@@ -24,6 +24,7 @@ std::vector<const Column*> exact_columns(std::span<const RecordedRun> baseline,
                                          std::span<const RecordedRun> candidate,
                                          std::vector<Finding>& general) {
   std::vector<const Column*> found;
+  std::string missing;
   for (const Column& column : columns()) {
     if (column.gate != GateRule::exact) continue;
     const auto has = [&](const RecordedRun& run) {
@@ -32,9 +33,12 @@ std::vector<const Column*> exact_columns(std::span<const RecordedRun> baseline,
     if (std::ranges::all_of(baseline, has) && std::ranges::all_of(candidate, has)) {
       found.push_back(&column);
     } else {
-      general.push_back({Grade::note, std::string(column.name), "", "",
-                         fmt::format("{} is not compared: not every file has that column", column.name)});
+      missing += fmt::format("{}{}", missing.empty() ? "" : ", ", column.name);
     }
+  }
+  if (!missing.empty()) {
+    general.push_back({Grade::note, missing, "", "",
+                       fmt::format("not compared, because not every file has them: {}", missing)});
   }
   std::stable_partition(found.begin(), found.end(),
                         [](const Column* column) { return !is_consequence(*column); });

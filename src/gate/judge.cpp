@@ -193,8 +193,9 @@ void judge_quantity(const Sides& sides, const Quantity& quantity, const GateCont
     add(into, Grade::no_verdict, quantity.name, fmt::format("{} is missing in the candidate", quantity.name));
   }
   if (!before || !now) return;
-  const double allowed =
-      context.tolerances.of(into.experiment, quantity).allowed(largest_spread(sides, quantity));
+  const bool same_unit = sides.baseline.front()->row.gpu_uuid == sides.candidate.front()->row.gpu_uuid;
+  const double spread = (same_unit ? 1 : kOtherUnitSpreads) * largest_spread(sides, quantity);
+  const double allowed = context.tolerances.of(into.experiment, quantity).allowed(spread);
   if (quantity.name == "achieved_pct") into.caught_points = allowed;
   const double loss = quantity.higher_is_better ? *before - *now : *now - *before;
   if (std::abs(loss) <= allowed) return;

@@ -12,6 +12,8 @@ namespace {
 
 /// More lines than this nobody reads; JSON and JUnit have all.
 constexpr std::size_t kMostLines = 40;
+/// Notes change no verdict.
+constexpr std::size_t kMostNotes = 5;
 /// GitHub shows ten errors and ten warnings a step and drops the others.
 constexpr std::size_t kMostAnnotations = 10;
 
@@ -42,6 +44,13 @@ std::vector<Group> groups_of(const Comparison& comparison) {
     groups[place->second].cases.push_back(&compared);
   }
   return groups;
+}
+
+/// How many of the groups to show: notes come last.
+std::size_t shown_of(const std::vector<Group>& groups) {
+  const auto notes =
+      static_cast<std::size_t>(std::ranges::count(groups, to_string(Grade::note), &Group::label));
+  return std::min(groups.size() - notes + std::min(notes, kMostNotes), kMostLines);
 }
 
 std::string left_out(std::size_t shown, std::size_t all) {
@@ -126,7 +135,7 @@ std::string comparison_table(const Comparison& comparison) {
     text += fmt::format("{:<10}  {}\n", to_string(finding.grade), one_line(finding.message));
   }
   const std::vector<Group> groups = groups_of(comparison);
-  const std::size_t shown = std::min(groups.size(), kMostLines);
+  const std::size_t shown = shown_of(groups);
   for (std::size_t i = 0; i < shown; ++i) {
     text += fmt::format("{:<10}  {}\n            {}\n", groups[i].label, one_line(groups[i].names()),
                         one_line(groups[i].reason));
@@ -146,7 +155,7 @@ std::string comparison_markdown(const Comparison& comparison) {
   for (const Finding& finding : comparison.general) {
     text += fmt::format("| {} | | {} |\n", to_string(finding.grade), markdown_text(finding.message));
   }
-  const std::size_t shown = std::min(groups.size(), kMostLines);
+  const std::size_t shown = shown_of(groups);
   for (std::size_t i = 0; i < shown; ++i) {
     text += fmt::format("| {} | {} | {} |\n", groups[i].label, markdown_text(groups[i].names()),
                         markdown_text(groups[i].reason));

@@ -38,7 +38,8 @@ bool begins_like_rows(const fs::path& file) {
   const std::string_view first_line = std::string_view(text).substr(0, text.find_first_of("\r\n"));
   const std::string names = fmt::format(",{},", first_line);
   return std::ranges::all_of(columns(), [&](const Column& column) {
-    return column.gate != GateRule::key || names.find(fmt::format(",{},", column.name)) != std::string::npos;
+    const bool needed = column.gate == GateRule::key || column.gate == GateRule::machine;
+    return !needed || names.find(fmt::format(",{},", column.name)) != std::string::npos;
   });
 }
 

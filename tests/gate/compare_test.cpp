@@ -133,6 +133,21 @@ TEST(Gate, ACaseWhoseReadingsScatterMayFallFurther) {
   EXPECT_EQ(verdict(6.1), Verdict::regression);
 }
 
+TEST(Gate, OnAnotherUnitOfTheModelScatteredReadingsMayFallFurtherStill) {
+  const auto verdict = [](double spread, double points) {
+    MadeUpRun baseline = kBaseline;
+    baseline.rows[0].achieved_spread_points = spread;
+    baseline.rows[0].predicted_pct.reset();
+    MadeUpRun candidate = baseline;
+    candidate.rows[0].gpu_uuid = "GPU-2";
+    *candidate.rows[0].achieved_pct -= points;
+    return compare(baseline.run(), candidate.run(), {}).verdict();
+  };
+  EXPECT_EQ(verdict(2, 17.9), Verdict::pass);
+  EXPECT_EQ(verdict(2, 18.1), Verdict::regression);
+  EXPECT_EQ(verdict(0.1, 1.1), Verdict::regression) << "where readings agree, units do";
+}
+
 TEST(Gate, HigherOccupancyPassesAndAsksForANewBaseline) {
   const Comparison comparison = with_change([](MadeUpRun& run) {
     *run.rows[0].achieved_pct += 5;

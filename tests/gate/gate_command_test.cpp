@@ -149,7 +149,7 @@ TEST_F(GateCommand, FoldersAreComparedFileByFile) {
   write_run("base/full", made_up_run(4));
   write_run("new/smoke", made_up_run(2));
   write_run("new/full", with_regressions(4));
-  write("base/ncu.csv", "a table of something else\n1\n");
+  write("base/ncu.csv", "experiment,case,ncu_pct\nwaves,a table of something else,1\n");
   EXPECT_EQ(gate({path("base"), path("base")}), 0);
   EXPECT_THAT(out_, HasSubstr("pass: 6 cases"));
   EXPECT_EQ(gate({path("base"), path("new")}), 1);
