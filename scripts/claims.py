@@ -4,13 +4,15 @@
     scripts/claims.py RESULTS.csv...    # prints it; scripts/readme.py puts that of the recorded run into README.md
 
 Claims and sources are those of the experiments (bench/*.cpp). What was measured and the verdict are computed here from
-the rows and their samples (RESULTS.samples.csv): each experiment has a function that turns its rows into findings, each
-of which bears the claim out or does not, and `verdict` is the one rule over findings. Nothing is typed in by hand.
+the rows and their samples (RESULTS.samples.csv): each experiment has a `rule`, a function of its name that turns its rows
+into findings, each of which bears the claim out or does not, and `verdict` is the one rule over findings. Nothing is typed
+in by hand. The table has one line an experiment; all findings are in the experiment's text (scripts/readme.py).
 """
 
 import argparse
 import csv
 import gzip
+import math
 import re
 import statistics
 import sys
@@ -32,10 +34,33 @@ class Finding(NamedTuple):
     measured: str
 
 
+class Findings(list):
+    """The findings of an experiment that have too much to say for the table, which shows `summary` for them."""
+
+    def __init__(self, findings, summary):
+        super().__init__(findings)
+        self.summary = summary
+
+
 class Claim(NamedTuple):
     experiment: str
     claim: str
     source: str
+
+
+FINDINGS = {}  # the rule of each experiment
+
+
+def rule(function):
+    """Registers the rule of the experiment of that name: from a Run to a list of findings, none if it was not run."""
+    FINDINGS[function.__name__] = function
+    return function
+
+
+def measured(findings):
+    if isinstance(findings, Findings) and findings:
+        return findings.summary
+    return "; ".join(finding.measured for finding in findings)
 
 
 def verdict(findings):
@@ -114,6 +139,7 @@ def pick(rows, **wanted):
     return [row for row in rows if all(value(row, name) == str(want) for name, want in wanted.items())]
 
 
+@rule
 def block_size(run):
     rows = {row["block_threads"]: row for row in pick(run.of("block_size"), variant="plain")}
     return [
@@ -127,19 +153,28 @@ def block_size(run):
     ]
 
 
+@rule
 def waves(run):
-    return [
-        Finding(
-            "three quarters of a wave",
-            near(row.number("achieved_pct"), 75),
-            f"0.75 waves: {row.number('achieved_pct'):.1f} %",
-        )
-        for row in pick(run.of("waves"), waves="0.75")
-    ]
+    rows = [row for count in ("0.75", "1.25", "1.50") for row in pick(run.of("waves"), waves=count)]
+    findings = []
+    told = []
+    for row in rows:
+        count = row.number("waves")
+        # The last wave takes as long as a whole one.
+        claimed = row.number("theoretical_pct") * count / math.ceil(count)
+        achieved, elapsed = row.number("achieved_pct"), row.number("achieved_elapsed_pct")
+        for name, value in ("achieved", achieved), ("of elapsed", elapsed):
+            findings.append(
+                Finding(f"{name} at {count:.2f} waves", near(value, claimed), f"{value:.1f} % ({claimed:.1f} claimed)")
+            )
+        told.append(f"{count:.2f}: {achieved:.1f} and {elapsed:.1f} ({claimed:.1f})")
+    return Findings(findings, f"waves: achieved and of elapsed, % (claimed): {'; '.join(told)}")
 
 
+@rule
 def register_cliff(run):
     findings = []
+    told = []
     for body in "latency", "throughput":
         rows = pick(run.of("register_cliff"), body=body, block_threads=512)
         before, after = (
@@ -164,18 +199,21 @@ def register_cliff(run):
                 f"time × {slower:.2f}",
             ),
         ]
+        told.append(f"{body}-bound: {occupancies[0]:.1f} → {occupancies[1]:.1f} %, time × {slower:.2f}")
         for control in pick(rows, padded_as=33):
-            ratio = control.number("time_us") / after.number("time_us")
+            padded = control.number("time_us") / before.number("time_us")
             findings.append(
                 Finding(
                     f"{body}-bound control",
-                    near(ratio, 1, SAME_RATIO),
-                    f"31 registers at the same occupancy: time × {control.number('time_us') / before.number('time_us'):.2f}",
+                    near(padded / slower, 1, SAME_RATIO),
+                    f"31 registers at the same occupancy: time × {padded:.2f}",
                 )
             )
-    return findings
+            told[-1] += f" (31 registers at the same occupancy: × {padded:.2f})"
+    return Findings(findings, "; ".join(told))
 
 
+@rule
 def register_cap(run):
     rows = [row for row in pick(run.of("register_cap"), block_threads=256) if row["variant"].startswith("cap_")]
     if not rows:
@@ -210,6 +248,7 @@ def register_cap(run):
     return findings
 
 
+@rule
 def shared_memory(run):
     rows = run.of("shared_memory")
     plain = [row for row in rows if not row.parameter("carveout_pct")]
@@ -220,16 +259,19 @@ def shared_memory(run):
             Finding(
                 "achieved",
                 statistics.median(misses) <= SAME_POINTS,
-                f"achieved within {statistics.median(misses):.1f} points of theory at the median of {len(plain)} sizes, "
-                f"{max(misses):.1f} at most",
+                f"{len(plain)} sizes: {statistics.median(misses):.1f} points from theory at the median, {max(misses):.1f} at most",
             )
         )
     for row in pick(plain, dynamic_shared_bytes=102400, block_threads=256):
+        capability = row["compute_capability"]
+        if capability not in ("9.0", "10.0"):
+            continue  # the claim says nothing of others
         findings.append(
             Finding(
                 "100 KB",
                 row["blocks_per_sm"] == "2",
-                f"100 KB: {row['blocks_per_sm']} blocks, {row.number('achieved_pct'):.1f} %",
+                f"100 KB on {capability}, the only one measured: {row['blocks_per_sm']} blocks, "
+                f"{row.number('achieved_pct'):.1f} %",
             )
         )
     carved = pick(rows, dynamic_shared_bytes=16384)
@@ -246,30 +288,46 @@ def shared_memory(run):
     return findings
 
 
+def longest_of(shape, warps):
+    """Of a block's warps, drawn as `shape` says: how much longer than the mean its longest is expected to be."""
+    kind, parameter = shape.split("_")
+    if kind == "slow":
+        factor = int(parameter)
+        return factor * warps / (warps - 1 + factor)
+    if kind == "uniform":  # from 0.5 to 1.5
+        return 0.5 + warps / (warps + 1)
+    if kind == "bimodal":  # one in ten takes 8 times as long
+        return (1 + 7 * (1 - 0.9**warps)) / 1.7
+    raise ValueError(f"no rule for the shape {shape}")
+
+
+@rule
 def imbalance_within_block(run):
+    rows = run.of("imbalance_within_block")
     findings = []
-    for warps, factor in (8, 4), (8, 16), (32, 16):
-        for row in pick(
-            run.of("imbalance_within_block"),
-            warps_per_block=warps,
-            shape=f"slow_{factor}",
-        ):
+    told = []
+    for warps, shape, words in (
+        (8, "slow_4", "1 of 8 warps × 4"),
+        (8, "slow_16", "1 of 8 × 16"),
+        (32, "slow_16", "1 of 32 × 16"),
+        (8, "uniform_1", "uniform"),
+        (8, "bimodal_1", "bimodal"),
+    ):
+        for row in pick(rows, warps_per_block=warps, shape=shape):
             # Of a place that stays empty until its block's slowest warp has ended.
-            claimed = row.number("theoretical_pct") * (warps - 1 + factor) / (warps * factor)
+            claimed = row.number("theoretical_pct") / longest_of(shape, warps)
             achieved = row.number("achieved_pct")
-            findings.append(
-                Finding(
-                    f"1 of {warps} warps {factor} times longer",
-                    near(achieved, claimed, 2 * SAME_POINTS),
-                    f"1 of {warps} warps {factor} times longer: {achieved:.1f} % (empty places would make it {claimed:.1f})",
-                )
-            )
-    return findings
+            measured = f"{achieved:.1f} % ({claimed:.1f})"
+            findings.append(Finding(words, near(achieved, claimed, 2 * SAME_POINTS), measured))
+            told.append(f"{words}: {measured}")
+    return Findings(findings, f"achieved (claimed): {'; '.join(told)}")
 
 
+@rule
 def imbalance_between_blocks(run):
     rows = run.of("imbalance_between_blocks")
     findings = []
+    gains = []
     for shape in dict.fromkeys(row.parameter("shape") for row in rows):
         few, many = (pick(rows, shape=shape, waves=count) for count in (1, 16))
         if shape == "equal" or not few or not many:
@@ -280,32 +338,41 @@ def imbalance_between_blocks(run):
             Finding(
                 shape,
                 elapsed[0] < 100 - 5 * SAME_POINTS and elapsed[1] > elapsed[0] + SAME_POINTS and faster >= WORTH,
-                f"{shape}: {elapsed[0]:.0f} → {elapsed[1]:.0f} % of the time with 16 times the blocks, {faster:.2f} times as fast",
+                f"of elapsed {elapsed[0]:.0f} → {elapsed[1]:.0f} %, {faster:.2f} times as fast",
             )
         )
-    return findings
+        gains.append((faster, shape, *elapsed))
+    if not gains:
+        return []
+    (least, least_shape, *_), (most, most_shape, *_) = min(gains), max(gains)
+    before, after = ([gain[which] for gain in gains] for which in (2, 3))
+    return Findings(
+        findings,
+        f"{len(gains)} shapes, 16 times the blocks: of elapsed {min(before):.0f} to {max(before):.0f} → {min(after):.0f} to "
+        f"{max(after):.0f} %, {least:.2f} ({least_shape}) to {most:.2f} times ({most_shape}) as fast",
+    )
 
 
+@rule
 def tail_remedies(run):
     rows = pick(run.of("tail_remedies"), waves="1.50")
     findings = []
-    for remedy in (
-        "shorter_blocks",
-        "narrower_blocks",
-        "persistent",
-        "persistent_shorter",
-        "second_stream",
-    ):
+    told = []
+    for remedy in "shorter_blocks", "second_stream", "persistent_shorter", "persistent", "narrower_blocks":
+        gains = []
         for shape in "equal", "uniform":
             plain, cured = (pick(rows, remedy=name, shape=shape) for name in ("plain", remedy))
             if not plain or not cured:
                 continue
-            gain = cured[0].number("throughput") / plain[0].number("throughput")
+            gains.append(cured[0].number("throughput") / plain[0].number("throughput"))
             name = f"{remedy.replace('_', ' ')} ({shape})"
-            findings.append(Finding(name, gain >= WORTH, f"{name}: throughput × {gain:.2f}"))
-    return findings
+            findings.append(Finding(name, gains[-1] >= WORTH, f"throughput × {gains[-1]:.2f}"))
+        if gains:
+            told.append(f"{remedy.replace('_', ' ')} × {min(gains):.2f}–{max(gains):.2f}")
+    return Findings(findings, f"throughput at 1.5 waves, equal and uneven: {', '.join(told)}")
 
 
+@rule
 def partial_warps(run):
     rows = {row["block_threads"]: row for row in pick(run.of("partial_warps"), kernel="live_values")}
     findings = []
@@ -318,55 +385,64 @@ def partial_warps(run):
             Finding(
                 f"blocks of {part}",
                 near(*achieved, 2 * SAME_POINTS) and near(rate / lanes, 1, 2 * SAME_RATIO),
-                f"{part} threads: {achieved[0]:.1f} %, {whole}: {achieved[1]:.1f} % with {rate:.1f} times the throughput",
+                f"blocks of {part}: {achieved[0]:.1f} %, of {whole}: {achieved[1]:.1f} % with {rate:.1f} times the throughput",
             )
         )
     return findings
 
 
+def clock_step(traces):
+    """Nanoseconds by which the device's clock goes on, as far as the traces show: closer starts are simultaneous."""
+    times = sorted({time for trace in traces for time in trace})
+    return min((after - before for before, after in zip(times, times[1:], strict=False)), default=0)
+
+
+def starts_ascending(starts, step):
+    """Whether no block started later than one of a higher number did, by more than the clock's step."""
+    earliest_above = math.inf
+    for start in reversed(starts):
+        if start > earliest_above + step:
+            return False
+        earliest_above = min(earliest_above, start)
+    return True
+
+
+def swapped(starts, again, step):
+    """Whether two blocks started in the one order in one launch and in the other in another, simultaneous ones aside."""
+    order = sorted(range(len(starts)), key=lambda block: starts[block])
+    earlier, latest_again = 0, -math.inf
+    for block in order:
+        while starts[order[earlier]] + step < starts[block]:
+            latest_again = max(latest_again, again[order[earlier]])
+            earlier += 1
+        if latest_again > again[block] + step:
+            return True
+    return False
+
+
+@rule
 def placement(run):
-    traced = [(row, run.traces(row)) for row in run.of("placement") if run.traces(row)["trace_sm"]]
-    if not traced:
-        return []
-    ascending = [row for row, trace in traced if trace["trace_out_of_order"] == [0]]
-    in_turn = [
-        row
-        for row, trace in traced
-        if all(
-            sm == block % row.number("sm_count") for block, sm in enumerate(trace["trace_sm"][: int(row["sm_count"])])
+    traces = [run.traces(row) for row in run.of("placement") if run.traces(row)["trace_sm"]]
+    twice = [trace for trace in traces if trace["trace_again_sm"]]
+    step = clock_step([trace[name] for trace in traces for name in ("trace_start_ns", "trace_again_start_ns")])
+    moved = sum(trace["trace_sm"] != trace["trace_again_sm"] for trace in twice)
+    reordered = sum(swapped(trace["trace_start_ns"], trace["trace_again_start_ns"], step) for trace in twice)
+    ascending = sum(starts_ascending(trace["trace_start_ns"], step) for trace in traces)
+    findings = []
+    if twice:
+        findings = [
+            Finding("the SM", moved > 0, f"launched twice, blocks went to other SMs in {moved} of {len(twice)} cases"),
+            Finding("the order", reordered > 0, f"started in another order in {reordered}"),
+        ]
+    if traces:
+        findings.append(
+            Finding(
+                "ascending starts",
+                ascending < len(traces),
+                f"started in ascending order in {ascending} of {len(traces)} (the clock steps {step:.0f} ns)",
+            )
         )
-    ]
-    gaps = [gap for _, trace in traced for gap in trace["trace_hand_over_cycles"]]
-    over = statistics.median(gaps) if gaps else 0
-    return [
-        Finding(
-            "the SM",
-            not in_turn,
-            f"blocks went to SMs in the order of their numbers in {len(in_turn)} of {len(traced)} traced launches",
-        ),
-        Finding(
-            "the order of starts on this GPU",
-            len(ascending) < len(traced),
-            f"blocks started in ascending order in {len(ascending)}; a place was handed on within {over:.0f} cycles at the median",
-        ),
-    ]
-
-
-FINDINGS = {
-    function.__name__: function
-    for function in (
-        block_size,
-        waves,
-        register_cliff,
-        register_cap,
-        shared_memory,
-        imbalance_within_block,
-        imbalance_between_blocks,
-        tail_remedies,
-        partial_warps,
-        placement,
-    )
-}
+    return findings
 
 
 def table(run, claims):
@@ -376,8 +452,8 @@ def table(run, claims):
     ]
     for claim in claims:
         findings = FINDINGS[claim.experiment](run) if claim.experiment in FINDINGS else []
-        measured = "; ".join(finding.measured for finding in findings)
-        lines.append(f"| `{claim.experiment}` | {claim.claim} | {claim.source} | {measured} | {verdict(findings)} |")
+        cells = (f"`{claim.experiment}`", claim.claim, claim.source, measured(findings), verdict(findings))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

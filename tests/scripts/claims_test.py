@@ -1,6 +1,7 @@
 """The rules behind the README's table of claims, on made-up rows."""
 
 import csv
+import random
 import sys
 import tempfile
 import unittest
@@ -129,21 +130,88 @@ class Verdicts(unittest.TestCase):
             "holds except: the fastest",
         )
 
-    def test_blocks_that_start_in_order_on_this_gpu_are_said_so(self):
-        row = {
-            "experiment": "placement",
-            "case": "c",
-            "achieved_pct": 50,
-            "time_us": 1,
-            "sm_count": 4,
-            "parameters": "",
-        }
-        sms = [("placement", "c", "trace_sm", block, sm) for block, sm in enumerate((0, 2, 1, 3))]
-        run = run_of([row], [*sms, ("placement", "c", "trace_out_of_order", 0, 0)])
-        self.assertEqual(
-            claims.verdict(claims.placement(run)),
-            "holds except: the order of starts on this GPU",
+    def test_a_tail_is_judged_by_what_the_counter_reads_and_by_all_sms_over_the_longest_ones_cycles(self):
+        run = run_of(
+            [
+                {
+                    "experiment": "waves",
+                    "parameters": f"waves={waves}",
+                    "waves": waves,
+                    "theoretical_pct": 100,
+                    "achieved_pct": achieved,
+                    "achieved_elapsed_pct": elapsed,
+                    "time_us": 1,
+                }
+                for waves, achieved, elapsed in (("0.75", 75.2, 74.9), ("1.25", 86.3, 62.4), ("1.50", 74.6, 80.0))
+            ]
         )
+        self.assertEqual(
+            claims.verdict(claims.waves(run)), "holds except: achieved at 1.25 waves, of elapsed at 1.50 waves"
+        )
+
+    def test_few_long_warps_in_many_leave_less_empty_than_their_blocks_places(self):
+        self.assertAlmostEqual(100 / claims.longest_of("slow_16", 8), 100 * (7 + 16) / (8 * 16))
+        self.assertAlmostEqual(claims.longest_of("uniform_1", 1), 1)
+        self.assertAlmostEqual(claims.longest_of("bimodal_2", 1), 1)
+        self.assertAlmostEqual(claims.longest_of("bimodal_1", 10**6), 8 / 1.7)
+
+    def test_a_gpu_of_which_the_claim_on_shared_memory_says_nothing_is_not_judged_by_it(self):
+        row = {
+            "experiment": "shared_memory",
+            "block_threads": 256,
+            "dynamic_shared_bytes": 102400,
+            "blocks_per_sm": 1,
+            "theoretical_pct": 12.5,
+            "achieved_pct": 12.5,
+            "time_us": 1,
+            "parameters": "block_threads=256",
+        }
+        for capability, verdict in ("9.0", "holds except: 100 KB"), ("8.0", "holds"):
+            run = run_of([row | {"compute_capability": capability}])
+            self.assertEqual(claims.verdict(claims.shared_memory(run)), verdict)
+
+
+def placement_run(**launches):
+    """Of one case; each launch is a list of (SM, start in ns), a pair a block."""
+    row = {"experiment": "placement", "case": "c", "achieved_pct": 50, "time_us": 1, "parameters": ""}
+    samples = [
+        ("placement", "c", f"{prefix}_{quantity}", block, value)
+        for prefix, blocks in launches.items()
+        for block, pair in enumerate(blocks)
+        for quantity, value in zip(("sm", "start_ns"), pair, strict=True)
+    ]
+    return run_of([row], samples)
+
+
+class Placement(unittest.TestCase):
+    def test_two_launches_that_place_and_order_alike_bear_nothing_out(self):
+        blocks = [(0, 0), (2, 32), (1, 64), (3, 96)]
+        findings = claims.placement(placement_run(trace=blocks, trace_again=blocks))
+        self.assertEqual(claims.verdict(findings), "does not hold")
+
+    def test_blocks_on_other_sms_in_the_same_order_are_half_of_the_claim(self):
+        findings = claims.placement(
+            placement_run(trace=[(0, 0), (1, 32), (2, 96)], trace_again=[(1, 0), (0, 64), (2, 96)])
+        )
+        self.assertEqual(claims.verdict(findings), "holds except: the order, ascending starts")
+
+    def test_starts_one_step_of_the_clock_apart_are_simultaneous(self):
+        near = claims.placement(placement_run(trace=[(0, 0), (1, 32), (2, 96)], trace_again=[(1, 32), (0, 0), (2, 96)]))
+        self.assertEqual(claims.verdict(near), "holds except: the order, ascending starts")
+        far = claims.placement(placement_run(trace=[(0, 0), (1, 64), (2, 96)], trace_again=[(1, 64), (0, 0), (2, 96)]))
+        self.assertEqual(claims.verdict(far), "holds except: ascending starts")
+
+    def test_a_later_block_that_starts_earlier_by_more_than_a_step_is_out_of_order(self):
+        self.assertTrue(claims.starts_ascending([0, 32, 0, 64], 32))
+        self.assertFalse(claims.starts_ascending([0, 64, 0, 64], 32))
+
+    def test_an_order_that_differs_is_found_wherever_it_is(self):
+        for seed in range(50):
+            random_numbers = random.Random(seed)
+            one, other = ([random_numbers.randrange(12) for _ in range(6)] for _ in range(2))
+            pairs = [(i, j) for i in range(6) for j in range(6)]
+            expected = any(one[i] + 2 < one[j] and other[j] + 2 < other[i] for i, j in pairs)
+            self.assertEqual(claims.swapped(one, other, 2), expected, (one, other))
 
 
 class Table(unittest.TestCase):
@@ -158,6 +226,11 @@ class Table(unittest.TestCase):
         self.assertEqual(len(lines), 2 + len(claims.read_claims()))
         self.assertTrue(lines[2].endswith("| 32: 50.0 % | holds |"))
         self.assertTrue(all(line.endswith("|  | not measured |") for line in lines[3:]))
+
+    def test_what_was_measured_is_said_in_a_line_of_at_most_200_characters(self):
+        run = claims.Run([ROOT / "results" / "nvidia-h200" / "full.csv"])
+        for name, rule in claims.FINDINGS.items():
+            self.assertLessEqual(len(claims.measured(rule(run))), 200, name)
 
 
 if __name__ == "__main__":
