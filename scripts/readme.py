@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the figures of README.md from the recorded results, between its `<!-- NAME -->` and `<!-- end -->` marks.
+"""Writes the figures of README.md and of the texts under results/ from the recorded rows, between the marks
+`<!-- NAME -->` and `<!-- end -->`. Nothing outside of the marks is touched, and no figure of a recorded run belongs there.
 
 scripts/readme.py            # writes them
-scripts/readme.py --check    # status 1 if what README.md says is not what results/ says
+scripts/readme.py --check    # status 1 if what a text says is not what the rows say
 """
 
 import argparse
@@ -13,6 +14,7 @@ import sys
 from pathlib import Path
 
 import claims
+import figures
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results" / "nvidia-h200"
@@ -104,34 +106,43 @@ def claims_table() -> str:
     return claims.table(claims.Run([RESULTS / "full.csv"]), claims.read_claims())
 
 
-BLOCKS = {
+BLOCKS = figures.BLOCKS | {
     "headline": headline,
     "worked examples": worked_examples,
     "against ncu": against_ncu,
     "claims": claims_table,
 }
+MARKED = re.compile(r"(<!-- (?P<name>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def written(text: str) -> str:
-    for name, block in BLOCKS.items():
-        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        text, count = pattern.subn(lambda match, block=block: match[1] + block() + "\n" + match[2], text)
-        if count != 1:
-            sys.exit(f"README.md has {count} blocks <!-- {name} -->, not one")
-    return text
+def texts() -> list[Path]:
+    return [ROOT / "README.md", *sorted(RESULTS.glob("*.md"))]
+
+
+def written(file: Path) -> str:
+    def block(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in BLOCKS:
+            sys.exit(f"{file}: nothing writes the block <!-- {name} -->")
+        return match[1] + BLOCKS[name]() + "\n" + match[3]
+
+    return MARKED.sub(block, file.read_text(encoding="utf-8"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args().check
-    readme = ROOT / "README.md"
-    before = readme.read_text()
-    after = written(before)
-    if check and after != before:
-        sys.exit("README.md does not say what results/ says: run scripts/readme.py")
-    if not check:
-        readme.write_text(after)
+    changed = []
+    for file in texts():
+        after = written(file)
+        if after == file.read_text(encoding="utf-8"):
+            continue
+        changed.append(str(file.relative_to(ROOT)))
+        if not check:
+            file.write_text(after, encoding="utf-8")
+    if check and changed:
+        sys.exit(f"not what the recorded rows say: {', '.join(changed)}; scripts/readme.py writes them anew")
 
 
 if __name__ == "__main__":
