@@ -4,6 +4,7 @@
 #include "kernels/hold.hpp"
 #include "kernels/hold_kernel.cuh"
 #include "kernels/hold_variants.hpp"
+#include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
@@ -13,9 +14,10 @@ const Variant kVariants[] = {hold_plain(), hold_as_ptx()};
 class PreparedHold final : public Prepared {
  public:
   PreparedHold(const Case& chosen, const Variant& variant)
-      : function_(variant.function),
+      : case_(chosen),
+        function_(variant.function),
         launch_(chosen.launch),
-        warps_per_block_((chosen.launch.block_threads + 31) / 32),
+        warps_per_block_(warps_of_block(chosen.launch.block_threads)),
         cycles_(chosen.work.value(), launch_.grid_blocks, warps_per_block_) {
     configure(function_, launch_);
   }
@@ -30,8 +32,8 @@ class PreparedHold final : public Prepared {
       const auto warp = static_cast<std::int64_t>(i);
       const std::int64_t wanted =
           cycles_.of(warp / warps_per_block_, static_cast<int>(warp % warps_per_block_));
-      const std::int64_t held = records[i].end_cycles - records[i].start_cycles;
-      if (held < wanted) return Check::wrong;
+      if (!held_as_wanted(case_, wanted, records[i].end_cycles - records[i].start_cycles))
+        return Check::wrong;
     }
     return Check::ok;
   }
@@ -53,6 +55,7 @@ class PreparedHold final : public Prepared {
     launch_kernel(function_, launch_, stream, cycles_.view(), records);
   }
 
+  Case case_;
   const void* function_;
   Launch launch_;
   int warps_per_block_;

@@ -5,12 +5,10 @@
 #include "kernels/assembled.hpp"
 #include "kernels/queue.hpp"
 #include "kernels/warp_cycles.hpp"
+#include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
-
-/// What an item's block may exceed its cycles by before the check calls it wrong, as in hold.
-constexpr unsigned kSlackCycles = 20'000;
 
 /// Zero before a launch and again after it: the last block to leave resets it.
 struct QueueState {
@@ -46,10 +44,11 @@ const Variant kVariants[] = {make_variant("plain", queue_kernel)};
 class PreparedQueue final : public Prepared {
  public:
   PreparedQueue(const Case& chosen, const Variant& variant)
-      : function_(variant.function),
+      : case_(chosen),
+        function_(variant.function),
         launch_(chosen.launch),
         item_count_(chosen.items.value().count),
-        cycles_(chosen.items->work, item_count_, (launch_.block_threads + 31) / 32),
+        cycles_(chosen.items->work, item_count_, warps_of_block(launch_.block_threads)),
         state_(1) {
     state_.fill_bytes(0);
     configure(function_, launch_);
@@ -67,9 +66,8 @@ class PreparedQueue final : public Prepared {
     occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     const std::vector<unsigned> cycles = held.to_host();
     for (std::int64_t item = 0; item < item_count_; ++item) {
-      const auto wanted = static_cast<unsigned>(cycles_.of(item, 0));
-      const unsigned got = cycles[static_cast<std::size_t>(item)];
-      if (got < wanted || got > wanted + kSlackCycles) return Check::wrong;
+      if (!held_as_wanted(case_, cycles_.of(item, 0), cycles[static_cast<std::size_t>(item)]))
+        return Check::wrong;
     }
     return Check::ok;
   }
@@ -84,6 +82,7 @@ class PreparedQueue final : public Prepared {
                   state_.data(), held);
   }
 
+  Case case_;
   const void* function_;
   Launch launch_;
   std::int64_t item_count_;

@@ -11,6 +11,7 @@
 #include "kernels/assembled.hpp"
 #include "kernels/staged.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
@@ -118,7 +119,7 @@ class PreparedStaged final : public Prepared {
   }
 
   Amount useful() const override {
-    return {static_cast<double>(launch_.grid_blocks) * ((launch_.block_threads + 31) / 32) * cycles_,
+    return {static_cast<double>(launch_.grid_blocks) * warps_of_block(launch_.block_threads) * cycles_,
             "warp-cycles"};
   }
 

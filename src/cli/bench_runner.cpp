@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "record/csv.hpp"
 #include "record/json.hpp"
 #include "record/provenance.hpp"
+#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {
@@ -28,12 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kPollInterval{50};
-
-volatile std::sig_atomic_t interrupted = 0;
-
-void note_interrupt(int) {
-  interrupted = 1;
-}
 
 std::vector<fs::path> bench_programs(const fs::path& asked_for) {
   const fs::path folder = asked_for.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : asked_for;
@@ -92,15 +86,6 @@ std::string last_lines(const fs::path& file) {
 }
 
 }  // namespace
-
-void stop_on_signals() {
-  static_cast<void>(std::signal(SIGINT, note_interrupt));
-  static_cast<void>(std::signal(SIGTERM, note_interrupt));
-}
-
-bool stop_asked() {
-  return interrupted != 0;
-}
 
 /// Asks every binary at once which cases it has: each has to start CUDA, which takes longer than the answer.
 std::vector<Bench> planned_benches(const RunOptions& options) {

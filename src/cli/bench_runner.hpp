@@ -51,10 +51,6 @@ class CannotList : public std::runtime_error {
 /// @throws InputError if there are no binaries or nothing matches, CannotList if one cannot answer
 std::vector<Bench> planned_benches(const RunOptions& options);
 
-/// From here on SIGINT and SIGTERM ask the run to stop, keeping what is finished.
-void stop_on_signals();
-bool stop_asked();
-
 /// Runs bench binaries, each in a process of its own and again after each case that ended its process, until
 /// every case has its row.
 class BenchRunner {

@@ -4,10 +4,11 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -18,29 +19,35 @@ namespace {
   throw std::system_error(code, std::generic_category(), what);
 }
 
-/// posix_spawn's list of what to open and close in the child.
-class FileActions {
+/// A file descriptor that closes with its owner and is not passed on to programs.
+class Descriptor {
  public:
-  explicit FileActions(const std::filesystem::path& output) {
-    posix_spawn_file_actions_init(&actions_);
-    int code = posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, output.c_str(),
-                                                O_WRONLY | O_CREAT | O_APPEND, 0644);
-    if (code == 0) code = posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
-    if (code != 0) throw_error(code, "posix_spawn_file_actions");
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
   }
-  ~FileActions() {
-    posix_spawn_file_actions_destroy(&actions_);
-  }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
 
-  const posix_spawn_file_actions_t* get() const {
-    return &actions_;
+  int number() const {
+    return number_;
   }
 
  private:
-  posix_spawn_file_actions_t actions_{};
+  int number_;
 };
+
+/// In the new process: becomes the program, or tells through the pipe why not. Only calls that are safe after
+/// a fork.
+[[noreturn]] void become(const char* program, char* const* arguments, int output, int failure, pid_t parent) {
+  // Whatever ends the parent, SIGKILL included, ends the program: nobody would look after it.
+  const bool bound = ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+  if (bound && ::getppid() != parent) ::_exit(1);
+  if (::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0) ::execv(program, arguments);
+  const int code = errno;
+  static_cast<void>(!::write(failure, &code, sizeof(code)));
+  ::_exit(1);
+}
 
 Ending ending_of(int wait_status) {
   return WIFSIGNALED(wait_status) ? Ending{.status = 0, .signal = WTERMSIG(wait_status)}
@@ -56,14 +63,27 @@ std::string to_string(Ending ending) {
 
 ChildProcess::ChildProcess(const std::filesystem::path& program, std::span<const std::string> arguments,
                            const std::filesystem::path& output) {
-  const FileActions actions(output);
+  const Descriptor log(::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (log.number() < 0) throw_error(errno, fmt::format("cannot write {}", output.string()));
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw_error(errno, "pipe2");
+  const Descriptor failure(ends[0]);
+  Descriptor told(ends[1]);
   std::string name = program.string();
   std::vector<std::string> texts(arguments.begin(), arguments.end());
   std::vector<char*> pointers = {name.data()};
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
-  const int code = posix_spawn(&process_, program.c_str(), actions.get(), nullptr, pointers.data(), environ);
-  if (code != 0) throw_error(code, fmt::format("cannot start {}", program.string()));
+  const pid_t parent = ::getpid();
+  process_ = ::fork();
+  if (process_ < 0) throw_error(errno, fmt::format("cannot start {}", program.string()));
+  if (process_ == 0) become(name.c_str(), pointers.data(), log.number(), told.number(), parent);
+  static_cast<void>(Descriptor(std::move(told)));  // the read ends when the program has begun
+  int code = 0;
+  if (::read(failure.number(), &code, sizeof(code)) == sizeof(code)) {
+    static_cast<void>(wait());
+    throw_error(code, fmt::format("cannot start {}", program.string()));
+  }
 }
 
 ChildProcess::~ChildProcess() {

@@ -21,7 +21,7 @@ struct Ending {
 std::string to_string(Ending ending);
 
 /// A program running with its standard output and error appended to a file. One that still runs is sent
-/// SIGTERM and waited for on destruction.
+/// SIGTERM and waited for on destruction; one whose starter was killed is killed too.
 class ChildProcess {
  public:
   /// @throws std::system_error if it cannot be started

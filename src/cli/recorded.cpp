@@ -48,19 +48,37 @@ bool compute_theory_anew(Row& row) {
   return recorded && std::abs(*recorded - occupancy.theoretical_pct) < 1e-3;
 }
 
-}  // namespace
-
-ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
+/// Those that the filter matches; empty, and said so, where there are no recorded rows at all.
+std::vector<Row> recorded_rows(const std::string& filter, Console& console) {
   const std::optional<fs::path> file = recorded_suite();
   if (!file) {
     fmt::print(console.err, "no recorded rows of {} were found near this program\n", kModel);
-    return ExitStatus::no_verdict;
+    return {};
   }
   std::vector<Row> rows = read_rows(*file);
   const auto matches = case_filter(filter);
   std::erase_if(rows, [&](const Row& row) { return !matches(full_name(row)); });
-  std::erase_if(rows, [](const Row& row) { return row.time_status == "skipped"; });
   if (rows.empty()) throw InputError(fmt::format("--filter {} matches no recorded case", filter));
+  return rows;
+}
+
+}  // namespace
+
+ExitStatus list_recorded_cases(const std::string& filter, Console& console) {
+  const std::vector<Row> rows = recorded_rows(filter, console);
+  if (rows.empty()) return ExitStatus::no_verdict;
+  fmt::print(
+      console.err,
+      "which cases there are depends on the GPU; these are those of the suite that was recorded on {}\n",
+      rows.front().gpu);
+  for (const Row& row : rows) fmt::print(console.out, "{}\n", full_name(row));
+  return ExitStatus::done;
+}
+
+ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
+  std::vector<Row> rows = recorded_rows(filter, console);
+  std::erase_if(rows, [](const Row& row) { return row.time_status == "skipped"; });
+  if (rows.empty()) return ExitStatus::no_verdict;
 
   std::size_t widest = 0;
   for (const Row& row : rows) widest = std::max(widest, full_name(row).size());

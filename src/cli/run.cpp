@@ -22,6 +22,8 @@
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {
@@ -51,6 +53,12 @@ std::vector<Row> wanted_rows(const BenchRunner& runner, std::span<const Bench> b
   std::vector<Row> rows = runner.rows();
   std::erase_if(rows, [&](const Row& row) { return !wanted.contains(full_name(row)); });
   return rows;
+}
+
+/// The file that the binaries then resume, one after another.
+void prepare_file(const fs::path& out, bool resume, std::span<const Bench> benches) {
+  const RunFile file(out, resume ? RunFile::Mode::resume : RunFile::Mode::create);
+  for (const Bench& bench : benches) file.require_same_origin(bench.cases.front());
 }
 
 /// What is not as it should be, in one line each; whether anything that was asked for was not measured.
@@ -96,7 +104,8 @@ ExitStatus measure(const RunOptions& options, Console& console) {
   const fs::path out = output_file(options);
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
-  static_cast<void>(RunFile(out, options.resume ? RunFile::Mode::resume : RunFile::Mode::create));
+  const FileLock lock(out);
+  prepare_file(out, options.resume, benches);
   stop_on_signals();
 
   std::size_t total = 0;
@@ -129,6 +138,7 @@ ExitStatus run(const RunOptions& options, Console& console) {
   if (reason.empty()) return measure(options, console);
   fmt::print(console.err, "nothing is measured: {}\n", reason);
   if (options.require_gpu) return ExitStatus::no_verdict;
+  if (options.list) return list_recorded_cases(options.filter, console);
   return show_recorded_rows(options.filter, console);
 }
 

@@ -17,9 +17,7 @@ struct Device {
   ComputeCapability compute_capability;
   int sm_count = 0;
   bool integrated = false;  ///< shares the host's memory
-  std::size_t l2_bytes = 0;
-  std::size_t memory_bytes = 0;
-  Limits limits{};  ///< the table's line, or built from the device's attributes where it has none
+  Limits limits{};          ///< the table's line, or built from the device's attributes where it has none
   std::vector<std::string> notes;  ///< where the table and the device disagree, one sentence each
 };
 

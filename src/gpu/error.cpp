@@ -9,8 +9,7 @@ namespace occbench {
 CudaError::CudaError(cudaError_t code, std::string_view call, const std::source_location& where)
     : std::runtime_error(
           fmt::format("{} failed: {} ({}) at {}:{}", call, cudaGetErrorName(code), cudaGetErrorString(code),
-                      std::filesystem::path(where.file_name()).filename().string(), where.line())),
-      code_(code) {}
+                      std::filesystem::path(where.file_name()).filename().string(), where.line())) {}
 
 void check(cudaError_t code, std::string_view call, const std::source_location& where) {
   if (code == cudaSuccess) return;

@@ -39,7 +39,6 @@ Compiled inspect(const Variant& variant) {
   compiled.usage.registers_per_thread = attributes.numRegs;
   compiled.usage.static_shared_bytes = static_cast<std::int64_t>(attributes.sharedSizeBytes);
   compiled.usage.local_bytes_per_thread = static_cast<std::int64_t>(attributes.localSizeBytes);
-  compiled.max_threads_per_block = attributes.maxThreadsPerBlock;
   compiled.code_architecture =
       attributes.ptxVersion == attributes.binaryVersion
           ? fmt::format("sm_{}", attributes.binaryVersion)

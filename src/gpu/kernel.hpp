@@ -54,6 +54,7 @@ struct Case {
   Suite suite = Suite::full;
   std::vector<std::pair<std::string, std::string>> parameters =
       {};              ///< what the experiment varies: names the case
+  bool small = false;  ///< made small for a tool that slows kernels down: how long they take says nothing
   bool trace = false;  ///< placement is of interest: the harness traces it too, in a launch of its own
 };
 
@@ -101,7 +102,6 @@ struct Kernel {
 struct Compiled {
   Usage usage;
   std::string code_architecture;  ///< "sm_90", or "sm_90 from compute_75" where the driver compiled the PTX
-  int max_threads_per_block = 0;
   std::optional<std::int64_t> spill_bytes =
       {};  ///< spill stores plus loads, as the assembler reported them at build
 };

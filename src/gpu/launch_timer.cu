@@ -2,21 +2,16 @@
 #include <array>
 
 #include "gpu/launch_timer.hpp"
+#include "gpu/warp_record.hpp"
 
 namespace occbench {
 namespace {
 
 /// Long enough for any queueing, short enough that a host that stopped does not leave the GPU blocked.
-constexpr unsigned long long kGiveUpNanoseconds = 2'000'000'000ULL;
-
-__device__ unsigned long long global_nanoseconds() {
-  unsigned long long now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
+constexpr std::int64_t kGiveUpNanoseconds = 2'000'000'000;
 
 __global__ void block_stream(volatile int* released) {
-  const unsigned long long start = global_nanoseconds();
+  const std::int64_t start = global_nanoseconds();
   while (*released == 0 && global_nanoseconds() - start < kGiveUpNanoseconds) __nanosleep(200);
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "occupancy/warps.hpp"
+
 namespace occbench {
 
 /// What one warp wrote down of itself: where it ran, and when its first and last instructions were.
@@ -37,7 +39,7 @@ __device__ inline WarpRecord begin_record(std::int64_t start_cycles) {
 /// The other half, written by each warp's first lane. `records` has one a warp, block by block.
 __device__ inline void end_record(WarpRecord record, WarpRecord* records) {
   if (threadIdx.x % 32 != 0) return;
-  const unsigned warps_per_block = (blockDim.x + 31) / 32;
+  const int warps_per_block = warps_of_block(static_cast<int>(blockDim.x));
   record.end_cycles = clock64();
   record.end_ns = global_nanoseconds();
   records[static_cast<std::int64_t>(blockIdx.x) * warps_per_block + threadIdx.x / 32] = record;

@@ -11,6 +11,7 @@
 #include "harness/trace_samples.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/warps.hpp"
 #include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/provenance.hpp"
@@ -82,6 +83,7 @@ std::vector<double> elapsed_occupancy(const CounterReadings& readings, const Dev
 Case make_small(Case chosen) {
   constexpr std::int64_t kBlocks = 8;
   constexpr double kCycles = 2'000;
+  chosen.small = true;
   chosen.launch.grid_blocks = std::min(chosen.launch.grid_blocks, kBlocks * chosen.launch.cluster_blocks);
   const auto shorten = [](Work& work) {
     const double scale = std::min(1.0, kCycles / work.cycles);
@@ -287,12 +289,14 @@ void CaseRun::add_note(std::string_view note) {
 }
 
 void CaseRun::keep_trace() {
-  const int warps_per_block = (case_.launch.block_threads + 31) / 32;
+  const int warps_per_block = warps_of_block(case_.launch.block_threads);
   try {
-    const std::vector<WarpRecord> records = prepared_->trace(session_.instruments().stream());
-    const std::vector<Sample> traced =
-        trace_samples(row_, records, warps_per_block, session_.device().limits.max_warps_per_sm);
-    samples_.insert(samples_.end(), traced.begin(), traced.end());
+    for (const std::string_view prefix : kTracePrefixes) {
+      const std::vector<WarpRecord> records = prepared_->trace(session_.instruments().stream());
+      const std::vector<Sample> traced =
+          trace_samples(row_, records, warps_per_block, session_.device().limits.max_warps_per_sm, prefix);
+      samples_.insert(samples_.end(), traced.begin(), traced.end());
+    }
   } catch (const std::exception& error) {
     // Time and counters are read already, and survive.
     add_note(fmt::format("not traced: {}", error.what()));

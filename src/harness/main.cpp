@@ -13,6 +13,7 @@
 #include "harness/session.hpp"
 #include "occupancy/exit_status.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {
@@ -36,7 +37,7 @@ ExitStatus run(const std::string& program, const Options& options) {
   for (const std::string& note : device.notes) fmt::print(stderr, "{}: {}\n", device.name, note);
   const std::unique_ptr<Instruments> instruments = make_gpu_instruments(device, options.readings);
   Session session(device, options, *instruments);
-  catch_interrupts();
+  stop_on_signals();
   return run_cases(session, experiment);
 }
 

@@ -109,7 +109,7 @@ ExitStatus launch_each_once(std::span<const std::unique_ptr<CaseRun>> runs) {
 }
 
 ExitStatus measure(Session& session, const Experiment& of, std::vector<std::unique_ptr<CaseRun>> chosen) {
-  session.open_file();
+  session.open_file(of);
   CaseRuns runs;
   for (auto& run : chosen) {
     if (session.is_finished(run->row().experiment, run->row().case_)) continue;

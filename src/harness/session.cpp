@@ -1,7 +1,6 @@
 #include "harness/session.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -11,15 +10,10 @@
 #include "measure/nvml.hpp"
 #include "record/columns.hpp"
 #include "record/provenance.hpp"
+#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-void note_interrupt(int) {
-  interrupted = 1;
-}
 
 std::filesystem::path running_mark(const std::filesystem::path& rows) {
   return rows.string() + ".running";
@@ -46,17 +40,13 @@ Row provenance_of(const Device& device) {
 
 }  // namespace
 
-void catch_interrupts() {
-  static_cast<void>(std::signal(SIGINT, note_interrupt));
-  static_cast<void>(std::signal(SIGTERM, note_interrupt));
-}
-
 Session::Session(const Device& device, const Options& options, Instruments& instruments)
     : device_(device), options_(options), instruments_(instruments), provenance_(provenance_of(device)) {}
 
-void Session::open_file() {
-  if (options_.csv)
-    file_.emplace(*options_.csv, options_.resume ? RunFile::Mode::resume : RunFile::Mode::create);
+void Session::open_file(const Experiment& of) {
+  if (!options_.csv) return;
+  file_.emplace(*options_.csv, options_.resume ? RunFile::Mode::resume : RunFile::Mode::create);
+  file_->require_same_origin(new_row(of));
 }
 
 Row Session::new_row(const Experiment& of) const {
@@ -110,7 +100,7 @@ Counted Session::count(const std::vector<std::string>& metrics, const std::funct
 
 Stop Session::stop() const {
   if (context_lost_) return Stop::context_lost;
-  return interrupted != 0 ? Stop::interrupted : Stop::no;
+  return stop_asked() ? Stop::interrupted : Stop::no;
 }
 
 }  // namespace occbench

@@ -33,8 +33,8 @@ class Session {
   /// `instruments` must outlive the session.
   Session(const Device& device, const Options& options, Instruments& instruments);
 
-  /// Opens the file of rows, if one was asked for. @throws InputError if it cannot be written.
-  void open_file();
+  /// Opens the file of rows, if one was asked for. @throws InputError if it cannot be written, or resumed.
+  void open_file(const Experiment& of);
 
   const Device& device() const {
     return device_;
@@ -83,8 +83,5 @@ class Session {
   bool context_lost_ = false;
   bool complete_ = true;
 };
-
-/// From here on SIGINT and SIGTERM ask the run to stop after the launch in hand, keeping what is finished.
-void catch_interrupts();
 
 }  // namespace occbench

@@ -4,33 +4,35 @@
 #include <limits>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "measure/trace.hpp"
 
 namespace occbench {
 
 std::vector<Sample> trace_samples(const Row& row, std::span<const WarpRecord> records, int warps_per_block,
-                                  int max_warps_per_sm) {
+                                  int max_warps_per_sm, std::string_view prefix) {
   if (records.empty()) return {};
   const std::vector<BlockRecord> blocks = blocks_of(records, warps_per_block);
   const std::vector<SmRecord> sms = sms_of(records, warps_per_block);
   const std::int64_t first_ns = std::ranges::min(blocks, {}, &BlockRecord::start_ns).start_ns;
   std::vector<Sample> samples;
   const auto add = [&](std::string_view quantity, std::int64_t index, double value) {
-    samples.push_back({row.experiment, row.case_, std::string(quantity), index, value});
+    samples.push_back({row.experiment, row.case_, fmt::format("{}{}", prefix, quantity), index, value});
   };
-  add("trace_achieved_pct", 0, achieved_pct(sms, max_warps_per_sm));
-  add("trace_out_of_order", 0, static_cast<double>(out_of_order(blocks)));
+  add("achieved_pct", 0, achieved_pct(sms, max_warps_per_sm));
+  add("out_of_order", 0, static_cast<double>(out_of_order(blocks)));
   for (const BlockRecord& block : blocks) {
-    add("trace_sm", block.block, block.sm);
-    add("trace_start_ns", block.block, static_cast<double>(block.start_ns - first_ns));
-    add("trace_end_ns", block.block, static_cast<double>(block.end_ns - first_ns));
+    add("sm", block.block, block.sm);
+    add("start_ns", block.block, static_cast<double>(block.start_ns - first_ns));
+    add("end_ns", block.block, static_cast<double>(block.end_ns - first_ns));
   }
   const std::vector<std::int64_t> gaps = hand_over_cycles(blocks);
   for (std::size_t i = 0; i < gaps.size(); ++i) {
-    add("trace_hand_over_cycles", static_cast<std::int64_t>(i), static_cast<double>(gaps[i]));
+    add("hand_over_cycles", static_cast<std::int64_t>(i), static_cast<double>(gaps[i]));
   }
   for (std::size_t i = 0; i < sms.size(); ++i) {
-    add("trace_most_blocks", static_cast<std::int64_t>(i), static_cast<double>(sms[i].most_blocks));
+    add("most_blocks", static_cast<std::int64_t>(i), static_cast<double>(sms[i].most_blocks));
   }
   return samples;
 }

@@ -218,14 +218,6 @@ class Host {
   CUpti_Profiler_Host_Object* host_ = nullptr;
 };
 
-std::size_t count_passes(const Cupti& cupti, std::vector<std::uint8_t>& config) {
-  auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params);
-  params.configImageSize = config.size();
-  params.pConfigImage = config.data();
-  cupti.call("cuptiProfilerHostGetNumOfPasses", cuptiProfilerHostGetNumOfPasses, params);
-  return params.numOfPasses;
-}
-
 /// cuptiProfilerInitialize and its counterpart.
 class ProfilerLibrary {
  public:
@@ -281,7 +273,6 @@ struct MetricSet {
   std::vector<std::string> metrics;  ///< those of the list that the chip has
   std::unique_ptr<Host> host;
   std::vector<std::uint8_t> config;
-  std::size_t passes = 0;
   std::vector<std::uint8_t> data;  ///< counter data image, written anew by each session
 };
 
@@ -296,10 +287,6 @@ class Counters::Session {
         context_(cupti_.intercepted() ? nullptr : current_context()),
         chip_(supported_chip(device)),
         availability_(counter_availability(cupti_, context_)) {}
-
-  std::size_t passes(const std::vector<std::string>& metrics) {
-    return metric_set(metrics).passes;
-  }
 
   CounterReadings read(const std::vector<std::string>& metrics, const std::function<void()>& launch) {
     MetricSet& set = metric_set(metrics);
@@ -335,7 +322,6 @@ class Counters::Session {
     const CUptiResult added = set.host->try_add(pointers(set.metrics));
     if (added != CUPTI_SUCCESS) throw_unavailable(added, "cuptiProfilerHostConfigAddMetrics");
     set.config = set.host->config_image();
-    set.passes = count_passes(cupti_, set.config);
     return set;
   }
 
@@ -489,10 +475,6 @@ Counters& Counters::operator=(Counters&&) noexcept = default;
 
 CounterReadings Counters::read(const std::vector<std::string>& metrics, const std::function<void()>& launch) {
   return session_->read(metrics, launch);
-}
-
-int Counters::passes(const std::vector<std::string>& metrics) {
-  return static_cast<int>(session_->passes(metrics));
 }
 
 }  // namespace occbench

@@ -57,10 +57,6 @@ class Counters {
   /// @throws CountersUnavailable; whatever `launch` throws, after which the object is still usable.
   CounterReadings read(const std::vector<std::string>& metrics, const std::function<void()>& launch);
 
-  /// Times that each launch is repeated because the metrics do not fit the hardware at once; 1 for ours.
-  /// @throws CountersUnavailable
-  int passes(const std::vector<std::string>& metrics);
-
  private:
   class Session;
   std::unique_ptr<Session> session_;

@@ -99,14 +99,6 @@ double achieved_pct(std::span<const SmRecord> sms, int max_warps_per_sm) {
   return all.achieved_pct(max_warps_per_sm);
 }
 
-std::vector<std::int64_t> start_order(std::span<const BlockRecord> blocks) {
-  std::vector<BlockRecord> sorted(blocks.begin(), blocks.end());
-  std::ranges::stable_sort(sorted, {}, &BlockRecord::start_ns);
-  std::vector<std::int64_t> order;
-  for (const BlockRecord& block : sorted) order.push_back(block.block);
-  return order;
-}
-
 std::int64_t out_of_order(std::span<const BlockRecord> blocks) {
   std::int64_t late = 0;
   std::int64_t earliest_above = std::numeric_limits<std::int64_t>::max();

@@ -49,10 +49,6 @@ std::vector<SmRecord> sms_of(std::span<const WarpRecord> records, int warps_per_
 /// Achieved occupancy as the counter defines it: over the active cycles of all SMs together, percent.
 double achieved_pct(std::span<const SmRecord> sms, int max_warps_per_sm);
 
-/// Block indices by the time of their start, those of equal time in ascending order (the device's clock has
-/// steps).
-std::vector<std::int64_t> start_order(std::span<const BlockRecord> blocks);
-
 /// Blocks that started later than some block of a higher index did: 0 where blocks start in ascending order.
 std::int64_t out_of_order(std::span<const BlockRecord> blocks);
 

@@ -22,7 +22,7 @@ within the case and quantity) and `value`. What begins with `trace_` is from a l
 down where and when it ran: `trace_sm`, `trace_start_ns` and `trace_end_ns` have a value for each block, in the order of the
 grid; `trace_hand_over_cycles` has one for each block that took an ended one's place, `trace_most_blocks` for each SM the
 most blocks that it held at once; `trace_achieved_pct` is the achieved occupancy of that launch, `trace_out_of_order` the
-number of its blocks that started after one of a higher index.
+number of its blocks that started after one of a higher index. A second traced launch has the same under `trace_again_...`.
 
 Both are UTF-8 and RFC 4180 with a line feed at the end of each line; columns are read by name. A cell of something that was
 not measured is empty, never 0. Names that end in `_pct` are percentages, in `_points` differences of percentages. A last line

@@ -127,14 +127,17 @@ void check_names(const std::vector<std::string>& names, std::string_view source)
   }
 }
 
-std::string csv_cell(std::string_view cell) {
-  if (cell.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(cell);
-  std::string text = "\"";
-  for (const char character : cell) {
-    if (character == '"') text += '"';
-    text += character;
+void append_cell(std::string& record, std::string_view cell) {
+  if (cell.find_first_of(",\"\n\r") == std::string_view::npos) {
+    record.append(cell);
+    return;
   }
-  return text + '"';
+  record.push_back('"');
+  for (const char character : cell) {
+    if (character == '"') record.push_back('"');
+    record.push_back(character);
+  }
+  record.push_back('"');
 }
 
 void require_keys(const CsvTable& table, std::string_view source) {
@@ -196,10 +199,10 @@ std::string csv_record(std::span<const std::string> cells) {
   if (cells.size() == 1 && cells[0].empty()) return "\"\"\n";
   std::string record;
   for (const std::string& cell : cells) {
-    if (&cell != cells.data()) record += ',';
-    record += csv_cell(cell);
+    if (&cell != cells.data()) record.push_back(',');
+    append_cell(record, cell);
   }
-  record += '\n';
+  record.push_back('\n');
   return record;
 }
 

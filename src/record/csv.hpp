@@ -54,7 +54,7 @@ std::vector<Sample> parse_samples(std::string_view text, std::string_view source
 
 /// A file of rows and its samples that grow by one case at a time and are whole after every one of them: the
 /// samples are appended first, then the row in a single write, and both are on disk (fsync) when `append`
-/// returns.
+/// returns. No other process can open it meanwhile but those that this one starts (FileLock).
 class RunFile {
  public:
   enum class Mode {
@@ -62,9 +62,14 @@ class RunFile {
     resume,  ///< keep what is there: a torn last line and samples without a row are cut off
   };
 
-  /// @throws InputError if the file cannot be written, or on resume is not a file of this schema and these
-  /// columns.
+  /// @throws InputError if the file cannot be written, another process is writing it, or on resume is not a
+  /// file of this schema and these columns.
   RunFile(const std::filesystem::path& rows_file, Mode mode, std::vector<std::string> extra = {});
+
+  /// Whether the rows that were there on resume and those to come, with the provenance and the experiment of
+  /// `next`, can stand in one file. @throws InputError if one is of another GPU, or one of the experiment of
+  /// another commit
+  void require_same_origin(const Row& next) const;
 
   /// Rows that were there on resume.
   const std::vector<Row>& finished() const {
@@ -77,6 +82,8 @@ class RunFile {
   void append(const Row& row, std::span<const Sample> samples);
 
  private:
+  std::filesystem::path file_;
+  FileLock lock_;
   std::vector<std::string> extra_;
   std::vector<Row> finished_;
   AppendFile rows_;

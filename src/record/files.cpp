@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -36,6 +37,17 @@ bool write_all(int descriptor, std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return true;
+}
+
+/// The lock is held: fine if by this process or by the one that started it.
+void require_kinship(const fs::path& lock, const fs::path& file) {
+  pid_t holder = 0;
+  std::ifstream(lock) >> holder;
+  if (holder == ::getpid() || holder == ::getppid()) return;
+  throw InputError(
+      fmt::format("{} is being written by another run (process {}): wait for it to end, or write to "
+                  "another file",
+                  file.string(), holder));
 }
 
 /// A new name in a folder is on disk only when the folder is.
@@ -83,6 +95,44 @@ void replace_text(const fs::path& file, std::string_view text) {
     refuse("write", file, why);
   }
   sync_folder(target.parent_path());
+}
+
+FileLock::FileLock(const fs::path& file) : path_(file.string() + ".lock") {
+  while (!take(file)) {
+  }
+}
+
+/// @returns false if what was locked is no longer the file of that name: its holder removed it meanwhile
+bool FileLock::take(const fs::path& file) {
+  const int descriptor = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor < 0) return true;  // whoever writes the file will say why it cannot
+  const bool taken = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+  const bool held_elsewhere = !taken && errno == EWOULDBLOCK;
+  if (!taken) {
+    ::close(descriptor);
+    if (held_elsewhere) require_kinship(path_, file);
+    return true;
+  }
+  struct stat locked {
+  }, named{};
+  const bool current = ::fstat(descriptor, &locked) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+                       locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
+  if (!current) {
+    ::close(descriptor);
+    return false;
+  }
+  descriptor_ = descriptor;
+  if (::ftruncate(descriptor, 0) != 0 || !write_all(descriptor, fmt::format("{}\n", ::getpid()))) {
+    ::unlink(path_.c_str());  // a lock that names nobody would keep out the processes that this one starts
+    ::close(std::exchange(descriptor_, -1));
+  }
+  return true;
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ < 0) return;
+  ::unlink(path_.c_str());
+  ::close(descriptor_);
 }
 
 AppendFile::AppendFile(fs::path file)

@@ -15,6 +15,24 @@ std::string read_text(const std::filesystem::path& file);
 /// @throws InputError if the folder cannot be written or `file` is something else than a file.
 void replace_text(const std::filesystem::path& file, std::string_view text);
 
+/// Keeps other processes from writing a file while this one does: a lock on FILE.lock beside it, which names
+/// the process that holds it and goes with the lock. Processes that the holder starts go by its lock.
+class FileLock {
+ public:
+  /// @throws InputError if another process holds it
+  explicit FileLock(const std::filesystem::path& file);
+  ~FileLock();
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  bool take(const std::filesystem::path& file);
+
+  std::filesystem::path path_;
+  int descriptor_ =
+      -1;  ///< -1 where somebody else's lock holds for this process too, or the folder has no locks
+};
+
 /// A file that grows at its end by whole pieces of text.
 class AppendFile {
  public:

@@ -65,9 +65,25 @@ AppendFile open_samples(const fs::path& file, RunFile::Mode mode, const std::vec
 }  // namespace
 
 RunFile::RunFile(const fs::path& rows_file, Mode mode, std::vector<std::string> extra)
-    : extra_(std::move(extra)),
+    : file_(rows_file),
+      lock_(rows_file),
+      extra_(std::move(extra)),
       rows_(open_rows(rows_file, mode, extra_, finished_)),
       samples_(open_samples(samples_path(rows_file), mode, finished_)) {}
+
+void RunFile::require_same_origin(const Row& next) const {
+  const auto refuse = [&](std::string_view what, const std::string& there, const std::string& here) {
+    throw InputError(
+        fmt::format("cannot resume {}: it has rows of {} {}, and this is {}; write to another file",
+                    file_.string(), what, there, here));
+  };
+  for (const Row& row : finished_) {
+    if (row.gpu_uuid != next.gpu_uuid) refuse("the GPU", row.gpu_uuid, next.gpu_uuid);
+    if (row.experiment == next.experiment && row.commit != next.commit) {
+      refuse(fmt::format("{} of commit", row.experiment), row.commit, next.commit);
+    }
+  }
+}
 
 void RunFile::append(const Row& row, std::span<const Sample> samples) {
   Row ordered = row;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/gpu_presence.hpp"
 #include "run_command.hpp"
 
 namespace occbench {
@@ -26,6 +27,15 @@ TEST(Command, EndsWith64OnWrongUseAndPrintsNoData) {
     EXPECT_THAT(outcome.out, IsEmpty());
     EXPECT_THAT(outcome.err, HasSubstr("occbench: "));
   }
+}
+
+TEST(Command, WithoutAGpuTheListOfCasesIsThatOfTheRecordedSuite) {
+  if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU";
+  const Outcome listed = run_command({"run", "--list", "--filter", "^waves/.*waves=0"});
+  EXPECT_EQ(listed.status, ExitStatus::done) << listed.err;
+  EXPECT_EQ(listed.out,
+            "waves/hold/plain/waves=0.25\nwaves/hold/plain/waves=0.50\nwaves/hold/plain/waves=0.75\n");
+  EXPECT_THAT(listed.err, HasSubstr("depends on the GPU"));
 }
 
 }  // namespace

@@ -161,6 +161,8 @@ TEST_F(CalculatorAgainstRuntime, BestBlockSizeIsThatOfMaxPotentialBlockSize) {
     for (int round = 0; round < 250; ++round) {
       const std::optional<int> carveout = random_carveout();
       const Compiled compiled = prepare(user, carveout);
+      cudaFuncAttributes attributes{};
+      check(cudaFuncGetAttributes(&attributes, user.function), "cudaFuncGetAttributes");
       const Launch launch{.dynamic_shared_bytes = random_dynamic_bytes(), .carveout_pct = carveout};
       const int at_most = 1 + up_to(1023);
       const int bytes_per_thread = up_to(60);
@@ -174,7 +176,7 @@ TEST_F(CalculatorAgainstRuntime, BestBlockSizeIsThatOfMaxPotentialBlockSize) {
           &grid, &block, user.function,
           [&](int threads) { return static_cast<std::size_t>(dynamic(threads)); }, at_most);
       const BestBlockSize best = best_block_size(device_.limits, launch, compiled.usage,
-                                                 std::min(at_most, compiled.max_threads_per_block), dynamic);
+                                                 std::min(at_most, attributes.maxThreadsPerBlock), dynamic);
       const auto describe = [&] {
         return fmt::format("at most {}, {} B a thread, {}: {}", at_most, grows ? bytes_per_thread : 0,
                            words(compiled.usage, launch), cudaGetErrorName(code));

@@ -6,8 +6,11 @@
 namespace occbench {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
+using testing::Field;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 Row traced_row() {
   Row row;
@@ -43,6 +46,13 @@ TEST(TraceSamples, EachBlockHasItsSmAndItsTimesFromTheFirstStart) {
   EXPECT_THAT(values_of(samples, "trace_most_blocks"), ElementsAre(1, 1));
   EXPECT_THAT(values_of(samples, "trace_out_of_order"), ElementsAre(0));
   EXPECT_THAT(values_of(samples, "trace_achieved_pct"), ElementsAre(100.0 / 64));
+}
+
+TEST(TraceSamples, ASecondLaunchOfTheCaseHasNamesOfItsOwn) {
+  const std::vector<WarpRecord> records = {warp(4, 100, 200)};
+  const std::vector<Sample> samples = trace_samples(traced_row(), records, 1, 64, kTracePrefixes[1]);
+  EXPECT_THAT(values_of(samples, "trace_again_sm"), ElementsAre(4));
+  EXPECT_THAT(samples, Each(Field(&Sample::quantity, StartsWith("trace_again_"))));
 }
 
 TEST(TraceSamples, AFamilyThatKeepsNoTraceAddsNothing) {

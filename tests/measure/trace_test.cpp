@@ -76,13 +76,6 @@ TEST(Trace, ABlockThatStartsAsAnotherEndsIsNotResidentWithIt) {
   EXPECT_EQ(sms_of(records, 2)[0].blocks, 2);
 }
 
-TEST(Trace, BlocksThatStartTogetherKeepTheOrderOfTheGrid) {
-  const std::vector<WarpRecord> records = {warp(0, 64, 100), warp(1, 0, 100), warp(2, 64, 100),
-                                           warp(3, 32, 100)};
-  const std::vector<BlockRecord> blocks = blocks_of(records, 1);
-  EXPECT_THAT(start_order(blocks), ElementsAre(1, 3, 0, 2));
-}
-
 TEST(Trace, ABlockIsOutOfOrderIfALaterOneStartedBeforeIt) {
   const auto late = [](std::vector<std::int64_t> starts) {
     std::vector<WarpRecord> records;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -236,6 +237,79 @@ TEST_F(RunFileTest, AFileOfOtherColumnsIsNotResumed) {
   RunFile(file_, RunFile::Mode::create, {"dram__bytes.sum"});
   EXPECT_THROW(RunFile(file_, RunFile::Mode::resume), InputError);
   EXPECT_NO_THROW(RunFile(file_, RunFile::Mode::resume, {"dram__bytes.sum"}));
+}
+
+/// What another process, not started by the one that holds the lock, is told when it opens the file.
+std::string told_to_a_stranger(const fs::path& file) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const pid_t between = ::getpid();
+    if (::fork() != 0) ::_exit(0);
+    while (::getppid() == between) ::usleep(100);
+    std::string message = "opened";
+    try {
+      const RunFile opened(file, RunFile::Mode::resume);
+    } catch (const InputError& error) {
+      message = error.what();
+    }
+    ::_exit(::write(ends[1], message.data(), message.size()) > 0 ? 0 : 1);
+  }
+  ::close(ends[1]);
+  ::waitpid(child, nullptr, 0);
+  std::string message(4096, '\0');
+  const ssize_t length = ::read(ends[0], message.data(), message.size());
+  ::close(ends[0]);
+  message.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  return message;
+}
+
+TEST_F(RunFileTest, AFileThatAnotherRunIsWritingIsRefusedUntilThatEnds) {
+  {
+    const RunFile file(file_, RunFile::Mode::create);
+    const std::string message = told_to_a_stranger(file_);
+    EXPECT_NE(message.find("is being written by another run"), std::string::npos) << message;
+    EXPECT_NE(message.find(std::to_string(::getpid())), std::string::npos) << message;
+  }
+  EXPECT_EQ(told_to_a_stranger(file_), "opened");
+  EXPECT_FALSE(fs::exists(file_.string() + ".lock"));
+}
+
+TEST_F(RunFileTest, ALockOutlivesTheFilesOfItsHolderAndServesTheProcessesThatItStarts) {
+  const FileLock lock(file_);
+  static_cast<void>(RunFile(file_, RunFile::Mode::create));
+  EXPECT_NE(told_to_a_stranger(file_), "opened");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      const RunFile file(file_, RunFile::Mode::resume);
+      ::_exit(0);
+    } catch (const std::exception&) {
+      ::_exit(1);
+    }
+  }
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_NE(told_to_a_stranger(file_), "opened");
+}
+
+TEST_F(RunFileTest, RowsOfAnotherGpuOrOfTheSameExperimentOfAnotherCommitAreNotGoneOnWith) {
+  Row row = row_of(0);
+  row.gpu_uuid = "GPU-1";
+  row.commit = "aaaa";
+  RunFile(file_, RunFile::Mode::create).append(row, {});
+  const RunFile file(file_, RunFile::Mode::resume);
+  EXPECT_NO_THROW(file.require_same_origin(row));
+  Row elsewhere = row;
+  elsewhere.gpu_uuid = "GPU-2";
+  EXPECT_THROW(file.require_same_origin(elsewhere), InputError);
+  Row later = row;
+  later.commit = "bbbb";
+  EXPECT_THROW(file.require_same_origin(later), InputError);
+  later.experiment = "placement";
+  EXPECT_NO_THROW(file.require_same_origin(later)) << "a binary of its own, which may have been built before";
 }
 
 TEST_F(RunFileTest, ALinkToAFileStaysALink) {

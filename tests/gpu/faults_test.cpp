@@ -1,0 +1,77 @@
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/command.hpp"
+#include "record/csv.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Matcher;
+using ::testing::Not;
+
+class Faults : public ::testing::Test {
+ protected:
+  Faults() {
+    std::string pattern = (fs::temp_directory_path() / "occbench-test-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~Faults() override {
+    fs::remove_all(folder_);
+  }
+
+  fs::path csv() const {
+    return folder_ / "faults.csv";
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Faults, EachCaseHasItsRowWhateverFails) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console{out, err};
+  const std::string file = csv().string();
+  const char* const arguments[] = {"run",      "--suite",    "smoke", "--require-gpu", "--benches",
+                                   OCC_FAULTS, "--counters", "auto",  "--out",         file.c_str()};
+  const ExitStatus status = run_occbench(arguments, console);
+  if (err.str().find("nothing is measured") != std::string::npos) GTEST_SKIP() << err.str();
+  EXPECT_EQ(status, ExitStatus::no_verdict) << out.str() << err.str();
+
+  const Matcher<std::string> well = Not(HasSubstr("cudaError"));
+  const struct {
+    const char* variant;
+    const char* time_status;
+    Matcher<std::string> note;
+  } expected[] = {
+      {"none", "ok", well},
+      {"trap", "failed",
+       AnyOf(HasSubstr("cudaErrorLaunchFailure"), HasSubstr("cudaErrorIllegalInstruction"))},
+      {"none", "ok", well},
+      {"wild_write", "failed", HasSubstr("cudaErrorIllegalAddress")},
+      {"none", "ok", well},
+      {"killed", "failed", HasSubstr("signal 9")},
+      {"none", "ok", well},
+  };
+  const std::vector<Row> rows = read_rows(csv());
+  ASSERT_EQ(rows.size(), std::size(expected));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].variant, expected[i].variant);
+    // Times of launches as short as these need not hold still.
+    EXPECT_EQ(rows[i].time_status == "unstable" ? "ok" : rows[i].time_status, expected[i].time_status)
+        << rows[i].case_;
+    EXPECT_THAT(rows[i].note, expected[i].note) << rows[i].case_;
+  }
+}
+
+}  // namespace
+}  // namespace occbench
