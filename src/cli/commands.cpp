@@ -8,6 +8,8 @@ constexpr Command kCommands[] = {
     {"gate", "a candidate against a baseline: pass, regression or no verdict", declare_gate},
     {"calc", "theoretical occupancy, what limits it and what would change it", declare_calc},
     {"predict", "what the counter will read, and where the rest of the occupancy goes", declare_predict},
+    {"explain", "recorded rows: theory, prediction and counter side by side, and where the rest went",
+     declare_explain},
     {"devices", "the GPUs of this machine: what the runtime says that bears on occupancy", declare_devices},
     {"columns", "every column of a recorded run and what it means", declare_columns},
 };

@@ -7,6 +7,7 @@ namespace occbench {
 // One subcommand is one file, one line here and one in the table of commands.cpp.
 Action declare_calc(CLI::App& parser);
 Action declare_columns(CLI::App& parser);
+Action declare_explain(CLI::App& parser);
 Action declare_gate(CLI::App& parser);
 Action declare_devices(CLI::App& parser);
 Action declare_predict(CLI::App& parser);

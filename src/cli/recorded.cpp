@@ -24,8 +24,16 @@ namespace fs = std::filesystem;
 /// The GPU model whose recorded suite the project shows where there is no GPU.
 constexpr std::string_view kModel = "nvidia-h200";
 
-/// A recorded suite of `results/`: looked for above this program (a build folder in the source tree) and in
-/// the share folder of an installation.
+/// @returns whether theory computed anew is what the row records
+bool compute_theory_anew(Row& row) {
+  const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
+  const Occupancy occupancy = theoretical_occupancy(limits, launch_of(row), usage_of(row));
+  const Real recorded = std::exchange(row.theoretical_pct, occupancy.theoretical_pct);
+  return recorded && std::abs(*recorded - occupancy.theoretical_pct) < 1e-3;
+}
+
+}  // namespace
+
 std::optional<fs::path> recorded_suite() {
   const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
   std::vector<fs::path> roots = {program.parent_path() / "share" / "occbench"};
@@ -40,13 +48,7 @@ std::optional<fs::path> recorded_suite() {
   return std::nullopt;
 }
 
-/// @returns whether theory computed anew is what the row records
-bool compute_theory_anew(Row& row) {
-  const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
-  const Occupancy occupancy = theoretical_occupancy(limits, launch_of(row), usage_of(row));
-  const Real recorded = std::exchange(row.theoretical_pct, occupancy.theoretical_pct);
-  return recorded && std::abs(*recorded - occupancy.theoretical_pct) < 1e-3;
-}
+namespace {
 
 /// Those that the filter matches; empty, and said so, where there are no recorded rows at all.
 std::vector<Row> recorded_rows(const std::string& filter, Console& console) {

@@ -1,10 +1,16 @@
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "cli/command.hpp"
 
 namespace occbench {
+
+/// The recorded suite that comes with the project, under `results/`: looked for above this program (a build
+/// folder in the source tree) and in the share folder of an installation.
+std::optional<std::filesystem::path> recorded_suite();
 
 /// Shows the recorded rows that come with the project, theory computed anew beside what the counter read.
 /// @param filter as in case_filter

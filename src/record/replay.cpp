@@ -57,11 +57,13 @@ void set_prediction(Row& row, const Prediction& prediction) {
   row.loss_within_block_points = prediction.losses.within_block;
   row.loss_overhead_points = prediction.losses.overhead;
   row.loss_competition_points = prediction.losses.competition;
+  row.explanation = prediction.explanation;
 }
 
 void predict_anew(Row& row) {
   if (row.work.empty()) {
     row.device_profile.clear();
+    row.explanation.clear();
     for (Real Row::*const column :
          {&Row::predicted_pct, &Row::predicted_low_pct, &Row::predicted_high_pct, &Row::predicted_elapsed_pct,
           &Row::predicted_cycles_active, &Row::loss_underfill_points, &Row::loss_tail_points,

@@ -32,6 +32,7 @@ TEST(Replay, ARowSaysAllThatItsPredictionNeeds) {
   EXPECT_EQ(row.predicted_cycles_active, prediction.cycles_active_mean);
   EXPECT_EQ(row.loss_tail_points, prediction.losses.tail);
   EXPECT_EQ(row.loss_overhead_points, prediction.losses.overhead);
+  EXPECT_EQ(row.explanation, prediction.explanation);
 }
 
 TEST(Replay, WithoutWorkThereIsNoPrediction) {

@@ -1,0 +1,82 @@
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/run_command.hpp"
+#include "record/csv.hpp"
+
+namespace occbench {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Row measured(const char* name, std::int64_t grid_blocks, double achieved_pct) {
+  Row row;
+  row.schema = kSchema;
+  row.experiment = "waves";
+  row.case_ = name;
+  row.compute_capability = "9.0";
+  row.sm_count = 132;
+  row.block_threads = 256;
+  row.grid_blocks = grid_blocks;
+  row.registers_per_thread = 20;
+  row.work = "equal:200000";
+  row.theoretical_pct = 100;
+  row.achieved_pct = achieved_pct;
+  return row;
+}
+
+class Explain : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_);
+    std::ofstream rows(folder_ / "rows.csv");
+    rows << csv_header() << csv_record(measured("full", 1056, 99.8))
+         << csv_record(measured("tail", 2218, 90));
+    Row plain = measured("no work", 1056, 95);
+    plain.work.clear();
+    rows << csv_record(plain);
+  }
+  void TearDown() override {
+    std::filesystem::remove_all(folder_);
+  }
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) /
+                                  testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::string file_ = (folder_ / "rows.csv").string();
+};
+
+TEST_F(Explain, SaysWhereTheRestWentWorstFirst) {
+  const Outcome outcome = run_command({"explain", file_.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("the last wave has 106 of 1,056 blocks"));
+  EXPECT_THAT(outcome.out, HasSubstr("Within half a point"));
+  EXPECT_THAT(outcome.out, HasSubstr("No prediction"));
+  EXPECT_LT(outcome.out.find("waves/tail"), outcome.out.find("waves/no work"));
+  EXPECT_LT(outcome.out.find("waves/no work"), outcome.out.find("waves/full"));
+}
+
+TEST_F(Explain, ShowsAsManyAsAskedFor) {
+  const Outcome outcome = run_command({"explain", file_.c_str(), "--top", "1"});
+  EXPECT_THAT(outcome.out, HasSubstr("waves/tail"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("waves/full")));
+}
+
+TEST_F(Explain, WritesRowsThatCanBeReadAgain) {
+  const Outcome outcome = run_command({"explain", file_.c_str(), "--filter", "tail", "--csv"});
+  const std::vector<Row> rows = parse_rows(outcome.out, "out");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].device_profile, "h200");
+  EXPECT_THAT(rows[0].explanation, HasSubstr("the last wave"));
+}
+
+TEST_F(Explain, RefusesWhatMatchesNothing) {
+  const Outcome outcome = run_command({"explain", file_.c_str(), "--filter", "nothing"});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("'nothing'"));
+}
+
+}  // namespace
+}  // namespace occbench
