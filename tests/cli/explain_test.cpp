@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/run_command.hpp"
+#include "run_command.hpp"
 #include "record/csv.hpp"
 
 namespace occbench {
