@@ -4,8 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "run_command.hpp"
+#include "record/columns.hpp"
 #include "record/csv.hpp"
+#include "run_command.hpp"
 
 namespace occbench {
 namespace {
