@@ -96,11 +96,8 @@ ComparedCase compare_case(const Key& key, const std::vector<ByKey>& baseline,
     compared.findings.push_back({Grade::note, "", "", "", "new: the baseline has no such case"});
   }
   sides.candidate = one_of_each(candidate, candidate_runs, key, "candidate", compared);
-  if (!sides.baseline.empty()) compared.baseline = sides.baseline.front()->row;
-  if (!sides.candidate.empty()) {
-    compared.candidate = sides.candidate.front()->row;
-    compared.candidate_times_us = sides.candidate.front()->times_us;
-  }
+  if (!sides.baseline.empty()) compared.baseline = *sides.baseline.front();
+  if (!sides.candidate.empty()) compared.candidate = *sides.candidate.front();
   if (compared.baseline && compared.candidate) judge(sides, context, compared);
   return compared;
 }

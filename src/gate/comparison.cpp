@@ -1,18 +1,19 @@
 #include "gate/comparison.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 namespace occbench {
 namespace {
 
 bool worse(const ComparedCase& left, const ComparedCase& right) {
-  const auto gravity = [](const ComparedCase& compared) {
-    const bool none = compared.findings.empty();
-    return std::tuple(compared.verdict(), none ? Grade::note : compared.findings[0].grade,
-                      none ? -1 : compared.findings[0].weight);
+  const auto gravest = [](const ComparedCase& compared) {
+    std::pair<Grade, double> most{Grade::note, -1};
+    for (const Finding& finding : compared.findings)
+      most = std::max(most, std::pair(finding.grade, finding.weight));
+    return most;
   };
-  return gravity(left) > gravity(right);
+  return gravest(left) > gravest(right);
 }
 
 }  // namespace

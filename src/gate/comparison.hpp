@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "record/row.hpp"
+#include "gate/run.hpp"
 
 namespace occbench {
 
@@ -45,10 +45,9 @@ struct ComparedCase {
   std::string file;  ///< which file of a folder; empty where two files are compared
   std::string experiment;
   std::string name;
-  std::vector<Finding> findings;  ///< gravest first
-  std::optional<Row> baseline;    ///< where the side has the case once
-  std::optional<Row> candidate;
-  std::vector<double> candidate_times_us;
+  std::vector<Finding> findings;         ///< gravest grade first, causes before what follows from them
+  std::optional<RecordedCase> baseline;  ///< where the side has the case once
+  std::optional<RecordedCase> candidate;
   bool compared = false;                  ///< something was held against something
   std::optional<double> caught_points;    ///< smallest loss of achieved_pct that would have been a regression
   std::optional<double> caught_time_pct;  ///< smallest loss of time likewise; empty where time is advisory

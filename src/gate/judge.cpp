@@ -146,7 +146,7 @@ double largest_spread(const Sides& sides, const Quantity& quantity) {
   double largest = 0;
   for (const auto& [side, runs] : named(sides)) {
     for (const RecordedCase* recorded : *runs) {
-      largest = std::max(largest, quantity.spread(recorded->row).value_or(0));
+      largest = std::max(largest, quantity.spread(*recorded).value_or(0));
     }
   }
   return largest;
@@ -185,33 +185,80 @@ std::string circumstances(const Sides& sides) {
              *now / *before);
 }
 
-void judge_quantity(const Sides& sides, const Quantity& quantity, const GateContext& context,
-                    ComparedCase& into) {
-  const Real before = median_of(sides.baseline, quantity.value);
-  const Real now = median_of(sides.candidate, quantity.value);
-  if (before && !now) {
-    add(into, Grade::no_verdict, quantity.name, fmt::format("{} is missing in the candidate", quantity.name));
+/// How one quantity came out on both sides.
+struct Difference {
+  double before;
+  double now;
+  double loss;  ///< above 0 is worse
+  double allowed;
+
+  bool counts() const {
+    return std::abs(loss) > allowed;
   }
-  if (!before || !now) return;
-  const bool same_unit = sides.baseline.front()->row.gpu_uuid == sides.candidate.front()->row.gpu_uuid;
-  const double spread = (same_unit ? 1 : kOtherUnitSpreads) * largest_spread(sides, quantity);
-  const double allowed = context.tolerances.of(into.experiment, quantity).allowed(spread);
-  if (quantity.name == "achieved_pct") into.caught_points = allowed;
-  const double loss = quantity.higher_is_better ? *before - *now : *now - *before;
-  if (std::abs(loss) <= allowed) return;
-  const std::string was = fmt::format("{:.4g}", *before);
-  const std::string is = fmt::format("{:.4g}", *now);
-  std::string message = fmt::format("{}: {:.3g} {} {}, {:.3g} allowed", change(quantity.name, was, is),
-                                    std::abs(loss), quantity.unit, loss > 0 ? "worse" : "better", allowed);
-  if (loss > 0 && quantity.name == "achieved_pct") message += circumstances(sides);
-  if (loss < 0) message += "; record the baseline again";
-  into.findings.push_back({loss > 0 ? Grade::regression : Grade::note, std::string(quantity.name), was, is,
-                           message, std::abs(loss) / std::max(allowed, 1e-9)});
+};
+
+/// Nothing where a side does not have the quantity.
+std::optional<Difference> difference(const Sides& sides, const Quantity& quantity,
+                                     const std::function<Real(const Row&)>& value, const GateContext& context,
+                                     const std::string& experiment) {
+  const Real before = median_of(sides.baseline, value);
+  const Real now = median_of(sides.candidate, value);
+  if (!before || !now) return std::nullopt;
+  return Difference{*before, *now, quantity.higher_is_better ? *before - *now : *now - *before,
+                    context.tolerances.of(experiment, quantity).allowed(largest_spread(sides, quantity))};
+}
+
+void add_difference(const Sides& sides, const Quantity& quantity, const Difference& found,
+                    ComparedCase& into) {
+  const bool worse = found.loss > 0;
+  const std::string was = fmt::format("{:.4g}", found.before);
+  const std::string is = fmt::format("{:.4g}", found.now);
+  std::string message =
+      fmt::format("{}: {:.3g} {} {}, {:.3g} allowed", change(quantity.name, was, is), std::abs(found.loss),
+                  quantity.unit, worse ? "worse" : "better", found.allowed);
+  if (worse && quantity.name == "achieved_pct") message += circumstances(sides);
+  if (!worse) message += "; record the baseline again";
+  into.findings.push_back({worse ? Grade::regression : Grade::note, std::string(quantity.name), was, is,
+                           message, std::abs(found.loss) / std::max(found.allowed, 1e-9)});
+}
+
+/// achieved_pct is over the cycles in which an SM had a warp, achieved_elapsed_pct over all SMs and the
+/// longest one's. Where the second is as before, the first tells only which SMs had the last blocks: chance,
+/// where several run out of blocks at once. @returns the reading that then stands for both sides; empty where
+/// occupancy itself changed.
+Real reading_if_only_placement_differs(const Sides& sides, const GateContext& context, ComparedCase& into) {
+  const Quantity& active = *find_quantity("achieved_pct");
+  const Quantity& elapsed = *find_quantity("achieved_elapsed_pct");
+  const auto of_active = difference(sides, active, active.value, context, into.experiment);
+  const auto of_elapsed = difference(sides, elapsed, elapsed.value, context, into.experiment);
+  into.caught_points = std::max(of_active->allowed, of_elapsed ? of_elapsed->allowed : 0);
+  if (!of_elapsed || of_elapsed->counts()) return std::nullopt;
+  if (of_active->counts()) {
+    add(into, Grade::note, active.name,
+        fmt::format(
+            "achieved_pct {:.4g} -> {:.4g}, but over all SMs (achieved_elapsed_pct) {:.4g} -> {:.4g}: "
+            "the last blocks ran on other SMs",
+            of_active->before, of_active->now, of_elapsed->before, of_elapsed->now));
+  }
+  return of_active->before;
 }
 
 void judge_measured(const Sides& sides, const GateContext& context, ComparedCase& into) {
   if (!achieved_is_comparable(sides, into)) return;
-  for (const Quantity& quantity : measured_quantities()) judge_quantity(sides, quantity, context, into);
+  const Real held = reading_if_only_placement_differs(sides, context, into);
+  for (const Quantity& quantity : measured_quantities()) {
+    const auto as_if_held = [&](const Row& row) {
+      Row placed_alike = row;
+      if (held) placed_alike.achieved_pct = held;
+      return quantity.value(placed_alike);
+    };
+    const auto found = difference(sides, quantity, as_if_held, context, into.experiment);
+    if (found && found->counts()) add_difference(sides, quantity, *found, into);
+    if (!found && median_of(sides.baseline, quantity.value)) {
+      add(into, Grade::no_verdict, quantity.name,
+          fmt::format("{} is missing in the candidate", quantity.name));
+    }
+  }
 }
 
 /// Why the times of two rows cannot decide; empty if they can.
@@ -304,9 +351,8 @@ void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& i
 
 void judge(const Sides& sides, const GateContext& context, ComparedCase& into) {
   apply_rules(sides, context, into);
-  std::ranges::stable_sort(into.findings, [](const Finding& left, const Finding& right) {
-    return std::pair(left.grade, left.weight) > std::pair(right.grade, right.weight);
-  });
+  // Of one grade, in the order of the rules: causes before what follows from them, occupancy before time.
+  std::ranges::stable_sort(into.findings, std::ranges::greater(), &Finding::grade);
 }
 
 }  // namespace occbench

@@ -54,7 +54,7 @@ struct Metric {
 
 std::vector<Metric> metrics_of(const ComparedCase& compared) {
   std::vector<Metric> metrics;
-  const Row& row = *compared.candidate;
+  const Row& row = compared.candidate->row;
   if (row.theoretical_pct) metrics.push_back({"theoretical_pct", "%", true, *row.theoretical_pct, {}, {}});
   for (const Quantity& quantity : measured_quantities()) {
     const Real value = quantity.value(row);
@@ -66,15 +66,15 @@ std::vector<Metric> metrics_of(const ComparedCase& compared) {
                                     *value,
                                     {},
                                     {}});
-    if (const Real spread = quantity.spread(row)) {
+    if (const Real spread = quantity.spread(*compared.candidate)) {
       metric.lower = *value - *spread / 2;
       metric.upper = *value + *spread / 2;
     }
   }
   if (row.time_us) {
     Metric& metric = metrics.emplace_back(Metric{"time_us", "us", false, *row.time_us, {}, {}});
-    if (!compared.candidate_times_us.empty()) {
-      const Quartiles times = quartiles(compared.candidate_times_us);
+    if (!compared.candidate->times_us.empty()) {
+      const Quartiles times = quartiles(compared.candidate->times_us);
       metric.lower = times.lower;
       metric.upper = times.upper;
     }
@@ -109,7 +109,7 @@ std::string comparison_github_action_benchmark(const Comparison& comparison, boo
       entry["value"] = metric.value;
       if (metric.lower && metric.upper)
         entry["range"] = fmt::format("± {:.4g}", (*metric.upper - *metric.lower) / 2);
-      entry["extra"] = compared.candidate->gpu;
+      entry["extra"] = compared.candidate->row.gpu;
     }
   }
   return json_text(list) + "\n";

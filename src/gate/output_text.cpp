@@ -65,10 +65,11 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string provenance(const Comparison& comparison, std::optional<Row> ComparedCase::*side) {
+std::string provenance(const Comparison& comparison, std::optional<RecordedCase> ComparedCase::*side) {
   for (const ComparedCase& compared : comparison.cases) {
-    const std::optional<Row>& row = compared.*side;
-    if (row) return fmt::format("{}, commit {}, {}", row->gpu, row->commit, row->recorded_at);
+    if (!(compared.*side)) continue;
+    const Row& row = (compared.*side)->row;
+    return fmt::format("{}, commit {}, {}", row.gpu, row.commit, row.recorded_at);
   }
   return "no rows";
 }

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "record/row.hpp"
+#include "gate/run.hpp"
 
 namespace occbench {
 
@@ -25,7 +25,7 @@ struct Quantity {
   bool higher_is_better;
   Tolerance tolerance;  ///< where nothing else is said
   std::function<Real(const Row&)> value;
-  std::function<Real(const Row&)> spread;  ///< interquartile range over the readings, in `unit`
+  std::function<Real(const RecordedCase&)> spread;  ///< interquartile range over the readings, in `unit`
 };
 
 /// Every column whose gate rule is `measured`, then what is derived from them:

@@ -1,6 +1,7 @@
 #include "gate/run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
+#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {
@@ -19,17 +21,50 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\xEF\xBB\xBF") == std::string_view::npos;
 }
 
-void add_times(RecordedRun& run, std::string_view text) {
-  std::map<std::pair<std::string_view, std::string_view>, std::vector<RecordedCase*>> by_name;
-  for (RecordedCase& recorded : run.cases) {
-    by_name[{recorded.row.experiment, recorded.row.case_}].push_back(&recorded);
+/// What the samples hold of one case.
+struct CaseSamples {
+  std::vector<double> times_us;
+  std::vector<double> warp_cycles;     ///< active, all SMs; one a reading
+  std::vector<double> longest_cycles;  ///< active cycles of the SM with most
+
+  std::vector<double>* of(std::string_view quantity) {
+    if (quantity == "time_us") return &times_us;
+    if (quantity == "sm__warps_active.sum") return &warp_cycles;
+    return quantity == "sm__cycles_active.max" ? &longest_cycles : nullptr;
   }
+};
+
+/// achieved_elapsed_pct is proportional to warp cycles over the longest SM's.
+Real elapsed_spread(const CaseSamples& samples, const Row& row) {
+  const std::size_t readings = samples.warp_cycles.size();
+  if (!row.achieved_elapsed_pct || readings == 0 || readings != samples.longest_cycles.size()) return {};
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < readings; ++i)
+    ratios.push_back(samples.warp_cycles[i] / samples.longest_cycles[i]);
+  const Quartiles of_ratios = quartiles(ratios);
+  const double spread = *row.achieved_elapsed_pct * of_ratios.range() / of_ratios.median;
+  return std::isfinite(spread) ? Real(std::abs(spread)) : Real();
+}
+
+void add_samples(RecordedRun& run, std::string_view text) {
+  std::map<std::pair<std::string, std::string>, CaseSamples> by_name;
   for (const Sample& sample : parse_samples(text, samples_path(run.source).string())) {
-    if (sample.quantity != "time_us") continue;
-    const auto found = by_name.find({sample.experiment, sample.case_name});
-    if (found == by_name.end()) continue;
-    for (RecordedCase* recorded : found->second) recorded->times_us.push_back(sample.value);
+    std::vector<double>* values = by_name[{sample.experiment, sample.case_name}].of(sample.quantity);
+    if (values != nullptr) values->push_back(sample.value);
   }
+  for (RecordedCase& recorded : run.cases) {
+    const auto found = by_name.find({recorded.row.experiment, recorded.row.case_});
+    if (found == by_name.end()) continue;
+    recorded.times_us = found->second.times_us;
+    recorded.achieved_elapsed_spread_points = elapsed_spread(found->second, recorded.row);
+  }
+}
+
+std::string samples_of(const fs::path& file) {
+  const fs::path samples = samples_path(file);
+  if (fs::exists(samples)) return read_text(samples);
+  const fs::path compressed = samples.string() + ".gz";
+  return fs::exists(compressed) ? read_gzip_text(compressed) : "";
 }
 
 bool begins_like_rows(const fs::path& file) {
@@ -62,13 +97,12 @@ RecordedRun parse_run(std::string_view rows, std::string_view samples, std::stri
   for (std::size_t i = 0; i < parsed.size(); ++i)
     run.cases.push_back({std::move(parsed[i]), {}, table.lines[i]});
   run.columns = std::move(table.names);
-  if (!is_blank(samples)) add_times(run, samples);
+  if (!is_blank(samples)) add_samples(run, samples);
   return run;
 }
 
 RecordedRun read_run(const fs::path& file) {
-  const fs::path samples = samples_path(file);
-  return parse_run(read_text(file), fs::exists(samples) ? read_text(samples) : "", file.string());
+  return parse_run(read_text(file), samples_of(file), file.string());
 }
 
 std::vector<fs::path> run_files(const fs::path& folder) {

@@ -14,6 +14,8 @@ struct RecordedCase {
   Row row;
   std::vector<double> times_us;  ///< of every timed launch; empty if the run kept no samples
   std::size_t line = 0;          ///< in the run's file, from 1
+  /// Interquartile range of achieved_elapsed_pct over the readings; empty if the run kept none.
+  Real achieved_elapsed_spread_points = {};
 };
 
 /// A recorded file of rows and its samples.
@@ -30,7 +32,7 @@ struct RecordedRun {
 /// rows.
 RecordedRun parse_run(std::string_view rows, std::string_view samples, std::string_view source);
 
-/// With the samples of FILE.samples.csv, where that exists. @throws InputError
+/// With the samples of FILE.samples.csv or FILE.samples.csv.gz, where one exists. @throws InputError
 RecordedRun read_run(const std::filesystem::path& file);
 
 /// The files of rows in a folder, by name; files of something else and of samples are left out.

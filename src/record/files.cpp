@@ -1,15 +1,18 @@
 #include "record/files.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
+#include <zlib.h>
 
 #include <fmt/core.h>
 
@@ -67,6 +70,22 @@ std::string read_text(const fs::path& file) {
   if (!stream) refuse("read", file, errno);
   std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   if (stream.bad()) refuse("read", file, EIO);
+  return text;
+}
+
+std::string read_gzip_text(const fs::path& file) {
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> stream(::gzopen(file.c_str(), "rbe"), ::gzclose_r);
+  if (!stream) refuse("read", file, errno);
+  std::string text;
+  std::array<char, 65536> piece{};
+  int read = 0;
+  while ((read = ::gzread(stream.get(), piece.data(), piece.size())) > 0)
+    text.append(piece.data(), static_cast<std::size_t>(read));
+  // A file that ends too early is an error of the stream, not of the last read.
+  int error = Z_OK;
+  const char* why = ::gzerror(stream.get(), &error);
+  if (error == Z_ERRNO) refuse("read", file, errno);
+  if (error != Z_OK) throw InputError(fmt::format("cannot read {}: {}", file.string(), why));
   return text;
 }
 

@@ -10,6 +10,9 @@ namespace occbench {
 /// The whole of a file. @throws InputError if it cannot be read.
 std::string read_text(const std::filesystem::path& file);
 
+/// The whole of a file that gzip compressed. @throws InputError if it cannot be read or is damaged.
+std::string read_gzip_text(const std::filesystem::path& file);
+
 /// Puts `text` in the place of a file: at every instant the file is the old one or the new one, whole, and
 /// the new one is on disk on return. Symbolic links are followed.
 /// @throws InputError if the folder cannot be written or `file` is something else than a file.

@@ -51,7 +51,8 @@ TEST(Gate, RunsThatDifferByTheirNoiseAlonePass) {
       Row& row = made.rows[i];
       // Tails of equal blocks scatter by points, full waves by tenths; times drift by half a percent.
       row.achieved_spread_points = i % 4 == 0 ? 2.0 : 0.1;
-      *row.achieved_pct += *row.achieved_spread_points / 1.349 * noise(random) * 1.25 / std::sqrt(8.0) - 5;
+      *row.achieved_pct += 2 * *row.achieved_spread_points * noise(random) - 5;
+      *row.achieved_elapsed_pct += 0.1 * noise(random);
       made.slow_down(i, 1 + 0.005 * noise(random));
     }
     return made.run();
@@ -91,6 +92,7 @@ TEST(Gate, NamesUnevenWorkWhereOccupancyFallsAtUnchangedResources) {
     run.slow_down(0, 2);
   });
   EXPECT_EQ(comparison.verdict(), Verdict::regression);
+  EXPECT_EQ(subject(comparison), "achieved_pct") << "not the time, which follows";
   EXPECT_THAT(first_reason(comparison), HasSubstr("achieved_pct 99.7 -> 53.4"));
   EXPECT_THAT(first_reason(comparison), HasSubstr("registers, shared memory and theory are as before"));
   EXPECT_THAT(first_reason(comparison),
@@ -123,34 +125,64 @@ TEST(Gate, OccupancyMayFallByNoMoreThanItsTolerance) {
 TEST(Gate, ACaseWhoseReadingsScatterMayFallFurther) {
   const auto verdict = [](double points) {
     MadeUpRun baseline = kBaseline;
-    baseline.rows[0].achieved_spread_points = 2;
+    baseline.rows[0].achieved_elapsed_pct = 90;
     baseline.rows[0].predicted_pct.reset();
+    // The longest SM's cycles, and with them achieved_elapsed_pct, have an interquartile range of 2 points.
+    std::string samples = baseline.samples_text();
+    for (int reading = 0; reading < 5; ++reading) {
+      const Row& row = baseline.rows[0];
+      samples += csv_record(
+          Sample{row.experiment, row.case_, "sm__warps_active.sum", reading, 900.0 + 10 * reading});
+      samples += csv_record(Sample{row.experiment, row.case_, "sm__cycles_active.max", reading, 1000});
+    }
     MadeUpRun candidate = baseline;
-    *candidate.rows[0].achieved_pct -= points;
-    return compare(baseline.run(), candidate.run(), {}).verdict();
+    *candidate.rows[0].achieved_elapsed_pct -= points;
+    return compare(parse_run(baseline.rows_text(), samples, "baseline.csv"), candidate.run(), {}).verdict();
   };
-  EXPECT_EQ(verdict(5.9), Verdict::pass);
-  EXPECT_EQ(verdict(6.1), Verdict::regression);
+  const double range = 90 * 20.0 / 920;
+  EXPECT_EQ(verdict(3 * range - 0.1), Verdict::pass);
+  EXPECT_EQ(verdict(3 * range + 0.1), Verdict::regression);
 }
 
-TEST(Gate, OnAnotherUnitOfTheModelScatteredReadingsMayFallFurtherStill) {
-  const auto verdict = [](double spread, double points) {
-    MadeUpRun baseline = kBaseline;
-    baseline.rows[0].achieved_spread_points = spread;
-    baseline.rows[0].predicted_pct.reset();
-    MadeUpRun candidate = baseline;
-    candidate.rows[0].gpu_uuid = "GPU-2";
-    *candidate.rows[0].achieved_pct -= points;
-    return compare(baseline.run(), candidate.run(), {}).verdict();
+TEST(Gate, BlocksOfATailThatFallOnOtherSmsAreNoRegression) {
+  const auto with = [](double achieved_points, double elapsed_points) {
+    return with_change([=](MadeUpRun& run) {
+      *run.rows[0].achieved_pct += achieved_points;
+      *run.rows[0].achieved_elapsed_pct += elapsed_points;
+    });
   };
-  EXPECT_EQ(verdict(2, 17.9), Verdict::pass);
-  EXPECT_EQ(verdict(2, 18.1), Verdict::regression);
-  EXPECT_EQ(verdict(0.1, 1.1), Verdict::regression) << "where readings agree, units do";
+  for (const double points : {-13.0, 13.0}) {
+    const Comparison moved = with(points, 0.3);
+    EXPECT_EQ(moved.verdict(), Verdict::pass);
+    EXPECT_THAT(first_reason(moved), HasSubstr("the last blocks ran on other SMs"));
+  }
+  EXPECT_EQ(with(-13, -1.1).verdict(), Verdict::regression);
+  EXPECT_EQ(with(0, -1.1).verdict(), Verdict::regression);
+}
+
+TEST(Gate, ReadingsThatOnlyMovedSayNothingOfThePrediction) {
+  const auto with_prediction = [](double points) {
+    return with_change([=](MadeUpRun& run) {
+      *run.rows[0].achieved_pct -= 5;
+      *run.rows[0].predicted_pct += points;
+    });
+  };
+  EXPECT_EQ(with_prediction(0).verdict(), Verdict::pass);
+  EXPECT_EQ(with_prediction(-5).verdict(), Verdict::regression) << "it was right about the baseline";
+}
+
+TEST(Gate, WithoutTheLongestSmAchievedOccupancyDecidesAlone) {
+  MadeUpRun baseline = kBaseline;
+  baseline.rows[0].achieved_elapsed_pct.reset();
+  MadeUpRun candidate = baseline;
+  *candidate.rows[0].achieved_pct -= 1.1;
+  EXPECT_EQ(compare(baseline.run(), candidate.run(), {}).verdict(), Verdict::regression);
 }
 
 TEST(Gate, HigherOccupancyPassesAndAsksForANewBaseline) {
   const Comparison comparison = with_change([](MadeUpRun& run) {
     *run.rows[0].achieved_pct += 5;
+    *run.rows[0].achieved_elapsed_pct += 5;
     *run.rows[0].predicted_pct += 5;
   });
   EXPECT_EQ(comparison.verdict(), Verdict::pass);
@@ -441,7 +473,10 @@ TEST(Gate, TheSmallestLossOfOccupancyThatItStatesIsTheSmallestItFinds) {
   const ComparedCase& stated = pass.cases.front();
   const auto row = static_cast<std::size_t>(stated.name.back() - '0');
   const auto verdict_at = [&](double share) {
-    return with_change([&](MadeUpRun& run) { *run.rows[row].achieved_pct -= share * *stated.caught_points; })
+    return with_change([&](MadeUpRun& run) {
+             *run.rows[row].achieved_pct -= share * *stated.caught_points;
+             *run.rows[row].achieved_elapsed_pct -= share * *stated.caught_points;
+           })
         .verdict();
   };
   EXPECT_EQ(verdict_at(0.99), Verdict::pass);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
+#include <zlib.h>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -73,6 +74,24 @@ TEST_F(GateCommand, EndsWith0OnAPass) {
   EXPECT_EQ(gate({write_run("a", made_up_run()), write_run("b", made_up_run())}), 0);
   EXPECT_THAT(out_, HasSubstr("pass: 4 cases"));
   EXPECT_EQ(err_, "");
+}
+
+TEST_F(GateCommand, ReadsSamplesThatGzipCompressed) {
+  MadeUpRun run = made_up_run();
+  const std::string baseline = write_run("a", run);
+  run.slow_down(0, 1.05);
+  const std::string candidate = write_run("b", run);
+  EXPECT_EQ(gate({baseline, candidate}), 1) << "found by its samples";
+  const std::string compressed = path("b.samples.csv") + ".gz";
+  gzFile file = gzopen(compressed.c_str(), "wb");
+  const std::string samples = run.samples_text();
+  ASSERT_EQ(gzwrite(file, samples.data(), static_cast<unsigned>(samples.size())), std::ssize(samples));
+  gzclose(file);
+  fs::remove(path("b.samples.csv"));
+  EXPECT_EQ(gate({baseline, candidate}), 1);
+  fs::resize_file(compressed, fs::file_size(compressed) / 2);
+  EXPECT_EQ(gate({baseline, candidate}), 64);
+  EXPECT_THAT(err_, HasSubstr("b.samples.csv.gz: "));
 }
 
 TEST_F(GateCommand, EndsWith1OnARegressionHoweverManyThereAre) {
@@ -171,11 +190,15 @@ TEST_F(GateCommand, AFileThatOneFolderLacksIsNotOverlooked) {
 
 TEST_F(GateCommand, TolerancesComeFromAFileOrFromRuns) {
   MadeUpRun lower = made_up_run();
-  for (Row& row : lower.rows) *row.achieved_pct -= 3;
+  for (Row& row : lower.rows) {
+    *row.achieved_pct -= 3;
+    *row.achieved_elapsed_pct -= 3;
+  }
   const std::string a = write_run("a", made_up_run());
   const std::string b = write_run("b", lower);
   EXPECT_EQ(gate({a, b}), 1);
-  write("wide.json", R"({"all": {"achieved_pct": {"limit": 5}, "achieved_over_theoretical_pct": {"limit": 5},
+  write("wide.json", R"({"all": {"achieved_pct": {"limit": 5}, "achieved_elapsed_pct": {"limit": 5},
+                                 "achieved_over_theoretical_pct": {"limit": 5},
                                  "prediction_error_points": {"limit": 5}}})");
   EXPECT_EQ(gate({a, b, "--tolerances", path("wide.json")}), 0);
   EXPECT_EQ(gate({"--save-tolerances", path("made.json"), "--tolerances-from", a, b, a}), 0);

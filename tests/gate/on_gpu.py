@@ -33,7 +33,8 @@ def unchanged(build: pathlib.Path, folder: pathlib.Path, runs: int) -> bool:
     program = build / "bin" / "occbench"
     files = [folder / f"{number:02}.csv" for number in range(1, runs + 1)]
     for file in files:
-        subprocess.run([program, "run", "--suite", "smoke", "--require-gpu", "--out", file], check=True)
+        # One that did not measure all of it ends with 2: the gate will say so.
+        subprocess.run([program, "run", "--suite", "smoke", "--require-gpu", "--out", file], check=False)
     judged = [
         gate(program, [str(before), str(now)], folder / f"{now.stem}.gate.json")
         for before, now in zip(files, files[1:], strict=False)

@@ -55,7 +55,9 @@ TEST(GateOutputs, TheWorstComesFirst) {
     run.rows[0].counters_status = "denied";
     run.rows[0].achieved_pct.reset();
     *run.rows[1].achieved_pct -= 2;
+    *run.rows[1].achieved_elapsed_pct -= 2;
     *run.rows[2].achieved_pct -= 30;
+    *run.rows[2].achieved_elapsed_pct -= 30;
     planted::two_more_registers(run.rows[3]);
   });
   std::vector<std::string> order;
