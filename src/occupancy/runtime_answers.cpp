@@ -36,25 +36,42 @@ BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const 
   return best;
 }
 
-std::optional<std::int64_t> available_dynamic_shared_bytes(const Limits& limits, const Launch& launch,
-                                                           const Usage& usage, int blocks) {
+namespace {
+
+/// What each of `blocks` blocks can get of an SM's shared memory, the driver's reserve included.
+std::optional<std::int64_t> share_of_block(const Limits& limits, const Launch& launch, const Usage& usage,
+                                           int blocks) {
   if (blocks < 1) throw InputError(fmt::format("blocks = {} is out of range: at least 1", blocks));
   Launch without = launch;
   without.dynamic_shared_bytes = 0;
   const Occupancy occupancy = theoretical_occupancy(limits, without, usage);
   if (occupancy.blocks_per_sm < blocks) return std::nullopt;
-  if (blocks == 1) return limits.max_shared_bytes_per_block - usage.static_shared_bytes;
+  if (blocks == 1) return limits.max_shared_bytes_per_block + limits.reserved_shared_bytes_per_block;
 
   // With static memory or a reserve the size is above 0 already.
   Launch with_some = without;
   with_some.dynamic_shared_bytes = 1;
   const std::int64_t shared_out = std::max(
       occupancy.shared_bytes_per_sm, theoretical_occupancy(limits, with_some, usage).shared_bytes_per_sm);
-  const std::int64_t of_block =
-      shared_out / blocks / limits.shared_allocation_unit * limits.shared_allocation_unit;
-  return std::min<std::int64_t>(of_block - limits.reserved_shared_bytes_per_block,
+  return shared_out / blocks / limits.shared_allocation_unit * limits.shared_allocation_unit;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> available_dynamic_shared_bytes(const Limits& limits, const Launch& launch,
+                                                           const Usage& usage, int blocks) {
+  const std::optional<std::int64_t> share = share_of_block(limits, launch, usage, blocks);
+  if (!share) return std::nullopt;
+  return std::min<std::int64_t>(*share - limits.reserved_shared_bytes_per_block,
                                 limits.max_shared_bytes_per_block) -
          usage.static_shared_bytes;
+}
+
+std::optional<std::int64_t> runtime_available_dynamic_shared_bytes(const Limits& limits, const Launch& launch,
+                                                                   const Usage& usage, int blocks) {
+  const std::optional<std::int64_t> share = share_of_block(limits, launch, usage, blocks);
+  if (!share) return std::nullopt;
+  return std::min<std::int64_t>(*share, limits.max_shared_bytes_per_block) - usage.static_shared_bytes;
 }
 
 std::int64_t max_active_clusters(const Occupancy& occupancy, int cluster_blocks,
@@ -62,8 +79,9 @@ std::int64_t max_active_clusters(const Occupancy& occupancy, int cluster_blocks,
   if (cluster_blocks < 1) {
     throw InputError(fmt::format("cluster_blocks = {} is out of range: at least 1", cluster_blocks));
   }
+  const int blocks = std::min(occupancy.blocks_per_sm, kMaxClusterBlocksPerSm);
   std::int64_t clusters = 0;
-  for (const int sms : sms_per_gpc) clusters += sms * occupancy.blocks_per_sm / cluster_blocks;
+  for (const int sms : sms_per_gpc) clusters += sms < cluster_blocks ? 0 : sms * blocks / cluster_blocks;
   return clusters;
 }
 

@@ -145,7 +145,7 @@ TEST_F(CalculatorAgainstRuntime, DynamicSharedMemoryIsThatOfAvailableDynamicSMem
         const cudaError_t code =
             cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, user.function, blocks, launch.block_threads);
         comparison.compare<std::int64_t>(
-            available_dynamic_shared_bytes(device_.limits, launch, usage, blocks).value_or(0),
+            runtime_available_dynamic_shared_bytes(device_.limits, launch, usage, blocks).value_or(0),
             given(code, bytes), [&] {
               return fmt::format("{} blocks of {}: {}", blocks, words(usage, launch), cudaGetErrorName(code));
             });
@@ -153,6 +153,37 @@ TEST_F(CalculatorAgainstRuntime, DynamicSharedMemoryIsThatOfAvailableDynamicSMem
     }
   }
   comparison.expect_none(100'000);
+}
+
+// The runtime's own answer does not pass this test: see runtime_answers.hpp.
+TEST_F(CalculatorAgainstRuntime, WithTheDynamicSharedMemoryThatWeSaySoManyBlocksFitAndNoByteMore) {
+  Comparison comparison;
+  for (const ResourceUser& user : users_of_resources()) {
+    for (int round = 0; round < 25; ++round) {
+      const std::optional<int> carveout = random_carveout();
+      const Usage usage = prepare(user, carveout).usage;
+      for (int question = 0; question < 20; ++question) {
+        const Launch launch{.block_threads = 1 + up_to(1023), .carveout_pct = carveout};
+        const int most = theoretical_occupancy(device_.limits, launch, usage).blocks_per_sm;
+        if (most == 0) continue;
+        const int blocks = 1 + up_to(most - 1);
+        const std::int64_t bytes =
+            available_dynamic_shared_bytes(device_.limits, launch, usage, blocks).value();
+        const auto fit = [&](std::int64_t dynamic) {
+          int fitting = 0;
+          return given(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                           &fitting, user.function, launch.block_threads, static_cast<std::size_t>(dynamic)),
+                       fitting) >= blocks;
+        };
+        const auto describe = [&] {
+          return fmt::format("{} B for {} blocks of {}", bytes, blocks, words(usage, launch));
+        };
+        comparison.compare(true, fit(bytes), describe);
+        comparison.compare(false, fit(bytes + 1), describe);
+      }
+    }
+  }
+  comparison.expect_none(10'000);
 }
 
 TEST_F(CalculatorAgainstRuntime, BestBlockSizeIsThatOfMaxPotentialBlockSize) {
@@ -194,7 +225,7 @@ TEST_F(CalculatorAgainstRuntime, ActiveClustersAreThoseOfMaxActiveClusters) {
   fmt::print("SMs per GPC: {}\n", fmt::join(gpcs, " "));
   Comparison comparison;
   for (const ResourceUser& user : users_of_resources()) {
-    for (int round = 0; round < 25; ++round) {
+    for (int round = 0; round < 290; ++round) {
       const std::optional<int> carveout = random_carveout();
       const Usage usage = prepare(user, carveout).usage;
       for (int cluster = 1; cluster <= device_.limits.max_cluster_blocks; ++cluster) {
@@ -222,7 +253,7 @@ TEST_F(CalculatorAgainstRuntime, ActiveClustersAreThoseOfMaxActiveClusters) {
       }
     }
   }
-  comparison.expect_none(8'000);
+  comparison.expect_none(6'000L * device_.limits.max_cluster_blocks);
 }
 
 TEST_F(CalculatorAgainstRuntime, TheGpcsHaveAllSms) {

@@ -182,11 +182,16 @@ TEST_P(AgainstToolkit, LeavesAsMuchDynamicSharedMemoryLessTheReserve) {
         const std::optional<std::int64_t> found =
             available_dynamic_shared_bytes(limits_, launch, usage, blocks);
         ASSERT_EQ(found.has_value(), error == CUDA_OCC_SUCCESS);
+        const std::optional<std::int64_t> runtime =
+            runtime_available_dynamic_shared_bytes(limits_, launch, usage, blocks);
+        ASSERT_EQ(runtime.has_value(), found.has_value());
         if (!found) continue;
         const std::int64_t most = limits_.max_shared_bytes_per_block - static_bytes;
         const std::int64_t less_reserve =
             static_cast<std::int64_t>(expected) - limits_.reserved_shared_bytes_per_block;
         EXPECT_EQ(*found, std::min(less_reserve, most))
+            << blocks << " blocks, carveout " << carveout.value_or(-1);
+        EXPECT_EQ(*runtime, std::min(static_cast<std::int64_t>(expected), most))
             << blocks << " blocks, carveout " << carveout.value_or(-1);
       }
     }

@@ -64,6 +64,18 @@ TEST(AvailableDynamicSharedMemory, IsNoneWhereTheBlocksDoNotFitAtAll) {
   EXPECT_THROW(available_dynamic_shared_bytes(limits_of({9, 0}), launch, {}, 0), InputError);
 }
 
+TEST(AvailableDynamicSharedMemory, OfTheRuntimeForgetsTheReserve) {
+  // 228 KB for two; each block has 1 KB reserved, which two blocks of 114 KB would not find.
+  const Usage usage{.registers_per_thread = 32};
+  EXPECT_EQ(runtime_available_dynamic_shared_bytes(limits_of({9, 0}), {.block_threads = 256}, usage, 2),
+            116'736);
+  EXPECT_EQ(available_dynamic_shared_bytes(limits_of({9, 0}), {.block_threads = 256}, usage, 2), 115'712);
+  EXPECT_EQ(runtime_available_dynamic_shared_bytes(limits_of({9, 0}), {.block_threads = 256}, usage, 1),
+            232'448);
+  EXPECT_EQ(runtime_available_dynamic_shared_bytes(limits_of({7, 5}), {.block_threads = 256}, usage, 2),
+            32'768);
+}
+
 TEST(ActiveClusters, ShareTheSmsOfOneGpc) {
   const Occupancy one_block =
       theoretical_occupancy(limits_of({9, 0}), {.block_threads = 1024}, {.registers_per_thread = 64});
@@ -75,6 +87,29 @@ TEST(ActiveClusters, ShareTheSmsOfOneGpc) {
   EXPECT_EQ(max_active_clusters(one_block, 4, gpcs), 32);
   EXPECT_EQ(max_active_clusters(one_block, 16, gpcs), 8);
   EXPECT_THROW(max_active_clusters(one_block, 0, gpcs), InputError);
+}
+
+// What cudaOccupancyMaxActiveClusters answered on an H200 with these GPCs, and four TPCs outside of them.
+TEST(ActiveClusters, AreThoseOfAnH200) {
+  const int gpcs[] = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
+  const auto clusters = [&](int block_threads, int cluster_blocks) {
+    const Occupancy occupancy = theoretical_occupancy(
+        limits_of({9, 0}), {.block_threads = block_threads, .cluster_blocks = cluster_blocks}, {});
+    return max_active_clusters(occupancy, cluster_blocks, gpcs);
+  };
+  // 2 blocks an SM
+  EXPECT_EQ(clusters(1024, 1), 264);
+  EXPECT_EQ(clusters(1024, 2), 132);
+  EXPECT_EQ(clusters(1024, 3), 79) << "two SMs could hold one of 3, but have no SM for each block";
+  EXPECT_EQ(clusters(1024, 8), 30);
+  EXPECT_EQ(clusters(1024, 9), 23) << "nor have 8 SMs for one of 9";
+  EXPECT_EQ(clusters(1024, 16), 14);
+  // 5, 8 and 32
+  EXPECT_EQ(clusters(384, 7), 84);
+  EXPECT_EQ(clusters(256, 1), 1056);
+  EXPECT_EQ(clusters(256, 5), 193);
+  EXPECT_EQ(clusters(32, 1), 1056) << "more than 8 blocks an SM do not count";
+  EXPECT_EQ(clusters(32, 5), 193);
 }
 
 }  // namespace
