@@ -8,11 +8,28 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {
+
+/// CLI11 says that a subcommand is missing where there is a wrong one, and nothing of why a value is wrong.
+std::string what_was_wrong(const CLI::ParseError& error, const CLI::App& parser,
+                           std::span<const char* const> arguments) {
+  const std::string what = error.what();
+  if (parser.get_subcommands().empty()) {
+    std::vector<std::string_view> names;
+    for (const Command& command : commands()) names.push_back(command.name);
+    const std::string wrong = arguments.empty() ? "a command is needed"
+                                                : fmt::format("there is no command '{}'", arguments.front());
+    return fmt::format("{}; there are {}", wrong, fmt::join(names, ", "));
+  }
+  constexpr std::string_view kUnconverted = "Could not convert: ";
+  if (!what.starts_with(kUnconverted)) return what;
+  return what.substr(kUnconverted.size()) + " is not a number that this option can take";
+}
 
 ExitStatus parse_and_run(std::span<const char* const> arguments, Console& console) {
   CLI::App parser("Achieved, predicted and theoretical GPU occupancy, side by side.", "occbench");
@@ -36,7 +53,7 @@ ExitStatus parse_and_run(std::span<const char* const> arguments, Console& consol
       return ExitStatus::done;
     }
     fmt::print(console.err, "occbench: {} (occbench --help, or COMMAND --help, lists what there is)\n",
-               error.what());
+               what_was_wrong(error, parser, arguments));
     return ExitStatus::usage;
   }
   return status;

@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,6 +37,19 @@ TEST(Command, WithoutAGpuTheListOfCasesIsThatOfTheRecordedSuite) {
   EXPECT_EQ(listed.out,
             "waves/hold/plain/waves=0.25\nwaves/hold/plain/waves=0.50\nwaves/hold/plain/waves=0.75\n");
   EXPECT_THAT(listed.err, HasSubstr("depends on the GPU"));
+}
+
+TEST(Command, NamesTheWordThatWasWrong) {
+  EXPECT_THAT(run_command({"calculate", "--cc", "9.0"}).err,
+              HasSubstr("there is no command 'calculate'; there are run, "));
+  EXPECT_THAT(run_command({"--calc"}).err, HasSubstr("there is no command '--calc'"));
+  EXPECT_THAT(run_command({}).err, HasSubstr("a command is needed; there are run, "));
+  EXPECT_THAT(run_command({"calc", "more"}).err, HasSubstr("not expected: more"));
+  for (const char* number : {"many", "12.5", "99999999999"}) {
+    EXPECT_THAT(
+        run_command({"calc", "--block-size", number}).err,
+        HasSubstr(fmt::format("--block-size = {} is not a number that this option can take", number)));
+  }
 }
 
 }  // namespace
