@@ -11,6 +11,7 @@
 #include "kernels/hold.hpp"
 #include "kernels/live_values.hpp"
 #include "kernels/multiply_add.cuh"
+#include "kernels/multiply_add.hpp"
 #include "kernels/warp_cycles.hpp"
 
 namespace occbench {
