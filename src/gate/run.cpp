@@ -39,11 +39,13 @@ Real elapsed_spread(const CaseSamples& samples, const Row& row) {
   const std::size_t readings = samples.warp_cycles.size();
   if (!row.achieved_elapsed_pct || readings == 0 || readings != samples.longest_cycles.size()) return {};
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < readings; ++i)
+  for (std::size_t i = 0; i < readings; ++i) {
     ratios.push_back(samples.warp_cycles[i] / samples.longest_cycles[i]);
+    if (!(ratios.back() > 0 && std::isfinite(ratios.back()))) return {};
+  }
   const Quartiles of_ratios = quartiles(ratios);
-  const double spread = *row.achieved_elapsed_pct * of_ratios.range() / of_ratios.median;
-  return std::isfinite(spread) ? Real(std::abs(spread)) : Real();
+  const double spread = std::abs(*row.achieved_elapsed_pct) * of_ratios.range() / of_ratios.median;
+  return std::isfinite(spread) ? Real(spread) : Real();
 }
 
 void add_samples(RecordedRun& run, std::string_view text) {

@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace occbench;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   static const std::string rows =
-      "schema,recorded_at,gpu_uuid,experiment,case,achieved_pct,time_us,time_status\n"
-      "1,2026-03-01T12:00:00Z,GPU-1,waves,a,50,100,ok\n";
+      "schema,recorded_at,gpu_uuid,experiment,case,achieved_pct,achieved_elapsed_pct,time_us,time_status\n"
+      "1,2026-03-01T12:00:00Z,GPU-1,waves,a,50,40,100,ok\n";
   try {
     const std::vector<Sample> samples = parse_samples(text, "fuzzed");
     std::string written = samples_header();
