@@ -121,7 +121,8 @@ Action declare_calc(CLI::App& parser) {
   add("--cluster", launch.cluster_blocks, "blocks per cluster", "BLOCKS");
   add("--grid", launch.grid_blocks, "blocks in the grid", "BLOCKS");
   add("--sm-count", options->sm_count, "SMs of the device: adds waves", "SMS");
-  add("--gpc-sms", options->sms_per_gpc, "SMs of each GPC, as 18,18,16: adds active clusters", "SMS,...")
+  add("--gpc-sms", options->sms_per_gpc,
+      "SMs of each GPC, as occbench devices lists them (18,18,16): adds active clusters", "SMS,...")
       ->delimiter(',');
   parser.add_flag("--curves", options->curves, "occupancy over block size, registers and shared memory");
   add("--batch", options->batch,

@@ -95,6 +95,18 @@ TEST(DeviceCode, IsAnsweredForEveryBlockSizeThatTheLaunchBoundsAllow) {
   EXPECT_THAT(answer_binary(bounded, {}, AnswerFormat::table), HasSubstr("bounded(float*, int)"));
 }
 
+TEST(DeviceCode, LongNamesKeepWhatNamesTheKernel) {
+  DeviceKernel kernel = find("bounded(float*, int)", "sm_90");
+  const auto shown = [&](const char* symbol) {
+    kernel.symbol = symbol;
+    return answer_binary({&kernel, 1}, {}, AnswerFormat::table);
+  };
+  // occbench::(anonymous namespace)::hold_kernel(occbench::WarpCyclesView, occbench::WarpRecord*)
+  EXPECT_THAT(shown("_ZN8occbench39_GLOBAL__N__11ddb033_7_hold_cu_7cbfc14911hold_kernelENS_14WarpCyclesViewE"
+                    "PNS_10WarpRecordE"),
+              HasSubstr("\noccbench::hold_kernel "));
+}
+
 #ifdef OCCBENCH_NVCC
 /// What ptxas -v says of an entry function.
 struct Assembled {
