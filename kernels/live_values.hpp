@@ -10,7 +10,7 @@ namespace occbench {
 ///
 /// Variants: `throughput_N` and `latency_N` with N of 31, 32, 33, 40, 41, 64 and 66 registers: as many values
 /// as fit, and a ceiling (__maxnreg__) so that the compiler does not take more where more cost nothing. None
-/// spills. (On compute capability 7.5 `latency_66` comes out at 65.)
+/// spills.
 ///   throughput  multiply-adds only: four warps on a scheduler keep it busy
 ///   latency     each multiply-add waits for an addend from L2: warps mostly wait, and more of them get more
 ///   done
