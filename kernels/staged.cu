@@ -1,6 +1,5 @@
 #include <array>
 #include <cstdint>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "gpu/launch.hpp"
 #include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
+#include "kernels/random_words.hpp"
 #include "kernels/staged.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/warps.hpp"
@@ -90,7 +90,7 @@ class PreparedStaged final : public Prepared {
         launch_(chosen.launch),
         static_words_(static_bytes_of(variant.name) / sizeof(std::uint32_t)),
         dynamic_words_(static_cast<std::uint32_t>(launch_.dynamic_shared_bytes) / sizeof(std::uint32_t)),
-        source_(random_words()),
+        source_(random_words(kSourceWords)),
         device_source_(std::span<const std::uint32_t>(source_)),
         sums_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads)) {
     const Work work = chosen.work.value();
@@ -124,13 +124,6 @@ class PreparedStaged final : public Prepared {
   }
 
  private:
-  static std::vector<std::uint32_t> random_words() {
-    std::mt19937 generator(1);
-    std::vector<std::uint32_t> words(kSourceWords);
-    for (std::uint32_t& word : words) word = static_cast<std::uint32_t>(generator());
-    return words;
-  }
-
   /// What each thread of a block finds in `words` words that were filled from the source's word `first` on.
   void add_sums(std::uint32_t* threads, std::uint32_t block, std::uint32_t first, std::uint32_t words) const {
     std::uint32_t thread = 0;

@@ -23,6 +23,12 @@ class GpuUnavailable : public std::runtime_error {
   explicit GpuUnavailable(const std::string& message) : std::runtime_error(message) {}
 };
 
+/// A case asks for what this device or its driver does not do. The message says what; its row is `skipped`.
+class CannotRun : public std::runtime_error {
+ public:
+  explicit CannotRun(const std::string& message) : std::runtime_error(message) {}
+};
+
 /// @throws CudaError unless `code` is cudaSuccess, GpuUnavailable if it says that this binary has no code for
 /// the device; `call` names the call for the message.
 void check(cudaError_t code, std::string_view call,

@@ -28,7 +28,8 @@ struct Assembled {
 /// One compiled function of a kernel family.
 struct Variant {
   std::string_view name;
-  const void* function;                       ///< the `__global__` function, as cudaLaunchKernel takes it
+  const void* function;                       ///< the `__global__` function, as cudaLaunchKernel takes it;
+                                              ///< null where the runtime launches what only it knows
   std::span<const Assembled> assembled = {};  ///< where to look for the assembler's report
 };
 
@@ -51,11 +52,14 @@ struct Case {
   Launch launch = {};
   std::optional<Work> work = {};    ///< empty where no single `Work` describes it: then nothing is predicted
   std::optional<Items> items = {};  ///< instead of `work`, for families that say so
+  std::int64_t extent = 0;          ///< how much data it works on, for families that say in what unit
   Suite suite = Suite::full;
   std::vector<std::pair<std::string, std::string>> parameters =
       {};              ///< what the experiment varies: names the case
   bool small = false;  ///< made small for a tool that slows kernels down: how long they take says nothing
   bool trace = false;  ///< placement is of interest: the harness traces it too, in a launch of its own
+  std::vector<std::string_view> counters =
+      {};  ///< columns of counters that only cases which ask for them read
 };
 
 /// Useful work of one launch; throughput = quantity over time, in `unit` a second.

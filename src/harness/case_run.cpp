@@ -32,15 +32,23 @@ constexpr double kUnstableSpreadPct = 5;
 constexpr std::string_view kWarpsActive = "sm__warps_active.sum";
 constexpr std::string_view kCyclesActiveMax = "sm__cycles_active.max";
 
-/// The counters behind the columns. Those of local memory come from a unit that makes a session slower, and a
-/// kernel that has no local memory has no such traffic.
-std::vector<std::string> metrics_for(const Row& row) {
+/// Whether a case reads a column's counter. Those of local memory come from a unit that makes a session
+/// slower, and a kernel that has no local memory has no such traffic; those of pipes are read where asked
+/// for.
+bool is_read(const Column& column, const Row& row, const Case& chosen) {
+  if (column.metric.empty()) return false;
+  if (column.name.starts_with("local_")) return row.local_bytes_per_thread != 0;
+  if (column.name.ends_with("_pipe_pct")) {
+    return std::ranges::find(chosen.counters, column.name) != chosen.counters.end();
+  }
+  return true;
+}
+
+/// The counters behind the columns.
+std::vector<std::string> metrics_for(const Row& row, const Case& chosen) {
   std::vector<std::string> metrics = {std::string(kWarpsActive)};
   for (const Column& column : columns()) {
-    const bool of_local_memory = column.name.starts_with("local_");
-    if (!column.metric.empty() && (!of_local_memory || row.local_bytes_per_thread != 0)) {
-      metrics.emplace_back(column.metric);
-    }
+    if (is_read(column, row, chosen)) metrics.emplace_back(column.metric);
   }
   return metrics;
 }
@@ -115,6 +123,10 @@ void CaseRun::describe() {
   row_.variant = case_.variant;
   row_.parameters = parameters_text(case_);
   if (case_.work) row_.work = occbench::to_string(*case_.work);
+  if (variant_->function == nullptr) {
+    add_note("the runtime launches it: kernel, launch and theory are not known");
+    return;
+  }
   if (!case_.work) add_note("no single work string describes what its blocks do: nothing is predicted");
   row_.block_threads = launch.block_threads;
   row_.grid_blocks = launch.grid_blocks;
@@ -135,15 +147,12 @@ void CaseRun::describe() {
     row_.theoretical_pct = occupancy.theoretical_pct;
     row_.waves = waves(occupancy, launch.grid_blocks, session_.device().sm_count);
     if (occupancy.blocks_per_sm == 0) {
-      row_.time_status = "skipped";
-      row_.note = why_it_cannot_launch(limits, launch, compiled.usage);
+      skip(why_it_cannot_launch(limits, launch, compiled.usage));
     }
   } catch (const GpuUnavailable& unavailable) {
-    row_.time_status = "skipped";
-    row_.note = unavailable.what();
+    skip(unavailable.what());
   } catch (const InputError& refused) {
-    row_.time_status = "skipped";
-    row_.note = refused.what();
+    skip(refused.what());
   }
 }
 
@@ -166,9 +175,14 @@ Check CaseRun::check_and_launch() {
 
 bool CaseRun::launch_once() {
   if (row_.time_status == "skipped") return true;
-  const Check result = check_and_launch();
-  prepared_.reset();
-  return result != Check::wrong;
+  try {
+    const Check result = check_and_launch();
+    prepared_.reset();
+    return result != Check::wrong;
+  } catch (const CannotRun& reason) {
+    skip(reason.what());
+    return true;
+  }
 }
 
 void CaseRun::time(benchmark::State& state) {
@@ -179,6 +193,9 @@ void CaseRun::time(benchmark::State& state) {
   try {
     begin();
     measure_time(state);
+  } catch (const CannotRun& reason) {
+    skip(reason.what());
+    state.SkipWithError(row_.note.c_str());
   } catch (const std::exception& error) {
     fail(error.what());
     state.SkipWithError(row_.note.c_str());
@@ -264,7 +281,7 @@ void CaseRun::read_counters() {
   const auto start = std::chrono::steady_clock::now();
   Counted counted;
   try {
-    counted = session_.count(metrics_for(row_), [&] {
+    counted = session_.count(metrics_for(row_, case_), [&] {
       prepared_->launch(instruments.stream());
       instruments.synchronize();
     });
@@ -310,7 +327,7 @@ void CaseRun::summarize_counters(const CounterReadings& readings) {
     if (found == readings.end() || found->second.empty()) continue;
     row_.*std::get<Real Row::*>(column.where) = column.scale * median(found->second);
   }
-  for (const std::string& metric : metrics_for(row_)) {
+  for (const std::string& metric : metrics_for(row_, case_)) {
     if (readings.contains(metric)) continue;
     row_.note += fmt::format("{}this GPU gave no value of {}", row_.note.empty() ? "" : "; ", metric);
   }
@@ -326,6 +343,12 @@ void CaseRun::summarize_counters(const CounterReadings& readings) {
       samples_.push_back({row_.experiment, row_.case_, metric, static_cast<std::int64_t>(i), values[i]});
     }
   }
+}
+
+void CaseRun::skip(const std::string& reason) {
+  row_.time_status = "skipped";
+  row_.note = reason;
+  prepared_.reset();
 }
 
 void CaseRun::fail(const std::string& message) {

@@ -50,6 +50,7 @@ class CaseRun {
   void keep_trace();
   void add_note(std::string_view note);
   void summarize_counters(const CounterReadings& readings);
+  void skip(const std::string& reason);
   void fail(const std::string& message);
 
   Session& session_;

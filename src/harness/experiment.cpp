@@ -39,6 +39,16 @@ std::optional<std::int64_t> Planner::shared_bytes_for(const Kernel& kernel, std:
   return std::nullopt;
 }
 
+std::optional<Launch> Planner::padded_wave(const Kernel& kernel, std::string_view variant,
+                                           const Launch& launch, int blocks_per_sm) const {
+  const std::optional<std::int64_t> bytes = shared_bytes_for(kernel, variant, launch, blocks_per_sm);
+  if (!bytes) return std::nullopt;
+  Launch padded = launch;
+  padded.dynamic_shared_bytes = *bytes;
+  padded.grid_blocks = static_cast<std::int64_t>(device_->sm_count) * blocks_per_sm;
+  return padded;
+}
+
 std::string case_name(const Case& chosen) {
   std::string name = fmt::format("{}/{}", chosen.kernel->name, chosen.variant);
   for (const auto& [key, value] : chosen.parameters) name += fmt::format("/{}={}", key, value);

@@ -42,6 +42,11 @@ class Planner {
   std::optional<std::int64_t> shared_bytes_for(const Kernel& kernel, std::string_view variant,
                                                const Launch& launch, int blocks) const;
 
+  /// One whole wave of `launch` with exactly `blocks_per_sm` blocks on each SM, held there by padding dynamic
+  /// shared memory; empty where no amount does it.
+  std::optional<Launch> padded_wave(const Kernel& kernel, std::string_view variant, const Launch& launch,
+                                    int blocks_per_sm) const;
+
  private:
   const Device* device_;
 };

@@ -6,11 +6,17 @@
 
 #include "gpu/launch_timer.hpp"
 #include "gpu/resources.hpp"
+#include "kernels/atomics.hpp"
+#include "kernels/chains.hpp"
+#include "kernels/chase.hpp"
 #include "kernels/demanding.hpp"
 #include "kernels/hold.hpp"
 #include "kernels/live_values.hpp"
 #include "kernels/pair.hpp"
 #include "kernels/queue.hpp"
+#include "kernels/reads.hpp"
+#include "kernels/reread.hpp"
+#include "kernels/ring.hpp"
 #include "kernels/staged.hpp"
 #include "measure/trace.hpp"
 #include "occupancy/occupancy.hpp"
@@ -173,6 +179,134 @@ TEST_F(KernelsOnGpu, APairOfLaunchesRunsTogetherWhereThereIsRoomAndIsTimedToTheE
       microseconds(hold_case("plain", {.block_threads = 1024, .grid_blocks = wave}, Work::equal(kCycles)));
   EXPECT_GT(microseconds(pair(wave)), 1.9 * one);
   EXPECT_LT(microseconds(pair(device_->sm_count / 4)), 1.3 * one);
+}
+
+TEST_F(KernelsOnGpu, ChainsComputeWhatTheHostDoesAndNotWhatFewerOfThemDo) {
+  for (const ChainsBody body : {ChainsBody::multiply_add, ChainsBody::exponential}) {
+    for (const int chains : kChainCounts) {
+      const Case chosen{.kernel = &kChains,
+                        .variant = chains_variant(body, chains),
+                        .launch = {.block_threads = 96, .grid_blocks = 7},
+                        .work = chains_work(device_->limits, body, chains, 1, 100'000)};
+      EXPECT_EQ(check(chosen), Check::ok) << chosen.variant;
+      Variant other = kChains.find(chosen.variant);
+      other.function = kChains.find(chains_variant(body, chains == 1 ? 2 : chains / 2)).function;
+      EXPECT_EQ(check(chosen, other), Check::wrong) << chosen.variant;
+    }
+  }
+}
+
+TEST_F(KernelsOnGpu, ReadsReadEveryByteOnceInEveryLaunch) {
+  for (const int bytes : kReadBytes) {
+    for (const int in_flight : kReadsInFlight) {
+      const Case chosen{.kernel = &kReads,
+                        .variant = reads_variant(bytes, in_flight),
+                        .launch = {.block_threads = 96, .grid_blocks = 50},
+                        .work = reads_work(bytes, in_flight, 7)};
+      const auto prepared = kReads.prepare(chosen, kReads.find(chosen.variant), *device_);
+      EXPECT_EQ(prepared->check(stream_->get()), Check::ok) << chosen.variant;
+      EXPECT_EQ(prepared->check(stream_->get()), Check::ok) << chosen.variant << ", another part";
+      EXPECT_EQ(prepared->useful().quantity, 50 * 96 * 7 * bytes * in_flight);
+    }
+  }
+}
+
+TEST_F(KernelsOnGpu, TheCheckOfReadsFindsBytesThatWereNotRead) {
+  const Case chosen{.kernel = &kReads,
+                    .variant = reads_variant(4, 8),
+                    .launch = {.block_threads = 96, .grid_blocks = 50},
+                    .work = reads_work(4, 8, 7)};
+  Variant other = kReads.find(chosen.variant);
+  other.function = kReads.find(reads_variant(4, 4)).function;
+  EXPECT_EQ(check(chosen, other), Check::wrong);
+}
+
+TEST_F(KernelsOnGpu, TheRuntimesCopyIsCheckedAndCountsWhatItReadsAndWrites) {
+  const Case chosen{.kernel = &kReads, .variant = "copy", .extent = 32 << 20};
+  const auto prepared = kReads.prepare(chosen, kReads.find("copy"), *device_);
+  prepared->launch(stream_->get());
+  EXPECT_EQ(prepared->check(stream_->get()), Check::ok);
+  EXPECT_EQ(prepared->useful().quantity, 64 << 20);
+}
+
+TEST_F(KernelsOnGpu, AChaseGoesOnWhereTheLastOneEnded) {
+  for (const std::int64_t extent : {std::int64_t{8 << 10}, std::int64_t{1 << 20}}) {
+    const Case chosen{.kernel = &kChase,
+                      .variant = "plain",
+                      .launch = {.block_threads = 32, .grid_blocks = 1},
+                      .work = chase_work(*device_, extent, 333),
+                      .extent = extent};
+    const auto prepared = kChase.prepare(chosen, kChase.find("plain"), *device_);
+    for (int launch = 0; launch < 3; ++launch) {
+      prepared->launch(stream_->get());
+      stream_->synchronize();
+      EXPECT_EQ(prepared->check(stream_->get()), Check::ok) << extent;
+    }
+  }
+}
+
+TEST_F(KernelsOnGpu, RereadReadsItsBytesInEveryRound) {
+  for (const std::int64_t steps : {1, 5}) {
+    const Case chosen{.kernel = &kReread,
+                      .variant = "plain",
+                      .launch = {.block_threads = kRereadBlockThreads, .grid_blocks = 9},
+                      .work = reread_work(steps * kRereadStepBytes, 11),
+                      .extent = steps * kRereadStepBytes};
+    EXPECT_EQ(check(chosen), Check::ok) << steps;
+  }
+}
+
+Case atomics_case(std::string_view variant, std::int64_t addresses) {
+  return {.kernel = &kAtomics,
+          .variant = variant,
+          .launch = {.block_threads = kAtomicsBlockThreads, .grid_blocks = 777},
+          .work = atomics_work(variant),
+          .extent = addresses};
+}
+
+TEST_F(KernelsOnGpu, AtomicsAddUpHoweverManyAddTogether) {
+  for (const std::string_view variant : {"thread", "warp", "serial", "block"}) {
+    for (const std::int64_t addresses : {1, 3, 4096, 65'536}) {
+      EXPECT_EQ(check(atomics_case(variant, addresses)), Check::ok) << variant << " to " << addresses;
+    }
+  }
+}
+
+TEST_F(KernelsOnGpu, AddsThatRaceLoseMostOfTheSum) {
+  EXPECT_EQ(check(atomics_case("racing", 1)), Check::wrong);
+}
+
+TEST_F(KernelsOnGpu, ValuesGoRoundInGroupsOfEverySize) {
+  for (const Variant& variant : kRing.variants) {
+    const bool clusters = variant.name == "cluster";
+    if (clusters && device_->limits.max_cluster_blocks == 1) continue;
+    for (const int cluster_blocks : {1, 2, 8}) {
+      const Case chosen{
+          .kernel = &kRing,
+          .variant = variant.name,
+          .launch = {.block_threads = 96, .grid_blocks = 48, .cluster_blocks = clusters ? cluster_blocks : 1},
+          .work = ring_work(variant.name, 101)};
+      EXPECT_EQ(check(chosen), Check::ok) << variant.name << " " << cluster_blocks;
+    }
+  }
+}
+
+TEST_F(KernelsOnGpu, ACooperativeGridRunsUpToTheCalculatorsLimitAndNotOneBlockBeyond) {
+  for (const int block_threads : {64, 256, 1024}) {
+    Case chosen{.kernel = &kRing,
+                .variant = "grid",
+                .launch = {.block_threads = block_threads},
+                .work = ring_work("grid", 5)};
+    const Usage usage = inspect(kRing.find("grid")).usage;
+    const std::int64_t most =
+        full_wave_blocks(theoretical_occupancy(device_->limits, chosen.launch, usage), device_->sm_count);
+    chosen.launch.grid_blocks = most;
+    EXPECT_EQ(check(chosen), Check::ok) << block_threads;
+    chosen.launch.grid_blocks = most + 1;
+    EXPECT_THROW(check(chosen), CannotRun) << block_threads;
+    chosen.launch.grid_blocks = most;
+    EXPECT_EQ(check(chosen), Check::ok) << "after a refusal";
+  }
 }
 
 TEST_F(KernelsOnGpu, TheRuntimeReportsTheRegistersThatTheAssemblerDid) {

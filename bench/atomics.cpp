@@ -1,0 +1,42 @@
+#include "kernels/atomics.hpp"
+
+#include <string>
+
+#include "harness/experiment.hpp"
+
+namespace occbench {
+namespace {
+
+/// Every case sums as many values as threads fill the device this many times.
+constexpr int kFullWaves = 15;
+constexpr std::int64_t kAddresses[] = {1, 8, 64, 512, 4096, 65'536};
+
+std::vector<Case> cases(const Planner& on) {
+  std::vector<Case> cases;
+  for (const std::string_view variant : {"thread", "warp", "serial", "block"}) {
+    for (const std::int64_t addresses : kAddresses) {
+      const bool quick = addresses == 1 || addresses == 4096;
+      cases.push_back(
+          {.kernel = &kAtomics,
+           .variant = variant,
+           .launch = {.block_threads = kAtomicsBlockThreads,
+                      .grid_blocks = on.blocks_of_full_device(kAtomicsBlockThreads, kFullWaves)},
+           .work = atomics_work(variant),
+           .extent = addresses,
+           .suite = addresses == 1 ? Suite::smoke
+                    : quick        ? Suite::quick
+                                   : Suite::full,
+           .parameters = {{"sum", std::string(variant)}, {"addresses", std::to_string(addresses)}}});
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+const Experiment experiment{
+    "atomics",
+    "atomics that many threads make to one address cost more than summing in a warp or block first",
+    "atomics and occupancy note; CUDA C++ Best Practices Guide, atomic functions", cases};
+
+}  // namespace occbench

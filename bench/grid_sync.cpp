@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <string>
+
+#include "gpu/gpcs.hpp"
+#include "harness/experiment.hpp"
+#include "kernels/hold.hpp"
+#include "kernels/ring.hpp"
+#include "occupancy/runtime_answers.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr std::int64_t kRounds = 64;
+/// Of groups that a round costs less.
+constexpr std::int64_t kManyRounds = 2048;
+constexpr double kHoldCycles = 200'000;
+constexpr int kClusterSizes[] = {1, 2, 4, 8, 16};
+
+std::string text(std::int64_t number) {
+  return std::to_string(number);
+}
+
+/// Grids of exactly so many blocks an SM, with grid.sync() in each round and without.
+void add_grids(std::vector<Case>& cases, const Planner& on, int block_threads) {
+  const Launch launch{.block_threads = block_threads};
+  const int most = on.occupancy(kRing, "grid", launch).blocks_per_sm;
+  for (int blocks = 1; blocks <= most; blocks *= 2) {
+    for (const std::string_view variant : {"grid", "alone"}) {
+      const auto wave = on.padded_wave(kRing, variant, launch, blocks);
+      if (!wave) continue;
+      const bool smoke = block_threads == 256 && blocks == 1;
+      cases.push_back(
+          {.kernel = &kRing,
+           .variant = variant,
+           .launch = *wave,
+           .work = ring_work(variant, kRounds),
+           .suite = smoke                  ? Suite::smoke
+                    : block_threads == 256 ? Suite::quick
+                                           : Suite::full,
+           .parameters = {{"block_threads", text(block_threads)}, {"blocks_per_sm", text(blocks)}}});
+    }
+  }
+}
+
+/// As many blocks as fit at once, and one more.
+void add_limits(std::vector<Case>& cases, const Planner& on, int block_threads) {
+  Launch launch{.block_threads = block_threads};
+  const std::int64_t wave = on.wave(kRing, "grid", launch);
+  for (const std::int64_t more : {0, 1}) {
+    launch.grid_blocks = wave + more;
+    cases.push_back({.kernel = &kRing,
+                     .variant = "grid",
+                     .launch = launch,
+                     .work = ring_work("grid", kRounds),
+                     .suite = block_threads == 256 ? Suite::quick : Suite::full,
+                     .parameters = {{"block_threads", text(block_threads)},
+                                    {"grid", more == 0 ? "limit" : "limit_and_one"}}});
+  }
+}
+
+void add_groups_of_a_block(std::vector<Case>& cases, const Planner& on, std::string_view variant,
+                           int block_threads) {
+  Launch launch{.block_threads = block_threads};
+  launch.grid_blocks = on.wave(kRing, variant, launch);
+  const bool smoke = block_threads == 256 && (variant == "tile_32" || variant == "block");
+  cases.push_back({.kernel = &kRing,
+                   .variant = variant,
+                   .launch = launch,
+                   .work = ring_work(variant, kManyRounds),
+                   .suite = smoke                  ? Suite::smoke
+                            : block_threads == 256 ? Suite::quick
+                                                   : Suite::full,
+                   .parameters = {{"block_threads", text(block_threads)}}});
+}
+
+/// As many clusters as the calculator says fit at once; one, which is refused, where there are none.
+std::int64_t clusters_at_once(const Planner& on, const Kernel& kernel, std::string_view variant,
+                              const Launch& launch, const std::vector<int>& gpcs) {
+  if (launch.cluster_blocks == 1) return on.wave(kernel, variant, launch);
+  if (launch.cluster_blocks > on.limits().max_cluster_blocks) return 1;
+  return std::max<std::int64_t>(
+      1, max_active_clusters(on.occupancy(kernel, variant, launch), launch.cluster_blocks, gpcs));
+}
+
+void add_clusters(std::vector<Case>& cases, const Planner& on, const std::vector<int>& gpcs,
+                  int block_threads, int cluster_blocks) {
+  const auto add = [&](const Kernel& kernel, std::string_view variant, const Work& work, Suite suite) {
+    Launch launch{.block_threads = block_threads, .cluster_blocks = cluster_blocks};
+    launch.grid_blocks = cluster_blocks * clusters_at_once(on, kernel, variant, launch, gpcs);
+    cases.push_back(
+        {.kernel = &kernel,
+         .variant = variant,
+         .launch = launch,
+         .work = work,
+         .suite = suite,
+         .parameters = {{"block_threads", text(block_threads)}, {"cluster", text(cluster_blocks)}}});
+  };
+  const bool quick = block_threads == 1024 && cluster_blocks > 4;
+  add(kHold, "plain", Work::equal(kHoldCycles), quick ? Suite::quick : Suite::full);
+  const bool smoke = block_threads == 256 && cluster_blocks == 2;
+  add(kRing, "cluster", ring_work("cluster", 8 * kRounds), smoke ? Suite::smoke : Suite::full);
+}
+
+std::vector<Case> cases(const Planner& on) {
+  std::vector<Case> cases;
+  for (const int block_threads : {64, 256, 1024}) {
+    add_grids(cases, on, block_threads);
+    add_limits(cases, on, block_threads);
+    add_groups_of_a_block(cases, on, "block", block_threads);
+  }
+  for (const std::string_view variant : {"tile_4", "tile_8", "tile_16", "tile_32"}) {
+    add_groups_of_a_block(cases, on, variant, 256);
+  }
+  const std::vector<int> gpcs = sms_per_gpc(on.device());
+  for (const int block_threads : {256, 1024}) {
+    for (const int cluster : kClusterSizes) add_clusters(cases, on, gpcs, block_threads, cluster);
+  }
+  return cases;
+}
+
+}  // namespace
+
+const Experiment experiment{
+    "grid_sync",
+    "a cooperative grid may have SMs x blocks per SM blocks and not one more; what grid.sync() costs grows "
+    "with "
+    "the blocks that wait",
+    "CUDA C++ Programming Guide, cooperative groups: grid synchronization, thread block clusters", cases};
+
+}  // namespace occbench

@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "harness/experiment.hpp"
+#include "kernels/chains.hpp"
+#include "kernels/chase.hpp"
+#include "kernels/reads.hpp"
+
+namespace occbench {
+namespace {
+
+/// One warp on each sub-partition of an SM with four.
+constexpr int kBlockThreads = 128;
+constexpr int kBlocksPerSm[] = {1, 2, 3, 4, 6, 8, 12, 16};
+constexpr double kCycles = 400'000;
+/// A launch reads at most so many times what L2 holds.
+constexpr std::int64_t kL2Times = 16;
+constexpr std::int64_t kChaseLoads = 1000;
+
+bool few_or_many(int blocks) {
+  return blocks == 1 || blocks == 4 || blocks == 8 || blocks == 16;
+}
+
+std::optional<Case> make_arithmetic(const Planner& on, int chains, int blocks) {
+  const std::string_view variant = chains_variant(ChainsBody::multiply_add, chains);
+  const auto launch = on.padded_wave(kChains, variant, {.block_threads = kBlockThreads}, blocks);
+  if (!launch) return std::nullopt;
+  const int warps = blocks * kBlockThreads / on.limits().threads_per_warp / on.limits().sub_partitions;
+  const bool smoke = chains == 4 && blocks == 8;
+  return Case{.kernel = &kChains,
+              .variant = variant,
+              .launch = *launch,
+              .work = chains_work(on.limits(), ChainsBody::multiply_add, chains, warps, kCycles),
+              .suite = smoke                                ? Suite::smoke
+                       : few_or_many(blocks) && chains != 8 ? Suite::quick
+                                                            : Suite::full,
+              .parameters = {{"chains", std::to_string(chains)}, {"blocks_per_sm", std::to_string(blocks)}}};
+}
+
+std::optional<Case> make_reads(const Planner& on, int bytes, int in_flight, int blocks) {
+  const std::string_view variant = reads_variant(bytes, in_flight);
+  const auto launch = on.padded_wave(kReads, variant, {.block_threads = kBlockThreads}, blocks);
+  if (!launch) return std::nullopt;
+  const std::int64_t bytes_of_wait = launch->grid_blocks * kBlockThreads * bytes * in_flight;
+  const std::int64_t most_waits = kL2Times * static_cast<std::int64_t>(on.device().l2_bytes) / bytes_of_wait;
+  const auto waits = std::min(static_cast<std::int64_t>(kCycles / kReadCycles), most_waits);
+  const bool smoke = bytes == 16 && in_flight == 4 && blocks == 8;
+  const bool quick = few_or_many(blocks) && bytes != 8 && (in_flight == 1 || in_flight == 4);
+  return Case{.kernel = &kReads,
+              .variant = variant,
+              .launch = *launch,
+              .work = reads_work(bytes, in_flight, std::max<std::int64_t>(1, waits)),
+              .suite = smoke   ? Suite::smoke
+                       : quick ? Suite::quick
+                               : Suite::full,
+              .parameters = {{"bytes", std::to_string(bytes)},
+                             {"in_flight", std::to_string(in_flight)},
+                             {"blocks_per_sm", std::to_string(blocks)}}};
+}
+
+/// As many bytes as the largest reads: half of them read, half of them written.
+Case make_copy(const Planner& on) {
+  return {.kernel = &kReads,
+          .variant = "copy",
+          .extent = kL2Times / 2 * static_cast<std::int64_t>(on.device().l2_bytes),
+          .suite = Suite::smoke};
+}
+
+Case make_chase(const Planner& on, const std::string& memory, std::int64_t extent) {
+  return {.kernel = &kChase,
+          .variant = "plain",
+          .launch = {.block_threads = on.limits().threads_per_warp, .grid_blocks = 1},
+          .work = chase_work(on.device(), extent, kChaseLoads),
+          .extent = extent,
+          .suite = memory == "l1" ? Suite::smoke : Suite::quick,
+          .parameters = {{"memory", memory}}};
+}
+
+std::vector<Case> cases(const Planner& on) {
+  const auto l2_bytes = static_cast<std::int64_t>(on.device().l2_bytes);
+  std::vector<Case> cases = {make_copy(on), make_chase(on, "l1", 8L * 1024),
+                             make_chase(on, "l2", l2_bytes / 8), make_chase(on, "device", 4 * l2_bytes)};
+  const auto add = [&](const std::optional<Case>& made) {
+    if (made) cases.push_back(*made);
+  };
+  for (const int blocks : kBlocksPerSm) {
+    for (const int chains : kChainCounts) add(make_arithmetic(on, chains, blocks));
+    for (const int bytes : kReadBytes) {
+      for (const int in_flight : kReadsInFlight) add(make_reads(on, bytes, in_flight, blocks));
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+const Experiment experiment{
+    "latency_hiding",
+    "far less than full occupancy is enough where threads have independent work: what counts is how much is "
+    "in flight, from warps or within them",
+    "Volkov, Better Performance at Lower Occupancy; CUDA C++ Best Practices Guide, occupancy", cases};
+
+}  // namespace occbench

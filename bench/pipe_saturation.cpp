@@ -1,0 +1,51 @@
+#include <string>
+
+#include "harness/experiment.hpp"
+#include "kernels/chains.hpp"
+
+namespace occbench {
+namespace {
+
+/// One warp on each sub-partition of an SM with four.
+constexpr int kBlockThreads = 128;
+constexpr int kBlocksPerSm[] = {1, 2, 3, 4, 6, 8, 12, 16};
+constexpr double kCycles = 400'000;
+
+std::vector<Case> cases(const Planner& on) {
+  std::vector<Case> cases;
+  const auto add = [&](ChainsBody body, const std::string& pipe, int chains, int blocks) {
+    const std::string_view variant = chains_variant(body, chains);
+    const auto launch = on.padded_wave(kChains, variant, {.block_threads = kBlockThreads}, blocks);
+    if (!launch) return;
+    const int warps = blocks * kBlockThreads / on.limits().threads_per_warp / on.limits().sub_partitions;
+    const bool quick = blocks == 1 || blocks == 4 || blocks == 8 || blocks == 16;
+    cases.push_back({.kernel = &kChains,
+                     .variant = variant,
+                     .launch = *launch,
+                     .work = chains_work(on.limits(), body, chains, warps, kCycles),
+                     .suite = chains == 1 && blocks == 8 ? Suite::smoke
+                              : quick                    ? Suite::quick
+                                                         : Suite::full,
+                     .parameters = {{"pipe", pipe},
+                                    {"chains", std::to_string(chains)},
+                                    {"blocks_per_sm", std::to_string(blocks)}},
+                     .counters = {"fp32_pipe_pct", "xu_pipe_pct"}});
+  };
+  for (const int chains : {1, 4}) {
+    for (const int blocks : kBlocksPerSm) {
+      add(ChainsBody::multiply_add, "fp32", chains, blocks);
+      add(ChainsBody::exponential, "xu", chains, blocks);
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+const Experiment experiment{
+    "pipe_saturation",
+    "more warps get more done until the pipe that they need is full, and nothing after that",
+    "CUDA C++ Programming Guide, maximize instruction throughput; Nsight Compute documentation, pipelines",
+    cases};
+
+}  // namespace occbench

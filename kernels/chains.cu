@@ -1,0 +1,246 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/launch.hpp"
+#include "gpu/resources.hpp"
+#include "kernels/assembled.hpp"
+#include "kernels/chains.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr int kMostChains = 8;
+/// Threads with the same number modulo this have the same inputs.
+constexpr unsigned kInputSets = 8;
+
+struct ChainsArguments {
+  const float* inputs;  ///< [kMostChains + 2][kInputSets]: first values, factor, addend
+  int rounds;
+  float* sums;  ///< one a thread
+};
+
+/// Dependent instructions of a chain in a round. An instruction of the loop's own is one in 80 or fewer.
+constexpr int steps(ChainsBody body, int chains) {
+  return (body == ChainsBody::multiply_add ? 512 : 256) / chains;
+}
+
+__device__ float power_of_two(float value) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+  return result;
+}
+
+__device__ float logarithm(float value) {
+  float result;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+  return result;
+}
+
+/// A multiply-add, or by turns a power of two and the logarithm that undoes it.
+template <ChainsBody kBody>
+__device__ float next(float value, int step, float factor, float addend) {
+  if constexpr (kBody == ChainsBody::multiply_add) return __fmaf_rn(value, factor, addend);
+  return step % 2 == 0 ? power_of_two(value) : logarithm(value);
+}
+
+template <ChainsBody kBody, int kChains>
+__global__ void chains_kernel(ChainsArguments arguments) {
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  const float* const inputs = arguments.inputs + thread % kInputSets;
+  float values[kChains];
+  float sums[kChains] = {};
+#pragma unroll
+  for (int chain = 0; chain < kChains; ++chain) values[chain] = inputs[chain * kInputSets];
+  const float factor = inputs[kMostChains * kInputSets];
+  const float addend = inputs[(kMostChains + 1) * kInputSets];
+#pragma unroll 1
+  for (int round = 0; round < arguments.rounds; ++round) {
+#pragma unroll
+    for (int step = 0; step < steps(kBody, kChains); ++step) {
+#pragma unroll
+      for (int chain = 0; chain < kChains; ++chain) {
+        values[chain] = next<kBody>(values[chain], step, factor, addend);
+      }
+    }
+    if constexpr (kBody == ChainsBody::exponential) {
+#pragma unroll
+      for (int chain = 0; chain < kChains; ++chain) sums[chain] += values[chain];
+    }
+  }
+  float total = 0;
+#pragma unroll
+  for (int chain = 0; chain < kChains; ++chain) {
+    total += kBody == ChainsBody::multiply_add ? values[chain] : sums[chain];
+  }
+  arguments.sums[thread] = total;
+}
+
+/// One variant with all that is known of it before it runs.
+struct Build {
+  ChainsBody body;
+  int chains;
+  std::string name;
+  void (*function)(ChainsArguments);
+};
+
+template <ChainsBody kBody, std::size_t... kIndex>
+void add_builds(std::vector<Build>& builds, const std::string& name, std::index_sequence<kIndex...>) {
+  (builds.push_back({kBody, kChainCounts[kIndex], name + "_" + std::to_string(kChainCounts[kIndex]),
+                     chains_kernel<kBody, kChainCounts[kIndex]>}),
+   ...);
+}
+
+const std::vector<Build>& builds() {
+  static const auto all = [] {
+    constexpr auto kIndices = std::make_index_sequence<std::size(kChainCounts)>();
+    std::vector<Build> both;
+    add_builds<ChainsBody::multiply_add>(both, "multiply_add", kIndices);
+    add_builds<ChainsBody::exponential>(both, "exponential", kIndices);
+    return both;
+  }();
+  return all;
+}
+
+const std::vector<Variant> kVariants = [] {
+  std::vector<Variant> variants;
+  for (const Build& build : builds()) variants.push_back(make_variant(build.name, build.function));
+  return variants;
+}();
+
+class PreparedChains final : public Prepared {
+ public:
+  PreparedChains(const Case& chosen, const Build& build, const Variant& variant, const Limits& limits)
+      : build_(build),
+        function_(variant.function),
+        launch_(chosen.launch),
+        rounds_(std::max(
+            1, static_cast<int>(std::lround(chosen.work.value().cycles /
+                                            chains_round(limits, build.body, build.chains).cycles)))),
+        inputs_(random_inputs(build.body)),
+        device_inputs_(std::span<const float>(inputs_)),
+        sums_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads)) {
+    configure(function_, launch_);
+  }
+
+  void launch(cudaStream_t stream) override {
+    launch_kernel(function_, launch_, stream, ChainsArguments{device_inputs_.data(), rounds_, sums_.data()});
+  }
+
+  Check check(cudaStream_t stream) override {
+    sums_.fill_bytes(0xff);
+    launch(stream);
+    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    const std::vector<float> sums = sums_.to_host();
+    std::array<float, kInputSets> reference{};
+    for (unsigned set = 0; set < kInputSets; ++set) reference[set] = reference_sum(set);
+    for (std::size_t thread = 0; thread < sums.size(); ++thread) {
+      if (!agrees(sums[thread], reference[thread % kInputSets])) return Check::wrong;
+    }
+    return Check::ok;
+  }
+
+  Amount useful() const override {
+    const double instructions =
+        static_cast<double>(sums_.size()) * rounds_ * build_.chains * steps(build_.body, build_.chains);
+    return {instructions, build_.body == ChainsBody::multiply_add ? "multiply-adds" : "exponentials"};
+  }
+
+ private:
+  /// Factors so close to 1 that a multiply-add more or less shows at the end.
+  static std::vector<float> random_inputs(ChainsBody body) {
+    std::mt19937 generator(1);
+    const auto fill = [&](auto first, auto last, float low, float high) {
+      std::uniform_real_distribution<float> values(low, high);
+      std::generate(first, last, [&] { return values(generator); });
+    };
+    std::vector<float> inputs((kMostChains + 2) * kInputSets);
+    const auto factors = inputs.begin() + kMostChains * kInputSets;
+    fill(inputs.begin(), factors, body == ChainsBody::exponential ? 1.25F : -0.5F,
+         body == ChainsBody::exponential ? 2.0F : 0.5F);
+    fill(factors, factors + kInputSets, 0.9999F, 0.99999F);
+    fill(factors + kInputSets, inputs.end(), 1e-5F, 1e-4F);
+    return inputs;
+  }
+
+  /// The host's multiply-add rounds as the device's does; a power and its logarithm give the value back but
+  /// for the last places.
+  bool agrees(float sum, float reference) const {
+    if (build_.body == ChainsBody::multiply_add) return sum == reference;
+    return std::abs(sum - reference) < 1e-3F * std::abs(reference);
+  }
+
+  float reference_sum(unsigned set) const {
+    const auto input = [&](int i) { return inputs_[static_cast<std::size_t>(i) * kInputSets + set]; };
+    std::array<float, kMostChains> values{};
+    for (int chain = 0; chain < build_.chains; ++chain)
+      values[static_cast<std::size_t>(chain)] = input(chain);
+    const std::span<float> chains(values.data(), static_cast<std::size_t>(build_.chains));
+    if (build_.body == ChainsBody::exponential)
+      return rounds_ * std::accumulate(chains.begin(), chains.end(), 0.0F);
+    const std::int64_t count = static_cast<std::int64_t>(rounds_) * steps(build_.body, build_.chains);
+    for (std::int64_t step = 0; step < count; ++step) {
+      for (float& value : chains) value = std::fma(value, input(kMostChains), input(kMostChains + 1));
+    }
+    return std::accumulate(chains.begin(), chains.end(), 0.0F);
+  }
+
+  const Build& build_;
+  const void* function_;
+  Launch launch_;
+  int rounds_;
+  std::vector<float> inputs_;
+  DeviceBuffer<float> device_inputs_;
+  DeviceBuffer<float> sums_;
+};
+
+std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device& device) {
+  const auto build = std::ranges::find(builds(), variant.name, &Build::name);
+  return std::make_unique<PreparedChains>(chosen, *build, variant, device.limits);
+}
+
+}  // namespace
+
+std::string_view chains_variant(ChainsBody body, int chains) {
+  for (const Build& build : builds()) {
+    if (build.body == body && build.chains == chains) return build.name;
+  }
+  throw std::out_of_range("chains has no variant of " + std::to_string(chains) + " chains");
+}
+
+ChainsRound chains_round(const Limits& limits, ChainsBody body, int chains) {
+  // A dependent multiply-add takes 4 cycles (CUDA C++ Programming Guide, Multiprocessor Level), a dependent
+  // power or logarithm nominally 18. The special-function pipe has 16 lanes an SM, 4 a sub-partition.
+  constexpr double kThreads = 32;
+  constexpr double kMultiplyAddCycles = 4;
+  constexpr double kExponentialCycles = 18;
+  constexpr double kExponentialLanes = 16;
+  constexpr double kLoop = 4;
+  const bool is_multiply_add = body == ChainsBody::multiply_add;
+  const double latency = is_multiply_add ? kMultiplyAddCycles : kExponentialCycles;
+  const double lanes = (is_multiply_add ? limits.fp32_lanes : kExponentialLanes) / limits.sub_partitions;
+  const double slots = std::max(1.0, kThreads / lanes);
+  const double steps_in_round = steps(body, chains);
+  return {.cycles = steps_in_round * std::max(latency, chains * slots) + kLoop,
+          .issue_slots = steps_in_round * chains * slots + kLoop};
+}
+
+Work chains_work(const Limits& limits, ChainsBody body, int chains, int warps, double cycles) {
+  const ChainsRound round = chains_round(limits, body, chains);
+  const double together = std::max(round.cycles, warps * round.issue_slots);
+  const double rounds = std::max(1.0, std::round(cycles / together));
+  return {.cycles = rounds * round.cycles,
+          .distribution = EqualWork{},
+          .issue_slots = rounds * round.issue_slots};
+}
+
+const Kernel kChains{"chains", "independent chains of dependent arithmetic", kVariants, prepare};
+
+}  // namespace occbench

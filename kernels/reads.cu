@@ -1,0 +1,266 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/launch.hpp"
+#include "gpu/resources.hpp"
+#include "kernels/assembled.hpp"
+#include "kernels/random_words.hpp"
+#include "kernels/reads.hpp"
+
+namespace occbench {
+namespace {
+
+/// The buffer holds this many random words over and over.
+constexpr std::size_t kTileWords = 1U << 20;
+
+struct ReadsArguments {
+  const void* source;
+  std::int64_t waits;
+  std::uint32_t* sums;  ///< one a thread
+};
+
+__device__ std::uint32_t sum_of(std::uint32_t word) {
+  return word;
+}
+__device__ std::uint32_t sum_of(uint2 words) {
+  return words.x + words.y;
+}
+__device__ std::uint32_t sum_of(uint4 words) {
+  return words.x + words.y + words.z + words.w;
+}
+
+/// Bounded so that the compiler takes the registers that all loads under way need, and not fewer for more
+/// warps.
+template <typename Words, int kInFlight>
+__global__ void __launch_bounds__(kReadsBlockThreads, 8) reads_kernel(ReadsArguments arguments) {
+  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const Words* place = static_cast<const Words*>(arguments.source) + thread;
+  std::uint32_t sum = 0;
+#pragma unroll 1
+  for (std::int64_t wait = 0; wait < arguments.waits; ++wait) {
+    Words words[kInFlight];
+#pragma unroll
+    for (int load = 0; load < kInFlight; ++load) words[load] = __ldg(place + load * threads);
+#pragma unroll
+    for (int load = 0; load < kInFlight; ++load) sum += sum_of(words[load]);
+    place += kInFlight * threads;
+  }
+  arguments.sums[thread] = sum;
+}
+
+/// One variant with all that is known of it before it runs.
+struct Build {
+  int bytes;
+  int in_flight;
+  std::string name;
+  void (*function)(ReadsArguments);
+};
+
+template <typename Words, std::size_t... kIndex>
+void add_builds(std::vector<Build>& builds, std::index_sequence<kIndex...>) {
+  constexpr int kBytes = sizeof(Words);
+  (builds.push_back(
+       {kBytes, kReadsInFlight[kIndex],
+        "bytes_" + std::to_string(kBytes) + "_in_flight_" + std::to_string(kReadsInFlight[kIndex]),
+        reads_kernel<Words, kReadsInFlight[kIndex]>}),
+   ...);
+}
+
+const std::vector<Build>& builds() {
+  static const auto all = [] {
+    constexpr auto kIndices = std::make_index_sequence<std::size(kReadsInFlight)>();
+    std::vector<Build> every;
+    add_builds<std::uint32_t>(every, kIndices);
+    add_builds<uint2>(every, kIndices);
+    add_builds<uint4>(every, kIndices);
+    return every;
+  }();
+  return all;
+}
+
+constexpr std::string_view kCopy = "copy";
+
+const std::vector<Variant> kVariants = [] {
+  std::vector<Variant> variants;
+  for (const Build& build : builds()) variants.push_back(make_variant(build.name, build.function));
+  variants.push_back({kCopy, nullptr});
+  return variants;
+}();
+
+/// Words of so many bytes, rounded up to whole tiles.
+std::size_t whole_tiles(std::size_t bytes) {
+  return (bytes / sizeof(std::uint32_t) + kTileWords - 1) / kTileWords * kTileWords;
+}
+
+/// Parts of equal size, of which each launch uses the next, so many that what a launch used last has left L2
+/// when its turn comes again.
+class RotatingBuffer {
+ public:
+  RotatingBuffer(std::size_t part_bytes, const Device& device)
+      : tile_(random_words(kTileWords)),
+        part_words_(whole_tiles(part_bytes)),
+        parts_(2 + kL2Times * device.l2_bytes / (part_words_ * sizeof(std::uint32_t))),
+        words_(part_words_ * parts_) {
+    check(cudaMemcpy(words_.data(), tile_.data(), kTileWords * sizeof(std::uint32_t), cudaMemcpyHostToDevice),
+          "cudaMemcpy to device");
+    for (std::size_t filled = kTileWords; filled < words_.size(); filled *= 2) {
+      const std::size_t count = std::min(filled, words_.size() - filled);
+      check(cudaMemcpy(words_.data() + filled, words_.data(), count * sizeof(std::uint32_t),
+                       cudaMemcpyDeviceToDevice),
+            "cudaMemcpy on the device");
+    }
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
+
+  std::uint32_t* next_part() {
+    turn_ = (turn_ + 1) % parts_;
+    return words_.data() + turn_ * part_words_;
+  }
+  const std::vector<std::uint32_t>& tile() const {
+    return tile_;
+  }
+
+  /// Of the first words of any part.
+  std::uint32_t sum_of_first(std::size_t count) const {
+    const auto sum = [&](std::size_t words) {
+      std::uint32_t total = 0;
+      for (std::size_t i = 0; i < words; ++i) total += tile_[i];
+      return total;
+    };
+    return static_cast<std::uint32_t>(count / kTileWords) * sum(kTileWords) + sum(count % kTileWords);
+  }
+
+ private:
+  static constexpr std::size_t kL2Times = 4;
+
+  std::vector<std::uint32_t> tile_;
+  std::size_t part_words_;
+  std::size_t parts_;
+  DeviceBuffer<std::uint32_t> words_;
+  std::size_t turn_ = 0;
+};
+
+class PreparedReads final : public Prepared {
+ public:
+  PreparedReads(const Case& chosen, const Build& build, const Variant& variant, const Device& device)
+      : function_(variant.function),
+        launch_(chosen.launch),
+        waits_(std::max<std::int64_t>(1, std::llround(chosen.work.value().cycles /
+                                                      reads_work(build.bytes, build.in_flight, 1).cycles))),
+        bytes_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads * waits_ *
+                                        build.in_flight * build.bytes)),
+        source_(bytes_, device),
+        sums_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads)) {
+    configure(function_, launch_);
+  }
+
+  void launch(cudaStream_t stream) override {
+    launch_kernel(function_, launch_, stream, ReadsArguments{source_.next_part(), waits_, sums_.data()});
+  }
+
+  Check check(cudaStream_t stream) override {
+    sums_.fill_bytes(0xff);
+    launch(stream);
+    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    std::uint32_t total = 0;
+    for (const std::uint32_t sum : sums_.to_host()) total += sum;
+    return total == source_.sum_of_first(bytes_ / sizeof(std::uint32_t)) ? Check::ok : Check::wrong;
+  }
+
+  Amount useful() const override {
+    return {static_cast<double>(bytes_), "bytes"};
+  }
+
+ private:
+  const void* function_;
+  Launch launch_;
+  std::int64_t waits_;
+  std::size_t bytes_;
+  RotatingBuffer source_;
+  DeviceBuffer<std::uint32_t> sums_;
+};
+
+/// Each launch copies the first half of a part to its second.
+class PreparedCopy final : public Prepared {
+ public:
+  PreparedCopy(const Case& chosen, const Device& device)
+      : words_(whole_tiles(static_cast<std::size_t>(chosen.extent))), buffer_(2 * bytes(), device) {}
+
+  void launch(cudaStream_t stream) override {
+    copy(buffer_.next_part(), stream);
+  }
+
+  /// Looks at the first and the last tile.
+  Check check(cudaStream_t stream) override {
+    std::uint32_t* const source = buffer_.next_part();
+    occbench::check(cudaMemsetAsync(source + words_, 0xff, bytes(), stream), "cudaMemsetAsync");
+    copy(source, stream);
+    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    const bool same = is_tile(source + words_) && is_tile(source + 2 * words_ - kTileWords);
+    return same ? Check::ok : Check::wrong;
+  }
+
+  Amount useful() const override {
+    return {2.0 * static_cast<double>(bytes()), "bytes"};
+  }
+
+ private:
+  std::size_t bytes() const {
+    return words_ * sizeof(std::uint32_t);
+  }
+
+  void copy(std::uint32_t* source, cudaStream_t stream) {
+    occbench::check(cudaMemcpyAsync(source + words_, source, bytes(), cudaMemcpyDeviceToDevice, stream),
+                    "cudaMemcpyAsync on the device");
+  }
+
+  bool is_tile(const std::uint32_t* words) const {
+    std::vector<std::uint32_t> copied(kTileWords);
+    occbench::check(
+        cudaMemcpy(copied.data(), words, kTileWords * sizeof(std::uint32_t), cudaMemcpyDeviceToHost),
+        "cudaMemcpy to host");
+    return copied == buffer_.tile();
+  }
+
+  std::size_t words_;
+  RotatingBuffer buffer_;
+};
+
+std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device& device) {
+  if (variant.name == kCopy) return std::make_unique<PreparedCopy>(chosen, device);
+  const auto build = std::ranges::find(builds(), variant.name, &Build::name);
+  return std::make_unique<PreparedReads>(chosen, *build, variant, device);
+}
+
+}  // namespace
+
+std::string_view reads_variant(int bytes, int in_flight) {
+  for (const Build& build : builds()) {
+    if (build.bytes == bytes && build.in_flight == in_flight) return build.name;
+  }
+  throw std::out_of_range("reads has no variant of " + std::to_string(bytes) + " bytes and " +
+                          std::to_string(in_flight) + " in flight");
+}
+
+Work reads_work(int bytes, int in_flight, std::int64_t waits) {
+  constexpr double kThreadsPerWarp = 32;
+  constexpr double kSlotsPerLoad = 3;
+  constexpr double kSlotsPerWait = 6;
+  const auto count = static_cast<double>(waits);
+  const double slots = in_flight * (kSlotsPerLoad + bytes / 4) + kSlotsPerWait;
+  return {.cycles = count * (kReadCycles + slots),
+          .distribution = EqualWork{},
+          .issue_slots = count * slots,
+          .bytes = count * in_flight * bytes * kThreadsPerWarp};
+}
+
+const Kernel kReads{"reads", "reads of device memory, so many under way at once", kVariants, prepare};
+
+}  // namespace occbench

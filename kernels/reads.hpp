@@ -1,0 +1,30 @@
+#pragma once
+
+#include "gpu/kernel.hpp"
+
+namespace occbench {
+
+/// Reads of device memory, each thread with so many loads of so many bytes under way before it needs the
+/// first. Every launch reads a part of its buffer that no L2 cache can still hold from the launch before.
+///
+/// Variants: `bytes_B_in_flight_N`, B of 4, 8 and 16, N of 1, 2, 4 and 8. The case's work decides the bytes.
+/// `copy` is the measure for them: the runtime's own copy from device to device, which reads `extent` bytes
+/// and writes as many. Its throughput counts both, as bytes that memory moved.
+extern const Kernel kReads;
+
+/// Threads of a block, at most.
+inline constexpr int kReadsBlockThreads = 128;
+
+inline constexpr int kReadBytes[] = {4, 8, 16};
+inline constexpr int kReadsInFlight[] = {1, 2, 4, 8};
+
+/// "bytes_16_in_flight_4". @throws std::out_of_range if there is none.
+std::string_view reads_variant(int bytes, int in_flight);
+
+/// From a load that misses all caches to its value, in cycles. Nominal: `chase` measures it.
+inline constexpr double kReadCycles = 800;
+
+/// Each warp waits so often for all its loads at once.
+Work reads_work(int bytes, int in_flight, std::int64_t waits);
+
+}  // namespace occbench
