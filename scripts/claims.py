@@ -445,6 +445,199 @@ def placement(run):
     return findings
 
 
+ENOUGH = 0.95  # of the best throughput
+FP32_LANES = {
+    "7.5": 64,
+    "8.0": 64,
+}  # of an SM, where they are not 128 (CUDA C++ Programming Guide, arithmetic instructions)
+
+
+def throughput_of(row):
+    return row.number("throughput")
+
+
+def clock_hz(row):
+    return row.number("sm_clock_mhz") * 1e6
+
+
+def enough(rows):
+    """Of rows that differ in occupancy alone: the one of least occupancy that has nearly the best throughput."""
+    best = max(map(throughput_of, rows))
+    return min(
+        (row for row in rows if throughput_of(row) >= ENOUGH * best), key=lambda row: row.number("theoretical_pct")
+    )
+
+
+def by_variant(rows):
+    groups = defaultdict(list)
+    for row in rows:
+        groups[row["variant"]].append(row)
+    return groups
+
+
+def latency_seconds(run, operation):
+    """Of a dependent multiply-add, from one warp a scheduler and one chain; of a load, from the chain through memory."""
+    if operation == "multiply_add":
+        rows = pick(run.of("latency_hiding"), variant="multiply_add_1", blocks_per_sm=1)
+        return rows and rows[0].number("grid_blocks") * rows[0].number("block_threads") / throughput_of(rows[0])
+    rows = pick(run.of("latency_hiding"), kernel="chase", memory="device")
+    return rows and 1 / throughput_of(rows[0])
+
+
+def little_pct(run, row, rate):
+    """The occupancy that Little's law asks for: latency x rate in flight, by warps that each have so many under way."""
+    latency = latency_seconds(run, "reads" if row["kernel"] == "reads" else "multiply_add")
+    own = int(row.parameter("chains") or row.parameter("in_flight")) * int(row.parameter("bytes") or 1)
+    warps = latency * rate / 32 / own / row.number("sm_count")
+    return warps / (row.number("blocks_per_sm") * row.number("block_threads") / 32 / row.number("theoretical_pct"))
+
+
+def peak_multiply_adds(row):
+    return row.number("sm_count") * FP32_LANES.get(row["compute_capability"], 128) * clock_hz(row)
+
+
+@rule
+def latency_hiding(run):
+    rows = run.of("latency_hiding")
+    findings = []
+    told = []
+    for kernel, words in ("chains", "multiply-adds, {} chains"), ("reads", "reads of {1} B, {0} in flight"):
+        for group in by_variant(row for row in pick(rows, kernel=kernel) if row["theoretical_pct"]).values():
+            first = enough(group)
+            own = first.parameter("chains") or first.parameter("in_flight")
+            name = words.format(own, first.parameter("bytes"))
+            pct = first.number("theoretical_pct")
+            findings.append(
+                Finding(name, pct <= 50, f"{100 * ENOUGH:.0f} % of their best from {pct:.0f} % occupancy on")
+            )
+            if (kernel, first.parameter("bytes")) in (("chains", None), ("reads", "16")):
+                told.append(f"{name}: {pct:.0f} %")
+    if not findings:
+        return []
+    best = max(pick(rows, kernel="chains"), key=throughput_of)
+    share = throughput_of(best) / peak_multiply_adds(best)
+    findings.append(Finding("FP32 at its peak", share >= 0.97, f"{100 * share:.1f} % of SMs x lanes x clock"))
+    copies = pick(rows, variant="copy")
+    reads = [row for row in pick(rows, kernel="reads") if row["variant"] != "copy"]
+    if copies and reads:
+        share = max(map(throughput_of, reads)) / throughput_of(copies[0])
+        findings.append(
+            Finding(
+                "reads at their peak", share >= 0.98, f"{100 * share:.1f} % of the bytes a second that a copy moves"
+            )
+        )
+    return Findings(findings, f"occupancy for {100 * ENOUGH:.0f} % of the best: {'; '.join(told)}")
+
+
+@rule
+def pipe_saturation(run):
+    findings = []
+    for pipe in "fp32", "xu":
+        column = f"{pipe}_pipe_pct"
+        for chains in (1, 4):
+            rows = [row for row in pick(run.of("pipe_saturation"), pipe=pipe, chains=chains) if row[column]]
+            if not rows:
+                continue
+            most = max(rows, key=lambda row: row.number("theoretical_pct"))
+            full = [row for row in rows if row.number(column) >= 100 * ENOUGH]
+            first = min(full or [most], key=lambda row: row.number("theoretical_pct"))
+            gain = throughput_of(most) / throughput_of(first)
+            findings.append(
+                Finding(
+                    f"{pipe}, {chains} chains a thread",
+                    bool(full) and gain < WORTH,
+                    f"{pipe}, {chains} chains: {first.number(column):.0f} % of the pipe at {first.number('theoretical_pct'):.0f} % "
+                    f"occupancy, {most.number(column):.0f} % and × {gain:.2f} at {most.number('theoretical_pct'):.0f} %",
+                )
+            )
+    return findings
+
+
+@rule
+def l1_carveout(run):
+    findings = []
+    for kilobytes in (16, 96, 160, 224, 384):
+        rows = pick(run.of("l1_carveout"), kilobytes=kilobytes)
+        most, least = pick(rows, carveout_pct=0), pick(rows, carveout_pct=100)
+        if most and least:
+            gain = throughput_of(most[0]) / throughput_of(least[0])
+            findings.append(Finding(f"{kilobytes} KB", gain >= WORTH, f"{kilobytes} KB: × {gain:.2f}"))
+    return Findings(
+        findings, f"throughput with all L1 over that with least: {'; '.join(each.measured for each in findings)}"
+    )
+
+
+SUMS = {
+    "thread": "an atomic a thread",
+    "warp": "warp shuffles",
+    "serial": "thread 0 of a block",
+    "block": "the whole block",
+}
+
+
+@rule
+def atomics(run):
+    findings = []
+    told = []
+    for addresses in (1, 4096):
+        times = {row.parameter("sum"): row.number("time_us") for row in pick(run.of("atomics"), addresses=addresses)}
+        if "thread" not in times:
+            continue
+        for name in ("warp", "serial", "block"):
+            gain = times["thread"] / times[name]
+            findings.append(
+                Finding(f"{SUMS[name]}, {addresses:,} addresses", gain >= WORTH, f"{gain:.2f} times as fast")
+            )
+            told.append(f"{SUMS[name]} × {gain:.2f} ({addresses:,})")
+    return Findings(findings, f"speed over an atomic a thread (addresses): {'; '.join(told)}")
+
+
+def sync_cost_us(run, **wanted):
+    """Of one grid.sync(): a round with it less a round without."""
+    grid, alone = (pick(run.of("grid_sync"), variant=variant, **wanted) for variant in ("grid", "alone"))
+    return 1e6 / throughput_of(grid[0]) - 1e6 / throughput_of(alone[0]) if grid and alone else None
+
+
+@rule
+def grid_sync(run):
+    every = [row for row in run.rows if row["experiment"] == "grid_sync"]
+    limits, beyond = (pick(every, grid=grid) for grid in ("limit", "limit_and_one"))
+    if not limits or not beyond:
+        return []
+    ran = sum(row["check"] == "ok" for row in limits)
+    refused = sum(row["time_status"] == "skipped" and "is refused" in row["note"] for row in beyond)
+    findings = [
+        Finding("the limit", ran == len(limits), f"grids of exactly the limit ran in {ran} of {len(limits)} cases"),
+        Finding("one block more", refused == len(beyond), f"one block more was refused in {refused} of {len(beyond)}"),
+    ]
+    rows = pick(run.of("grid_sync"), variant="grid", block_threads=256)
+    counts = sorted({int(row.parameter("blocks_per_sm")) for row in rows if row.parameter("blocks_per_sm")})
+    if len(counts) > 1:
+        few, many = (sync_cost_us(run, block_threads=256, blocks_per_sm=count) for count in (counts[0], counts[-1]))
+        findings.append(
+            Finding(
+                "its cost",
+                many >= WORTH * few,
+                f"grid.sync() costs {few:.2f} µs with {counts[0]} block of 256 an SM, {many:.2f} with {counts[-1]}",
+            )
+        )
+    for threads in (256, 1024):
+        held = pick(run.of("grid_sync"), kernel="hold", block_threads=threads)
+        alone = pick(held, cluster=1)
+        if not alone or len(held) < 2:
+            continue
+        slower = max(row.number("time_us") for row in held) / alone[0].number("time_us")
+        findings.append(
+            Finding(
+                f"clusters of blocks of {threads}",
+                slower < WORTH,
+                f"clusters of up to {max(int(row['cluster_blocks']) for row in held)} blocks of {threads}: as many as the "
+                f"calculator allows take × {slower:.2f} of a wave",
+            )
+        )
+    return findings
+
+
 def table(run, claims):
     lines = [
         "| experiment | claim | source | measured | verdict |",

@@ -621,3 +621,175 @@ def placement_figures():
         f"Uneven warps aside, a freed place has a new block after {statistics.median(gaps):.0f} cycles at the median, 5 to 95 %: "
         f"{fifth[0]:.0f} to {fifth[-1]:.0f}.",
     )
+
+
+# The experiments on how much occupancy is enough, and on blocks and threads that wait for one another.
+
+NOT_RECORDED = "Not recorded yet."
+
+
+def rate_text(row):
+    rate = claims.throughput_of(row)
+    return f"{rate * 1e-12:.2f} TB/s" if row["throughput_unit"] == "bytes/s" else f"{rate * 1e-12:.2f}·10¹²/s"
+
+
+@block("latency_hiding: enough")
+def latency_hiding_enough():
+    lines = []
+    for kernel, what in ("chains", "multiply-adds"), ("reads", "reads"):
+        rows = [row for row in rows_of("latency_hiding", kernel=kernel) if row["theoretical_pct"]]
+        for group in claims.by_variant(rows).values():
+            first = claims.enough(group)
+            best = max(group, key=claims.throughput_of)
+            size = first.parameter("bytes")
+            lines.append(
+                (
+                    f"{what} of {size} B" if size else what,
+                    first.parameter("chains") or first.parameter("in_flight"),
+                    rate_text(best),
+                    f"{first.number('theoretical_pct'):g}",
+                    cell(first, "achieved_pct"),
+                    f"{claims.little_pct(run(), first, claims.throughput_of(best)):.1f}",
+                    f"{max(row.number('theoretical_pct') for row in group):g}",
+                )
+            )
+    if not lines:
+        return NOT_RECORDED
+    head = ("operation", "in flight in a thread:", "best:", "occupancy for 95 % of it, theory:", "achieved:")
+    return table((*head, "by Little's law:", "highest measured:"), lines)
+
+
+@block("latency_hiding: figures")
+def latency_hiding_figures():
+    rows = rows_of("latency_hiding")
+    copies, chases = pick(rows, variant="copy"), pick(rows, kernel="chase")
+    if not copies or not chases:
+        return NOT_RECORDED
+    reads = max(
+        (row for row in pick(rows, kernel="reads") if row["theoretical_pct"]),
+        key=claims.throughput_of,
+    )
+    fastest = max(pick(rows, kernel="chains"), key=claims.throughput_of)
+    latencies = (
+        f"{row.parameter('memory')}: {claims.clock_hz(row) / claims.throughput_of(row):.0f} cycles" for row in chases
+    )
+    return bullets(
+        f"Latency of a load by a chain of loads, {', '.join(latencies)}; of a dependent multiply-add "
+        f"{claims.latency_seconds(run(), 'multiply_add') * claims.clock_hz(fastest):.2f} cycles.",
+        f"Reads: {rate_text(reads)} at best ({reads['variant']}, {cell(reads, 'achieved_pct')} % occupancy). The runtime's copy "
+        f"from device to device moves {rate_text(copies[0])}, what it reads and what it writes counted: "
+        f"{100 * claims.throughput_of(reads) / claims.throughput_of(copies[0]):.1f} % of it are read.",
+        f"Multiply-adds: {rate_text(fastest)} at best ({fastest['variant']}, {cell(fastest, 'achieved_pct')} % occupancy), "
+        f"{100 * claims.throughput_of(fastest) / claims.peak_multiply_adds(fastest):.1f} % of SMs x lanes x the clock measured "
+        f"({cell(fastest, 'sm_clock_mhz', 0)} MHz).",
+        f"Prediction: {misses([row for row in rows if row['theoretical_pct']])}.",
+    )
+
+
+@block("pipe_saturation: cases")
+def pipe_saturation_cases():
+    rows = rows_of("pipe_saturation")
+    lines = []
+    for blocks in sorted({int(row.parameter("blocks_per_sm")) for row in rows}):
+        line = [str(blocks)]
+        for pipe in "fp32", "xu":
+            for chains in (1, 4):
+                row = one("pipe_saturation", pipe=pipe, chains=chains, blocks_per_sm=blocks)
+                line.append(f"{cell(row, f'{pipe}_pipe_pct')}, {cell(row, 'throughput', 2, 1e-12)}")
+        lines.append((line[0], cell(row, "theoretical_pct", 2), *line[1:]))
+    if not lines:
+        return NOT_RECORDED
+    head = ("warps a scheduler:", "theory:", "FP32, 1 chain:", "FP32, 4 chains:", "XU, 1 chain:", "XU, 4 chains:")
+    return table(head, lines)
+
+
+@block("l1_carveout: cases")
+def l1_carveout_cases():
+    rows = rows_of("l1_carveout")
+    carveouts = ("0", "25", "50", "75", "100", "default")
+    lines = []
+    for kilobytes in sorted({int(row.parameter("kilobytes")) for row in rows}):
+        chosen = (one("l1_carveout", kilobytes=kilobytes, carveout_pct=carveout) for carveout in carveouts)
+        lines.append((str(kilobytes), *(cell(row, "throughput", 1, 1e-12) for row in chosen)))
+    if not lines:
+        return NOT_RECORDED
+    return table(("KiB read again and again:", *(f"{each}:" for each in carveouts)), lines)
+
+
+@block("atomics: cases")
+def atomics_cases():
+    rows = rows_of("atomics")
+    counts = sorted({int(row.parameter("addresses")) for row in rows})
+    if not rows:
+        return NOT_RECORDED
+    lines = []
+    for name, words in claims.SUMS.items():
+        chosen = [one("atomics", sum=name, addresses=count) for count in counts]
+        lines.append(
+            (words, *(f"{cell(row, 'time_us')}, {cell(row, 'achieved_pct', 0)} %" for row in chosen)),
+        )
+    return table(("sum by", *(f"{count:,}:" for count in counts)), lines)
+
+
+@block("grid_sync: grids")
+def grid_sync_grids():
+    rows = [row for row in rows_of("grid_sync", variant="grid") if row.parameter("blocks_per_sm")]
+    lines = [
+        (
+            row["block_threads"],
+            row.parameter("blocks_per_sm"),
+            row["grid_blocks"],
+            cell(row, "theoretical_pct", 2),
+            cell(row, "achieved_pct", 2),
+            f"{claims.sync_cost_us(run(), block_threads=row['block_threads'], blocks_per_sm=row.parameter('blocks_per_sm')):.2f}",
+        )
+        for row in rows
+    ]
+    if not lines:
+        return NOT_RECORDED
+    head = ("threads a block:", "blocks an SM:", "blocks:", "theory:", "achieved:", "grid.sync(), µs:")
+    return table(head, lines)
+
+
+@block("grid_sync: groups")
+def grid_sync_groups():
+    lines = []
+    for row in rows_of("grid_sync", kernel="ring"):
+        group = row["variant"]
+        if group in ("grid", "alone") or (group == "cluster" and row["block_threads"] != "256"):
+            continue
+        size = f" of {row['cluster_blocks']}" if group == "cluster" else f", {row['block_threads']} threads a block"
+        nanoseconds = 1e9 / claims.throughput_of(row)
+        cycles = claims.clock_hz(row) / claims.throughput_of(row)
+        lines.append(
+            (group.replace("_", " of ") + size, cell(row, "achieved_pct"), f"{nanoseconds:.0f}", f"{cycles:.0f}")
+        )
+    return table(("group", "achieved:", "ns a round:", "cycles:"), lines) if lines else NOT_RECORDED
+
+
+@block("grid_sync: clusters")
+def grid_sync_clusters():
+    lines = [
+        (
+            row["block_threads"],
+            row["cluster_blocks"],
+            row["grid_blocks"],
+            cell(row, "waves", 3),
+            cell(row, "achieved_pct", 2),
+            cell(row, "achieved_elapsed_pct", 2),
+            cell(row, "time_us"),
+        )
+        for row in rows_of("grid_sync", kernel="hold")
+    ]
+    if not lines:
+        return NOT_RECORDED
+    head = (
+        "threads a block:",
+        "blocks a cluster:",
+        "blocks at once:",
+        "of a wave:",
+        "achieved:",
+        "of elapsed:",
+        "time, µs:",
+    )
+    return table(head, lines)

@@ -106,6 +106,7 @@ Device describe(int index) {
   device.compute_capability = {properties.major, properties.minor};
   device.sm_count = properties.multiProcessorCount;
   device.integrated = properties.integrated != 0;
+  device.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
   const Limits& table = nearest_limits(device.compute_capability);
   const Limits said = limits_from(properties, table);
   if (table.compute_capability == device.compute_capability) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,8 +17,9 @@ struct Device {
   std::string uuid;  ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
   ComputeCapability compute_capability;
   int sm_count = 0;
-  bool integrated = false;  ///< shares the host's memory
-  Limits limits{};          ///< the table's line, or built from the device's attributes where it has none
+  bool integrated = false;   ///< shares the host's memory
+  std::size_t l2_bytes = 0;  ///< L2 cache
+  Limits limits{};           ///< the table's line, or built from the device's attributes where it has none
   std::vector<std::string> notes;  ///< where the table and the device disagree, one sentence each
 };
 

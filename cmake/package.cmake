@@ -1,0 +1,35 @@
+# What `cmake --install` installs: the programs, the recorded rows that occbench shows where there is no GPU, and with CUDA
+# the CMake package (occbench-config.cmake) for benchmarks of one's own kernels.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+install(TARGETS occbench EXPORT occbench)
+file(GLOB recorded RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/results/*/full.csv)
+foreach(file IN LISTS recorded)
+  get_filename_component(folder ${file} DIRECTORY)
+  install(FILES ${PROJECT_SOURCE_DIR}/${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/${folder})
+endforeach()
+if(NOT OCCBENCH_CUDA)
+  return()
+endif()
+
+get_property(benches GLOBAL PROPERTY occ_benches)
+install(TARGETS ${benches})
+# harness and what it links
+set(packaged harness measure gpu record schedule occupancy)
+foreach(module IN LISTS packaged ITEMS harness_main)
+  set_target_properties(occ_${module} PROPERTIES EXPORT_NAME ${module})
+  install(TARGETS occ_${module} EXPORT occbench ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/occbench
+          INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/occbench)
+endforeach()
+foreach(module IN LISTS packaged)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${module} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/occbench
+          FILES_MATCHING PATTERN *.hpp PATTERN *.inc)
+endforeach()
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/occbench)
+set(version ${PROJECT_BINARY_DIR}/occbench-config-version.cmake)
+write_basic_package_version_file(${version} COMPATIBILITY SameMinorVersion)
+install(EXPORT occbench NAMESPACE occbench:: FILE occbench-targets.cmake DESTINATION ${package})
+install(FILES ${version} ${CMAKE_CURRENT_LIST_DIR}/occbench-config.cmake ${CMAKE_CURRENT_LIST_DIR}/toolkit.cmake
+        DESTINATION ${package})
