@@ -96,17 +96,18 @@ const std::vector<Variant> kVariants = [] {
 
 /// Words of so many bytes, rounded up to whole tiles.
 std::size_t whole_tiles(std::size_t bytes) {
-  return (bytes / sizeof(std::uint32_t) + kTileWords - 1) / kTileWords * kTileWords;
+  constexpr std::size_t kTileBytes = kTileWords * sizeof(std::uint32_t);
+  return (bytes + kTileBytes - 1) / kTileBytes * kTileWords;
 }
 
 /// Parts of equal size, of which each launch uses the next, so many that what a launch used last has left L2
-/// when its turn comes again.
+/// when its turn comes again; two where the case is small and its time says nothing.
 class RotatingBuffer {
  public:
-  RotatingBuffer(std::size_t part_bytes, const Device& device)
+  RotatingBuffer(std::size_t part_bytes, const Case& chosen, const Device& device)
       : tile_(random_words(kTileWords)),
         part_words_(whole_tiles(part_bytes)),
-        parts_(2 + kL2Times * device.l2_bytes / (part_words_ * sizeof(std::uint32_t))),
+        parts_(2 + (chosen.small ? 0 : kL2Times * device.l2_bytes / (part_words_ * sizeof(std::uint32_t)))),
         words_(part_words_ * parts_) {
     check(cudaMemcpy(words_.data(), tile_.data(), kTileWords * sizeof(std::uint32_t), cudaMemcpyHostToDevice),
           "cudaMemcpy to device");
@@ -156,7 +157,7 @@ class PreparedReads final : public Prepared {
                                                       reads_work(build.bytes, build.in_flight, 1).cycles))),
         bytes_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads * waits_ *
                                         build.in_flight * build.bytes)),
-        source_(bytes_, device),
+        source_(bytes_, chosen, device),
         sums_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads)) {
     configure(function_, launch_);
   }
@@ -191,7 +192,8 @@ class PreparedReads final : public Prepared {
 class PreparedCopy final : public Prepared {
  public:
   PreparedCopy(const Case& chosen, const Device& device)
-      : words_(whole_tiles(static_cast<std::size_t>(chosen.extent))), buffer_(2 * bytes(), device) {}
+      : words_(whole_tiles(chosen.small ? 1 : static_cast<std::size_t>(chosen.extent))),
+        buffer_(2 * bytes(), chosen, device) {}
 
   void launch(cudaStream_t stream) override {
     copy(buffer_.next_part(), stream);

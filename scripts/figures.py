@@ -645,7 +645,7 @@ def latency_hiding_enough():
             lines.append(
                 (
                     f"{what} of {size} B" if size else what,
-                    first.parameter("chains") or first.parameter("in_flight"),
+                    str(claims.own_in_flight(first)),
                     rate_text(best),
                     f"{first.number('theoretical_pct'):g}",
                     cell(first, "achieved_pct"),

@@ -79,7 +79,8 @@ ExitStatus list_recorded_cases(const std::string& filter, Console& console) {
 
 ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
   std::vector<Row> rows = recorded_rows(filter, console);
-  std::erase_if(rows, [](const Row& row) { return row.time_status == "skipped"; });
+  // What the runtime launches by itself has no theory.
+  std::erase_if(rows, [](const Row& row) { return row.time_status == "skipped" || !row.theoretical_pct; });
   if (rows.empty()) return ExitStatus::no_verdict;
 
   std::size_t widest = 0;

@@ -11,6 +11,7 @@
 
 #include "gpu/error.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/columns.hpp"
 #include "record/csv.hpp"
 
 namespace occbench {
@@ -28,6 +29,7 @@ class FakeInstruments final : public Instruments {
   int counted = 0;
   int launches = 0;
   int traced = 0;
+  std::vector<std::string> counted_metrics;
   CountersStatus status = CountersStatus::ok;
   bool lost = false;
 
@@ -46,6 +48,7 @@ class FakeInstruments final : public Instruments {
   CounterReadings count(const std::vector<std::string>& metrics,
                         const std::function<void()>& launch) override {
     ++counted;
+    counted_metrics = metrics;
     if (status != CountersStatus::ok) throw CountersUnavailable(status, "because the test says so");
     launch();
     CounterReadings readings;
@@ -62,6 +65,7 @@ FakeInstruments* instruments_in_use = nullptr;
 /// What the fake kernel's case with this many threads does.
 constexpr int kFailing = 96;
 constexpr int kFatal = 128;
+constexpr int kUnsupported = 160;
 
 class FakePrepared final : public Prepared {
  public:
@@ -77,6 +81,7 @@ class FakePrepared final : public Prepared {
     }
   }
   Check check(cudaStream_t) override {
+    if (block_threads_ == kUnsupported) throw CannotRun("this device has no such thing");
     return Check::ok;
   }
   std::vector<WarpRecord> trace(cudaStream_t) override {
@@ -181,6 +186,44 @@ TEST_F(RunCases, ARowHasTheTimesOfTheRepetitionsAndNotOfTheSearchForTheirLength)
   EXPECT_LT(rows[0].repetitions.value(), instruments_.timed);
   EXPECT_DOUBLE_EQ(rows[0].time_us.value(), kMicroseconds);
   EXPECT_DOUBLE_EQ(rows[0].throughput.value(), 1e6 / (1e-6 * kMicroseconds));
+}
+
+TEST_F(RunCases, WhatTheDeviceCannotDoIsSkippedWithTheReasonAndNoFailure) {
+  EXPECT_EQ(run(experiment_of({kUnsupported, 256})), ExitStatus::done);
+  const std::vector<Row> rows = read_rows(csv());
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].time_status, "skipped");
+  EXPECT_EQ(rows[0].note, "this device has no such thing");
+  EXPECT_EQ(rows[0].check, "");
+  EXPECT_EQ(rows[1].time_status, "ok");
+  EXPECT_EQ(run(experiment_of({kUnsupported}), {"--occ_profile"}), ExitStatus::done);
+}
+
+TEST_F(RunCases, CountersOfPipesAreReadWhereACaseAsksForThem) {
+  const std::string metric(find_column("xu_pipe_pct")->metric);
+  run(experiment_of({256}));
+  EXPECT_THAT(instruments_.counted_metrics, ::testing::Not(::testing::Contains(metric)));
+  run({"fake_experiment", "a claim", "a source", [](const Planner&) {
+         return std::vector<Case>{{.kernel = &kFake,
+                                   .variant = "plain",
+                                   .launch = {.block_threads = 32, .grid_blocks = 1},
+                                   .suite = Suite::smoke,
+                                   .counters = {"xu_pipe_pct"}}};
+       }});
+  EXPECT_THAT(instruments_.counted_metrics, ::testing::Contains(metric));
+  EXPECT_EQ(read_rows(csv()).front().xu_pipe_pct, 51.0);
+}
+
+TEST_F(RunCases, WhatTheRuntimeLaunchesItselfHasARowWithoutTheory) {
+  static const Variant unknown[] = {{"copy", nullptr}};
+  static const Kernel copies{"copies", "launched by the runtime", unknown, prepare_fake};
+  run({"fake_experiment", "a claim", "a source", [](const Planner&) {
+         return std::vector<Case>{{.kernel = &copies, .variant = "copy", .suite = Suite::smoke}};
+       }});
+  const Row row = read_rows(csv()).at(0);
+  EXPECT_EQ(row.time_status, "ok");
+  EXPECT_EQ(row.achieved_pct, 51.0);
+  EXPECT_FALSE(row.theoretical_pct || row.block_threads || row.registers_per_thread || row.predicted_pct);
 }
 
 TEST_F(RunCases, ACaseIsTracedTwiceAndOnlyWhereItsPlacementIsOfInterest) {

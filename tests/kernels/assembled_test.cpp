@@ -12,6 +12,7 @@
 
 #include "kernels/demanding.hpp"
 #include "kernels/live_values.hpp"
+#include "kernels/reads.hpp"
 #include "occupancy/occupancy.hpp"
 
 namespace occbench {
@@ -174,6 +175,29 @@ TEST(Demanding, LaunchBoundsReachTheirShareOfEachArchitecturesWarps) {
                             kDemandingBlockThreads),
               build.numbers[0])
         << build.assembled.architecture;
+  }
+}
+
+TEST(Reads, EveryBuildHasRegistersForAllThatItHasUnderWay) {
+  const std::map<std::string, int> words = {{"unsigned int", 1}, {"uint2", 2}, {"uint4", 4}};
+  std::size_t builds = 0;
+  for (const auto& [type, count] : words) {
+    for (const Build& build : builds_of("reads_kernel<" + type + R"(, (\d+)>)")) {
+      EXPECT_GE(build.assembled.registers_per_thread, count * build.numbers[0]) << type;
+      EXPECT_EQ(build.assembled.spill_bytes, 0) << type;
+      ++builds;
+    }
+  }
+  EXPECT_GT(builds, 0U);
+  EXPECT_EQ(builds % (words.size() * std::size(kReadsInFlight)), 0U);
+}
+
+TEST(Chains, NoBuildSpillsAndAllLetAnSmHoldAllItsWarps) {
+  const std::vector<Build> builds = builds_of("chains_kernel<");
+  EXPECT_FALSE(builds.empty());
+  for (const Build& build : builds) {
+    EXPECT_EQ(build.assembled.spill_bytes, 0);
+    EXPECT_EQ(occupancy_pct(build.assembled.architecture, build.assembled.registers_per_thread, 128), 100);
   }
 }
 
