@@ -662,8 +662,8 @@ def latency_hiding_enough():
 @block("latency_hiding: figures")
 def latency_hiding_figures():
     rows = rows_of("latency_hiding")
-    copies, chases = pick(rows, variant="copy"), pick(rows, kernel="chase")
-    if not copies or not chases:
+    copied, chases = claims.copy_of(run()), pick(rows, kernel="chase")
+    if not copied or not chases:
         return NOT_RECORDED
     reads = max(
         (row for row in pick(rows, kernel="reads") if row["theoretical_pct"]),
@@ -677,8 +677,8 @@ def latency_hiding_figures():
         f"Latency of a load by a chain of loads, {', '.join(latencies)}; of a dependent multiply-add "
         f"{claims.latency_seconds(run(), 'multiply_add') * claims.clock_hz(fastest):.2f} cycles.",
         f"Reads: {rate_text(reads)} at best ({reads['variant']}, {cell(reads, 'achieved_pct')} % occupancy). The runtime's copy "
-        f"from device to device moves {rate_text(copies[0])}, what it reads and what it writes counted: "
-        f"{100 * claims.throughput_of(reads) / claims.throughput_of(copies[0]):.1f} % of it are read.",
+        f"from device to device moves {rate_text(copied)}, what it reads and what it writes counted: "
+        f"{100 * claims.throughput_of(reads) / claims.throughput_of(copied):.1f} % of it are read.",
         f"Multiply-adds: {rate_text(fastest)} at best ({fastest['variant']}, {cell(fastest, 'achieved_pct')} % occupancy), "
         f"{100 * claims.throughput_of(fastest) / claims.peak_multiply_adds(fastest):.1f} % of SMs x lanes x the clock measured "
         f"({cell(fastest, 'sm_clock_mhz', 0)} MHz).",
