@@ -9,7 +9,8 @@ namespace occbench {
 CudaError::CudaError(cudaError_t code, std::string_view call, const std::source_location& where)
     : std::runtime_error(
           fmt::format("{} failed: {} ({}) at {}:{}", call, cudaGetErrorName(code), cudaGetErrorString(code),
-                      std::filesystem::path(where.file_name()).filename().string(), where.line())) {}
+                      std::filesystem::path(where.file_name()).filename().string(), where.line())),
+      code_(code) {}
 
 void check(cudaError_t code, std::string_view call, const std::source_location& where) {
   if (code == cudaSuccess) return;

@@ -13,6 +13,12 @@ namespace occbench {
 class CudaError : public std::runtime_error {
  public:
   CudaError(cudaError_t code, std::string_view call, const std::source_location& where);
+  cudaError_t code() const {
+    return code_;
+  }
+
+ private:
+  cudaError_t code_;
 };
 
 /// There is no GPU that this process could use: none in the machine, no driver, a driver older than the
