@@ -202,9 +202,9 @@ class PreparedRing final : public Prepared {
 
   /// @throws CannotRun if the launch is refused, as it must be; std::runtime_error if it is not.
   [[noreturn]] void find_refused(cudaStream_t stream) {
-    const std::string grid =
-        fmt::format("a cooperative grid of {} blocks, of which the calculator says that {} fit at once, ",
-                    launch_.grid_blocks, fitting_blocks_);
+    const std::string grid = "a cooperative grid of " + std::to_string(launch_.grid_blocks) +
+                             " blocks, of which the calculator says that " +
+                             std::to_string(fitting_blocks_) + " fit at once, ";
     try {
       launch(stream);
     } catch (const CudaError& error) {
