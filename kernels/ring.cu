@@ -2,11 +2,11 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <cooperative_groups.h>
-#include <fmt/core.h>
 
 #include "gpu/launch.hpp"
 #include "gpu/resources.hpp"
