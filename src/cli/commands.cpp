@@ -6,6 +6,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"run", "measure this GPU: theory, time and counters of every case of a suite", declare_run},
     {"gate", "a candidate against a baseline: pass, regression or no verdict", declare_gate},
+    {"report", "recorded rows as one HTML page, or each chart as a picture", declare_report},
     {"calc", "theoretical occupancy, what limits it and what would change it", declare_calc},
     {"predict", "what the counter will read, and where the rest of the occupancy goes", declare_predict},
     {"explain", "recorded rows: theory, prediction and counter side by side, and where the rest went",

@@ -1,0 +1,115 @@
+"""What charts find in rows whose truth is known: made up, or counted here by other means."""
+
+import sys
+import unittest
+from pathlib import Path
+
+import made_up
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "report"))
+
+
+def setUpModule():
+    try:
+        import altair  # noqa: F401
+        import polars  # noqa: F401
+    except ImportError as error:
+        raise unittest.SkipTest(f"{error}: run scripts/python --version") from error
+
+
+def row(occupancy, throughput, parameters, **others):
+    return {
+        "__run": "a run",
+        "experiment": "latency_hiding",
+        "kernel": "chained",
+        "variant": "plain",
+        "block_threads": 256,
+        "waves": 4.0,
+        "throughput_unit": "multiply-adds/s",
+        "theoretical_pct": float(occupancy),
+        "achieved_pct": float(occupancy),
+        "throughput": float(throughput),
+        "parameters": parameters,
+    } | others
+
+
+def saturating(occupancy, enough):
+    """Throughput that grows with occupancy until there is enough of it."""
+    return min(occupancy, enough) / enough * 1e12
+
+
+OCCUPANCIES = (10, 20, 30, 40, 50, 60, 80, 100)
+
+
+class Throughput(unittest.TestCase):
+    def knees_of(self, rows):
+        import polars as pl
+        from charts import performance
+        from rows import Rows
+
+        frame = pl.DataFrame(rows, infer_schema_length=None)
+        found = performance.series_of(performance.candidates(Rows(frame, [], None, None, None)))
+        points = found.with_columns(relative=100 * pl.col("throughput") / pl.col("throughput").max().over("series"))
+        return dict(performance.knees(points).select("series", "achieved_pct").rows())
+
+    def test_the_knee_is_where_more_occupancy_brings_no_more(self):
+        rows = [
+            row(occupancy, saturating(occupancy, enough), f"chains={chains}")
+            for chains, enough in ((1, 100), (2, 50), (4, 20))
+            for occupancy in OCCUPANCIES
+        ]
+        self.assertEqual(self.knees_of(rows), {"chains=1": 100, "chains=2": 50, "chains=4": 20})
+
+    def test_what_moves_occupancy_is_no_series(self):
+        rows = [
+            row(occupancy, saturating(occupancy, 40), f"bytes={size};in_flight=4;warps={occupancy}", variant=f"v{size}")
+            for size in (4, 16)
+            for occupancy in OCCUPANCIES
+        ]
+        self.assertEqual(self.knees_of(rows), {"bytes=4": 40, "bytes=16": 40})
+
+    def test_partial_warps_part_of_a_wave_and_residency_are_not_asked(self):
+        rows = [row(occupancy, saturating(occupancy, 50), "") for occupancy in OCCUPANCIES]
+        rows.append(row(15, 9e12, "", block_threads=33))
+        rows.append(row(15, 9e12, "", waves=0.5))
+        rows.append(row(15, 9e12, "", throughput_unit="warp-cycles/s"))
+        self.assertEqual(self.knees_of(rows), {"": 50})
+
+    def test_of_the_recorded_cliff_the_bodies_are_the_series(self):
+        numbers = ("theoretical_pct", "achieved_pct", "throughput", "waves")
+        rows = [
+            recorded
+            | {"__run": "a run", "block_threads": int(recorded["block_threads"])}
+            | {name: float(recorded[name]) for name in numbers}
+            for recorded in made_up.read()
+            if recorded["experiment"] == "register_cliff" and recorded["achieved_pct"]
+        ]
+        self.assertEqual(set(self.knees_of(rows)), {"body=latency", "body=throughput"})
+
+
+class Rows(unittest.TestCase):
+    def test_a_torn_last_line_ends_at_the_last_whole_record(self):
+        import rows
+
+        for text, whole in {
+            b"a,b\n1,2\n3,": b"a,b\n1,2\n",
+            b'a,b\n1,"x\ny"\n2,"x\n': b'a,b\n1,"x\ny"\n',
+            b'a,b\n1,"say ""x""\n"\n': b'a,b\n1,"say ""x""\n"\n',
+            b'"a': b"",
+            b"": b"",
+        }.items():
+            self.assertEqual(rows.whole_records(text), whole)
+
+    def test_many_values_on_an_axis_become_few_within_their_range(self):
+        import polars as pl
+        import style
+
+        frame = pl.DataFrame({"x": [i / 7 for i in range(100_000)]})
+        few = style.binned(frame, "x")["x"]
+        self.assertLessEqual(few.n_unique(), style.MOST_POINTS)
+        self.assertLess((few - frame["x"]).abs().max(), frame["x"].max() / style.MOST_POINTS)
+        self.assertTrue(style.binned(frame.head(300), "x").equals(frame.head(300)))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

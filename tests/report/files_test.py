@@ -1,0 +1,179 @@
+"""What `occbench report` reads, refuses and writes; no browser."""
+
+import json
+import re
+import statistics
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import made_up
+
+CHARTS = (
+    *("agreement", "losses", "calculator", "register_cliff", "register_cap", "waves", "imbalance", "tail_remedies"),
+    *("timeline", "per_sm", "throughput"),
+)
+
+
+def setUpModule():
+    done = made_up.report(made_up.RECORDED, "--chart", "none")
+    if done.returncode == 2:
+        raise unittest.SkipTest(done.stderr)
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def file(self, text, name="rows.csv"):
+        file = self.folder / name
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
+
+    def page_of(self, *arguments):
+        """What stands before its scripts, and what was said on standard error."""
+        page = self.folder / "report.html"
+        done = made_up.report(*arguments, "-o", page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return page.read_text(encoding="utf-8").split("<script", 1)[0], done.stderr
+
+
+class WrongInput(InFolder):
+    def refused(self, done, *words):
+        self.assertEqual(done.returncode, 64, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        self.assertFalse((self.folder / "report.html").exists())
+
+    def test_a_file_that_is_no_file_of_rows_is_refused_with_its_line(self):
+        for text, words in {
+            "": ["empty"],
+            "\n\n": ["empty"],
+            "experiment,case\n": ["no row below"],
+            "experiment,achieved_pct\nwaves,50\n": ["line 1", "case"],
+            "experiment,case,achieved_pct\na,b,50\na,c,nan\n": ["line 3", "achieved_pct"],
+            "experiment,case,achieved_pct\na,b,much\n": ["line 2", "achieved_pct", "much"],
+            "experiment,case,time_us\na,b,inf\n": ["line 2", "time_us"],
+            'experiment,case\na,"b\n': ["no row below"],
+            "experiment,case\na,b,c\n": ["line 2", "3 cells"],
+            "experiment,case,case\na,b,c\n": ["line 1", "twice"],
+        }.items():
+            with self.subTest(text):
+                file = self.file(text)
+                self.refused(made_up.report(file, "-o", self.folder / "report.html"), file.name, *words)
+
+    def test_rows_are_never_overwritten(self):
+        file = self.file("experiment,case\na,b\n")
+        self.refused(made_up.report(file, "-o", file), "overwritten")
+        self.assertEqual(file.read_text(), "experiment,case\na,b\n")
+
+    def test_what_is_not_there_or_cannot_be_written_is_named(self):
+        out = ["-o", self.folder / "report.html"]
+        self.refused(made_up.report(self.folder / "none.csv", *out), "none.csv")
+        self.refused(made_up.report(made_up.RECORDED, *out, "--timeline", self.folder / "no"), "--timeline")
+        self.refused(made_up.report(made_up.RECORDED, "-o", self.folder / "no" / "r.html"), "cannot be written")
+        self.refused(made_up.report(made_up.RECORDED, *out, "--chart", "pie"), "pie", "waves")
+        self.refused(made_up.report(made_up.RECORDED, *out, OCCBENCH_PYTHON="/no/python"), "/no/python")
+
+    def test_a_recording_over_time_without_its_columns_is_refused_with_its_file(self):
+        folder = self.folder / "timeline"
+        made_up.write(folder / "a.timeline.csv", [{"experiment": "waves", "case": "a", "time_us": 1}])
+        done = made_up.report(made_up.RECORDED, "-o", self.folder / "report.html", "--timeline", folder)
+        self.refused(done, "a.timeline.csv", "active_warps_pct")
+        columns = ("experiment", "case", "time_us", "active_warps_pct", "predicted_active_warps_pct")
+        made_up.write(folder / "a.timeline.csv", [dict(zip(columns, ("waves", "a", 1, "NaN", 2), strict=True))])
+        done = made_up.report(made_up.RECORDED, "-o", self.folder / "report.html", "--timeline", folder)
+        self.refused(done, "a.timeline.csv", "active_warps_pct", "NaN")
+
+
+class Page(InFolder):
+    def test_it_loads_nothing_and_lets_nothing_of_a_row_run(self):
+        page, _ = self.page_of(made_up.RECORDED)
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+        self.assertIn("default-src 'none'", policy)
+        self.assertNotIn("unsafe-eval", policy)
+        self.assertEqual(len(re.findall("'sha256-", policy)), 2)
+        outside = re.findall(r'(?:src|href)="((?!#|data:).{0,80})', page)
+        self.assertEqual(outside, [])
+
+    def test_its_headline_is_what_the_rows_say(self):
+        rows = [row for row in made_up.read() if row["achieved_pct"]]
+        page, _ = self.page_of(made_up.RECORDED)
+        shown = re.findall(r"<dd>([\d,.]+) <small>([^<]*)</small>", page)
+        self.assertEqual(shown[1][0], str(len(rows)))
+        for kind, (value, unit) in zip(("theoretical", "predicted"), shown[2:], strict=True):
+            errors = [abs(float(row[f"{kind}_pct"]) - float(row["achieved_pct"])) for row in rows if row[f"{kind}_pct"]]
+            self.assertEqual(value, f"{statistics.mean(errors):.1f}")
+            self.assertEqual(unit, f"points over {len(errors)} cases")
+
+    def test_a_chart_whose_data_is_missing_is_left_out_and_named(self):
+        rows = [row for row in made_up.read() if row["experiment"] == "waves"]
+        page, said = self.page_of(made_up.write(self.folder / "rows.csv", rows))
+        self.assertIn('id="waves"', page)
+        self.assertNotIn('id="register_cliff"', page)
+        self.assertRegex(page, r"<li>The register cliff: needs rows of register_cliff")
+        self.assertIn("left out: register_cliff", said)
+
+    def test_rows_without_counters_show_theory_and_prediction(self):
+        rows = [row | {"achieved_pct": "", "achieved_elapsed_pct": ""} for row in made_up.read()]
+        page, _ = self.page_of(made_up.write(self.folder / "rows.csv", rows))
+        for chart in ("losses", "waves", "imbalance", "register_cap", "register_cliff"):
+            self.assertIn(f'id="{chart}"', page)
+        self.assertRegex(page, "<li>How far from the counter: no row has a value in achieved_pct")
+
+    def test_a_last_line_that_was_being_written_is_no_row(self):
+        file = self.file('experiment,case,note\na,b,"of\ntwo lines"\na,c,\na,d,"torn\n')
+        page, _ = self.page_of(file)
+        self.assertRegex(page, r"<dd>2 <small>in 1 experiments?</small>")
+
+    def test_two_commits_are_laid_over_each_other(self):
+        rows = made_up.read()
+        other = made_up.write(self.folder / "other.csv", made_up.other_run(rows))
+        page, _ = self.page_of(made_up.RECORDED, other)
+        counted = [float(row["achieved_pct"]) for row in rows if row["achieved_pct"]]
+        sentence = re.search(r'id="differences-sentence">([^<]*)', page)[1]
+        self.assertIn(f"0123456789ab against {rows[0]['commit'][:12]}: {len(rows)} cases in common", sentence)
+        self.assertIn(f"differs by {0.1 * statistics.mean(counted):.2f} points on average", sentence)
+        self.assertIn("time by × 1.250 at the median", sentence)
+
+    def test_one_file_twice_is_no_difference(self):
+        copy = self.folder / "copy.csv"
+        copy.write_bytes(made_up.RECORDED.read_bytes())
+        page, _ = self.page_of(made_up.RECORDED, copy)
+        self.assertIn("differs by 0.00 points on average and 0.0 at most", page)
+
+
+class Pictures(InFolder):
+    def test_each_chart_is_svg_png_and_vega_lite(self):
+        made_up.write_recordings(self.folder)
+        rows = self.file(made_up.RECORDED.read_bytes())
+        folder = self.folder / "pictures"
+        done = made_up.report(rows, "--pictures", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(done.stdout.split()), sorted(map(str, folder.iterdir())))
+        for chart in CHARTS:
+            svg = (folder / f"{chart}.svg").read_text()
+            self.assertTrue(svg.startswith("<svg"), chart)
+            self.assertNotIn("var(--", svg)
+            self.assertEqual((folder / f"{chart}.png").read_bytes()[:4], b"\x89PNG")
+            self.assertIn("vega-lite", json.loads((folder / f"{chart}.json").read_text())["$schema"])
+        self.assertEqual(len(list(folder.iterdir())), 3 * len(CHARTS))
+
+    def test_one_chart_in_one_format(self):
+        done = made_up.report(
+            made_up.RECORDED, "--pictures", self.folder, "--chart", "waves", "--picture-format", "svg"
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([file.name for file in self.folder.iterdir()], ["waves.svg"])
+
+    def test_the_script_wants_a_folder(self):
+        script = made_up.ROOT / "scripts" / "plot"
+        done = subprocess.run([script, made_up.RECORDED], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("--pictures", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,87 @@
+"""Runs `occbench report` on files made for a test."""
+
+import csv
+import math
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDED = ROOT / "results" / "nvidia-h200" / "full.csv"
+OCCBENCH = os.environ.get("OCCBENCH", str(ROOT / "build" / "cpu" / "bin" / "occbench"))
+
+
+def report(*arguments, **environment):
+    return subprocess.run(
+        [OCCBENCH, "report", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+def read(file=RECORDED):
+    with file.open(newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def write(file, rows):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.DictWriter(lines, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return file
+
+
+def write_recordings(folder):
+    """Occupancy over time and of each SM for three cases, as they are recorded beside a file of rows."""
+    for case in ("a", "b/shape=uniform", "c"):
+        name = case.replace("/", "_")
+        write(
+            folder / "timeline" / f"{name}.timeline.csv",
+            [
+                {
+                    "experiment": "waves",
+                    "case": case,
+                    "time_us": step,
+                    "active_warps_pct": round(100 * math.exp(-step / 90), 3),
+                    "predicted_active_warps_pct": max(0, 100 - step),
+                }
+                for step in range(200)
+            ],
+        )
+        write(
+            folder / "per_sm" / f"{name}.per_sm.csv",
+            [
+                {
+                    "experiment": "waves",
+                    "case": case,
+                    "launch": launch,
+                    "sm": sm,
+                    "blocks": 16 + sm % 2,
+                    "achieved_pct": 70 + sm % 7 + launch,
+                    "first_start_us": 0.5,
+                    "last_end_us": 99,
+                    "handover_median_us": "",
+                    "handovers": 0,
+                }
+                for launch in range(2)
+                for sm in range(132)
+            ],
+        )
+
+
+def other_run(rows):
+    """The same cases at another commit: a little emptier and slower."""
+    return [
+        row
+        | {
+            "commit": "0123456789abcdef",
+            "achieved_pct": row["achieved_pct"] and f"{0.9 * float(row['achieved_pct']):.4f}",
+            "time_us": row["time_us"] and f"{1.25 * float(row['time_us']):.4f}",
+            "throughput": row["throughput"] and f"{float(row['throughput']) / 1.25:.4f}",
+        }
+        for row in rows
+    ]

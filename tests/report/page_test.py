@@ -1,0 +1,293 @@
+"""The page of `occbench report` in the distribution's Chromium."""
+
+import os
+import resource
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+import made_up
+
+try:
+    from playwright.sync_api import expect, sync_playwright
+except ImportError:
+    sync_playwright = None
+
+HOSTILE = (
+    "<script>window.ran = 1</script>",
+    '"><img src="https://example.org/x.png" onerror="window.ran = 1">',
+    "</script><script>window.ran = 1</script>",
+    "<!-- <script>",
+    "{{ 7 * 7 }} ${window.ran = 1} javascript:window.ran=1",
+    "a 'quote', a \"quote\"\nand a second line",
+    "=HYPERLINK(1)\t\\u003cscript>\u2028&amp;",
+)
+
+
+def chromium():
+    named = os.environ.get("CHROMIUM")
+    names = [named] if named else ["chromium", "chromium-browser", "google-chrome"]
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
+def setUpModule():
+    if sync_playwright is None:
+        raise unittest.SkipTest("Playwright is not set up: run scripts/python --version")
+    if chromium() is None:
+        raise unittest.SkipTest("there is no Chromium: apt-get install chromium, or name one in CHROMIUM")
+
+
+class InBrowser(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        playwright = cls.enterClassContext(sync_playwright())
+        cls.browser = playwright.chromium.launch(executable_path=chromium())
+        cls.addClassCleanup(cls.browser.close)
+
+    @classmethod
+    def report(cls, *files, page="report.html"):
+        done = made_up.report(*files, "-o", cls.folder / page)
+        assert done.returncode == 0, done.stderr
+        return cls.folder / page
+
+    def open(self, file, width=1200, **context):
+        """The page once all is drawn. Whatever it says on the console or asks for is collected, and fails the test at its end."""
+        opened = self.browser.new_context(viewport={"width": width, "height": 900}, **context)
+        self.addCleanup(opened.close)
+        page = opened.new_page()
+        self.said, self.asked = [], []
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.goto(file.as_uri())
+        page.wait_for_selector("html[data-charts][data-rows]", timeout=30_000)
+        return page
+
+    def tearDown(self):
+        if hasattr(self, "said"):
+            self.assertEqual(self.said, [])
+            self.assertEqual([url for url in self.asked if not url.startswith("file:")], [])
+            self.assertEqual(len(self.asked), 1)
+
+
+def column(page, name):
+    """What the table shows of a column, as texts."""
+    names = page.eval_on_selector_all("#rows thead th", "all => all.map((one) => one.dataset.column)")
+    cells = f"#rows tbody tr > :nth-child({names.index(name) + 1})"
+    return page.eval_on_selector_all(cells, "all => all.map((one) => one.textContent)")
+
+
+def numbers(texts):
+    return [float(text.replace(",", "")) for text in texts if text]
+
+
+class Recorded(InBrowser):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        rows = cls.folder / "rows.csv"
+        shutil.copy(made_up.RECORDED, rows)
+        made_up.write_recordings(cls.folder)
+        cls.file = cls.report(rows)
+
+    def filter(self, page, text, rows):
+        page.fill("#filter", text)
+        expect(page.locator("#count")).to_contain_text(rows)
+
+    def test_every_chart_is_drawn(self):
+        page = self.open(self.file)
+        self.assertEqual(page.locator(".failed").count(), 0)
+        marks = page.eval_on_selector_all(
+            ".view",
+            "all => all.map((one) => one.querySelectorAll('svg .mark-symbol path, svg .mark-rect path').length)",
+        )
+        lines = page.eval_on_selector_all(
+            ".view", "all => all.map((one) => one.querySelectorAll('svg .mark-line path').length)"
+        )
+        self.assertGreaterEqual(len(marks), 22)
+        self.assertTrue(all(points + strokes > 1 for points, strokes in zip(marks, lines, strict=True)))
+        self.assertEqual(page.locator("section.chart").count(), 11)
+        self.assertRegex(page.inner_text("#left-out"), "Differences between runs: needs two runs")
+
+    def test_the_filter_finds_words_and_compares_numbers(self):
+        page = self.open(self.file)
+        rows = made_up.read()
+        waves = [row for row in rows if any("waves" in cell.lower() for cell in row.values())]
+        low = [row for row in waves if row["achieved_pct"] and float(row["achieved_pct"]) < 80]
+        self.filter(page, "WAVES", f"of {len(waves)}, of {len(rows)} in all")
+        self.filter(page, "waves achieved_pct<80", f"of {len(low)}, of {len(rows)} in all")
+        self.assertTrue(all(value < 80 for value in numbers(column(page, "achieved_pct"))))
+        self.filter(page, "experiment=waves", f"of {sum(row['experiment'] == 'waves' for row in rows)}, of")
+        self.filter(page, "no such word", f"None of {len(rows)} rows")
+
+    def test_the_table_is_sorted_by_its_heads_and_turned_by_keyboard(self):
+        page = self.open(self.file)
+        head = page.locator("#rows th[data-column=achieved_pct]")
+        for wanted, reverse in (("ascending", False), ("descending", True)):
+            head.locator("button").focus()
+            page.keyboard.press("Enter")
+            self.assertEqual(head.get_attribute("aria-sort"), wanted)
+            shown = numbers(column(page, "achieved_pct"))
+            every = sorted((float(r["achieved_pct"]) for r in made_up.read() if r["achieved_pct"]), reverse=reverse)
+            self.assertEqual(len(shown), 50)
+            for value, expected in zip(shown, every, strict=False):
+                self.assertAlmostEqual(value, expected, delta=1e-3)
+        self.assertEqual(page.evaluate("document.activeElement.closest('th').dataset.column"), "achieved_pct")
+        page.locator("#next").focus()
+        for _ in range(9):
+            page.keyboard.press("Enter")
+        self.assertRegex(page.inner_text("#count"), "Rows 451 to 491 of 491")
+        self.assertEqual(column(page, "achieved_pct")[-3:], ["", "", ""])
+
+    def test_a_column_can_be_added(self):
+        page = self.open(self.file)
+        page.locator("#columns summary").click()
+        page.get_by_label("gpu_uuid").check()
+        self.assertEqual(set(column(page, "gpu_uuid")), {made_up.read()[0]["gpu_uuid"]})
+
+    def test_a_mark_says_what_it_is(self):
+        page = self.open(self.file)
+        page.locator("#waves .mark-symbol path").nth(5).hover()
+        tip = page.locator("#vg-tooltip-element.visible")
+        tip.wait_for()
+        self.assertRegex(tip.inner_text(), r"(?s)waves.*kind.*achieved.*occupancy, %")
+
+    def test_a_screen_reader_is_told_what_the_eye_sees(self):
+        page = self.open(self.file)
+        for view in page.locator(".view").all():
+            self.assertEqual(view.get_attribute("role"), "img")
+            self.assertRegex(view.get_attribute("aria-label"), "^Chart: .")
+            described = page.locator(f"#{view.get_attribute('aria-describedby')}").inner_text()
+            self.assertGreater(len(described), 40)
+        self.assertEqual(page.locator("#rows thead th:not([scope=col][aria-sort])").count(), 0)
+        self.assertEqual(page.locator("#rows tbody tr").count(), page.locator("#rows tbody th[scope=row]").count())
+        self.assertEqual(page.locator("html").get_attribute("lang"), "en")
+        self.assertEqual(page.get_by_label("Filter").get_attribute("id"), "filter")
+        page.keyboard.press("Tab")
+        self.assertEqual(page.evaluate("document.activeElement.className"), "skip")
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineWidth")
+        self.assertEqual(outline, "3px")
+
+    def test_nothing_is_wider_than_the_page(self):
+        for width in (400, 1200, 2000):
+            with self.subTest(width=width):
+                page = self.open(self.file, width)
+                self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), width)
+                over = page.evaluate(
+                    """() => [...document.querySelectorAll('.view svg')].filter((svg) => {
+                         const card = svg.closest('.chart').getBoundingClientRect();
+                         return [...svg.querySelectorAll('text')].some((text) => {
+                           const box = text.getBoundingClientRect();
+                           return box.width && (box.right > card.right + 1 || box.left < card.left - 1);
+                         });
+                       }).map((svg) => svg.closest('.chart').id)"""
+                )
+                self.assertEqual(over, [])
+                if folder := os.environ.get("OCCBENCH_SCREENSHOTS"):
+                    page.screenshot(path=Path(folder) / f"report-{width}.png", full_page=True)
+
+    def test_dark_is_dark_and_print_is_light(self):
+        page = self.open(self.file, color_scheme="dark")
+        ink = "getComputedStyle(document.querySelector('#waves svg .mark-text text')).fill"
+        paper = "getComputedStyle(document.body).backgroundColor"
+        dark = page.evaluate(paper), page.evaluate(ink)
+        page.emulate_media(media="print")
+        light = page.evaluate(paper), page.evaluate(ink)
+        for (ground, text), brighter in ((dark, True), (light, False)):
+            self.assertEqual(luminance(text) > luminance(ground), brighter)
+            self.assertGreater(contrast(ground, text), 4.5)
+
+
+def luminance(colour):
+    channels = [int(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+class OtherFiles(InBrowser):
+    def test_cells_of_any_text_are_shown_as_text(self):
+        rows = made_up.read()
+        texts = (
+            "gpu",
+            "host",
+            "experiment",
+            "case",
+            "kernel",
+            "variant",
+            "parameters",
+            "throughput_unit",
+            "note",
+            "work",
+        )
+        for index, (text, name) in enumerate((text, name) for text in HOSTILE for name in texts):
+            rows[index * 5][name] = text
+            rows[index * 5]["<b>unknown</b> ]'\" column"] = text
+        for row in rows:
+            if row["experiment"] == "tail_remedies":
+                row["parameters"] = row["parameters"].replace("uniform", HOSTILE[0])
+        file = made_up.write(self.folder / "hostile.csv", rows)
+        page = self.open(self.report(file, page="hostile.html"))
+        self.assertIsNone(page.evaluate("window.ran ?? null"))
+        self.assertEqual(page.locator("img, b").count(), 0)
+        page.locator("#columns summary").click()
+        for text in HOSTILE:
+            page.fill("#filter", text.split()[-1])
+            page.wait_for_timeout(250)
+            self.assertIn(text, column(page, "note") + column(page, "case") + column(page, "experiment"))
+        self.assertIsNone(page.evaluate("window.ran ?? null"))
+
+    def test_rows_of_names_alone_make_a_page(self):
+        file = self.folder / "names.csv"
+        file.write_text("experiment,case,mystery\nwaves,a,<i>x</i>\nwaves,b,\n", encoding="utf-8")
+        page = self.open(self.report(file, page="names.html"))
+        self.assertEqual(page.locator(".view").count(), 0)
+        self.assertIn("Rows 1 to 2 of 2", page.inner_text("#count"))
+        self.assertIn("no row has a value in", page.inner_text("#left-out"))
+
+    def test_two_runs_have_a_colour_each(self):
+        other = made_up.write(self.folder / "other.csv", made_up.other_run(made_up.read()))
+        page = self.open(self.report(made_up.RECORDED, other, page="two.html"))
+        self.assertEqual(page.locator(".failed").count(), 0)
+        self.assertIn("0123456789ab", page.inner_text("#waves"))
+        strokes = (
+            "all => [...new Set(all.map((one) => getComputedStyle(one).stroke))].filter((one) => one.startsWith('rgb'))"
+        )
+        self.assertGreaterEqual(len(page.eval_on_selector_all("#waves .mark-line path", strokes)), 2)
+        page.fill("#filter", "run=0123456789ab")
+        expect(page.locator("#count")).to_contain_text("of 491, of 982 in all")
+
+    def test_a_hundred_thousand_rows_are_built_and_drawn_in_time(self):
+        rows = made_up.read()
+        many = [
+            row
+            | {
+                "case": f"{row['case']}/copy={copy}",
+                "time_us": row["time_us"] and f"{float(row['time_us']) + copy / 7:.4f}",
+            }
+            for copy in range(100_000 // len(rows) + 1)
+            for row in rows
+        ][:100_000]
+        file = made_up.write(self.folder / "many.csv", many)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        report = self.report(file, page="many.html")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # Processor time, which what else the machine does leaves as it is, and which is at least as long on an idle one.
+        built = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        page = self.open(report)
+        first = page.evaluate("performance.getEntriesByName('first chart')[0].startTime") / 1000
+        print(f"built in {built:.1f} s, {report.stat().st_size / 1e6:.1f} MB, first chart after {first:.2f} s")
+        self.assertLess(built, 20)
+        self.assertLessEqual(report.stat().st_size, 30e6)
+        self.assertLess(first, 2)
+        self.assertIn("of 100,000", page.inner_text("#count"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
