@@ -102,11 +102,11 @@ class Page(InFolder):
         rows = [row for row in made_up.read() if row["achieved_pct"]]
         page, _ = self.page_of(made_up.RECORDED)
         shown = re.findall(r"<dd>([\d,.]+) <small>([^<]*)</small>", page)
-        self.assertEqual(shown[1][0], str(len(rows)))
+        self.assertEqual(shown[1][0], f"{len(rows):,}")
         for kind, (value, unit) in zip(("theoretical", "predicted"), shown[2:], strict=True):
             errors = [abs(float(row[f"{kind}_pct"]) - float(row["achieved_pct"])) for row in rows if row[f"{kind}_pct"]]
             self.assertEqual(value, f"{statistics.mean(errors):.1f}")
-            self.assertEqual(unit, f"points over {len(errors)} cases")
+            self.assertEqual(unit, f"points over {len(errors):,} cases")
 
     def test_a_chart_whose_data_is_missing_is_left_out_and_named(self):
         rows = [row for row in made_up.read() if row["experiment"] == "waves"]
@@ -134,7 +134,7 @@ class Page(InFolder):
         page, _ = self.page_of(made_up.RECORDED, other)
         counted = [float(row["achieved_pct"]) for row in rows if row["achieved_pct"]]
         sentence = re.search(r'id="differences-sentence">([^<]*)', page)[1]
-        self.assertIn(f"0123456789ab against {rows[0]['commit'][:12]}: {len(rows)} cases in common", sentence)
+        self.assertIn(f"0123456789ab against {rows[0]['commit'][:12]}: {len(rows):,} cases in common", sentence)
         self.assertIn(f"differs by {0.1 * statistics.mean(counted):.2f} points on average", sentence)
         self.assertIn("time by × 1.250 at the median", sentence)
 
@@ -159,7 +159,6 @@ class Pictures(InFolder):
             self.assertNotIn("var(--", svg)
             self.assertEqual((folder / f"{chart}.png").read_bytes()[:4], b"\x89PNG")
             self.assertIn("vega-lite", json.loads((folder / f"{chart}.json").read_text())["$schema"])
-        self.assertEqual(len(list(folder.iterdir())), 3 * len(CHARTS))
 
     def test_one_chart_in_one_format(self):
         done = made_up.report(

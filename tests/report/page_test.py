@@ -108,7 +108,7 @@ class Recorded(InBrowser):
         )
         self.assertGreaterEqual(len(marks), 22)
         self.assertTrue(all(points + strokes > 1 for points, strokes in zip(marks, lines, strict=True)))
-        self.assertEqual(page.locator("section.chart").count(), 11)
+        self.assertGreaterEqual(page.locator("section.chart").count(), 11)
         self.assertRegex(page.inner_text("#left-out"), "Differences between runs: needs two runs")
 
     def test_the_filter_finds_words_and_compares_numbers(self):
@@ -116,11 +116,11 @@ class Recorded(InBrowser):
         rows = made_up.read()
         waves = [row for row in rows if any("waves" in cell.lower() for cell in row.values())]
         low = [row for row in waves if row["achieved_pct"] and float(row["achieved_pct"]) < 80]
-        self.filter(page, "WAVES", f"of {len(waves)}, of {len(rows)} in all")
-        self.filter(page, "waves achieved_pct<80", f"of {len(low)}, of {len(rows)} in all")
+        self.filter(page, "WAVES", f"of {len(waves):,}, of {len(rows):,} in all")
+        self.filter(page, "waves achieved_pct<80", f"of {len(low):,}, of {len(rows):,} in all")
         self.assertTrue(all(value < 80 for value in numbers(column(page, "achieved_pct"))))
         self.filter(page, "experiment=waves", f"of {sum(row['experiment'] == 'waves' for row in rows)}, of")
-        self.filter(page, "no such word", f"None of {len(rows)} rows")
+        self.filter(page, "no such word", f"None of {len(rows):,} rows")
 
     def test_the_table_is_sorted_by_its_heads_and_turned_by_keyboard(self):
         page = self.open(self.file)
@@ -136,10 +136,12 @@ class Recorded(InBrowser):
                 self.assertAlmostEqual(value, expected, delta=1e-3)
         self.assertEqual(page.evaluate("document.activeElement.closest('th').dataset.column"), "achieved_pct")
         page.locator("#next").focus()
-        for _ in range(9):
+        rows = made_up.read()
+        for _ in range((len(rows) - 1) // 50):
             page.keyboard.press("Enter")
-        self.assertRegex(page.inner_text("#count"), "Rows 451 to 491 of 491")
-        self.assertEqual(column(page, "achieved_pct")[-3:], ["", "", ""])
+        self.assertIn(f"to {len(rows):,} of {len(rows):,}", page.inner_text("#count"))
+        empty = sum(not row["achieved_pct"] for row in rows)
+        self.assertEqual([text == "" for text in column(page, "achieved_pct")][-empty - 1 :], [False] + empty * [True])
 
     def test_a_column_can_be_added(self):
         page = self.open(self.file)
@@ -252,7 +254,8 @@ class OtherFiles(InBrowser):
         self.assertIn("no row has a value in", page.inner_text("#left-out"))
 
     def test_two_runs_have_a_colour_each(self):
-        other = made_up.write(self.folder / "other.csv", made_up.other_run(made_up.read()))
+        rows = made_up.read()
+        other = made_up.write(self.folder / "other.csv", made_up.other_run(rows))
         page = self.open(self.report(made_up.RECORDED, other, page="two.html"))
         self.assertEqual(page.locator(".failed").count(), 0)
         self.assertIn("0123456789ab", page.inner_text("#waves"))
@@ -261,7 +264,7 @@ class OtherFiles(InBrowser):
         )
         self.assertGreaterEqual(len(page.eval_on_selector_all("#waves .mark-line path", strokes)), 2)
         page.fill("#filter", "run=0123456789ab")
-        expect(page.locator("#count")).to_contain_text("of 491, of 982 in all")
+        expect(page.locator("#count")).to_contain_text(f"of {len(rows):,}, of {2 * len(rows):,} in all")
 
     def test_a_hundred_thousand_rows_are_built_and_drawn_in_time(self):
         rows = made_up.read()

@@ -31,6 +31,12 @@ CHARTS = [
     Chart("timeline", "Occupancy over time", [], schedule.timeline),
     Chart("per_sm", "Occupancy of each SM", [], schedule.per_sm),
     Chart("throughput", "Throughput against occupancy", ["achieved_pct", "throughput"], performance.throughput),
+    Chart(
+        "throughput_varied",
+        "Throughput at equal occupancy",
+        ["achieved_pct", "throughput"],
+        performance.throughput_varied,
+    ),
 ]
 
 

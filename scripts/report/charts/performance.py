@@ -1,5 +1,7 @@
 """What occupancy is worth: useful throughput against it, and where more of it does not help."""
 
+import itertools
+
 import altair as alt
 import parameters
 import polars as pl
@@ -10,26 +12,33 @@ from style import Drawing, Missing, Panel, colour, medians, numbered, tip, told_
 WHOLE_PCT = 95
 LEAST_RANGE_POINTS = 10
 SAME_POINTS = 1
+# Values that span more are drawn on a logarithmic axis.
+WIDE = 50
 MOST_SERIES = 6
 MOST_PANELS = 12
+MOST_FACTORS = 12
+GROUP = ["experiment", "throughput_unit"]
 # Work that is residency itself: its throughput is occupancy by another name.
 RESIDENCY = "warp-cycles/s"
 
 
 def candidates(rows: Rows) -> pl.DataFrame:
-    """Rows of whole warps and at least a wave, whose useful work is not holding a place."""
-    return rows.frame.filter(
+    """Rows of whole warps and at least a wave, whose useful work is not holding a place; of the experiments that have most
+    of them, by unit."""
+    frame = rows.frame.filter(
         pl.col("throughput") > 0,
         pl.col("achieved_pct").is_not_null(),
         pl.col("throughput_unit") != RESIDENCY,
         (pl.col("block_threads").fill_null(32) % 32) == 0,
-        pl.col("waves").fill_null(1) >= 1,
+        pl.col("waves").fill_null(1) > 0.999,
     )
+    largest = frame.group_by(GROUP, maintain_order=True).len().sort("len", descending=True, maintain_order=True)
+    return frame.join(largest.head(MOST_PANELS), on=GROUP, how="semi", maintain_order="left")
 
 
 def factors(frame: pl.DataFrame) -> dict[str, pl.Expr]:
     """What an experiment's rows differ in, as text."""
-    named = {name: parameters.parameter(name).fill_null("") for name in parameters.names(frame)}
+    named = {name: parameters.parameter(name).fill_null("") for name in parameters.names(frame)[:MOST_FACTORS]}
     columns = {name: pl.col(name).fill_null("") for name in ("kernel", "variant")}
     return {name: value for name, value in (named | columns).items() if frame.select(value.n_unique()).item() > 1}
 
@@ -64,6 +73,16 @@ def knees(points: pl.DataFrame) -> pl.DataFrame:
     return reached.group_by(RUN, "series", maintain_order=True).first()
 
 
+def told_apart_parts(points: pl.DataFrame) -> list[pl.DataFrame]:
+    """As many series each as can be told apart; more are split by all their factors but the last."""
+    names = points["series"].unique().sort().to_list()
+    if len(names) <= MOST_SERIES:
+        return [points]
+    groups = [list(group) for _, group in itertools.groupby(names, key=lambda name: name.rpartition(", ")[0])]
+    parts = [group[first : first + MOST_SERIES] for group in groups for first in range(0, len(group), MOST_SERIES)]
+    return [points.filter(pl.col("series").is_in(part)) for part in parts]
+
+
 def throughput_panel(rows: Rows, points: pl.DataFrame, title: str) -> Panel:
     names = points["series"].unique().sort().to_list()
     encoding = told_apart(rows, "series", names, numbered(names))
@@ -72,12 +91,12 @@ def throughput_panel(rows: Rows, points: pl.DataFrame, title: str) -> Panel:
         x=alt.X(
             "achieved_pct:Q", title=rows.occbench.title("achieved_pct"), scale=alt.Scale(domainMin=0, domainMax=105)
         ),
-        y=alt.Y("relative:Q", title="throughput, % of the most", scale=alt.Scale(domainMin=0, domainMax=105)),
+        y=alt.Y("relative:Q", title="throughput, % of the series' most", scale=alt.Scale(domainMin=0, domainMax=105)),
         tooltip=[
             *tip(rows),
             alt.Tooltip("series:N"),
             tooltip("achieved_pct", rows.occbench.title("achieved_pct")),
-            tooltip("relative", "throughput, % of the most"),
+            tooltip("relative", "throughput, % of the series' most"),
             alt.Tooltip("throughput:Q", title="throughput", format=".4~s"),
             alt.Tooltip("throughput_unit:N", title="unit"),
         ],
@@ -94,7 +113,7 @@ def throughput_panel(rows: Rows, points: pl.DataFrame, title: str) -> Panel:
 def throughput(rows: Rows) -> Drawing:
     panels = []
     told = []
-    for (experiment, unit), frame in candidates(rows).group_by("experiment", "throughput_unit", maintain_order=True):
+    for (experiment, unit), frame in candidates(rows).group_by(GROUP, maintain_order=True):
         frame = series_of(frame)
         points = medians(
             frame.with_columns(pl.col("achieved_pct").round(0).alias("at")),
@@ -116,10 +135,7 @@ def throughput(rows: Rows) -> Drawing:
             how="left",
         )
         told.append((experiment, found))
-        names = points["series"].unique(maintain_order=True).sort().to_list()
-        for first in range(0, len(names), MOST_SERIES):
-            chosen = points.filter(pl.col("series").is_in(names[first : first + MOST_SERIES]))
-            panels.append(throughput_panel(rows, chosen, f"{experiment} ({unit})"))
+        panels += [throughput_panel(rows, part, f"{experiment} ({unit})") for part in told_apart_parts(points)]
     if not panels:
         raise Missing(
             f"needs counted rows that differ in occupancy by {LEAST_RANGE_POINTS} points and whose throughput is not {RESIDENCY}"
@@ -143,4 +159,87 @@ def sentence_of(told: list[tuple[str, pl.DataFrame]]) -> str:
         f"Outlined is the least occupancy with {WHOLE_PCT} % of a series' most throughput: {early['achieved_pct']:.0f} % is "
         f"enough for {early['name']}, while {late['name']} needs "
         f"{late['achieved_pct']:.0f} %. For {half} of {len(both)} series half the warps or fewer are enough."
+    )
+
+
+def numeric_parameter(frame: pl.DataFrame) -> str | None:
+    """The parameter with most values, at least three, of those that are all numbers."""
+    counts = {}
+    for name in parameters.names(frame)[:MOST_FACTORS]:
+        texts = frame.select(parameters.parameter(name)).to_series().drop_nulls().unique()
+        if texts.cast(pl.Float64, strict=False).is_finite().fill_null(False).all():
+            counts[name] = len(texts)
+    best = max(counts, key=counts.get, default=None)
+    return best if best and counts[best] >= 3 else None
+
+
+def others_of(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """All other factors, as text; of two that say the same the first."""
+    kept: list[str] = []
+    values = {other: value for other, value in factors(frame).items() if other != name}
+    for other, value in values.items():
+        before = frame.select(pl.struct(pl.lit(0), *(values[one] for one in kept)).n_unique()).item()
+        if frame.select(pl.struct(pl.lit(0), *(values[one] for one in kept), value).n_unique()).item() > before:
+            kept.append(other)
+    texts = [pl.format("{}={}", pl.lit(other), values[other]) for other in kept]
+    return pl.concat_str(texts, separator=", ") if texts else pl.lit("")
+
+
+def varied_panel(rows: Rows, points: pl.DataFrame, x: str, title: str) -> Panel:
+    names = points["series"].unique().sort().to_list()
+    encoding = told_apart(rows, "series", names)
+    encoding["color"].legend = alt.Legend(columns=1) if len(names) > 1 or len(rows.runs) > 1 else None
+
+    def scale(values: pl.Series, **otherwise: object) -> alt.Scale:
+        wide = values.min() > 0 and values.max() / values.min() > WIDE
+        return alt.Scale(type="log") if wide else alt.Scale(**otherwise)
+
+    base = alt.Chart(points).encode(
+        x=alt.X("x:Q", title=x.replace("_", " "), scale=scale(points["x"], zero=False)),
+        y=alt.Y("relative:Q", title="throughput, % of the most", scale=scale(points["relative"], domainMin=0)),
+        tooltip=[
+            *tip(rows),
+            alt.Tooltip("series:N"),
+            tooltip("x", x),
+            tooltip("relative", "throughput, % of the most"),
+            tooltip("achieved_pct", rows.occbench.title("achieved_pct")),
+        ],
+        **encoding,
+    )
+    return Panel(title, alt.layer(base.mark_line(strokeWidth=1.5, opacity=0.6), base.mark_point(filled=True, size=35)))
+
+
+def throughput_varied(rows: Rows) -> Drawing:
+    panels = []
+    told = []
+    for (experiment, unit), frame in candidates(rows).group_by(GROUP, maintain_order=True):
+        name = numeric_parameter(frame)
+        if not name or frame["achieved_pct"].max() - frame["achieved_pct"].min() >= LEAST_RANGE_POINTS:
+            continue
+        frame = frame.with_columns(
+            x=parameters.parameter(name).cast(pl.Float64, strict=False), series=others_of(frame, name)
+        ).drop_nulls("x")
+        points = medians(frame, ["x", "series"], ["achieved_pct", "throughput"]).sort("series", "x")
+        points = points.with_columns(relative=100 * pl.col("throughput") / pl.col("throughput").max().over(RUN))
+        panels += [varied_panel(rows, part, name, f"{experiment} ({unit})") for part in told_apart_parts(points)]
+        told.append(sentence_of_varied(experiment, name, points))
+    if not panels:
+        raise Missing("needs counted rows of equal occupancy that differ in a numeric parameter")
+    return Drawing(" ".join(told), panels[:MOST_PANELS])
+
+
+def sentence_of_varied(experiment: str, name: str, points: pl.DataFrame) -> str:
+    low, high = f"{points['achieved_pct'].min():.0f}", f"{points['achieved_pct'].max():.0f}"
+    occupancy = low if low == high else f"{low} to {high}"
+    best, worst = (
+        points.row(index, named=True) for index in (points["relative"].arg_max(), points["relative"].arg_min())
+    )
+    gain = best["throughput"] / worst["throughput"]
+
+    def place(point: dict) -> str:
+        return f"{name}={point['x']:g}" + (f", {point['series']}" if point["series"] else "")
+
+    return (
+        f"At {occupancy} % achieved occupancy {experiment} gets × "
+        f"{gain:,.{0 if gain >= 100 else 2}f} as much done at best ({place(best)}) as at worst ({place(worst)})."
     )
