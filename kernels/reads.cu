@@ -12,6 +12,7 @@
 #include "kernels/assembled.hpp"
 #include "kernels/random_words.hpp"
 #include "kernels/reads.hpp"
+#include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
@@ -252,7 +253,6 @@ std::string_view reads_variant(int bytes, int in_flight) {
 }
 
 Work reads_work(int bytes, int in_flight, std::int64_t waits) {
-  constexpr double kThreadsPerWarp = 32;
   constexpr double kSlotsPerLoad = 3;
   constexpr double kSlotsPerWait = 6;
   const auto count = static_cast<double>(waits);
