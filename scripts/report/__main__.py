@@ -53,7 +53,7 @@ def say(left_out: list[LeftOut]) -> None:
         print(f"occbench: left out: {entry.chart.name}: {entry.reason}", file=sys.stderr)
 
 
-def report(options: argparse.Namespace) -> None:
+def report(options: argparse.Namespace) -> int:
     check_names(options.chart)
     first = options.files[0]
     rows = load(
@@ -67,14 +67,15 @@ def report(options: argparse.Namespace) -> None:
     if options.pictures:
         for file in write_pictures(drawn, options.pictures, options.picture_format or list(FORMATS)):
             print(file)
-        return
-    replace_text(options.output, write_page(rows, drawn, left_out))
-    print(options.output)
+    else:
+        replace_text(options.output, write_page(rows, drawn, left_out))
+        print(options.output)
+    return 70 if any(entry.fault for entry in left_out) else 0
 
 
 def main() -> int:
     try:
-        report(arguments())
+        return report(arguments())
     except WrongInput as error:
         print(f"occbench: {error}", file=sys.stderr)
         return 64
@@ -82,7 +83,6 @@ def main() -> int:
         traceback.print_exc()
         print("occbench: internal fault: the report could not be drawn", file=sys.stderr)
         return 70
-    return 0
 
 
 if __name__ == "__main__":

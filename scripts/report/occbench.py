@@ -26,6 +26,9 @@ class Column(NamedTuple):
         return f"{words}, {self.unit}" if self.unit and self.unit not in words else words
 
 
+WRONG_INPUT = 64  # exit status
+
+
 class Occbench:
     def __init__(self, program: str):
         self.program = program
@@ -43,10 +46,18 @@ class Occbench:
     def version(self) -> str:
         return self.output("--version").strip()
 
-    def curves(self, compute_capability: str, block_threads: int, registers: int, shared_bytes: int) -> pl.DataFrame:
-        """Theoretical occupancy along each axis with the other two as given: `axis, value, theoretical_pct, ...`."""
-        text = self.output(
-            *("calc", "--curves", "--format", "csv", "--cc", compute_capability),
-            *("--block-size", str(block_threads), "--registers", str(registers), "--dynamic-smem", str(shared_bytes)),
-        )
+    def curves(
+        self, compute_capability: str, block_threads: int, registers: int, shared_bytes: int
+    ) -> pl.DataFrame | None:
+        """Theoretical occupancy along each axis with the other two as given: `axis, value, theoretical_pct, ...`. None if
+        the calculator refuses them."""
+        try:
+            text = self.output(
+                *("calc", "--curves", "--format", "csv", f"--cc={compute_capability}"),
+                *(f"--block-size={block_threads}", f"--registers={registers}", f"--dynamic-smem={shared_bytes}"),
+            )
+        except subprocess.CalledProcessError as error:
+            if error.returncode != WRONG_INPUT:
+                raise
+            return None
         return pl.read_csv(io.StringIO(text))

@@ -15,7 +15,7 @@ import vl_convert
 from charts import Drawn, LeftOut
 from files import replace_text
 from rows import FILE, RUN, Rows, WrongInput
-from style import Panel, configuration, counted
+from style import Panel, configuration, counted, finite
 
 HERE = Path(__file__).parent
 
@@ -29,7 +29,7 @@ MOST_VALUES = 3
 
 def specification(panel: Panel) -> dict:
     sized = panel.chart.properties(width="container", height=panel.height)
-    return sized.to_dict() | {"autosize": {"type": "fit-x", "contains": "padding"}, "config": {}}
+    return finite(sized.to_dict()) | {"autosize": {"type": "fit-x", "contains": "padding"}, "config": {}}
 
 
 def in_html(value: object) -> str:

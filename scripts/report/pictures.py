@@ -6,7 +6,7 @@ from pathlib import Path
 import altair as alt
 import vl_convert
 from charts import Drawn
-from style import configuration, light_colours
+from style import configuration, finite, light_colours
 
 WIDTH = 860
 FORMATS = ("svg", "png", "json")
@@ -28,7 +28,7 @@ def specification(entry: Drawn) -> dict:
     )
     light = configuration() | {"background": "white"}
     light["legend"]["columns"] = 4
-    text = json.dumps(whole.to_dict() | {"config": light, "description": entry.drawing.sentence})
+    text = json.dumps(finite(whole.to_dict()) | {"config": light, "description": entry.drawing.sentence})
     for name, value in light_colours().items():
         text = text.replace(name, value)
     return json.loads(text)

@@ -1,5 +1,6 @@
 """How charts look: colours by the custom properties of page.css, so that light, dark and print are one specification."""
 
+import math
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -119,6 +120,21 @@ def medians(frame: pl.DataFrame, keys: list[str], values: list[str]) -> pl.DataF
     for key in keys:
         frame = binned(frame, key)
     return frame.group_by(RUN, *keys, maintain_order=True).agg(pl.col(values).median(), pl.len().alias("rows"))
+
+
+def most_frequent(frame: pl.DataFrame, column: str, most: int = 6) -> pl.DataFrame:
+    """The rows of those values that most rows have: what can be told apart in one chart."""
+    values = frame.group_by(column, maintain_order=True).len().sort("len", descending=True, maintain_order=True)
+    return frame.join(values.head(most), on=column, how="semi", maintain_order="left")
+
+
+def finite(value: object) -> object:
+    """JSON has no infinities: what overflowed is not drawn."""
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def occupancies(frame: pl.DataFrame, x: str) -> pl.DataFrame:

@@ -1,9 +1,12 @@
 """What charts find in rows whose truth is known: made up, or counted here by other means."""
 
+import contextlib
+import io
 import sys
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import made_up
 
@@ -115,6 +118,25 @@ class Varied(unittest.TestCase):
         rows[0]["achieved_pct"] = 50.0
         with self.assertRaises(Missing):
             performance.throughput_varied(Rows(pl.DataFrame(rows), [], asked, None, None))
+
+
+class Faults(unittest.TestCase):
+    def test_a_chart_that_fails_is_left_out_by_name_and_the_others_are_drawn(self):
+        import charts
+        import polars as pl
+        from rows import Rows
+        from style import Drawing
+
+        made = [
+            charts.Chart("broken", "Broken", [], lambda rows: 1 / 0),
+            charts.Chart("whole", "Whole", [], lambda rows: Drawing("A sentence.", [])),
+        ]
+        rows = Rows(pl.DataFrame([row(50, 1, "")]), [], None, None, None)
+        with mock.patch.object(charts, "CHARTS", made), contextlib.redirect_stderr(io.StringIO()) as said:
+            drawn, left_out = charts.draw_all(rows)
+        self.assertEqual([entry.chart.name for entry in drawn], ["whole"])
+        self.assertEqual([(entry.chart.name, entry.fault) for entry in left_out], [("broken", True)])
+        self.assertIn("ZeroDivisionError", said.getvalue())
 
 
 class Rows(unittest.TestCase):

@@ -1,6 +1,7 @@
 """What `occbench report` reads, refuses and writes; no browser."""
 
 import json
+import random
 import re
 import statistics
 import subprocess
@@ -143,6 +144,25 @@ class Page(InFolder):
         copy.write_bytes(made_up.RECORDED.read_bytes())
         page, _ = self.page_of(made_up.RECORDED, copy)
         self.assertIn("differs by 0.00 points on average and 0.0 at most", page)
+
+
+class OddRows(InFolder):
+    def test_cells_that_are_empty_nought_huge_or_negative_make_a_page(self):
+        odd = random.Random(7)
+        numbers = [
+            name for name in made_up.read()[0] if name.endswith(("_pct", "_points", "_us", "throughput", "waves"))
+        ]
+        for share in (0.1, 0.6):
+            rows = made_up.read()
+            for row in rows:
+                for name in row.keys() - {"experiment", "case"}:
+                    if odd.random() < share:
+                        real = name in numbers and name != "carveout_pct"
+                        row[name] = odd.choice(["", "0", "-1", "1e300", "1e-300"]) if real else ""
+            with self.subTest(share=share):
+                page, said = self.page_of(made_up.write(self.folder / "rows.csv", rows))
+                self.assertIn('id="waves"', page)
+                self.assertNotIn("Traceback", said)
 
 
 class Pictures(InFolder):

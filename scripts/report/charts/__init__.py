@@ -1,6 +1,7 @@
 """The charts. To add one: a function from rows to a drawing, and a line in CHARTS."""
 
 import contextlib
+import traceback
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -48,6 +49,7 @@ class Drawn(NamedTuple):
 class LeftOut(NamedTuple):
     chart: Chart
     reason: str
+    fault: bool = False  # of ours, not of the rows
 
 
 def told_of_each(chart: Chart, rows: Rows, drawing: Drawing) -> Drawing:
@@ -75,4 +77,8 @@ def draw_all(rows: Rows, wanted: list[str] | None = None) -> tuple[list[Drawn], 
             drawn.append(Drawn(chart, told_of_each(chart, rows, chart.draw(rows))))
         except Missing as reason:
             left_out.append(LeftOut(chart, str(reason)))
+        except Exception:
+            # The other charts and the table are worth having all the same.
+            traceback.print_exc()
+            left_out.append(LeftOut(chart, "an internal fault, which standard error has told", fault=True))
     return drawn, left_out

@@ -28,6 +28,7 @@ def candidates(rows: Rows) -> pl.DataFrame:
     frame = rows.frame.filter(
         pl.col("throughput") > 0,
         pl.col("achieved_pct").is_not_null(),
+        pl.col("theoretical_pct").is_not_null(),
         pl.col("throughput_unit") != RESIDENCY,
         (pl.col("block_threads").fill_null(32) % 32) == 0,
         pl.col("waves").fill_null(1) > 0.999,
@@ -48,7 +49,7 @@ def moves_occupancy(frame: pl.DataFrame, name: str, others: list[str]) -> bool:
     theory = pl.col("theoretical_pct")
     means = frame.group_by(*others, name).agg(theory.mean())
     ranges = means.group_by(others).agg(theory.max() - theory.min(), values=pl.len()).filter(pl.col("values") > 1)
-    return not ranges.is_empty() and ranges["theoretical_pct"].median() >= SAME_POINTS
+    return (ranges["theoretical_pct"].median() or 0) >= SAME_POINTS
 
 
 def series_of(frame: pl.DataFrame) -> pl.DataFrame:

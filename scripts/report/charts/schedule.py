@@ -13,6 +13,7 @@ from style import (
     colour,
     counted,
     medians,
+    most_frequent,
     occupancy_panel,
     shapes,
     swatches,
@@ -36,7 +37,7 @@ def waves(rows: Rows) -> Drawing:
         raise Missing("needs rows of waves")
     panel = occupancy_panel(rows, frame, "waves", "Waves: the grid over the blocks that the device holds at once")
     read = frame.drop_nulls("achieved_pct")
-    teeth = read.filter(pl.col("waves") > 1)
+    teeth = read.filter(pl.col("waves") > 1).drop_nulls("theoretical_pct")
     if teeth.is_empty():
         return Drawing(f"{counted(len(frame), 'grid')}, none of more than a wave was counted.", [panel])
     deepest = teeth.row(teeth["achieved_pct"].arg_min(), named=True)
@@ -162,7 +163,8 @@ def tail_remedies(rows: Rows) -> Drawing:
     frame = rows.of("tail_remedies").with_columns(
         remedy=parameter("remedy"), waves_text=parameter("waves"), shape=parameter("shape").fill_null("")
     )
-    frame = frame.drop_nulls(["remedy", "waves_text", "throughput"])
+    frame = frame.drop_nulls(["remedy", "waves_text"]).filter(pl.col("throughput") > 0)
+    frame = most_frequent(most_frequent(frame, "waves_text"), "remedy", MOST_BARS)
     keys = [RUN, "waves_text", "shape"]
     plain = frame.filter(pl.col("remedy") == "plain").group_by(keys).agg(pl.col("throughput").median().alias("plain"))
     frame = frame.filter(pl.col("remedy") != "plain").join(plain, on=keys)

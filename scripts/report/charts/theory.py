@@ -4,7 +4,20 @@ import altair as alt
 import polars as pl
 from parameters import parameter
 from rows import RUN, Rows
-from style import Drawing, Missing, Panel, colour, counted, medians, occupancy_axis, swatches, tip, told_apart, tooltip
+from style import (
+    Drawing,
+    Missing,
+    Panel,
+    colour,
+    counted,
+    medians,
+    most_frequent,
+    occupancy_axis,
+    swatches,
+    tip,
+    told_apart,
+    tooltip,
+)
 
 SHARED = "shared_bytes_per_block"
 # Axes of the calculator and the experiment that varies each.
@@ -31,7 +44,10 @@ def calculator_panel(rows: Rows, axis: str) -> tuple[Panel, pl.DataFrame] | None
     first = measured.row(0, named=True)
     curve = rows.occbench.curves(
         first["compute_capability"], first["block_threads"], first["registers_per_thread"], first[SHARED]
-    ).filter(pl.col("axis") == axis)
+    )
+    if curve is None:
+        return None
+    curve = curve.filter(pl.col("axis") == axis)
     # The ends of its steps are all of it.
     last_of_step = (pl.col("theoretical_pct") != pl.col("theoretical_pct").shift(-1)).fill_null(True)
     curve = curve.filter(last_of_step | (pl.int_range(pl.len()) == 0))
@@ -71,7 +87,9 @@ def calculator_panel(rows: Rows, axis: str) -> tuple[Panel, pl.DataFrame] | None
 def calculator(rows: Rows) -> Drawing:
     drawn = [drawn for axis in AXES if (drawn := calculator_panel(rows, axis))]
     if not drawn:
-        raise Missing(f"needs rows of {', '.join(AXES.values())} that vary one resource, all else equal")
+        raise Missing(
+            f"needs rows of {', '.join(AXES.values())} that vary one resource, all else equal, as the calculator allows"
+        )
     points = pl.concat([points for _, points in drawn])
     if points.is_empty():
         raise Missing("no row of its experiments was counted")
@@ -109,7 +127,7 @@ def cliff_sentence(steps: pl.DataFrame) -> str:
 
 
 def register_cliff(rows: Rows) -> Drawing:
-    frame = rows.of("register_cliff").filter(parameter("grid").is_null()).drop_nulls("throughput")
+    frame = rows.of("register_cliff").filter(parameter("grid").is_null(), pl.col("throughput") > 0)
     threads = block_size_of_cliff(frame)
     frame = frame.filter(pl.col("block_threads") == threads).with_columns(
         series=parameter("body").fill_null("?"),
@@ -123,6 +141,7 @@ def register_cliff(rows: Rows) -> Drawing:
         padded=pl.col("padded_as") > 0,
         place=pl.when(pl.col("padded_as") > 0).then("padded_as").otherwise("registers_per_thread"),
     )
+    points = most_frequent(points, "series")
     bodies = points["series"].unique().sort().to_list()
     title = rows.occbench.title
     tips = [
@@ -177,13 +196,14 @@ def block_size_of_cliff(frame: pl.DataFrame) -> int:
 
 
 def register_cap(rows: Rows) -> Drawing:
-    frame = rows.of("register_cap").drop_nulls(["registers_per_thread", "spill_bytes", "time_us"])
-    if frame.is_empty():
-        raise Missing("needs rows of register_cap with spills and time")
+    frame = rows.of("register_cap").drop_nulls(["registers_per_thread", "spill_bytes"]).filter(pl.col("time_us") > 0)
     frame = frame.with_columns(
         series=pl.format("{} threads a block", "block_threads"),
         occupancy=pl.coalesce("achieved_pct", "theoretical_pct"),
-    )
+    ).drop_nulls(["series", "occupancy"])
+    frame = most_frequent(frame, "series")
+    if frame.is_empty():
+        raise Missing("needs rows of register_cap with spills, time and occupancy")
     values = ["theoretical_pct", "achieved_pct", "occupancy", "spill_bytes", "time_us"]
     points = medians(frame, ["registers_per_thread", "series"], values).sort("registers_per_thread", "series")
     names = points["series"].unique().sort().to_list()
@@ -202,11 +222,12 @@ def register_cap(rows: Rows) -> Drawing:
     )
     line = base.mark_line(point={"filled": True, "size": 45}, strokeWidth=2)
     fastest = base.transform_filter("datum.fastest").mark_point(size=220, strokeWidth=2, opacity=1)
-    one = points.filter(pl.col(RUN) == rows.runs[0], pl.col("series") == names[-1])
+    one = points.filter(pl.struct(RUN, "series") == pl.struct(RUN, "series").last())
+    launch = one["series"][0]
     fewest, most = one.row(0, named=True), one.row(-1, named=True)
     best = one.row(one["time_us"].arg_min(), named=True)
     sentence = (
-        f"With {names[-1]}, {fewest['registers_per_thread']} registers reach {fewest['occupancy']:.0f} % and spill "
+        f"With {launch}, {fewest['registers_per_thread']} registers reach {fewest['occupancy']:.0f} % and spill "
         f"{fewest['spill_bytes']:.0f} B, {most['registers_per_thread']} reach {most['occupancy']:.0f} % and spill "
         f"{most['spill_bytes']:.0f} B; {best['registers_per_thread']} registers ({best['occupancy']:.0f} %, "
         f"{best['spill_bytes']:.0f} B) are the fastest, in {best['time_us'] / fewest['time_us']:.0%} of the time of the "
