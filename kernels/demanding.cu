@@ -35,9 +35,14 @@ constexpr int max_warps_per_sm() {
 #endif
 }
 
+/// Fewest blocks that make so many percent of the warps: 48 are no whole number of quarters of such blocks.
+constexpr int blocks_for(int percent) {
+  constexpr int kWarpsPerBlock = kDemandingBlockThreads / 32;
+  return (max_warps_per_sm() * percent + 100 * kWarpsPerBlock - 1) / (100 * kWarpsPerBlock);
+}
+
 template <int kPercent>
-__global__ void __launch_bounds__(kDemandingBlockThreads,
-                                  max_warps_per_sm() * kPercent / 100 / (kDemandingBlockThreads / 32))
+__global__ void __launch_bounds__(kDemandingBlockThreads, blocks_for(kPercent))
     bounded_kernel(MultiplyAddArguments arguments) {
   demanding_rounds(arguments);
 }

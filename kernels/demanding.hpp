@@ -12,9 +12,8 @@ namespace occbench {
 ///   uncapped   as the compiler likes it
 ///   cap_N      compiled with -maxrregcount=N, and nothing else that could override it
 ///   maxnreg_N  the same by __maxnreg__(N)
-///   bounds_P   __launch_bounds__(256, blocks) with as many blocks as make P percent of the warps that an SM
-///   of the
-///              architecture compiled for can hold: blocks of at most 256 threads
+///   bounds_P   __launch_bounds__(256, blocks) with as many blocks as make at least P percent of the
+///              warps that an SM of the architecture compiled for can hold
 extern const Kernel kDemanding;
 
 inline constexpr int kDemandingBlockThreads = 256;
