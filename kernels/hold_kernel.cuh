@@ -11,8 +11,7 @@ __global__ void hold_kernel(WarpCyclesView cycles, WarpRecord* records) {
   const long long start = clock64();
   WarpRecord record;
   if (records != nullptr) record = begin_record(start);
-  const long long wanted = cycles.of(blockIdx.x, threadIdx.x / 32);
-  while (clock64() - start < wanted) __nanosleep(20);
+  stay(start, cycles.of(blockIdx.x, threadIdx.x / 32));
   if (records != nullptr) end_record(record, records);
 }
 

@@ -27,8 +27,7 @@ __global__ void queue_kernel(WarpCyclesView cycles, unsigned item_count, QueueSt
     __syncthreads();
     if (item >= item_count) break;
     const long long start = clock64();
-    const long long wanted = cycles.of(item, threadIdx.x / 32);
-    while (clock64() - start < wanted) __nanosleep(20);
+    stay(start, cycles.of(item, threadIdx.x / 32));
     if (held != nullptr && threadIdx.x == 0) atomicAdd(&held[item], static_cast<unsigned>(clock64() - start));
   }
   if (threadIdx.x != 0) return;

@@ -10,6 +10,7 @@
 #include "kernels/assembled.hpp"
 #include "kernels/random_words.hpp"
 #include "kernels/staged.hpp"
+#include "kernels/warp_cycles.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/warps.hpp"
 
@@ -57,7 +58,7 @@ __global__ void staged_kernel(StagedArguments arguments) {
     __syncthreads();
   }
   sum += sum_up(dynamic_memory, arguments.dynamic_words);
-  while (clock64() - start < arguments.cycles) __nanosleep(20);
+  stay(start, arguments.cycles);
   arguments.sums[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 

@@ -20,6 +20,21 @@ struct WarpCyclesView {
 #endif
 };
 
+#ifdef __CUDACC__
+/// Stays until `wanted` cycles have gone by since `start` (clock64). Warps that look often keep the younger
+/// ones of their sub-partition from looking at all: in uneven work with sleeps of 20 ns, some stayed a
+/// quarter longer than they were to. So they look seldom until little is left: a sleep may last twice as long
+/// as asked for, 400 ns or 1,200 cycles at 3 GHz.
+__device__ inline void stay(long long start, long long wanted) {
+  constexpr long long kLittle = 2'000;
+  while (true) {
+    const long long left = wanted - (clock64() - start);
+    if (left <= 0) return;
+    __nanosleep(left > kLittle ? 200 : 20);
+  }
+}
+#endif
+
 /// The cycles that `Work` gives each warp of `blocks` blocks: one value for equal work, else one a block or a
 /// warp.
 class WarpCycles {

@@ -65,6 +65,16 @@ TEST_F(KernelsOnGpu, HoldHoldsAsLongAsItsWorkSays) {
   }
 }
 
+TEST_F(KernelsOnGpu, NoWarpOfAFullDeviceIsKeptFromEndingByOthersThatWait) {
+  for (const int block_threads : {64, 128, 256}) {
+    const std::int64_t blocks =
+        device_->sm_count * (device_->limits.max_threads_per_sm() / block_threads) * 3 / 2;
+    const Case chosen = hold_case("plain", {.block_threads = block_threads, .grid_blocks = blocks},
+                                  parse_work("uniform:200000:0.5:1.5"));
+    EXPECT_EQ(check(chosen), Check::ok) << block_threads;
+  }
+}
+
 TEST_F(KernelsOnGpu, CodeThatIsOnlyPtxIsCompiledByTheDriver) {
   const Case chosen = hold_case("ptx_only", {.block_threads = 96, .grid_blocks = 5}, Work::equal(2'000));
   EXPECT_EQ(check(chosen), Check::ok);
