@@ -17,8 +17,8 @@ std::optional<std::filesystem::path> recorded_suite();
 /// @returns no_verdict if theory no longer agrees with a recorded row, or no rows are found
 ExitStatus show_recorded_rows(const std::string& filter, Console& console);
 
-/// Prints the names of the recorded cases, one a line: which cases there are depends on the GPU's limits and SMs, so
-/// that without one they are those of another.
+/// Prints the names of the recorded cases, one a line: which cases there are depends on the GPU's limits and
+/// SMs, so that without one they are those of another.
 /// @returns no_verdict if no rows are found
 ExitStatus list_recorded_cases(const std::string& filter, Console& console);
 
