@@ -159,7 +159,7 @@ TEST_F(CalculatorAgainstRuntime, DynamicSharedMemoryIsThatOfAvailableDynamicSMem
 TEST_F(CalculatorAgainstRuntime, WithTheDynamicSharedMemoryThatWeSaySoManyBlocksFitAndNoByteMore) {
   Comparison comparison;
   for (const ResourceUser& user : users_of_resources()) {
-    for (int round = 0; round < 120; ++round) {
+    for (int round = 0; round < 170; ++round) {
       const std::optional<int> carveout = random_carveout();
       const Usage usage = prepare(user, carveout).usage;
       for (int question = 0; question < 20; ++question) {
