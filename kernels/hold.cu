@@ -72,6 +72,7 @@ Variant hold_plain() {
   return make_variant("plain", hold_kernel);
 }
 
-const Kernel kHold{"hold", "each warp stays resident for its number of cycles", kVariants, prepare};
+const Kernel kHold{"hold", "each warp stays resident for its number of cycles", kVariants, prepare,
+                   /*trace_agrees_with_counter=*/true};
 
 }  // namespace occbench

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"
@@ -141,6 +142,8 @@ void BenchRunner::run(const Bench& bench) {
   while (!is_complete(bench) && !stop_asked()) {
     const std::size_t before = rows_.size();
     const Ending ending = run_process(bench);
+    // Only the binary knows whether the GPU has a metric that was asked for.
+    if (ending == Ending{.status = static_cast<int>(ExitStatus::usage)}) throw InputError(last_lines(log()));
     if (ending.signal != 0 || ending.status >= static_cast<int>(ExitStatus::fault))
       record_crash(bench, ending);
     if (is_complete(bench) || stop_asked()) return;
@@ -164,6 +167,13 @@ Ending BenchRunner::run_process(const Bench& bench) {
   arguments.push_back("--occ_csv=" + out_.string());
   arguments.emplace_back("--occ_resume");
   arguments.push_back("--occ_counters=" + options_.counters);
+  const auto pass_on = [&](std::string_view flag, const std::string& value) {
+    if (!value.empty()) arguments.push_back(fmt::format("--occ_{}={}", flag, value));
+  };
+  pass_on("metrics", fmt::format("{}", fmt::join(options_.metrics, ",")));
+  pass_on("timeline", options_.timeline);
+  pass_on("per_sm", options_.per_sm);
+  pass_on("shuffle", options_.shuffle);
   arguments.emplace_back("--benchmark_color=false");
   if (!options_.filter.empty()) arguments.push_back("--benchmark_filter=" + options_.filter);
   ChildProcess process(bench.program, arguments, log());
@@ -202,7 +212,7 @@ void BenchRunner::record_crash(const Bench& bench, Ending ending) {
   row.recorded_at = iso_time(std::chrono::system_clock::now());
   row.time_status = "failed";
   row.note = fmt::format("the process ended with {} while this case ran", to_string(ending));
-  RunFile(out_, RunFile::Mode::resume).append(row, {});
+  RunFile(out_, RunFile::Mode::resume, options_.metrics).append(row, {});
   report_new_rows();
 }
 

@@ -22,6 +22,10 @@ struct RunOptions {
   std::string counters = "auto";
   std::string out;
   std::filesystem::path benches;  ///< folder of the bench binaries; empty = that of this program
+  std::vector<std::string> metrics;  ///< as --occ_metrics of the binaries; likewise the next three
+  std::string timeline;
+  std::string per_sm;
+  std::string shuffle;
   bool list = false;
   bool require_gpu = false;
   bool resume = false;

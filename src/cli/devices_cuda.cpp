@@ -17,6 +17,7 @@
 #include "gpu/device.hpp"
 #include "gpu/error.hpp"
 #include "gpu/gpcs.hpp"
+#include "measure/nvml.hpp"
 
 namespace occbench {
 namespace {
@@ -101,6 +102,7 @@ Json describe(const Device& device, int chosen_by_auto) {
     object[property.name] = value_of(property, properties, device.index);
   object["sms_per_gpc"] =
       fmt::format("{}", fmt::join(sms_per_gpc(open_device(std::to_string(device.index))), ","));
+  object["gpu_settings"] = GpuMonitor(device.uuid).settings();
   object["limits_table"] = device.notes.empty() ? "agrees" : fmt::format("{}", fmt::join(device.notes, "; "));
   return object;
 }

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include "cli/bench_runner.hpp"
 #include "cli/commands.hpp"
@@ -56,8 +57,8 @@ std::vector<Row> wanted_rows(const BenchRunner& runner, std::span<const Bench> b
 }
 
 /// The file that the binaries then resume, one after another.
-void prepare_file(const fs::path& out, bool resume, std::span<const Bench> benches) {
-  const RunFile file(out, resume ? RunFile::Mode::resume : RunFile::Mode::create);
+void prepare_file(const fs::path& out, const RunOptions& options, std::span<const Bench> benches) {
+  const RunFile file(out, options.resume ? RunFile::Mode::resume : RunFile::Mode::create, options.metrics);
   for (const Bench& bench : benches) file.require_same_origin(bench.cases.front());
 }
 
@@ -105,7 +106,7 @@ ExitStatus measure(const RunOptions& options, Console& console) {
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
   const FileLock lock(out);
-  prepare_file(out, options.resume, benches);
+  prepare_file(out, options, benches);
   stop_on_signals();
 
   std::size_t total = 0;
@@ -123,8 +124,9 @@ ExitStatus measure(const RunOptions& options, Console& console) {
   fmt::print(console.out, "Rows: {}   samples: {}   log: {}\n", out.string(), samples_path(out).string(),
              runner.log().string());
   if (!complete && stop_asked()) {
-    fmt::print(console.err, "interrupted; to go on: occbench run --suite {}{} --out {} --resume\n",
+    fmt::print(console.err, "interrupted; to go on: occbench run --suite {}{}{} --out {} --resume\n",
                options.suite, options.filter.empty() ? "" : fmt::format(" --filter '{}'", options.filter),
+               options.metrics.empty() ? "" : fmt::format(" --metrics {}", fmt::join(options.metrics, ",")),
                out.string());
   }
   return complete ? ExitStatus::done : ExitStatus::no_verdict;
@@ -162,6 +164,19 @@ Action declare_run(CLI::App& parser) {
                   "auto, off, or require: status 2 where they cannot be read")
       ->check(CLI::IsMember({"auto", "off", "require"}))
       ->capture_default_str();
+  parser
+      .add_option("--metrics", options->metrics,
+                  "more hardware metrics, separated by commas: a column each, and their samples")
+      ->delimiter(',')
+      ->type_name("NAME,NAME");
+  parser.add_option("--timeline", options->timeline, "write occupancy over time there, a file a case")
+      ->type_name("FOLDER");
+  parser
+      .add_option("--per-sm", options->per_sm,
+                  "write what each SM did there, a file a case that can be traced")
+      ->type_name("FOLDER");
+  parser.add_option("--shuffle", options->shuffle, "cases of an experiment in random order, with this seed")
+      ->type_name("SEED");
   parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")
       ->type_name("FOLDER");
   parser.add_flag("--require-gpu", options->require_gpu, "end with status 2 where there is no GPU");

@@ -31,6 +31,7 @@ struct Variant {
   const void* function;                       ///< the `__global__` function, as cudaLaunchKernel takes it;
                                               ///< null where the runtime launches what only it knows
   std::span<const Assembled> assembled = {};  ///< where to look for the assembler's report
+  const void* traced_function = nullptr;      ///< what Prepared::trace launches, where it is another function
 };
 
 /// Which suites a case belongs to: its own and every larger one.
@@ -57,6 +58,7 @@ struct Case {
   std::vector<std::pair<std::string, std::string>> parameters =
       {};              ///< what the experiment varies: names the case
   bool small = false;  ///< made small for a tool that slows kernels down: how long they take says nothing
+  bool cold = false;   ///< each launch finds nothing of its data in L2; else the one before left it there
   bool trace = false;  ///< placement is of interest: the harness traces it too, in a launch of its own
   std::vector<std::string_view> counters =
       {};  ///< columns of counters that only cases which ask for them read
@@ -97,6 +99,10 @@ struct Kernel {
   std::string_view description;  ///< one sentence
   std::span<const Variant> variants;
   std::unique_ptr<Prepared> (*prepare)(const Case& chosen, const Variant& variant, const Device& device);
+
+  /// Achieved occupancy by Prepared::trace was shown to be the counter's, so that it can stand in for it
+  /// where the counters cannot be read.
+  bool trace_agrees_with_counter = false;
 
   /// @throws std::out_of_range if the family has no such variant.
   const Variant& find(std::string_view variant) const;

@@ -6,22 +6,30 @@
 
 namespace occbench {
 
+/// What the host and the kernel that blocks a stream tell each other.
+struct StreamGate {
+  int released = 0;  ///< by the host
+  int gave_up = 0;   ///< by the kernel: the host kept it waiting for too long
+};
+
 /// Times launches by device events. The events and the launch are queued behind a kernel that blocks the
 /// stream until the host has queued all of them; without it, an event pair around a launch on an idle stream
 /// reads several microseconds of the host's own time.
 class LaunchTimer {
  public:
+  /// Queues something on a stream, without waiting for the device.
+  using Queue = std::function<void(cudaStream_t)>;
+
   /// @throws CudaError
   LaunchTimer();
-  ~LaunchTimer();
-  LaunchTimer(const LaunchTimer&) = delete;
-  LaunchTimer& operator=(const LaunchTimer&) = delete;
 
   /// Microseconds that what `queue` queues on the stream takes on the device: what an event pair around it
-  /// reads, less what a pair with nothing in between reads. `queue` must not wait for the device, and what it
-  /// launches must have been launched once before (modules load on first use, which waits).
-  /// @throws CudaError, also for a fault of the launch itself.
-  double microseconds(const std::function<void(cudaStream_t)>& queue);
+  /// reads, less what a pair with nothing in between reads. What it launches must have been launched once
+  /// before (modules load on first use, which waits).
+  /// @param before queues what has to be done first and is not timed
+  /// @throws CudaError, also for a fault of the launch itself; std::runtime_error if the host was held up for
+  /// so long, time and again, that the stream went on without it
+  double microseconds(const Queue& queue, const Queue& before = {});
 
   /// Microseconds that an event pair with nothing in between reads, median of several.
   double empty_pair_microseconds() const {
@@ -33,12 +41,13 @@ class LaunchTimer {
   }
 
  private:
-  double event_pair(const std::function<void(cudaStream_t)>& queue);
+  double event_pair(const Queue& queue, const Queue& before);
+  void queue_behind_gate(const Queue& queue, const Queue& before);
 
   Stream stream_;
   Event before_;
   Event after_;
-  volatile int* released_ = nullptr;  ///< pinned host memory that the blocking kernel watches
+  SharedValue<StreamGate> gate_;
   double empty_pair_microseconds_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -69,6 +70,29 @@ class Event {
 
  private:
   cudaEvent_t event_ = nullptr;
+};
+
+/// One value in pinned host memory that host and device see at once.
+template <typename T>
+class SharedValue {
+ public:
+  SharedValue() {
+    void* memory = nullptr;
+    check(cudaHostAlloc(&memory, sizeof(T), cudaHostAllocMapped), "cudaHostAlloc");
+    value_ = new (memory) T();
+  }
+  ~SharedValue() {
+    static_cast<void>(cudaFreeHost(value_));
+  }
+  SharedValue(const SharedValue&) = delete;
+  SharedValue& operator=(const SharedValue&) = delete;
+
+  volatile T* get() {
+    return value_;
+  }
+
+ private:
+  T* value_ = nullptr;
 };
 
 /// `size()` elements of device memory. Copies and fills have ended when they return.

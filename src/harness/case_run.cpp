@@ -2,18 +2,22 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "gpu/error.hpp"
+#include "harness/counter_columns.hpp"
+#include "harness/per_sm_file.hpp"
+#include "harness/timeline_file.hpp"
 #include "harness/trace_samples.hpp"
+#include "measure/trace.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/warps.hpp"
 #include "record/case_filter.hpp"
-#include "record/columns.hpp"
+#include "record/files.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"
@@ -29,29 +33,8 @@ constexpr double kTopUpSeconds = 0.1;
 /// Times whose middle half is spread by more than this are marked unstable.
 constexpr double kUnstableSpreadPct = 5;
 
-constexpr std::string_view kWarpsActive = "sm__warps_active.sum";
-constexpr std::string_view kCyclesActiveMax = "sm__cycles_active.max";
-
-/// Whether a case reads a column's counter. Those of local memory come from a unit that makes a session
-/// slower, and a kernel that has no local memory has no such traffic; those of pipes are read where asked
-/// for.
-bool is_read(const Column& column, const Row& row, const Case& chosen) {
-  if (column.metric.empty()) return false;
-  if (column.name.starts_with("local_")) return row.local_bytes_per_thread != 0;
-  if (column.name.ends_with("_pipe_pct")) {
-    return std::ranges::find(chosen.counters, column.name) != chosen.counters.end();
-  }
-  return true;
-}
-
-/// The counters behind the columns.
-std::vector<std::string> metrics_for(const Row& row, const Case& chosen) {
-  std::vector<std::string> metrics = {std::string(kWarpsActive)};
-  for (const Column& column : columns()) {
-    if (is_read(column, row, chosen)) metrics.emplace_back(column.metric);
-  }
-  return metrics;
-}
+/// Traced launches of which per-SM figures, or what stands in for the counter, are made.
+constexpr std::size_t kTracedLaunches = 4;
 
 std::string parameters_text(const Case& chosen) {
   std::string text;
@@ -71,19 +54,6 @@ std::string_view to_string(Check check) {
       return "none";
   }
   return "none";
-}
-
-/// Warps active over the SM's maximum, over all SMs and the longest SM's active cycles, for each reading.
-std::vector<double> elapsed_occupancy(const CounterReadings& readings, const Device& device) {
-  const auto warps = readings.find(kWarpsActive);
-  const auto cycles = readings.find(kCyclesActiveMax);
-  std::vector<double> values;
-  if (warps == readings.end() || cycles == readings.end()) return values;
-  const double slots = device.sm_count * static_cast<double>(device.limits.max_warps_per_sm);
-  for (std::size_t i = 0; i < std::min(warps->second.size(), cycles->second.size()); ++i) {
-    values.push_back(100 * warps->second[i] / (slots * cycles->second[i]));
-  }
-  return values;
 }
 
 }  // namespace
@@ -161,6 +131,7 @@ void CaseRun::begin() {
   session_.begin(row_.case_);
   // These launches load the module, which must not happen behind a blocked stream.
   row_.check = to_string(check_and_launch());
+  note_condition();
 }
 
 Check CaseRun::check_and_launch() {
@@ -205,8 +176,7 @@ void CaseRun::time(benchmark::State& state) {
 void CaseRun::measure_time(benchmark::State& state) {
   std::vector<double> batch;
   for ([[maybe_unused]] const auto _ : state) {
-    const double microseconds =
-        session_.instruments().microseconds([&](cudaStream_t stream) { prepared_->launch(stream); });
+    const double microseconds = time_launch();
     batch.push_back(microseconds);
     state.SetIterationTime(1e-6 * microseconds);
     if (session_.stop() != Stop::no) {
@@ -217,86 +187,239 @@ void CaseRun::measure_time(benchmark::State& state) {
   batches_.push_back(std::move(batch));
 }
 
+double CaseRun::time_launch() {
+  return session_.instruments().microseconds([&](cudaStream_t stream) { prepared_->launch(stream); },
+                                             case_.cold);
+}
+
 const Row& CaseRun::finish(std::size_t repetitions) {
   if (std::exchange(finished_, true)) return row_;
   // A case that the end of the run cut off has no row: it is missing, and a resumed run makes it.
   if (session_.stop() != Stop::no && row_.time_status != "failed") return row_;
   if (row_.time_status.empty()) {
     try {
-      const std::size_t first = batches_.size() - std::min(repetitions, batches_.size());
-      for (std::size_t i = first; i < batches_.size(); ++i) {
-        times_.insert(times_.end(), batches_[i].begin(), batches_[i].end());
-      }
-      top_up_samples();
+      take_times(repetitions);
       if (session_.stop() != Stop::no) return row_;
-      summarize_times();
     } catch (const std::exception& error) {
       fail(error.what());
     }
   }
-  const bool timed = row_.time_status == "ok" || row_.time_status == "unstable";
-  if (timed) read_counters();
   if (row_.time_status != "skipped") predict();
-  if (timed && case_.trace && session_.stop() == Stop::no) keep_trace();
+  if (row_.time_status != "skipped" && row_.time_status != "failed") measure_in_depth();
   prepared_.reset();
   row_.recorded_at = iso_time(std::chrono::system_clock::now());
   session_.end(row_, samples_);
+  release();
   return row_;
+}
+
+/// What a case keeps on its way to its row; a process runs thousands of cases.
+void CaseRun::release() {
+  batches_ = {};
+  times_ = {};
+  samples_ = {};
+  traces_ = {};
+  prediction_.reset();
+}
+
+void CaseRun::take_times(std::size_t repetitions) {
+  const std::size_t first = batches_.size() - std::min(repetitions, batches_.size());
+  for (std::size_t i = first; i < batches_.size(); ++i) {
+    times_.insert(times_.end(), batches_[i].begin(), batches_[i].end());
+  }
+  top_up_samples();
+  if (session_.stop() != Stop::no) return;
+  summarize_times();
+  if (row_.time_status != "ok") time_again();
+  add_samples("time_us", times_);
 }
 
 void CaseRun::top_up_samples() {
   double seconds = 0;
   while (times_.size() < kMinimumSamples && seconds < kTopUpSeconds && session_.stop() == Stop::no) {
-    times_.push_back(
-        session_.instruments().microseconds([&](cudaStream_t stream) { prepared_->launch(stream); }));
+    times_.push_back(time_launch());
     seconds += 1e-6 * times_.back();
   }
 }
 
+/// Times that a throttle or something passing spoiled are set aside, and taken once more.
+void CaseRun::time_again() {
+  add_note(fmt::format("timed twice: {} at first", row_.time_status));
+  add_samples("time_us_set_aside", times_);
+  event_reasons_ = 0;
+  note_condition();
+  for (double& time : times_) {
+    if (session_.stop() != Stop::no) return;
+    time = time_launch();
+  }
+  summarize_times();
+}
+
 void CaseRun::summarize_times() {
+  note_condition();
   const Quartiles quartiles = occbench::quartiles(times_);
   row_.time_us = quartiles.median;
   row_.time_spread_pct = 100 * quartiles.range() / quartiles.median;
   row_.repetitions = static_cast<std::int64_t>(times_.size());
-  row_.time_status = *row_.time_spread_pct > kUnstableSpreadPct ? "unstable" : "ok";
+  row_.time_status = is_throttled(event_reasons_)                 ? "throttled"
+                     : *row_.time_spread_pct > kUnstableSpreadPct ? "unstable"
+                                                                  : "ok";
   const Amount useful = prepared_->useful();
   row_.throughput = useful.quantity / (1e-6 * quartiles.median);
   row_.throughput_unit = fmt::format("{}/s", useful.unit);
-  for (std::size_t i = 0; i < times_.size(); ++i) {
-    samples_.push_back({row_.experiment, row_.case_, "time_us", static_cast<std::int64_t>(i), times_[i]});
-  }
+}
+
+void CaseRun::note_condition() {
+  const GpuCondition condition = session_.instruments().condition();
+  row_.memory_clock_mhz = condition.memory_clock_mhz;
+  row_.temperature_c = condition.temperature_c;
+  row_.power_w = condition.power_w;
+  row_.other_processes = condition.other_processes;
+  if (!condition.clocks_event_reasons) return;
+  event_reasons_ |= *condition.clocks_event_reasons;
+  row_.throttle_reasons = clocks_event_reasons_text(event_reasons_);
 }
 
 void CaseRun::predict() {
-  if (row_.work.empty()) return;
   try {
-    predict_anew(row_);
+    prediction_ = prediction_of(row_);
+    if (prediction_) set_prediction(row_, *prediction_);
   } catch (const InputError& refused) {
     if (row_.note.empty()) row_.note = fmt::format("no prediction: {}", refused.what());
   }
 }
 
+/// Each in launches of its own. Whatever goes wrong here, what was measured before survives; a run that is
+/// interrupted finishes its case, for a resumed one would take the row for the whole of it.
+void CaseRun::measure_in_depth() {
+  const auto goes_on = [&] { return session_.stop() != Stop::context_lost; };
+  read_counters();
+  if (goes_on() && session_.options().timeline) write_timeline();
+  if (goes_on() && (case_.trace || session_.options().per_sm || trace_stands_in())) read_traces();
+}
+
+void CaseRun::make_cold() {
+  if (case_.cold) session_.instruments().flush_l2();
+}
+
+void CaseRun::launch_and_wait() {
+  prepared_->launch(session_.instruments().stream());
+  session_.instruments().synchronize();
+}
+
 void CaseRun::read_counters() {
-  Instruments& instruments = session_.instruments();
+  const auto count = [&](const std::vector<std::string>& metrics) -> Counted {
+    try {
+      return session_.count(
+          metrics, [&] { launch_and_wait(); }, [&] { make_cold(); });
+    } catch (const std::exception& error) {
+      if (session_.instruments().context_is_lost()) session_.lose_context();
+      return {.status = CountersStatus::failed, .note = error.what()};
+    }
+  };
   const auto start = std::chrono::steady_clock::now();
-  Counted counted;
-  try {
-    counted = session_.count(metrics_for(row_, case_), [&] {
-      prepared_->launch(instruments.stream());
-      instruments.synchronize();
-    });
-  } catch (const std::exception& error) {
-    // The time is measured already, and survives.
-    counted = {.status = CountersStatus::failed, .note = error.what()};
-    if (instruments.context_is_lost()) session_.lose_context();
-  }
+  const std::vector<std::string> metrics = metrics_for(row_, case_.counters);
+  const Counted counted = count(metrics);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   row_.counters_status = occbench::to_string(counted.status);
   add_note(counted.note);
-  if (counted.status != CountersStatus::ok) return;
-  summarize_counters(counted.readings);
-  samples_.push_back({row_.experiment, row_.case_, "counting_ms_per_launch", 0,
-                      spent.count() / session_.options().readings});
+  if (counted.status == CountersStatus::ok) {
+    summarize_counters(counted, metrics);
+    const double per_launch = spent.count() / session_.options().readings;
+    add_samples("counting_ms_per_launch", {&per_launch, 1});
+  }
+  // In a session of their own, so that they cost the others no pass.
+  const std::vector<std::string>& extra = session_.options().metrics;
+  if (extra.empty() || session_.stop() == Stop::context_lost) return;
+  const Counted more = counted.status == CountersStatus::ok ? count(extra) : counted;
+  if (more.status != counted.status) add_note(more.note);
+  set_extra_columns(row_, more.readings, extra);
+  for (Sample& sample : counter_samples(row_, more.readings)) {
+    if (!counted.readings.contains(sample.quantity)) samples_.push_back(std::move(sample));
+  }
+}
+
+void CaseRun::summarize_counters(const Counted& counted, const std::vector<std::string>& metrics) {
+  set_counter_columns(row_, counted.readings, metrics, session_.device().limits.max_warps_per_sm);
+  const std::vector<Sample> samples = counter_samples(row_, counted.readings);
+  samples_.insert(samples_.end(), samples.begin(), samples.end());
+}
+
+void CaseRun::write_timeline() {
+  try {
+    make_cold();
+    const Sampled sampled = session_.sample(row_.time_us.value_or(0), [&] { launch_and_wait(); });
+    add_note(sampled.note);
+    if (!sampled.note.empty()) return;
+    const double warp_slots =
+        static_cast<double>(session_.device().sm_count) * session_.device().limits.max_warps_per_sm;
+    const Activity activity = activity_of(sampled.samples, warp_slots);
+    for (const std::string& loss : activity.losses) {
+      add_note(fmt::format("timeline: {}", loss));
+      fmt::print(stderr, "{}: timeline: {}\n", name_, loss);
+    }
+    if (activity.steps.empty()) return;
+    const double mean = activity.mean_pct();
+    add_samples("timeline_mean_pct", {&mean, 1});
+    replace_text(case_file(*session_.options().timeline, row_, "timeline"),
+                 timeline_csv(row_, activity, prediction_ ? &prediction_->timeline : nullptr, warp_slots));
+  } catch (const std::exception& error) {
+    survive("no timeline", error);
+  }
+}
+
+/// Where the counters are closed, and a trace of this very kernel says the same.
+bool CaseRun::trace_stands_in() {
+  const bool closed = row_.counters_status != "ok" && row_.counters_status != "off";
+  if (!closed || !case_.kernel->trace_agrees_with_counter) return false;
+  if (variant_->traced_function == nullptr) return true;
+  Variant traced = *variant_;
+  traced.function = variant_->traced_function;
+  const Usage usage = session_.instruments().inspect(traced).usage;
+  return theoretical_occupancy(session_.device().limits, case_.launch, usage).theoretical_pct ==
+         row_.theoretical_pct;
+}
+
+void CaseRun::read_traces() {
+  const std::size_t launches =
+      session_.options().per_sm || trace_stands_in() ? kTracedLaunches : std::size(kTracePrefixes);
+  try {
+    while (traces_.size() < launches) {
+      make_cold();
+      std::vector<WarpRecord> records = prepared_->trace(session_.instruments().stream());
+      if (records.empty()) return;
+      traces_.push_back(std::move(records));
+    }
+    summarize_traces();
+  } catch (const std::exception& error) {
+    survive("not traced", error);
+  }
+}
+
+void CaseRun::summarize_traces() {
+  const int warps_per_block = warps_of_block(case_.launch.block_threads);
+  const int max_warps = session_.device().limits.max_warps_per_sm;
+  if (case_.trace) {
+    for (std::size_t i = 0; i < std::size(kTracePrefixes); ++i) {
+      const std::vector<Sample> traced =
+          trace_samples(row_, traces_[i], warps_per_block, max_warps, kTracePrefixes[i]);
+      samples_.insert(samples_.end(), traced.begin(), traced.end());
+    }
+  }
+  std::vector<double> achieved;
+  for (const auto& records : traces_) {
+    achieved.push_back(achieved_pct(sms_of(records, warps_per_block), max_warps));
+  }
+  add_samples("achieved_pct_by_trace", achieved);
+  if (trace_stands_in()) {
+    row_.achieved_pct = median(achieved);
+    row_.achieved_spread_points = quartiles(achieved).range();
+    row_.achieved_source = "trace";
+  }
+  if (session_.options().per_sm) {
+    replace_text(case_file(*session_.options().per_sm, row_, "per_sm"),
+                 per_sm_csv(row_, traces_, warps_per_block, max_warps));
+  }
 }
 
 void CaseRun::add_note(std::string_view note) {
@@ -305,44 +428,16 @@ void CaseRun::add_note(std::string_view note) {
   row_.note += note;
 }
 
-void CaseRun::keep_trace() {
-  const int warps_per_block = warps_of_block(case_.launch.block_threads);
-  try {
-    for (const std::string_view prefix : kTracePrefixes) {
-      const std::vector<WarpRecord> records = prepared_->trace(session_.instruments().stream());
-      const std::vector<Sample> traced =
-          trace_samples(row_, records, warps_per_block, session_.device().limits.max_warps_per_sm, prefix);
-      samples_.insert(samples_.end(), traced.begin(), traced.end());
-    }
-  } catch (const std::exception& error) {
-    // Time and counters are read already, and survive.
-    add_note(fmt::format("not traced: {}", error.what()));
-    if (session_.instruments().context_is_lost()) session_.lose_context();
+void CaseRun::add_samples(std::string_view quantity, std::span<const double> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    samples_.push_back(
+        {row_.experiment, row_.case_, std::string(quantity), static_cast<std::int64_t>(i), values[i]});
   }
 }
 
-void CaseRun::summarize_counters(const CounterReadings& readings) {
-  for (const Column& column : columns()) {
-    const auto found = column.metric.empty() ? readings.end() : readings.find(column.metric);
-    if (found == readings.end() || found->second.empty()) continue;
-    row_.*std::get<Real Row::*>(column.where) = column.scale * median(found->second);
-  }
-  for (const std::string& metric : metrics_for(row_, case_)) {
-    if (readings.contains(metric)) continue;
-    row_.note += fmt::format("{}this GPU gave no value of {}", row_.note.empty() ? "" : "; ", metric);
-  }
-  const Column* achieved = find_column("achieved_pct");
-  if (const auto found = readings.find(achieved->metric); found != readings.end() && !found->second.empty()) {
-    row_.achieved_spread_points = quartiles(found->second).range();
-    row_.achieved_source = "counter";
-  }
-  const std::vector<double> elapsed = elapsed_occupancy(readings, session_.device());
-  if (!elapsed.empty()) row_.achieved_elapsed_pct = median(elapsed);
-  for (const auto& [metric, values] : readings) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      samples_.push_back({row_.experiment, row_.case_, metric, static_cast<std::int64_t>(i), values[i]});
-    }
-  }
+void CaseRun::survive(std::string_view what, const std::exception& error) {
+  add_note(fmt::format("{}: {}", what, error.what()));
+  if (session_.instruments().context_is_lost()) session_.lose_context();
 }
 
 void CaseRun::skip(const std::string& reason) {

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <exception>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include "harness/session.hpp"
+#include "schedule/prediction.hpp"
 
 namespace occbench {
 
@@ -43,15 +47,28 @@ class CaseRun {
   void begin();
   Check check_and_launch();
   void measure_time(benchmark::State& state);
+  double time_launch();
+  void take_times(std::size_t repetitions);
   void top_up_samples();
   void summarize_times();
+  void note_condition();
+  void time_again();
+  void launch_and_wait();
+  void make_cold();
   void predict();
+  void measure_in_depth();
   void read_counters();
-  void keep_trace();
+  void summarize_counters(const Counted& counted, const std::vector<std::string>& metrics);
+  void read_traces();
+  bool trace_stands_in();
+  void summarize_traces();
+  void write_timeline();
   void add_note(std::string_view note);
-  void summarize_counters(const CounterReadings& readings);
+  void add_samples(std::string_view quantity, std::span<const double> values);
   void skip(const std::string& reason);
   void fail(const std::string& message);
+  void survive(std::string_view what, const std::exception& error);
+  void release();
 
   Session& session_;
   Case case_;
@@ -62,6 +79,9 @@ class CaseRun {
   std::unique_ptr<Prepared> prepared_;
   std::vector<std::vector<double>> batches_;  ///< microseconds of each launch of each timing loop
   std::vector<double> times_;                 ///< microseconds of the launches that count
+  std::uint64_t event_reasons_ = 0;           ///< of the clocks, since the case began: NVML's bits
+  std::optional<Prediction> prediction_;
+  std::vector<std::vector<WarpRecord>> traces_;  ///< a traced launch each
   bool begun_ = false;
   bool finished_ = false;
 };

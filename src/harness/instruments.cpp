@@ -3,14 +3,17 @@
 #include <optional>
 
 #include "gpu/error.hpp"
+#include "gpu/l2_flush.hpp"
 #include "gpu/launch_timer.hpp"
+#include "measure/pm_sampling.hpp"
 
 namespace occbench {
 namespace {
 
 class GpuInstruments final : public Instruments {
  public:
-  GpuInstruments(const Device& device, int readings) : device_(device), readings_(readings) {}
+  GpuInstruments(const Device& device, int readings)
+      : device_(device), readings_(readings), monitor_(device.uuid), flush_(device.index) {}
 
   Compiled inspect(const Variant& variant) override {
     return occbench::inspect(variant);
@@ -24,19 +27,43 @@ class GpuInstruments final : public Instruments {
     timer_.stream().synchronize();
   }
 
-  double microseconds(const std::function<void(cudaStream_t)>& queue) override {
-    return timer_.microseconds(queue);
+  double microseconds(const std::function<void(cudaStream_t)>& queue, bool cold) override {
+    if (!cold) return timer_.microseconds(queue);
+    return timer_.microseconds(queue, [&](cudaStream_t stream) { flush_.queue(stream); });
   }
 
-  CounterReadings count(const std::vector<std::string>& metrics,
-                        const std::function<void()>& launch) override {
+  void flush_l2() override {
+    flush_.queue(stream());
+    synchronize();
+  }
+
+  CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                        const std::function<void()>& before) override {
     try {
       if (!counters_) counters_.emplace(device_, readings_);
-      return counters_->read(metrics, launch);
+      return counters_->read(metrics, launch, before);
     } catch (...) {
       counters_.reset();
       throw;
     }
+  }
+
+  ActivitySamples sample(double expected_us, const std::function<void()>& launch) override {
+    // Each finds the hardware busy while the other has it.
+    counters_.reset();
+    return PmSampling(device_).sample(expected_us, launch);
+  }
+
+  GpuCondition condition() override {
+    return monitor_.condition();
+  }
+
+  std::string gpu_settings() override {
+    return monitor_.settings();
+  }
+
+  MetricCatalog metric_catalog() override {
+    return MetricCatalog(device_);
   }
 
   bool context_is_lost() override {
@@ -46,7 +73,9 @@ class GpuInstruments final : public Instruments {
  private:
   Device device_;
   int readings_;
+  GpuMonitor monitor_;
   LaunchTimer timer_;
+  L2Flush flush_;
   std::optional<Counters> counters_;
 };
 

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "gpu/kernel.hpp"
+#include "measure/activity.hpp"
 #include "measure/counters.hpp"
+#include "measure/metric_catalog.hpp"
+#include "measure/nvml.hpp"
 
 namespace occbench {
 
@@ -24,12 +27,27 @@ class Instruments {
   /// Waits for what was queued. @throws CudaError for a fault of it.
   virtual void synchronize() = 0;
 
-  /// As LaunchTimer::microseconds.
-  virtual double microseconds(const std::function<void(cudaStream_t)>& queue) = 0;
+  /// As LaunchTimer::microseconds. @param cold the L2 cache is flushed first
+  virtual double microseconds(const std::function<void(cudaStream_t)>& queue, bool cold) = 0;
+
+  /// Empties the L2 cache, and waits.
+  virtual void flush_l2() = 0;
 
   /// As Counters::read; after an exception the next call begins anew.
-  virtual CounterReadings count(const std::vector<std::string>& metrics,
-                                const std::function<void()>& launch) = 0;
+  virtual CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                                const std::function<void()>& before) = 0;
+
+  /// As PmSampling::sample.
+  virtual ActivitySamples sample(double expected_us, const std::function<void()>& launch) = 0;
+
+  /// As GpuMonitor::condition.
+  virtual GpuCondition condition() = 0;
+
+  /// As GpuMonitor::settings.
+  virtual std::string gpu_settings() = 0;
+
+  /// As MetricCatalog's constructor.
+  virtual MetricCatalog metric_catalog() = 0;
 
   /// As occbench::context_is_lost.
   virtual bool context_is_lost() = 0;

@@ -18,9 +18,8 @@
 namespace occbench {
 namespace {
 
-void initialize_google_benchmark(const std::string& program, const Options& options) {
-  std::vector<std::string> arguments = options.google_benchmark;
-  arguments.insert(arguments.begin(), program);
+/// @param arguments must outlive the benchmarks: Google Benchmark keeps a pointer to the program's name
+void initialize_google_benchmark(std::vector<std::string>& arguments) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   int count = static_cast<int>(pointers.size());
@@ -32,7 +31,9 @@ void initialize_google_benchmark(const std::string& program, const Options& opti
 }
 
 ExitStatus run(const std::string& program, const Options& options) {
-  initialize_google_benchmark(program, options);
+  std::vector<std::string> arguments = options.google_benchmark;
+  arguments.insert(arguments.begin(), program);
+  initialize_google_benchmark(arguments);
   const Device device = open_device(options.device);
   for (const std::string& note : device.notes) fmt::print(stderr, "{}: {}\n", device.name, note);
   const std::unique_ptr<Instruments> instruments = make_gpu_instruments(device, options.readings);

@@ -1,8 +1,11 @@
 #include "harness/options.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <map>
+#include <random>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <benchmark/benchmark.h>
@@ -67,12 +70,36 @@ std::vector<std::string> names(const auto& values) {
   return result;
 }
 
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    if (part.empty()) throw InputError(fmt::format("--occ_metrics={}: a name is empty", text));
+    // Two columns of one name would make a file that no reader takes.
+    if (std::ranges::find(parts, part) == parts.end()) parts.push_back(part);
+  }
+  return parts;
+}
+
+std::uint64_t seed_of(const std::string& text) {
+  if (text == "random") return std::random_device{}();
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw InputError(fmt::format("--occ_shuffle={}: a seed is a whole number from 0 on", text));
+  return seed;
+}
+
 struct Parser {
   CLI::App app;
   Options options;
   std::string suite = "quick";
   std::string counters = "auto";
   std::string csv;
+  std::string metrics;
+  std::string timeline;
+  std::string per_sm;
+  std::string shuffle;
 
   Parser() : app("", "") {
     app.set_help_flag();
@@ -88,6 +115,16 @@ struct Parser {
         ->check(CLI::IsMember(names(kCounterModes)));
     app.add_option("--occ_readings", options.readings, "counted launches a case, 1 to 1000 (default 16)")
         ->check(CLI::Range(1, 1000));
+    app.add_option("--occ_metrics", metrics,
+                   "more hardware metrics, separated by commas: a column each, and their samples");
+    app.add_option("--occ_timeline", timeline,
+                   "write occupancy over time to FOLDER/EXPERIMENT.CASE.timeline.csv, predicted beside it");
+    app.add_option(
+        "--occ_per_sm", per_sm,
+        "write what each SM did to FOLDER/EXPERIMENT.CASE.per_sm.csv, where the kernel can be traced");
+    app.add_option("--occ_shuffle", shuffle, "cases in random order; a number repeats an order")
+        ->expected(0, 1)
+        ->default_str("random");
     app.add_flag("--occ_small", options.small, "small grids and short work, as compute-sanitizer needs");
     app.add_flag("--occ_profile", options.profile,
                  "check each case, launch it once, and nothing else: for ncu and compute-sanitizer");
@@ -129,6 +166,10 @@ Options parse_options(const std::vector<std::string>& arguments) {
   options.suite = kSuites.at(parser.suite);
   options.counters = kCounterModes.at(parser.counters);
   if (!parser.csv.empty()) options.csv = parser.csv;
+  if (!parser.timeline.empty()) options.timeline = parser.timeline;
+  if (!parser.per_sm.empty()) options.per_sm = parser.per_sm;
+  if (!parser.shuffle.empty()) options.shuffle = seed_of(parser.shuffle);
+  options.metrics = split_at_commas(parser.metrics);
   if (options.resume && !options.csv)
     throw InputError("--occ_resume needs the file to go on with: --occ_csv=FILE");
   if (!min_time_given) theirs.insert(theirs.begin(), min_time_argument(kDefaultMinTime));

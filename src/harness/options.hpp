@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -23,7 +24,11 @@ struct Options {
   std::optional<std::filesystem::path> csv;  ///< rows go here, samples beside it
   bool resume = false;                       ///< keep the rows of `csv` and run what is missing
   CounterMode counters = CounterMode::automatic;
-  int readings = 16;  ///< counted launches a case
+  int readings = 16;                              ///< counted launches a case
+  std::vector<std::string> metrics;               ///< more hardware counters to read, a column each
+  std::optional<std::filesystem::path> timeline;  ///< folder for occupancy over time, a file a case
+  std::optional<std::filesystem::path> per_sm;    ///< folder for what each SM did, a file a case
+  std::optional<std::uint64_t> shuffle;           ///< seed of a random order of the cases
   bool profile =
       false;  ///< check and launch each case once, neither timed nor counted, as other profilers want it
   bool list = false;   ///< print the cases as JSON lines and end

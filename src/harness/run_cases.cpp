@@ -3,7 +3,9 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <random>
 #include <span>
+#include <utility>
 
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
@@ -108,8 +110,17 @@ ExitStatus launch_each_once(std::span<const std::unique_ptr<CaseRun>> runs) {
   return status;
 }
 
+/// The same order for the same seed on every machine, which std::shuffle does not promise.
+void shuffle(std::vector<std::unique_ptr<CaseRun>>& cases, std::uint64_t seed) {
+  fmt::print(stderr, "cases in random order; --occ_shuffle={} repeats it\n", seed);
+  std::mt19937_64 generator(seed);
+  for (std::size_t left = cases.size(); left > 1; --left)
+    std::swap(cases[left - 1], cases[generator() % left]);
+}
+
 ExitStatus measure(Session& session, const Experiment& of, std::vector<std::unique_ptr<CaseRun>> chosen) {
-  session.open_file(of);
+  session.open_files(of);
+  if (session.options().shuffle) shuffle(chosen, *session.options().shuffle);
   CaseRuns runs;
   for (auto& run : chosen) {
     if (session.is_finished(run->row().experiment, run->row().case_)) continue;

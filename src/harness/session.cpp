@@ -6,8 +6,10 @@
 #include <fstream>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "measure/nvml.hpp"
+#include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/provenance.hpp"
 #include "record/stop_signals.hpp"
@@ -23,7 +25,7 @@ std::string toolkit_version() {
   return fmt::format("{}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
 }
 
-Row provenance_of(const Device& device) {
+Row provenance_of(const Device& device, Instruments& instruments) {
   Row row;
   row.schema = kSchema;
   row.commit = build_commit();
@@ -35,18 +37,53 @@ Row provenance_of(const Device& device) {
   row.sm_count = device.sm_count;
   row.driver = driver_version();
   row.cuda_toolkit = toolkit_version();
+  row.gpu_settings = instruments.gpu_settings();
   return row;
+}
+
+void make_folder(const std::filesystem::path& folder, std::string_view flag) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error || !std::filesystem::is_directory(folder)) {
+    throw InputError(fmt::format("{}={}: the folder cannot be made: {}", flag, folder.string(),
+                                 error ? error.message() : "it is a file"));
+  }
 }
 
 }  // namespace
 
 Session::Session(const Device& device, const Options& options, Instruments& instruments)
-    : device_(device), options_(options), instruments_(instruments), provenance_(provenance_of(device)) {}
+    : device_(device),
+      options_(options),
+      instruments_(instruments),
+      provenance_(provenance_of(device, instruments)) {}
 
-void Session::open_file(const Experiment& of) {
+void Session::open_files(const Experiment& of) {
+  if (!options_.metrics.empty()) check_metrics();
+  if (options_.timeline) make_folder(*options_.timeline, "--occ_timeline");
+  if (options_.per_sm) make_folder(*options_.per_sm, "--occ_per_sm");
   if (!options_.csv) return;
-  file_.emplace(*options_.csv, options_.resume ? RunFile::Mode::resume : RunFile::Mode::create);
+  file_.emplace(*options_.csv, options_.resume ? RunFile::Mode::resume : RunFile::Mode::create,
+                options_.metrics);
   file_->require_same_origin(new_row(of));
+}
+
+void Session::check_metrics() {
+  try {
+    const MetricCatalog catalog = instruments_.metric_catalog();
+    for (const std::string& metric : options_.metrics) {
+      if (catalog.has(metric)) continue;
+      throw InputError(fmt::format("--occ_metrics: this GPU ({}) has no metric {}; the nearest are {}",
+                                   catalog.chip(), metric, fmt::join(catalog.nearest(metric, 5), ", ")));
+    }
+    const std::size_t passes = catalog.passes(options_.metrics);
+    fmt::print(stderr, "--occ_metrics: {} of them in {} pass{}: each launch that reads them is made {}\n",
+               options_.metrics.size(), passes, passes == 1 ? "" : "es",
+               passes == 1 ? "once" : fmt::format("{} times", passes));
+  } catch (const CountersUnavailable& unavailable) {
+    // The columns stay empty, and each row says why.
+    fmt::print(stderr, "--occ_metrics: {}\n", unavailable.what());
+  }
 }
 
 Row Session::new_row(const Experiment& of) const {
@@ -77,7 +114,8 @@ void Session::end(const Row& row, std::span<const Sample> samples) {
   std::filesystem::remove(running_mark(*options_.csv), ignored);
 }
 
-Counted Session::count(const std::vector<std::string>& metrics, const std::function<void()>& launch) {
+Counted Session::count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                       const std::function<void()>& before) {
   if (options_.counters == CounterMode::off) return {.status = CountersStatus::off};
   // A missing permission stays missing; counters that another profiler holds, or that failed once, may be had
   // again.
@@ -86,7 +124,7 @@ Counted Session::count(const std::vector<std::string>& metrics, const std::funct
   }
   Counted counted;
   try {
-    counted.readings = instruments_.count(metrics, launch);
+    counted.readings = instruments_.count(metrics, launch, before);
     counted.status = CountersStatus::ok;
   } catch (const CountersUnavailable& unavailable) {
     counted = {.status = unavailable.status(), .note = unavailable.what()};
@@ -96,6 +134,22 @@ Counted Session::count(const std::vector<std::string>& metrics, const std::funct
     last_count_ = counted;
   }
   return counted;
+}
+
+Sampled Session::sample(double expected_us, const std::function<void()>& launch) {
+  Sampled sampled;
+  if (options_.counters == CounterMode::off) {
+    sampled.note = "there is no timeline with --occ_counters=off";
+    return sampled;
+  }
+  try {
+    sampled.samples = instruments_.sample(expected_us, launch);
+  } catch (const CountersUnavailable& unavailable) {
+    sampled.note = fmt::format("no timeline: {}", unavailable.what());
+    if (sampled.note != sampling_note_) fmt::print(stderr, "{}\n", sampled.note);
+    sampling_note_ = sampled.note;
+  }
+  return sampled;
 }
 
 Stop Session::stop() const {

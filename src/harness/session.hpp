@@ -27,14 +27,22 @@ struct Counted {
   CounterReadings readings = {};
 };
 
+/// What came of sampling a launch of a case.
+struct Sampled {
+  std::string note = {};  ///< why there are no samples
+  ActivitySamples samples = {};
+};
+
 /// What all cases of a process share: the device, the counters and the file that the rows go to.
 class Session {
  public:
   /// `instruments` must outlive the session.
   Session(const Device& device, const Options& options, Instruments& instruments);
 
-  /// Opens the file of rows, if one was asked for. @throws InputError if it cannot be written, or resumed.
-  void open_file(const Experiment& of);
+  /// Opens the file of rows and makes the folders that were asked for, after a look whether the GPU has the
+  /// metrics that were. @throws InputError if something cannot be written, or resumed, or a metric does not
+  /// exist
+  void open_files(const Experiment& of);
 
   const Device& device() const {
     return device_;
@@ -61,7 +69,12 @@ class Session {
 
   /// Reads counters of `launch`, which must queue one launch and wait for it. Where they cannot be read the
   /// reason goes to standard error, once. @throws what `launch` throws
-  Counted count(const std::vector<std::string>& metrics, const std::function<void()>& launch);
+  /// @param before as Counters::read
+  Counted count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                const std::function<void()>& before);
+
+  /// Reads occupancy over time of `launch`, likewise; empty with a note where that cannot be had.
+  Sampled sample(double expected_us, const std::function<void()>& launch);
 
   Stop stop() const;
   void lose_context() {
@@ -74,12 +87,15 @@ class Session {
   }
 
  private:
+  void check_metrics();
+
   Device device_;
   Options options_;
   Instruments& instruments_;
   Row provenance_;
   std::optional<RunFile> file_;
   Counted last_count_;
+  std::string sampling_note_;  ///< why sampling did not work when it was last tried
   bool context_lost_ = false;
   bool complete_ = true;
 };

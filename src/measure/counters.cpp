@@ -1,104 +1,21 @@
 #include "measure/counters.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
 #include <cupti_result.h>
-#include <cupti_target.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "gpu/error.hpp"
+#include "measure/cupti.hpp"
 
 namespace occbench {
 namespace {
-
-CountersStatus status_of(CUptiResult result) {
-  switch (result) {
-    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-      return CountersStatus::denied;
-    case CUPTI_ERROR_HARDWARE_BUSY:
-    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
-      return CountersStatus::busy;
-    case CUPTI_ERROR_NOT_SUPPORTED:
-    case CUPTI_ERROR_INVALID_DEVICE:
-    case CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED:
-    case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED:
-    case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
-      return CountersStatus::unsupported;
-    default:
-      return CountersStatus::failed;
-  }
-}
-
-std::string_view remedy_of(CUptiResult result) {
-  switch (status_of(result)) {
-    case CountersStatus::denied:
-      return "run as root or with CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on; in a container "
-             "--cap-add=SYS_ADMIN), or "
-             "load the driver with NVreg_RestrictProfilingToAdminUsers=0";
-    case CountersStatus::busy:
-      return "another profiler holds the counters: end it, or pause DCGM with `dcgmi profile pause`";
-    case CountersStatus::unsupported:
-      return "this GPU or its virtualization does not offer them";
-    default:
-      break;
-  }
-  return result == CUPTI_ERROR_NOT_INITIALIZED ? "the driver does not fit this CUPTI, or libnvperf_host and "
-                                                 "libnvperf_target do not lie beside libcupti"
-                                               : "time and theory are measured without them";
-}
-
-[[noreturn]] void throw_unavailable(CUptiResult result, std::string_view call) {
-  const char* name = nullptr;
-  static_cast<void>(cuptiGetResultString(result, &name));
-  throw CountersUnavailable(
-      status_of(result),
-      fmt::format("{} failed: {}; {}", call, name != nullptr ? name : "unknown error", remedy_of(result)));
-}
-
-/// CUPTI's parameter structs carry their own size; all else starts at zero.
-#define OCC_CUPTI_PARAMS(TYPE) (make_params<TYPE>(TYPE##_STRUCT_SIZE))
-template <typename Params>
-Params make_params(std::size_t size) {
-  Params params{};
-  params.structSize = size;
-  return params;
-}
-
-/// The one place where CUPTI is called.
-class Cupti {
- public:
-  explicit Cupti(CuptiInterceptor intercept) : intercept_(std::move(intercept)) {}
-
-  template <typename Params>
-  CUptiResult try_call(std::string_view name, CUptiResult (*function)(Params*), Params& params) const {
-    return intercept_ ? static_cast<CUptiResult>(intercept_(name)) : function(&params);
-  }
-  template <typename Params>
-  void call(std::string_view name, CUptiResult (*function)(Params*), Params& params) const {
-    const CUptiResult result = try_call(name, function, params);
-    if (result != CUPTI_SUCCESS) throw_unavailable(result, name);
-  }
-  bool intercepted() const {
-    return static_cast<bool>(intercept_);
-  }
-
- private:
-  CuptiInterceptor intercept_;
-};
 
 CUcontext current_context() {
   void* function = nullptr;
@@ -114,36 +31,6 @@ CUcontext current_context() {
   return context;
 }
 
-void check_supported(const Cupti& cupti, int device_index) {
-  auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_DeviceSupported_Params);
-  params.cuDevice = device_index;
-  params.api = CUPTI_PROFILER_RANGE_PROFILING;
-  cupti.call("cuptiProfilerDeviceSupported", cuptiProfilerDeviceSupported, params);
-  if (cupti.intercepted() || params.isSupported == CUPTI_PROFILER_CONFIGURATION_SUPPORTED) return;
-  const std::pair<CUpti_Profiler_Support_Level, std::string_view> reasons[] = {
-      {params.architecture, "its architecture"},
-      {params.sli, "SLI"},
-      {params.vGpu, "vGPU (profiling must be enabled for the virtual machine)"},
-      {params.confidentialCompute, "confidential computing"},
-      {params.cmp, "a mining processor (CMP)"},
-      {params.wsl, "WSL"},
-  };
-  std::vector<std::string_view> because;
-  for (const auto& [level, reason] : reasons) {
-    if (level != CUPTI_PROFILER_CONFIGURATION_SUPPORTED) because.push_back(reason);
-  }
-  throw CountersUnavailable(
-      CountersStatus::unsupported,
-      fmt::format("this GPU's counters cannot be read because of {}", fmt::join(because, ", ")));
-}
-
-std::string chip_name(const Cupti& cupti, int device_index) {
-  auto params = OCC_CUPTI_PARAMS(CUpti_Device_GetChipName_Params);
-  params.deviceIndex = static_cast<std::size_t>(device_index);
-  cupti.call("cuptiDeviceGetChipName", cuptiDeviceGetChipName, params);
-  return params.pChipName != nullptr ? params.pChipName : "";
-}
-
 std::vector<std::uint8_t> counter_availability(const Cupti& cupti, CUcontext context) {
   // Of all calls this one tells best whether the permission is missing: enabling can succeed without it.
   auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability_Params);
@@ -154,87 +41,6 @@ std::vector<std::uint8_t> counter_availability(const Cupti& cupti, CUcontext con
   cupti.call("cuptiProfilerGetCounterAvailability", cuptiProfilerGetCounterAvailability, params);
   return image;
 }
-
-/// CUPTI's object that knows the chip's metrics: turns names into a configuration and counter data into
-/// values.
-class Host {
- public:
-  Host(const Cupti& cupti, const std::string& chip, const std::vector<std::uint8_t>& availability)
-      : cupti_(&cupti) {
-    auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize_Params);
-    params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
-    params.pChipName = chip.c_str();
-    params.pCounterAvailabilityImage = availability.data();
-    cupti_->call("cuptiProfilerHostInitialize", cuptiProfilerHostInitialize, params);
-    host_ = params.pHostObject;
-  }
-  ~Host() {
-    auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_Deinitialize_Params);
-    params.pHostObject = host_;
-    static_cast<void>(
-        cupti_->try_call("cuptiProfilerHostDeinitialize", cuptiProfilerHostDeinitialize, params));
-  }
-  Host(const Host&) = delete;
-  Host& operator=(const Host&) = delete;
-
-  CUptiResult try_add(std::vector<const char*> names) {
-    auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params);
-    params.pHostObject = host_;
-    params.ppMetricNames = names.data();
-    params.numMetrics = names.size();
-    return cupti_->try_call("cuptiProfilerHostConfigAddMetrics", cuptiProfilerHostConfigAddMetrics, params);
-  }
-
-  std::vector<std::uint8_t> config_image() {
-    auto size = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params);
-    size.pHostObject = host_;
-    cupti_->call("cuptiProfilerHostGetConfigImageSize", cuptiProfilerHostGetConfigImageSize, size);
-    std::vector<std::uint8_t> image(size.configImageSize);
-    auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImage_Params);
-    params.pHostObject = host_;
-    params.pConfigImage = image.data();
-    params.configImageSize = image.size();
-    cupti_->call("cuptiProfilerHostGetConfigImage", cuptiProfilerHostGetConfigImage, params);
-    return image;
-  }
-
-  std::vector<double> evaluate(std::vector<const char*> names, const std::vector<std::uint8_t>& data,
-                               std::size_t range) {
-    std::vector<double> values(names.size());
-    auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
-    params.pHostObject = host_;
-    params.pCounterDataImage = data.data();
-    params.counterDataImageSize = data.size();
-    params.rangeIndex = range;
-    params.ppMetricNames = names.data();
-    params.numMetrics = names.size();
-    params.pMetricValues = values.data();
-    cupti_->call("cuptiProfilerHostEvaluateToGpuValues", cuptiProfilerHostEvaluateToGpuValues, params);
-    return values;
-  }
-
- private:
-  const Cupti* cupti_;
-  CUpti_Profiler_Host_Object* host_ = nullptr;
-};
-
-/// cuptiProfilerInitialize and its counterpart.
-class ProfilerLibrary {
- public:
-  explicit ProfilerLibrary(const Cupti& cupti) : cupti_(&cupti) {
-    auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params);
-    cupti_->call("cuptiProfilerInitialize", cuptiProfilerInitialize, params);
-  }
-  ~ProfilerLibrary() {
-    auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_DeInitialize_Params);
-    static_cast<void>(cupti_->try_call("cuptiProfilerDeInitialize", cuptiProfilerDeInitialize, params));
-  }
-  ProfilerLibrary(const ProfilerLibrary&) = delete;
-  ProfilerLibrary& operator=(const ProfilerLibrary&) = delete;
-
- private:
-  const Cupti* cupti_;
-};
 
 /// The context's range profiler between enable and disable.
 class RangeProfiler {
@@ -262,16 +68,10 @@ class RangeProfiler {
   CUpti_RangeProfiler_Object* profiler_ = nullptr;
 };
 
-std::vector<const char*> pointers(const std::vector<std::string>& names) {
-  std::vector<const char*> result;
-  for (const std::string& name : names) result.push_back(name.c_str());
-  return result;
-}
-
 /// What CUPTI needs to collect one list of metrics, made once and used for every case that asks for them.
 struct MetricSet {
   std::vector<std::string> metrics;  ///< those of the list that the chip has
-  std::unique_ptr<Host> host;
+  std::unique_ptr<MetricHost> host;
   std::vector<std::uint8_t> config;
   std::vector<std::uint8_t> data;  ///< counter data image, written anew by each session
 };
@@ -283,26 +83,21 @@ class Counters::Session {
   Session(const Device& device, int readings, CuptiInterceptor intercept)
       : cupti_(std::move(intercept)),
         readings_(static_cast<std::size_t>(readings)),
-        library_(cupti_),
         context_(cupti_.intercepted() ? nullptr : current_context()),
-        chip_(supported_chip(device)),
+        chip_(supported_chip(cupti_, device.index, Profiler::range)),
         availability_(counter_availability(cupti_, context_)) {}
 
-  CounterReadings read(const std::vector<std::string>& metrics, const std::function<void()>& launch) {
+  CounterReadings read(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                       const std::function<void()>& before) {
     MetricSet& set = metric_set(metrics);
     set_config(set);
     bool all_passes_submitted = false;
-    while (!all_passes_submitted) all_passes_submitted = run_pass(launch);
+    while (!all_passes_submitted) all_passes_submitted = run_pass(launch, before);
     decode();
     return evaluate(set);
   }
 
  private:
-  std::string supported_chip(const Device& device) const {
-    check_supported(cupti_, device.index);
-    return chip_name(cupti_, device.index);
-  }
-
   MetricSet& metric_set(const std::vector<std::string>& metrics) {
     const auto [found, is_new] = sets_.try_emplace(metrics);
     if (!is_new) return found->second;
@@ -318,15 +113,14 @@ class Counters::Session {
   MetricSet make_metric_set(const std::vector<std::string>& metrics) {
     MetricSet set;
     set.metrics = known(metrics);
-    set.host = std::make_unique<Host>(cupti_, chip_, availability_);
-    const CUptiResult added = set.host->try_add(pointers(set.metrics));
-    if (added != CUPTI_SUCCESS) throw_unavailable(added, "cuptiProfilerHostConfigAddMetrics");
+    set.host = std::make_unique<MetricHost>(cupti_, Profiler::range, chip_, availability_);
+    Cupti::require(set.host->try_add(set.metrics), "cuptiProfilerHostConfigAddMetrics");
     set.config = set.host->config_image();
     return set;
   }
 
   std::size_t counter_data_size(const MetricSet& set) {
-    std::vector<const char*> names = pointers(set.metrics);
+    std::vector<const char*> names = pointers_to(set.metrics);
     auto size = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
     size.pRangeProfilerObject = profiler_->get();
     size.pMetricNames = names.data();
@@ -341,7 +135,7 @@ class Counters::Session {
   /// and only when all together fail.
   std::vector<std::string> known(const std::vector<std::string>& metrics) const {
     const auto good = [&](const std::vector<std::string>& names) {
-      return Host(cupti_, chip_, availability_).try_add(pointers(names)) == CUPTI_SUCCESS;
+      return MetricHost(cupti_, Profiler::range, chip_, availability_).try_add(names) == CUPTI_SUCCESS;
     };
     if (good(metrics)) return metrics;
     std::vector<std::string> result;
@@ -387,14 +181,17 @@ class Counters::Session {
   }
 
   /// @returns whether every pass has now been submitted.
-  bool run_pass(const std::function<void()>& launch) {
+  bool run_pass(const std::function<void()>& launch, const std::function<void()>& before) {
     auto start = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Start_Params);
     start.pRangeProfilerObject = profiler_->get();
     cupti_.call("cuptiRangeProfilerStart", cuptiRangeProfilerStart, start);
     auto stop = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params);
     stop.pRangeProfilerObject = profiler_->get();
     try {
-      for (std::size_t range = 0; range < readings_; ++range) run_range(range, launch);
+      for (std::size_t range = 0; range < readings_; ++range) {
+        if (before) before();
+        run_range(range, launch);
+      }
     } catch (...) {
       // Whatever failed, the next case must find the profiler stopped.
       static_cast<void>(cupti_.try_call("cuptiRangeProfilerStop", cuptiRangeProfilerStop, stop));
@@ -429,9 +226,9 @@ class Counters::Session {
   CounterReadings evaluate(const MetricSet& set) const {
     CounterReadings readings;
     for (std::size_t range = 0; range < readings_; ++range) {
-      const std::vector<double> values = set.host->evaluate(pointers(set.metrics), set.data, range);
+      const std::vector<double> values = set.host->evaluate(set.metrics, set.data, range);
       for (std::size_t i = 0; i < values.size(); ++i) {
-        if (std::isfinite(values[i])) readings[set.metrics[i]].push_back(values[i]);
+        readings[set.metrics[i]].push_back(values[i]);
       }
     }
     return readings;
@@ -440,7 +237,6 @@ class Counters::Session {
   // Order matters: each is built from, and must be gone before, those above it.
   Cupti cupti_;
   std::size_t readings_;
-  ProfilerLibrary library_;
   CUcontext context_;
   std::string chip_;
   std::vector<std::uint8_t> availability_;
@@ -449,32 +245,15 @@ class Counters::Session {
   const MetricSet* configured_for_ = nullptr;  ///< the list that the profiler was enabled for
 };
 
-std::string_view to_string(CountersStatus status) {
-  switch (status) {
-    case CountersStatus::ok:
-      return "ok";
-    case CountersStatus::denied:
-      return "denied";
-    case CountersStatus::busy:
-      return "busy";
-    case CountersStatus::unsupported:
-      return "unsupported";
-    case CountersStatus::off:
-      return "off";
-    case CountersStatus::failed:
-      return "failed";
-  }
-  return "failed";
-}
-
 Counters::Counters(const Device& device, int readings, CuptiInterceptor intercept)
     : session_(std::make_unique<Session>(device, readings, std::move(intercept))) {}
 Counters::~Counters() = default;
 Counters::Counters(Counters&&) noexcept = default;
 Counters& Counters::operator=(Counters&&) noexcept = default;
 
-CounterReadings Counters::read(const std::vector<std::string>& metrics, const std::function<void()>& launch) {
-  return session_->read(metrics, launch);
+CounterReadings Counters::read(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                               const std::function<void()>& before) {
+  return session_->read(metrics, launch, before);
 }
 
 }  // namespace occbench

@@ -1,8 +1,13 @@
 #include "measure/nvml.hpp"
 
+#include <algorithm>
 #include <array>
 #include <dlfcn.h>
 #include <memory>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
 
 namespace occbench {
 namespace {
@@ -44,6 +49,31 @@ class Nvml {
   bool initialized_ = false;
 };
 
+struct EventReason {
+  std::uint64_t bit;
+  std::string_view name;
+  bool is_throttle;
+};
+
+/// nvmlClocksEventReason*, NVML API reference.
+constexpr EventReason kEventReasons[] = {{0x001, "gpu_idle", false},
+                                         {0x002, "applications_clocks_setting", false},
+                                         {0x004, "sw_power_cap", true},
+                                         {0x008, "hw_slowdown", true},
+                                         {0x010, "sync_boost", true},
+                                         {0x020, "sw_thermal_slowdown", true},
+                                         {0x040, "hw_thermal_slowdown", true},
+                                         {0x080, "hw_power_brake_slowdown", true},
+                                         {0x100, "display_clock_setting", false}};
+
+/// nvmlProcessInfo_t of the functions that end in _v3.
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+
 }  // namespace
 
 std::string driver_version() {
@@ -53,6 +83,96 @@ std::string driver_version() {
   if (!nvml.initialized() || read == nullptr || read(text.data(), text.size() - 1) != Nvml::kSuccess)
     return "";
   return text.data();
+}
+
+bool is_throttled(std::uint64_t clocks_event_reasons) {
+  return std::ranges::any_of(kEventReasons, [&](const EventReason& reason) {
+    return reason.is_throttle && (clocks_event_reasons & reason.bit) != 0;
+  });
+}
+
+std::string clocks_event_reasons_text(std::uint64_t clocks_event_reasons) {
+  std::string text;
+  for (const EventReason& reason : kEventReasons) {
+    if ((clocks_event_reasons & reason.bit) == 0) continue;
+    text += fmt::format("{}{}", text.empty() ? "" : "+", reason.name);
+  }
+  return text.empty() ? "none" : text;
+}
+
+class GpuMonitor::Handle {
+ public:
+  explicit Handle(const std::string& gpu_uuid) {
+    const auto find = nvml_.function<int(const char*, void**)>("nvmlDeviceGetHandleByUUID");
+    if (!nvml_.initialized() || find == nullptr || find(gpu_uuid.c_str(), &device_) != Nvml::kSuccess)
+      device_ = nullptr;
+  }
+
+  /// What a function of the form nvmlDeviceGet...(device, arguments..., Value*) says.
+  template <typename Value, typename... Arguments>
+  std::optional<Value> get(const char* name, Arguments... arguments) const {
+    const auto read = nvml_.function<int(void*, Arguments..., Value*)>(name);
+    Value value{};
+    if (device_ == nullptr || read == nullptr || read(device_, arguments..., &value) != Nvml::kSuccess)
+      return std::nullopt;
+    return value;
+  }
+
+  /// Processes that one of NVML's lists has.
+  std::optional<std::int64_t> count_processes(const char* name) const {
+    const auto read = nvml_.function<int(void*, unsigned*, ProcessInfo*)>(name);
+    std::vector<ProcessInfo> processes(256);
+    auto count = static_cast<unsigned>(processes.size());
+    if (device_ == nullptr || read == nullptr || read(device_, &count, processes.data()) != Nvml::kSuccess)
+      return std::nullopt;
+    return count;
+  }
+
+ private:
+  Nvml nvml_;
+  void* device_ = nullptr;
+};
+
+GpuMonitor::GpuMonitor(const std::string& gpu_uuid) : handle_(std::make_unique<Handle>(gpu_uuid)) {}
+GpuMonitor::~GpuMonitor() = default;
+GpuMonitor::GpuMonitor(GpuMonitor&&) noexcept = default;
+GpuMonitor& GpuMonitor::operator=(GpuMonitor&&) noexcept = default;
+
+GpuCondition GpuMonitor::condition() const {
+  constexpr unsigned kMemoryClock = 2;
+  constexpr unsigned kGpuSensor = 0;
+  GpuCondition condition;
+  condition.clocks_event_reasons = handle_->get<unsigned long long>("nvmlDeviceGetCurrentClocksEventReasons");
+  if (!condition.clocks_event_reasons) {
+    // Its name up to driver 530.
+    condition.clocks_event_reasons =
+        handle_->get<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons");
+  }
+  condition.memory_clock_mhz = handle_->get<unsigned>("nvmlDeviceGetClockInfo", kMemoryClock);
+  condition.temperature_c = handle_->get<unsigned>("nvmlDeviceGetTemperature", kGpuSensor);
+  if (const auto milliwatts = handle_->get<unsigned>("nvmlDeviceGetPowerUsage"))
+    condition.power_w = 1e-3 * *milliwatts;
+  const auto compute = handle_->count_processes("nvmlDeviceGetComputeRunningProcesses_v3");
+  const auto graphics = handle_->count_processes("nvmlDeviceGetGraphicsRunningProcesses_v3");
+  // This process is one of them, under whatever number the container or the host has for it.
+  if (compute) condition.other_processes = std::max<std::int64_t>(0, *compute + graphics.value_or(0) - 1);
+  return condition;
+}
+
+std::string GpuMonitor::settings() const {
+  std::string text;
+  const auto add = [&](std::string_view name, const auto& value) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ";", name, value);
+  };
+  if (const auto persistence = handle_->get<unsigned>("nvmlDeviceGetPersistenceMode"))
+    add("persistence", *persistence != 0 ? "on" : "off");
+  unsigned mig = 0;
+  if (handle_->get<unsigned>("nvmlDeviceGetMigMode", &mig)) add("mig", mig != 0 ? "on" : "off");
+  if (const auto processes = handle_->count_processes("nvmlDeviceGetMPSComputeRunningProcesses_v3"))
+    add("mps_processes", *processes);
+  if (const auto milliwatts = handle_->get<unsigned>("nvmlDeviceGetEnforcedPowerLimit"))
+    add("power_limit_w", *milliwatts / 1000);
+  return text;
 }
 
 }  // namespace occbench

@@ -1,10 +1,49 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
 namespace occbench {
 
 /// Version of the NVIDIA driver, as "580.159.04"; empty if NVML cannot be loaded.
 std::string driver_version();
+
+/// State of a GPU at one moment. What NVML does not say is empty.
+struct GpuCondition {
+  std::optional<std::uint64_t> clocks_event_reasons;  ///< NVML's bits: why clocks are not higher
+  std::optional<std::int64_t> memory_clock_mhz;
+  std::optional<std::int64_t> temperature_c;
+  std::optional<double> power_w;
+  std::optional<std::int64_t> other_processes;  ///< that have a context on the GPU, beside this one
+};
+
+/// Whether the hardware or the driver holds clocks down for heat or power. That the GPU is idle, or that
+/// somebody chose its clocks, does not count.
+bool is_throttled(std::uint64_t clocks_event_reasons);
+
+/// "none", or the reasons as NVML names them with '+' between, as "sw_power_cap+hw_slowdown".
+std::string clocks_event_reasons_text(std::uint64_t clocks_event_reasons);
+
+/// Asks NVML about one GPU, whose settings it leaves alone. Where there is no NVML everything is empty.
+class GpuMonitor {
+ public:
+  /// @param gpu_uuid as Device::uuid
+  explicit GpuMonitor(const std::string& gpu_uuid);
+  ~GpuMonitor();
+  GpuMonitor(GpuMonitor&&) noexcept;
+  GpuMonitor& operator=(GpuMonitor&&) noexcept;
+
+  /// Takes about 1 ms (NVML asks the GPU anew at most every few milliseconds).
+  GpuCondition condition() const;
+
+  /// As "persistence=on;mig=off;mps_processes=0;power_limit_w=700"; what is not known is left out.
+  std::string settings() const;
+
+ private:
+  class Handle;
+  std::unique_ptr<Handle> handle_;
+};
 
 }  // namespace occbench

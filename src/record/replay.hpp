@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "occupancy/launch.hpp"
 #include "record/row.hpp"
 #include "schedule/prediction.hpp"
@@ -18,6 +20,11 @@ Usage usage_of(const Row& row);
 
 /// Writes a prediction into the columns for it.
 void set_prediction(Row& row, const Prediction& prediction);
+
+/// What is predicted for a row from its launch, usage, work, compute capability and number of SMs, with the
+/// profile for such a device; empty for a row without work. @throws InputError naming a column that is needed
+/// and lacking.
+std::optional<Prediction> prediction_of(const Row& row);
 
 /// Predicts a row anew from its launch, usage, work, compute capability and number of SMs, with the profile
 /// for such a device. A row without work (no kernel's work is known, or the case is several launches) loses

@@ -12,6 +12,7 @@
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
+#include "record/files.hpp"
 #include "record/json.hpp"
 
 namespace occbench {
@@ -20,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Row row_of(const std::string& name) {
   Row row;
@@ -111,6 +113,30 @@ TEST_F(RunningBenches, ABinaryThatNeverBeginsIsGivenUpAndItsOutputIsShown) {
   run();
   EXPECT_TRUE(rows_.empty());
   EXPECT_THAT(err_.str(), HasSubstr("the driver is gone"));
+}
+
+TEST_F(RunningBenches, AFlagThatOnlyABinaryCanJudgeIsWrongUseInItsWords) {
+  options_.metrics = {"no_such_metric"};
+  static_cast<void>(RunFile(options_.out, RunFile::Mode::create, options_.metrics));
+  write_bench({"a"}, "echo \"$*: the nearest is another_metric\"; exit 64");
+  try {
+    run();
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--occ_metrics=no_such_metric"));
+    EXPECT_THAT(error.what(), HasSubstr("another_metric"));
+  }
+}
+
+TEST_F(RunningBenches, WhatIsMeasuredInDepthIsForTheBinariesToDo) {
+  options_.timeline = "over_time";
+  options_.per_sm = "each_sm";
+  options_.shuffle = "7";
+  write_bench({"a"}, "printf '%s\\n' \"$*\" > \"$csv.asked\"; finish");
+  run();
+  const std::string asked = read_text(options_.out + ".asked");
+  EXPECT_THAT(asked, HasSubstr("--occ_timeline=over_time --occ_per_sm=each_sm --occ_shuffle=7"));
+  EXPECT_THAT(asked, Not(HasSubstr("--occ_metrics")));
 }
 
 TEST_F(RunningBenches, WhatTheFileHasAlreadyIsNotRunAgain) {

@@ -25,10 +25,22 @@ TEST(Options, AMinimumTimeIsTakenWithAndWithoutItsUnit) {
   EXPECT_EQ(with, without);
 }
 
+TEST(Options, MetricsAreNamesBetweenCommasEachOnce) {
+  EXPECT_THAT(parse_options({"--occ_metrics=b.sum,a.avg,b.sum"}).metrics, ElementsAre("b.sum", "a.avg"));
+  EXPECT_TRUE(parse_options({}).metrics.empty());
+}
+
+TEST(Options, AShuffleHasASeedWhetherOneWasGivenOrNot) {
+  EXPECT_EQ(parse_options({"--occ_shuffle=17"}).shuffle, 17U);
+  EXPECT_TRUE(parse_options({"--occ_shuffle"}).shuffle);
+  EXPECT_FALSE(parse_options({}).shuffle);
+}
+
 TEST(Options, WrongFlagsOfEitherKindAreWrongUse) {
   for (const char* argument :
        {"--occ_nothing", "--occ_suite=huge", "--occ_counters=maybe", "--occ_readings=0", "--occ_resume",
-        "--benchmark_format=xml", "--benchmark_out_format=xml", "--benchmark_time_unit=h",
+        "--occ_metrics=a,,b", "--occ_shuffle=yes", "--occ_shuffle=-1", "--benchmark_format=xml",
+        "--benchmark_out_format=xml", "--benchmark_time_unit=h",
         "--benchmark_enable_random_interleaving=true", "--benchmark_out=/nowhere/at/all.json"}) {
     EXPECT_THROW(parse_options({argument}), InputError) << argument;
   }

@@ -1,171 +1,21 @@
 #include "harness/run_cases.hpp"
 
-#include <cstdlib>
-#include <filesystem>
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 
-#include <benchmark/benchmark.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "gpu/error.hpp"
+#include "fake_gpu.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
-#include "record/csv.hpp"
 
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-
-constexpr double kMicroseconds = 200;
-
-/// A device that measures what it is told to, and counts how often it is asked.
-class FakeInstruments final : public Instruments {
- public:
-  int timed = 0;
-  int counted = 0;
-  int launches = 0;
-  int traced = 0;
-  std::vector<std::string> counted_metrics;
-  CountersStatus status = CountersStatus::ok;
-  bool lost = false;
-
-  Compiled inspect(const Variant&) override {
-    return {.usage = {.registers_per_thread = 20}, .code_architecture = "sm_90"};
-  }
-  cudaStream_t stream() override {
-    return nullptr;
-  }
-  void synchronize() override {}
-  double microseconds(const std::function<void(cudaStream_t)>& queue) override {
-    ++timed;
-    queue(nullptr);
-    return kMicroseconds;
-  }
-  CounterReadings count(const std::vector<std::string>& metrics,
-                        const std::function<void()>& launch) override {
-    ++counted;
-    counted_metrics = metrics;
-    if (status != CountersStatus::ok) throw CountersUnavailable(status, "because the test says so");
-    launch();
-    CounterReadings readings;
-    for (const std::string& metric : metrics) readings[metric] = {50, 51, 52};
-    return readings;
-  }
-  bool context_is_lost() override {
-    return lost;
-  }
-};
-
-FakeInstruments* instruments_in_use = nullptr;
-
-/// What the fake kernel's case with this many threads does.
-constexpr int kFailing = 96;
-constexpr int kFatal = 128;
-constexpr int kUnsupported = 160;
-
-class FakePrepared final : public Prepared {
- public:
-  explicit FakePrepared(int block_threads) : block_threads_(block_threads) {}
-
-  void launch(cudaStream_t) override {
-    ++instruments_in_use->launches;
-    if (block_threads_ == kFailing)
-      throw CudaError(cudaErrorLaunchFailure, "launch", std::source_location::current());
-    if (block_threads_ == kFatal) {
-      instruments_in_use->lost = true;
-      throw CudaError(cudaErrorIllegalAddress, "launch", std::source_location::current());
-    }
-  }
-  Check check(cudaStream_t) override {
-    if (block_threads_ == kUnsupported) throw CannotRun("this device has no such thing");
-    return Check::ok;
-  }
-  std::vector<WarpRecord> trace(cudaStream_t) override {
-    EXPECT_GT(instruments_in_use->counted, 0);  // a traced launch is neither timed nor counted
-    ++instruments_in_use->traced;
-    return {WarpRecord{.start_cycles = 0, .end_cycles = 100, .start_ns = 0, .end_ns = 64, .sm = 7}};
-  }
-  Amount useful() const override {
-    return {1e6, "items"};
-  }
-
- private:
-  int block_threads_;
-};
-
-/// A function that nobody calls.
-const char kFunction = 0;
-const Variant kVariants[] = {{"plain", &kFunction}};
-
-std::unique_ptr<Prepared> prepare_fake(const Case& chosen, const Variant&, const Device&) {
-  return std::make_unique<FakePrepared>(chosen.launch.block_threads);
-}
-
-const Kernel kFake{"fake", "does what the test says", kVariants, prepare_fake};
-
-Experiment experiment_of(std::vector<int> block_sizes) {
-  return {"fake_experiment", "a claim", "a source", [block_sizes](const Planner&) {
-            std::vector<Case> cases;
-            for (const int block_threads : block_sizes) {
-              cases.push_back({.kernel = &kFake,
-                               .variant = "plain",
-                               .launch = {.block_threads = block_threads, .grid_blocks = 1056},
-                               .work = Work::equal(1000),
-                               .suite = Suite::smoke,
-                               .parameters = {{"block_threads", std::to_string(block_threads)}}});
-            }
-            return cases;
-          }};
-}
-
-Device fake_device() {
-  Device device;
-  device.name = "Fake GPU";
-  device.compute_capability = {9, 0};
-  device.sm_count = 132;
-  device.limits = limits_of({9, 0});
-  return device;
-}
-
-class RunCases : public ::testing::Test {
- protected:
-  RunCases() {
-    std::string pattern = (fs::temp_directory_path() / "occbench-test-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-    instruments_in_use = &instruments_;
-  }
-  ~RunCases() override {
-    fs::remove_all(folder_);
-    benchmark::ClearRegisteredBenchmarks();
-  }
-
-  fs::path csv() const {
-    return folder_ / "rows.csv";
-  }
-
-  ExitStatus run(const Experiment& experiment, std::vector<std::string> arguments = {}) {
-    benchmark::ClearRegisteredBenchmarks();
-    arguments.push_back("--occ_csv=" + csv().string());
-    const Options options = parse_options(arguments);
-    std::vector<std::string> theirs = options.google_benchmark;
-    // Google Benchmark keeps its flags from one run of a process to the next.
-    theirs.insert(theirs.begin(),
-                  {"test", "--benchmark_filter=", "--benchmark_repetitions=1", "--benchmark_out="});
-    std::vector<char*> pointers;
-    for (std::string& argument : theirs) pointers.push_back(argument.data());
-    int count = static_cast<int>(pointers.size());
-    benchmark::Initialize(&count, pointers.data());
-    Session session(fake_device(), options, instruments_);
-    return run_cases(session, experiment);
-  }
-
-  FakeInstruments instruments_;
-  fs::path folder_;
-};
 
 TEST_F(RunCases, CountersAreReadOnceACaseHoweverOftenGoogleBenchmarkTimesIt) {
   const fs::path json = folder_ / "out.json";
@@ -337,6 +187,85 @@ TEST_F(RunCases, AConfigurationThatCannotLaunchIsSkippedAndSaysWhy) {
   EXPECT_EQ(row.time_status, "skipped");
   EXPECT_THAT(row.note, HasSubstr("shared memory"));
   EXPECT_EQ(instruments_.launches, 0);
+}
+
+TEST_F(RunCases, ACaseThatWasUnstableIsTimedOnceMore) {
+  // The first 10 launches, which are all that a minimum time of nothing asks for, spread widely.
+  instruments_.times = {100, 100, 100, 200, 200, 200, 300, 300, 300, 400};
+  run(experiment_of({64}), {"--benchmark_min_time=0.0001"});
+  const Row row = read_rows(csv()).at(0);
+  EXPECT_EQ(row.time_status, "ok");
+  EXPECT_DOUBLE_EQ(row.time_us.value(), kMicroseconds);
+  EXPECT_THAT(row.note, HasSubstr("timed twice: unstable at first"));
+  int set_aside = 0;
+  for (const Sample& sample : read_samples(samples_path(csv()))) {
+    set_aside += sample.quantity == "time_us_set_aside" ? 1 : 0;
+  }
+  EXPECT_EQ(set_aside, row.repetitions.value()) << "no time is lost";
+}
+
+TEST_F(RunCases, ACaseThatStaysUnstableIsMarked) {
+  for (int i = 0; i < 1000; ++i) instruments_.times.push_back(i % 2 == 0 ? 100 : 300);
+  run(experiment_of({64}), {"--benchmark_min_time=0.0001"});
+  EXPECT_EQ(read_rows(csv()).at(0).time_status, "unstable");
+}
+
+TEST_F(RunCases, AThrottleThatPassesCostsOneMoreTimingAndOneThatStaysMarksTheRow) {
+  constexpr std::uint64_t kPowerCap = 0x4;
+  instruments_.event_reasons = {0, kPowerCap};
+  run(experiment_of({64}));
+  EXPECT_EQ(read_rows(csv()).at(0).time_status, "ok");
+  EXPECT_EQ(read_rows(csv()).at(0).throttle_reasons, "none");
+  instruments_.event_reasons = {0, kPowerCap, 0, kPowerCap};
+  run(experiment_of({64}));
+  const Row row = read_rows(csv()).at(0);
+  EXPECT_EQ(row.time_status, "throttled");
+  EXPECT_EQ(row.throttle_reasons, "sw_power_cap");
+  EXPECT_EQ(row.counters_status, "ok") << "counters do not depend on the clock";
+}
+
+TEST_F(RunCases, ARowSaysInWhatConditionTheGpuWas) {
+  run(experiment_of({64}));
+  const Row row = read_rows(csv()).at(0);
+  EXPECT_EQ(row.gpu_settings, "persistence=on");
+  EXPECT_EQ(row.memory_clock_mhz, 3201);
+  EXPECT_EQ(row.temperature_c, 42);
+  EXPECT_DOUBLE_EQ(row.power_w.value(), 118.5);
+  EXPECT_EQ(row.other_processes, 0);
+}
+
+TEST_F(RunCases, OnlyAColdCaseFindsL2Flushed) {
+  run(one_case(kFake), {"--benchmark_min_time=0.001"});
+  EXPECT_EQ(instruments_.flushed, 0);
+  EXPECT_EQ(instruments_.cold_timed, 0);
+  const int timed = instruments_.timed;
+  run(one_case(kFake, [](Case& chosen) { chosen.cold = true; }), {"--benchmark_min_time=0.001"});
+  EXPECT_EQ(instruments_.cold_timed, instruments_.timed - timed);
+  EXPECT_EQ(instruments_.flushed, 1) << "before the counted launch";
+}
+
+TEST_F(RunCases, AReadingThatIsNoNumberMovesNoOther) {
+  instruments_.readings_of["sm__warps_active.sum"] = {std::nan(""), 132 * 64 * 10, 132 * 64 * 30};
+  instruments_.readings_of["sm__cycles_active.max"] = {1, 100, 100};
+  run(experiment_of({64}));
+  // Of the second and the third launch: 10 % and 30 %. Shifted by one place it would be 1000 and 30 %.
+  EXPECT_DOUBLE_EQ(read_rows(csv()).at(0).achieved_elapsed_pct.value(), 20);
+}
+
+TEST_F(RunCases, CasesInRandomOrderAreTheSameCasesAndASeedRepeatsTheOrder) {
+  const Experiment experiment = experiment_of({32, 64, 416, 192, 224, 256, 288, 320, 352, 384});
+  const auto order = [&](const std::string& flag) {
+    run(experiment, {"--benchmark_min_time=0.0001", flag});
+    std::vector<std::int64_t> threads;
+    for (const Row& row : read_rows(csv())) threads.push_back(row.block_threads.value());
+    return threads;
+  };
+  const auto first = order("--occ_shuffle=7");
+  EXPECT_EQ(order("--occ_shuffle=7"), first);
+  EXPECT_NE(order("--occ_shuffle=8"), first);
+  const auto declared = order("--occ_suite=smoke");
+  EXPECT_TRUE(std::ranges::is_sorted(declared));
+  EXPECT_THAT(first, ::testing::UnorderedElementsAreArray(declared));
 }
 
 TEST_F(RunCases, AFilterThatMatchesNothingIsWrongUseAndLeavesTheFileAlone) {

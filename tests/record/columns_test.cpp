@@ -1,5 +1,6 @@
 #include "record/columns.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -71,9 +72,11 @@ TEST(ColumnList, EveryFormatHasEveryColumn) {
     EXPECT_EQ(csv.rows[i][5], column.meaning);
     EXPECT_THAT(table, testing::HasSubstr(std::string(column.meaning)));
   }
-  EXPECT_EQ(json[11]["name"], "experiment");
-  EXPECT_EQ(json[11]["type"], "text");
-  EXPECT_EQ(json[11]["gate"], "key");
+  const auto experiment =
+      std::ranges::find_if(json, [](const auto& column) { return column["name"] == "experiment"; });
+  ASSERT_NE(experiment, json.end());
+  EXPECT_EQ((*experiment)["type"], "text");
+  EXPECT_EQ((*experiment)["gate"], "key");
 }
 
 }  // namespace

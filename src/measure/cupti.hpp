@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "measure/counters_status.hpp"
+
+struct CUpti_Profiler_Host_Object;
+
+namespace occbench {
+
+// What the users of CUPTI in this folder share. CUPTI's own headers stay in .cpp files.
+
+/// Takes the place of every CUPTI call, for tests without a GPU: is given the call's name and its parameters,
+/// a pointer to CUPTI's struct for that call, which it may fill in; returns the call's CUptiResult.
+using CuptiInterceptor = std::function<int(std::string_view call, void* parameters)>;
+
+/// CUPTI's parameter structs carry their own size; all else starts at zero.
+#define OCC_CUPTI_PARAMS(TYPE) (::occbench::make_cupti_params<TYPE>(TYPE##_STRUCT_SIZE))
+template <typename Params>
+Params make_cupti_params(std::size_t size) {
+  Params params{};
+  params.structSize = size;
+  return params;
+}
+
+/// The one way in which CUPTI is called.
+class Cupti {
+ public:
+  explicit Cupti(CuptiInterceptor intercept) : intercept_(std::move(intercept)) {}
+
+  /// @returns the call's result, a CUptiResult
+  template <typename Result, typename Params>
+  Result try_call(std::string_view name, Result (*function)(Params*), Params& params) const {
+    return intercept_ ? static_cast<Result>(intercept_(name, &params)) : function(&params);
+  }
+  /// @throws CountersUnavailable
+  template <typename Result, typename Params>
+  void call(std::string_view name, Result (*function)(Params*), Params& params) const {
+    require(static_cast<int>(try_call(name, function, params)), name);
+  }
+
+  /// @throws CountersUnavailable with the remedy, unless `result` is CUPTI_SUCCESS
+  static void require(int result, std::string_view call);
+
+  bool intercepted() const {
+    return static_cast<bool>(intercept_);
+  }
+
+ private:
+  CuptiInterceptor intercept_;
+};
+
+/// What of CUPTI collects.
+enum class Profiler { range, pm_sampling };
+
+/// Makes CUPTI's profilers ready, and says its name of the device's chip, such as GH100. @throws
+/// CountersUnavailable, also where the GPU's virtualization keeps the profiler from working, with the reason
+std::string supported_chip(const Cupti& cupti, int device_index, Profiler profiler);
+
+/// CUPTI's object that knows a chip's metrics: turns names into a configuration and counter data into values.
+/// Needs no GPU.
+class MetricHost {
+ public:
+  /// @param availability image of the counters that the device lets this process read; empty = all of the
+  /// chip
+  MetricHost(const Cupti& cupti, Profiler profiler, const std::string& chip,
+             const std::vector<std::uint8_t>& availability);
+  ~MetricHost();
+  MetricHost(const MetricHost&) = delete;
+  MetricHost& operator=(const MetricHost&) = delete;
+
+  /// Asks for all of `metrics` at once. A name that the chip does not have makes the object useless.
+  /// @returns a CUptiResult
+  int try_add(const std::vector<std::string>& metrics);
+
+  /// How to collect what was added. @throws CountersUnavailable
+  std::vector<std::uint8_t> config_image();
+
+  /// The metrics' values in one range or sample of a counter data image. @throws CountersUnavailable
+  std::vector<double> evaluate(const std::vector<std::string>& metrics, const std::vector<std::uint8_t>& data,
+                               std::size_t index) const;
+
+  /// Names without roll-up, as in sm__warps_active. @throws CountersUnavailable
+  std::vector<std::string> base_metrics() const;
+
+  /// What can follow a base metric, as in .avg.per_cycle_active; none if there is no such metric.
+  std::vector<std::string> sub_metrics(const std::string& base_metric) const;
+
+ private:
+  const Cupti* cupti_;
+  CUpti_Profiler_Host_Object* host_ = nullptr;
+};
+
+/// Times that a launch has to be repeated to collect what a configuration asks for.
+/// @throws CountersUnavailable
+std::size_t passes_of(const Cupti& cupti, std::vector<std::uint8_t>& config_image);
+
+/// As CUPTI takes lists of names; valid as long as they are.
+std::vector<const char*> pointers_to(const std::vector<std::string>& names);
+
+}  // namespace occbench

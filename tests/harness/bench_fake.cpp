@@ -1,0 +1,45 @@
+// A bench binary without a GPU, for tests that end it at random times: 40 cases, each of which takes some
+// milliseconds.
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "fake_gpu.hpp"
+#include "record/stop_signals.hpp"
+
+namespace occbench {
+namespace {
+
+class SlowInstruments final : public FakeInstruments {
+ public:
+  double microseconds(const std::function<void(cudaStream_t)>& queue, bool cold) override {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    return FakeInstruments::microseconds(queue, cold);
+  }
+};
+
+int run(const std::vector<std::string>& arguments) {
+  const Options options = parse_options(arguments);
+  std::vector<std::string> theirs = options.google_benchmark;
+  theirs.insert(theirs.begin(), "bench_fake");
+  std::vector<char*> pointers;
+  for (std::string& argument : theirs) pointers.push_back(argument.data());
+  int count = static_cast<int>(pointers.size());
+  benchmark::Initialize(&count, pointers.data());
+  std::vector<int> block_sizes;
+  for (int threads = 176; threads <= 1024; threads += 16) block_sizes.push_back(threads);
+  block_sizes.resize(40);
+  SlowInstruments instruments;
+  instruments_in_use = &instruments;
+  Session session(fake_device(), options, instruments);
+  stop_on_signals();
+  return static_cast<int>(run_cases(session, experiment_of(block_sizes)));
+}
+
+}  // namespace
+}  // namespace occbench
+
+int main(int argc, char** argv) {
+  return occbench::run({argv + 1, argv + argc});
+}

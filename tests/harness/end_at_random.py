@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Ends a bench binary at random times, by SIGINT and SIGKILL in turn, and resumes it: after each end the file of rows
+must be whole for every finished case, and in the end every case must have its row once.
+
+usage: end_at_random.py RUNS PROGRAM [ARGUMENT...]"""
+
+import collections
+import csv
+import io
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+
+def whole_lines(file: Path) -> list[dict[str, str]]:
+    """The records of a CSV, less a last line that its writer did not end."""
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    return list(csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1]), strict=True, restkey="more", restval=None))
+
+
+def check(rows_file: Path, names: set[str]) -> set[str]:
+    """The finished cases; ends the test if one of them is not whole."""
+    rows = whole_lines(rows_file)
+    samples = collections.Counter(
+        sample["case"]
+        for sample in whole_lines(rows_file.with_suffix(".samples.csv"))
+        if sample["quantity"] == "time_us"
+    )
+    finished = [row["case"] for row in rows]
+    assert len(finished) == len(set(finished)), "a case has two rows"
+    for row in rows:
+        assert None not in row.values() and "more" not in row, f"a row is torn: {row}"
+        assert row["case"] in names and row["time_status"], row
+        if row["time_status"] != "skipped":
+            assert samples[row["case"]] == int(row["repetitions"]), f"{row['case']}: {samples[row['case']]} samples"
+    return set(finished)
+
+
+def main() -> None:
+    runs, program, *arguments = sys.argv[1:]
+    listed = subprocess.run([program, *arguments, "--occ_list"], check=True, capture_output=True, text=True).stdout
+    names = {json.loads(line)["case"] for line in listed.splitlines() if line.startswith("{")}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rows.csv"
+        command = [program, *arguments, f"--occ_csv={file}", "--occ_resume"]
+        start = time.monotonic()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        whole_run = time.monotonic() - start
+        assert check(file, names) == names, "a run that nobody ended lacks cases"
+        file.unlink()
+        completed = ended = 0
+        chance = random.Random(1)
+        for run in range(int(runs)):
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(chance.uniform(0, whole_run))
+            process.send_signal(signal.SIGINT if run % 2 else signal.SIGKILL)
+            ended += process.wait() != 0
+            if file.exists() and check(file, names) == names:
+                completed += 1
+                file.unlink()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        assert check(file, names) == names, "resuming did not complete the file"
+    print(
+        f"{runs} runs of {len(names)} cases, {ended} of them ended early; {completed + 1} files completed by resuming"
+    )
+
+
+if __name__ == "__main__":
+    main()

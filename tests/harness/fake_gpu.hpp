@@ -1,0 +1,230 @@
+#pragma once
+
+// A device, instruments and a kernel for tests of the harness without a GPU.
+
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+
+#include <benchmark/benchmark.h>
+#include <gtest/gtest.h>
+
+#include "gpu/error.hpp"
+#include "harness/run_cases.hpp"
+#include "record/csv.hpp"
+
+namespace occbench {
+
+namespace fs = std::filesystem;
+
+inline constexpr double kMicroseconds = 200;
+
+/// Functions that nobody calls, the second with more registers.
+inline const char kFunction = 0;
+inline const char kHeavyFunction = 0;
+
+/// A device that measures what it is told to, and counts how often it is asked.
+class FakeInstruments : public Instruments {
+ public:
+  int timed = 0;
+  int counted = 0;
+  int launches = 0;
+  int traced = 0;
+  int flushed = 0;  ///< before counted, sampled and traced launches
+  int cold_timed = 0;
+  std::vector<std::string> counted_metrics = {};
+  CountersStatus status = CountersStatus::ok;
+  CountersStatus sampling_status = CountersStatus::ok;
+  bool lost = false;
+  std::deque<double> times = {};                 ///< of the next launches; then kMicroseconds
+  std::deque<std::uint64_t> event_reasons = {};  ///< of the next looks at the clocks; then none
+  std::vector<double> readings = {50, 51, 52};
+  std::map<std::string, std::vector<double>, std::less<>> readings_of = {};  ///< where they are others
+  ActivitySamples samples = {};
+
+  Compiled inspect(const Variant& variant) override {
+    return {.usage = {.registers_per_thread = variant.function == &kHeavyFunction ? 255 : 20},
+            .code_architecture = "sm_90"};
+  }
+  cudaStream_t stream() override {
+    return nullptr;
+  }
+  void synchronize() override {}
+  double microseconds(const std::function<void(cudaStream_t)>& queue, bool cold) override {
+    ++timed;
+    cold_timed += cold ? 1 : 0;
+    queue(nullptr);
+    return next(times, kMicroseconds);
+  }
+  void flush_l2() override {
+    ++flushed;
+  }
+  CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                        const std::function<void()>& before) override {
+    ++counted;
+    counted_metrics = metrics;
+    if (status != CountersStatus::ok) throw CountersUnavailable(status, "because the test says so");
+    before();
+    launch();
+    CounterReadings result;
+    for (const std::string& metric : metrics) {
+      const auto found = readings_of.find(metric);
+      result[metric] = found == readings_of.end() ? readings : found->second;
+    }
+    return result;
+  }
+  ActivitySamples sample(double, const std::function<void()>& launch) override {
+    if (sampling_status != CountersStatus::ok)
+      throw CountersUnavailable(sampling_status, "because the test says so");
+    launch();
+    return samples;
+  }
+  GpuCondition condition() override {
+    return {.clocks_event_reasons = next(event_reasons, std::uint64_t{0}),
+            .memory_clock_mhz = 3201,
+            .temperature_c = 42,
+            .power_w = 118.5,
+            .other_processes = 0};
+  }
+  std::string gpu_settings() override {
+    return "persistence=on";
+  }
+  MetricCatalog metric_catalog() override {
+    return MetricCatalog("GH100");
+  }
+  bool context_is_lost() override {
+    return lost;
+  }
+
+ private:
+  template <typename Value>
+  static Value next(std::deque<Value>& scripted, Value otherwise) {
+    if (scripted.empty()) return otherwise;
+    const Value value = scripted.front();
+    scripted.pop_front();
+    return value;
+  }
+};
+
+inline FakeInstruments* instruments_in_use = nullptr;
+
+/// What the fake kernel's case with this many threads does.
+inline constexpr int kFailing = 96;
+inline constexpr int kFatal = 128;
+inline constexpr int kUnsupported = 160;
+
+class FakePrepared final : public Prepared {
+ public:
+  explicit FakePrepared(int block_threads) : block_threads_(block_threads) {}
+
+  void launch(cudaStream_t) override {
+    ++instruments_in_use->launches;
+    if (block_threads_ == kFailing)
+      throw CudaError(cudaErrorLaunchFailure, "launch", std::source_location::current());
+    if (block_threads_ == kFatal) {
+      instruments_in_use->lost = true;
+      throw CudaError(cudaErrorIllegalAddress, "launch", std::source_location::current());
+    }
+  }
+  Check check(cudaStream_t) override {
+    if (block_threads_ == kUnsupported) throw CannotRun("this device has no such thing");
+    return Check::ok;
+  }
+  std::vector<WarpRecord> trace(cudaStream_t) override {
+    EXPECT_GT(instruments_in_use->counted, 0);  // a traced launch is neither timed nor counted
+    ++instruments_in_use->traced;
+    return {WarpRecord{.start_cycles = 0, .end_cycles = 100, .start_ns = 0, .end_ns = 64, .sm = 7}};
+  }
+  Amount useful() const override {
+    return {1e6, "items"};
+  }
+
+ private:
+  int block_threads_;
+};
+
+inline const Variant kVariants[] = {{"plain", &kFunction}};
+
+inline std::unique_ptr<Prepared> prepare_fake(const Case& chosen, const Variant&, const Device&) {
+  return std::make_unique<FakePrepared>(chosen.launch.block_threads);
+}
+
+inline const Kernel kFake{"fake", "does what the test says", kVariants, prepare_fake};
+
+inline Experiment experiment_of(std::vector<int> block_sizes) {
+  return {"fake_experiment", "a claim", "a source", [block_sizes](const Planner&) {
+            std::vector<Case> cases;
+            for (const int block_threads : block_sizes) {
+              cases.push_back({.kernel = &kFake,
+                               .variant = "plain",
+                               .launch = {.block_threads = block_threads, .grid_blocks = 1056},
+                               .work = Work::equal(1000),
+                               .suite = Suite::smoke,
+                               .parameters = {{"block_threads", std::to_string(block_threads)}}});
+            }
+            return cases;
+          }};
+}
+
+inline Device fake_device() {
+  Device device;
+  device.name = "Fake GPU";
+  device.compute_capability = {9, 0};
+  device.sm_count = 132;
+  device.limits = limits_of({9, 0});
+  return device;
+}
+
+/// One case of one warp a block, as `change` makes it.
+inline Experiment one_case(
+    const Kernel& kernel, const std::function<void(Case&)>& change = [](Case&) {}) {
+  return {"fake_experiment", "a claim", "a source", [&kernel, change](const Planner&) {
+            Case chosen{.kernel = &kernel,
+                        .variant = "plain",
+                        .launch = {.block_threads = 32, .grid_blocks = 1},
+                        .work = Work::equal(1000),
+                        .suite = Suite::smoke};
+            change(chosen);
+            return std::vector<Case>{chosen};
+          }};
+}
+
+class RunCases : public ::testing::Test {
+ protected:
+  RunCases() {
+    std::string pattern = (fs::temp_directory_path() / "occbench-test-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    instruments_in_use = &instruments_;
+  }
+  ~RunCases() override {
+    fs::remove_all(folder_);
+    benchmark::ClearRegisteredBenchmarks();
+  }
+
+  fs::path csv() const {
+    return folder_ / "rows.csv";
+  }
+
+  ExitStatus run(const Experiment& of, std::vector<std::string> arguments = {}) {
+    benchmark::ClearRegisteredBenchmarks();
+    arguments.push_back("--occ_csv=" + csv().string());
+    const Options options = parse_options(arguments);
+    std::vector<std::string> theirs = options.google_benchmark;
+    // Google Benchmark keeps its flags from one run of a process to the next.
+    theirs.insert(theirs.begin(),
+                  {"test", "--benchmark_filter=", "--benchmark_repetitions=1", "--benchmark_out="});
+    std::vector<char*> pointers;
+    for (std::string& argument : theirs) pointers.push_back(argument.data());
+    int count = static_cast<int>(pointers.size());
+    benchmark::Initialize(&count, pointers.data());
+    Session session(fake_device(), options, instruments_);
+    return run_cases(session, of);
+  }
+
+  FakeInstruments instruments_;
+  fs::path folder_;
+};
+
+}  // namespace occbench
