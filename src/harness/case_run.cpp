@@ -318,28 +318,36 @@ void CaseRun::read_counters() {
     }
   };
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<std::string> metrics = metrics_for(row_, case_.counters);
+  const std::vector<std::string> metrics = metrics_for(row_);
   const Counted counted = count(metrics);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   row_.counters_status = occbench::to_string(counted.status);
   add_note(counted.note);
   if (counted.status == CountersStatus::ok) {
-    summarize_counters(counted, metrics);
+    keep_readings(counted, metrics);
     const double per_launch = spent.count() / session_.options().readings;
     add_samples("counting_ms_per_launch", {&per_launch, 1});
   }
-  // In a session of their own, so that they cost the others no pass.
-  const std::vector<std::string>& extra = session_.options().metrics;
-  if (extra.empty() || session_.stop() == Stop::context_lost) return;
-  const Counted more = counted.status == CountersStatus::ok ? count(extra) : counted;
-  if (more.status != counted.status) add_note(more.note);
-  set_extra_columns(row_, more.readings, extra);
+  // More of them in sessions of their own, so that they cost the others no pass.
+  const auto count_more = [&](const std::vector<std::string>& wanted) -> Counted {
+    if (wanted.empty() || counted.status != CountersStatus::ok || session_.stop() == Stop::context_lost)
+      return {};
+    const Counted more = count(wanted);
+    add_note(more.note);
+    return more;
+  };
+  const std::vector<std::string> asked_for = metrics_of(case_.counters);
+  if (const Counted more = count_more(asked_for); more.status == CountersStatus::ok)
+    keep_readings(more, asked_for);
+  const std::vector<std::string>& by_name = session_.options().metrics;
+  const Counted more = count_more(by_name);
+  set_extra_columns(row_, more.readings, by_name);
   for (Sample& sample : counter_samples(row_, more.readings)) {
     if (!counted.readings.contains(sample.quantity)) samples_.push_back(std::move(sample));
   }
 }
 
-void CaseRun::summarize_counters(const Counted& counted, const std::vector<std::string>& metrics) {
+void CaseRun::keep_readings(const Counted& counted, const std::vector<std::string>& metrics) {
   set_counter_columns(row_, counted.readings, metrics, session_.device().limits.max_warps_per_sm);
   const std::vector<Sample> samples = counter_samples(row_, counted.readings);
   samples_.insert(samples_.end(), samples.begin(), samples.end());

@@ -58,7 +58,7 @@ class CaseRun {
   void predict();
   void measure_in_depth();
   void read_counters();
-  void summarize_counters(const Counted& counted, const std::vector<std::string>& metrics);
+  void keep_readings(const Counted& counted, const std::vector<std::string>& metrics);
   void read_traces();
   bool trace_stands_in();
   void summarize_traces();

@@ -31,23 +31,26 @@ std::vector<double> elapsed_occupancy(const CounterReadings& readings, double wa
   return numbers_of(values);
 }
 
-/// Whether a case reads a column's counter. Those of local memory come from a unit that makes a session
-/// slower, and a kernel that has no local memory has no such traffic; those of pipes are read where asked
-/// for.
-bool is_read(const Column& column, const Row& row, std::span<const std::string_view> asked_for) {
-  if (column.metric.empty()) return false;
-  if (column.name.starts_with("local_")) return row.local_bytes_per_thread != 0;
-  if (column.name.ends_with("_pipe_pct")) return std::ranges::find(asked_for, column.name) != asked_for.end();
-  return true;
+/// Those of local memory come from a unit that makes a session slower, and a kernel that has no local memory
+/// has no such traffic; those of pipes are read where asked for.
+bool is_read_always(const Column& column, const Row& row) {
+  if (column.metric.empty() || column.name.ends_with("_pipe_pct")) return false;
+  return !column.name.starts_with("local_") || row.local_bytes_per_thread != 0;
 }
 
 }  // namespace
 
-std::vector<std::string> metrics_for(const Row& row, std::span<const std::string_view> asked_for) {
+std::vector<std::string> metrics_for(const Row& row) {
   std::vector<std::string> metrics = {std::string(kWarpsActive)};
   for (const Column& column : columns()) {
-    if (is_read(column, row, asked_for)) metrics.emplace_back(column.metric);
+    if (is_read_always(column, row)) metrics.emplace_back(column.metric);
   }
+  return metrics;
+}
+
+std::vector<std::string> metrics_of(std::span<const std::string_view> column_names) {
+  std::vector<std::string> metrics;
+  for (const std::string_view name : column_names) metrics.emplace_back(find_column(name)->metric);
   return metrics;
 }
 

@@ -10,10 +10,12 @@
 
 namespace occbench {
 
-/// The hardware counters behind the columns of a row: those of local memory where the kernel has some, those
-/// of pipes where the case asks for them.
-/// @param asked_for names of columns, as Case::counters
-std::vector<std::string> metrics_for(const Row& row, std::span<const std::string_view> asked_for = {});
+/// The hardware counters behind the columns of a row, all of which fit one pass, so that they are of the same
+/// launches; those of local memory where the kernel has some.
+std::vector<std::string> metrics_for(const Row& row);
+
+/// The hardware counters of columns that are read where a case asks for them. @pre there are such columns
+std::vector<std::string> metrics_of(std::span<const std::string_view> column_names);
 
 /// Readings that are numbers.
 std::vector<double> numbers_of(std::span<const double> readings);
