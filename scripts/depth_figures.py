@@ -6,6 +6,7 @@ import math
 import statistics
 from collections import defaultdict
 
+import repeatability
 from figures import RESULTS, block, bullets, table
 
 MEASURED = RESULTS / "depth"
@@ -128,8 +129,6 @@ def per_sm():
 
 @block("depth: repeatability")
 def repeatability_block():
-    import repeatability  # needs polars, which the other blocks do not
-
     found = repeatability.compare(MEASURED / "first.csv", MEASURED / "second.csv")
     return bullets(
         f"Two runs of one build, {found['rows']:.0f} cases each, {found['unstable']:.0f} times unstable and "

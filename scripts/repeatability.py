@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """How well two runs of one build agree, row by row: the error bars of the suite's times and occupancies.
 
-usage: scripts/python scripts/repeatability.py FIRST.csv SECOND.csv
 Prints what it found, and ends with 1 if a bound is not held: the spread of times within a run at most 0.5 % at the median
 of cases of 100 µs or more and 2 % of those of 10 µs or more; achieved occupancy from run to run at most 0.2 points apart
-at the median and 1.5 at the 90th percentile."""
+at the median and 1.5 at the 90th percentile.
+"""
 
+import argparse
+import csv
+import statistics
 import sys
 from pathlib import Path
-
-import polars
 
 BOUNDS = {
     "time_spread_from_100_us_pct": 0.5,
@@ -17,63 +18,65 @@ BOUNDS = {
     "achieved_apart_median_points": 0.2,
     "achieved_apart_p90_points": 1.5,
 }
-KEY = ["experiment", "case"]
-NEEDED = [
-    *KEY,
-    "commit",
-    "gpu_uuid",
-    "time_status",
-    "time_us",
-    "time_spread_pct",
-    "achieved_pct",
-    "achieved_elapsed_pct",
-]
+TIMED = ("ok", "unstable", "throttled")
 
 
-def read(file: Path) -> polars.DataFrame:
-    rows = polars.read_csv(file, infer_schema_length=None).select(NEEDED)
-    return rows.filter(polars.col("time_status").is_in(["ok", "unstable", "throttled"]))
+def read(file: Path) -> dict[tuple[str, str], dict[str, str]]:
+    with file.open(newline="", encoding="utf-8") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["time_status"] in TIMED]
+    return {(row["experiment"], row["case"]): row for row in rows}
+
+
+def quantile(values: list[float], share: float) -> float:
+    """By linear interpolation, as NumPy and the suite's own statistics do."""
+    ordered = sorted(values)
+    position = share * (len(ordered) - 1)
+    below = int(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
 def compare(first_file: Path, second_file: Path) -> dict[str, float]:
     """What the text says, by name."""
     first, second = read(first_file), read(second_file)
-    builds = set(first["commit"]) | set(second["commit"])
+    rows = [*first.values(), *second.values()]
+    builds = {row["commit"] for row in rows}
     if len(builds) != 1:
         sys.exit(f"these are runs of {len(builds)} builds, not of one: {', '.join(sorted(builds))}")
-    both = first.join(second, on=KEY, suffix="_again")
-    if both.height != max(first.height, second.height):
-        sys.exit(f"{first_file} has {first.height} rows, {second_file} {second.height}, and {both.height} are in both")
-    times = polars.concat([first, second])
+    if first.keys() != second.keys():
+        sys.exit(f"{len(first.keys() ^ second.keys())} cases are in one of {first_file} and {second_file} alone")
 
     def spread(least_us: float) -> float:
-        return times.filter(polars.col("time_us") >= least_us)["time_spread_pct"].median()
+        return statistics.median(float(row["time_spread_pct"]) for row in rows if float(row["time_us"]) >= least_us)
 
-    def apart(column: str, quantile: float) -> float:
-        return (both[column] - both[f"{column}_again"]).abs().drop_nulls().quantile(quantile, "linear")
+    def apart(column: str) -> list[float]:
+        pairs = [(first[key][column], second[key][column]) for key in first]
+        return [abs(float(one) - float(other)) for one, other in pairs if one and other]
 
-    ratio = both["time_us_again"] / both["time_us"]
+    times = [100 * abs(float(second[key]["time_us"]) / float(first[key]["time_us"]) - 1) for key in first]
+    achieved, elapsed = apart("achieved_pct"), apart("achieved_elapsed_pct")
     return {
-        "rows": both.height,
+        "rows": len(first),
         "time_spread_from_100_us_pct": spread(100),
         "time_spread_from_10_us_pct": spread(10),
-        "time_apart_median_pct": 100 * (ratio - 1).abs().median(),
-        "time_apart_p90_pct": 100 * (ratio - 1).abs().quantile(0.9, "linear"),
-        "achieved_apart_median_points": apart("achieved_pct", 0.5),
-        "achieved_apart_p90_points": apart("achieved_pct", 0.9),
-        "achieved_apart_most_points": apart("achieved_pct", 1),
-        "elapsed_apart_median_points": apart("achieved_elapsed_pct", 0.5),
-        "elapsed_apart_p90_points": apart("achieved_elapsed_pct", 0.9),
-        "unstable": times.filter(polars.col("time_status") == "unstable").height,
-        "throttled": times.filter(polars.col("time_status") == "throttled").height,
+        "time_apart_median_pct": statistics.median(times),
+        "time_apart_p90_pct": quantile(times, 0.9),
+        "achieved_apart_median_points": statistics.median(achieved),
+        "achieved_apart_p90_points": quantile(achieved, 0.9),
+        "achieved_apart_most_points": max(achieved),
+        "elapsed_apart_median_points": statistics.median(elapsed),
+        "elapsed_apart_p90_points": quantile(elapsed, 0.9),
+        "unstable": sum(row["time_status"] == "unstable" for row in rows),
+        "throttled": sum(row["time_status"] == "throttled" for row in rows),
     }
 
 
 def main() -> None:
-    if len(sys.argv) != 3 or "--help" in sys.argv:
-        print(__doc__)
-        sys.exit(0 if "--help" in sys.argv else 64)
-    found = compare(Path(sys.argv[1]), Path(sys.argv[2]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("first", type=Path, metavar="FIRST.csv")
+    parser.add_argument("second", type=Path, metavar="SECOND.csv")
+    files = parser.parse_args()
+    found = compare(files.first, files.second)
     for name, value in found.items():
         bound = BOUNDS.get(name)
         print(f"{name:30} {value:10.4g}" + (f"  (bound {bound:g})" if bound is not None else ""))

@@ -67,8 +67,8 @@ std::string supported_chip(const Cupti& cupti, int device_index, Profiler profil
 /// Needs no GPU.
 class MetricHost {
  public:
-  /// @param availability image of the counters that the device lets this process read; empty = all of the
-  /// chip
+  /// @param availability image of the counters that the device lets this process read, which CUPTI keeps a
+  /// pointer to; empty = all of the chip
   MetricHost(const Cupti& cupti, Profiler profiler, const std::string& chip,
              const std::vector<std::uint8_t>& availability);
   ~MetricHost();

@@ -80,7 +80,8 @@ class PmSampling::Session {
       : cupti_(std::move(intercept)),
         device_index_(device.index),
         chip_(supported_chip(cupti_, device_index_, Profiler::pm_sampling)),
-        host_(cupti_, Profiler::pm_sampling, chip_, counter_availability(cupti_, device_index_)) {
+        availability_(counter_availability(cupti_, device_index_)),
+        host_(cupti_, Profiler::pm_sampling, chip_, availability_) {
     Cupti::require(host_.try_add(kActivityMetrics), "cuptiProfilerHostConfigAddMetrics");
     config_ = host_.config_image();
     const std::size_t passes = passes_of(cupti_, config_);
@@ -201,6 +202,7 @@ class PmSampling::Session {
   Cupti cupti_;
   int device_index_;
   std::string chip_;
+  std::vector<std::uint8_t> availability_;
   MetricHost host_;
   std::vector<std::uint8_t> config_;
 };
