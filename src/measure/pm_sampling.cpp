@@ -99,6 +99,7 @@ class PmSampling::Session {
     const double samples = (1000 * expected_us + kMarginNs) / interval;
     set_config(sampler, interval, samples);
     std::vector<std::uint8_t> data(data_size(sampler, samples));
+    initialize(sampler, data);
     run(sampler, launch);
     return decode(sampler, data);
   }
@@ -149,7 +150,6 @@ class PmSampling::Session {
   }
 
   ActivitySamples decode(const Sampler& sampler, std::vector<std::uint8_t>& data) {
-    initialize(sampler, data);
     auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_DecodeData_Params);
     params.pPmSamplingObject = sampler.get();
     params.pCounterDataImage = data.data();
