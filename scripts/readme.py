@@ -14,7 +14,6 @@ import sys
 from pathlib import Path
 
 import claims
-import depth_figures  # noqa: F401 (registers its blocks)
 import figures
 
 ROOT = Path(__file__).resolve().parent.parent
