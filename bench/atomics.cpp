@@ -21,7 +21,6 @@ std::vector<Case> cases(const Planner& on) {
            .variant = variant,
            .launch = {.block_threads = kAtomicsBlockThreads,
                       .grid_blocks = on.blocks_of_full_device(kAtomicsBlockThreads, kFullWaves)},
-           .work = atomics_work(variant),
            .extent = addresses,
            .suite = addresses == 1 ? Suite::smoke
                     : quick        ? Suite::quick

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "gpu/gpcs.hpp"
@@ -11,7 +12,7 @@ namespace occbench {
 namespace {
 
 constexpr std::int64_t kRounds = 64;
-/// Of groups that a round costs less.
+/// Where a round costs less.
 constexpr std::int64_t kManyRounds = 2048;
 constexpr double kHoldCycles = 200'000;
 constexpr int kClusterSizes[] = {1, 2, 4, 8, 16};
@@ -26,6 +27,7 @@ void add_grids(std::vector<Case>& cases, const Planner& on, int block_threads) {
   const int most = on.occupancy(kRing, "grid", launch).blocks_per_sm;
   for (int blocks = 1; blocks <= most; blocks *= 2) {
     for (const std::string_view variant : {"grid", "alone"}) {
+      const bool grid = variant == "grid";
       const auto wave = on.padded_wave(kRing, variant, launch, blocks);
       if (!wave) continue;
       const bool smoke = block_threads == 256 && blocks == 1;
@@ -33,7 +35,8 @@ void add_grids(std::vector<Case>& cases, const Planner& on, int block_threads) {
           {.kernel = &kRing,
            .variant = variant,
            .launch = *wave,
-           .work = ring_work(variant, kRounds),
+           .work = grid ? std::optional(ring_work(kRounds)) : std::nullopt,
+           .extent = grid ? kRounds : kManyRounds,
            .suite = smoke                  ? Suite::smoke
                     : block_threads == 256 ? Suite::quick
                                            : Suite::full,
@@ -51,7 +54,8 @@ void add_limits(std::vector<Case>& cases, const Planner& on, int block_threads) 
     cases.push_back({.kernel = &kRing,
                      .variant = "grid",
                      .launch = launch,
-                     .work = ring_work("grid", kRounds),
+                     .work = ring_work(kRounds),
+                     .extent = kRounds,
                      .suite = block_threads == 256 ? Suite::quick : Suite::full,
                      .parameters = {{"block_threads", text(block_threads)},
                                     {"grid", more == 0 ? "limit" : "limit_and_one"}}});
@@ -66,7 +70,7 @@ void add_groups_of_a_block(std::vector<Case>& cases, const Planner& on, std::str
   cases.push_back({.kernel = &kRing,
                    .variant = variant,
                    .launch = launch,
-                   .work = ring_work(variant, kManyRounds),
+                   .extent = kManyRounds,
                    .suite = smoke                  ? Suite::smoke
                             : block_threads == 256 ? Suite::quick
                                                    : Suite::full,
@@ -84,21 +88,24 @@ std::int64_t clusters_at_once(const Planner& on, const Kernel& kernel, std::stri
 
 void add_clusters(std::vector<Case>& cases, const Planner& on, const std::vector<int>& gpcs,
                   int block_threads, int cluster_blocks) {
-  const auto add = [&](const Kernel& kernel, std::string_view variant, const Work& work, Suite suite) {
+  const auto make = [&](const Kernel& kernel, std::string_view variant, Suite suite) {
     Launch launch{.block_threads = block_threads, .cluster_blocks = cluster_blocks};
     launch.grid_blocks = cluster_blocks * clusters_at_once(on, kernel, variant, launch, gpcs);
-    cases.push_back(
-        {.kernel = &kernel,
-         .variant = variant,
-         .launch = launch,
-         .work = work,
-         .suite = suite,
-         .parameters = {{"block_threads", text(block_threads)}, {"cluster", text(cluster_blocks)}}});
+    return Case{.kernel = &kernel,
+                .variant = variant,
+                .launch = launch,
+                .suite = suite,
+                .parameters = {{"block_threads", text(block_threads)}, {"cluster", text(cluster_blocks)}}};
   };
   const bool quick = block_threads == 1024 && cluster_blocks > 4;
-  add(kHold, "plain", Work::equal(kHoldCycles), quick ? Suite::quick : Suite::full);
+  Case held = make(kHold, "plain", quick ? Suite::quick : Suite::full);
+  held.work = Work::equal(kHoldCycles);
+  cases.push_back(held);
   const bool smoke = block_threads == 256 && cluster_blocks == 2;
-  add(kRing, "cluster", ring_work("cluster", 8 * kRounds), smoke ? Suite::smoke : Suite::full);
+  Case ring = make(kRing, "cluster", smoke ? Suite::smoke : Suite::full);
+  ring.extent = 8 * kRounds;
+  if (cluster_blocks > 1) ring.work = ring_work(ring.extent);
+  cases.push_back(ring);
 }
 
 std::vector<Case> cases(const Planner& on) {

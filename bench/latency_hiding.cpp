@@ -16,7 +16,6 @@ constexpr int kBlocksPerSm[] = {1, 2, 3, 4, 6, 8, 12, 16};
 constexpr double kCycles = 400'000;
 /// A launch reads at most so many times what L2 holds.
 constexpr std::int64_t kL2Times = 16;
-constexpr std::int64_t kChaseLoads = 1000;
 
 bool few_or_many(int blocks) {
   return blocks == 1 || blocks == 4 || blocks == 8 || blocks == 16;
@@ -67,11 +66,11 @@ Case make_copy(const Planner& on) {
           .suite = Suite::smoke};
 }
 
-Case make_chase(const Planner& on, const std::string& memory, std::int64_t extent) {
+Case make_chase(const Planner& on, const std::string& memory, std::int64_t extent, std::int64_t loads) {
   return {.kernel = &kChase,
           .variant = "plain",
           .launch = {.block_threads = on.limits().threads_per_warp, .grid_blocks = 1},
-          .work = chase_work(on.device(), extent, kChaseLoads),
+          .work = chase_work(on.device(), extent, loads),
           .extent = extent,
           .suite = memory == "l1" ? Suite::smoke : Suite::quick,
           .parameters = {{"memory", memory}}};
@@ -79,8 +78,10 @@ Case make_chase(const Planner& on, const std::string& memory, std::int64_t exten
 
 std::vector<Case> cases(const Planner& on) {
   const auto l2_bytes = static_cast<std::int64_t>(on.device().l2_bytes);
-  std::vector<Case> cases = {make_copy(on), make_chase(on, "l1", 8L * 1024),
-                             make_chase(on, "l2", l2_bytes / 8), make_chase(on, "device", 4 * l2_bytes)};
+  // So many loads that those which find nothing in the cache yet do not count.
+  std::vector<Case> cases = {make_copy(on), make_chase(on, "l1", 8LL * 1024, 20'000),
+                             make_chase(on, "l2", 1024LL * 1024, 10'000),
+                             make_chase(on, "device", 4 * l2_bytes, 1'000)};
   const auto add = [&](const std::optional<Case>& made) {
     if (made) cases.push_back(*made);
   };

@@ -68,19 +68,18 @@ __global__ void __launch_bounds__(kThreads) block_kernel(AtomicsArguments argume
   if (threadIdx.x == 0) add_atomically(arguments.totals[blockIdx.x % arguments.addresses], sum);
 }
 
-/// A variant, how many threads share an atomic, and nominally how long a block takes.
+/// A variant, and how many threads share an atomic.
 struct Build {
   std::string_view name;
   void (*function)(AtomicsArguments);
   unsigned threads_per_atomic;
-  double cycles;
 };
 
-constexpr Build kBuilds[] = {{"thread", thread_kernel, 1, 800},
-                             {"warp", warp_kernel, kWarpThreads, 950},
-                             {"serial", serial_kernel, kThreads, 2'500},
-                             {"block", block_kernel, kThreads, 1'050},
-                             {"racing", racing_kernel, 1, 800}};
+constexpr Build kBuilds[] = {{"thread", thread_kernel, 1},
+                             {"warp", warp_kernel, kWarpThreads},
+                             {"serial", serial_kernel, kThreads},
+                             {"block", block_kernel, kThreads},
+                             {"racing", racing_kernel, 1}};
 
 const Build& build_of(std::string_view variant) {
   for (const Build& build : kBuilds) {
@@ -144,10 +143,6 @@ std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, co
 }
 
 }  // namespace
-
-Work atomics_work(std::string_view variant) {
-  return Work::equal(build_of(variant).cycles);
-}
 
 const Kernel kAtomics{"atomics", "the sum of an array by atomics of threads, warps or blocks", kVariants,
                       prepare};

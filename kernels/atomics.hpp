@@ -13,12 +13,10 @@ namespace occbench {
 ///   serial   a block's values go to shared memory and thread 0 sums them: an atomic a block
 ///   block    they are summed by all of its threads (cub::BlockReduce): an atomic a block
 ///   racing   as `thread` without the atomic: wrong, for tests alone
-/// Blocks of kAtomicsBlockThreads.
+/// Blocks of kAtomicsBlockThreads. How long one takes is decided by who else adds to its addresses: no `Work`
+/// describes it.
 extern const Kernel kAtomics;
 
 inline constexpr int kAtomicsBlockThreads = 256;
-
-/// What a block does where no other adds to its addresses.
-Work atomics_work(std::string_view variant);
 
 }  // namespace occbench

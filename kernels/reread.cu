@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -43,20 +42,13 @@ __global__ void __launch_bounds__(kRereadBlockThreads) reread_kernel(RereadArgum
 
 const Variant kVariants[] = {make_variant("plain", reread_kernel)};
 
-double cycles_of_round(std::int64_t extent) {
-  // What all warps of an SM get out of L1, 64 to 128 bytes a cycle, is left out: nominal, for a block alone.
-  constexpr double kCyclesPerStep = 60;
-  return static_cast<double>(extent / kRereadStepBytes) * kCyclesPerStep;
-}
-
 class PreparedReread final : public Prepared {
  public:
   PreparedReread(const Case& chosen, const Variant& variant)
       : function_(variant.function),
         launch_(chosen.launch),
         steps_(static_cast<int>(chosen.extent / kRereadStepBytes)),
-        rounds_(std::max(
-            1, static_cast<int>(std::lround(chosen.work.value().cycles / cycles_of_round(chosen.extent))))),
+        rounds_(chosen.small ? 2 : std::max(1, static_cast<int>(kRereadBlockBytes / chosen.extent))),
         words_(random_words(static_cast<std::size_t>(chosen.extent) / sizeof(std::uint32_t))),
         device_words_(std::span<const std::uint32_t>(words_)),
         sums_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads)) {
@@ -113,10 +105,6 @@ std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, co
 }
 
 }  // namespace
-
-Work reread_work(std::int64_t extent, std::int64_t rounds) {
-  return Work::equal(static_cast<double>(rounds) * cycles_of_round(extent));
-}
 
 const Kernel kReread{"reread", "blocks that read the same bytes again and again", kVariants, prepare};
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -97,18 +96,17 @@ struct Build {
   std::string_view name;
   void (*function)(RingArguments);
   Members members;
-  int tile_threads;
-  double cycles;  ///< of a round, nominal
+  int tile_threads = 0;
 };
 
-constexpr Build kBuilds[] = {{"tile_4", tile_kernel<4>, Members::threads_of_tile, 4, 30},
-                             {"tile_8", tile_kernel<8>, Members::threads_of_tile, 8, 30},
-                             {"tile_16", tile_kernel<16>, Members::threads_of_tile, 16, 30},
-                             {"tile_32", tile_kernel<32>, Members::threads_of_tile, 32, 30},
-                             {"block", block_kernel, Members::threads_of_block, 0, 70},
-                             {"cluster", cluster_kernel, Members::blocks_of_cluster, 0, 500},
-                             {"grid", grid_kernel<false>, Members::blocks_of_grid, 0, 3000},
-                             {"alone", grid_kernel<true>, Members::one_block, 0, 800}};
+constexpr Build kBuilds[] = {{"tile_4", tile_kernel<4>, Members::threads_of_tile, 4},
+                             {"tile_8", tile_kernel<8>, Members::threads_of_tile, 8},
+                             {"tile_16", tile_kernel<16>, Members::threads_of_tile, 16},
+                             {"tile_32", tile_kernel<32>, Members::threads_of_tile, 32},
+                             {"block", block_kernel, Members::threads_of_block},
+                             {"cluster", cluster_kernel, Members::blocks_of_cluster},
+                             {"grid", grid_kernel<false>, Members::blocks_of_grid},
+                             {"alone", grid_kernel<true>, Members::one_block}};
 
 const Build& build_of(std::string_view variant) {
   const auto* const found = std::ranges::find(kBuilds, variant, &Build::name);
@@ -130,7 +128,7 @@ class PreparedRing final : public Prepared {
         launch_(chosen.launch),
         fitting_blocks_(full_wave_blocks(
             theoretical_occupancy(device.limits, launch_, inspect(variant).usage), device.sm_count)),
-        rounds_(std::max(1, static_cast<int>(std::lround(chosen.work.value().cycles / build_.cycles)))),
+        rounds_(static_cast<int>(chosen.small ? std::min<std::int64_t>(chosen.extent, 8) : chosen.extent)),
         first_(random_words(static_cast<std::size_t>(members()))),
         device_first_(std::span<const std::uint32_t>(first_)),
         last_(first_.size()),
@@ -203,8 +201,8 @@ class PreparedRing final : public Prepared {
   /// @throws CannotRun if the launch is refused, as it must be; std::runtime_error if it is not.
   [[noreturn]] void find_refused(cudaStream_t stream) {
     const std::string grid = "a cooperative grid of " + std::to_string(launch_.grid_blocks) +
-                             " blocks, of which the calculator says that " +
-                             std::to_string(fitting_blocks_) + " fit at once, ";
+                             " blocks, of which the calculator says that " + std::to_string(fitting_blocks_) +
+                             " fit at once, ";
     try {
       launch(stream);
     } catch (const CudaError& error) {
@@ -232,8 +230,9 @@ std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, co
 
 }  // namespace
 
-Work ring_work(std::string_view variant, std::int64_t rounds) {
-  return Work::equal(static_cast<double>(rounds) * build_of(variant).cycles);
+Work ring_work(std::int64_t rounds) {
+  constexpr double kCyclesPerRound = 2000;
+  return Work::equal(static_cast<double>(rounds) * kCyclesPerRound);
 }
 
 const Kernel kRing{"ring", "groups that pass values on to their neighbours", kVariants, prepare};

@@ -260,7 +260,6 @@ TEST_F(KernelsOnGpu, RereadReadsItsBytesInEveryRound) {
     const Case chosen{.kernel = &kReread,
                       .variant = "plain",
                       .launch = {.block_threads = kRereadBlockThreads, .grid_blocks = 9},
-                      .work = reread_work(steps * kRereadStepBytes, 11),
                       .extent = steps * kRereadStepBytes};
     EXPECT_EQ(check(chosen), Check::ok) << steps;
   }
@@ -270,7 +269,6 @@ Case atomics_case(std::string_view variant, std::int64_t addresses) {
   return {.kernel = &kAtomics,
           .variant = variant,
           .launch = {.block_threads = kAtomicsBlockThreads, .grid_blocks = 777},
-          .work = atomics_work(variant),
           .extent = addresses};
 }
 
@@ -295,7 +293,7 @@ TEST_F(KernelsOnGpu, ValuesGoRoundInGroupsOfEverySize) {
           .kernel = &kRing,
           .variant = variant.name,
           .launch = {.block_threads = 96, .grid_blocks = 48, .cluster_blocks = clusters ? cluster_blocks : 1},
-          .work = ring_work(variant.name, 101)};
+          .extent = 101};
       EXPECT_EQ(check(chosen), Check::ok) << variant.name << " " << cluster_blocks;
     }
   }
@@ -303,10 +301,7 @@ TEST_F(KernelsOnGpu, ValuesGoRoundInGroupsOfEverySize) {
 
 TEST_F(KernelsOnGpu, ACooperativeGridRunsUpToTheCalculatorsLimitAndNotOneBlockBeyond) {
   for (const int block_threads : {64, 256, 1024}) {
-    Case chosen{.kernel = &kRing,
-                .variant = "grid",
-                .launch = {.block_threads = block_threads},
-                .work = ring_work("grid", 5)};
+    Case chosen{.kernel = &kRing, .variant = "grid", .launch = {.block_threads = block_threads}, .extent = 5};
     const Usage usage = inspect(kRing.find("grid")).usage;
     const std::int64_t most =
         full_wave_blocks(theoretical_occupancy(device_->limits, chosen.launch, usage), device_->sm_count);

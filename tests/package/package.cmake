@@ -1,5 +1,4 @@
-# -DBUILD=folder -DSOURCE=folder -DWORK=folder -DGENERATOR=name -DCXX_COMPILER=file -DCUDA_COMPILER=file
-# "-DCUDA_ARCHITECTURES=list"
+# -DBUILD=folder -DSOURCE=folder -DWORK=folder -DGENERATOR=name -DSETTINGS=file of cache entries
 file(REMOVE_RECURSE ${WORK})
 file(COPY ${SOURCE}/examples/matrix_product DESTINATION ${WORK})
 
@@ -23,9 +22,7 @@ foreach(file IN LISTS package_files)
   endforeach()
 endforeach()
 
-succeed(${CMAKE_COMMAND} -S ${WORK}/matrix_product -B ${WORK}/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${WORK}/occbench
-        -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_CUDA_COMPILER=${CUDA_COMPILER}
-        "-DCMAKE_CUDA_ARCHITECTURES=${CUDA_ARCHITECTURES}" -DCMAKE_BUILD_TYPE=Release)
+succeed(${CMAKE_COMMAND} -S ${WORK}/matrix_product -B ${WORK}/build -G ${GENERATOR} -C ${SETTINGS})
 succeed(${CMAKE_COMMAND} --build ${WORK}/build)
 succeed(${WORK}/build/bench_matrix_product --help)
 if(NOT output MATCHES "matrix_product: the tile that fills the SMs best is the fastest")
