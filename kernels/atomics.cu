@@ -10,12 +10,12 @@
 #include "kernels/assembled.hpp"
 #include "kernels/atomics.hpp"
 #include "kernels/random_words.hpp"
+#include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
 
 constexpr int kThreads = kAtomicsBlockThreads;
-constexpr int kWarpThreads = 32;
 
 struct AtomicsArguments {
   const std::uint32_t* values;  ///< one a thread
@@ -44,11 +44,11 @@ __global__ void thread_kernel(AtomicsArguments arguments) {
 __global__ void warp_kernel(AtomicsArguments arguments) {
   std::uint32_t sum = arguments.values[thread_number()];
 #pragma unroll
-  for (int distance = kWarpThreads / 2; distance > 0; distance /= 2) {
+  for (int distance = kThreadsPerWarp / 2; distance > 0; distance /= 2) {
     sum += __shfl_down_sync(0xffffffffU, sum, distance);
   }
-  if (threadIdx.x % kWarpThreads != 0) return;
-  add_atomically(arguments.totals[thread_number() / kWarpThreads % arguments.addresses], sum);
+  if (threadIdx.x % kThreadsPerWarp != 0) return;
+  add_atomically(arguments.totals[thread_number() / kThreadsPerWarp % arguments.addresses], sum);
 }
 
 __global__ void __launch_bounds__(kThreads) serial_kernel(AtomicsArguments arguments) {
@@ -76,7 +76,7 @@ struct Build {
 };
 
 constexpr Build kBuilds[] = {{"thread", thread_kernel, 1},
-                             {"warp", warp_kernel, kWarpThreads},
+                             {"warp", warp_kernel, kThreadsPerWarp},
                              {"serial", serial_kernel, kThreads},
                              {"block", block_kernel, kThreads},
                              {"racing", racing_kernel, 1}};

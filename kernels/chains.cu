@@ -13,6 +13,7 @@
 #include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/chains.hpp"
+#include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
@@ -219,7 +220,6 @@ std::string_view chains_variant(ChainsBody body, int chains) {
 ChainsRound chains_round(const Limits& limits, ChainsBody body, int chains) {
   // A dependent multiply-add takes 4 cycles (CUDA C++ Programming Guide, Multiprocessor Level), a dependent
   // power or logarithm nominally 17. The special-function pipe has 16 lanes an SM, 4 a sub-partition.
-  constexpr double kThreads = 32;
   constexpr double kMultiplyAddCycles = 4;
   constexpr double kExponentialCycles = 17;
   constexpr double kExponentialLanes = 16;
@@ -227,7 +227,7 @@ ChainsRound chains_round(const Limits& limits, ChainsBody body, int chains) {
   const bool is_multiply_add = body == ChainsBody::multiply_add;
   const double latency = is_multiply_add ? kMultiplyAddCycles : kExponentialCycles;
   const double lanes = (is_multiply_add ? limits.fp32_lanes : kExponentialLanes) / limits.sub_partitions;
-  const double slots = std::max(1.0, kThreads / lanes);
+  const double slots = std::max(1.0, kThreadsPerWarp / lanes);
   const double steps_in_round = steps(body, chains);
   return {.cycles = steps_in_round * std::max(latency, chains * slots) + kLoop,
           .issue_slots = steps_in_round * chains * slots + kLoop};
