@@ -11,6 +11,7 @@ constexpr Command kCommands[] = {
     {"predict", "what the counter will read, and where the rest of the occupancy goes", declare_predict},
     {"explain", "recorded rows: theory, prediction and counter side by side, and where the rest went",
      declare_explain},
+    {"calibrate", "measure a device profile, which predictions of this GPU then use", declare_calibrate},
     {"devices", "the GPUs of this machine: what the runtime says that bears on occupancy", declare_devices},
     {"columns", "every column of a recorded run and what it means", declare_columns},
 };

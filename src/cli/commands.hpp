@@ -6,6 +6,7 @@ namespace occbench {
 
 // One subcommand is one file, one line here and one in the table of commands.cpp.
 Action declare_calc(CLI::App& parser);
+Action declare_calibrate(CLI::App& parser);
 Action declare_columns(CLI::App& parser);
 Action declare_explain(CLI::App& parser);
 Action declare_gate(CLI::App& parser);

@@ -282,7 +282,7 @@ void CaseRun::note_condition() {
 
 void CaseRun::predict() {
   try {
-    prediction_ = prediction_of(row_);
+    prediction_ = prediction_of(row_, session_.options().device_profile);
     if (prediction_) set_prediction(row_, *prediction_);
   } catch (const InputError& refused) {
     if (row_.note.empty()) row_.note = fmt::format("no prediction: {}", refused.what());

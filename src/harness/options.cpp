@@ -96,6 +96,7 @@ struct Parser {
   std::string suite = "quick";
   std::string counters = "auto";
   std::string csv;
+  std::string device_profile;
   std::string metrics;
   std::string timeline;
   std::string per_sm;
@@ -125,6 +126,9 @@ struct Parser {
     app.add_option("--occ_shuffle", shuffle, "cases in random order; a number repeats an order")
         ->expected(0, 1)
         ->default_str("random");
+    app.add_option(
+        "--occ_device_profile", device_profile,
+        "predict with this device profile: a built-in one, or a file that occbench calibrate wrote");
     app.add_flag("--occ_small", options.small, "small grids and short work, as compute-sanitizer needs");
     app.add_flag("--occ_profile", options.profile,
                  "check each case, launch it once, and nothing else: for ncu and compute-sanitizer");
@@ -165,6 +169,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   Options options = parser.options;
   options.suite = kSuites.at(parser.suite);
   options.counters = kCounterModes.at(parser.counters);
+  if (!parser.device_profile.empty()) options.device_profile = find_profile(parser.device_profile);
   if (!parser.csv.empty()) options.csv = parser.csv;
   if (!parser.timeline.empty()) options.timeline = parser.timeline;
   if (!parser.per_sm.empty()) options.per_sm = parser.per_sm;

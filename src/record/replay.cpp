@@ -60,13 +60,13 @@ void set_prediction(Row& row, const Prediction& prediction) {
   row.explanation = prediction.explanation;
 }
 
-std::optional<Prediction> prediction_of(const Row& row) {
+std::optional<Prediction> prediction_of(const Row& row, const std::optional<DeviceProfile>& given) {
   if (row.work.empty()) return std::nullopt;
   const Launch launch = launch_of(row);
   const Usage usage = usage_of(row);
   const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
   const int sm_count = static_cast<int>(needed(row, row.sm_count, "sm_count"));
-  const DeviceProfile profile = profile_of_device(limits.compute_capability, sm_count);
+  const DeviceProfile profile = given ? *given : profile_of_device(limits.compute_capability, sm_count);
   const Tasks tasks(parse_work(row.work), launch.grid_blocks,
                     theoretical_occupancy(limits, launch, usage).warps_per_block);
   return predict(launch, usage, limits, sm_count, profile, tasks);

@@ -24,7 +24,8 @@ void set_prediction(Row& row, const Prediction& prediction);
 /// What is predicted for a row from its launch, usage, work, compute capability and number of SMs, with the
 /// profile for such a device; empty for a row without work. @throws InputError naming a column that is needed
 /// and lacking.
-std::optional<Prediction> prediction_of(const Row& row);
+std::optional<Prediction> prediction_of(const Row& row,
+                                        const std::optional<DeviceProfile>& profile = std::nullopt);
 
 /// Predicts a row anew from its launch, usage, work, compute capability and number of SMs, with the profile
 /// for such a device. A row without work (no kernel's work is known, or the case is several launches) loses

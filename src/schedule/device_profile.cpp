@@ -9,6 +9,7 @@
 #include <variant>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
 #include "schedule/built_in_profiles.hpp"
@@ -19,7 +20,7 @@ namespace {
 struct Field {
   std::string_view name;
   std::variant<std::string DeviceProfile::*, ComputeCapability DeviceProfile::*, int DeviceProfile::*,
-               double DeviceProfile::*>
+               double DeviceProfile::*, std::vector<int> DeviceProfile::*>
       member;
 };
 
@@ -28,19 +29,25 @@ constexpr std::array kFields{
     Field{"compute_capability", &DeviceProfile::compute_capability},
     Field{"sm_count", &DeviceProfile::sm_count},
     Field{"eager_sms", &DeviceProfile::eager_sms},
-    Field{"eager_period", &DeviceProfile::eager_period},
+    Field{"gpc_sms", &DeviceProfile::gpc_sms},
+    Field{"gpc_hand_over_cycles", &DeviceProfile::gpc_hand_over_cycles},
     Field{"fill_cycles_per_block", &DeviceProfile::fill_cycles_per_block},
     Field{"refill_cycles_per_block", &DeviceProfile::refill_cycles_per_block},
     Field{"sm_start_cycles_per_block", &DeviceProfile::sm_start_cycles_per_block},
     Field{"sm_start_cycles_per_warp", &DeviceProfile::sm_start_cycles_per_warp},
+    Field{"second_sm_cycles", &DeviceProfile::second_sm_cycles},
+    Field{"first_start_cycles", &DeviceProfile::first_start_cycles},
+    Field{"gpc_spread_cycles", &DeviceProfile::gpc_spread_cycles},
     Field{"sm_spread_cycles", &DeviceProfile::sm_spread_cycles},
     Field{"hand_over_cycles", &DeviceProfile::hand_over_cycles},
     Field{"warp_overhead_cycles", &DeviceProfile::warp_overhead_cycles},
+    Field{"poll_cycles_per_warp", &DeviceProfile::poll_cycles_per_warp},
     Field{"jitter_cycles", &DeviceProfile::jitter_cycles},
     Field{"bytes_per_cycle", &DeviceProfile::bytes_per_cycle},
 };
 
 constexpr int kMostSms = 4096;
+constexpr int kMostSmsOfGpc = 64;
 constexpr double kMostCycles = 1e6;
 
 std::string_view trimmed(std::string_view text) {
@@ -54,6 +61,17 @@ bool read_number(std::string_view text, Number low, Number high, Number& value) 
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);
   return error == std::errc() && end == last && value >= low && value <= high;
+}
+
+/// Numbers between spaces.
+bool read_list(std::string_view text, int low, int high, std::vector<int>& list) {
+  list.clear();
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (!read_number(text.substr(0, end), low, high, list.emplace_back())) return false;
+    text = trimmed(text.substr(end));
+  }
+  return !list.empty();
 }
 
 /// Sets a field; false if the text is not what it holds.
@@ -70,6 +88,11 @@ bool set(DeviceProfile& profile, const Field& field, std::string_view text) {
     const int least = *count == &DeviceProfile::sm_count ? 1 : 0;
     return read_number(text, least, kMostSms, profile.*(*count));
   }
+  if (const auto* const list = std::get_if<4>(&field.member)) {
+    const bool sms = *list == &DeviceProfile::gpc_sms;
+    return read_list(text, sms ? 1 : 0, sms ? kMostSmsOfGpc : static_cast<int>(kMostCycles),
+                     profile.*(*list));
+  }
   return read_number(text, 0.0, kMostCycles, profile.*std::get<3>(field.member));
 }
 
@@ -77,6 +100,8 @@ std::string text_of(const DeviceProfile& profile, const Field& field) {
   if (const auto* const string = std::get_if<0>(&field.member)) return profile.*(*string);
   if (const auto* const capability = std::get_if<1>(&field.member)) return to_string(profile.*(*capability));
   if (const auto* const count = std::get_if<2>(&field.member)) return fmt::format("{}", profile.*(*count));
+  if (const auto* const list = std::get_if<4>(&field.member))
+    return fmt::format("{}", fmt::join(profile.*(*list), " "));
   return fmt::format("{}", profile.*std::get<3>(field.member));
 }
 
@@ -137,13 +162,24 @@ DeviceProfile find_profile(const std::string& name_or_file) {
   return parse_profile(std::string(std::istreambuf_iterator<char>(file), {}), name_or_file);
 }
 
+std::vector<int> even_gpcs(int sm_count) {
+  constexpr int kMostSms = 18;
+  const int gpcs = (sm_count + kMostSms - 1) / kMostSms;
+  const int pairs = (sm_count + 1) / 2;
+  std::vector<int> sms;
+  for (int gpc = 0; gpc < gpcs; ++gpc) sms.push_back(2 * (pairs / gpcs + (gpc < pairs % gpcs)));
+  if (sm_count % 2 != 0) --sms.back();
+  return sms;
+}
+
 DeviceProfile default_profile(ComputeCapability compute_capability, int sm_count) {
   DeviceProfile profile = find_profile("h200");
   profile.name = "default";
   profile.compute_capability = compute_capability;
   profile.sm_count = sm_count;
   profile.eager_sms = 0;
-  profile.eager_period = 0;
+  profile.gpc_sms = even_gpcs(sm_count);
+  profile.gpc_hand_over_cycles.assign(profile.gpc_sms.size(), 0);
   return profile;
 }
 

@@ -15,17 +15,22 @@ struct DeviceProfile {
   std::string name;
   ComputeCapability compute_capability;
   int sm_count = 0;
-  int eager_sms = 0;     ///< SMs that have their turn more often than the others while the device first fills
-  int eager_period = 0;  ///< namely whenever the others have taken so many blocks
-  double fill_cycles_per_block = 0;      ///< between two blocks while the device first fills, device-wide
-  double refill_cycles_per_block = 0;    ///< between two blocks that take the place of others, device-wide
-  double sm_start_cycles_per_block = 0;  ///< an SM starts two blocks at least this far apart
-  double sm_start_cycles_per_warp = 0;   ///< and, once the device is full, this for each warp of it
-  double sm_spread_cycles = 0;           ///< an SM's first block starts up to this much later than another's
-  double hand_over_cycles = 0;           ///< from the end of a block to the start of the one in its place
-  double warp_overhead_cycles = 0;       ///< a warp is resident this much longer than its work takes
-  double jitter_cycles = 0;    ///< and up to this much longer, by chance, alike for blocks side by side
-  double bytes_per_cycle = 0;  ///< device memory can move this much, device-wide
+  int eager_sms = 0;         ///< SMs that have their turn apart from those of their GPC
+  std::vector<int> gpc_sms;  ///< SMs of each GPC without those, in the order in which they have their turn
+  std::vector<int> gpc_hand_over_cycles;  ///< what a hand-over takes longer in each of these GPCs
+  double fill_cycles_per_block = 0;       ///< between two blocks while the device first fills, device-wide
+  double refill_cycles_per_block = 0;     ///< between two blocks that take the place of others, device-wide
+  double sm_start_cycles_per_block = 0;   ///< an SM starts two blocks at least this far apart
+  double sm_start_cycles_per_warp = 0;    ///< and, once the device is full, this for each warp of it
+  double second_sm_cycles = 0;      ///< the second SM of a pair (a TPC) starts its first block so much later
+  double first_start_cycles = 0;    ///< an SM's first block begins its work so much later than others do
+  double gpc_spread_cycles = 0;     ///< a GPC's first blocks start up to this much later than another's
+  double sm_spread_cycles = 0;      ///< an SM's first block starts up to this much later than another's
+  double hand_over_cycles = 0;      ///< from the end of a block to the start of the one in its place
+  double warp_overhead_cycles = 0;  ///< a warp is resident this much longer than its work takes
+  double poll_cycles_per_warp = 0;  ///< and up to this much longer, by chance, each block on its own
+  double jitter_cycles = 0;         ///< and up to this much longer, by chance, alike for blocks side by side
+  double bytes_per_cycle = 0;       ///< device memory can move this much, device-wide
 
   bool operator==(const DeviceProfile&) const = default;
 };
@@ -39,6 +44,10 @@ std::vector<std::string_view> built_in_profiles();
 
 /// A built-in profile by name, or else a file of that name. @throws InputError if there is neither.
 DeviceProfile find_profile(const std::string& name_or_file);
+
+/// As few GPCs as can be of at most 18 SMs (the most there are up to compute capability 9.0), as even as
+/// pairs of SMs go.
+std::vector<int> even_gpcs(int sm_count);
 
 /// For a GPU that nobody has calibrated: the overheads of the H200 (the GPU they were first measured on), the
 /// given compute capability and number of SMs, and the name `default`, so that predictions say what they

@@ -1,7 +1,9 @@
 #include "schedule/placement.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <numeric>
 
 namespace occbench {
 
@@ -18,46 +20,109 @@ int slots_of_partition(const Limits& limits, const Occupancy& occupancy, int par
 
 }  // namespace
 
-FirstFill::FirstFill(int sm_count, int eager_sms, int eager_period, int blocks_per_sm,
-                     std::int64_t grid_blocks)
-    : sm_count_(sm_count),
-      eager_sms_(eager_sms),
-      eager_period_(eager_period),
-      taken_(static_cast<std::size_t>(sm_count)),
-      next_(eager_sms) {
-  const int pairs = (sm_count + 1) / 2;
-  const std::int64_t share = (grid_blocks + pairs - 1) / pairs;
-  share_ = {static_cast<int>(std::min<std::int64_t>(blocks_per_sm, (share + 1) / 2)),
-            static_cast<int>(std::min<std::int64_t>(blocks_per_sm, share / 2))};
+Dispatcher::Dispatcher(std::span<const int> gpc_sms, int eager_sms, int first_gpc)
+    : gpcs_(static_cast<int>(gpc_sms.size())), turn_(gpcs_), next_gpc_(first_gpc) {
+  int sm = eager_sms;
+  for (int gpc = 0; gpc < gpcs_; ++gpc) {
+    groups_.push_back({sm, 0});
+    sm += gpc_sms[static_cast<std::size_t>(gpc)];
+  }
+  groups_.push_back({0, 0});
+  room_.resize(static_cast<std::size_t>(sm));
+  group_of_sm_.assign(static_cast<std::size_t>(eager_sms), gpcs_);
+  for (int gpc = 0; gpc < gpcs_; ++gpc) {
+    group_of_sm_.insert(group_of_sm_.end(), static_cast<std::size_t>(gpc_sms[static_cast<std::size_t>(gpc)]),
+                        gpc);
+  }
 }
 
-bool FirstFill::take(int sm) {
-  const bool first_of_pair = sm < eager_sms_ || sm % 2 == 0;
-  int& taken = taken_[static_cast<std::size_t>(sm)];
-  if (taken >= share_[first_of_pair ? 0 : 1]) return false;
-  ++taken;
+void Dispatcher::set_room(int sm, int room) {
+  const auto index = static_cast<std::size_t>(sm);
+  total_ += room - room_[index];
+  room_[index] = room;
+  Group& group = groups_[static_cast<std::size_t>(group_of_sm_[index])];
+  const std::uint64_t bit = std::uint64_t{1} << (sm - group.first_sm);
+  group.with_room = room > 0 ? group.with_room | bit : group.with_room & ~bit;
+}
+
+int Dispatcher::next() {
+  if (total_ <= 0) return -1;
+  while (true) {
+    const Group& group = groups_[static_cast<std::size_t>(turn_)];
+    const std::uint64_t left = place_ < 64 ? group.with_room >> place_ : 0;
+    if (left != 0) {
+      place_ += std::countr_zero(left) + 1;
+      return group.first_sm + place_ - 1;
+    }
+    end_turn();
+  }
+}
+
+bool Dispatcher::choose_roomiest(int group, int blocks) {
+  constexpr int kMostBlocksOfEagerCluster = 2;
+  chosen_.clear();
+  if (group == gpcs_ && blocks > kMostBlocksOfEagerCluster) return false;
+  const Group& of = groups_[static_cast<std::size_t>(group)];
+  if (std::popcount(of.with_room) < blocks) return false;
+  for (std::uint64_t left = of.with_room; left != 0; left &= left - 1) {
+    chosen_.push_back(of.first_sm + std::countr_zero(left));
+  }
+  std::ranges::stable_sort(chosen_, std::ranges::greater{}, [&](int sm) { return room(sm); });
+  chosen_.resize(static_cast<std::size_t>(blocks));
   return true;
 }
 
-int FirstFill::next() {
-  if (since_eager_ >= eager_period_) {
-    next_eager_ = 0;
+const std::vector<int>& Dispatcher::next_cluster(int blocks) {
+  // Twice round: eager SMs have their turn in every second cycle at least.
+  for (int tried = 0; tried < 2 * (gpcs_ + 1); ++tried) {
+    const int group = turn_;
+    end_turn();
+    if (choose_roomiest(group, blocks)) return chosen_;
+  }
+  chosen_.clear();
+  return chosen_;
+}
+
+void Dispatcher::end_turn() {
+  constexpr int kGpcsBetweenEager = 6;
+  place_ = 0;
+  if (since_eager_ >= kGpcsBetweenEager) {
     since_eager_ = 0;
+    turn_ = gpcs_;
+    return;
   }
-  while (next_eager_ < eager_sms_) {
-    if (take(next_eager_++)) return next_eager_ - 1;
+  ++since_eager_;
+  turn_ = next_gpc_;
+  next_gpc_ = next_gpc_ + 1 < gpcs_ ? next_gpc_ + 1 : 0;
+}
+
+std::vector<int> fill_shares(std::span<const int> gpc_sms, int eager_sms, int blocks_per_sm,
+                             std::int64_t grid_blocks) {
+  const int sms = std::accumulate(gpc_sms.begin(), gpc_sms.end(), eager_sms);
+  std::vector<int> shares(static_cast<std::size_t>(sms));
+  const auto limit = [&](std::int64_t rank) {
+    return static_cast<int>(std::clamp<std::int64_t>((grid_blocks - rank + sms - 1) / sms, 0, blocks_per_sm));
+  };
+  const int pairs = (sms + 1) / 2;
+  int pair = 0;
+  for (int sm = 0; sm < eager_sms; sm += 2, ++pair) {
+    for (int each = sm; each < std::min(sm + 2, eager_sms); ++each)
+      shares[static_cast<std::size_t>(each)] = limit(pair);
   }
-  for (int tried = eager_sms_; tried < sm_count_; ++tried) {
-    const int sm = next_;
-    next_ = next_ + 1 < sm_count_ ? next_ + 1 : eager_sms_;
-    if (!take(sm)) continue;
-    ++since_eager_;
-    return sm;
+  // Pairs are numbered across GPCs: the first pair of each, then the second of each.
+  const int longest = gpc_sms.empty() ? 0 : std::ranges::max(gpc_sms);
+  for (int place = 0; place < longest; place += 2) {
+    int first_sm = eager_sms;
+    for (const int of_gpc : gpc_sms) {
+      if (place < of_gpc) {
+        shares[static_cast<std::size_t>(first_sm + place)] = limit(pair);
+        if (place + 1 < of_gpc) shares[static_cast<std::size_t>(first_sm + place + 1)] = limit(pairs + pair);
+        ++pair;
+      }
+      first_sm += of_gpc;
+    }
   }
-  for (int sm = 0; sm < eager_sms_; ++sm) {
-    if (take(sm)) return sm;
-  }
-  return -1;
+  return shares;
 }
 
 WarpSlots::WarpSlots(const Limits& limits, const Occupancy& occupancy, int sm_count)

@@ -3,97 +3,66 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "occupancy/occupancy.hpp"
 
 namespace occbench {
 
-/// Which SM takes the next block once the device has been full: the one with room for most blocks, and of
-/// those the first. Asking and telling both take constant time.
-class RoomIndex {
+/// Which SM takes the next block: GPCs have their turn in a fixed cycle, and in its turn each SM of a GPC
+/// that has room takes one. A few SMs (the first `eager_sms`) are a group of their own that has its turn
+/// between the others', after five of them at first and then after every six (seen on the H200,
+/// results/nvidia-h200/block-scheduling.md). Asking and telling take constant time.
+class Dispatcher {
  public:
-  RoomIndex(int sm_count, int max_room)
-      : words_((sm_count + 63) / 64),
-        max_room_(max_room),
-        members_(static_cast<std::size_t>(words_) * static_cast<std::size_t>(max_room + 1)),
-        counts_(static_cast<std::size_t>(max_room) + 1),
-        room_(static_cast<std::size_t>(sm_count)) {
-    for (int sm = 0; sm < sm_count; ++sm) insert(sm, 0);
-  }
+  /// @param gpc_sms    SMs of each GPC, at most 64, without the eager ones; together they are all SMs
+  /// @param first_gpc  whose turn it is after the eager SMs'
+  Dispatcher(std::span<const int> gpc_sms, int eager_sms, int first_gpc);
 
   int room(int sm) const {
     return room_[static_cast<std::size_t>(sm)];
   }
-
-  void set_room(int sm, int room) {
-    const int before = room_[static_cast<std::size_t>(sm)];
-    member_word(sm, before) &= ~bit(sm);
-    --counts_[static_cast<std::size_t>(before)];
-    total_ += room - before;
-    insert(sm, room);
-  }
+  void set_room(int sm, int room);
 
   /// Blocks that all SMs together have room for.
   int total() const {
     return total_;
   }
 
-  /// -1 if no SM has room.
-  int roomiest() const {
-    for (int room = max_room_; room > 0; --room) {
-      if (counts_[static_cast<std::size_t>(room)] == 0) continue;
-      for (int word = 0; word < words_; ++word) {
-        const std::uint64_t bits = members_[static_cast<std::size_t>(room * words_ + word)];
-        if (bits != 0) return word * 64 + std::countr_zero(bits);
-      }
-    }
-    return -1;
-  }
-
- private:
-  static std::uint64_t bit(int sm) {
-    return std::uint64_t{1} << (sm % 64);
-  }
-  std::uint64_t& member_word(int sm, int room) {
-    return members_[static_cast<std::size_t>(room * words_ + sm / 64)];
-  }
-  void insert(int sm, int room) {
-    room_[static_cast<std::size_t>(sm)] = room;
-    member_word(sm, room) |= bit(sm);
-    ++counts_[static_cast<std::size_t>(room)];
-  }
-
-  int words_;
-  int max_room_;
-  std::vector<std::uint64_t> members_;  ///< [room][sm / 64]: the SMs with that room
-  std::vector<int> counts_;             ///< SMs with that room
-  std::vector<int> room_;
-  int total_ = 0;
-};
-
-/// Which SM takes the next block while the device first fills: SMs in turn, but a few (the first `eager_sms`)
-/// have their turn again whenever the others have taken `eager_period` blocks. A grid that leaves room is
-/// spread evenly over TPCs, pairs of SMs: where a pair's share is odd, its first SM has one block more.
-class FirstFill {
- public:
-  FirstFill(int sm_count, int eager_sms, int eager_period, int blocks_per_sm, std::int64_t grid_blocks);
-
-  /// -1 if every SM has its share.
+  /// -1 if no SM has room. Having taken it, tell its room.
   int next();
 
- private:
-  bool take(int sm);
+  /// The SMs that take a cluster of `blocks` blocks: one each, all of one GPC, those with most room; one
+  /// cluster a turn. Eager SMs take clusters of two only. Empty if no GPC has as many SMs with room.
+  const std::vector<int>& next_cluster(int blocks);
 
-  int sm_count_;
-  int eager_sms_;
-  int eager_period_;
-  std::array<int, 2> share_;  ///< of the first and of the second SM of a pair
-  std::vector<int> taken_;
-  int next_eager_ = 0;  ///< eager_sms: wait for the others
-  int next_;
-  int since_eager_ = 0;
+ private:
+  struct Group {
+    int first_sm;
+    std::uint64_t with_room;  ///< a bit for each of its SMs
+  };
+
+  void end_turn();
+  bool choose_roomiest(int group, int blocks);
+
+  std::vector<int> chosen_;    ///< SMs for the next cluster
+  std::vector<Group> groups_;  ///< the last one: eager SMs
+  std::vector<int> group_of_sm_;
+  std::vector<int> room_;
+  int total_ = 0;
+  int gpcs_;
+  int turn_;       ///< group
+  int place_ = 0;  ///< in its group: the SMs before it have had their turn
+  int next_gpc_;
+  int since_eager_ = 1;
 };
+
+/// Blocks of a grid that an SM may take while the device first fills: a grid that leaves room is spread
+/// evenly over pairs of SMs (TPCs), of which the first ones of all pairs come before the second ones; eager
+/// SMs take as much as the first of a pair.
+std::vector<int> fill_shares(std::span<const int> gpc_sms, int eager_sms, int blocks_per_sm,
+                             std::int64_t grid_blocks);
 
 /// The warp slots of all SMs.
 ///

@@ -1,7 +1,9 @@
 #include "schedule/simulate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <queue>
 #include <vector>
@@ -62,6 +64,8 @@ struct Sm {
   double active_cycles = 0;
   std::int64_t blocks_started = 0;
   int resident_blocks = 0;  ///< until the hand-over
+  double hand_over_cycles = 0;
+  int share = 0;  ///< blocks it takes while the device first fills
   int open_blocks = 0;
   double open_since = 0;  ///< when it had none open last
 };
@@ -69,6 +73,25 @@ struct Sm {
 /// Equal blocks repeat wave after wave: more than this many are not simulated one by one.
 constexpr std::int64_t kMostEqualBlocks = 1 << 18;
 constexpr std::int64_t kLeastWaves = 16;
+
+/// An SM holds at most so many blocks of clusters, whatever the calculator says (seen on the H200: blocks of
+/// 64 threads in clusters of 2, 4, 8 and 16).
+constexpr int kMostBlocksOfClusters = 8;
+
+/// Those of the profile if it is one of that many SMs.
+std::vector<int> gpcs_of(const DeviceProfile& profile, int sm_count) {
+  const int sms = std::accumulate(profile.gpc_sms.begin(), profile.gpc_sms.end(), profile.eager_sms);
+  return sms == sm_count && !profile.gpc_sms.empty() ? profile.gpc_sms : even_gpcs(sm_count);
+}
+
+/// Equal reads of device memory by many warps take unequally long, evenly spread by this share around their
+/// mean (seen on the H200: blocks of any size, 25 to 100 % theoretical occupancy, 1 to 20 waves).
+constexpr double kMemorySpread = 0.1;
+
+// Random numbers that have nothing to do with one another.
+constexpr std::uint64_t kPollStream = 0x9e3779b97f4a7c15;
+constexpr std::uint64_t kGpcStream = 0xbf58476d1ce4e5b9;
+constexpr std::uint64_t kMemoryStream = 0xd1b54a32d192ed03;
 
 class Scheduler {
  public:
@@ -91,24 +114,37 @@ class Scheduler {
                                      occupancy.block_limits.barriers})
                          : occupancy.blocks_per_sm),
         blocks_per_sm_(occupancy.blocks_per_sm),
-        start_interval_(profile.sm_start_cycles_per_block),
+        start_interval_(std::max(profile.sm_start_cycles_per_block,
+                                 profile.sm_start_cycles_per_warp * occupancy.warps_per_block)),
         dispatch_interval_(profile.fill_cycles_per_block),
-        first_fill_(sm_count, profile.eager_sms, profile.eager_period, occupancy.blocks_per_sm,
-                    tasks.grid_blocks()),
-        rooms_(sm_count, most_blocks_),
+        gpc_sms_(gpcs_of(profile, sm_count)),
+        eager_sms_(static_cast<int>(sm_count - std::accumulate(gpc_sms_.begin(), gpc_sms_.end(), 0))),
+        rooms_(gpc_sms_, eager_sms_, static_cast<int>(random_bits(seed, 0) % gpc_sms_.size())),
         sms_(static_cast<std::size_t>(sm_count)),
         slots_(limits, occupancy, sm_count) {
     if (tasks.compete()) {
       competition_.emplace(sm_count * slots_.partitions(), tasks.issue_rate(), tasks.byte_rate(),
                            profile.bytes_per_cycle);
     }
+    // Clusters go to the SMs with most room, which spreads them.
+    const std::vector<int> shares =
+        cluster_blocks > 1 ? std::vector<int>(sms_.size(), occupancy.blocks_per_sm)
+                           : fill_shares(gpc_sms_, eager_sms_, occupancy.blocks_per_sm, tasks.grid_blocks());
     for (int sm = 0; sm < sm_count; ++sm) {
-      rooms_.set_room(sm, occupancy.blocks_per_sm);
+      sm_at(sm).share = shares[static_cast<std::size_t>(sm)];
+      rooms_.set_room(sm, shares[static_cast<std::size_t>(sm)]);
       sm_at(sm).may_start =
-          profile.sm_spread_cycles * unit_interval(random_bits(~seed, static_cast<std::uint64_t>(sm)));
+          profile.sm_spread_cycles * unit_interval(random_bits(~seed, static_cast<std::uint64_t>(sm))) +
+          (sm % 2) * profile.second_sm_cycles;
+    }
+    tell_gpcs_apart();
+    // The latest of n even draws from 0 to 1 is the n-th root of one.
+    for (std::size_t i = 0; i < latest_warp_.size(); ++i) {
+      const double draw = (static_cast<double>(i) + 0.5) / static_cast<double>(latest_warp_.size());
+      latest_warp_[i] = portable_exp(portable_log(draw) / warps_per_block_);
     }
     if (tasks.all_equal() && tasks.grid_blocks() > kMostEqualBlocks) {
-      wave_blocks_ = full_wave_blocks(occupancy, sm_count);
+      wave_blocks_ = full_wave_blocks(occupancy, sm_count) / cluster_blocks * cluster_blocks;
       const std::int64_t simulated = std::max(kMostEqualBlocks, kLeastWaves * wave_blocks_);
       skipped_waves_ = std::max<std::int64_t>(0, (tasks.grid_blocks() - simulated) / wave_blocks_);
     }
@@ -116,12 +152,17 @@ class Scheduler {
 
   Simulation run() {
     const std::int64_t simulated = tasks_.grid_blocks() - skipped_waves_ * wave_blocks_;
-    for (std::int64_t block = 0; block < simulated; ++block) {
+    for (std::int64_t block = 0; block < simulated; block += cluster_blocks_) {
       if (skipped_waves_ > 0) skip_waves(block, simulated);
-      if (block % cluster_blocks_ == 0) wait_for_room(cluster_blocks_);
-      int sm = filling_ ? first_fill_.next() : -1;
-      if (sm < 0) sm = rooms_.roomiest();
-      start(block, sm);
+      if (cluster_blocks_ == 1) {
+        wait_until([&] { return rooms_.total() > 0; });
+        start(block, rooms_.next());
+        continue;
+      }
+      const std::vector<int>* sms = nullptr;
+      wait_until([&] { return !(sms = &rooms_.next_cluster(cluster_blocks_))->empty(); });
+      const std::vector<int> chosen = *sms;
+      for (std::size_t i = 0; i < chosen.size(); ++i) start(block + static_cast<std::int64_t>(i), chosen[i]);
     }
     while (next_competition_event() < kNever) {
       now_ = std::max(now_, next_competition_event());
@@ -131,13 +172,26 @@ class Scheduler {
   }
 
  private:
-  void wait_for_room(int blocks) {
+  /// SMs of one GPC have in common how far away they are and when their first blocks reach them.
+  void tell_gpcs_apart() {
+    for (Sm& sm : sms_) sm.hand_over_cycles = profile_.hand_over_cycles;
+    int sm = eager_sms_;
+    for (std::size_t gpc = 0; gpc < gpc_sms_.size(); ++gpc) {
+      const double late = profile_.gpc_spread_cycles * unit_interval(random_bits(seed_ + kGpcStream, gpc));
+      for (int place = 0; place < gpc_sms_[gpc]; ++place, ++sm) {
+        sm_at(sm).may_start += late;
+        if (profile_.gpc_hand_over_cycles.size() == gpc_sms_.size()) {
+          sm_at(sm).hand_over_cycles += profile_.gpc_hand_over_cycles[gpc];
+        }
+      }
+    }
+  }
+
+  void wait_until(auto&& has_room) {
     pass_events();
-    while (rooms_.total() < blocks) {
+    while (!has_room()) {
       now_ = std::max(now_, std::min(next_time(hand_overs_), next_competition_event()));
       dispatch_interval_ = profile_.refill_cycles_per_block;
-      start_interval_ =
-          std::max(profile_.sm_start_cycles_per_block, profile_.sm_start_cycles_per_warp * warps_per_block_);
       pass_events();
     }
   }
@@ -168,7 +222,6 @@ class Scheduler {
   }
 
   void hand_over() {
-    filling_ = false;
     const HandOver ended = hand_overs_.top();
     hand_overs_.pop();
     const int blocks = most_blocks_ - --sm_at(ended.sm).resident_blocks;
@@ -185,23 +238,34 @@ class Scheduler {
     ++sm.resident_blocks;
     rooms_.set_room(sm_index, rooms_.room(sm_index) - 1);
 
+    const double first = sm.blocks_started == 0 ? profile_.first_start_cycles : 0;
     const double chance = chance_of(sm_index, sm.blocks_started++ / blocks_per_sm_);
-    const double work_begin = begin + profile_.warp_overhead_cycles + profile_.jitter_cycles * chance;
+    const double work_begin = begin + first + profile_.warp_overhead_cycles + profile_.jitter_cycles * chance;
     if (competition_) {
       open(block, sm_index, begin, work_begin);
       return;
     }
+    const double polled = work_begin + poll_cycles(sm, block);
     const double end =
-        warp_by_warp_ ? run_warps(block, sm_index, begin, work_begin) : run_block(block, begin, work_begin);
+        warp_by_warp_ ? run_warps(block, sm_index, begin, polled) : run_block(block, begin, polled);
     sm.active_cycles += std::max(0.0, end - std::max(begin, sm.active_until));
     sm.active_until = std::max(sm.active_until, end);
-    hand_overs_.push({end + profile_.hand_over_cycles, end, sm_index});
+    hand_overs_.push({end + sm.hand_over_cycles, end, sm_index});
   }
 
   /// Between 0 and 1, by SM and by how often its blocks have been replaced: those side by side share it.
   double chance_of(int sm, std::int64_t turn) const {
     return unit_interval(
         random_bits(seed_ + static_cast<std::uint64_t>(sm), static_cast<std::uint64_t>(turn)));
+  }
+
+  /// A block whose warps wait for their time to come is late by the latest of them: each looks at the clock
+  /// once in as long as all warps of its SM take for it.
+  double poll_cycles(const Sm& sm, std::int64_t block) const {
+    const int blocks = std::max(sm.resident_blocks, sm.blocks_started <= sm.share ? sm.share : 0);
+    const std::uint64_t chance = random_bits(seed_ + kPollStream, static_cast<std::uint64_t>(block));
+    return profile_.poll_cycles_per_warp * blocks * warps_per_block_ *
+           latest_warp_[chance % latest_warp_.size()];
   }
 
   double run_block(std::int64_t block, double begin, double work_begin) {
@@ -251,12 +315,22 @@ class Scheduler {
       beginning_.clear();
       for (int warp = 0; warp < warps_per_block_; ++warp) {
         if (open.slots[static_cast<std::size_t>(warp)].partition != partition) continue;
-        beginning_.push_back({warps_differ_ ? tasks_.warp_cycles(open.block, warp) : block_cycles, warp});
+        const double cycles = warps_differ_ ? tasks_.warp_cycles(open.block, warp) : block_cycles;
+        beginning_.push_back({cycles * memory_chance(open.block, warp), warp});
       }
       if (beginning_.empty()) continue;
       competition_->begin(joined.time, open.sm * slots_.partitions() + partition, joined.open_block,
                           beginning_);
     }
+  }
+
+  /// What a warp that moves bytes takes longer or shorter than it should.
+  double memory_chance(std::int64_t block, int warp) const {
+    if (tasks_.byte_rate() == 0) return 1;
+    const std::uint64_t unit =
+        static_cast<std::uint64_t>(block) * static_cast<std::uint64_t>(warps_per_block_) +
+        static_cast<std::uint64_t>(warp);
+    return 1 + kMemorySpread * (2 * unit_interval(random_bits(seed_ + kMemoryStream, unit)) - 1);
   }
 
   void finish_warps() {
@@ -271,7 +345,7 @@ class Scheduler {
     if (open.warps_left > 0) return;
     Sm& sm = sm_at(open.sm);
     if (--sm.open_blocks == 0) sm.active_cycles += finished.time - sm.open_since;
-    hand_overs_.push({finished.time + profile_.hand_over_cycles, finished.time, open.sm});
+    hand_overs_.push({finished.time + sm.hand_over_cycles, finished.time, open.sm});
     free_open_blocks_.push_back(finished.block);
   }
 
@@ -280,17 +354,23 @@ class Scheduler {
     timeline_.add(begin + skipped_cycles_, end + skipped_cycles_, warps);
   }
 
-  /// Half of the simulated waves in, they have found their steady length; three quarters in, the waves that
-  /// are left out are put in at that length.
+  double mean_active_cycles() const {
+    double sum = 0;
+    for (const Sm& sm : sms_) sum += sm.active_cycles;
+    return sum / static_cast<double>(sms_.size());
+  }
+
+  /// A quarter of the simulated waves in, they have found their steady length; three quarters in, the waves
+  /// that are left out are put in at the mean length between.
   void skip_waves(std::int64_t block, std::int64_t simulated) {
     const std::int64_t quarter = simulated / wave_blocks_ / 4;
-    if (block == 2 * quarter * wave_blocks_) {
-      half_time_ = now_;
-      half_resident_ = resident_cycles_;
+    if (block == quarter * wave_blocks_) {
+      quarter_active_ = mean_active_cycles();
+      quarter_resident_ = resident_cycles_;
     } else if (block == 3 * quarter * wave_blocks_) {
-      const double share = static_cast<double>(skipped_waves_) / static_cast<double>(quarter);
-      skipped_resident_ = (resident_cycles_ - half_resident_) * share;
-      const double cycles = (now_ - half_time_) * share;
+      const double share = static_cast<double>(skipped_waves_) / static_cast<double>(2 * quarter);
+      skipped_resident_ = (resident_cycles_ - quarter_resident_) * share;
+      const double cycles = (mean_active_cycles() - quarter_active_) * share;
       timeline_.add(now_, now_ + cycles, skipped_resident_ / cycles);
       skipped_cycles_ = cycles;
     }
@@ -335,9 +415,10 @@ class Scheduler {
   double start_interval_;
   double dispatch_interval_;
   double now_ = 0;
-  FirstFill first_fill_;
-  bool filling_ = true;
-  RoomIndex rooms_;
+  std::array<double, 256> latest_warp_;  ///< chances of how late the latest warp of a block is, 0 to 1
+  std::vector<int> gpc_sms_;
+  int eager_sms_;
+  Dispatcher rooms_;
   std::vector<Sm> sms_;
   EventQueue<HandOver> hand_overs_;
   double resident_cycles_ = 0;
@@ -354,8 +435,8 @@ class Scheduler {
 
   std::int64_t skipped_waves_ = 0;
   std::int64_t wave_blocks_ = 0;
-  double half_time_ = 0;
-  double half_resident_ = 0;
+  double quarter_active_ = 0;
+  double quarter_resident_ = 0;
   double skipped_cycles_ = 0;
   double skipped_resident_ = 0;
 };
@@ -364,8 +445,12 @@ class Scheduler {
 
 Simulation simulate(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
                     const DeviceProfile& profile, const Tasks& tasks, std::uint64_t seed) {
-  const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
+  Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   if (occupancy.blocks_per_sm == 0) throw InputError(why_it_cannot_launch(limits, launch, usage));
+  if (launch.cluster_blocks > 1) {
+    occupancy.blocks_per_sm = std::min(occupancy.blocks_per_sm, kMostBlocksOfClusters);
+    occupancy.block_limits.blocks = std::min(occupancy.block_limits.blocks, kMostBlocksOfClusters);
+  }
   if (launch.grid_blocks < 1 || launch.grid_blocks > kMaxGridBlocks) {
     throw InputError(fmt::format("grid_blocks = {} is out of range: CUDA allows 1 to {} blocks",
                                  launch.grid_blocks, kMaxGridBlocks));
@@ -375,9 +460,12 @@ Simulation simulate(const Launch& launch, const Usage& usage, const Limits& limi
         fmt::format("grid_blocks = {} is no multiple of cluster_blocks = {}: CUDA launches whole clusters",
                     launch.grid_blocks, launch.cluster_blocks));
   }
-  if (full_wave_blocks(occupancy, sm_count) < launch.cluster_blocks) {
-    throw InputError(fmt::format("a cluster of {} blocks does not fit: the device holds {} blocks at once",
-                                 launch.cluster_blocks, full_wave_blocks(occupancy, sm_count)));
+  const int most_sms = std::ranges::max(gpcs_of(profile, sm_count));
+  if (launch.cluster_blocks > 1 && launch.cluster_blocks > most_sms) {
+    throw InputError(
+        fmt::format("a cluster of {} blocks does not fit: it needs as many SMs of one GPC, and the largest "
+                    "has {}",
+                    launch.cluster_blocks, most_sms));
   }
   return Scheduler(limits, occupancy, launch.cluster_blocks, sm_count, profile, tasks, seed).run();
 }

@@ -20,15 +20,15 @@ struct Simulation {
   Timeline timeline;
 };
 
-/// Where and when the blocks of a launch run: in ascending order, at first to each SM in turn, then to the SM
-/// with room for most, as fast as the profile's dispatch allows; blocks of a cluster together, as soon as the
-/// device has room for all of them (that they must share a GPC is not modelled).
+/// Where and when the blocks of a launch run: in ascending order, GPCs in turn and in each all SMs with room,
+/// as fast as the profile's dispatch allows (placement.hpp). The blocks of a cluster start together, on as
+/// many SMs of one GPC.
 ///
 /// @param tasks     for launch.grid_blocks blocks of this launch's warps
 /// @param sm_count  SMs of the device
 /// @param seed      chance decides between ties; the same seed gives the same result on every machine
-/// @throws InputError if the launch fits no SM, or its grid is empty, beyond 2^31 - 1 blocks or no multiple
-/// of its clusters.
+/// @throws InputError if the launch fits no SM, its clusters fit no GPC, or its grid is empty, beyond 2^31 -
+/// 1 blocks or no multiple of its clusters.
 Simulation simulate(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
                     const DeviceProfile& profile, const Tasks& tasks, std::uint64_t seed);
 

@@ -33,6 +33,12 @@ TEST(DeviceProfile, AGpuWithoutOneGetsTheDefaultAndItsOwnSize) {
   EXPECT_EQ(profile.hand_over_cycles, find_profile("h200").hand_over_cycles);
 }
 
+TEST(DeviceProfile, AnUnknownDeviceHasEvenGpcsOfWholePairs) {
+  EXPECT_EQ(even_gpcs(132), (std::vector{18, 18, 16, 16, 16, 16, 16, 16}));
+  EXPECT_EQ(even_gpcs(15), (std::vector{15}));
+  EXPECT_EQ(even_gpcs(1), (std::vector{1}));
+}
+
 TEST(DeviceProfile, ComplaintsNameFileAndLine) {
   const std::string good = to_string(find_profile("h200"));
   const auto complains = [](const std::string& text, std::string_view place, std::string_view about) {
@@ -44,6 +50,9 @@ TEST(DeviceProfile, ComplaintsNameFileAndLine) {
   complains("# nothing\n\nsm_count = many\n", "my.profile:3:", "'many' is not a value for sm_count");
   complains("sm_count = 0\n", "my.profile:1:", "'0'");
   complains("hand_over_cycles = -1\n", "my.profile:1:", "'-1'");
+  complains("gpc_sms = 16 x\n", "my.profile:1:", "'16 x'");
+  complains("gpc_sms = 16 65\n", "my.profile:1:", "'16 65'");
+  complains("gpc_hand_over_cycles =\n", "my.profile:1:", "''");
   complains("name\n", "my.profile:1:", "name");
   complains("name = h\n", "my.profile:2:", "compute_capability is missing");
   EXPECT_THAT([] { find_profile("no_such_gpu"); }, ThrowsMessage<InputError>(HasSubstr("h200")));

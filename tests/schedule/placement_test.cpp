@@ -1,31 +1,60 @@
 #include "schedule/placement.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "schedule/portable_math.hpp"
-
 namespace occbench {
 namespace {
 
-TEST(RoomIndex, FindsTheRoomiestSmAsALinearSearchDoes) {
-  constexpr int sms = 132;
-  RoomIndex index(sms, 32);
-  std::vector<int> rooms(sms, 0);
-  EXPECT_EQ(index.roomiest(), -1);
-  for (std::uint64_t step = 0; step < 20'000; ++step) {
-    const int sm = static_cast<int>(random_bits(1, step) % sms);
-    const int room = static_cast<int>(random_bits(2, step) % 7);
-    rooms[static_cast<std::size_t>(sm)] = room;
-    index.set_room(sm, room);
-    const auto most = std::ranges::max_element(rooms);  // the first of the largest
-    ASSERT_EQ(index.roomiest(), *most == 0 ? -1 : most - rooms.begin());
-    int total = 0;
-    for (const int each : rooms) total += each;
-    ASSERT_EQ(index.total(), total);
+constexpr std::array kGpcs{8, 16, 16, 16, 16, 16, 18, 18};  // of an H200, whose SMs 0 to 7 here are eager
+
+TEST(Dispatcher, GpcsHaveTheirTurnAndEagerSmsBetweenThem) {
+  // As recorded on an H200 (blocks of 256 threads, one launch of many): groups of SMs in the order in which
+  // they took blocks, e = the eager ones.
+  Dispatcher dispatcher(kGpcs, 8, 0);
+  for (int sm = 0; sm < 132; ++sm) dispatcher.set_room(sm, 8);
+  std::string order;
+  int first_of_group = -1;
+  for (int block = 0; block < 300; ++block) {
+    const int sm = dispatcher.next();
+    dispatcher.set_room(sm, dispatcher.room(sm) - 1);
+    int group = 'e';
+    for (int gpc = 0, first = 8; gpc < 8; first += kGpcs[static_cast<std::size_t>(gpc++)]) {
+      if (sm >= first) group = '0' + gpc;
+    }
+    if (group != first_of_group) order += static_cast<char>(group);
+    first_of_group = group;
   }
+  EXPECT_EQ(order, "e01234e567012e345670e1");
+}
+
+TEST(Dispatcher, InATurnEachSmWithRoomTakesOneBlock) {
+  Dispatcher dispatcher(kGpcs, 8, 0);
+  EXPECT_EQ(dispatcher.next(), -1);
+  dispatcher.set_room(20, 2);
+  dispatcher.set_room(22, 1);
+  dispatcher.set_room(100, 1);
+  EXPECT_EQ(dispatcher.total(), 4);
+  std::vector<int> order;
+  for (int sm = dispatcher.next(); sm >= 0; sm = dispatcher.next()) {
+    dispatcher.set_room(sm, dispatcher.room(sm) - 1);
+    order.push_back(sm);
+  }
+  EXPECT_EQ(order, (std::vector{20, 22, 100, 20}));
+}
+
+TEST(FillShares, AGridThatLeavesRoomIsSpreadOverPairsOfSms) {
+  // As recorded on an H200: of 317 blocks the first SM of a pair has three or, where the blocks ran out, two,
+  // the second two; of 119, the last 13 pairs have one.
+  const std::vector<int> shares = fill_shares(kGpcs, 8, 8, 317);
+  for (std::size_t sm = 9; sm < shares.size(); sm += 2) EXPECT_EQ(shares[sm], 2) << sm;
+  EXPECT_EQ(std::count(shares.begin(), shares.begin() + 8, 3), 8);
+  EXPECT_EQ(std::ranges::count(fill_shares(kGpcs, 8, 3, 119), 0), 13);
+  EXPECT_EQ(std::ranges::count(fill_shares(kGpcs, 8, 3, 1000), 3), 132);
 }
 
 TEST(WarpSlots, AnEmptySmHoldsTheBlocksOfTheCalculator) {
@@ -83,30 +112,6 @@ TEST(WarpSlots, ABlockWaitsForTheSubPartitionsWhoseTurnItIs) {
   EXPECT_EQ(slots.blocks_that_fit(0, 100), 0);  // four slots are free, all in 2 and 3
   end(0, 200);
   EXPECT_EQ(slots.blocks_that_fit(0, 200), 2);  // 0 and 1, then 2 and 3, then 0 and 1 again: full
-}
-
-TEST(FirstFill, AGridThatLeavesRoomIsSpreadOverPairsOfSms) {
-  // As recorded on an H200: of 317 blocks (five a pair of SMs) none has four, and the third ones went to the
-  // first SM of each pair.
-  FirstFill fill(132, 8, 92, 8, 317);
-  std::vector<int> blocks(132);
-  for (int block = 0; block < 317; ++block) ++blocks[static_cast<std::size_t>(fill.next())];
-  for (std::size_t sm = 0; sm < blocks.size(); ++sm) {
-    EXPECT_GE(blocks[sm], 2) << sm;
-    EXPECT_LE(blocks[sm], sm < 8 || sm % 2 == 0 ? 3 : 2) << sm;
-  }
-  EXPECT_EQ(std::ranges::count(blocks, 3), 53);
-}
-
-TEST(FirstFill, EagerSmsAreFullBeforeTheOthers) {
-  FirstFill fill(132, 8, 92, 2, 264);
-  std::vector<int> order;
-  for (int block = 0; block < 264; ++block) order.push_back(fill.next());
-  EXPECT_EQ(fill.next(), -1);
-  EXPECT_EQ(order[0], 0);
-  EXPECT_EQ(order[100], 0);  // 8 + 92 blocks later, when 32 SMs have had none
-  EXPECT_EQ(std::ranges::count(order, 131), 2);
-  EXPECT_EQ(order[263], 131);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The simulator against hardware counters: launches recorded on an H200 (tests/data/h200_hold/README.md).
+// The simulator against hardware counters: launches recorded on an H200 (tests/data/h200_hold/README.md and
+// tests/data/h200_launches/README.md).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,6 +21,8 @@ namespace {
 struct Recorded {
   int launch_number;
   Launch launch;
+  Usage usage;
+  std::string kernel;
   Tasks tasks;
   double base_cycles;
   double achieved_pct;
@@ -27,7 +30,7 @@ struct Recorded {
 };
 
 std::ifstream open(const std::string& name) {
-  std::ifstream file(OCCBENCH_SOURCE_DIR "/tests/data/h200_hold/" + name, std::ios::binary);
+  std::ifstream file(OCCBENCH_SOURCE_DIR "/tests/data/" + name, std::ios::binary);
   EXPECT_TRUE(file) << name;
   return file;
 }
@@ -45,22 +48,59 @@ Tasks read_tasks(std::istream& factors, const std::string& work, bool per_warp, 
   return Tasks(std::move(durations), grid_blocks, warps_per_block);
 }
 
-std::vector<Recorded> read_recorded() {
-  std::ifstream launches = open("launches.csv");
-  std::ifstream factors = open("factors.u16");
-  std::vector<Recorded> all;
+/// The cells of the next line; empty at the end.
+template <std::size_t kCells>
+bool read_cells(std::istream& file, std::array<std::string, kCells>& cell) {
   std::string line;
-  std::getline(launches, line);
-  while (std::getline(launches, line)) {
-    std::array<std::string, 10> cell;
-    std::istringstream cells(line);
-    for (std::string& each : cell) std::getline(cells, each, ',');
+  if (!std::getline(file, line)) return false;
+  std::istringstream cells(line);
+  for (std::string& each : cell) std::getline(cells, each, ',');
+  return true;
+}
+
+std::vector<Recorded> read_recorded() {
+  std::ifstream launches = open("h200_hold/launches.csv");
+  std::ifstream factors = open("h200_hold/factors.u16");
+  std::vector<Recorded> all;
+  std::array<std::string, 10> cell;
+  read_cells(launches, cell);
+  while (read_cells(launches, cell)) {
     const Launch launch{.block_threads = std::stoi(cell[4]), .grid_blocks = std::stoll(cell[5])};
     const double base_cycles = std::stod(cell[3]);
-    all.push_back({std::stoi(cell[0]), launch,
+    all.push_back({std::stoi(cell[0]),
+                   launch,
+                   {.registers_per_thread = 20},
+                   "hold",
                    read_tasks(factors, cell[2], cell[1] == "perwarp", base_cycles, launch.grid_blocks,
                               (launch.block_threads + 31) / 32),
-                   base_cycles, std::stod(cell[7]), std::stod(cell[8])});
+                   base_cycles,
+                   std::stod(cell[7]),
+                   std::stod(cell[8])});
+  }
+  return all;
+}
+
+/// A file of tests/data/h200_launches; launches that nothing was tuned on have odd numbers, the others even
+/// ones.
+std::vector<Recorded> read_launches(const std::string& name) {
+  std::ifstream launches = open("h200_launches/" + name);
+  std::array<std::string, 12> cell;
+  read_cells(launches, cell);
+  std::vector<Recorded> all;
+  while (read_cells(launches, cell)) {
+    const Launch launch{.block_threads = std::stoi(cell[1]),
+                        .grid_blocks = std::stoll(cell[2]),
+                        .cluster_blocks = std::stoi(cell[3]),
+                        .dynamic_shared_bytes = std::stoll(cell[4])};
+    const Work work = parse_work(cell[6]);
+    all.push_back({std::stoi(cell[11]),
+                   launch,
+                   {.registers_per_thread = std::stoi(cell[5])},
+                   cell[0],
+                   Tasks(work, launch.grid_blocks, (launch.block_threads + 31) / 32),
+                   work.cycles,
+                   std::stod(cell[7]),
+                   std::stod(cell[10])});
   }
   return all;
 }
@@ -72,6 +112,10 @@ struct Errors {
   double mean() const {
     return std::accumulate(points.begin(), points.end(), 0.0) / static_cast<double>(points.size());
   }
+  double share_within(double limit) const {
+    return static_cast<double>(std::ranges::count_if(points, [=](double each) { return each <= limit; })) /
+           static_cast<double>(points.size());
+  }
   double percentile(double share) {
     std::ranges::sort(points);
     return points[static_cast<std::size_t>(share * static_cast<double>(points.size() - 1) + 0.5)];
@@ -82,23 +126,24 @@ struct Errors {
   }
 };
 
+template <std::size_t kSeeds = 5>
 Errors errors_of(const std::vector<Recorded>& all, auto&& chosen) {
   const DeviceProfile profile = find_profile("h200");
   Errors errors;
   for (const Recorded& recorded : all) {
     if (!chosen(recorded)) continue;
-    std::array<double, 5> achieved;
-    std::array<double, 5> active;
+    std::array<double, kSeeds> achieved;
+    std::array<double, kSeeds> active;
     for (std::size_t seed = 0; seed < achieved.size(); ++seed) {
-      const Simulation simulation = simulate(recorded.launch, {.registers_per_thread = 20}, limits_of({9, 0}),
-                                             132, profile, recorded.tasks, seed + 1);
+      const Simulation simulation = simulate(recorded.launch, recorded.usage, limits_of({9, 0}), 132, profile,
+                                             recorded.tasks, seed + 1);
       achieved[seed] = simulation.achieved_pct;
       active[seed] = simulation.cycles_active_mean;
     }
     std::ranges::sort(achieved);
     std::ranges::sort(active);
-    errors.points.push_back(std::abs(achieved[2] - recorded.achieved_pct));
-    errors.active_pct.push_back(100 * std::abs(active[2] / recorded.cycles_active_mean - 1));
+    errors.points.push_back(std::abs(achieved[kSeeds / 2] - recorded.achieved_pct));
+    errors.active_pct.push_back(100 * std::abs(active[kSeeds / 2] / recorded.cycles_active_mean - 1));
   }
   return errors;
 }
@@ -107,7 +152,7 @@ class RecordedLaunches : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     all_ = read_recorded();
-    std::ifstream list = open("held_out.txt");
+    std::ifstream list = open("h200_hold/held_out.txt");
     for (int number = 0; list >> number;) held_out_.insert(number);
   }
 
@@ -132,16 +177,66 @@ class RecordedLaunches : public testing::Test {
   static inline std::set<int> held_out_;
 };
 
-// What is reached; the aim is a mean of 0.35 points and a 95th percentile of 1.2. What is missing are equal
-// blocks in partial waves, where a few hundred cycles decide which SM goes on alone.
+// What is reached. What is missing are equal blocks in partial waves, where a few hundred cycles decide which
+// SM goes on alone, above all 396 blocks of 1,024 threads (results/nvidia-h200/block-scheduling.md).
 TEST_F(RecordedLaunches, WorkThatDiffersByBlockIsPredicted) {
-  expect_within(0.75, 2.2, 1, [](const Recorded& recorded) {
+  expect_within(0.52, 1.65, 0.5, [](const Recorded& recorded) {
     return !recorded.tasks.differ_within_blocks() && recorded.base_cycles >= 20'000;
   });
 }
 
 TEST_F(RecordedLaunches, WorkThatDiffersByWarpIsPredicted) {
-  expect_within(0.45, 1.8, 1, [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); });
+  expect_within(0.36, 1.7, 0.3,
+                [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); });
+}
+
+bool untouched(const Recorded& recorded) {
+  return recorded.launch_number % 2 != 0;
+}
+
+TEST(FreshLaunches, OfOtherSizesRegistersAndSharedMemoryArePredicted) {
+  const std::vector<Recorded> all = read_launches("hold.csv");
+  const auto expect_mean = [&](const char* name, double mean, auto&& chosen) {
+    const Errors errors =
+        errors_of<3>(all, [&](const Recorded& recorded) { return untouched(recorded) && chosen(recorded); });
+    std::printf("%s: %zu launches, mean error %.3f points\n", name, errors.points.size(), errors.mean());
+    EXPECT_LE(errors.mean(), mean) << name;
+  };
+  const auto clusters = [](const Recorded& recorded) { return recorded.launch.cluster_blocks > 1; };
+  const auto equal = [](const Recorded& recorded) { return recorded.tasks.all_equal(); };
+  const auto by_warp = [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); };
+  const auto is_long = [](const Recorded& recorded) { return recorded.base_cycles >= 20'000; };
+  expect_mean("blocks differ", 0.35, [&](const Recorded& recorded) {
+    return is_long(recorded) && !clusters(recorded) && !equal(recorded) && !by_warp(recorded);
+  });
+  expect_mean("blocks equal", 0.9, [&](const Recorded& recorded) {
+    return is_long(recorded) && !clusters(recorded) && equal(recorded);
+  });
+  expect_mean("warps differ", 0.55,
+              [&](const Recorded& recorded) { return is_long(recorded) && by_warp(recorded); });
+  expect_mean("clusters", 1.7, clusters);
+  expect_mean("1,000 to 8,000 cycles", 1.3,
+              [&](const Recorded& recorded) { return recorded.base_cycles < 8'000; });
+}
+
+TEST(FreshLaunches, WarpsThatCompeteForIssueSlotsOrBandwidthArePredicted) {
+  const std::vector<Recorded> all = read_launches("competing.csv");
+  struct Expected {
+    const char* kernel;
+    double limit, share, mean;
+  };
+  // Not among them: four chains of multiply-adds, where one warp alone fills the issue slots (6.3 on
+  // average).
+  for (const Expected& expected :
+       {Expected{"chains1", 2, 0.93, 0.7}, Expected{"chains2", 2, 1, 0.4}, Expected{"read1", 4, 0.95, 1.1},
+        Expected{"read2", 4, 0.94, 1.1}, Expected{"read8", 4, 0.84, 2.5}}) {
+    const Errors errors =
+        errors_of<1>(all, [&](const Recorded& recorded) { return recorded.kernel == expected.kernel; });
+    std::printf("%s: %zu launches, mean error %.3f points, within %.0f: %.3f\n", expected.kernel,
+                errors.points.size(), errors.mean(), expected.limit, errors.share_within(expected.limit));
+    EXPECT_LE(errors.mean(), expected.mean) << expected.kernel;
+    EXPECT_GE(errors.share_within(expected.limit), expected.share) << expected.kernel;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -114,16 +115,24 @@ TEST(Simulate, WavesThatAreLeftOutAreThoseThatRepeat) {
   const Simulation skipping = simulate_on_h200(256, grid, "equal:5000");
   const Simulation whole =
       simulate_on_h200(256, grid, Tasks({std::vector<std::int64_t>(grid, 5000), false}, grid, 8));
-  EXPECT_NEAR(skipping.achieved_pct, whole.achieved_pct, 0.02);
-  EXPECT_NEAR(skipping.elapsed_pct, whole.elapsed_pct, 0.05);
+  // Within what the counter repeats: SMs fall out of step for hundreds of waves.
+  EXPECT_NEAR(skipping.achieved_pct, whole.achieved_pct, 0.1);
+  EXPECT_NEAR(skipping.elapsed_pct, whole.elapsed_pct, 0.15);
   EXPECT_NEAR(skipping.cycles_active_mean / whole.cycles_active_mean, 1, 1e-3);
 }
 
 TEST(Simulate, TheLargestGridOfEqualBlocksHasTheOccupancyOfItsWaves) {
+  // Of waves that are simulated one by one, later ones: SMs fall out of step for hundreds of them.
+  constexpr std::int64_t wave = 1056;
+  const auto block_by_block = [](std::int64_t waves) {
+    const std::vector<std::int64_t> cycles(static_cast<std::size_t>(wave * waves), 20'000);
+    return simulate_on_h200(256, wave * waves, Tasks({cycles, false}, wave * waves, 8));
+  };
   const Simulation largest = simulate_on_h200(256, 2'147'483'647, "equal:20000");
-  const Simulation many = simulate_on_h200(256, 1056 * 100, "equal:20000");
+  const Simulation many = block_by_block(600);
+  const double wave_cycles = (many.cycles_active_mean - block_by_block(300).cycles_active_mean) / 300;
+  EXPECT_NEAR(largest.cycles_active_mean / (2'147'483'647.0 / wave) / wave_cycles, 1, 1e-3);
   EXPECT_NEAR(largest.achieved_pct, many.achieved_pct, 0.1);
-  EXPECT_NEAR(largest.cycles_active_mean / many.cycles_active_mean, 2'147'483'647 / (1056.0 * 100), 25);
 }
 
 TEST(Simulate, OneBalancedWaveOfDependentInstructionsReadsFiveEighths) {
@@ -143,12 +152,25 @@ TEST(Simulate, ALaunchThatMovesBytesTakesAsLongAsTheBytes) {
 }
 
 TEST(Simulate, ClustersWaitForRoomForAllTheirBlocks) {
-  // One SM with two slots, clusters of two: three clusters are three waves, whichever block is longer.
+  // Two SMs with two slots each, clusters of two, a block on each: the third cluster waits for the longer
+  // blocks of the first two, although one SM had room before.
   const Tasks tasks({{100, 200, 100, 200, 100, 200}, false}, 6, 32);
   const Simulation simulation =
       simulate({.block_threads = 1024, .grid_blocks = 6, .cluster_blocks = 2}, {.registers_per_thread = 20},
-               limits_of({9, 0}), 1, free_of_overheads(), tasks, 1);
-  EXPECT_DOUBLE_EQ(simulation.cycles_active_max, 600);
+               limits_of({9, 0}), 2, free_of_overheads(), tasks, 1);
+  EXPECT_DOUBLE_EQ(simulation.cycles_active_min, 200);
+  EXPECT_DOUBLE_EQ(simulation.cycles_active_max, 400);
+}
+
+TEST(Simulate, ClustersFillGpcsAndAtMostEightBlocksOfThemAnSm) {
+  // Counters of an H200: blocks of 64 threads, in clusters of 4: 8 of 32 blocks an SM, none on the 8 SMs
+  // apart.
+  const Tasks tasks(Work::equal(20'000), 3168, 2);
+  const Simulation simulation =
+      simulate({.block_threads = 64, .grid_blocks = 3168, .cluster_blocks = 4}, {.registers_per_thread = 14},
+               limits_of({9, 0}), 132, find_profile("h200"), tasks, 1);
+  EXPECT_NEAR(simulation.achieved_pct, 20.9, 2);
+  EXPECT_EQ(simulation.cycles_active_min, 0);
 }
 
 TEST(Simulate, RefusesLaunchesThatCannotBe) {
@@ -165,6 +187,8 @@ TEST(Simulate, RefusesLaunchesThatCannotBe) {
   complains({.block_threads = 256, .grid_blocks = 2'147'483'648}, {.registers_per_thread = 20}, "2147483647");
   complains({.block_threads = 1025, .grid_blocks = 1}, {.registers_per_thread = 20}, "block_threads = 1025");
   complains({.block_threads = 1024, .grid_blocks = 1}, {.registers_per_thread = 255}, "needs");
+  complains({.block_threads = 256, .grid_blocks = 96, .cluster_blocks = 32}, {.registers_per_thread = 20},
+            "cluster");
   complains({.block_threads = 256, .grid_blocks = 7, .cluster_blocks = 2}, {.registers_per_thread = 20},
             "no multiple of cluster_blocks = 2");
 }

@@ -1,16 +1,19 @@
-# NVIDIA H200. Order, hand-over and what an SM takes from traces (results/nvidia-h200/block-scheduling.md), the
-# cycles fitted to hold launches recorded under tests/data/h200_hold.
 name = h200
 compute_capability = 9.0
 sm_count = 132
 eager_sms = 8
-eager_period = 92
-fill_cycles_per_block = 0.42
-refill_cycles_per_block = 1.2
-sm_start_cycles_per_block = 26
-sm_start_cycles_per_warp = 5
-sm_spread_cycles = 400
+gpc_sms = 8 16 16 16 16 16 18 18
+gpc_hand_over_cycles = 20 70 90 60 10 0 10 60
+fill_cycles_per_block = 0.3
+refill_cycles_per_block = 1.07
+sm_start_cycles_per_block = 25
+sm_start_cycles_per_warp = 3.13
+second_sm_cycles = 70
+first_start_cycles = 19.4
+gpc_spread_cycles = 300
+sm_spread_cycles = 70
 hand_over_cycles = 300
-warp_overhead_cycles = 166
-jitter_cycles = 130
-bytes_per_cycle = 2170
+warp_overhead_cycles = 17.8
+poll_cycles_per_warp = 6
+jitter_cycles = 90
+bytes_per_cycle = 2350

@@ -1,0 +1,122 @@
+#include "record/calibrate.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+
+#include "cli/child_process.hpp"
+#include "cli/commands.hpp"
+#include "cli/gpu_presence.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string device = "auto";
+  std::string name = "calibrated";
+  std::string out;
+  std::string rows;
+  fs::path benches;
+};
+
+/// A folder that goes when its owner does.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "occbench-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      throw std::system_error(errno, std::generic_category(), "cannot make a temporary folder");
+    }
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const fs::path& path() const {
+    return path_;
+  }
+
+ private:
+  fs::path path_;
+};
+
+/// Makes the launches in a process of their own. @returns what that process ended with.
+ExitStatus measure(const Options& options, const fs::path& rows, const fs::path& log, Console& console) {
+  const fs::path folder =
+      options.benches.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : options.benches;
+  const std::vector<std::string> arguments = {"--occ_suite=smoke", "--occ_counters=require",
+                                              "--occ_device=" + options.device, "--occ_csv=" + rows.string()};
+  fmt::print(console.err, "measuring, some 20 s ...\n");
+  ChildProcess process(folder / "calibration", arguments, log);
+  const Ending ending = process.wait();
+  if (ending == Ending{}) return ExitStatus::done;
+  fmt::print(console.err, "the launches could not be measured ({}):\n{}\n", to_string(ending),
+             read_text(log.string()));
+  return ending.signal == 0 ? static_cast<ExitStatus>(ending.status) : ExitStatus::no_verdict;
+}
+
+void write(const DeviceProfile& profile, const std::string& file, Console& console) {
+  if (file.empty()) {
+    fmt::print(console.out, "{}", to_string(profile));
+    return;
+  }
+  std::ofstream out(file, std::ios::binary);
+  out << to_string(profile);
+  if (!out.flush()) throw InputError(fmt::format("cannot write {}", file));
+}
+
+ExitStatus calibrate_device(const Options& options, Console& console) {
+  const TemporaryFolder folder;
+  fs::path rows = options.rows;
+  if (rows.empty()) {
+    if (const std::string reason = why_no_gpu(); !reason.empty()) {
+      fmt::print(console.err, "nothing is measured: {}\n", reason);
+      return ExitStatus::no_verdict;
+    }
+    rows = folder.path() / "rows.csv";
+    const ExitStatus status = measure(options, rows, folder.path() / "log.txt", console);
+    if (status != ExitStatus::done) return status;
+  }
+  write(calibrate(read_rows(rows), read_samples(samples_path(rows)), options.name), options.out, console);
+  return ExitStatus::done;
+}
+
+}  // namespace
+
+Action declare_calibrate(CLI::App& parser) {
+  const auto options = std::make_shared<Options>();
+  parser
+      .add_option("--device", options->device, "number of the GPU, or auto: the discrete one with most SMs")
+      ->capture_default_str();
+  parser.add_option("--name", options->name, "name of the profile, which rows then carry")
+      ->capture_default_str();
+  parser.add_option("--out", options->out, "the profile goes here (default: standard output)")
+      ->type_name("FILE");
+  parser
+      .add_option("--rows", options->rows,
+                  "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU")
+      ->type_name("FILE.csv");
+  parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")
+      ->type_name("FOLDER");
+  return [options](Console& console) { return calibrate_device(*options, console); };
+}
+
+}  // namespace occbench

@@ -1,0 +1,69 @@
+#include "record/calibrate.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+#include "record/replay.hpp"
+#include "schedule/calibration.hpp"
+
+namespace occbench {
+namespace {
+
+/// Of the traced case: its first trace.
+std::vector<TracedBlock> traced_blocks(std::span<const Row> rows, std::span<const Sample> samples) {
+  std::vector<TracedBlock> blocks;
+  const auto at = [&](std::int64_t index) -> TracedBlock& {
+    if (static_cast<std::size_t>(index) >= blocks.size()) blocks.resize(static_cast<std::size_t>(index) + 1);
+    return blocks[static_cast<std::size_t>(index)];
+  };
+  for (const Sample& sample : samples) {
+    const auto row = std::ranges::find(rows, sample.case_name, &Row::case_);
+    if (row == rows.end() || sample.index < 0 || sample.index >= row->grid_blocks.value_or(0)) continue;
+    const double cycles_per_ns = row->sm_clock_mhz.value_or(1000) / 1000;
+    if (sample.quantity == "trace_sm") at(sample.index).sm = static_cast<int>(sample.value);
+    if (sample.quantity == "trace_start_ns") at(sample.index).start_cycles = sample.value * cycles_per_ns;
+    if (sample.quantity == "trace_end_ns") at(sample.index).end_cycles = sample.value * cycles_per_ns;
+  }
+  return blocks;
+}
+
+std::vector<CalibrationLaunch> counted_launches(std::span<const Row> rows) {
+  std::vector<CalibrationLaunch> launches;
+  for (const Row& row : rows) {
+    if (!row.achieved_pct || !row.sm_cycles_active_avg) continue;
+    launches.push_back(
+        {launch_of(row), usage_of(row), parse_work(row.work), *row.achieved_pct, *row.sm_cycles_active_avg});
+  }
+  return launches;
+}
+
+}  // namespace
+
+DeviceProfile calibrate(std::span<const Row> rows, std::span<const Sample> samples, std::string_view name) {
+  std::vector<Row> ours;
+  std::ranges::copy_if(rows, std::back_inserter(ours),
+                       [](const Row& row) { return row.experiment == "calibration"; });
+  const std::vector<CalibrationLaunch> launches = counted_launches(ours);
+  if (launches.empty()) {
+    const auto noted = std::ranges::find_if(ours, [](const Row& row) { return !row.note.empty(); });
+    throw InputError(fmt::format("a profile is fitted to hardware counters, and none of {} rows has any{}{}",
+                                 ours.size(), noted == ours.end() ? "" : ": ",
+                                 noted == ours.end() ? "" : noted->note));
+  }
+  const Row& first = ours.front();
+  for (const Row& row : ours) {
+    if (row.gpu != first.gpu || row.sm_count != first.sm_count) {
+      throw InputError(fmt::format("rows of {} and {}: a profile is of one device", first.gpu, row.gpu));
+    }
+  }
+  const ComputeCapability capability = parse_compute_capability(first.compute_capability);
+  DeviceProfile profile = default_profile(capability, static_cast<int>(first.sm_count.value_or(0)));
+  profile.name = name;
+  find_gpcs(profile, traced_blocks(ours, samples));
+  return fit_cycles(std::move(profile), limits_of(capability), launches);
+}
+
+}  // namespace occbench

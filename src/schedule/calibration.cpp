@@ -1,0 +1,188 @@
+#include "schedule/calibration.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "occupancy/occupancy.hpp"
+#include "schedule/simulate.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr std::uint64_t kSeeds = 3;
+constexpr double kPointsPerActivePct = 1.0 / 3;
+
+/// What is fitted, in this order, and where from: an H200's values, rounded.
+struct Parameter {
+  double DeviceProfile::*cycles;
+  double start;
+};
+constexpr std::array kParameters{
+    Parameter{&DeviceProfile::refill_cycles_per_block, 1.1},
+    Parameter{&DeviceProfile::hand_over_cycles, 300},
+    Parameter{&DeviceProfile::poll_cycles_per_warp, 6},
+    Parameter{&DeviceProfile::warp_overhead_cycles, 20},
+    Parameter{&DeviceProfile::jitter_cycles, 80},
+    Parameter{&DeviceProfile::gpc_spread_cycles, 300},
+    Parameter{&DeviceProfile::second_sm_cycles, 70},
+    Parameter{&DeviceProfile::sm_spread_cycles, 70},
+    Parameter{&DeviceProfile::sm_start_cycles_per_block, 25},
+    Parameter{&DeviceProfile::sm_start_cycles_per_warp, 2},
+    Parameter{&DeviceProfile::first_start_cycles, 20},
+    Parameter{&DeviceProfile::fill_cycles_per_block, 0.3},
+};
+
+/// No profile is more exact.
+double three_digits(double value) {
+  const double scale = std::pow(10, 2 - std::floor(std::log10(value)));
+  return std::round(value * scale) / scale;
+}
+
+double middle(std::array<double, kSeeds> values) {
+  std::ranges::sort(values);
+  return values[kSeeds / 2];
+}
+
+double misfit(const DeviceProfile& profile, const Limits& limits, const CalibrationLaunch& measured,
+              const Tasks& tasks) {
+  std::array<double, kSeeds> achieved;
+  std::array<double, kSeeds> active;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Simulation simulation =
+        simulate(measured.launch, measured.usage, limits, profile.sm_count, profile, tasks, seed + 1);
+    achieved[seed] = simulation.achieved_pct;
+    active[seed] = simulation.cycles_active_mean;
+  }
+  return std::abs(middle(achieved) - measured.achieved_pct) +
+         kPointsPerActivePct * 100 * std::abs(middle(active) / measured.cycles_active - 1);
+}
+
+struct Run {
+  std::vector<int> sms;
+  bool eager = false;
+};
+
+/// The SMs that had a second block before all had one, as a run; and those that did not, as runs of ascending
+/// SMs in the order in which they had their first. Empty if an SM had none.
+std::vector<Run> first_runs(int sm_count, std::span<const TracedBlock> blocks) {
+  std::vector<int> taken(static_cast<std::size_t>(sm_count));
+  std::vector<int> order;
+  for (const TracedBlock& block : blocks) {
+    if (static_cast<int>(order.size()) == sm_count) break;
+    if (block.sm < 0 || block.sm >= sm_count) return {};
+    if (taken[static_cast<std::size_t>(block.sm)]++ == 0) order.push_back(block.sm);
+  }
+  if (static_cast<int>(order.size()) < sm_count) return {};
+  std::vector<Run> runs;
+  Run eager{{}, true};
+  int previous = sm_count;
+  for (const int sm : order) {
+    if (taken[static_cast<std::size_t>(sm)] > 1) {
+      eager.sms.push_back(sm);
+      continue;
+    }
+    if (sm < previous) runs.emplace_back();
+    runs.back().sms.push_back(sm);
+    previous = sm;
+  }
+  if (!eager.sms.empty()) runs.push_back(std::move(eager));
+  return runs;
+}
+
+/// Mean cycles from the last end on an SM to the next start there, over the SMs of a run.
+std::optional<double> mean_hand_over(const Run& run, std::span<const TracedBlock> blocks) {
+  double sum = 0;
+  int count = 0;
+  for (const int sm : run.sms) {
+    std::vector<double> ends;
+    std::vector<double> starts;
+    for (const TracedBlock& block : blocks) {
+      if (block.sm != sm) continue;
+      ends.push_back(block.end_cycles);
+      starts.push_back(block.start_cycles);
+    }
+    std::ranges::sort(ends);
+    for (const double start : starts) {
+      const auto later = std::ranges::upper_bound(ends, start);
+      if (later == ends.begin()) continue;
+      sum += start - *std::prev(later);
+      ++count;
+    }
+  }
+  if (count == 0) return std::nullopt;
+  return sum / count;
+}
+
+}  // namespace
+
+void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks) {
+  constexpr std::size_t kMostSmsOfGpc = 64;
+  constexpr double kStep = 10;
+  std::vector<Run> runs = first_runs(profile.sm_count, blocks);
+  profile.eager_sms = 0;
+  const bool told = std::ranges::count(runs, false, &Run::eager) > 0 &&
+                    std::ranges::all_of(runs, [](const Run& run) { return run.sms.size() <= kMostSmsOfGpc; });
+  if (!told) {
+    profile.gpc_sms = even_gpcs(profile.sm_count);
+    profile.gpc_hand_over_cycles.assign(profile.gpc_sms.size(), 0);
+    return;
+  }
+  std::ranges::sort(runs, {}, [](const Run& run) { return run.sms.front(); });
+  profile.gpc_sms.clear();
+  std::vector<double> hand_overs;
+  for (const Run& run : runs) {
+    if (run.eager) {
+      profile.eager_sms = static_cast<int>(run.sms.size());
+      continue;
+    }
+    profile.gpc_sms.push_back(static_cast<int>(run.sms.size()));
+    hand_overs.push_back(mean_hand_over(run, blocks).value_or(0));
+  }
+  profile.gpc_hand_over_cycles.clear();
+  const double least = std::ranges::min(hand_overs);
+  for (const double cycles : hand_overs) {
+    profile.gpc_hand_over_cycles.push_back(static_cast<int>(kStep * std::round((cycles - least) / kStep)));
+  }
+}
+
+double misfit(const DeviceProfile& profile, const Limits& limits,
+              std::span<const CalibrationLaunch> launches) {
+  double sum = 0;
+  for (const CalibrationLaunch& each : launches) {
+    const int warps_per_block = theoretical_occupancy(limits, each.launch, each.usage).warps_per_block;
+    sum += misfit(profile, limits, each, Tasks(each.work, each.launch.grid_blocks, warps_per_block));
+  }
+  return sum / static_cast<double>(launches.size());
+}
+
+DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
+                         std::span<const CalibrationLaunch> launches) {
+  constexpr int kRounds = 4;
+  constexpr double kFirstStep = 0.25;
+  for (const Parameter& parameter : kParameters) profile.*parameter.cycles = parameter.start;
+  std::array<double, kParameters.size()> steps;
+  steps.fill(kFirstStep);
+  double best = misfit(profile, limits, launches);
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::size_t i = 0; i < kParameters.size(); ++i) {
+      const auto cycles = kParameters[i].cycles;
+      const double before = profile.*cycles;
+      for (const double factor : {1 + steps[i], 1 / (1 + steps[i])}) {
+        DeviceProfile changed = profile;
+        changed.*cycles = three_digits(before * factor);
+        const double now = misfit(changed, limits, launches);
+        if (now >= best) continue;
+        best = now;
+        profile = changed;
+        break;
+      }
+      if (profile.*cycles == before) steps[i] /= 2;
+    }
+  }
+  return profile;
+}
+
+}  // namespace occbench

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "occupancy/launch.hpp"
+#include "occupancy/limits.hpp"
+#include "schedule/device_profile.hpp"
+#include "schedule/work.hpp"
+
+namespace occbench {
+
+// A device profile from launches of known work: groups of SMs and their hand-over from a launch that was
+// traced, the cycles from what the counters of others read.
+
+/// A launch of known work and what its counters read.
+struct CalibrationLaunch {
+  Launch launch;
+  Usage usage;
+  Work work;
+  double achieved_pct = 0;
+  double cycles_active = 0;  ///< mean over SMs
+};
+
+/// A block of a traced launch; the clock is the same for all SMs.
+struct TracedBlock {
+  int sm = 0;
+  double start_cycles = 0;
+  double end_cycles = 0;
+};
+
+/// GPCs and eager SMs, from the order in which SMs took the blocks of a launch that fills the device
+/// (ascending by index), and what a hand-over takes longer in each GPC. A GPC is a run of ascending SMs; SMs
+/// that had a second block before all had one are eager. Where the order tells nothing (a run of more than 64
+/// SMs, SMs without a block), GPCs are as even as can be.
+void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks);
+
+/// How far predictions are from the counters, mean over launches: points of occupancy, and a third of a point
+/// for each percent of active cycles.
+double misfit(const DeviceProfile& profile, const Limits& limits,
+              std::span<const CalibrationLaunch> launches);
+
+/// The cycles of `profile` found anew: each in turn made larger or smaller as long as the misfit falls. The
+/// same launches give the same profile on every machine. @throws InputError as simulate() does.
+DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
+                         std::span<const CalibrationLaunch> launches);
+
+}  // namespace occbench

@@ -1,0 +1,70 @@
+#include "schedule/calibration.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "schedule/simulate.hpp"
+
+namespace occbench {
+namespace {
+
+/// Blocks that took SMs in this order, one after another on each, and left it to the next after `hand_over`.
+std::vector<TracedBlock> traced(const std::vector<int>& order, auto&& hand_over) {
+  std::vector<TracedBlock> blocks;
+  std::vector<double> free_at(64, -1);
+  for (const int sm : order) {
+    double& free = free_at[static_cast<std::size_t>(sm)];
+    const double start = free < 0 ? 0 : free + hand_over(sm);
+    blocks.push_back({sm, start, start + 1000});
+    free = start + 1000;
+  }
+  return blocks;
+}
+
+TEST(Calibration, GpcsAreRunsOfAscendingSmsAndThoseThatComeAgainAreEager) {
+  // Two GPCs (0, 1, 4, 5 and 2, 3, 6, 7), of which the second is far away, and two eager SMs (8, 9).
+  const std::vector<int> order{8, 9, 2, 3, 6, 7, 8, 9, 0, 1, 4, 5, 2, 3, 6, 7, 0, 1, 4, 5};
+  DeviceProfile profile;
+  profile.sm_count = 10;
+  find_gpcs(profile,
+            traced(order, [](int sm) { return sm == 2 || sm == 3 || sm == 6 || sm == 7 ? 380 : 301; }));
+  EXPECT_EQ(profile.eager_sms, 2);
+  EXPECT_EQ(profile.gpc_sms, (std::vector{4, 4}));
+  EXPECT_EQ(profile.gpc_hand_over_cycles, (std::vector{0, 80}));
+}
+
+TEST(Calibration, WithoutATraceGpcsAreAsEvenAsCanBe) {
+  DeviceProfile profile;
+  profile.sm_count = 36;
+  profile.eager_sms = 3;
+  find_gpcs(profile, {});
+  EXPECT_EQ(profile.eager_sms, 0);
+  EXPECT_EQ(profile.gpc_sms, (std::vector{18, 18}));
+  EXPECT_EQ(profile.gpc_hand_over_cycles, (std::vector{0, 0}));
+}
+
+TEST(Calibration, FindsTheCyclesThatLaunchesWereSimulatedWith) {
+  DeviceProfile truth = find_profile("h200");
+  truth.hand_over_cycles *= 2;
+  std::vector<CalibrationLaunch> launches;
+  for (const std::int64_t grid : {396, 528, 1500}) {
+    const CalibrationLaunch launch{.launch = {.block_threads = 512, .grid_blocks = grid},
+                                   .usage = {.registers_per_thread = 20},
+                                   .work = parse_work("uniform:8000:0.5:1.5")};
+    const Simulation simulation = simulate(launch.launch, launch.usage, limits_of({9, 0}), 132, truth,
+                                           Tasks(launch.work, grid, 16), 99);
+    launches.push_back(launch);
+    launches.back().achieved_pct = simulation.achieved_pct;
+    launches.back().cycles_active = simulation.cycles_active_mean;
+  }
+  const DeviceProfile other = find_profile("h200");
+  const DeviceProfile found = fit_cycles(other, limits_of({9, 0}), launches);
+  EXPECT_LT(misfit(found, limits_of({9, 0}), launches), misfit(other, limits_of({9, 0}), launches) / 2);
+  EXPECT_GT(found.hand_over_cycles, 1.2 * other.hand_over_cycles);
+}
+
+}  // namespace
+}  // namespace occbench
