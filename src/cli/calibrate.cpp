@@ -73,6 +73,14 @@ ExitStatus measure(const Options& options, const fs::path& rows, const fs::path&
   return ending.signal == 0 ? static_cast<ExitStatus>(ending.status) : ExitStatus::no_verdict;
 }
 
+/// Beside the rows, also where gzip has compressed them.
+std::vector<Sample> samples_of(const fs::path& rows) {
+  const fs::path samples = samples_path(rows);
+  const fs::path compressed = samples.string() + ".gz";
+  if (fs::exists(samples) || !fs::exists(compressed)) return read_samples(samples);
+  return parse_samples(read_gzip_text(compressed), compressed.string());
+}
+
 void write(const DeviceProfile& profile, const std::string& file, Console& console) {
   if (file.empty()) {
     fmt::print(console.out, "{}", to_string(profile));
@@ -95,7 +103,7 @@ ExitStatus calibrate_device(const Options& options, Console& console) {
     const ExitStatus status = measure(options, rows, folder.path() / "log.txt", console);
     if (status != ExitStatus::done) return status;
   }
-  write(calibrate(read_rows(rows), read_samples(samples_path(rows)), options.name), options.out, console);
+  write(calibrate(read_rows(rows), samples_of(rows), options.name), options.out, console);
   return ExitStatus::done;
 }
 

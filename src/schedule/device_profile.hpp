@@ -21,16 +21,18 @@ struct DeviceProfile {
   double fill_cycles_per_block = 0;       ///< between two blocks while the device first fills, device-wide
   double refill_cycles_per_block = 0;     ///< between two blocks that take the place of others, device-wide
   double sm_start_cycles_per_block = 0;   ///< an SM starts two blocks at least this far apart
-  double sm_start_cycles_per_warp = 0;    ///< and, once the device is full, this for each warp of it
+  double sm_start_cycles_per_warp = 0;    ///< and at least this for each warp of the first
   double second_sm_cycles = 0;      ///< the second SM of a pair (a TPC) starts its first block so much later
   double first_start_cycles = 0;    ///< an SM's first block begins its work so much later than others do
   double gpc_spread_cycles = 0;     ///< a GPC's first blocks start up to this much later than another's
   double sm_spread_cycles = 0;      ///< an SM's first block starts up to this much later than another's
   double hand_over_cycles = 0;      ///< from the end of a block to the start of the one in its place
   double warp_overhead_cycles = 0;  ///< a warp is resident this much longer than its work takes
-  double poll_cycles_per_warp = 0;  ///< and up to this much longer, by chance, each block on its own
-  double jitter_cycles = 0;         ///< and up to this much longer, by chance, alike for blocks side by side
-  double bytes_per_cycle = 0;       ///< device memory can move this much, device-wide
+  /// A warp that waits for its time to come looks at the clock once in so many cycles for each warp of its
+  /// SM, and is late by up to that. (A property of kernels that hold, not of those that compute.)
+  double poll_cycles_per_warp = 0;
+  double jitter_cycles = 0;    ///< and up to this much longer, by chance, alike for blocks side by side
+  double bytes_per_cycle = 0;  ///< device memory can move this much, device-wide
 
   bool operator==(const DeviceProfile&) const = default;
 };
