@@ -1,6 +1,7 @@
 # Every dependency is found, never fetched; what is missing is named with the package that has it.
-# A macro, so that what the package sets is seen here.
+# A macro, so that what the package sets is seen here. Users of the installed package need them too (package.cmake).
 macro(occ_require package debian_package)
+  list(APPEND occ_dependencies ${package})
   find_package(${package} ${ARGN} QUIET)
   if(NOT ${package}_FOUND)
     message(FATAL_ERROR "${package} ${ARGN} was not found. On Debian and Ubuntu: apt-get install ${debian_package}")

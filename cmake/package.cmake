@@ -1,5 +1,5 @@
 # What `cmake --install` installs: the programs, the recorded rows that occbench shows where there is no GPU, and with CUDA
-# the CMake package (occbench-config.cmake) for benchmarks of one's own kernels.
+# the CMake package (occbench-config.cmake.in) for benchmarks of one's own kernels.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -28,8 +28,11 @@ foreach(module IN LISTS packaged)
 endforeach()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/occbench)
+set(config ${PROJECT_BINARY_DIR}/occbench-config.cmake)
 set(version ${PROJECT_BINARY_DIR}/occbench-config-version.cmake)
+list(REMOVE_ITEM occ_dependencies GTest)
+list(JOIN occ_dependencies " " occ_dependencies)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/occbench-config.cmake.in ${config} @ONLY)
 write_basic_package_version_file(${version} COMPATIBILITY SameMinorVersion)
 install(EXPORT occbench NAMESPACE occbench:: FILE occbench-targets.cmake DESTINATION ${package})
-install(FILES ${version} ${CMAKE_CURRENT_LIST_DIR}/occbench-config.cmake ${CMAKE_CURRENT_LIST_DIR}/toolkit.cmake
-        DESTINATION ${package})
+install(FILES ${config} ${version} ${CMAKE_CURRENT_LIST_DIR}/toolkit.cmake DESTINATION ${package})
