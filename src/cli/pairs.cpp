@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Of four pairs that all agree, one in 16 does so by chance: too often to tell a difference of time.
+constexpr int kFewestPairs = 5;
 constexpr int kMostPairs = 50;
 
 fs::path program_of(const fs::path& build) {
@@ -51,8 +53,10 @@ Comparison without_verdict(const PairPlan& plan, const std::string& reason) {
 }  // namespace
 
 Comparison run_pairs(const PairPlan& plan, const Tolerances& tolerances, std::ostream& progress) {
-  if (plan.pairs < 1 || plan.pairs > kMostPairs) {
-    throw InputError(fmt::format("{} pairs are not possible: 1 to {}", plan.pairs, kMostPairs));
+  if (plan.pairs < kFewestPairs || plan.pairs > kMostPairs) {
+    throw InputError(
+        fmt::format("pairs = {} is out of range: {} to {}, and fewer could not tell time from chance",
+                    plan.pairs, kFewestPairs, kMostPairs));
   }
   const fs::path program_a = program_of(plan.build_a);
   const fs::path program_b = program_of(plan.build_b);

@@ -15,7 +15,7 @@ struct PairPlan {
   std::filesystem::path build_a;  ///< the baseline's build folder: has bin/occbench
   std::filesystem::path build_b;
   std::filesystem::path folder;        ///< the runs are kept here: 01-a.csv, 02-b.csv, 03-b.csv, ...
-  int pairs = 6;                       ///< 1 to 50; fewer than 5 cannot decide on time
+  int pairs = 6;                       ///< 5 to 50; fewer cannot decide on time
   std::vector<std::string> arguments;  ///< of `occbench run`, for both: --suite, --filter, ...
 };
 

@@ -49,7 +49,7 @@ struct ComparedCase {
   std::optional<RecordedCase> baseline;  ///< where the side has the case once
   std::optional<RecordedCase> candidate;
   bool compared = false;                  ///< something was held against something
-  std::optional<double> caught_points;    ///< smallest loss of achieved_pct that would have been a regression
+  std::optional<double> caught_points;    ///< smallest loss of occupancy that would have been a regression
   std::optional<double> caught_time_pct;  ///< smallest loss of time likewise; empty where time is advisory
 
   std::string full_name() const;  ///< "experiment/case"

@@ -231,7 +231,7 @@ Real reading_if_only_placement_differs(const Sides& sides, const GateContext& co
   const Quantity& elapsed = *find_quantity("achieved_elapsed_pct");
   const auto of_active = difference(sides, active, active.value, context, into.experiment);
   const auto of_elapsed = difference(sides, elapsed, elapsed.value, context, into.experiment);
-  into.caught_points = std::max(of_active->allowed, of_elapsed ? of_elapsed->allowed : 0);
+  into.caught_points = of_elapsed ? of_elapsed->allowed : of_active->allowed;
   if (!of_elapsed || of_elapsed->counts()) return std::nullopt;
   if (of_active->counts()) {
     add(into, Grade::note, active.name,

@@ -180,7 +180,8 @@ Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, cons
   occupancy.warps_per_block = warps_per_block;
   BlockLimits& block_limits = occupancy.block_limits;
   block_limits.warps = limits.max_warps_per_sm / warps_per_block;
-  block_limits.blocks = limits.max_blocks_per_sm;
+  block_limits.blocks = launch.cluster_blocks > 1 ? std::min(limits.max_blocks_per_sm, kMaxClusterBlocksPerSm)
+                                                  : limits.max_blocks_per_sm;
 
   const RegisterDemand registers = register_demand(limits, usage.registers_per_thread, warps_per_block);
   occupancy.registers_per_block = registers.of_block;

@@ -48,17 +48,13 @@ std::optional<std::int64_t> available_dynamic_shared_bytes(const Limits& limits,
 std::optional<std::int64_t> runtime_available_dynamic_shared_bytes(const Limits& limits, const Launch& launch,
                                                                    const Usage& usage, int blocks);
 
-/// Blocks of clusters that the runtime takes an SM to hold, however many fit without clusters. Not
-/// documented: every answer of an H200 (driver 580.159.04, CUDA 13.0) for more, clusters of one block
-/// included, is that for 8.
-inline constexpr int kMaxClusterBlocksPerSm = 8;
-
 /// Clusters that are resident at once, as cudaOccupancyMaxActiveClusters for the default scheduling policy: a
 /// cluster's blocks share one GPC, and a GPC takes part if it has an SM for each of them, though several may
 /// then share an SM. (The policy cudaClusterSchedulingPolicyLoadBalancing, which is not asked for here, drops
 /// that condition.) The rule was read from, and gives, 68,412 answers of an H200 (driver 580.159.04, CUDA
 /// 13.0) over kernels, block sizes, shared memory, carveouts and cluster sizes; the grid and the cluster's
-/// shape do not matter.
+/// shape do not matter. In 52 launches exactly so many clusters were resident at once. Clusters of one block
+/// count kMaxClusterBlocksPerSm too.
 /// @param sms_per_gpc  SMs of each GPC, single TPCs outside of the GPCs included (gpu/gpcs.hpp)
 /// @throws InputError for cluster_blocks below 1.
 std::int64_t max_active_clusters(const Occupancy& occupancy, int cluster_blocks,

@@ -2,7 +2,7 @@
 """Records on a GPU how the gate judges: unchanged code, and code in which one thing was made worse.
 
     tests/gate/on_gpu.py unchanged BUILD [--runs 20] [--folder FOLDER]
-    tests/gate/on_gpu.py planted BUILD [--pairs 6] [--folder FOLDER]
+    tests/gate/on_gpu.py planted BUILD [--pairs 6] [--only PLANT ...] [--folder FOLDER]
 
 `unchanged` runs the smoke suite of a build again and again and gates each run against the one before: every pair must
 pass. `planted` needs the target of that name (tests/gate/planted) and gates each planted build against the one with
@@ -25,7 +25,8 @@ class Judged:
 
 
 def gate(program: pathlib.Path, arguments: list[str], kept: pathlib.Path) -> Judged:
-    done = subprocess.run([program, "gate", *arguments, "--write", f"json={kept}"], check=False)
+    command = [program, "gate", *arguments, "--write", f"json={kept}"]
+    done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
     return Judged(done.returncode, json.loads(kept.read_text()) if kept.exists() else {"cases": [], "headline": "none"})
 
 
@@ -64,13 +65,13 @@ def is_named(verdict: dict, case: str, cause: str) -> bool:
     ] == cause
 
 
-def planted(build: pathlib.Path, folder: pathlib.Path, pairs: int) -> bool:
+def planted(build: pathlib.Path, folder: pathlib.Path, pairs: int, plants: list[str]) -> bool:
     unplanted = build / "planted" / "none"
     as_it_must = True
     print("| planted | status | verdict | reason |\n|---|---|---|---|")
-    for plant in ["none", *PLANTS]:
+    for plant in plants:
         arguments = ["--pair", str(unplanted), str(build / "planted" / plant), "--pairs", str(pairs)]
-        arguments += ["--keep", str(folder / plant), "--format", "annotations"]
+        arguments += ["--keep", str(folder / plant)]
         judged = gate(build / "bin" / "occbench", arguments, folder / f"{plant}.json")
         cases = judged.verdict["cases"]
         reason = cases[0]["findings"][0]["message"] if cases and cases[0]["findings"] else ""
@@ -88,13 +89,14 @@ def main() -> int:
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--only", nargs="+", choices=["none", *PLANTS], default=["none", *PLANTS])
     parser.add_argument("--folder", type=pathlib.Path)
     arguments = parser.parse_args()
     folder = arguments.folder or pathlib.Path("results/local/gate") / arguments.what
     folder.mkdir(parents=True, exist_ok=True)
     if arguments.what == "unchanged":
         return 0 if unchanged(arguments.build, folder, arguments.runs) else 1
-    return 0 if planted(arguments.build, folder, arguments.pairs) else 1
+    return 0 if planted(arguments.build, folder, arguments.pairs, arguments.only) else 1
 
 
 if __name__ == "__main__":

@@ -109,6 +109,19 @@ TEST(Occupancy, CountsWavesOfAGrid) {
   EXPECT_EQ(waves(none, 100, 132), std::nullopt);
 }
 
+// As many were resident at once on an H200 (occupancy.hpp).
+TEST(Occupancy, BlocksOfClustersHaveEightSlots) {
+  const auto blocks = [](int block_threads, int cluster_blocks) {
+    return theoretical_occupancy(hopper(), {.block_threads = block_threads, .cluster_blocks = cluster_blocks},
+                                 {.registers_per_thread = 16})
+        .blocks_per_sm;
+  };
+  EXPECT_EQ(blocks(32, 1), 32);
+  EXPECT_EQ(blocks(32, 2), 8);
+  EXPECT_EQ(blocks(128, 16), 8);
+  EXPECT_EQ(blocks(512, 2), 4);
+}
+
 TEST(Occupancy, RefusesWhatNoLaunchCanAskForAndNamesTheLimit) {
   const Launch launch{.block_threads = 256};
   const Usage usage{.registers_per_thread = 32};

@@ -18,6 +18,9 @@ namespace occbench {
 namespace {
 
 constexpr std::string_view kPlant = OCC_PLANT;
+// Device code cannot compare the text itself, which is in the host's memory.
+constexpr bool kSlowWarp = kPlant == "slow_warp";
+constexpr bool kSlower = kPlant == "slower";
 
 constexpr double kCycles = 200'000;
 constexpr int kWaves = 4;
@@ -32,13 +35,14 @@ __global__ void __maxnreg__(kRegisters) arithmetic_kernel(MultiplyAddArguments a
 }
 
 /// Holds longer than it was told, unlike the kernel hold, whose check would notice.
-__global__ void stay_kernel(WarpCyclesView cycles) {
+__global__ void stay_kernel(WarpCyclesView cycles, long long* held) {
   const long long start = clock64();
   const unsigned warp = threadIdx.x / 32;
   long long wanted = cycles.of(blockIdx.x, warp);
-  if (kPlant == "slow_warp" && warp == 0) wanted *= 2;
-  if (kPlant == "slower") wanted += wanted * 3 / 100;
+  if (kSlowWarp && warp == 0) wanted *= 2;
+  if (kSlower) wanted += wanted * 3 / 100;
   while (clock64() - start < wanted) __nanosleep(20);
+  *held = clock64() - start;
 }
 
 class PreparedStay final : public Prepared {
@@ -46,14 +50,18 @@ class PreparedStay final : public Prepared {
   PreparedStay(const Case& chosen, const Variant& variant)
       : function_(variant.function),
         launch_(chosen.launch),
-        cycles_(chosen.work.value(), launch_.grid_blocks, launch_.block_threads / 32) {
+        cycles_(chosen.work.value(), launch_.grid_blocks, launch_.block_threads / 32),
+        held_(1) {
     configure(function_, launch_);
   }
   void launch(cudaStream_t stream) override {
-    launch_kernel(function_, launch_, stream, cycles_.view());
+    launch_kernel(function_, launch_, stream, cycles_.view(), held_.data());
   }
-  Check check(cudaStream_t) override {
-    return Check::none;
+  Check check(cudaStream_t stream) override {
+    held_.fill_bytes(0);
+    launch(stream);
+    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    return held_.to_host().front() >= cycles_.of(0, 0) ? Check::ok : Check::wrong;
   }
   Amount useful() const override {
     return {cycles_.total(), "warp-cycles"};
@@ -63,6 +71,7 @@ class PreparedStay final : public Prepared {
   const void* function_;
   Launch launch_;
   WarpCycles cycles_;
+  DeviceBuffer<long long> held_;  ///< by whichever warp wrote last, cycles
 };
 
 std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device&) {
