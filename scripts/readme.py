@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import claims
+import depth_figures  # noqa: F401  its blocks are registered with those of figures
 import figures
 
 ROOT = Path(__file__).resolve().parent.parent

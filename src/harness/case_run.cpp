@@ -423,6 +423,9 @@ void CaseRun::summarize_traces() {
     row_.achieved_pct = median(achieved);
     row_.achieved_spread_points = quartiles(achieved).range();
     row_.achieved_source = "trace";
+    add_note(
+        "achieved_pct is that of traced launches, which can place the blocks of a partial last wave "
+        "otherwise");
   }
   if (session_.options().per_sm) {
     replace_text(case_file(*session_.options().per_sm, row_, "per_sm"),

@@ -16,7 +16,7 @@ struct ActivitySample {
   std::uint64_t end_ns = 0;
   double warp_cycles = 0;     ///< cycles of resident warps, summed over warps and SMs
   double active_cycles = 0;   ///< of the SM that had a warp for longest
-  double elapsed_cycles = 0;  ///< of an SM
+  double elapsed_cycles = 0;  ///< mean over SMs, whose counters are not read at quite the same moment
 };
 
 /// Samples in order of time, from before a launch until after it.

@@ -72,7 +72,7 @@ std::vector<std::uint8_t> counter_availability(const Cupti& cupti, int device_in
 }  // namespace
 
 const std::vector<std::string> kActivityMetrics = {"sm__warps_active.sum", "sm__cycles_active.max",
-                                                   "sm__cycles_elapsed.max"};
+                                                   "sm__cycles_elapsed.avg"};
 
 class PmSampling::Session {
  public:

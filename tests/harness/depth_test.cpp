@@ -157,6 +157,7 @@ TEST_F(Depth, AchievedComesFromTheTraceWhereCountersAreClosedAndTheTraceAgrees) 
     EXPECT_NEAR(row.achieved_pct.value(), 100.0 / 64, 1e-4);  // one warp of 64 all the time
     EXPECT_TRUE(row.achieved_spread_points);
     EXPECT_FALSE(row.achieved_elapsed_pct);
+    EXPECT_THAT(row.note, HasSubstr("traced launches"));
   }
 }
 

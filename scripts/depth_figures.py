@@ -1,0 +1,141 @@
+"""Blocks of results/nvidia-h200/depth.md, computed from the timelines, traces and repeated runs that are recorded beside it
+(see figures.py)."""
+
+import csv
+import math
+import statistics
+from collections import defaultdict
+
+import repeatability
+from figures import RESULTS, block, bullets, table
+
+
+def records(file):
+    with file.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def rows():
+    return {(row["experiment"], row["case"]): row for row in records(RESULTS / "timeline" / "rows.csv")}
+
+
+class Timeline:
+    """Steps of a launch: (length in µs, measured or None, predicted or None)."""
+
+    def __init__(self, file):
+        lines = records(file)
+        self.key = (lines[0]["experiment"], lines[0]["case"])
+        times = [float(line["time_us"]) for line in lines]
+        self.steps = [
+            (end - start, *(float(line[name]) if line[name] else None for name in COLUMNS))
+            for start, end, line in zip(times, times[1:], lines, strict=False)
+        ]
+
+    def mean(self):
+        """Over the time in which the launch ran."""
+        last = max(i for i, (_, measured, _) in enumerate(self.steps) if measured)
+        known = [(length, measured) for length, measured, _ in self.steps[: last + 1] if measured is not None]
+        return sum(length * measured for length, measured in known) / sum(length for length, _ in known)
+
+    def rms(self):
+        """Root mean square over time of measured less predicted."""
+        both = [(length, m - p) for length, m, p in self.steps if m is not None and p is not None]
+        return math.sqrt(sum(length * miss * miss for length, miss in both) / sum(length for length, _ in both))
+
+    def step_us(self):
+        return statistics.median(length for length, measured, _ in self.steps if measured)
+
+
+COLUMNS = ("active_warps_pct", "predicted_active_warps_pct")
+
+
+def timelines():
+    return [Timeline(file) for file in sorted((RESULTS / "timeline").glob("*.timeline.csv"))]
+
+
+@block("depth: timelines")
+def timeline_table():
+    lines, differences, misses = [], [], []
+    recorded = rows()
+    for timeline in timelines():
+        row = recorded[timeline.key]
+        counter = float(row["achieved_elapsed_pct"])
+        differences.append(timeline.mean() - counter)
+        misses.append(timeline.rms())
+        lines.append(
+            (
+                timeline.key[0],
+                row["parameters"].replace(";", ", "),
+                f"{timeline.step_us():.2f}",
+                f"{timeline.mean():.2f}",
+                f"{counter:.2f}",
+                f"{timeline.rms():.1f}",
+            )
+        )
+    head = ("experiment", "case", "step, µs:", "mean over time:", "counter, of elapsed:", "simulator, RMS:")
+    close = sum(abs(difference) <= 1 for difference in differences)
+    return (
+        table(head, lines)
+        + "\n\n"
+        + bullets(
+            f"The mean over time is within 1 point of the range counter in {close} of {len(lines)} cases, "
+            f"{max(map(abs, differences)):.2f} points from it at most.",
+            f"The simulated timeline is {statistics.median(misses):.1f} points (root mean square over time) from the measured "
+            f"one at the median, {max(misses):.1f} at most.",
+        )
+    )
+
+
+@block("depth: traces")
+def trace_table():
+    """Traced launches against the counter of launches that were not traced."""
+    traced = defaultdict(list)
+    for sample in records(RESULTS / "per_sm" / "traced.samples.csv"):
+        traced[sample["experiment"], sample["case"]].append(float(sample["value"]))
+    recorded = rows()
+    whole, partial = [], []
+    for key, values in traced.items():
+        row = recorded[key]
+        difference = abs(statistics.median(values) - float(row["achieved_pct"]))
+        # Equal blocks in a partial wave spread over SMs as chance and timing have it.
+        uneven = row["work"].startswith("equal") and float(row["waves"]) > 1 and float(row["waves"]) % 1 > 0
+        (partial if uneven else whole).append(difference)
+    parts = [
+        f"`hold`, {name}: {statistics.median(found):.2f} points from the counter at the median, {max(found):.2f} at most, in "
+        f"{len(found)} cases."
+        for name, found in (("partial last waves of equal blocks aside", whole), ("those", partial))
+        if found
+    ]
+    return bullets(*parts)
+
+
+@block("depth: per SM")
+def per_sm():
+    spreads, gaps = [], []
+    for file in sorted((RESULTS / "per_sm").glob("*.per_sm.csv")):
+        lines = [line for line in records(file) if line["launch"] == "0"]
+        achieved = [float(line["achieved_pct"]) for line in lines]
+        spreads.append((max(achieved) - min(achieved), lines[0]["case"], min(achieved), max(achieved)))
+        gaps += [float(line["handover_median_us"]) for line in lines if line["handover_median_us"]]
+    most = max(spreads)
+    return bullets(
+        f"SMs differ most in `{most[1]}`: from {most[2]:.1f} to {most[3]:.1f} % of their warps in their own active cycles; at the "
+        f"median of {len(spreads)} cases they are {statistics.median(spread[0] for spread in spreads):.1f} points apart.",
+        f"A place is handed on within {statistics.median(gaps):.2f} µs at the median of {len(gaps)} SMs.",
+    )
+
+
+@block("depth: repeatability")
+def repeatability_block():
+    found = repeatability.compare(RESULTS / "full.csv", RESULTS / "again.csv")
+    return bullets(
+        f"Two runs of one build, {found['rows']:.0f} cases each, {found['unstable']:.0f} times unstable and "
+        f"{found['throttled']:.0f} throttled.",
+        f"Times within a run: the middle half of a case's launches is within {found['time_spread_from_100_us_pct']:.2f} % of their "
+        f"median at the median of cases of 100 µs or more, {found['time_spread_from_10_us_pct']:.2f} % of those of 10 µs or more.",
+        f"Times from run to run: {found['time_apart_median_pct']:.2f} % apart at the median, {found['time_apart_p90_pct']:.2f} % at "
+        f"the 90th percentile.",
+        f"Achieved occupancy from run to run: {found['achieved_apart_median_points']:.2f} points apart at the median, "
+        f"{found['achieved_apart_p90_points']:.2f} at the 90th percentile, {found['achieved_apart_most_points']:.1f} at most; of "
+        f"elapsed {found['elapsed_apart_median_points']:.2f} and {found['elapsed_apart_p90_points']:.2f}.",
+    )
