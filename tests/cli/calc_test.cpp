@@ -89,7 +89,7 @@ TEST(Calc, GivesJsonUnderTheNamesOfTheColumns) {
   EXPECT_EQ(answer["warps_per_sm"], 48);
   EXPECT_EQ(answer["threads_per_sm"], 1536);
   EXPECT_EQ(answer["block_limit_warps"], 8);
-  EXPECT_EQ(answer["block_limit_blocks"], 32);
+  EXPECT_EQ(answer["block_limit_blocks"], 8);  // of clusters
   EXPECT_EQ(answer["block_limit_registers"], 6);
   EXPECT_EQ(answer["block_limit_shared_memory"], 11);
   EXPECT_TRUE(answer["block_limit_barriers"].is_null());
