@@ -44,6 +44,12 @@ def factors(frame: pl.DataFrame) -> dict[str, pl.Expr]:
     return {name: value for name, value in (named | columns).items() if frame.select(value.n_unique()).item() > 1}
 
 
+def in_words(values: dict[str, pl.Expr]) -> pl.Expr:
+    """`name=value, ...` of the factors that a row has a value of."""
+    texts = [pl.when(value != "").then(pl.format("{}={}", pl.lit(name), value)) for name, value in values.items()]
+    return pl.concat_str(texts, separator=", ", ignore_nulls=True) if texts else pl.lit("")
+
+
 def moves_occupancy(frame: pl.DataFrame, name: str, others: list[str]) -> bool:
     """Whether theory changes with this factor, all others equal."""
     theory = pl.col("theoretical_pct")
@@ -64,8 +70,7 @@ def series_of(frame: pl.DataFrame) -> pl.DataFrame:
         others = [RUN, *(columns[other] for other in values if other != name)]
         if adds and not moves_occupancy(frame, columns[name], others):
             kept.append(name)
-    texts = [pl.format("{}={}", pl.lit(name), pl.col(columns[name])) for name in kept]
-    return frame.with_columns(series=pl.concat_str(texts, separator=", ") if texts else pl.lit(""))
+    return frame.with_columns(series=in_words({name: pl.col(columns[name]) for name in kept}))
 
 
 def knees(points: pl.DataFrame) -> pl.DataFrame:
@@ -182,8 +187,7 @@ def others_of(frame: pl.DataFrame, name: str) -> pl.Expr:
         before = frame.select(pl.struct(pl.lit(0), *(values[one] for one in kept)).n_unique()).item()
         if frame.select(pl.struct(pl.lit(0), *(values[one] for one in kept), value).n_unique()).item() > before:
             kept.append(other)
-    texts = [pl.format("{}={}", pl.lit(other), values[other]) for other in kept]
-    return pl.concat_str(texts, separator=", ") if texts else pl.lit("")
+    return in_words({other: values[other] for other in kept})
 
 
 def varied_panel(rows: Rows, points: pl.DataFrame, x: str, title: str) -> Panel:
