@@ -30,16 +30,24 @@ def errors(frame: pl.DataFrame, kind: str) -> pl.Series:
     return frame.select((pl.col(f"{kind}_pct") - pl.col("achieved_pct")).abs().drop_nulls()).to_series()
 
 
+def of_elapsed(frame: pl.DataFrame) -> pl.DataFrame:
+    """With the occupancy over elapsed cycles in the place of that over active ones."""
+    return frame.with_columns(pl.col(f"{kind}_elapsed_pct").alias(f"{kind}_pct") for kind in ("predicted", "achieved"))
+
+
 def waves(rows: Rows) -> Drawing:
     # Blocks of another count than a part of a wave (one block, a wave and a block) are among them.
     frame = rows.of("waves").drop_nulls("waves")
     if frame.is_empty():
         raise Missing("needs rows of waves")
-    panel = occupancy_panel(rows, frame, "waves", "Waves: the grid over the blocks that the device holds at once")
+    panels = [
+        occupancy_panel(rows, frame, "waves", "Waves: the grid over the blocks that the device holds at once"),
+        occupancy_panel(rows, of_elapsed(frame), "waves", "The same over all SMs and the longest one's cycles"),
+    ]
     read = frame.drop_nulls("achieved_pct")
     teeth = read.filter(pl.col("waves") > 1).drop_nulls("theoretical_pct")
     if teeth.is_empty():
-        return Drawing(f"{counted(len(frame), 'grid')}, none of more than a wave was counted.", [panel])
+        return Drawing(f"{counted(len(frame), 'grid')}, none of more than a wave was counted.", panels)
     deepest = teeth.row(teeth["achieved_pct"].arg_min(), named=True)
     off = errors(read, "predicted")
     sentence = (
@@ -47,8 +55,10 @@ def waves(rows: Rows) -> Drawing:
         f"stays at {deepest['theoretical_pct']:.0f} %: the partial last wave leaves SMs idle."
     )
     if len(off):
-        sentence += f" Over {counted(len(off), 'grid')} the prediction is {off.mean():.1f} points from the counter."
-    return Drawing(sentence, [panel])
+        sentence += f" Over {counted(len(off), 'grid')} the prediction is {off.mean():.1f} points from the counter"
+        over_all = errors(of_elapsed(read), "predicted")
+        sentence += f", and {over_all.mean():.2f} over all SMs, idle ones too." if len(over_all) else "."
+    return Drawing(sentence, panels)
 
 
 def loss_columns(rows: Rows) -> list[str]:
