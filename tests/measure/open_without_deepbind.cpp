@@ -1,6 +1,6 @@
 // CUPTI opens libnvperf_host with RTLD_DEEPBIND, and AddressSanitizer ends a process that does so. A program
-// that defines dlopen is asked first, and takes the flag away. What that library itself never frees is not
-// ours to report.
+// that defines dlopen is asked first, and takes the flag away. LeakSanitizer sees what that library never
+// frees, and its tracer was seen to crash in such a process: leaks are looked for in all other tests.
 
 #include <dlfcn.h>
 
@@ -10,6 +10,6 @@ extern "C" void* dlopen(const char* file, int mode) {
   return open(file, mode & ~RTLD_DEEPBIND);
 }
 
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libnvperf_host.so\nleak:libcupti.so\n";
+extern "C" const char* __asan_default_options() {
+  return "detect_leaks=0";
 }
