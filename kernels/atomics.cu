@@ -10,6 +10,7 @@
 #include "kernels/assembled.hpp"
 #include "kernels/atomics.hpp"
 #include "kernels/random_words.hpp"
+#include "kernels/result_of_launch.hpp"
 #include "occupancy/warps.hpp"
 
 namespace occbench {
@@ -115,14 +116,12 @@ class PreparedAtomics final : public Prepared {
 
   /// Sums are added to what is there.
   Check check(cudaStream_t stream) override {
-    totals_.fill_bytes(0x5a);
-    launch(stream);
-    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    const std::vector<std::uint32_t> totals = result_of_launch(*this, stream, totals_, 0x5a);
     std::vector<std::uint32_t> reference(totals_.size(), 0x5a5a5a5aU);
     for (std::size_t i = 0; i < values_.size(); ++i) {
       reference[i / threads_per_atomic_ % reference.size()] += values_[i];
     }
-    return totals_.to_host() == reference ? Check::ok : Check::wrong;
+    return totals == reference ? Check::ok : Check::wrong;
   }
 
   Amount useful() const override {

@@ -13,6 +13,7 @@
 #include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/chains.hpp"
+#include "kernels/result_of_launch.hpp"
 #include "occupancy/warps.hpp"
 
 namespace occbench {
@@ -139,10 +140,7 @@ class PreparedChains final : public Prepared {
   }
 
   Check check(cudaStream_t stream) override {
-    sums_.fill_bytes(0xff);
-    launch(stream);
-    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    const std::vector<float> sums = sums_.to_host();
+    const std::vector<float> sums = result_of_launch(*this, stream, sums_);
     std::array<float, kInputSets> reference{};
     for (unsigned set = 0; set < kInputSets; ++set) reference[set] = reference_sum(set);
     for (std::size_t thread = 0; thread < sums.size(); ++thread) {

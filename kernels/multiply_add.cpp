@@ -8,6 +8,7 @@
 
 #include "gpu/launch.hpp"
 #include "gpu/resources.hpp"
+#include "kernels/result_of_launch.hpp"
 
 namespace occbench {
 namespace {
@@ -50,10 +51,7 @@ class PreparedMultiplyAdd final : public Prepared {
   }
 
   Check check(cudaStream_t stream) override {
-    sums_.fill_bytes(0xff);
-    launch(stream);
-    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    const std::vector<float> sums = sums_.to_host();
+    const std::vector<float> sums = result_of_launch(*this, stream, sums_);
     std::vector<float> reference(kInputSets);
     for (unsigned set = 0; set < kInputSets; ++set) reference[set] = reference_sum(set);
     const std::size_t threads_per_set = shape_.steps_per_load > 0 ? 32 : 1;

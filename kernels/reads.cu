@@ -11,6 +11,7 @@
 #include "kernels/assembled.hpp"
 #include "kernels/random_words.hpp"
 #include "kernels/reads.hpp"
+#include "kernels/result_of_launch.hpp"
 #include "occupancy/warps.hpp"
 
 namespace occbench {
@@ -167,11 +168,8 @@ class PreparedReads final : public Prepared {
   }
 
   Check check(cudaStream_t stream) override {
-    sums_.fill_bytes(0xff);
-    launch(stream);
-    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     std::uint32_t total = 0;
-    for (const std::uint32_t sum : sums_.to_host()) total += sum;
+    for (const std::uint32_t sum : result_of_launch(*this, stream, sums_)) total += sum;
     return total == source_.sum_of_first(bytes_ / sizeof(std::uint32_t)) ? Check::ok : Check::wrong;
   }
 

@@ -7,6 +7,7 @@
 #include "kernels/assembled.hpp"
 #include "kernels/random_words.hpp"
 #include "kernels/reread.hpp"
+#include "kernels/result_of_launch.hpp"
 
 namespace occbench {
 namespace {
@@ -62,10 +63,7 @@ class PreparedReread final : public Prepared {
   }
 
   Check check(cudaStream_t stream) override {
-    sums_.fill_bytes(0xff);
-    launch(stream);
-    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    const std::vector<std::uint32_t> sums = sums_.to_host();
+    const std::vector<std::uint32_t> sums = result_of_launch(*this, stream, sums_);
     const std::vector<std::uint32_t> reference = sums_of_a_block();
     for (std::size_t thread = 0; thread < sums.size(); ++thread) {
       if (sums[thread] != reference[thread % kRereadBlockThreads]) return Check::wrong;

@@ -11,6 +11,7 @@
 #include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/random_words.hpp"
+#include "kernels/result_of_launch.hpp"
 #include "kernels/ring.hpp"
 #include "occupancy/occupancy.hpp"
 
@@ -147,10 +148,7 @@ class PreparedRing final : public Prepared {
 
   Check check(cudaStream_t stream) override {
     if (is_grid() && launch_.grid_blocks > fitting_blocks_) find_refused(stream);
-    last_.fill_bytes(0xff);
-    launch(stream);
-    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    const std::vector<std::uint32_t> last = last_.to_host();
+    const std::vector<std::uint32_t> last = result_of_launch(*this, stream, last_);
     // Every round is 3 x value + 1 of the neighbour's: all of them one multiplication and addition.
     std::uint32_t factor = 1;
     std::uint32_t addend = 0;

@@ -9,6 +9,7 @@
 #include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/random_words.hpp"
+#include "kernels/result_of_launch.hpp"
 #include "kernels/staged.hpp"
 #include "kernels/warp_cycles.hpp"
 #include "occupancy/input_error.hpp"
@@ -106,10 +107,7 @@ class PreparedStaged final : public Prepared {
   }
 
   Check check(cudaStream_t stream) override {
-    sums_.fill_bytes(0xff);
-    launch(stream);
-    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    const std::vector<std::uint32_t> sums = sums_.to_host();
+    const std::vector<std::uint32_t> sums = result_of_launch(*this, stream, sums_);
     std::vector<std::uint32_t> reference(sums.size());
     for (std::int64_t block = 0; block < launch_.grid_blocks; ++block) {
       std::uint32_t* const threads = &reference[static_cast<std::size_t>(block * launch_.block_threads)];

@@ -7,9 +7,7 @@
 #include <optional>
 #include <ostream>
 #include <sstream>
-#include <system_error>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/ostream.h>
@@ -19,6 +17,7 @@
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
+#include "record/files.hpp"
 #include "record/json.hpp"
 #include "record/provenance.hpp"
 #include "record/stop_signals.hpp"
@@ -51,30 +50,6 @@ std::vector<std::string> common_arguments(const RunOptions& options) {
   return {"--occ_suite=" + options.suite, "--occ_device=" + options.device};
 }
 
-/// A file that goes when its owner does.
-class TemporaryFile {
- public:
-  TemporaryFile() : path_((fs::temp_directory_path() / "occbench-XXXXXX").string()) {
-    const int descriptor = mkstemp(path_.data());
-    if (descriptor < 0)
-      throw std::system_error(errno, std::generic_category(), "cannot make a temporary file");
-    close(descriptor);
-  }
-  ~TemporaryFile() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  const std::string& path() const {
-    return path_;
-  }
-
- private:
-  std::string path_;
-};
-
 std::string text_of(const fs::path& file) {
   std::ifstream stream(file);
   return {std::istreambuf_iterator<char>(stream), {}};
@@ -93,16 +68,17 @@ std::vector<Bench> planned_benches(const RunOptions& options) {
   const std::vector<fs::path> programs = bench_programs(options.benches);
   std::vector<std::string> arguments = common_arguments(options);
   arguments.emplace_back("--occ_list");
-  const std::vector<TemporaryFile> answers(programs.size());
+  const TemporaryFolder answers;
+  const auto answer_of = [&](std::size_t program) { return answers.path() / std::to_string(program); };
   std::vector<std::unique_ptr<ChildProcess>> processes;
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    processes.push_back(std::make_unique<ChildProcess>(programs[i], arguments, answers[i].path()));
+    processes.push_back(std::make_unique<ChildProcess>(programs[i], arguments, answer_of(i)));
   }
   const auto matches = case_filter(options.filter);
   std::vector<Bench> benches;
   for (std::size_t i = 0; i < programs.size(); ++i) {
     const Ending ending = processes[i]->wait();
-    const std::string answer = text_of(answers[i].path());
+    const std::string answer = text_of(answer_of(i));
     if (ending != Ending{}) {
       const bool cannot_measure =
           ending.signal == 0 && ending.status == static_cast<int>(ExitStatus::no_verdict);

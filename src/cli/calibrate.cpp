@@ -1,13 +1,10 @@
 #include "record/calibrate.hpp"
 
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <ostream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -31,31 +28,6 @@ struct Options {
   std::string out;
   std::string rows;
   fs::path benches;
-};
-
-/// A folder that goes when its owner does.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "occbench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw std::system_error(errno, std::generic_category(), "cannot make a temporary folder");
-    }
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const fs::path& path() const {
-    return path_;
-  }
-
- private:
-  fs::path path_;
 };
 
 /// Makes the launches in a process of their own. @returns what that process ended with.

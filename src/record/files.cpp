@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
@@ -114,6 +115,19 @@ void replace_text(const fs::path& file, std::string_view text) {
     refuse("write", file, why);
   }
   sync_folder(target.parent_path());
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (fs::temp_directory_path() / "occbench-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw std::system_error(errno, std::generic_category(), "cannot make a temporary folder");
+  }
+  path_ = std::move(name);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
 }
 
 FileLock::FileLock(const fs::path& file) : path_(file.string() + ".lock") {

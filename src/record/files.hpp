@@ -18,6 +18,23 @@ std::string read_gzip_text(const std::filesystem::path& file);
 /// @throws InputError if the folder cannot be written or `file` is something else than a file.
 void replace_text(const std::filesystem::path& file, std::string_view text);
 
+/// A folder for files of no use to anybody else, which goes with what is in it when its owner does.
+class TemporaryFolder {
+ public:
+  /// @throws std::system_error if it cannot be made
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const {
+    return path_;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
 /// Keeps other processes from writing a file while this one does: a lock on FILE.lock beside it, which names
 /// the process that holds it and goes with the lock. Processes that the holder starts go by its lock.
 class FileLock {

@@ -38,14 +38,9 @@ Row row_of(const std::string& name) {
 class RunningBenches : public ::testing::Test {
  protected:
   RunningBenches() {
-    std::string pattern = (fs::temp_directory_path() / "occbench-test-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
     options_.benches = folder_;
     options_.out = (folder_ / "rows.csv").string();
     static_cast<void>(RunFile(options_.out, RunFile::Mode::create));
-  }
-  ~RunningBenches() override {
-    fs::remove_all(folder_);
   }
 
   /// A binary with these cases. `body` runs for each case that has no row yet, with the case's name in $name
@@ -82,7 +77,8 @@ class RunningBenches : public ::testing::Test {
     return texts;
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
   RunOptions options_;
   std::ostringstream out_;
   std::ostringstream err_;

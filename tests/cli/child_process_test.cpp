@@ -1,7 +1,6 @@
 #include "cli/child_process.hpp"
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,6 +11,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "record/files.hpp"
+
 namespace occbench {
 namespace {
 
@@ -19,20 +20,13 @@ namespace fs = std::filesystem;
 
 class ChildProcessTest : public ::testing::Test {
  protected:
-  ChildProcessTest() {
-    std::string pattern = (fs::temp_directory_path() / "occbench-test-XXXXXX").string();
-    output_ = fs::path(mkdtemp(pattern.data())) / "output";
-  }
-  ~ChildProcessTest() override {
-    fs::remove_all(output_.parent_path());
-  }
-
   std::string output() const {
     std::ifstream stream(output_);
     return {std::istreambuf_iterator<char>(stream), {}};
   }
 
-  fs::path output_;
+  TemporaryFolder folder_;
+  fs::path output_ = folder_.path() / "output";
 };
 
 std::vector<std::string> shell(const std::string& script) {

@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "record/csv.hpp"
+#include "record/files.hpp"
 
 namespace occbench {
 namespace {
@@ -21,19 +21,12 @@ using ::testing::Not;
 
 class Faults : public ::testing::Test {
  protected:
-  Faults() {
-    std::string pattern = (fs::temp_directory_path() / "occbench-test-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~Faults() override {
-    fs::remove_all(folder_);
-  }
-
   fs::path csv() const {
     return folder_ / "faults.csv";
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 TEST_F(Faults, EachCaseHasItsRowWhateverFails) {

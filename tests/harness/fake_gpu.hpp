@@ -14,6 +14,7 @@
 #include "gpu/error.hpp"
 #include "harness/run_cases.hpp"
 #include "record/csv.hpp"
+#include "record/files.hpp"
 
 namespace occbench {
 
@@ -194,12 +195,9 @@ inline Experiment one_case(
 class RunCases : public ::testing::Test {
  protected:
   RunCases() {
-    std::string pattern = (fs::temp_directory_path() / "occbench-test-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
     instruments_in_use = &instruments_;
   }
   ~RunCases() override {
-    fs::remove_all(folder_);
     benchmark::ClearRegisteredBenchmarks();
   }
 
@@ -224,7 +222,8 @@ class RunCases : public ::testing::Test {
   }
 
   FakeInstruments instruments_;
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 }  // namespace occbench
