@@ -87,16 +87,20 @@ class Run:
     """All rows of some result files, and the samples beside them."""
 
     def __init__(self, files):
-        self.rows = []
+        self.rows_of_file = {}
         self.samples = defaultdict(lambda: defaultdict(list))
         for file in map(Path, files):
-            self.rows += [Row(row) for row in read_csv(file)]
+            self.rows_of_file[file] = [Row(row) for row in read_csv(file)]
             samples = file.with_suffix(".samples.csv")
             # Recorded suites keep their samples compressed.
             for name in (samples, samples.with_name(samples.name + ".gz")):
                 for sample in read_csv(name) if name.exists() else []:
                     key = sample["experiment"], sample["case"]
                     self.samples[key][sample["quantity"]].append(float(sample["value"]))
+
+    @property
+    def rows(self):
+        return [row for rows in self.rows_of_file.values() for row in rows]
 
     def of(self, experiment):
         """Its rows that were measured, counters included."""

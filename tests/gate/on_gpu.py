@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Records on a GPU how the gate judges: unchanged code, and code in which one thing was made worse.
 
-    tests/gate/on_gpu.py unchanged BUILD [--runs 20] [--folder FOLDER]
+    tests/gate/on_gpu.py unchanged BUILD [--runs 20 | --recorded FOLDER] [--folder FOLDER]
     tests/gate/on_gpu.py planted BUILD [--pairs 6] [--only PLANT ...] [--folder FOLDER]
 
 `unchanged` runs the smoke suite of a build again and again and gates each run against the one before: every pair must
-pass. `planted` needs the target of that name (tests/gate/planted) and gates each planted build against the one with
+pass; `--recorded` gates runs that a folder holds already, and needs no GPU. `planted` needs the target of that name (tests/gate/planted) and gates each planted build against the one with
 nothing planted: each must be a regression of the one case, named by its cause. Both print a Markdown table, keep runs and
 verdicts in FOLDER, and end with 0 if all came out as they must.
 """
@@ -30,12 +30,15 @@ def gate(program: pathlib.Path, arguments: list[str], kept: pathlib.Path) -> Jud
     return Judged(done.returncode, json.loads(kept.read_text()) if kept.exists() else {"cases": [], "headline": "none"})
 
 
-def unchanged(build: pathlib.Path, folder: pathlib.Path, runs: int) -> bool:
-    program = build / "bin" / "occbench"
+def measure(program: pathlib.Path, folder: pathlib.Path, runs: int) -> list[pathlib.Path]:
     files = [folder / f"{number:02}.csv" for number in range(1, runs + 1)]
     for file in files:
         # One that did not measure all of it ends with 2: the gate will say so.
         subprocess.run([program, "run", "--suite", "smoke", "--require-gpu", "--out", file], check=False)
+    return files
+
+
+def unchanged(program: pathlib.Path, folder: pathlib.Path, files: list[pathlib.Path]) -> bool:
     judged = [
         gate(program, [str(before), str(now)], folder / f"{now.stem}.gate.json")
         for before, now in zip(files, files[1:], strict=False)
@@ -44,7 +47,7 @@ def unchanged(build: pathlib.Path, folder: pathlib.Path, runs: int) -> bool:
     for number, one in enumerate(judged, start=1):
         smallest = one.verdict.get("smallest_regression", "")
         print(f"| {number} and {number + 1} | {one.status} | {one.verdict['headline']} | {smallest} |")
-    return all(one.status == 0 for one in judged)
+    return len(judged) > 0 and all(one.status == 0 for one in judged)
 
 
 # What the gate must name first, and in which case. The case is called after what may be worse in it.
@@ -88,6 +91,7 @@ def main() -> int:
     parser.add_argument("what", choices=["unchanged", "planted"])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--recorded", type=pathlib.Path)
     parser.add_argument("--pairs", type=int, default=6)
     parser.add_argument("--only", nargs="+", choices=["none", *PLANTS], default=["none", *PLANTS])
     parser.add_argument("--folder", type=pathlib.Path)
@@ -95,7 +99,10 @@ def main() -> int:
     folder = arguments.folder or pathlib.Path("results/local/gate") / arguments.what
     folder.mkdir(parents=True, exist_ok=True)
     if arguments.what == "unchanged":
-        return 0 if unchanged(arguments.build, folder, arguments.runs) else 1
+        program = arguments.build / "bin" / "occbench"
+        recorded = arguments.recorded and sorted(arguments.recorded.glob("[0-9][0-9].csv"))
+        files = measure(program, folder, arguments.runs) if recorded is None else recorded
+        return 0 if unchanged(program, folder, files) else 1
     return 0 if planted(arguments.build, folder, arguments.pairs, arguments.only) else 1
 
 

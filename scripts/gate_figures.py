@@ -1,0 +1,69 @@
+"""Figures of results/nvidia-h200/gate.md: how far runs of unchanged code, and runs on two units of a GPU model, lie apart."""
+
+import csv
+
+from figures import RESULTS, SUITE, block, table
+
+MOST_NAMED = 4
+
+
+def rows_by_case(file):
+    with file.open(newline="", encoding="utf-8") as lines:
+        return {f"{row['experiment']}, {row['case']}": row for row in csv.DictReader(lines) if row["achieved_pct"]}
+
+
+def range_of(runs, case, column):
+    values = [float(run[case][column]) for run in runs]
+    return max(values) - min(values), 100 * (max(values) / min(values) - 1)
+
+
+@block("gate: unchanged")
+def unchanged():
+    runs = [rows_by_case(file) for file in sorted((RESULTS / "unchanged").glob("[0-9][0-9].csv"))]
+    apart = {
+        case: (
+            range_of(runs, case, "achieved_pct")[0],
+            range_of(runs, case, "achieved_elapsed_pct")[0],
+            range_of(runs, case, "time_us")[1],
+        )
+        for case in runs[0]
+    }
+    worst = sorted(apart, key=apart.get, reverse=True)
+    lines = [(case, *(f"{value:.2f}" for value in apart[case])) for case in worst[:MOST_NAMED]]
+    rest = [max(apart[case][column] for case in worst[MOST_NAMED:]) for column in range(3)]
+    lines.append((f"the other {len(worst) - MOST_NAMED}, at most", *(f"{value:.2f}" for value in rest)))
+    head = ("case", "`achieved_pct`, points:", "`achieved_elapsed_pct`, points:", "time, %:")
+    return f"{len(runs)} runs of {len(apart)} cases.\n\n" + table(head, lines)
+
+
+def units():
+    """The furthest that the recorded suite and the rows beside the timelines, of another unit, lie apart."""
+    suite, other = rows_by_case(SUITE), rows_by_case(RESULTS / "timeline" / "rows.csv")
+    assert {row["gpu_uuid"] for row in suite.values()}.isdisjoint(row["gpu_uuid"] for row in other.values())
+    common = sorted(suite.keys() & other.keys())
+    most = {column: max((range_of([suite, other], case, column)[0], case) for case in common) for column in COLUMNS}
+    return common, most
+
+
+COLUMNS = ("achieved_pct", "achieved_elapsed_pct")
+
+
+@block("gate: units")
+def units_block():
+    common, most = units()
+    (achieved, case), (elapsed, _) = (most[column] for column in COLUMNS)
+    return (
+        f"Of {len(common)} cases on two H200s ([full.csv](full.csv), [timeline/rows.csv](timeline/rows.csv)) `achieved_pct` "
+        f"differs by up to {achieved:.1f} points ({case}), `achieved_elapsed_pct` by up to {elapsed:.2f}."
+    )
+
+
+@block("units")
+def units_in_short():
+    common, most = units()
+    (achieved, _), (elapsed, _) = (most[column] for column in COLUMNS)
+    return (
+        f"Which SMs get the last blocks of a partial wave of equal work is chance, and differs from one H200 to another: of "
+        f"{len(common)} cases on two of them the counter differs by up to {achieved:.1f} points, and with it the last line; what "
+        f"all SMs did together by up to {elapsed:.2f} ([gate.md](results/nvidia-h200/gate.md))."
+    )
