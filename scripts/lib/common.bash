@@ -6,6 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly root build=$root/build
 
 offline=false # set by the scripts' --offline
+would_fetch=() # with --offline: lines on what is missing
 
 say() { printf '%s\n' "occbench: $*" >&2; }
 
@@ -15,6 +16,9 @@ fail() {
   for line in "$@"; do say "$line"; done
   exit 69
 }
+
+# After the command that Ctrl-C ended; what was downloaded, unpacked or compiled completely is kept.
+trap 'say "interrupted; run the same command again to go on"; exit 130' INT
 
 wrong_use() {
   printf '%s\n' "$@" >&2

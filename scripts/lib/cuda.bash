@@ -62,12 +62,15 @@ lay_out_toolkit() {
 install_toolkit() {
   local folder=$build/cuda partial=$build/cuda.partial
   is_current "$folder" cuda && return
-  $offline && refuse_to_fetch "$folder" cuda
+  if $offline; then
+    would_fetch+=("NVIDIA's CUDA 13.0 into $folder: $(names_of cuda)")
+    return
+  fi
   require_disk_space
   say "no nvcc of CUDA $oldest_toolkit or later with CUPTI was found: fetching NVIDIA's CUDA 13.0 (115 MB) into $folder"
-  set_up_python
   rm --recursive --force "$folder" "$partial"
-  pip_install "$build/python/bin/python" cuda --target "$partial"
+  "$(find_python)" -m venv "$partial/pip"
+  pip_install "$partial/pip/bin/python" cuda --target "$partial"
   lay_out_toolkit "$partial/nvidia/cu13"
   locked cuda | sha256sum >"$partial/nvidia/cu13/.locked"
   mv "$partial/nvidia/cu13" "$folder"

@@ -53,7 +53,10 @@ install_system_packages() {
       "Install them by this system's own means (libraries elsewhere: name their folder in CMAKE_PREFIX_PATH)."
   fi
   local remedy="apt-get install --no-install-recommends ${missing[*]}"
-  $offline && fail "--offline: these packages would be fetched: ${missing[*]}" "As root: $remedy"
+  if $offline; then
+    would_fetch+=("packages of the distribution, which as root is: $remedy")
+    return
+  fi
   if ((EUID != 0)); then
     { command -v sudo >/dev/null && { sudo --non-interactive true 2>/dev/null || [[ -t 0 ]]; }; } ||
       fail "packages are missing, and only root may install them: ${missing[*]}" "As root: $remedy"
@@ -61,10 +64,13 @@ install_system_packages() {
   fi
   require_disk_space
   say "installing packages: ${missing[*]}"
+  as_root+=(env DEBIAN_FRONTEND=noninteractive)
   # An unreachable list of somebody else's must not stop an installation that does not need it.
   quietly "$build/apt.log" "${as_root[@]}" apt-get update || say "apt-get update failed; trying with the lists there are"
-  quietly "$build/apt.log" "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install --yes --no-install-recommends "${missing[@]}" ||
+  # An installation that was cut short is completed first: apt-get refuses to go on from it.
+  "${as_root[@]}" dpkg --configure --pending >"$build/dpkg.log" 2>&1 || true
+  quietly "$build/apt.log" "${as_root[@]}" apt-get install --yes --no-install-recommends --fix-broken \
+    --option DPkg::Lock::Timeout=600 "${missing[@]}" ||
     fail "these packages could not be installed: ${missing[*]}" \
       "See apt-get's message above: check the network and the package sources, then run this again, or as root: $remedy"
 }
@@ -82,5 +88,11 @@ require_compiler() {
 
 set_up_system() {
   install_system_packages
-  require_compiler
+  ((${#would_fetch[@]})) || require_compiler
+}
+
+# With --offline, once all that is needed has been looked for.
+require_nothing_to_fetch() {
+  ((${#would_fetch[@]} == 0)) ||
+    fail "--offline, and this would be fetched:" "${would_fetch[@]}" "Run the same command once without --offline."
 }

@@ -26,18 +26,17 @@ pip_install() {
   rm --recursive --force "$build/fetched"
 }
 
-# refuse_to_fetch FOLDER PART
-refuse_to_fetch() {
-  fail "--offline: these packages would be fetched into $1:" \
-    "$(locked "$2" | sed --quiet 's/^\([a-z][^ ]*\).*/\1/p' | paste --serial --delimiters=' ')" \
-    "Run the same command once without --offline."
-}
+# The part's packages with their versions, in a line.
+names_of() { locked "$1" | sed --quiet 's/^\([a-z][^ ]*\).*/\1/p' | paste --serial --delimiters=' '; }
 
 # build/python: the virtual environment of the format checks, the plots and the report.
 set_up_python() {
   local folder=$build/python
   is_current "$folder" python && return
-  $offline && refuse_to_fetch "$folder" python
+  if $offline; then
+    would_fetch+=("Python's packages into $folder: $(names_of python)")
+    return
+  fi
   require_disk_space
   say "setting up Python's packages in $folder"
   "$(find_python)" -m venv --clear "$folder"
