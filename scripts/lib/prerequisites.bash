@@ -14,7 +14,8 @@ has_package() {
     cmake) command -v cmake >/dev/null ;;
     ninja-build) command -v ninja >/dev/null ;;
     python3 | python3-venv) [[ -n $(find_python) ]] ;;
-    *) [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]] ;;
+    # Where there is no dpkg, CMake looks for the libraries and names those that it misses.
+    *) ! command -v dpkg-query >/dev/null || [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]] ;;
   esac
 }
 
