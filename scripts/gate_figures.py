@@ -17,6 +17,10 @@ def range_of(runs, case, column):
     return max(values) - min(values), 100 * (max(values) / min(values) - 1)
 
 
+def machine(line):
+    return f"{line['gpu']}, driver {line['driver']}, commit `{line['commit']}`, {line['recorded_at'][:10]}"
+
+
 @block("gate: unchanged")
 def unchanged():
     runs = [rows_by_case(file) for file in sorted((RESULTS / "unchanged").glob("[0-9][0-9].csv"))]
@@ -33,7 +37,21 @@ def unchanged():
     rest = [max(apart[case][column] for case in worst[MOST_NAMED:]) for column in range(3)]
     lines.append((f"the other {len(worst) - MOST_NAMED}, at most", *(f"{value:.2f}" for value in rest)))
     head = ("case", "`achieved_pct`, points:", "`achieved_elapsed_pct`, points:", "time, %:")
-    return f"{len(runs)} runs of {len(apart)} cases.\n\n" + table(head, lines)
+    return f"{machine(next(iter(runs[0].values())))}: {len(runs)} runs of {len(apart)} cases.\n\n" + table(head, lines)
+
+
+@block("gate: planted")
+def planted():
+    with (RESULTS / "planted.csv").open(newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    wrong = [line["what"] for line in lines if line["as_it_must"] != "yes"]
+    right = f"{len(lines) - len(wrong)} of {len(lines)} are as they must be"
+    right += f"; not so: {', '.join(wrong)}" if wrong else ""
+    head = ("planted", "exit status:", "regressions:", "the gate names first")
+    said = [(line["what"], line["exit_status"], line["regressions"], line["finding"] or "nothing") for line in lines]
+    on = "; ".join(dict.fromkeys(machine(line) for line in lines if line["gpu"]))
+    what = f"{on}: {lines[0]['pairs']} pairs of runs each, of {lines[0]['cases']} cases. {right}."
+    return f"{what}\n\n{table(head, said)}"
 
 
 def units():
