@@ -111,11 +111,16 @@ void note_torn(std::span<const RecordedRun> runs, std::string_view side, Compari
   }
 }
 
+std::string sources(std::span<const RecordedRun> runs) {
+  const std::string& first = runs.front().source;
+  return runs.size() == 1 ? first : fmt::format("{} and {} more", first, runs.size() - 1);
+}
+
 Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
                         const Tolerances& tolerances, bool paired) {
   Comparison comparison;
-  comparison.baseline = baseline.front().source;
-  comparison.candidate = candidate.front().source;
+  comparison.baseline = sources(baseline);
+  comparison.candidate = sources(candidate);
   const GateContext context{tolerances, exact_columns(baseline, candidate, comparison.general), paired};
   note_torn(baseline, "baseline", comparison);
   note_torn(candidate, "candidate", comparison);

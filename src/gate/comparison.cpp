@@ -55,6 +55,10 @@ Verdict ComparedCase::verdict() const {
   return gravest == Grade::no_verdict ? Verdict::no_verdict : Verdict::pass;
 }
 
+bool ComparedCase::not_compared() const {
+  return !compared && verdict() == Verdict::pass;
+}
+
 void Comparison::sort_worst_first() {
   std::ranges::stable_sort(cases, worse);
 }

@@ -54,6 +54,7 @@ struct ComparedCase {
 
   std::string full_name() const;  ///< "experiment/case"
   Verdict verdict() const;
+  bool not_compared() const;  ///< passes because there was nothing to compare: it is new, or skipped in both
 };
 
 /// What came of one candidate and one baseline.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -75,8 +76,9 @@ std::vector<Metric> metrics_of(const ComparedCase& compared) {
     Metric& metric = metrics.emplace_back(Metric{"time_us", "us", false, *row.time_us, {}, {}});
     if (!compared.candidate->times_us.empty()) {
       const Quartiles times = quartiles(compared.candidate->times_us);
-      metric.lower = times.lower;
-      metric.upper = times.upper;
+      // The row's median is rounded.
+      metric.lower = std::min(times.lower, metric.value);
+      metric.upper = std::max(times.upper, metric.value);
     }
   }
   return metrics;
@@ -102,7 +104,8 @@ std::string comparison_github_action_benchmark(const Comparison& comparison, boo
   for (const ComparedCase& compared : comparison.cases) {
     if (!compared.candidate) continue;
     for (const Metric& metric : metrics_of(compared)) {
-      if (metric.bigger_is_better != bigger_is_better) continue;
+      // The action alerts on ratios, which say nothing of a difference near 0.
+      if (metric.bigger_is_better != bigger_is_better || metric.unit == "points") continue;
       Json& entry = list.emplace_back();
       entry["name"] = fmt::format("{} {}", compared.full_name(), metric.name);
       entry["unit"] = metric.unit;

@@ -42,31 +42,48 @@ std::string xml(std::string_view text) {
   return escaped;
 }
 
-/// A case without a verdict is an error, not a failure: the test could not be made.
-std::string outcome(Verdict verdict, std::string_view reason) {
-  if (verdict == Verdict::pass)
-    return reason.empty() ? "" : fmt::format("<system-out>{}</system-out>", xml(reason));
-  const char* element = verdict == Verdict::regression ? "failure" : "error";
-  return fmt::format("<{} type=\"{}\" message=\"{}\"/>", element, to_string(verdict), xml(reason));
-}
-
-std::string test_case(std::string_view suite, std::string_view name, Verdict verdict,
-                      std::string_view reason) {
-  return fmt::format("    <testcase classname=\"{}\" name=\"{}\">{}</testcase>\n", xml(suite), xml(name),
-                     outcome(verdict, reason));
-}
-
 struct Suite {
   std::string cases;
   std::size_t tests = 0;
   std::size_t failures = 0;
   std::size_t errors = 0;
+  std::size_t skipped = 0;
 
-  void add(std::string_view suite, std::string_view name, Verdict verdict, std::string_view reason) {
-    cases += test_case(suite, name, verdict, reason);
+  /// @param outcome the element within the test case, empty for a pass
+  void add(std::string_view suite, std::string_view name, std::string_view outcome) {
+    cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\">{}</testcase>\n", xml(suite), xml(name),
+                         outcome);
     ++tests;
-    failures += verdict == Verdict::regression;
-    errors += verdict == Verdict::no_verdict;
+  }
+
+  /// An error, not a failure: the test could not be made.
+  void add_error(std::string_view suite, std::string_view name, std::string_view message,
+                 std::string_view reason) {
+    add(suite, name, element("error", Verdict::no_verdict, message, reason));
+    ++errors;
+  }
+
+  void add(std::string_view suite, const ComparedCase& compared) {
+    const std::string said = reason(compared);
+    const std::string first = compared.findings.empty() ? "" : compared.findings.front().message;
+    if (compared.verdict() == Verdict::no_verdict) {
+      add_error(suite, compared.name, first, said);
+    } else if (compared.verdict() == Verdict::regression) {
+      add(suite, compared.name, element("failure", Verdict::regression, first, said));
+      ++failures;
+    } else if (compared.not_compared()) {
+      add(suite, compared.name, fmt::format("<skipped message=\"{}\"/>", xml(said)));
+      ++skipped;
+    } else {
+      add(suite, compared.name, said.empty() ? "" : fmt::format("<system-out>{}</system-out>", xml(said)));
+    }
+  }
+
+ private:
+  static std::string element(std::string_view name, Verdict verdict, std::string_view message,
+                             std::string_view text) {
+    return fmt::format("<{0} type=\"{1}\" message=\"{2}\">{3}</{0}>", name, to_string(verdict), xml(message),
+                       xml(text));
   }
 };
 
@@ -77,18 +94,19 @@ std::string comparison_junit(const Comparison& comparison) {
   for (const ComparedCase& compared : comparison.cases) {
     const std::string suite =
         compared.file.empty() ? compared.experiment : compared.file + ":" + compared.experiment;
-    suites[suite].add(suite, compared.name, compared.verdict(), reason(compared));
+    suites[suite].add(suite, compared);
   }
   // What concerns the runs as a whole is a test too, so that it cannot be overlooked.
   for (const Finding& finding : comparison.general) {
     if (finding.grade == Grade::no_verdict)
-      suites["gate"].add("gate", finding.message, Verdict::no_verdict, finding.message);
+      suites["gate"].add_error("gate", finding.message, finding.message, finding.message);
   }
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"occbench gate\">\n";
   for (const auto& [name, suite] : suites) {
     text += fmt::format(
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}  </testsuite>\n", xml(name),
-        suite.tests, suite.failures, suite.errors, suite.cases);
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{}  "
+        "</testsuite>\n",
+        xml(name), suite.tests, suite.failures, suite.errors, suite.skipped, suite.cases);
   }
   return text + "</testsuites>\n";
 }

@@ -54,7 +54,7 @@ std::size_t shown_of(const std::vector<Group>& groups) {
 }
 
 std::string left_out(std::size_t shown, std::size_t all) {
-  return fmt::format("... and {} more lines (formats json and junit have all)", all - shown);
+  return fmt::format("... and {} more (formats json and junit have all)", all - shown);
 }
 
 /// One line, whatever a cell holds; no control character reaches the terminal.

@@ -1,6 +1,7 @@
 #include "gate/outputs.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -59,10 +60,16 @@ std::string write_comparison(const Comparison& comparison, GateFormat format) {
 }
 
 std::string headline(const Comparison& comparison) {
+  const auto not_compared =
+      static_cast<std::size_t>(std::ranges::count_if(comparison.cases, &ComparedCase::not_compared));
+  const std::pair<std::size_t, std::string_view> counts[] = {
+      {comparison.count(Verdict::regression), to_string(Verdict::regression)},
+      {comparison.count(Verdict::no_verdict), to_string(Verdict::no_verdict)},
+      {comparison.count(Verdict::pass) - not_compared, to_string(Verdict::pass)},
+      {not_compared, "not compared"}};
   std::string text = fmt::format("{}: {} cases", to_string(comparison.verdict()), comparison.cases.size());
-  for (const Verdict verdict : {Verdict::regression, Verdict::no_verdict, Verdict::pass}) {
-    const std::size_t count = comparison.count(verdict);
-    if (count > 0) text += fmt::format(", {} {}", count, to_string(verdict));
+  for (const auto& [count, what] : counts) {
+    if (count > 0) text += fmt::format(", {} {}", count, what);
   }
   return text;
 }

@@ -25,7 +25,7 @@ enum class GateFormat {
 /// The last three write what the candidate measured, whatever the verdict.
 std::string write_comparison(const Comparison& comparison, GateFormat format);
 
-/// "regression: 2 of 24 cases; 1 without a verdict; 21 pass"
+/// "regression: 24 cases, 2 regression, 1 no verdict, 20 pass, 1 not compared"
 std::string headline(const Comparison& comparison);
 
 /// What the smallest regressions are that the rules would have found, in a sentence.

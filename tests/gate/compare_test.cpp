@@ -437,6 +437,12 @@ TEST(GatePairs, OfOneBuildPass) {
   }
 }
 
+TEST(GatePairs, SayHowManyRunsThereWere) {
+  const std::vector<RecordedRun> runs = runs_of(kBaseline, 6, 0, 0.002, 1);
+  EXPECT_EQ(compare_pairs(runs, runs, {}).baseline, "run 0 and 5 more");
+  EXPECT_EQ(against_baseline(kBaseline).candidate, "candidate.csv");
+}
+
 TEST(GatePairs, TooFewDecideNothing) {
   const std::vector<RecordedRun> runs = runs_of(kBaseline, 4, 0, 0.002, 1);
   EXPECT_EQ(compare_pairs(runs, runs, {}).verdict(), Verdict::no_verdict);

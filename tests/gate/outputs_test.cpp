@@ -65,6 +65,20 @@ TEST(GateOutputs, TheWorstComesFirst) {
   EXPECT_EQ(order, (std::vector<std::string>{"3", "2", "1", "0"}));
 }
 
+/// Of four cases: one is skipped in both runs, one is new.
+Comparison with_two_not_compared() {
+  const auto skip_first = [](MadeUpRun& run) {
+    run.rows[0].time_status = "skipped";
+    run.rows[0].note = "one block too many";
+  };
+  const MadeUpRun candidate = made_up_run(4).with(skip_first);
+  return compare(made_up_run(3).with(skip_first).run(), candidate.run(), {});
+}
+
+TEST(GateOutputs, ACaseThatWasNotComparedIsNotCountedAmongThoseThatPass) {
+  EXPECT_EQ(headline(with_two_not_compared()), "pass: 4 cases, 2 pass, 2 not compared");
+}
+
 TEST(GateOutputs, WhatIsSaidOfManyCasesIsSaidOnce) {
   const Comparison comparison = compared(50, [](MadeUpRun& run) {
     for (Row& row : run.rows) row.gpu = "NVIDIA A100";
@@ -78,6 +92,7 @@ TEST(GateOutputs, AThousandRegressionsStayReadable) {
   const Comparison comparison = regressions(1000);
   EXPECT_EQ(comparison.count(Verdict::regression), 1000u);
   EXPECT_LT(count(comparison_table(comparison), "\n"), 100u);
+  EXPECT_THAT(comparison_table(comparison), HasSubstr("... and 960 more (formats json and junit have all)"));
   EXPECT_THAT(comparison_table(comparison), HasSubstr("regression: 1000 cases, 1000 regression"));
   // GitHub takes a summary of at most 1 MiB, and shows ten errors a step.
   EXPECT_LT(comparison_markdown(comparison).size(), std::size_t{1} << 20);
@@ -113,17 +128,28 @@ TEST(GateOutputs, JunitTellsFailuresFromWhatCouldNotBeTested) {
     planted::two_more_registers(run.rows[0]);
     run.rows[1].gpu = "a \"<&>\" GPU\x01";
   }));
-  EXPECT_THAT(text, HasSubstr(R"(<testsuite name="block_size" tests="2" failures="1" errors="0">)"));
-  EXPECT_THAT(text, HasSubstr(R"(<testsuite name="waves" tests="2" failures="0" errors="1">)"));
-  EXPECT_THAT(text, HasSubstr(R"(<failure type="regression" message="registers_per_thread 31 -&gt; 33; )"));
+  EXPECT_THAT(text,
+              HasSubstr(R"(<testsuite name="block_size" tests="2" failures="1" errors="0" skipped="0">)"));
+  EXPECT_THAT(text, HasSubstr(R"(<testsuite name="waves" tests="2" failures="0" errors="1" skipped="0">)"));
+  // Some readers show the attribute, some the text.
+  EXPECT_THAT(text, HasSubstr(R"(<failure type="regression" message="registers_per_thread 31 -&gt; 33">)"
+                              "registers_per_thread 31 -&gt; 33; grid_blocks 2112 -&gt; 1584; "));
   EXPECT_THAT(text, HasSubstr("gpu NVIDIA H200 -&gt; a &quot;&lt;&amp;&gt;&quot; GPU?"));
   EXPECT_EQ(count(text, "<testcase "), 4u);
+}
+
+TEST(GateOutputs, JunitSkipsWhatWasNotCompared) {
+  const std::string text = comparison_junit(with_two_not_compared());
+  EXPECT_THAT(text,
+              HasSubstr(R"(<testsuite name="block_size" tests="2" failures="0" errors="0" skipped="1">)"));
+  EXPECT_THAT(text, HasSubstr(R"(<skipped message="skipped in both: one block too many"/>)"));
+  EXPECT_THAT(text, HasSubstr(R"(<skipped message="new: the baseline has no such case"/>)"));
 }
 
 TEST(GateOutputs, JunitHasATestForWhatConcernsTheWholeRun) {
   const RecordedRun empty = parse_run("", "", "empty.csv");
   const std::string text = comparison_junit(compare(empty, empty, {}));
-  EXPECT_THAT(text, HasSubstr(R"(<testsuite name="gate" tests="1" failures="0" errors="1">)"));
+  EXPECT_THAT(text, HasSubstr(R"(<testsuite name="gate" tests="1" failures="0" errors="1" skipped="0">)"));
   EXPECT_THAT(text, HasSubstr("nothing of empty.csv could be compared"));
 }
 
@@ -155,6 +181,8 @@ TEST(GateOutputs, GithubActionBenchmarkGetsOccupancyAsBiggerAndTimeAsSmallerIsBe
   EXPECT_EQ(entry(bigger, "block_size/hold/plain/number=0 theoretical_pct")["value"], 100);
   EXPECT_EQ(entry(smaller, "block_size/hold/plain/number=0 time_us")["value"], 404);
   EXPECT_TRUE(entry(smaller, "block_size/hold/plain/number=0 achieved_pct").is_null());
+  EXPECT_TRUE(entry(smaller, "block_size/hold/plain/number=0 prediction_error_points").is_null())
+      << "the action alerts on ratios: 0.02 points instead of 0.01 would be twice as bad";
 }
 
 // bencher.dev's JSON schema of the Bencher Metric Format: benchmark -> measure -> {value, lower_value,
@@ -168,6 +196,21 @@ TEST(GateOutputs, BencherGetsOccupancyAndLatencyInNanoseconds) {
   EXPECT_EQ(measures["latency"]["value"], 404'000);
   EXPECT_LT(measures["latency"]["lower_value"], measures["latency"]["upper_value"]);
   for (const auto& [name, measure] : measures.items()) EXPECT_TRUE(measure["value"].is_number()) << name;
+}
+
+TEST(GateOutputs, BencherGetsNoValueOutsideOfItsBounds) {
+  // The row's median is rounded; its samples are not.
+  const MadeUpRun run = made_up_run(1).with([](MadeUpRun& made) {
+    made.rows[0].time_us = 404.1235;
+    made.rows[0].predicted_pct = 99.69;
+    std::ranges::fill(made.times[0], 404.12352);
+  });
+  const auto json = nlohmann::json::parse(comparison_bencher(compare(run.run(), run.run(), {})));
+  for (const auto& [name, measure] : json.begin()->items()) {
+    if (!measure.contains("lower_value")) continue;
+    EXPECT_LE(measure["lower_value"], measure["value"]) << name;
+    EXPECT_GE(measure["upper_value"], measure["value"]) << name;
+  }
 }
 
 }  // namespace
