@@ -59,6 +59,7 @@ version_at_least() { [[ $(printf '%s\n' "$2" "$1" | sort --version-sort | head -
 configure_and_build() {
   local preset=$1 target=$2
   shift 2
+  [[ -d $build/$preset ]] || require_disk_space
   quietly "$build/$preset.configure.log" cmake -S "$root" --preset "$preset" "$@" &&
     cmake --build "$build/$preset" --target "$target" >&2
 }

@@ -78,9 +78,12 @@ install_system_packages() {
 
 require_compiler() {
   local compiler=${CXX:-c++} cmake_version
-  "$compiler" -std=c++20 -fsyntax-only -x c++ - 2>/dev/null <<<$'#include <numbers>\n#include <ranges>\n#include <span>' ||
+  "$compiler" -std=c++20 -fsyntax-only -x c++ - 2>/dev/null <<<$'#include <ranges>\n#include <span>
+    #if __GNUC__ < 11 && !defined(__clang__)\n#error\n#endif' ||
     fail "$compiler ($("$compiler" --version | head --lines=1)) does not compile C++20." \
       "Install g++ 11 or later and name it: CXX=g++-12 $0"
+  # nvcc's own choice would be the g++ on the PATH.
+  [[ -z ${CXX:-} ]] || export CUDAHOSTCXX=${CUDAHOSTCXX:-$CXX}
   cmake_version=$(cmake --version | sed --quiet 's/^cmake version //p')
   version_at_least "$cmake_version" 3.25 ||
     fail "CMake $cmake_version is too old: 3.25 or later is needed." \

@@ -98,9 +98,11 @@ class Prerequisites(unittest.TestCase):
         self.says("could not be installed")
         self.assertEqual(steps.read_text().splitlines(), ["apt-get update", "dpkg --configure", "apt-get install"])
 
-    def test_too_little_disk_space(self):
-        self.machine(**{"df": "printf 'Avail\\n5999999\\n'", "nvidia-smi": FUTURE_GPU})
-        self.says("needs 6 GB", "5999 MB are free", "Free some space")
+    def test_too_little_disk_space_to_fetch_or_to_build(self):
+        for smi in (FUTURE_GPU, EVERYTHING["nvidia-smi"]):
+            with self.subTest(smi):
+                self.machine(**{"df": "printf 'Avail\\n5999999\\n'", "nvidia-smi": smi})
+                self.says("needs 6 GB", "5999 MB are free", "Free some space")
 
     def test_a_checkout_that_cannot_be_written_to(self):
         self.checkout.chmod(0o555)
@@ -109,6 +111,8 @@ class Prerequisites(unittest.TestCase):
     def test_a_compiler_or_cmake_too_old(self):
         self.machine(**{"c++": "[[ $1 == --version ]] && echo c++ 9.4"})
         self.says("c++ (c++ 9.4) does not compile C++20", "g++ 11 or later")
+        self.machine(**{"c++": 'exec /usr/bin/c++ -U__GNUC__ -D__GNUC__=10 "$@"'})
+        self.says("does not compile C++20", "g++ 11 or later")
         self.machine(**{"c++": "", "cmake": "echo cmake version 3.24.9"})
         self.says("CMake 3.24.9 is too old: 3.25 or later")
 
