@@ -58,6 +58,7 @@ class Prerequisites(unittest.TestCase):
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs in the background ignores it
             user=user if os.geteuid() == 0 else None,
         )
 
