@@ -282,44 +282,69 @@ std::string untestable(const RecordedCase& recorded) {
   return "";
 }
 
-/// Ratios of the medians of those pairs whose times can be tested, or with a single pair a test of its
-/// samples.
+/// What makes the first time untestable, and on which side; empty if all are good.
+std::string first_untestable(const Sides& sides) {
+  for (const auto& [side, runs] : named(sides)) {
+    for (const RecordedCase* recorded : *runs) {
+      const std::string reason = untestable(*recorded);
+      if (!reason.empty()) return fmt::format("{} in the {}", reason, side);
+    }
+  }
+  return "";
+}
+
+/// Candidate over baseline, of the medians of each pair whose times can be tested.
+struct PairRatios {
+  std::vector<double> ratios;
+  std::vector<double> baseline_us;
+};
+
+PairRatios pair_ratios(const Sides& sides) {
+  PairRatios found;
+  for (std::size_t i = 0; i < sides.baseline.size(); ++i) {
+    if (!untestable(*sides.baseline[i]).empty() || !untestable(*sides.candidate[i]).empty()) continue;
+    found.baseline_us.push_back(median(sides.baseline[i]->times_us));
+    found.ratios.push_back(median(sides.candidate[i]->times_us) / found.baseline_us.back());
+  }
+  return found;
+}
+
+/// Of the pairs, or with a single pair of its samples.
 TimeVerdict test_times(const Sides& sides, const GateContext& context, const Tolerance& tolerance,
                        double spread) {
   const double limit = tolerance.allowed(spread);
   if (!context.paired) {
     return compare_times(sides.baseline.front()->times_us, sides.candidate.front()->times_us, limit);
   }
-  std::vector<double> ratios;
-  std::vector<double> before;
-  for (std::size_t i = 0; i < sides.baseline.size(); ++i) {
-    if (!untestable(*sides.baseline[i]).empty() || !untestable(*sides.candidate[i]).empty()) continue;
-    before.push_back(median(sides.baseline[i]->times_us));
-    ratios.push_back(median(sides.candidate[i]->times_us) / before.back());
+  const PairRatios pairs = pair_ratios(sides);
+  return compare_pair_ratios(pairs.ratios, pairs.ratios.empty() ? 0 : median(pairs.baseline_us), limit);
+}
+
+/// Why no difference could be told.
+std::string too_few(const Sides& sides, bool paired) {
+  if (!paired) {
+    return fmt::format("{} and {} times are too few to tell a difference from chance",
+                       sides.baseline.front()->times_us.size(), sides.candidate.front()->times_us.size());
   }
-  return compare_pair_ratios(ratios, before.empty() ? 0 : median(before), limit);
+  const std::string reason = first_untestable(sides);
+  return fmt::format("times of {} pairs are too few to tell a difference from chance{}",
+                     pair_ratios(sides).ratios.size(), reason.empty() ? "" : "; in another " + reason);
 }
 
 void judge_time(const Sides& sides, const GateContext& context, ComparedCase& into) {
   const RecordedCase& before = *sides.baseline.front();
   const RecordedCase& now = *sides.candidate.front();
   const std::string advisory = context.paired ? "" : why_advisory(before.row, now.row);
-  for (const auto& [side, runs] : named(sides)) {
-    const std::string reason = context.paired ? "" : untestable(*runs->front());
-    if (reason.empty()) continue;
-    if (advisory.empty()) add(into, Grade::no_verdict, "time_us", fmt::format("{} in the {}", reason, side));
+  const std::string reason = context.paired ? "" : first_untestable(sides);
+  if (!reason.empty()) {
+    if (advisory.empty()) add(into, Grade::no_verdict, "time_us", reason);
     return;
   }
   const Quantity& quantity = context.paired ? paired_time_quantity() : time_quantity();
   const TimeVerdict verdict = test_times(sides, context, context.tolerances.of(into.experiment, quantity),
                                          largest_spread(sides, quantity));
   if (verdict.answer == TimeVerdict::Answer::too_few) {
-    if (!advisory.empty()) return;
-    add(into, Grade::no_verdict, "time_us",
-        context.paired ? fmt::format("too few of {} pairs have stable times: none could be told from chance",
-                                     sides.baseline.size())
-                       : fmt::format("{} and {} times are too few to tell a difference from chance",
-                                     before.times_us.size(), now.times_us.size()));
+    if (advisory.empty()) add(into, Grade::no_verdict, "time_us", too_few(sides, context.paired));
     return;
   }
   if (advisory.empty()) into.caught_time_pct = verdict.caught_pct;

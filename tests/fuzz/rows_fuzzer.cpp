@@ -7,10 +7,32 @@
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 
-/// Any text is either refused by name or read, compared and written in every format; rows that were read are
-/// written as text that reads as the same rows.
+namespace {
+
+using namespace occbench;
+
+/// What fuzzed rows are held against.
+const RecordedRun& baseline() {
+  static const RecordedRun kRun = parse_run(
+      "schema,recorded_at,gpu,gpu_uuid,experiment,case,registers_per_thread,theoretical_pct,predicted_pct,"
+      "achieved_pct,achieved_spread_points,achieved_elapsed_pct,achieved_source,time_us,time_status,check\n"
+      "1,2026-03-01T12:00:00Z,G,GPU-1,waves,one,31,100,99,98,0.1,97,counter,404,ok,ok\n"
+      "1,2026-03-01T12:00:00Z,G,GPU-1,waves,two,31,100,99,98,0.1,97,counter,404,skipped,ok\n",
+      "", "baseline");
+  return kRun;
+}
+
+void write_in_every_format(const Comparison& comparison) {
+  for (int format = 0; format <= static_cast<int>(GateFormat::bencher); ++format) {
+    write_comparison(comparison, static_cast<GateFormat>(format));
+  }
+}
+
+}  // namespace
+
+/// Any text is either refused by name or read, compared with itself and with other rows, and written in every
+/// format; rows that were read are written as text that reads as the same rows.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace occbench;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
     const RecordedRun run = parse_run(text, "", "fuzzed");
@@ -26,11 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const Row& row : parse_rows(written, "written")) again += csv_record(row);
     if (written != again) std::abort();
 
-    const Comparison comparison = compare(run, run, {});
-    for (int format = 0; format <= static_cast<int>(GateFormat::bencher); ++format) {
-      write_comparison(comparison, static_cast<GateFormat>(format));
-    }
-    if (comparison.verdict() == Verdict::regression) std::abort();
+    if (compare(run, run, {}).verdict() == Verdict::regression) std::abort();
+    compare(run, baseline(), {});
+    write_in_every_format(compare(baseline(), run, {}));
   } catch (const InputError&) {
   }
   return 0;

@@ -453,7 +453,11 @@ TEST(GatePairs, LeaveOutUnstableOnes) {
   runs[2].cases[0].row.time_status = "unstable";
   EXPECT_EQ(compare_pairs(runs, runs_of(kBaseline, 6, 0, 0.002, 2), {}).verdict(), Verdict::pass);
   runs[3].cases[0].row.time_status = "throttled";
-  EXPECT_EQ(compare_pairs(runs, runs_of(kBaseline, 6, 0, 0.002, 2), {}).verdict(), Verdict::no_verdict);
+  const Comparison comparison = compare_pairs(runs, runs_of(kBaseline, 6, 0, 0.002, 2), {});
+  EXPECT_EQ(comparison.verdict(), Verdict::no_verdict);
+  EXPECT_EQ(first_reason(comparison),
+            "times of 4 pairs are too few to tell a difference from chance; in another "
+            "times are unstable in the baseline");
 }
 
 TEST(GatePairs, ACaseThatOneRunLacksHasNoVerdict) {
