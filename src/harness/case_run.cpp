@@ -192,14 +192,13 @@ double CaseRun::time_launch() {
                                              case_.cold);
 }
 
-const Row& CaseRun::finish(std::size_t repetitions) {
-  if (std::exchange(finished_, true)) return row_;
+void CaseRun::finish(std::size_t repetitions) {
   // A case that the end of the run cut off has no row: it is missing, and a resumed run makes it.
-  if (session_.stop() != Stop::no && row_.time_status != "failed") return row_;
+  if (session_.stop() != Stop::no && row_.time_status != "failed") return;
   if (row_.time_status.empty()) {
     try {
       take_times(repetitions);
-      if (session_.stop() != Stop::no) return row_;
+      if (session_.stop() != Stop::no) return;
     } catch (const std::exception& error) {
       fail(error.what());
     }
@@ -209,17 +208,6 @@ const Row& CaseRun::finish(std::size_t repetitions) {
   prepared_.reset();
   row_.recorded_at = iso_time(std::chrono::system_clock::now());
   session_.end(row_, samples_);
-  release();
-  return row_;
-}
-
-/// What a case keeps on its way to its row; a process runs thousands of cases.
-void CaseRun::release() {
-  batches_ = {};
-  times_ = {};
-  samples_ = {};
-  traces_ = {};
-  prediction_.reset();
 }
 
 void CaseRun::take_times(std::size_t repetitions) {

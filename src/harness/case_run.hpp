@@ -26,7 +26,7 @@ class CaseRun {
     return name_;
   }  ///< experiment/case, as Google Benchmark knows it
 
-  /// Identity, launch, usage and theory, which need no launch.
+  /// Identity, launch, usage and theory, which need no launch; after `finish` all that was measured.
   const Row& row() const {
     return row_;
   }
@@ -38,9 +38,9 @@ class CaseRun {
   /// @throws CudaError
   bool launch_once();
 
-  /// Counters, medians, the row on disk. @param repetitions how many of the last calls of `time` count.
-  /// Does its work at the first call; no row is written for a case that the end of the run cut off.
-  const Row& finish(std::size_t repetitions);
+  /// Counters, medians, the row on disk; no row is written for a case that the end of the run cut off.
+  /// @param repetitions how many of the last calls of `time` count
+  void finish(std::size_t repetitions);
 
  private:
   void describe();
@@ -68,7 +68,6 @@ class CaseRun {
   void skip(const std::string& reason);
   void fail(const std::string& message);
   void survive(std::string_view what, const std::exception& error);
-  void release();
 
   Session& session_;
   Case case_;
@@ -83,7 +82,6 @@ class CaseRun {
   std::optional<Prediction> prediction_;
   std::vector<std::vector<WarpRecord>> traces_;  ///< a traced launch each
   bool begun_ = false;
-  bool finished_ = false;
 };
 
 /// The case as `--occ_small` runs it: a few short blocks.

@@ -33,7 +33,32 @@ std::vector<std::string_view> numeric_columns() {
   return names;
 }
 
-using CaseRuns = std::map<std::string, std::unique_ptr<CaseRun>, std::less<>>;
+/// The cases that are still to be reported, and the one that is. A process runs thousands of cases: all that
+/// one gathered on its way to its row goes when the next is reported.
+class CaseRuns {
+ public:
+  bool empty() const {
+    return waiting_.empty();
+  }
+
+  void add(std::unique_ptr<CaseRun> run) {
+    waiting_.emplace(run->name(), std::move(run));
+  }
+
+  /// As FindRow: each of Google Benchmark's reporters asks for the row of a case before the next case begins.
+  const Row* finished_row(std::string_view name, std::size_t repetitions) {
+    if (const auto found = waiting_.find(name); found != waiting_.end()) {
+      reported_ = std::move(found->second);
+      waiting_.erase(found);
+      reported_->finish(repetitions);
+    }
+    return reported_ && reported_->name() == name ? &reported_->row() : nullptr;
+  }
+
+ private:
+  std::map<std::string, std::unique_ptr<CaseRun>, std::less<>> waiting_;
+  std::unique_ptr<CaseRun> reported_;
+};
 
 std::vector<std::unique_ptr<CaseRun>> chosen_cases(Session& session, const Experiment& of) {
   const auto matches = case_filter(benchmark::GetBenchmarkFilter());
@@ -125,7 +150,7 @@ ExitStatus measure(Session& session, const Experiment& of, std::vector<std::uniq
   for (auto& run : chosen) {
     if (session.is_finished(run->row().experiment, run->row().case_)) continue;
     register_case(*run);
-    runs.emplace(run->name(), std::move(run));
+    runs.add(std::move(run));
   }
   if (runs.empty()) {
     fmt::print(stderr, "{}: nothing is missing in {}\n", of.name, session.options().csv->string());
@@ -133,10 +158,7 @@ ExitStatus measure(Session& session, const Experiment& of, std::vector<std::uniq
   }
   benchmark::SetBenchmarkFilter(".");
   run_benchmarks(
-      [&](std::string_view name, std::size_t repetitions) -> const Row* {
-        const auto found = runs.find(name);
-        return found == runs.end() ? nullptr : &found->second->finish(repetitions);
-      },
+      [&](std::string_view name, std::size_t repetitions) { return runs.finished_row(name, repetitions); },
       session.options().google_benchmark);
   if (session.stop() != Stop::no) {
     fmt::print(stderr, "{}: {}; the finished rows are kept, --occ_resume runs the rest\n", of.name,
