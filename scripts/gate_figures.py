@@ -1,6 +1,7 @@
 """Figures of results/nvidia-h200/gate.md: how far runs of unchanged code, and runs on two units of a GPU model, lie apart."""
 
 import csv
+import re
 
 from figures import RESULTS, SUITE, block, table
 
@@ -18,7 +19,8 @@ def range_of(runs, case, column):
 
 
 def machine(line):
-    return f"{line['gpu']}, driver {line['driver']}, commit `{line['commit']}`, {line['recorded_at'][:10]}"
+    commit = re.sub(r"^([0-9a-f]{12})[0-9a-f]*", r"\1", line["commit"])
+    return f"{line['gpu']}, driver {line['driver']}, commit `{commit}`, {line['recorded_at'][:10]}"
 
 
 @block("gate: unchanged")
@@ -45,11 +47,11 @@ def planted():
     with (RESULTS / "planted.csv").open(newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     wrong = [line["what"] for line in lines if line["as_it_must"] != "yes"]
-    right = f"{len(lines) - len(wrong)} of {len(lines)} are as they must be"
+    right = f"{len(lines) - len(wrong)} of {len(lines)} came out as they must"
     right += f"; not so: {', '.join(wrong)}" if wrong else ""
     head = ("planted", "exit status:", "regressions:", "the gate names first")
     said = [(line["what"], line["exit_status"], line["regressions"], line["finding"] or "nothing") for line in lines]
-    on = "; ".join(dict.fromkeys(machine(line) for line in lines if line["gpu"]))
+    on = "; ".join(dict.fromkeys(machine(line) for line in lines))
     what = f"{on}: {lines[0]['pairs']} pairs of runs each, of {lines[0]['cases']} cases. {right}."
     return f"{what}\n\n{table(head, said)}"
 
