@@ -19,7 +19,7 @@
 namespace occbench {
 namespace {
 
-struct Options {
+struct CalcOptions {
   std::string compute_capability;
   Configuration configuration;
   std::optional<int> sm_count;
@@ -38,7 +38,7 @@ std::string whole_json(const Question& question, bool curves) {
   return json_text(object) + "\n";
 }
 
-AnswerFormat format_of(const Options& options, AnswerFormat otherwise) {
+AnswerFormat format_of(const CalcOptions& options, AnswerFormat otherwise) {
   if (options.format.empty()) return otherwise;
   if (options.format == "csv") return AnswerFormat::csv;
   return options.format == "json" ? AnswerFormat::json : AnswerFormat::table;
@@ -52,7 +52,7 @@ void refuse_beside(const CLI::App& parser, const char* chosen, std::initializer_
   }
 }
 
-Question one_question(const Options& options, const CLI::App& parser) {
+Question one_question(const CalcOptions& options, const CLI::App& parser) {
   for (const char* needed : {"--cc", "--block-size", "--registers"}) {
     if (parser.count(needed) == 0) {
       throw InputError(fmt::format("calc needs {} (or --batch FILE.csv, or --from FILE)", needed));
@@ -80,7 +80,7 @@ std::string answer_one(const Question& question, AnswerFormat format, bool curve
   return calc_report(question) + (curves ? calc_curves(question) : "");
 }
 
-std::string answer_kernels(const Options& options, const CLI::App& parser) {
+std::string answer_kernels(const CalcOptions& options, const CLI::App& parser) {
   BinaryQuestion question;
   question.launch = options.configuration.launch;
   if (parser.count("--cc") > 0)
@@ -91,7 +91,7 @@ std::string answer_kernels(const Options& options, const CLI::App& parser) {
   return answer_binary(kernels, question, format_of(options, AnswerFormat::table));
 }
 
-std::string answer(const Options& options, const CLI::App& parser) {
+std::string answer(const CalcOptions& options, const CLI::App& parser) {
   refuse_beside(parser, "--batch",
                 {"--cc", "--block-size", "--registers", "--static-smem", "--dynamic-smem", "--carveout",
                  "--barriers", "--cluster", "--grid", "--sm-count", "--gpc-sms", "--curves", "--from"});
@@ -106,7 +106,7 @@ std::string answer(const Options& options, const CLI::App& parser) {
 }  // namespace
 
 Action declare_calc(CLI::App& parser) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CalcOptions>();
   auto& [launch, usage] = options->configuration;
   const auto add = [&](const char* name, auto& value, const char* meaning, const char* type) {
     return parser.add_option(name, value, meaning)->type_name(type);

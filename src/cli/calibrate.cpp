@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct CalibrateOptions {
   std::string device = "auto";
   std::string name = "calibrated";
   std::string out;
@@ -31,7 +31,8 @@ struct Options {
 };
 
 /// Makes the launches in a process of their own. @returns what that process ended with.
-ExitStatus measure(const Options& options, const fs::path& rows, const fs::path& log, Console& console) {
+ExitStatus measure(const CalibrateOptions& options, const fs::path& rows, const fs::path& log,
+                   Console& console) {
   const fs::path folder =
       options.benches.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : options.benches;
   const std::vector<std::string> arguments = {"--occ_suite=smoke", "--occ_counters=require",
@@ -63,7 +64,7 @@ void write(const DeviceProfile& profile, const std::string& file, Console& conso
   if (!out.flush()) throw InputError(fmt::format("cannot write {}", file));
 }
 
-ExitStatus calibrate_device(const Options& options, Console& console) {
+ExitStatus calibrate_device(const CalibrateOptions& options, Console& console) {
   const TemporaryFolder folder;
   fs::path rows = options.rows;
   if (rows.empty()) {
@@ -82,7 +83,7 @@ ExitStatus calibrate_device(const Options& options, Console& console) {
 }  // namespace
 
 Action declare_calibrate(CLI::App& parser) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CalibrateOptions>();
   parser
       .add_option("--device", options->device, "number of the GPU, or auto: the discrete one with most SMs")
       ->capture_default_str();

@@ -108,7 +108,7 @@ Json describe(const Device& device, int chosen_by_auto) {
 }
 
 /// A line a property, a column a device.
-std::string as_table(const std::vector<Json>& devices) {
+std::string device_table(const std::vector<Json>& devices) {
   std::vector<std::vector<std::string>> lines;
   for (const auto& [name, first] : devices.front().items()) {
     std::vector<std::string> line = {name};
@@ -154,7 +154,7 @@ Action declare_devices(CLI::App& parser) {
       fmt::print(console.out, "{}",
                  options->format == "csv"    ? flat_csv(devices)
                  : options->format == "json" ? flat_json(devices)
-                                             : as_table(devices));
+                                             : device_table(devices));
       return ExitStatus::done;
     } catch (const GpuUnavailable& unavailable) {
       fmt::print(console.err, "occbench: {}\n", unavailable.what());

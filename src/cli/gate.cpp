@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::map<std::string, GateFormat> kFormats = {
+const std::map<std::string, GateFormat> kGateFormats = {
     {"table", GateFormat::table},
     {"markdown", GateFormat::markdown},
     {"annotations", GateFormat::annotations},
@@ -31,7 +31,7 @@ const std::map<std::string, GateFormat> kFormats = {
     {"bencher", GateFormat::bencher},
 };
 
-struct Options {
+struct GateOptions {
   std::vector<std::string> runs;  ///< BASELINE CANDIDATE
   std::vector<std::string> builds;
   std::string tolerances_file;
@@ -46,7 +46,7 @@ struct Options {
   std::string keep = "results/local/pairs";
 };
 
-Tolerances tolerances_of(const Options& options) {
+Tolerances tolerances_of(const GateOptions& options) {
   if (!options.tolerances_file.empty()) {
     return parse_tolerances(read_text(options.tolerances_file), options.tolerances_file);
   }
@@ -62,12 +62,12 @@ struct Output {
   fs::path file;
 };
 
-std::vector<Output> outputs_of(const Options& options) {
+std::vector<Output> outputs_of(const GateOptions& options) {
   std::vector<Output> outputs;
   for (const std::string& text : options.write) {
     const std::size_t equals = text.find('=');
-    const auto format = kFormats.find(text.substr(0, equals));
-    if (equals == std::string::npos || equals + 1 == text.size() || format == kFormats.end()) {
+    const auto format = kGateFormats.find(text.substr(0, equals));
+    if (equals == std::string::npos || equals + 1 == text.size() || format == kGateFormats.end()) {
       throw InputError(
           fmt::format("--write {}: write it as FORMAT=FILE; the formats are those of --format", text));
     }
@@ -76,7 +76,7 @@ std::vector<Output> outputs_of(const Options& options) {
   return outputs;
 }
 
-Comparison compare(const Options& options, const Tolerances& tolerances, Console& console) {
+Comparison compare(const GateOptions& options, const Tolerances& tolerances, Console& console) {
   if (options.builds.empty()) return compare_paths(options.runs[0], options.runs[1], tolerances);
   std::vector<std::string> arguments = {"--suite", options.suite, "--device", options.device};
   if (!options.filter.empty()) arguments.insert(arguments.end(), {"--filter", options.filter});
@@ -96,7 +96,7 @@ ExitStatus status_of(Verdict verdict) {
   return ExitStatus::no_verdict;
 }
 
-ExitStatus gate(const Options& options, Console& console) {
+ExitStatus gate(const GateOptions& options, Console& console) {
   const std::vector<Output> outputs = outputs_of(options);
   const bool compares = !options.runs.empty() || !options.builds.empty();
   if (!compares && options.save_tolerances.empty()) {
@@ -107,12 +107,12 @@ ExitStatus gate(const Options& options, Console& console) {
   if (!compares) return ExitStatus::done;
 
   const Comparison comparison = compare(options, tolerances, console);
-  fmt::print(console.out, "{}", write_comparison(comparison, kFormats.at(options.format)));
+  fmt::print(console.out, "{}", write_comparison(comparison, kGateFormats.at(options.format)));
   for (const Output& output : outputs) replace_text(output.file, write_comparison(comparison, output.format));
   return status_of(comparison.verdict());
 }
 
-void declare_tolerances(CLI::App& parser, Options& options) {
+void declare_tolerances(CLI::App& parser, GateOptions& options) {
   CLI::Option* file =
       parser
           .add_option(
@@ -131,7 +131,7 @@ void declare_tolerances(CLI::App& parser, Options& options) {
       ->type_name("FILE");
 }
 
-void declare_pairs(CLI::App& parser, Options& options, CLI::Option* runs) {
+void declare_pairs(CLI::App& parser, GateOptions& options, CLI::Option* runs) {
   CLI::Option* pair =
       parser
           .add_option(
@@ -153,14 +153,14 @@ void declare_pairs(CLI::App& parser, Options& options, CLI::Option* runs) {
 }  // namespace
 
 Action declare_gate(CLI::App& parser) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<GateOptions>();
   CLI::Option* runs = parser.add_option("runs", options->runs, "two files of rows, or two folders of them")
                           ->type_name("BASELINE CANDIDATE")
                           ->expected(2);
   declare_pairs(parser, *options, runs);
   declare_tolerances(parser, *options);
   parser.add_option("--format", options->format, "what goes to standard output")
-      ->check(CLI::IsMember(kFormats))
+      ->check(CLI::IsMember(kGateFormats))
       ->capture_default_str();
   parser.add_option("--write", options->write, "write a file as well; any number of times")
       ->type_name("FORMAT=FILE")

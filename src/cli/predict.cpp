@@ -23,7 +23,7 @@
 namespace occbench {
 namespace {
 
-struct Options {
+struct PredictOptions {
   std::string profile;
   Launch launch;
   Usage usage;
@@ -41,7 +41,7 @@ struct Answer {
   std::optional<Advice> advice;
 };
 
-Answer predict_launch(const Options& options) {
+Answer predict_launch(const PredictOptions& options) {
   const DeviceProfile profile = find_profile(options.profile);
   const Limits& limits = limits_of(profile.compute_capability);
   const Launch& launch = options.launch;
@@ -139,13 +139,13 @@ void print_json(const Answer& answer, std::ostream& out) {
 }
 
 using Printer = void (*)(const Answer&, std::ostream&);
-const std::map<std::string, Printer> kFormats = {
+const std::map<std::string, Printer> kPrinters = {
     {"table", print_table}, {"csv", print_csv}, {"json", print_json}};
 
 }  // namespace
 
 Action declare_predict(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PredictOptions>();
   Launch& launch = options->launch;
   Usage& usage = options->usage;
   parser.add_option("--profile", options->profile, "device profile: a built-in one or a file")->required();
@@ -164,9 +164,9 @@ Action declare_predict(CLI::App& parser) {
                                                "file of cycles, a line a block, or one line for all");
   source->require_option(1);
   parser.add_flag("--per-warp", options->per_warp, "the file has a line a warp, block by block")->needs(file);
-  parser.add_option("--format", options->format, "table, csv or json")->check(CLI::IsMember(kFormats));
+  parser.add_option("--format", options->format, "table, csv or json")->check(CLI::IsMember(kPrinters));
   return [options](Console& console) {
-    kFormats.at(options->format)(predict_launch(*options), console.out);
+    kPrinters.at(options->format)(predict_launch(*options), console.out);
     return ExitStatus::done;
   };
 }

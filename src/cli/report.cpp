@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> files;
   std::string output = "report.html";
   std::string timeline;
@@ -54,7 +54,7 @@ std::optional<fs::path> python_of(const fs::path& tree) {
   return ::access(python.c_str(), X_OK) == 0 ? std::optional(python) : std::nullopt;
 }
 
-void check_files(const Options& options) {
+void check_files(const ReportOptions& options) {
   for (const std::string& file : options.files) {
     std::error_code error;
     if (options.pictures.empty() && fs::equivalent(file, options.output, error)) {
@@ -67,7 +67,7 @@ void check_files(const Options& options) {
   }
 }
 
-std::vector<std::string> python_arguments(const Options& options, const fs::path& program,
+std::vector<std::string> python_arguments(const ReportOptions& options, const fs::path& program,
                                           const fs::path& python, const fs::path& tree) {
   std::vector<std::string> arguments = {python.string(), (tree / "scripts" / "report").string(), "--occbench",
                                         program.string()};
@@ -94,7 +94,7 @@ std::vector<std::string> python_arguments(const Options& options, const fs::path
   throw std::system_error(errno, std::generic_category(), fmt::format("cannot start {}", arguments.front()));
 }
 
-ExitStatus report(const Options& options, Console& console) {
+ExitStatus report(const ReportOptions& options, Console& console) {
   check_files(options);
   const fs::path program = fs::read_symlink("/proc/self/exe");
   const std::optional<fs::path> tree = source_tree(program);
@@ -123,7 +123,7 @@ ExitStatus report(const Options& options, Console& console) {
 }  // namespace
 
 Action declare_report(CLI::App& parser) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportOptions>();
   parser
       .add_option("files", options->files,
                   "files of rows; those of several GPUs or commits are laid over each other")

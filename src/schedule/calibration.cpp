@@ -16,23 +16,23 @@ constexpr std::uint64_t kSeeds = 3;
 constexpr double kPointsPerActivePct = 1.0 / 3;
 
 /// What is fitted, in this order, and where from: an H200's values, rounded.
-struct Parameter {
+struct FittedParameter {
   double DeviceProfile::*cycles;
   double start;
 };
 constexpr std::array kParameters{
-    Parameter{&DeviceProfile::refill_cycles_per_block, 1.1},
-    Parameter{&DeviceProfile::hand_over_cycles, 300},
-    Parameter{&DeviceProfile::poll_cycles_per_warp, 6},
-    Parameter{&DeviceProfile::warp_overhead_cycles, 20},
-    Parameter{&DeviceProfile::jitter_cycles, 80},
-    Parameter{&DeviceProfile::gpc_spread_cycles, 300},
-    Parameter{&DeviceProfile::second_sm_cycles, 70},
-    Parameter{&DeviceProfile::sm_spread_cycles, 70},
-    Parameter{&DeviceProfile::sm_start_cycles_per_block, 25},
-    Parameter{&DeviceProfile::sm_start_cycles_per_warp, 2},
-    Parameter{&DeviceProfile::first_start_cycles, 20},
-    Parameter{&DeviceProfile::fill_cycles_per_block, 0.3},
+    FittedParameter{&DeviceProfile::refill_cycles_per_block, 1.1},
+    FittedParameter{&DeviceProfile::hand_over_cycles, 300},
+    FittedParameter{&DeviceProfile::poll_cycles_per_warp, 6},
+    FittedParameter{&DeviceProfile::warp_overhead_cycles, 20},
+    FittedParameter{&DeviceProfile::jitter_cycles, 80},
+    FittedParameter{&DeviceProfile::gpc_spread_cycles, 300},
+    FittedParameter{&DeviceProfile::second_sm_cycles, 70},
+    FittedParameter{&DeviceProfile::sm_spread_cycles, 70},
+    FittedParameter{&DeviceProfile::sm_start_cycles_per_block, 25},
+    FittedParameter{&DeviceProfile::sm_start_cycles_per_warp, 2},
+    FittedParameter{&DeviceProfile::first_start_cycles, 20},
+    FittedParameter{&DeviceProfile::fill_cycles_per_block, 0.3},
 };
 
 /// No profile is more exact.
@@ -162,7 +162,7 @@ DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
                          std::span<const CalibrationLaunch> launches) {
   constexpr int kRounds = 4;
   constexpr double kFirstStep = 0.25;
-  for (const Parameter& parameter : kParameters) profile.*parameter.cycles = parameter.start;
+  for (const FittedParameter& parameter : kParameters) profile.*parameter.cycles = parameter.start;
   std::array<double, kParameters.size()> steps;
   steps.fill(kFirstStep);
   double best = misfit(profile, limits, launches);

@@ -13,11 +13,12 @@
 
 #include "occupancy/input_error.hpp"
 #include "schedule/built_in_profiles.hpp"
+#include "schedule/trimmed.hpp"
 
 namespace occbench {
 namespace {
 
-struct Field {
+struct ProfileField {
   std::string_view name;
   std::variant<std::string DeviceProfile::*, ComputeCapability DeviceProfile::*, int DeviceProfile::*,
                double DeviceProfile::*, std::vector<int> DeviceProfile::*>
@@ -25,36 +26,30 @@ struct Field {
 };
 
 constexpr std::array kFields{
-    Field{"name", &DeviceProfile::name},
-    Field{"compute_capability", &DeviceProfile::compute_capability},
-    Field{"sm_count", &DeviceProfile::sm_count},
-    Field{"eager_sms", &DeviceProfile::eager_sms},
-    Field{"gpc_sms", &DeviceProfile::gpc_sms},
-    Field{"gpc_hand_over_cycles", &DeviceProfile::gpc_hand_over_cycles},
-    Field{"fill_cycles_per_block", &DeviceProfile::fill_cycles_per_block},
-    Field{"refill_cycles_per_block", &DeviceProfile::refill_cycles_per_block},
-    Field{"sm_start_cycles_per_block", &DeviceProfile::sm_start_cycles_per_block},
-    Field{"sm_start_cycles_per_warp", &DeviceProfile::sm_start_cycles_per_warp},
-    Field{"second_sm_cycles", &DeviceProfile::second_sm_cycles},
-    Field{"first_start_cycles", &DeviceProfile::first_start_cycles},
-    Field{"gpc_spread_cycles", &DeviceProfile::gpc_spread_cycles},
-    Field{"sm_spread_cycles", &DeviceProfile::sm_spread_cycles},
-    Field{"hand_over_cycles", &DeviceProfile::hand_over_cycles},
-    Field{"warp_overhead_cycles", &DeviceProfile::warp_overhead_cycles},
-    Field{"poll_cycles_per_warp", &DeviceProfile::poll_cycles_per_warp},
-    Field{"jitter_cycles", &DeviceProfile::jitter_cycles},
-    Field{"bytes_per_cycle", &DeviceProfile::bytes_per_cycle},
+    ProfileField{"name", &DeviceProfile::name},
+    ProfileField{"compute_capability", &DeviceProfile::compute_capability},
+    ProfileField{"sm_count", &DeviceProfile::sm_count},
+    ProfileField{"eager_sms", &DeviceProfile::eager_sms},
+    ProfileField{"gpc_sms", &DeviceProfile::gpc_sms},
+    ProfileField{"gpc_hand_over_cycles", &DeviceProfile::gpc_hand_over_cycles},
+    ProfileField{"fill_cycles_per_block", &DeviceProfile::fill_cycles_per_block},
+    ProfileField{"refill_cycles_per_block", &DeviceProfile::refill_cycles_per_block},
+    ProfileField{"sm_start_cycles_per_block", &DeviceProfile::sm_start_cycles_per_block},
+    ProfileField{"sm_start_cycles_per_warp", &DeviceProfile::sm_start_cycles_per_warp},
+    ProfileField{"second_sm_cycles", &DeviceProfile::second_sm_cycles},
+    ProfileField{"first_start_cycles", &DeviceProfile::first_start_cycles},
+    ProfileField{"gpc_spread_cycles", &DeviceProfile::gpc_spread_cycles},
+    ProfileField{"sm_spread_cycles", &DeviceProfile::sm_spread_cycles},
+    ProfileField{"hand_over_cycles", &DeviceProfile::hand_over_cycles},
+    ProfileField{"warp_overhead_cycles", &DeviceProfile::warp_overhead_cycles},
+    ProfileField{"poll_cycles_per_warp", &DeviceProfile::poll_cycles_per_warp},
+    ProfileField{"jitter_cycles", &DeviceProfile::jitter_cycles},
+    ProfileField{"bytes_per_cycle", &DeviceProfile::bytes_per_cycle},
 };
 
 constexpr int kMostSms = 4096;
 constexpr int kMostSmsOfGpc = 64;
 constexpr double kMostCycles = 1e6;
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 template <typename Number>
 bool read_number(std::string_view text, Number low, Number high, Number& value) {
@@ -75,7 +70,7 @@ bool read_list(std::string_view text, int low, int high, std::vector<int>& list)
 }
 
 /// Sets a field; false if the text is not what it holds.
-bool set(DeviceProfile& profile, const Field& field, std::string_view text) {
+bool set(DeviceProfile& profile, const ProfileField& field, std::string_view text) {
   if (const auto* const string = std::get_if<0>(&field.member)) {
     profile.*(*string) = text;
     return !text.empty();
@@ -96,7 +91,7 @@ bool set(DeviceProfile& profile, const Field& field, std::string_view text) {
   return read_number(text, 0.0, kMostCycles, profile.*std::get<3>(field.member));
 }
 
-std::string text_of(const DeviceProfile& profile, const Field& field) {
+std::string text_of(const DeviceProfile& profile, const ProfileField& field) {
   if (const auto* const string = std::get_if<0>(&field.member)) return profile.*(*string);
   if (const auto* const capability = std::get_if<1>(&field.member)) return to_string(profile.*(*capability));
   if (const auto* const count = std::get_if<2>(&field.member)) return fmt::format("{}", profile.*(*count));
@@ -120,7 +115,7 @@ DeviceProfile parse_profile(std::string_view text, std::string_view source) {
     const std::size_t sign = std::min(content.find('='), content.size());
     const std::string_view name = trimmed(content.substr(0, sign));
     const std::string_view value = trimmed(content.substr(std::min(sign + 1, content.size())));
-    const auto field = std::ranges::find(kFields, name, &Field::name);
+    const auto field = std::ranges::find(kFields, name, &ProfileField::name);
     if (field == kFields.end()) {
       throw InputError(fmt::format("{}:{}: a device profile has no '{}'", source, line, name));
     }
@@ -137,7 +132,8 @@ DeviceProfile parse_profile(std::string_view text, std::string_view source) {
 
 std::string to_string(const DeviceProfile& profile) {
   std::string text;
-  for (const Field& field : kFields) text += fmt::format("{} = {}\n", field.name, text_of(profile, field));
+  for (const ProfileField& field : kFields)
+    text += fmt::format("{} = {}\n", field.name, text_of(profile, field));
   return text;
 }
 

@@ -7,15 +7,10 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "schedule/trimmed.hpp"
 
 namespace occbench {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 std::int64_t parse_cycles(std::string_view text, std::string_view source, std::size_t line) {
   double value = 0;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -9,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.hpp"
 #include "occupancy/exit_status.hpp"
+#include "run_command.hpp"
 
 namespace occbench {
 namespace {
@@ -18,22 +17,12 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-struct Outcome {
-  ExitStatus status;
-  std::string out;
-  std::string err;
-};
-
 /// `occbench predict` of a grid on the built-in H200, with further arguments.
 Outcome predict(const std::string& grid, std::vector<const char*> more) {
   std::vector<const char*> arguments{"predict",     "--profile", "h200",   "--block-size", "256",
                                      "--registers", "20",        "--grid", grid.c_str()};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  std::ostringstream out;
-  std::ostringstream err;
-  Console console{out, err};
-  const ExitStatus status = run_occbench(arguments, console);
-  return {status, out.str(), err.str()};
+  return run_command(arguments);
 }
 
 class PredictFromFile : public testing::Test {

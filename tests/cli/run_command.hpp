@@ -1,6 +1,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <sstream>
 #include <string>
 
@@ -15,12 +16,16 @@ struct Outcome {
   std::string err;
 };
 
-inline Outcome run_command(std::initializer_list<const char*> arguments) {
+inline Outcome run_command(std::span<const char* const> arguments) {
   std::ostringstream out;
   std::ostringstream err;
   Console console{out, err};
-  const ExitStatus status = run_occbench({arguments.begin(), arguments.size()}, console);
+  const ExitStatus status = run_occbench(arguments, console);
   return {status, out.str(), err.str()};
+}
+
+inline Outcome run_command(std::initializer_list<const char*> arguments) {
+  return run_command(std::span(arguments.begin(), arguments.size()));
 }
 
 }  // namespace occbench
