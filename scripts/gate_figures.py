@@ -44,7 +44,7 @@ def unchanged():
 
 @block("gate: planted")
 def planted():
-    with (RESULTS / "planted.csv").open(newline="", encoding="utf-8") as file:
+    with (RESULTS / "planted" / "planted.csv").open(newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     wrong = [line["what"] for line in lines if line["as_it_must"] != "yes"]
     right = f"{len(lines) - len(wrong)} of {len(lines)} came out as they must"

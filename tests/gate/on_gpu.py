@@ -7,9 +7,8 @@
 `unchanged` runs the smoke suite of a build again and again and gates each run against the one before: every pair must
 pass; `--recorded` gates runs that a folder holds already, and needs no GPU. `planted` needs the target of that name
 (tests/gate/planted) and gates each planted build against the one with nothing planted: each must be a regression of the one
-case, named by its cause; 15 s a plant on an H200. It writes FOLDER/planted.csv, a line a plant, which is kept as
-results/GPU/planted.csv. Both print a Markdown table, keep runs and verdicts in FOLDER, and end with 0 if all came out as
-they must.
+case, named by its cause; 17 s a plant on an H200. It writes FOLDER/planted.csv, a line a plant. Both print a Markdown table,
+keep runs and verdicts in FOLDER, and end with 0 if all came out as they must.
 """
 
 import argparse
