@@ -1,4 +1,4 @@
-// A bench binary without a GPU, for tests that end it at random times: 40 cases, each of which takes some
+// A bench binary without a GPU, for tests that end it at random times: 20 cases, each of which takes some
 // milliseconds.
 
 #include <chrono>
@@ -28,8 +28,8 @@ int run(const std::vector<std::string>& arguments) {
   int count = static_cast<int>(pointers.size());
   benchmark::Initialize(&count, pointers.data());
   std::vector<int> block_sizes;
-  for (int threads = 176; threads <= 1024; threads += 16) block_sizes.push_back(threads);
-  block_sizes.resize(40);
+  for (int threads = 176; threads <= 1024; threads += 32) block_sizes.push_back(threads);
+  block_sizes.resize(20);
   SlowInstruments instruments;
   instruments_in_use = &instruments;
   Session session(fake_device(), options, instruments);
