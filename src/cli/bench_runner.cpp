@@ -1,6 +1,7 @@
 #include "cli/bench_runner.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <fstream>
 #include <memory>
@@ -29,6 +30,9 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kPollInterval{50};
 
+/// Of a binary, which alone knows whether the GPU has a metric that was asked for.
+constexpr Ending kWrongUse{.status = static_cast<int>(ExitStatus::usage)};
+
 std::vector<fs::path> bench_programs(const fs::path& asked_for) {
   const fs::path folder = asked_for.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : asked_for;
   std::error_code error;
@@ -46,8 +50,31 @@ std::vector<fs::path> bench_programs(const fs::path& asked_for) {
   return programs;
 }
 
+/// What a binary is told when it lists its cases too, so that a wrong value is refused before a file is
+/// touched.
 std::vector<std::string> common_arguments(const RunOptions& options) {
-  return {"--occ_suite=" + options.suite, "--occ_device=" + options.device};
+  std::vector<std::string> arguments = {"--occ_suite=" + options.suite, "--occ_device=" + options.device,
+                                        "--occ_counters=" + options.counters};
+  const auto pass_on = [&](std::string_view flag, const std::string& value) {
+    if (!value.empty()) arguments.push_back(fmt::format("--occ_{}={}", flag, value));
+  };
+  pass_on("metrics", fmt::format("{}", fmt::join(options.metrics, ",")));
+  pass_on("timeline", options.timeline);
+  pass_on("per_sm", options.per_sm);
+  pass_on("shuffle", options.shuffle);
+  return arguments;
+}
+
+/// In quotes where a shell could take it for something else.
+std::string for_shell(const std::string& text) {
+  const auto is_plain = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("_-./=,:+").find(letter) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
 }
 
 std::string text_of(const fs::path& file) {
@@ -79,6 +106,7 @@ std::vector<Bench> planned_benches(const RunOptions& options) {
   for (std::size_t i = 0; i < programs.size(); ++i) {
     const Ending ending = processes[i]->wait();
     const std::string answer = text_of(answer_of(i));
+    if (ending == kWrongUse) throw InputError(answer);
     if (ending != Ending{}) {
       const bool cannot_measure =
           ending.signal == 0 && ending.status == static_cast<int>(ExitStatus::no_verdict);
@@ -86,10 +114,13 @@ std::vector<Bench> planned_benches(const RunOptions& options) {
           cannot_measure ? ExitStatus::no_verdict : ExitStatus::fault,
           fmt::format("{} cannot list its cases ({}):\n{}", programs[i].string(), to_string(ending), answer));
     }
-    Bench bench{programs[i], {}};
+    Bench bench{programs[i], {}, {}};
     std::istringstream lines(answer);
     for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with('{')) continue;  // a note about the device
+      if (!line.starts_with('{')) {
+        bench.notes.push_back(line);
+        continue;
+      }
       Row row = row_from_json(parse_json(line, programs[i].string()));
       if (matches(full_name(row))) bench.cases.push_back(std::move(row));
     }
@@ -101,6 +132,25 @@ std::vector<Bench> planned_benches(const RunOptions& options) {
                     options.filter, options.suite));
   }
   return benches;
+}
+
+std::string resuming_command(const RunOptions& options, const fs::path& out) {
+  const RunOptions usual;
+  std::string command = "occbench run";
+  const auto add = [&](std::string_view flag, const std::string& value, const std::string& otherwise) {
+    if (value != otherwise) command += fmt::format(" {} {}", flag, for_shell(value));
+  };
+  add("--suite", options.suite, "");
+  add("--filter", options.filter, usual.filter);
+  add("--device", options.device, usual.device);
+  add("--counters", options.counters, usual.counters);
+  add("--metrics", fmt::format("{}", fmt::join(options.metrics, ",")), "");
+  add("--timeline", options.timeline, usual.timeline);
+  add("--per-sm", options.per_sm, usual.per_sm);
+  add("--shuffle", options.shuffle, usual.shuffle);
+  add("--benches", options.benches.string(), "");
+  add("--out", out.string(), "");
+  return command + " --resume";
 }
 
 BenchRunner::BenchRunner(const RunOptions& options, fs::path out, Progress& progress, Console& console)
@@ -118,8 +168,7 @@ void BenchRunner::run(const Bench& bench) {
   while (!is_complete(bench) && !stop_asked()) {
     const std::size_t before = rows_.size();
     const Ending ending = run_process(bench);
-    // Only the binary knows whether the GPU has a metric that was asked for.
-    if (ending == Ending{.status = static_cast<int>(ExitStatus::usage)}) throw InputError(last_lines(log()));
+    if (ending == kWrongUse) throw InputError(last_lines(log()));
     if (ending.signal != 0 || ending.status >= static_cast<int>(ExitStatus::fault))
       record_crash(bench, ending);
     if (is_complete(bench) || stop_asked()) return;
@@ -142,14 +191,6 @@ Ending BenchRunner::run_process(const Bench& bench) {
   std::vector<std::string> arguments = common_arguments(options_);
   arguments.push_back("--occ_csv=" + out_.string());
   arguments.emplace_back("--occ_resume");
-  arguments.push_back("--occ_counters=" + options_.counters);
-  const auto pass_on = [&](std::string_view flag, const std::string& value) {
-    if (!value.empty()) arguments.push_back(fmt::format("--occ_{}={}", flag, value));
-  };
-  pass_on("metrics", fmt::format("{}", fmt::join(options_.metrics, ",")));
-  pass_on("timeline", options_.timeline);
-  pass_on("per_sm", options_.per_sm);
-  pass_on("shuffle", options_.shuffle);
   arguments.emplace_back("--benchmark_color=false");
   if (!options_.filter.empty()) arguments.push_back("--benchmark_filter=" + options_.filter);
   ChildProcess process(bench.program, arguments, log());

@@ -35,6 +35,7 @@ struct RunOptions {
 struct Bench {
   std::filesystem::path program;
   std::vector<Row> cases;
+  std::vector<std::string> notes;  ///< on the device and on what was asked for, the same from every binary
 };
 
 /// A bench binary could not say which cases it has; the message has its output.
@@ -52,8 +53,12 @@ class CannotList : public std::runtime_error {
 };
 
 /// Asks every bench binary of the folder which cases it has of the suite and the filter.
-/// @throws InputError if there are no binaries or nothing matches, CannotList if one cannot answer
+/// @throws InputError if there are no binaries, nothing matches or one refuses what is asked for, CannotList
+/// if one cannot answer
 std::vector<Bench> planned_benches(const RunOptions& options);
+
+/// The command line that goes on with a run whose rows are in `out`, for a shell.
+std::string resuming_command(const RunOptions& options, const std::filesystem::path& out);
 
 /// Runs bench binaries, each in a process of its own and again after each case that ended its process, until
 /// every case has its row.

@@ -102,6 +102,7 @@ ExitStatus measure(const RunOptions& options, Console& console) {
     list(benches, console);
     return ExitStatus::done;
   }
+  for (const std::string& note : benches.front().notes) fmt::print(console.err, "{}\n", note);
   const fs::path out = output_file(options);
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
@@ -124,10 +125,7 @@ ExitStatus measure(const RunOptions& options, Console& console) {
   fmt::print(console.out, "Rows: {}   samples: {}   log: {}\n", out.string(), samples_path(out).string(),
              runner.log().string());
   if (!complete && stop_asked()) {
-    fmt::print(console.err, "interrupted; to go on: occbench run --suite {}{}{} --out {} --resume\n",
-               options.suite, options.filter.empty() ? "" : fmt::format(" --filter '{}'", options.filter),
-               options.metrics.empty() ? "" : fmt::format(" --metrics {}", fmt::join(options.metrics, ",")),
-               out.string());
+    fmt::print(console.err, "interrupted; to go on: {}\n", resuming_command(options, out));
   }
   return complete ? ExitStatus::done : ExitStatus::no_verdict;
 }

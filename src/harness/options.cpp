@@ -177,6 +177,10 @@ Options parse_options(const std::vector<std::string>& arguments) {
   options.metrics = split_at_commas(parser.metrics);
   if (options.resume && !options.csv)
     throw InputError("--occ_resume needs the file to go on with: --occ_csv=FILE");
+  if (options.counters == CounterMode::off && (options.timeline || !options.metrics.empty())) {
+    throw InputError(fmt::format("{} is read by hardware counters: leave --occ_counters=off out",
+                                 options.timeline ? "--occ_timeline" : "--occ_metrics"));
+  }
   if (!min_time_given) theirs.insert(theirs.begin(), min_time_argument(kDefaultMinTime));
   options.help = help;
   options.google_benchmark = std::move(theirs);

@@ -173,11 +173,13 @@ ExitStatus measure(Session& session, const Experiment& of, std::vector<std::uniq
 
 ExitStatus run_cases(Session& session, const Experiment& of) {
   std::vector<std::unique_ptr<CaseRun>> chosen = chosen_cases(session, of);
+  if (session.options().profile) return launch_each_once(chosen);
+  // Also for a list, which is asked for before there is a file that a wrong name could leave without rows.
+  session.check_metrics();
   if (session.options().list) {
     for (const auto& run : chosen) fmt::print("{}\n", json_text(row_to_json(run->row()), -1));
     return ExitStatus::done;
   }
-  if (session.options().profile) return launch_each_once(chosen);
   return measure(session, of, std::move(chosen));
 }
 

@@ -59,7 +59,6 @@ Session::Session(const Device& device, const Options& options, Instruments& inst
       provenance_(provenance_of(device, instruments)) {}
 
 void Session::open_files(const Experiment& of) {
-  if (!options_.metrics.empty()) check_metrics();
   if (options_.timeline) make_folder(*options_.timeline, "--occ_timeline");
   if (options_.per_sm) make_folder(*options_.per_sm, "--occ_per_sm");
   if (!options_.csv) return;
@@ -69,6 +68,7 @@ void Session::open_files(const Experiment& of) {
 }
 
 void Session::check_metrics() {
+  if (options_.metrics.empty()) return;
   try {
     const MetricCatalog catalog = instruments_.metric_catalog();
     for (const std::string& metric : options_.metrics) {
@@ -138,10 +138,6 @@ Counted Session::count(const std::vector<std::string>& metrics, const std::funct
 
 Sampled Session::sample(double expected_us, const std::function<void()>& launch) {
   Sampled sampled;
-  if (options_.counters == CounterMode::off) {
-    sampled.note = "there is no timeline with --occ_counters=off";
-    return sampled;
-  }
   try {
     sampled.samples = instruments_.sample(expected_us, launch);
   } catch (const CountersUnavailable& unavailable) {

@@ -39,9 +39,12 @@ class Session {
   /// `instruments` must outlive the session.
   Session(const Device& device, const Options& options, Instruments& instruments);
 
-  /// Opens the file of rows and makes the folders that were asked for, after a look whether the GPU has the
-  /// metrics that were. @throws InputError if something cannot be written, or resumed, or a metric does not
-  /// exist
+  /// Says in how many passes the metrics that were asked for are read. @throws InputError if the GPU does not
+  /// have one, with the nearest that it has
+  void check_metrics();
+
+  /// Opens the file of rows and makes the folders that were asked for.
+  /// @throws InputError if something cannot be written, or resumed
   void open_files(const Experiment& of);
 
   const Device& device() const {
@@ -87,8 +90,6 @@ class Session {
   }
 
  private:
-  void check_metrics();
-
   Device device_;
   Options options_;
   Instruments& instruments_;

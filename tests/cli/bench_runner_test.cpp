@@ -124,6 +124,33 @@ TEST_F(RunningBenches, AFlagThatOnlyABinaryCanJudgeIsWrongUseInItsWords) {
   }
 }
 
+TEST_F(RunningBenches, WhatABinaryRefusesIsWrongUseBeforeAFileIsTouchedAndWhatItSaysOfTheRestIsKept) {
+  options_.metrics = {"a_metric"};
+  options_.timeline = "over_time";
+  write_bench({"a"}, "finish");
+  const std::string script = read_text(folder_ / "bench_fake");
+  const auto beginning_with = [&](const std::string& line) {
+    std::ofstream(folder_ / "bench_fake") << "#!/bin/bash\n" << line << '\n' << script;
+  };
+  beginning_with("echo \"asked: $*\"");
+  EXPECT_THAT(planned_benches(options_).at(0).notes,
+              ElementsAre(HasSubstr("--occ_counters=auto --occ_metrics=a_metric --occ_timeline=over_time")));
+  beginning_with("echo 'no such metric'; exit 64");
+  EXPECT_THROW(planned_benches(options_), InputError);
+}
+
+TEST_F(RunningBenches, TheCommandThatGoesOnAsksForTheSame) {
+  options_.suite = "full";
+  options_.filter = "waves=(1|2)";
+  options_.timeline = "it's here";
+  options_.metrics = {"a.sum", "b.avg"};
+  options_.benches = "";
+  EXPECT_EQ(
+      resuming_command(options_, "rows.csv"),
+      "occbench run --suite full --filter 'waves=(1|2)' --metrics a.sum,b.avg --timeline 'it'\\''s here' "
+      "--out rows.csv --resume");
+}
+
 TEST_F(RunningBenches, WhatIsMeasuredInDepthIsForTheBinariesToDo) {
   options_.timeline = "over_time";
   options_.per_sm = "each_sm";

@@ -36,6 +36,13 @@ TEST(Options, AShuffleHasASeedWhetherOneWasGivenOrNot) {
   EXPECT_FALSE(parse_options({}).shuffle);
 }
 
+TEST(Options, WhatNeedsCountersIsWrongUseWhereTheyAreOff) {
+  for (const char* argument : {"--occ_timeline=folder", "--occ_metrics=sm__inst_executed.sum"}) {
+    EXPECT_THROW(parse_options({"--occ_counters=off", argument}), InputError) << argument;
+  }
+  EXPECT_TRUE(parse_options({"--occ_counters=off", "--occ_per_sm=folder"}).per_sm);
+}
+
 TEST(Options, WrongFlagsOfEitherKindAreWrongUse) {
   for (const char* argument :
        {"--occ_nothing", "--occ_suite=huge", "--occ_counters=maybe", "--occ_readings=0", "--occ_resume",
