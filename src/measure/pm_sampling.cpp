@@ -158,7 +158,7 @@ class PmSampling::Session {
         cupti_.try_call("cuptiPmSamplingDecodeData", cuptiPmSamplingDecodeData, params);
     const bool overflow = params.overflow != 0 || decoded == CUPTI_ERROR_OUT_OF_MEMORY;
     if (!overflow) Cupti::require(decoded, "cuptiPmSamplingDecodeData");
-    ActivitySamples result{read_samples(sampler, data), {}};
+    ActivitySamples result = read_samples(sampler, data);
     if (overflow) {
       result.losses.emplace_back("the hardware's buffer of samples overflowed, and samples are missing");
     }
@@ -179,12 +179,12 @@ class PmSampling::Session {
                 params);
   }
 
-  std::vector<ActivitySample> read_samples(const Sampler& sampler, const std::vector<std::uint8_t>& data) {
+  ActivitySamples read_samples(const Sampler& sampler, const std::vector<std::uint8_t>& data) {
     auto info = OCC_CUPTI_PARAMS(CUpti_PmSampling_GetCounterDataInfo_Params);
     info.pCounterDataImage = data.data();
     info.counterDataImageSize = data.size();
     cupti_.call("cuptiPmSamplingGetCounterDataInfo", cuptiPmSamplingGetCounterDataInfo, info);
-    std::vector<ActivitySample> samples;
+    ActivitySamples result;
     for (std::size_t i = 0; i < info.numCompletedSamples; ++i) {
       auto when = OCC_CUPTI_PARAMS(CUpti_PmSampling_CounterData_GetSampleInfo_Params);
       when.pPmSamplingObject = sampler.get();
@@ -193,9 +193,13 @@ class PmSampling::Session {
       when.sampleIndex = i;
       cupti_.call("cuptiPmSamplingCounterDataGetSampleInfo", cuptiPmSamplingCounterDataGetSampleInfo, when);
       const std::vector<double> values = host_.evaluate(kActivityMetrics, data, i);
-      samples.push_back({when.startTimestamp, when.endTimestamp, values[0], values[1], values[2]});
+      if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); })) continue;
+      result.samples.push_back({when.startTimestamp, when.endTimestamp, values[0], values[1], values[2]});
     }
-    return samples;
+    if (const std::size_t empty = info.numCompletedSamples - result.samples.size(); empty > 0) {
+      result.losses.push_back(fmt::format("{} of {} samples have no value", empty, info.numCompletedSamples));
+    }
+    return result;
   }
 
   // Order matters: each is built from, and must be gone before, those above it.

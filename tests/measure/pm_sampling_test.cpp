@@ -1,5 +1,7 @@
 #include "measure/pm_sampling.hpp"
 
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include <cupti_pmsampling.h>
@@ -23,6 +25,7 @@ struct FakeSampling {
   std::size_t samples = 3;
   CUpti_PmSampling_DecodeStopReason stop_reason = CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
   bool overflow = false;
+  std::size_t without_value = std::numeric_limits<std::size_t>::max();  ///< number of a sample
   FakeCupti cupti = {.fill = [this](std::string_view call, void* parameters) { fill(call, parameters); }};
 
   void fill(std::string_view call, void* parameters) const {
@@ -38,7 +41,9 @@ struct FakeSampling {
       when.endTimestamp = when.startTimestamp + 1000;
     } else if (call == "cuptiProfilerHostEvaluateToGpuValues") {
       auto& values = *static_cast<CUpti_Profiler_Host_EvaluateToGpuValues_Params*>(parameters);
-      for (std::size_t i = 0; i < values.numMetrics; ++i) values.pMetricValues[i] = static_cast<double>(i);
+      for (std::size_t i = 0; i < values.numMetrics; ++i) {
+        values.pMetricValues[i] = values.rangeIndex == without_value ? std::nan("") : static_cast<double>(i);
+      }
     }
   }
 
@@ -88,6 +93,14 @@ TEST(PmSampling, AnOverflowThatLeavesNothingIsToldAndNotAFault) {
   const ActivitySamples result = fake.run();
   EXPECT_THAT(result.samples, IsEmpty());
   EXPECT_THAT(result.losses, ElementsAre(HasSubstr("overflowed")));
+}
+
+TEST(PmSampling, ASampleWithoutAValueIsMissingAndTold) {
+  FakeSampling fake{.samples = 5, .without_value = 2};
+  const ActivitySamples result = fake.run();
+  ASSERT_EQ(result.samples.size(), 4U);
+  EXPECT_EQ(result.samples[2].start_ns, 3000U);
+  EXPECT_THAT(result.losses, ElementsAre(HasSubstr("1 of 5 samples have no value")));
 }
 
 TEST(PmSampling, ATriggerThatTheChipDoesNotHaveGivesWayToTheSystemClock) {
