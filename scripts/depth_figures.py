@@ -88,10 +88,17 @@ def timeline_table():
 
 @block("depth: traces")
 def trace_table():
-    """Traced launches against the counter of launches that were not traced."""
-    traced = defaultdict(list)
+    """Traced launches against the counter of the same launches, and of launches that were not traced."""
+    of_quantity = defaultdict(lambda: defaultdict(list))
     for sample in records(RESULTS / "per_sm" / "traced.samples.csv"):
-        traced[sample["experiment"], sample["case"]].append(float(sample["value"]))
+        of_quantity[sample["quantity"]][sample["experiment"], sample["case"]].append(float(sample["value"]))
+    traced = of_quantity["achieved_pct_by_trace"]
+    counters = of_quantity["same_launch_counter_pct"]
+    same = [
+        abs(trace - counter)
+        for key, traces in of_quantity["same_launch_trace_pct"].items()
+        for trace, counter in zip(traces, counters[key], strict=True)
+    ]
     recorded = rows()
     whole, partial = [], []
     for key, values in traced.items():
@@ -100,8 +107,14 @@ def trace_table():
         # Equal blocks in a partial wave spread over SMs as chance and timing have it.
         uneven = row["work"].startswith("equal") and float(row["waves"]) > 1 and float(row["waves"]) % 1 > 0
         (partial if uneven else whole).append(difference)
-    parts = [
-        f"`hold`, {name}: {statistics.median(found):.2f} points from the counter at the median, {max(found):.2f} at most, in "
+    parts = []
+    if same:
+        parts.append(
+            f"`hold` against the same launch: {statistics.median(same):.2f} points from the counter at the median, {max(same):.2f} at "
+            f"most, in {len(same)} launches of {len(counters)} cases."
+        )
+    parts += [
+        f"`hold` against other launches, {name}: {statistics.median(found):.2f} points from the counter at the median, {max(found):.2f} at most, in "
         f"{len(found)} cases."
         for name, found in (("partial last waves of equal blocks aside", whole), ("those", partial))
         if found

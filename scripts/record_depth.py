@@ -18,6 +18,7 @@ CASES = re.compile(
     r"waves=(0\.75|1\.00|1\.25|1\.50|1_plus_one_block|2\.25|4\.00)$"
     r"|shape=(linear_up|uniform_1)/waves=1$|shape=(uniform_1|lognormal_1|heaviest_last)/waves=16$"
 )
+TRACED = ("achieved_pct_by_trace", "same_launch_trace_pct", "same_launch_counter_pct")
 
 
 def records(file):
@@ -59,7 +60,7 @@ def main():
     for name in names:
         plain = folder / f"{name}.samples.csv"
         samples = records(plain if plain.exists() else plain.with_name(plain.name + ".gz"))
-        traced += [line for line in samples if line["quantity"] == "achieved_pct_by_trace" and wanted(line)]
+        traced += [line for line in samples if line["quantity"] in TRACED and wanted(line)]
     write(RESULTS / "per_sm" / "traced.samples.csv", traced)
 
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "occupancy/occupancy.hpp"
 #include "occupancy/warps.hpp"
 #include "record/case_filter.hpp"
+#include "record/columns.hpp"
 #include "record/files.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
@@ -206,6 +208,7 @@ void CaseRun::finish(std::size_t repetitions) {
   if (row_.time_status != "skipped") predict();
   if (row_.time_status != "skipped" && row_.time_status != "failed") measure_in_depth();
   prepared_.reset();
+  if (!row_.sm_clock_mhz) row_.sm_clock_mhz = sm_clock_mhz_;
   row_.recorded_at = iso_time(std::chrono::system_clock::now());
   session_.end(row_, samples_);
 }
@@ -259,6 +262,7 @@ void CaseRun::summarize_times() {
 
 void CaseRun::note_condition() {
   const GpuCondition condition = session_.instruments().condition();
+  sm_clock_mhz_ = condition.sm_clock_mhz;
   row_.memory_clock_mhz = condition.memory_clock_mhz;
   row_.temperature_c = condition.temperature_c;
   row_.power_w = condition.power_w;
@@ -383,10 +387,14 @@ void CaseRun::read_traces() {
     while (traces_.size() < launches) {
       make_cold();
       std::vector<WarpRecord> records = prepared_->trace(session_.instruments().stream());
-      if (records.empty()) return;
+      if (records.empty()) {
+        if (session_.options().per_sm) add_note("no file per SM: this kernel keeps no trace");
+        return;
+      }
       traces_.push_back(std::move(records));
     }
     summarize_traces();
+    if (session_.options().per_sm && row_.counters_status == "ok") trace_and_count();
   } catch (const std::exception& error) {
     survive("not traced", error);
   }
@@ -421,6 +429,23 @@ void CaseRun::summarize_traces() {
   }
 }
 
+/// The trace and the counter of the very same launches: what the trace is worth where it has to stand in.
+void CaseRun::trace_and_count() {
+  const std::string counter(find_column("achieved_pct")->metric);
+  const int warps_per_block = warps_of_block(case_.launch.block_threads);
+  std::vector<double> traced;
+  const auto trace = [&] {
+    const std::vector<WarpRecord> records = prepared_->trace(session_.instruments().stream());
+    traced.push_back(
+        achieved_pct(sms_of(records, warps_per_block), session_.device().limits.max_warps_per_sm));
+  };
+  const Counted counted = session_.count({counter}, trace, [&] { make_cold(); });
+  add_note(counted.note);
+  if (counted.status != CountersStatus::ok) return;
+  add_samples("same_launch_trace_pct", traced);
+  add_samples("same_launch_counter_pct", counted.readings.at(counter));
+}
+
 void CaseRun::add_note(std::string_view note) {
   if (note.empty()) return;
   if (!row_.note.empty()) row_.note += "; ";
@@ -429,6 +454,7 @@ void CaseRun::add_note(std::string_view note) {
 
 void CaseRun::add_samples(std::string_view quantity, std::span<const double> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) continue;
     samples_.push_back(
         {row_.experiment, row_.case_, std::string(quantity), static_cast<std::int64_t>(i), values[i]});
   }

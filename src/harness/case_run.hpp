@@ -62,6 +62,7 @@ class CaseRun {
   void read_traces();
   bool trace_stands_in();
   void summarize_traces();
+  void trace_and_count();
   void write_timeline();
   void add_note(std::string_view note);
   void add_samples(std::string_view quantity, std::span<const double> values);
@@ -79,6 +80,7 @@ class CaseRun {
   std::vector<std::vector<double>> batches_;  ///< microseconds of each launch of each timing loop
   std::vector<double> times_;                 ///< microseconds of the launches that count
   std::uint64_t event_reasons_ = 0;           ///< of the clocks, since the case began: NVML's bits
+  std::optional<std::int64_t> sm_clock_mhz_;  ///< as NVML said last
   std::optional<Prediction> prediction_;
   std::vector<std::vector<WarpRecord>> traces_;  ///< a traced launch each
   bool begun_ = false;

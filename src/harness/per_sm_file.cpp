@@ -38,6 +38,18 @@ Span span_of(const std::vector<BlockRecord>& blocks) {
           most(&BlockRecord::end_cycles)};
 }
 
+/// When each SM began, in order of time.
+std::vector<std::int64_t> first_starts(const BlocksOfSm& sms) {
+  std::vector<std::int64_t> starts;
+  for (const auto& [sm, blocks] : sms) starts.push_back(span_of(blocks).start_ns);
+  std::ranges::sort(starts);
+  return starts;
+}
+
+std::ptrdiff_t earlier_than(std::int64_t ns, const std::vector<std::int64_t>& sorted) {
+  return std::ranges::lower_bound(sorted, ns) - sorted.begin();
+}
+
 std::string hand_over_cell(const std::vector<std::int64_t>& cycles, double cycles_per_us) {
   if (cycles.empty() || cycles_per_us <= 0) return "";
   return real_text(median(std::vector<double>(cycles.begin(), cycles.end())) / cycles_per_us);
@@ -52,13 +64,14 @@ std::string us_since(std::int64_t first_ns, std::int64_t ns) {
 std::string per_sm_csv(const Row& row, std::span<const std::vector<WarpRecord>> launches, int warps_per_block,
                        int max_warps_per_sm) {
   std::string text = csv_record(std::vector<std::string>{"experiment", "case", "launch", "sm", "blocks",
-                                                         "achieved_pct", "first_start_us", "last_end_us",
-                                                         "handover_median_us", "handovers"});
+                                                         "achieved_pct", "start_order", "first_start_us",
+                                                         "last_end_us", "handover_median_us", "handovers"});
   for (std::size_t launch = 0; launch < launches.size(); ++launch) {
     const std::vector<BlockRecord> blocks = blocks_of(launches[launch], warps_per_block);
     if (blocks.empty()) continue;
     const std::int64_t first_ns = std::ranges::min(blocks, {}, &BlockRecord::start_ns).start_ns;
     const BlocksOfSm of_sm = by_sm(blocks);
+    const std::vector<std::int64_t> starts = first_starts(of_sm);
     for (const SmRecord& sm : sms_of(launches[launch], warps_per_block)) {
       const std::vector<BlockRecord>& its_blocks = of_sm.at(sm.sm);
       const Span span = span_of(its_blocks);
@@ -66,8 +79,9 @@ std::string per_sm_csv(const Row& row, std::span<const std::vector<WarpRecord>> 
       text += csv_record(std::vector<std::string>{
           row.experiment, row.case_, fmt::format("{}", launch), fmt::format("{}", sm.sm),
           fmt::format("{}", sm.blocks), real_text(sm.achieved_pct(max_warps_per_sm)),
-          us_since(first_ns, span.start_ns), us_since(first_ns, span.end_ns),
-          hand_over_cell(hand_overs, span.cycles_per_us()), fmt::format("{}", hand_overs.size())});
+          fmt::format("{}", 1 + earlier_than(span.start_ns, starts)), us_since(first_ns, span.start_ns),
+          us_since(first_ns, span.end_ns), hand_over_cell(hand_overs, span.cycles_per_us()),
+          fmt::format("{}", hand_overs.size())});
     }
   }
   return text;

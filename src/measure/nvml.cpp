@@ -139,6 +139,7 @@ GpuMonitor::GpuMonitor(GpuMonitor&&) noexcept = default;
 GpuMonitor& GpuMonitor::operator=(GpuMonitor&&) noexcept = default;
 
 GpuCondition GpuMonitor::condition() const {
+  constexpr unsigned kSmClock = 1;
   constexpr unsigned kMemoryClock = 2;
   constexpr unsigned kGpuSensor = 0;
   GpuCondition condition;
@@ -148,6 +149,7 @@ GpuCondition GpuMonitor::condition() const {
     condition.clocks_event_reasons =
         handle_->get<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons");
   }
+  condition.sm_clock_mhz = handle_->get<unsigned>("nvmlDeviceGetClockInfo", kSmClock);
   condition.memory_clock_mhz = handle_->get<unsigned>("nvmlDeviceGetClockInfo", kMemoryClock);
   condition.temperature_c = handle_->get<unsigned>("nvmlDeviceGetTemperature", kGpuSensor);
   if (const auto milliwatts = handle_->get<unsigned>("nvmlDeviceGetPowerUsage"))

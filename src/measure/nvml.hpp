@@ -13,6 +13,7 @@ std::string driver_version();
 /// State of a GPU at one moment. What NVML does not say is empty.
 struct GpuCondition {
   std::optional<std::uint64_t> clocks_event_reasons;  ///< NVML's bits: why clocks are not higher
+  std::optional<std::int64_t> sm_clock_mhz;
   std::optional<std::int64_t> memory_clock_mhz;
   std::optional<std::int64_t> temperature_c;
   std::optional<double> power_w;

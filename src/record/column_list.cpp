@@ -23,13 +23,14 @@ down where and when it ran: `trace_sm`, `trace_start_ns` and `trace_end_ns` have
 grid; `trace_hand_over_cycles` has one for each block that took an ended one's place, `trace_most_blocks` for each SM the
 most blocks that it held at once; `trace_achieved_pct` is the achieved occupancy of that launch, `trace_out_of_order` the
 number of its blocks that started after one of a higher index. A second traced launch has the same under `trace_again_...`.
-`achieved_pct_by_trace` is the achieved occupancy of each traced launch of a case, `timeline_mean_pct` the mean of its
-timeline, `time_us_set_aside` what a case that was unstable or throttled at first was timed with.
+`achieved_pct_by_trace` is the achieved occupancy of each traced launch of a case; `same_launch_trace_pct` and
+`same_launch_counter_pct` are those of launches that were traced and counted at once. `timeline_mean_pct` is the mean of a
+case's timeline, `time_us_set_aside` what a case that was unstable or throttled at first was timed with.
 
 `EXPERIMENT.CASE.timeline.csv` has occupancy over time: a line is the mean, over all SMs, from its own `time_us` (from the
 launch's first warp) to the next line's, measured and predicted; the last lines of 0 are the end. `EXPERIMENT.CASE.per_sm.csv`
-has a line for each SM of each traced launch: its blocks, its achieved occupancy, when it began and ended, and how long its
-freed places stood empty.
+has a line for each SM of each traced launch: its blocks, its achieved occupancy, its place in the order in which SMs began
+(1 = first), when it began and ended, and how long its freed places stood empty.
 
 Both are UTF-8 and RFC 4180 with a line feed at the end of each line; columns are read by name. A cell of something that was
 not measured is empty, never 0. Names that end in `_pct` are percentages, in `_points` differences of percentages. A last line

@@ -22,6 +22,21 @@ const Variant kHeavierWhenTraced[] = {{"plain", &kFunction, {}, &kHeavyFunction}
 const Kernel kHeavier{"heavier", "its traced variant has another occupancy", kHeavierWhenTraced, prepare_fake,
                       true};
 
+class Traceless final : public Prepared {
+ public:
+  void launch(cudaStream_t) override {}
+  Check check(cudaStream_t) override {
+    return Check::ok;
+  }
+  Amount useful() const override {
+    return {1, "items"};
+  }
+};
+
+std::unique_ptr<Prepared> prepare_traceless(const Case&, const Variant&, const Device&) {
+  return std::make_unique<Traceless>();
+}
+
 CsvTable table_of(const fs::path& file) {
   return parse_csv(read_text(file), file.string());
 }
@@ -83,11 +98,13 @@ TEST(PerSmFile, SaysWhatEachSmDidInEachLaunch) {
   const std::vector<std::vector<WarpRecord>> launches = {
       {warp(3, 1000, 2000), warp(5, 1500, 4000), warp(3, 2020, 3000)}, {warp(3, 0, 10)}};
   const CsvTable table = parse_csv(per_sm_csv(row_named("a"), launches, 1, 4), "per SM");
-  EXPECT_THAT(table.names, ElementsAre("experiment", "case", "launch", "sm", "blocks", "achieved_pct",
-                                       "first_start_us", "last_end_us", "handover_median_us", "handovers"));
-  EXPECT_THAT(table.rows, ElementsAre(ElementsAre("waves", "a", "0", "3", "2", "25", "0", "2", "0.02", "1"),
-                                      ElementsAre("waves", "a", "0", "5", "1", "25", "0.5", "3", "", "0"),
-                                      ElementsAre("waves", "a", "1", "3", "1", "25", "0", "0.01", "", "0")));
+  EXPECT_THAT(table.names,
+              ElementsAre("experiment", "case", "launch", "sm", "blocks", "achieved_pct", "start_order",
+                          "first_start_us", "last_end_us", "handover_median_us", "handovers"));
+  EXPECT_THAT(table.rows,
+              ElementsAre(ElementsAre("waves", "a", "0", "3", "2", "25", "1", "0", "2", "0.02", "1"),
+                          ElementsAre("waves", "a", "0", "5", "1", "25", "2", "0.5", "3", "", "0"),
+                          ElementsAre("waves", "a", "1", "3", "1", "25", "1", "0", "0.01", "", "0")));
 }
 
 class Depth : public RunCases {
@@ -141,9 +158,34 @@ TEST_F(Depth, AFolderThatCannotBeMadeIsWrongUse) {
 TEST_F(Depth, PerSmFilesAreWrittenForCasesThatCanBeTraced) {
   run(one_case(kFake), {per_sm_flag()});
   const CsvTable table = table_of(folder() / "fake_experiment.fake_plain.per_sm.csv");
-  EXPECT_EQ(instruments_.traced, 4);
   ASSERT_EQ(table.rows.size(), 4U) << "a line a launch and SM";
   EXPECT_EQ(table.rows[0][3], "7");
+}
+
+TEST_F(Depth, AKernelThatKeepsNoTraceHasNoFilePerSmAndItsRowSaysSo) {
+  const Kernel traceless{"traceless", "as most are", kVariants, prepare_traceless};
+  run(one_case(traceless), {per_sm_flag()});
+  EXPECT_TRUE(fs::is_empty(folder()));
+  EXPECT_THAT(read_rows(csv()).at(0).note, HasSubstr("keeps no trace"));
+  run(one_case(traceless));
+  EXPECT_EQ(read_rows(csv()).at(0).note, "");
+}
+
+TEST_F(Depth, TraceAndCounterOfTheSameLaunchesAreKeptWithTheFilesPerSm) {
+  const auto samples = [&](std::string_view quantity) {
+    std::vector<double> values;
+    for (const Sample& sample : read_samples(samples_path(csv()))) {
+      if (sample.quantity == quantity) values.push_back(sample.value);
+    }
+    return values;
+  };
+  run(one_case(kFake), {per_sm_flag()});
+  EXPECT_EQ(instruments_.traced, 5) << "four for the file, and one of them counted";
+  EXPECT_THAT(samples("same_launch_trace_pct"), ElementsAre(100.0 / 64));
+  EXPECT_THAT(samples("same_launch_counter_pct"), ElementsAre(50, 51, 52));
+  instruments_.status = CountersStatus::denied;
+  run(one_case(kFake), {per_sm_flag()});
+  EXPECT_THAT(samples("same_launch_trace_pct"), IsEmpty());
 }
 
 TEST_F(Depth, AchievedComesFromTheTraceWhereCountersAreClosedAndTheTraceAgrees) {

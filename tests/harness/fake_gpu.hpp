@@ -84,6 +84,7 @@ class FakeInstruments : public Instruments {
   }
   GpuCondition condition() override {
     return {.clocks_event_reasons = next(event_reasons, std::uint64_t{0}),
+            .sm_clock_mhz = 1980,
             .memory_clock_mhz = 3201,
             .temperature_c = 42,
             .power_w = 118.5,

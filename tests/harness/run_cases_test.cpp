@@ -228,10 +228,14 @@ TEST_F(RunCases, ARowSaysInWhatConditionTheGpuWas) {
   run(experiment_of({64}));
   const Row row = read_rows(csv()).at(0);
   EXPECT_EQ(row.gpu_settings, "persistence=on");
+  EXPECT_LT(row.sm_clock_mhz.value(), 1) << "by the counter";
   EXPECT_EQ(row.memory_clock_mhz, 3201);
   EXPECT_EQ(row.temperature_c, 42);
   EXPECT_DOUBLE_EQ(row.power_w.value(), 118.5);
   EXPECT_EQ(row.other_processes, 0);
+  instruments_.status = CountersStatus::denied;
+  run(experiment_of({64}));
+  EXPECT_EQ(read_rows(csv()).at(0).sm_clock_mhz, 1980) << "by NVML";
 }
 
 TEST_F(RunCases, OnlyAColdCaseFindsL2Flushed) {
