@@ -71,7 +71,11 @@ std::vector<Output> outputs_of(const GateOptions& options) {
       throw InputError(
           fmt::format("--write {}: write it as FORMAT=FILE; the formats are those of --format", text));
     }
-    outputs.push_back({format->second, text.substr(equals + 1)});
+    const fs::path file = text.substr(equals + 1);
+    // Known before minutes are spent on pairs of runs.
+    if (file.has_parent_path() && !fs::is_directory(file.parent_path()))
+      throw InputError(fmt::format("--write {}: {} is no folder", text, file.parent_path().string()));
+    outputs.push_back({format->second, file});
   }
   return outputs;
 }

@@ -139,6 +139,7 @@ TEST_F(GateCommand, EndsWith64OnWhatCannotBeRead) {
   refused({baseline, baseline, "--write", "junit"}, "FORMAT=FILE");
   refused({baseline, baseline, "--write", "xml=" + path("x")}, "FORMAT=FILE");
   refused({baseline, baseline, "--format", "xml"}, "xml");
+  refused({baseline, baseline, "--write", "junit=" + path("no/folder/x.xml")}, "no/folder is no folder");
   refused({baseline, baseline, "--tolerances", path("none.json")}, "none.json");
   refused({"--pair", path("no"), path("builds")}, "is no build folder");
   write("a.samples.csv", "experiment,case,quantity,index,value\nwaves,x,time_us,0,fast\n");
