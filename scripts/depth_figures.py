@@ -82,8 +82,25 @@ def timeline_table():
             f"{max(map(abs, differences)):.2f} points from it at most.",
             f"The simulated timeline is {statistics.median(misses):.1f} points (root mean square over time) from the measured "
             f"one at the median, {max(misses):.1f} at most.",
+            *all_timelines(),
         )
     )
+
+
+def all_timelines():
+    """Of each experiment, of the timelines too that are not kept."""
+    file = RESULTS / "timeline" / "all.csv"
+    of_experiment = defaultdict(list)
+    for line in records(file) if file.exists() else []:
+        difference = abs(float(line["mean_pct"]) - float(line["achieved_elapsed_pct"]))
+        of_experiment[line["experiment"]].append((difference, float(line["rms_points"])))
+    for experiment, found in sorted(of_experiment.items()):
+        differences, misses = zip(*found, strict=True)
+        yield (
+            f"All {len(found)} cases that were recorded of `{experiment}`: the mean within 1 point in "
+            f"{sum(difference <= 1 for difference in differences)}, the simulation within 5 points in "
+            f"{sum(miss <= 5 for miss in misses)}, {max(misses):.1f} at most."
+        )
 
 
 @block("depth: traces")

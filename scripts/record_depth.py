@@ -9,9 +9,13 @@ import argparse
 import csv
 import gzip
 import io
+import lzma
 import re
 import shutil
+import sys
 from pathlib import Path
+
+from depth_figures import Timeline
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "nvidia-h200"
 CASES = re.compile(
@@ -21,9 +25,16 @@ CASES = re.compile(
 TRACED = ("achieved_pct_by_trace", "same_launch_trace_pct", "same_launch_counter_pct")
 
 
+UNPACK = {"": bytes, ".gz": gzip.decompress, ".xz": lzma.decompress}
+
+
 def records(file):
-    text = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-    return list(csv.DictReader(io.StringIO(text.decode(), newline="")))
+    """Of a CSV, as it is or packed."""
+    for suffix, unpack in UNPACK.items():
+        packed = file.with_name(file.name + suffix)
+        if packed.exists():
+            return list(csv.DictReader(io.StringIO(unpack(packed.read_bytes()).decode(), newline="")))
+    sys.exit(f"{file}: no such file, nor one that ends in .gz or .xz")
 
 
 def write(file, lines):
@@ -39,12 +50,27 @@ def wanted(line):
 
 def take_over(folder, kind):
     """The files of one kind, in place of those that were there."""
+    files = [file for file in sorted((folder / kind).glob(f"*.{kind}.csv")) if wanted(records(file)[0])]
+    if not files:
+        sys.exit(f"{folder / kind}: none of the cases that are kept has a file *.{kind}.csv there")
     target = RESULTS / kind
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
-    for file in sorted((folder / kind).glob(f"*.{kind}.csv")):
-        if wanted(records(file)[0]):
-            shutil.copy(file, target)
+    for file in files:
+        shutil.copy(file, target)
+
+
+def summary(file, rows):
+    """What is kept of a timeline that is not."""
+    timeline = Timeline(file)
+    row = next(row for row in rows if (row["experiment"], row["case"]) == timeline.key)
+    return {
+        "experiment": row["experiment"],
+        "case": row["case"],
+        "mean_pct": f"{timeline.mean():.4f}",
+        "achieved_elapsed_pct": row["achieved_elapsed_pct"],
+        "rms_points": f"{timeline.rms():.4f}",
+    }
 
 
 def main():
@@ -54,12 +80,15 @@ def main():
     for kind in ("timeline", "per_sm"):
         take_over(folder, kind)
     names = ("waves", "imbalance")
-    rows = [row for name in names for row in records(folder / f"{name}.csv") if wanted(row)]
-    write(RESULTS / "timeline" / "rows.csv", rows)
+    rows = [row for name in names for row in records(folder / f"{name}.csv")]
+    write(RESULTS / "timeline" / "rows.csv", [row for row in rows if wanted(row)])
+    write(
+        RESULTS / "timeline" / "all.csv",
+        [summary(file, rows) for file in sorted((folder / "timeline").glob("*.timeline.csv"))],
+    )
     traced = []
     for name in names:
-        plain = folder / f"{name}.samples.csv"
-        samples = records(plain if plain.exists() else plain.with_name(plain.name + ".gz"))
+        samples = records(folder / f"{name}.samples.csv")
         traced += [line for line in samples if line["quantity"] in TRACED and wanted(line)]
     write(RESULTS / "per_sm" / "traced.samples.csv", traced)
 

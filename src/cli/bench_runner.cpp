@@ -32,6 +32,7 @@ constexpr std::chrono::milliseconds kPollInterval{50};
 
 /// Of a binary, which alone knows whether the GPU has a metric that was asked for.
 constexpr Ending kWrongUse{.status = static_cast<int>(ExitStatus::usage)};
+constexpr Ending kSomethingMissed{.status = static_cast<int>(ExitStatus::no_verdict)};
 
 std::vector<fs::path> bench_programs(const fs::path& asked_for) {
   const fs::path folder = asked_for.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : asked_for;
@@ -169,6 +170,7 @@ void BenchRunner::run(const Bench& bench) {
     const std::size_t before = rows_.size();
     const Ending ending = run_process(bench);
     if (ending == kWrongUse) throw InputError(last_lines(log()));
+    if (ending == kSomethingMissed) something_missed_ = true;
     if (ending.signal != 0 || ending.status >= static_cast<int>(ExitStatus::fault))
       record_crash(bench, ending);
     if (is_complete(bench) || stop_asked()) return;

@@ -69,6 +69,11 @@ class BenchRunner {
 
   void run(const Bench& bench);
 
+  /// Whether a binary said that something that was asked for was not measured, and be it a timeline.
+  bool something_missed() const {
+    return something_missed_;
+  }
+
   /// Rows of the file, finished before or now.
   const std::vector<Row>& rows() const {
     return rows_;
@@ -89,6 +94,7 @@ class BenchRunner {
   Console& console_;
   std::vector<Row> rows_;
   std::uintmax_t size_ = 0;
+  bool something_missed_ = false;
 };
 
 }  // namespace occbench

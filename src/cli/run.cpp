@@ -87,7 +87,11 @@ bool summarize(const BenchRunner& runner, std::span<const Bench> benches, const 
     if (first != rows.end() && !first->note.empty()) fmt::print(console.err, "counters: {}\n", first->note);
   }
   const bool counters_missing = options.counters == "require" && uncounted > 0;
-  return failed == 0 && wrong == 0 && rows.size() >= wanted && !counters_missing;
+  const bool whole = failed == 0 && wrong == 0 && rows.size() >= wanted && !counters_missing;
+  if (whole && runner.something_missed()) {
+    fmt::print(console.err, "not all that was asked for was measured: the rows' column note says why\n");
+  }
+  return whole && !runner.something_missed();
 }
 
 ExitStatus measure(const RunOptions& options, Console& console) {

@@ -286,7 +286,7 @@ void CaseRun::predict() {
 void CaseRun::measure_in_depth() {
   const auto goes_on = [&] { return session_.stop() != Stop::context_lost; };
   read_counters();
-  if (goes_on() && session_.options().timeline) write_timeline();
+  if (goes_on() && session_.options().timeline && !write_timeline()) session_.miss();
   if (goes_on() && (case_.trace || session_.options().per_sm || trace_stands_in())) read_traces();
 }
 
@@ -333,6 +333,7 @@ void CaseRun::read_counters() {
     keep_readings(more, asked_for);
   const std::vector<std::string>& by_name = session_.options().metrics;
   const Counted more = count_more(by_name);
+  if (!by_name.empty() && more.status != CountersStatus::ok) session_.miss();
   set_extra_columns(row_, more.readings, by_name);
   for (Sample& sample : counter_samples(row_, more.readings)) {
     if (!counted.readings.contains(sample.quantity)) samples_.push_back(std::move(sample));
@@ -345,12 +346,12 @@ void CaseRun::keep_readings(const Counted& counted, const std::vector<std::strin
   samples_.insert(samples_.end(), samples.begin(), samples.end());
 }
 
-void CaseRun::write_timeline() {
+bool CaseRun::write_timeline() {
   try {
     make_cold();
     const Sampled sampled = session_.sample(row_.time_us.value_or(0), [&] { launch_and_wait(); });
     add_note(sampled.note);
-    if (!sampled.note.empty()) return;
+    if (!sampled.note.empty()) return false;
     const double warp_slots =
         static_cast<double>(session_.device().sm_count) * session_.device().limits.max_warps_per_sm;
     const Activity activity = activity_of(sampled.samples, warp_slots);
@@ -358,13 +359,16 @@ void CaseRun::write_timeline() {
       add_note(fmt::format("timeline: {}", loss));
       fmt::print(stderr, "{}: timeline: {}\n", name_, loss);
     }
-    if (activity.steps.empty()) return;
+    // What the runtime launches need not have warps.
+    if (activity.steps.empty()) return variant_->function == nullptr;
     const double mean = activity.mean_pct();
     add_samples("timeline_mean_pct", {&mean, 1});
     replace_text(case_file(*session_.options().timeline, row_, "timeline"),
                  timeline_csv(row_, activity, prediction_ ? &prediction_->timeline : nullptr, warp_slots));
+    return true;
   } catch (const std::exception& error) {
     survive("no timeline", error);
+    return false;
   }
 }
 

@@ -63,7 +63,7 @@ class CaseRun {
   bool trace_stands_in();
   void summarize_traces();
   void trace_and_count();
-  void write_timeline();
+  bool write_timeline();
   void add_note(std::string_view note);
   void add_samples(std::string_view quantity, std::span<const double> values);
   void skip(const std::string& reason);

@@ -79,6 +79,11 @@ class Session {
   /// Reads occupancy over time of `launch`, likewise; empty with a note where that cannot be had.
   Sampled sample(double expected_us, const std::function<void()>& launch);
 
+  /// Something that the user asked for by name could not be measured.
+  void miss() {
+    complete_ = false;
+  }
+
   Stop stop() const;
   void lose_context() {
     context_lost_ = true;

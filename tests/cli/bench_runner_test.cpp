@@ -69,6 +69,7 @@ class RunningBenches : public ::testing::Test {
     BenchRunner runner(options_, options_.out, progress, console);
     for (const Bench& bench : benches) runner.run(bench);
     rows_ = runner.rows();
+    something_missed_ = runner.something_missed();
   }
 
   std::vector<std::string> verdicts() const {
@@ -83,6 +84,7 @@ class RunningBenches : public ::testing::Test {
   std::ostringstream out_;
   std::ostringstream err_;
   std::vector<Row> rows_;
+  bool something_missed_ = false;
 };
 
 TEST_F(RunningBenches, EveryCaseHasItsRow) {
@@ -160,6 +162,17 @@ TEST_F(RunningBenches, WhatIsMeasuredInDepthIsForTheBinariesToDo) {
   const std::string asked = read_text(options_.out + ".asked");
   EXPECT_THAT(asked, HasSubstr("--occ_timeline=over_time --occ_per_sm=each_sm --occ_shuffle=7"));
   EXPECT_THAT(asked, Not(HasSubstr("--occ_metrics")));
+}
+
+TEST_F(RunningBenches, ABinaryThatCouldNotMeasureSomethingBesideItsRowsIsHeard) {
+  write_bench({"a", "b"}, "finish");
+  run();
+  EXPECT_FALSE(something_missed_);
+  static_cast<void>(RunFile(options_.out, RunFile::Mode::create));
+  write_bench({"a", "b"}, "finish; [[ $name == b ]] && exit 2");
+  run();
+  EXPECT_THAT(verdicts(), ElementsAre("a ok", "b ok"));
+  EXPECT_TRUE(something_missed_);
 }
 
 TEST_F(RunningBenches, WhatTheFileHasAlreadyIsNotRunAgain) {

@@ -143,6 +143,24 @@ TEST_F(DepthOnAGpu, OccupancyOverTimeHasTheMeanThatTheCountersHave) {
   });
 }
 
+TEST_F(DepthOnAGpu, CountersThatAnotherProfilerHoldsAreBusyUntilItIsGone) {
+  with_counters([&] {
+    const auto prepared = prepare(hold(1, Work::equal(20'000)));
+    const auto launch = [&] { launch_and_wait(*prepared); };
+    {
+      Counters holder(device_, 1);
+      holder.read({kAchieved}, launch);
+      try {
+        PmSampling(device_).sample(100, launch);
+        ADD_FAILURE() << "both had them";
+      } catch (const CountersUnavailable& unavailable) {
+        EXPECT_EQ(unavailable.status(), CountersStatus::busy) << unavailable.what();
+      }
+    }
+    EXPECT_FALSE(PmSampling(device_).sample(100, launch).samples.empty());
+  });
+}
+
 TEST_F(DepthOnAGpu, ATraceOfHoldReadsWhatTheCounterDoesOfTheSameLaunch) {
   with_counters([&] {
     Counters counters(device_, 1);
@@ -165,6 +183,7 @@ TEST_F(DepthOnAGpu, NvmlKnowsInWhatConditionTheGpuIs) {
   const GpuMonitor monitor(device_.uuid);
   const GpuCondition condition = monitor.condition();
   EXPECT_TRUE(condition.clocks_event_reasons);
+  EXPECT_GT(condition.sm_clock_mhz.value_or(0), 0);
   EXPECT_GT(condition.memory_clock_mhz.value_or(0), 0);
   EXPECT_GT(condition.temperature_c.value_or(0), 0);
   EXPECT_GE(condition.other_processes.value_or(-1), 0);

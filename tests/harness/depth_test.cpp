@@ -140,7 +140,7 @@ TEST_F(Depth, WhatATimelineLacksStandsInTheRow) {
 
 TEST_F(Depth, ATimelineThatCannotBeHadCostsNothingElse) {
   instruments_.sampling_status = CountersStatus::unsupported;
-  EXPECT_EQ(run(experiment_of({64}), {timeline_flag()}), ExitStatus::done);
+  EXPECT_EQ(run(experiment_of({64}), {timeline_flag()}), ExitStatus::no_verdict);
   const Row row = read_rows(csv()).at(0);
   EXPECT_EQ(row.counters_status, "ok");
   EXPECT_DOUBLE_EQ(row.achieved_pct.value(), 51);
@@ -264,7 +264,7 @@ TEST_F(Depth, AMetricThatDoesNotExistIsWrongUseAndTheNearestOnesAreNamed) {
 
 TEST_F(Depth, MetricsOfClosedCountersAreEmptyColumns) {
   instruments_.status = CountersStatus::denied;
-  EXPECT_EQ(run(experiment_of({64}), {"--occ_metrics=sm__inst_executed.sum"}), ExitStatus::done);
+  EXPECT_EQ(run(experiment_of({64}), {"--occ_metrics=sm__inst_executed.sum"}), ExitStatus::no_verdict);
   const Row row = read_rows(csv()).at(0);
   ASSERT_EQ(row.extra.size(), 1U);
   EXPECT_EQ(row.extra[0].second, "");
