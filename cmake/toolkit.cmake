@@ -32,3 +32,6 @@ endif()
 add_library(occbench::cupti INTERFACE IMPORTED)
 target_include_directories(occbench::cupti SYSTEM INTERFACE ${OCCBENCH_CUPTI_INCLUDE})
 target_link_libraries(occbench::cupti INTERFACE ${OCCBENCH_CUPTI_LIBRARY})
+# CUPTI opens libnvperf_host, which lies beside it, by its name alone. What a program opens is looked for along its RPATH;
+# along RUNPATH, the linker's default, only what it is linked with.
+target_link_options(occbench::cupti INTERFACE LINKER:--disable-new-dtags)
