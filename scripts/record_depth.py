@@ -77,19 +77,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     folder = parser.parse_args().folder
-    for kind in ("timeline", "per_sm"):
-        take_over(folder, kind)
     names = ("waves", "imbalance")
     rows = [row for name in names for row in records(folder / f"{name}.csv")]
+    samples = [line for name in names for line in records(folder / f"{name}.samples.csv")]
+    for kind in ("timeline", "per_sm"):
+        take_over(folder, kind)
     write(RESULTS / "timeline" / "rows.csv", [row for row in rows if wanted(row)])
-    write(
-        RESULTS / "timeline" / "all.csv",
-        [summary(file, rows) for file in sorted((folder / "timeline").glob("*.timeline.csv"))],
-    )
-    traced = []
-    for name in names:
-        samples = records(folder / f"{name}.samples.csv")
-        traced += [line for line in samples if line["quantity"] in TRACED and wanted(line)]
+    timelines = sorted((folder / "timeline").glob("*.timeline.csv"))
+    write(RESULTS / "timeline" / "all.csv", [summary(file, rows) for file in timelines])
+    traced = [line for line in samples if line["quantity"] in TRACED and wanted(line)]
     write(RESULTS / "per_sm" / "traced.samples.csv", traced)
 
 

@@ -400,6 +400,7 @@ void CaseRun::read_traces() {
     summarize_traces();
     if (session_.options().per_sm && row_.counters_status == "ok") trace_and_count();
   } catch (const std::exception& error) {
+    if (session_.options().per_sm) session_.miss();
     survive("not traced", error);
   }
 }

@@ -171,6 +171,16 @@ TEST_F(Depth, AKernelThatKeepsNoTraceHasNoFilePerSmAndItsRowSaysSo) {
   EXPECT_EQ(read_rows(csv()).at(0).note, "");
 }
 
+TEST_F(Depth, ATraceThatFailsCostsItsFileAndNothingElse) {
+  // The fake's trace has one record, which is no whole block of two warps.
+  const auto two_warps = [](Case& chosen) { chosen.launch.block_threads = 64; };
+  EXPECT_EQ(run(one_case(kFake, two_warps), {per_sm_flag()}), ExitStatus::no_verdict);
+  EXPECT_TRUE(fs::is_empty(folder()));
+  const Row row = read_rows(csv()).at(0);
+  EXPECT_DOUBLE_EQ(row.achieved_pct.value(), 51);
+  EXPECT_THAT(row.note, HasSubstr("not traced: "));
+}
+
 TEST_F(Depth, TraceAndCounterOfTheSameLaunchesAreKeptWithTheFilesPerSm) {
   const auto samples = [&](std::string_view quantity) {
     std::vector<double> values;
