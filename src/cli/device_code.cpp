@@ -176,14 +176,16 @@ fs::path find_cuobjdump() {
     if (const char* toolkit = std::getenv(variable)) folders.push_back(fs::path(toolkit) / "bin");
   }
   folders.emplace_back("/usr/local/cuda/bin");
+  // build/cuda of scripts/run; this program is build/PRESET/bin/occbench.
+  folders.push_back(fs::read_symlink("/proc/self/exe").parent_path() / "../../cuda/bin");
   for (const fs::path& folder : folders) {
     const fs::path program = folder / "cuobjdump";
     if (access(program.c_str(), X_OK) == 0) return program;
   }
   throw InputError(
-      "cuobjdump was not found on PATH, in $CUDA_HOME/bin, $CUDA_PATH/bin or /usr/local/cuda/bin: --from "
-      "needs it and "
-      "nvdisasm; both come with the CUDA toolkit (packages cuda-cuobjdump-*, cuda-nvdisasm-*)");
+      "cuobjdump was not found on PATH, in $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin or "
+      "build/cuda/bin: --from needs it and nvdisasm; both come with the CUDA toolkit (packages "
+      "cuda-cuobjdump-*, cuda-nvdisasm-*)");
 }
 
 std::string quoted_for_shell(const std::string& text) {
