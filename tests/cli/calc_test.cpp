@@ -133,8 +133,10 @@ TEST(Calc, NamesTheLimitThatBadInputBreaksAndEndsWith64) {
   };
   EXPECT_THAT(refused({"--dynamic-smem", "-1"}), HasSubstr("dynamic_shared_bytes = -1"));
   EXPECT_THAT(refused({"--static-smem", "99999999999"}), HasSubstr("allows 0 to 2147483647"));
+  // Debian 12's CLI11 takes the nearest number that there is, Ubuntu 24.04's refuses it by itself.
   EXPECT_THAT(refused({"--static-smem", "99999999999999999999"}),
-              HasSubstr("static_shared_bytes = 9223372036854775807"));
+              ::testing::AnyOf(HasSubstr("static_shared_bytes = 9223372036854775807"),
+                               HasSubstr("--static-smem = 99999999999999999999 is not a number")));
   EXPECT_THAT(refused({"--carveout", "101"}), HasSubstr("carveout_pct = 101"));
   EXPECT_THAT(refused({"--cluster", "0"}), HasSubstr("cluster_blocks = 0"));
   EXPECT_THAT(refused({"--grid", "-4"}), HasSubstr("grid_blocks = -4"));
