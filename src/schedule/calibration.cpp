@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <future>
 #include <numeric>
 #include <optional>
+#include <thread>
 
 #include "occupancy/occupancy.hpp"
 #include "schedule/simulate.hpp"
@@ -12,7 +15,7 @@
 namespace occbench {
 namespace {
 
-constexpr std::uint64_t kSeeds = 3;
+constexpr std::uint64_t kSeeds = 5;
 constexpr double kPointsPerActivePct = 1.0 / 3;
 
 /// What is fitted, in this order, and where from: an H200's values, rounded.
@@ -27,6 +30,7 @@ constexpr std::array kParameters{
     FittedParameter{&DeviceProfile::warp_overhead_cycles, 20},
     FittedParameter{&DeviceProfile::jitter_cycles, 80},
     FittedParameter{&DeviceProfile::gpc_spread_cycles, 300},
+    FittedParameter{&DeviceProfile::gpc_clock_spread_ppm, 150},
     FittedParameter{&DeviceProfile::second_sm_cycles, 70},
     FittedParameter{&DeviceProfile::sm_spread_cycles, 70},
     FittedParameter{&DeviceProfile::sm_start_cycles_per_block, 25},
@@ -116,6 +120,51 @@ std::optional<double> mean_hand_over(const Run& run, std::span<const TracedBlock
   return sum / count;
 }
 
+/// By how much clocks differ from launch to launch can be told only where it is known how they differ.
+std::vector<FittedParameter> parameters_of(const DeviceProfile& profile) {
+  std::vector<FittedParameter> parameters(kParameters.begin(), kParameters.end());
+  if (std::ranges::all_of(profile.gpc_clock_ppm, [](int ppm) { return ppm == 0; })) {
+    std::erase_if(parameters, [](const FittedParameter& parameter) {
+      return parameter.cycles == &DeviceProfile::gpc_clock_spread_ppm;
+    });
+  }
+  return parameters;
+}
+
+/// Cycles of the SMs' own clock in one of the common clock, over the blocks of a run; 1 where none recorded
+/// them.
+double clock_rate(const Run& run, std::span<const TracedBlock> blocks) {
+  double own = 0;
+  double common = 0;
+  for (const TracedBlock& block : blocks) {
+    if (block.own_cycles <= 0 || std::ranges::find(run.sms, block.sm) == run.sms.end()) continue;
+    own += block.own_cycles;
+    common += block.end_cycles - block.start_cycles;
+  }
+  return common > 0 ? own / common : 1;
+}
+
+/// How much faster than the mean SM's each run's clock is; the eager SMs' at the end, as a profile has them.
+std::vector<int> clock_ppm(std::span<const Run> runs, std::span<const TracedBlock> blocks) {
+  constexpr double kStep = 10;
+  std::vector<double> rates;
+  double sum = 0;
+  double sms = 0;
+  for (const Run& run : runs) {
+    rates.push_back(clock_rate(run, blocks));
+    sum += rates.back() * static_cast<double>(run.sms.size());
+    sms += static_cast<double>(run.sms.size());
+  }
+  std::vector<int> ppm;
+  std::vector<int> eager;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    (runs[i].eager ? eager : ppm)
+        .push_back(static_cast<int>(kStep * std::round(1e6 / kStep * (rates[i] * sms / sum - 1))));
+  }
+  ppm.insert(ppm.end(), eager.begin(), eager.end());
+  return ppm;
+}
+
 }  // namespace
 
 void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks) {
@@ -128,9 +177,11 @@ void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks) {
   if (!told) {
     profile.gpc_sms = even_gpcs(profile.sm_count);
     profile.gpc_hand_over_cycles.assign(profile.gpc_sms.size(), 0);
+    profile.gpc_clock_ppm.assign(profile.gpc_sms.size(), 0);
     return;
   }
   std::ranges::sort(runs, {}, [](const Run& run) { return run.sms.front(); });
+  profile.gpc_clock_ppm = clock_ppm(runs, blocks);
   profile.gpc_sms.clear();
   std::vector<double> hand_overs;
   for (const Run& run : runs) {
@@ -150,25 +201,35 @@ void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks) {
 
 double misfit(const DeviceProfile& profile, const Limits& limits,
               std::span<const CalibrationLaunch> launches) {
-  double sum = 0;
-  for (const CalibrationLaunch& each : launches) {
-    const int warps_per_block = theoretical_occupancy(limits, each.launch, each.usage).warps_per_block;
-    sum += misfit(profile, limits, each, Tasks(each.work, each.launch.grid_blocks, warps_per_block));
+  std::vector<double> misfits(launches.size());
+  std::atomic<std::size_t> next{0};
+  const auto take_launches = [&] {
+    for (std::size_t i; (i = next++) < launches.size();) {
+      const CalibrationLaunch& each = launches[i];
+      const int warps_per_block = theoretical_occupancy(limits, each.launch, each.usage).warps_per_block;
+      misfits[i] = misfit(profile, limits, each, Tasks(each.work, each.launch.grid_blocks, warps_per_block));
+    }
+  };
+  std::vector<std::future<void>> helpers;
+  for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) {
+    helpers.push_back(std::async(std::launch::async, take_launches));
   }
-  return sum / static_cast<double>(launches.size());
+  take_launches();
+  for (std::future<void>& helper : helpers) helper.get();
+  return std::accumulate(misfits.begin(), misfits.end(), 0.0) / static_cast<double>(launches.size());
 }
 
 DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
                          std::span<const CalibrationLaunch> launches) {
-  constexpr int kRounds = 4;
+  constexpr int kRounds = 6;
   constexpr double kFirstStep = 0.25;
-  for (const FittedParameter& parameter : kParameters) profile.*parameter.cycles = parameter.start;
-  std::array<double, kParameters.size()> steps;
-  steps.fill(kFirstStep);
+  const std::vector<FittedParameter> parameters = parameters_of(profile);
+  for (const FittedParameter& parameter : parameters) profile.*parameter.cycles = parameter.start;
+  std::vector<double> steps(parameters.size(), kFirstStep);
   double best = misfit(profile, limits, launches);
   for (int round = 0; round < kRounds; ++round) {
-    for (std::size_t i = 0; i < kParameters.size(); ++i) {
-      const auto cycles = kParameters[i].cycles;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const auto cycles = parameters[i].cycles;
       const double before = profile.*cycles;
       for (const double factor : {1 + steps[i], 1 / (1 + steps[i])}) {
         DeviceProfile changed = profile;

@@ -67,7 +67,8 @@ std::vector<int> fill_shares(std::span<const int> gpc_sms, int eager_sms, int bl
 /// The warp slots of all SMs.
 ///
 /// What was seen on the H200 (results/nvidia-h200/block-scheduling.md): an exited warp's slot and registers
-/// are free at once, but an SM takes new blocks only when one of its blocks ends. Warps go to the
+/// are free at once, but an SM takes new blocks only when a block ends on it or on the other SM of its TPC.
+/// Warps go to the
 /// sub-partitions in turn, and each block begins where the one before it on that SM ended: while the
 /// sub-partitions whose turn it is are full, it waits, whatever is free in the others.
 class WarpSlots {

@@ -66,6 +66,11 @@ class Tasks {
     return issue_rate_ > 0 || byte_rate_ > 0;
   }
 
+  /// By how much it was stretched, 1 = as given.
+  double stretch() const {
+    return stretch_;
+  }
+
   /// The same launch if every warp took the mean of all.
   Tasks even_everywhere() const;
   /// The same launch if every warp took the mean of its block.

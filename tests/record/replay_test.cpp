@@ -1,8 +1,14 @@
 #include "record/replay.hpp"
 
+#include <cmath>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
+#include "record/case_filter.hpp"
+#include "record/csv.hpp"
+#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {
@@ -53,6 +59,19 @@ TEST(Replay, ADeviceWithoutAProfileGetsTheDefault) {
   EXPECT_EQ(row.device_profile, "default");
 }
 
+TEST(Replay, AProfileThatIsGivenComesBeforeTheOneThatTheRowNames) {
+  Row row = recorded_row();
+  row.sm_count = 66;
+  row.device_profile = "h200";
+  predict_anew(row);
+  EXPECT_EQ(row.device_profile, "h200");
+  predict_anew(row, default_profile({9, 0}, 66));
+  EXPECT_EQ(row.device_profile, "default");
+  row.device_profile = "of a unit elsewhere";
+  predict_anew(row);
+  EXPECT_EQ(row.device_profile, "default");
+}
+
 TEST(Replay, ARowThatLacksWhatIsNeededIsRefused) {
   for (Integer Row::*const column :
        {&Row::block_threads, &Row::grid_blocks, &Row::registers_per_thread, &Row::sm_count}) {
@@ -60,6 +79,49 @@ TEST(Replay, ARowThatLacksWhatIsNeededIsRefused) {
     (row.*column).reset();
     EXPECT_THROW(predict_anew(row), InputError);
   }
+}
+
+std::vector<Row> recorded_suite_rows() {
+  std::vector<Row> rows = read_rows(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv");
+  std::erase_if(rows, [](const Row& row) { return !row.predicted_pct || !row.achieved_pct; });
+  return rows;
+}
+
+TEST(RecordedSuite, ItsPredictionsAreThoseThatAreMadeToday) {
+  const std::vector<Row> rows = recorded_suite_rows();
+  ASSERT_GT(rows.size(), 600u);
+  for (std::size_t i = 0; i < rows.size(); i += 25) {
+    Row anew = rows[i];
+    predict_anew(anew);
+    EXPECT_NEAR(*anew.predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
+    EXPECT_EQ(anew.explanation, rows[i].explanation) << full_name(rows[i]);
+  }
+}
+
+/// What the counters say of the predictions for resident warps that do not compete, from 20,000 cycles on.
+/// The profile is of the unit that the suite was measured on, and none of these launches was in its
+/// calibration.
+void expect_agreement(bool per_warp, std::size_t least, double mean_points) {
+  double points = 0;
+  std::vector<double> active_pct;
+  for (const Row& row : recorded_suite_rows()) {
+    const Work work = parse_work(row.work);
+    if (work.cycles < 20'000 || work.issue_slots > 0 || work.bytes > 0 || work.per_warp != per_warp) continue;
+    EXPECT_EQ(row.device_profile, "h200_recorded");
+    points += std::abs(*row.predicted_pct - *row.achieved_pct);
+    active_pct.push_back(100 * std::abs(*row.predicted_cycles_active / *row.sm_cycles_active_avg - 1));
+  }
+  ASSERT_GT(active_pct.size(), least);
+  EXPECT_LE(points / static_cast<double>(active_pct.size()), mean_points);
+  EXPECT_LE(median(active_pct), 2);
+}
+
+TEST(RecordedSuite, WorkThatDiffersByBlockOrIsEqualIsPredicted) {
+  expect_agreement(false, 200, 0.35);
+}
+
+TEST(RecordedSuite, WorkThatDiffersByWarpIsPredicted) {
+  expect_agreement(true, 50, 0.25);
 }
 
 }  // namespace

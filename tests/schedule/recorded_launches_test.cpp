@@ -186,7 +186,7 @@ TEST_F(RecordedLaunches, WorkThatDiffersByBlockIsPredicted) {
 }
 
 TEST_F(RecordedLaunches, WorkThatDiffersByWarpIsPredicted) {
-  expect_within(0.36, 1.7, 0.3,
+  expect_within(0.15, 0.5, 0.3,
                 [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); });
 }
 
@@ -212,7 +212,7 @@ TEST(FreshLaunches, OfOtherSizesRegistersAndSharedMemoryArePredicted) {
   expect_mean("blocks equal", 0.9, [&](const Recorded& recorded) {
     return is_long(recorded) && !clusters(recorded) && equal(recorded);
   });
-  expect_mean("warps differ", 0.55,
+  expect_mean("warps differ", 0.2,
               [&](const Recorded& recorded) { return is_long(recorded) && by_warp(recorded); });
   expect_mean("clusters", 1.7, clusters);
   expect_mean("1,000 to 8,000 cycles", 1.3,

@@ -151,6 +151,42 @@ TEST(Simulate, ALaunchThatMovesBytesTakesAsLongAsTheBytes) {
   EXPECT_NEAR(simulation.cycles_active_max / cycles, 1, 0.01);
 }
 
+TEST(Simulate, RoomThatExitedWarpsLeftIsNoticedWhenABlockEndsOnEitherSmOfTheTpc) {
+  // Blocks of 32 warps, two an SM. SM 0: two blocks of which all warps but one end at 100, the last at 1,000.
+  // SM 1: two blocks that end at 400, whose end lets SM 0 take one too.
+  std::vector<std::int64_t> cycles;
+  for (const std::int64_t block : {0, 1, 2, 3, 4, 5, 6}) {
+    const bool on_first_sm = block % 2 == 0;
+    for (int warp = 0; warp < 32; ++warp) {
+      cycles.push_back(block >= 4 ? 300 : !on_first_sm ? 400 : warp == 0 ? 1000 : 100);
+    }
+  }
+  const Tasks tasks({cycles, true}, 7, 32);
+  const Simulation simulation =
+      simulate({.block_threads = 1024, .grid_blocks = 7}, {.registers_per_thread = 20}, limits_of({9, 0}), 2,
+               free_of_overheads(), tasks, 1);
+  // Without that, the seventh block would begin when one of the others has ended on SM 1, at 700.
+  EXPECT_DOUBLE_EQ(simulation.cycles_active_min, 700);
+  EXPECT_DOUBLE_EQ(simulation.cycles_active_max, 1000);
+}
+
+TEST(Simulate, AGpcWhoseClockIsFasterIsDoneSoonerAndTakesTheTail) {
+  // Two GPCs of two SMs with two slots each, eight equal blocks to fill them and four more.
+  const auto achieved = [](std::vector<int> gpc_clock_ppm) {
+    DeviceProfile profile = free_of_overheads();
+    profile.sm_count = 4;
+    profile.eager_sms = 0;
+    profile.gpc_sms = {2, 2};
+    profile.gpc_hand_over_cycles = {0, 0};
+    profile.gpc_clock_ppm = std::move(gpc_clock_ppm);
+    return simulate({.block_threads = 1024, .grid_blocks = 12}, {.registers_per_thread = 20},
+                    limits_of({9, 0}), 4, profile, Tasks(Work::equal(100'000), 12, 32), 1)
+        .achieved_pct;
+  };
+  EXPECT_NEAR(achieved({0, 0}), 75, 0.1);        // one block of the tail on each SM
+  EXPECT_NEAR(achieved({-500, 500}), 100, 0.1);  // two on each of the faster GPC's
+}
+
 TEST(Simulate, ClustersWaitForRoomForAllTheirBlocks) {
   // Two SMs with two slots each, clusters of two, a block on each: the third cluster waits for the longer
   // blocks of the first two, although one SM had room before.
