@@ -25,13 +25,11 @@ def block(name):
 
 
 SUITE = RESULTS / "full.csv"
-# An experiment that the recorded suite lacks has a file of its own.
-RECORDED = [SUITE, RESULTS / "l1_carveout.csv"]
 
 
 @cache
 def run():
-    return claims.Run(RECORDED)
+    return claims.Run([SUITE])
 
 
 @cache
@@ -85,7 +83,7 @@ def misses(rows, elapsed=False):
 def machine(row):
     return (
         f"{row['gpu']} ({row['sm_count']} SMs, compute capability {row['compute_capability']}), driver {row['driver']}, "
-        f"CUDA {row['cuda_toolkit']}, commit `{row['commit']}`, {row['recorded_at'][:10]}"
+        f"CUDA {row['cuda_toolkit']}, commit `{row['commit'][:12]}`, {row['recorded_at'][:10]}"
     )
 
 

@@ -57,8 +57,8 @@ def planted():
 
 
 def units():
-    """The furthest that the recorded suite and the rows beside the timelines, of another unit, lie apart."""
-    suite, other = rows_by_case(SUITE), rows_by_case(RESULTS / "timeline" / "rows.csv")
+    """The furthest that the recorded suite and rows of another unit lie apart."""
+    suite, other = rows_by_case(SUITE), rows_by_case(RESULTS / "another_unit.csv")
     assert {row["gpu_uuid"] for row in suite.values()}.isdisjoint(row["gpu_uuid"] for row in other.values())
     common = sorted(suite.keys() & other.keys())
     most = {column: max((range_of([suite, other], case, column)[0], case) for case in common) for column in COLUMNS}
@@ -73,7 +73,7 @@ def units_block():
     common, most = units()
     (achieved, case), (elapsed, _) = (most[column] for column in COLUMNS)
     return (
-        f"Of {len(common)} cases on two H200s ([full.csv](full.csv), [timeline/rows.csv](timeline/rows.csv)) `achieved_pct` "
+        f"Of {len(common)} cases on two H200s ([full.csv](full.csv), [another_unit.csv](another_unit.csv)) `achieved_pct` "
         f"differs by up to {achieved:.1f} points ({case}), `achieved_elapsed_pct` by up to {elapsed:.2f}."
     )
 
