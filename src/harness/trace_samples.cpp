@@ -26,6 +26,7 @@ std::vector<Sample> trace_samples(const Row& row, std::span<const WarpRecord> re
     add("sm", block.block, block.sm);
     add("start_ns", block.block, static_cast<double>(block.start_ns - first_ns));
     add("end_ns", block.block, static_cast<double>(block.end_ns - first_ns));
+    add("sm_cycles", block.block, static_cast<double>(block.end_cycles - block.start_cycles));
   }
   const std::vector<std::int64_t> gaps = hand_over_cycles(blocks);
   for (std::size_t i = 0; i < gaps.size(); ++i) {

@@ -25,6 +25,7 @@ std::vector<TracedBlock> traced_blocks(std::span<const Row> rows, std::span<cons
     const double cycles_per_ns = row->sm_clock_mhz.value_or(1000) / 1000;
     if (sample.quantity == "trace_sm") at(sample.index).sm = static_cast<int>(sample.value);
     if (sample.quantity == "trace_start_ns") at(sample.index).start_cycles = sample.value * cycles_per_ns;
+    if (sample.quantity == "trace_sm_cycles") at(sample.index).own_cycles = sample.value;
     if (sample.quantity == "trace_end_ns") at(sample.index).end_cycles = sample.value * cycles_per_ns;
   }
   return blocks;

@@ -116,6 +116,40 @@ std::optional<double> mean_hand_over(const Run& run, std::span<const TracedBlock
   return sum / count;
 }
 
+/// Cycles of the SMs' own clock in one of the common clock, over the blocks of a run; 1 where none recorded
+/// them.
+double clock_rate(const Run& run, std::span<const TracedBlock> blocks) {
+  double own = 0;
+  double common = 0;
+  for (const TracedBlock& block : blocks) {
+    if (block.own_cycles <= 0 || std::ranges::find(run.sms, block.sm) == run.sms.end()) continue;
+    own += block.own_cycles;
+    common += block.end_cycles - block.start_cycles;
+  }
+  return common > 0 ? own / common : 1;
+}
+
+/// How much faster than the mean SM's each run's clock is; the eager SMs' at the end, as a profile has them.
+std::vector<int> clock_ppm(std::span<const Run> runs, std::span<const TracedBlock> blocks) {
+  constexpr double kStep = 10;
+  std::vector<double> rates;
+  double sum = 0;
+  double sms = 0;
+  for (const Run& run : runs) {
+    rates.push_back(clock_rate(run, blocks));
+    sum += rates.back() * static_cast<double>(run.sms.size());
+    sms += static_cast<double>(run.sms.size());
+  }
+  std::vector<int> ppm;
+  std::vector<int> eager;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    (runs[i].eager ? eager : ppm)
+        .push_back(static_cast<int>(kStep * std::round(1e6 / kStep * (rates[i] * sms / sum - 1))));
+  }
+  ppm.insert(ppm.end(), eager.begin(), eager.end());
+  return ppm;
+}
+
 }  // namespace
 
 void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks) {
@@ -128,9 +162,11 @@ void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks) {
   if (!told) {
     profile.gpc_sms = even_gpcs(profile.sm_count);
     profile.gpc_hand_over_cycles.assign(profile.gpc_sms.size(), 0);
+    profile.gpc_clock_ppm.assign(profile.gpc_sms.size(), 0);
     return;
   }
   std::ranges::sort(runs, {}, [](const Run& run) { return run.sms.front(); });
+  profile.gpc_clock_ppm = clock_ppm(runs, blocks);
   profile.gpc_sms.clear();
   std::vector<double> hand_overs;
   for (const Run& run : runs) {

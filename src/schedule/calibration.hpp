@@ -22,15 +22,17 @@ struct CalibrationLaunch {
   double cycles_active = 0;  ///< mean over SMs
 };
 
-/// A block of a traced launch; the clock is the same for all SMs.
+/// A block of a traced launch.
 struct TracedBlock {
   int sm = 0;
-  double start_cycles = 0;
+  double start_cycles = 0;  ///< on a clock that is the same for all SMs
   double end_cycles = 0;
+  double own_cycles = 0;  ///< from start to end on the clock of its SM, 0 = not recorded
 };
 
 /// GPCs and eager SMs, from the order in which SMs took the blocks of a launch that fills the device
-/// (ascending by index), and what a hand-over takes longer in each GPC. A GPC is a run of ascending SMs; SMs
+/// (ascending by index), what a hand-over takes longer in each GPC, and how fast its clock runs. A GPC is a
+/// run of ascending SMs; SMs
 /// that had a second block before all had one are eager. Where the order tells nothing (a run of more than 64
 /// SMs, SMs without a block), GPCs are as even as can be.
 void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <span>
+#include <utility>
 #include <variant>
 
 #include <fmt/core.h>
@@ -32,6 +33,8 @@ constexpr std::array kFields{
     ProfileField{"eager_sms", &DeviceProfile::eager_sms},
     ProfileField{"gpc_sms", &DeviceProfile::gpc_sms},
     ProfileField{"gpc_hand_over_cycles", &DeviceProfile::gpc_hand_over_cycles},
+    ProfileField{"gpc_clock_ppm", &DeviceProfile::gpc_clock_ppm},
+    ProfileField{"gpc_clock_spread_ppm", &DeviceProfile::gpc_clock_spread_ppm},
     ProfileField{"fill_cycles_per_block", &DeviceProfile::fill_cycles_per_block},
     ProfileField{"refill_cycles_per_block", &DeviceProfile::refill_cycles_per_block},
     ProfileField{"sm_start_cycles_per_block", &DeviceProfile::sm_start_cycles_per_block},
@@ -49,6 +52,8 @@ constexpr std::array kFields{
 
 constexpr int kMostSms = 4096;
 constexpr int kMostSmsOfGpc = 64;
+constexpr int kMostHandOver = 1'000'000;
+constexpr int kMostPpm = 100'000;
 constexpr double kMostCycles = 1e6;
 
 template <typename Number>
@@ -84,9 +89,10 @@ bool set(DeviceProfile& profile, const ProfileField& field, std::string_view tex
     return read_number(text, least, kMostSms, profile.*(*count));
   }
   if (const auto* const list = std::get_if<4>(&field.member)) {
-    const bool sms = *list == &DeviceProfile::gpc_sms;
-    return read_list(text, sms ? 1 : 0, sms ? kMostSmsOfGpc : static_cast<int>(kMostCycles),
-                     profile.*(*list));
+    const auto [low, high] = *list == &DeviceProfile::gpc_sms         ? std::pair(1, kMostSmsOfGpc)
+                             : *list == &DeviceProfile::gpc_clock_ppm ? std::pair(-kMostPpm, kMostPpm)
+                                                                      : std::pair(0, kMostHandOver);
+    return read_list(text, low, high, profile.*(*list));
   }
   return read_number(text, 0.0, kMostCycles, profile.*std::get<3>(field.member));
 }
@@ -176,6 +182,7 @@ DeviceProfile default_profile(ComputeCapability compute_capability, int sm_count
   profile.eager_sms = 0;
   profile.gpc_sms = even_gpcs(sm_count);
   profile.gpc_hand_over_cycles.assign(profile.gpc_sms.size(), 0);
+  profile.gpc_clock_ppm.assign(profile.gpc_sms.size(), 0);
   return profile;
 }
 

@@ -18,10 +18,14 @@ struct DeviceProfile {
   int eager_sms = 0;         ///< SMs that have their turn apart from those of their GPC
   std::vector<int> gpc_sms;  ///< SMs of each GPC without those, in the order in which they have their turn
   std::vector<int> gpc_hand_over_cycles;  ///< what a hand-over takes longer in each of these GPCs
-  double fill_cycles_per_block = 0;       ///< between two blocks while the device first fills, device-wide
-  double refill_cycles_per_block = 0;     ///< between two blocks that take the place of others, device-wide
-  double sm_start_cycles_per_block = 0;   ///< an SM starts two blocks at least this far apart
-  double sm_start_cycles_per_warp = 0;    ///< and at least this for each warp of the first
+  /// Each GPC has a clock of its own: how much faster than the mean it runs under load, in each of these GPCs
+  /// and, if there are eager SMs, in theirs. A property of the unit, not of its kind.
+  std::vector<int> gpc_clock_ppm;
+  double gpc_clock_spread_ppm = 0;       ///< and by up to so much more or less, by chance
+  double fill_cycles_per_block = 0;      ///< between two blocks while the device first fills, device-wide
+  double refill_cycles_per_block = 0;    ///< between two blocks that take the place of others, device-wide
+  double sm_start_cycles_per_block = 0;  ///< an SM starts two blocks at least this far apart
+  double sm_start_cycles_per_warp = 0;   ///< and at least this for each warp of the first
   double second_sm_cycles = 0;      ///< the second SM of a pair (a TPC) starts its first block so much later
   double first_start_cycles = 0;    ///< an SM's first block begins its work so much later than others do
   double gpc_spread_cycles = 0;     ///< a GPC's first blocks start up to this much later than another's

@@ -64,8 +64,9 @@ struct Sm {
   double active_cycles = 0;
   std::int64_t blocks_started = 0;
   int resident_blocks = 0;  ///< until the hand-over
-  double hand_over_cycles = 0;
-  int share = 0;  ///< blocks it takes while the device first fills
+  double distance = 0;      ///< cycles that a message to or from it takes longer than to others
+  double slowness = 1;      ///< what one of its cycles takes of the mean clock's
+  int share = 0;            ///< blocks it takes while the device first fills
   int open_blocks = 0;
   double open_since = 0;  ///< when it had none open last
 };
@@ -91,6 +92,7 @@ constexpr double kMemorySpread = 0.1;
 // Random numbers that have nothing to do with one another.
 constexpr std::uint64_t kPollStream = 0x9e3779b97f4a7c15;
 constexpr std::uint64_t kGpcStream = 0xbf58476d1ce4e5b9;
+constexpr std::uint64_t kClockStream = 0x94d049bb133111eb;
 constexpr std::uint64_t kMemoryStream = 0xd1b54a32d192ed03;
 
 class Scheduler {
@@ -172,19 +174,28 @@ class Scheduler {
   }
 
  private:
-  /// SMs of one GPC have in common how far away they are and when their first blocks reach them.
+  /// SMs of one GPC have in common how far away they are, when their first blocks reach them and how fast
+  /// their clock runs. The eager SMs are a group of their own, the last one.
   void tell_gpcs_apart() {
-    for (Sm& sm : sms_) sm.hand_over_cycles = profile_.hand_over_cycles;
     int sm = eager_sms_;
     for (std::size_t gpc = 0; gpc < gpc_sms_.size(); ++gpc) {
       const double late = profile_.gpc_spread_cycles * unit_interval(random_bits(seed_ + kGpcStream, gpc));
+      const double slowness = slowness_of(gpc);
       for (int place = 0; place < gpc_sms_[gpc]; ++place, ++sm) {
         sm_at(sm).may_start += late;
+        sm_at(sm).slowness = slowness;
         if (profile_.gpc_hand_over_cycles.size() == gpc_sms_.size()) {
-          sm_at(sm).hand_over_cycles += profile_.gpc_hand_over_cycles[gpc];
+          sm_at(sm).distance = 0.5 * profile_.gpc_hand_over_cycles[gpc];
         }
       }
     }
+    for (sm = 0; sm < eager_sms_; ++sm) sm_at(sm).slowness = slowness_of(gpc_sms_.size());
+  }
+
+  double slowness_of(std::size_t group) const {
+    const double known = group < profile_.gpc_clock_ppm.size() ? profile_.gpc_clock_ppm[group] : 0;
+    const double chance = 2 * unit_interval(random_bits(seed_ + kClockStream, group)) - 1;
+    return 1 / (1 + 1e-6 * (known + chance * profile_.gpc_clock_spread_ppm));
   }
 
   void wait_until(auto&& has_room) {
@@ -232,7 +243,7 @@ class Scheduler {
 
   void start(std::int64_t block, int sm_index) {
     Sm& sm = sm_at(sm_index);
-    const double begin = std::max(now_, sm.may_start);
+    const double begin = std::max(now_ + sm.distance, sm.may_start);
     sm.may_start = begin + start_interval_;
     now_ += dispatch_interval_;
     ++sm.resident_blocks;
@@ -246,11 +257,11 @@ class Scheduler {
       return;
     }
     const double polled = work_begin + poll_cycles(sm, block);
-    const double end =
-        warp_by_warp_ ? run_warps(block, sm_index, begin, polled) : run_block(block, begin, polled);
+    const double end = warp_by_warp_ ? run_warps(block, sm_index, begin, polled)
+                                     : run_block(block, begin, polled, sm.slowness);
     sm.active_cycles += std::max(0.0, end - std::max(begin, sm.active_until));
     sm.active_until = std::max(sm.active_until, end);
-    hand_overs_.push({end + sm.hand_over_cycles, end, sm_index});
+    hand_overs_.push({end + profile_.hand_over_cycles + sm.distance, end, sm_index});
   }
 
   /// Between 0 and 1, by SM and by how often its blocks have been replaced: those side by side share it.
@@ -268,18 +279,20 @@ class Scheduler {
            latest_warp_[chance % latest_warp_.size()];
   }
 
-  double run_block(std::int64_t block, double begin, double work_begin) {
-    const double end = work_begin + tasks_.block_cycles(block);
+  double run_block(std::int64_t block, double begin, double work_begin, double slowness) {
+    const double end = work_begin + tasks_.block_cycles(block) * slowness;
     account(begin, end, warps_per_block_);
     return end;
   }
 
   double run_warps(std::int64_t block, int sm, double begin, double work_begin) {
     slots_.take(sm, begin, slots_of_warps_);
+    const double slowness = sm_at(sm).slowness;
     const double block_cycles = tasks_.block_cycles(block);
     double last = begin;
     for (int warp = 0; warp < warps_per_block_; ++warp) {
-      const double end = work_begin + (warps_differ_ ? tasks_.warp_cycles(block, warp) : block_cycles);
+      const double end =
+          work_begin + (warps_differ_ ? tasks_.warp_cycles(block, warp) : block_cycles) * slowness;
       slots_.free_at(sm, slots_of_warps_[static_cast<std::size_t>(warp)], end);
       account(begin, end, 1);
       last = std::max(last, end);
@@ -316,7 +329,7 @@ class Scheduler {
       for (int warp = 0; warp < warps_per_block_; ++warp) {
         if (open.slots[static_cast<std::size_t>(warp)].partition != partition) continue;
         const double cycles = warps_differ_ ? tasks_.warp_cycles(open.block, warp) : block_cycles;
-        beginning_.push_back({cycles * memory_chance(open.block, warp), warp});
+        beginning_.push_back({cycles * sm_at(open.sm).slowness * memory_chance(open.block, warp), warp});
       }
       if (beginning_.empty()) continue;
       competition_->begin(joined.time, open.sm * slots_.partitions() + partition, joined.open_block,
@@ -345,7 +358,7 @@ class Scheduler {
     if (open.warps_left > 0) return;
     Sm& sm = sm_at(open.sm);
     if (--sm.open_blocks == 0) sm.active_cycles += finished.time - sm.open_since;
-    hand_overs_.push({finished.time + sm.hand_over_cycles, finished.time, open.sm});
+    hand_overs_.push({finished.time + profile_.hand_over_cycles + sm.distance, finished.time, open.sm});
     free_open_blocks_.push_back(finished.block);
   }
 

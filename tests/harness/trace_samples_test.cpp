@@ -42,6 +42,7 @@ TEST(TraceSamples, EachBlockHasItsSmAndItsTimesFromTheFirstStart) {
   EXPECT_THAT(values_of(samples, "trace_sm"), ElementsAre(4, 9, 4));
   EXPECT_THAT(values_of(samples, "trace_start_ns"), ElementsAre(0, 50, 125));
   EXPECT_THAT(values_of(samples, "trace_end_ns"), ElementsAre(100, 400, 300));
+  EXPECT_THAT(values_of(samples, "trace_sm_cycles"), ElementsAre(100, 350, 175));
   EXPECT_THAT(values_of(samples, "trace_hand_over_cycles"), ElementsAre(25));
   EXPECT_THAT(values_of(samples, "trace_most_blocks"), ElementsAre(1, 1));
   EXPECT_THAT(values_of(samples, "trace_out_of_order"), ElementsAre(0));

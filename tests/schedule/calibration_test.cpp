@@ -36,6 +36,22 @@ TEST(Calibration, GpcsAreRunsOfAscendingSmsAndThoseThatComeAgainAreEager) {
   EXPECT_EQ(profile.gpc_hand_over_cycles, (std::vector{0, 80}));
 }
 
+TEST(Calibration, EachGpcHasTheClockThatItsBlocksWereTracedWith) {
+  // Four SMs of each GPC, two eager ones; the first GPC's clock runs 0.1 % faster than the others'.
+  const std::vector<int> order{8, 9, 0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 0, 1, 4, 5, 2, 3, 6, 7};
+  std::vector<TracedBlock> blocks = traced(order, [](int) { return 300; });
+  for (TracedBlock& block : blocks) {
+    const bool fast = block.sm == 0 || block.sm == 1 || block.sm == 4 || block.sm == 5;
+    block.own_cycles = fast ? 1001 : 1000;
+  }
+  DeviceProfile profile;
+  profile.sm_count = 10;
+  find_gpcs(profile, blocks);
+  EXPECT_EQ(profile.gpc_clock_ppm, (std::vector{600, -400, -400}));
+  find_gpcs(profile, traced(order, [](int) { return 300; }));
+  EXPECT_EQ(profile.gpc_clock_ppm, (std::vector{0, 0, 0}));
+}
+
 TEST(Calibration, WithoutATraceGpcsAreAsEvenAsCanBe) {
   DeviceProfile profile;
   profile.sm_count = 36;

@@ -151,6 +151,23 @@ TEST(Simulate, ALaunchThatMovesBytesTakesAsLongAsTheBytes) {
   EXPECT_NEAR(simulation.cycles_active_max / cycles, 1, 0.01);
 }
 
+TEST(Simulate, AGpcWhoseClockIsFasterIsDoneSoonerAndTakesTheTail) {
+  // Two GPCs of two SMs with two slots each, eight equal blocks to fill them and four more.
+  const auto achieved = [](std::vector<int> gpc_clock_ppm) {
+    DeviceProfile profile = free_of_overheads();
+    profile.sm_count = 4;
+    profile.eager_sms = 0;
+    profile.gpc_sms = {2, 2};
+    profile.gpc_hand_over_cycles = {0, 0};
+    profile.gpc_clock_ppm = std::move(gpc_clock_ppm);
+    return simulate({.block_threads = 1024, .grid_blocks = 12}, {.registers_per_thread = 20},
+                    limits_of({9, 0}), 4, profile, Tasks(Work::equal(100'000), 12, 32), 1)
+        .achieved_pct;
+  };
+  EXPECT_NEAR(achieved({0, 0}), 75, 0.1);        // one block of the tail on each SM
+  EXPECT_NEAR(achieved({-500, 500}), 100, 0.1);  // two on each of the faster GPC's
+}
+
 TEST(Simulate, ClustersWaitForRoomForAllTheirBlocks) {
   // Two SMs with two slots each, clusters of two, a block on each: the third cluster waits for the longer
   // blocks of the first two, although one SM had room before.
