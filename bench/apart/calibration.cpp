@@ -33,6 +33,9 @@ std::vector<Case> cases(const Planner& on) {
     for (const double waves : {1.1, 1.5, 2.1, 3.5}) {
       cases.push_back(make_case(on, block_threads, waves, "equal", Work::equal(20'000)));
     }
+    for (const double waves : {1.5, 2.5}) {
+      cases.push_back(make_case(on, block_threads, waves, "equal", Work::equal(150'000)));
+    }
     cases.push_back(make_case(on, block_threads, 1.25, "equal", Work::equal(100'000)));
     cases.push_back(make_case(on, block_threads, 2, "equal", Work::equal(8'000)));
     cases.push_back(make_case(on, block_threads, 2.1, "uniform", {.cycles = 20'000, .distribution = uneven}));

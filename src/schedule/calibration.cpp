@@ -27,6 +27,7 @@ constexpr std::array kParameters{
     FittedParameter{&DeviceProfile::warp_overhead_cycles, 20},
     FittedParameter{&DeviceProfile::jitter_cycles, 80},
     FittedParameter{&DeviceProfile::gpc_spread_cycles, 300},
+    FittedParameter{&DeviceProfile::gpc_clock_spread_ppm, 150},
     FittedParameter{&DeviceProfile::second_sm_cycles, 70},
     FittedParameter{&DeviceProfile::sm_spread_cycles, 70},
     FittedParameter{&DeviceProfile::sm_start_cycles_per_block, 25},

@@ -64,7 +64,7 @@ struct Sm {
   double active_cycles = 0;
   std::int64_t blocks_started = 0;
   int resident_blocks = 0;  ///< until the hand-over
-  double distance = 0;      ///< cycles that a message to or from it takes longer than to others
+  double hand_over_cycles = 0;
   double slowness = 1;      ///< what one of its cycles takes of the mean clock's
   int share = 0;            ///< blocks it takes while the device first fills
   int open_blocks = 0;
@@ -177,6 +177,7 @@ class Scheduler {
   /// SMs of one GPC have in common how far away they are, when their first blocks reach them and how fast
   /// their clock runs. The eager SMs are a group of their own, the last one.
   void tell_gpcs_apart() {
+    for (Sm& sm : sms_) sm.hand_over_cycles = profile_.hand_over_cycles;
     int sm = eager_sms_;
     for (std::size_t gpc = 0; gpc < gpc_sms_.size(); ++gpc) {
       const double late = profile_.gpc_spread_cycles * unit_interval(random_bits(seed_ + kGpcStream, gpc));
@@ -185,7 +186,7 @@ class Scheduler {
         sm_at(sm).may_start += late;
         sm_at(sm).slowness = slowness;
         if (profile_.gpc_hand_over_cycles.size() == gpc_sms_.size()) {
-          sm_at(sm).distance = 0.5 * profile_.gpc_hand_over_cycles[gpc];
+          sm_at(sm).hand_over_cycles += profile_.gpc_hand_over_cycles[gpc];
         }
       }
     }
@@ -243,7 +244,7 @@ class Scheduler {
 
   void start(std::int64_t block, int sm_index) {
     Sm& sm = sm_at(sm_index);
-    const double begin = std::max(now_ + sm.distance, sm.may_start);
+    const double begin = std::max(now_, sm.may_start);
     sm.may_start = begin + start_interval_;
     now_ += dispatch_interval_;
     ++sm.resident_blocks;
@@ -261,7 +262,7 @@ class Scheduler {
                                      : run_block(block, begin, polled, sm.slowness);
     sm.active_cycles += std::max(0.0, end - std::max(begin, sm.active_until));
     sm.active_until = std::max(sm.active_until, end);
-    hand_overs_.push({end + profile_.hand_over_cycles + sm.distance, end, sm_index});
+    hand_overs_.push({end + sm.hand_over_cycles, end, sm_index});
   }
 
   /// Between 0 and 1, by SM and by how often its blocks have been replaced: those side by side share it.
@@ -358,7 +359,7 @@ class Scheduler {
     if (open.warps_left > 0) return;
     Sm& sm = sm_at(open.sm);
     if (--sm.open_blocks == 0) sm.active_cycles += finished.time - sm.open_since;
-    hand_overs_.push({finished.time + profile_.hand_over_cycles + sm.distance, finished.time, open.sm});
+    hand_overs_.push({finished.time + sm.hand_over_cycles, finished.time, open.sm});
     free_open_blocks_.push_back(finished.block);
   }
 
