@@ -59,6 +59,7 @@ std::vector<std::string> common_arguments(const RunOptions& options) {
   const auto pass_on = [&](std::string_view flag, const std::string& value) {
     if (!value.empty()) arguments.push_back(fmt::format("--occ_{}={}", flag, value));
   };
+  pass_on("device_profile", options.profile);
   pass_on("metrics", fmt::format("{}", fmt::join(options.metrics, ",")));
   pass_on("timeline", options.timeline);
   pass_on("per_sm", options.per_sm);
@@ -145,6 +146,7 @@ std::string resuming_command(const RunOptions& options, const fs::path& out) {
   add("--filter", options.filter, usual.filter);
   add("--device", options.device, usual.device);
   add("--counters", options.counters, usual.counters);
+  add("--profile", options.profile, usual.profile);
   add("--metrics", fmt::format("{}", fmt::join(options.metrics, ",")), "");
   add("--timeline", options.timeline, usual.timeline);
   add("--per-sm", options.per_sm, usual.per_sm);

@@ -22,6 +22,7 @@ struct RunOptions {
   std::string counters = "auto";
   std::string out;
   std::filesystem::path benches;     ///< folder of the bench binaries; empty = that of this program
+  std::string profile;               ///< as --occ_device_profile of the binaries
   std::vector<std::string> metrics;  ///< as --occ_metrics of the binaries; likewise the next three
   std::string timeline;
   std::string per_sm;

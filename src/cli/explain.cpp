@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/replay.hpp"
+#include "schedule/device_profile.hpp"
 
 namespace occbench {
 namespace {
@@ -23,6 +25,7 @@ namespace {
 struct ExplainOptions {
   std::vector<std::string> files;
   std::string filter;
+  std::string profile;
   std::size_t top = 20;
   bool csv = false;
 };
@@ -64,7 +67,9 @@ ExitStatus explain(const ExplainOptions& options, Console& console) {
   std::ranges::stable_sort(rows, std::ranges::greater{}, lost_points);
   const std::size_t all = rows.size();
   if (options.top > 0 && options.top < all) rows.resize(options.top);
-  std::ranges::for_each(rows, predict_anew);
+  std::optional<DeviceProfile> profile;
+  if (!options.profile.empty()) profile = find_profile(options.profile);
+  for (Row& row : rows) predict_anew(row, profile);
   if (options.csv) {
     fmt::print(console.out, "{}", csv_header());
     for (const Row& row : rows) fmt::print(console.out, "{}", csv_record(row));
@@ -84,6 +89,8 @@ Action declare_explain(CLI::App& parser) {
       ->check(CLI::ExistingFile);
   parser.add_option("--filter", options->filter,
                     "only cases whose experiment/case this regular expression is found in");
+  parser.add_option("--profile", options->profile,
+                    "device profile to predict with, a built-in one or a file (default: the rows')");
   parser.add_option("--top", options->top, "how many rows, 0 = all")->capture_default_str();
   parser.add_flag("--csv", options->csv, "whole rows, with the new prediction, as CSV");
   return [options](Console& console) { return explain(*options, console); };

@@ -167,6 +167,12 @@ Action declare_run(CLI::App& parser) {
       ->check(CLI::IsMember({"auto", "off", "require"}))
       ->capture_default_str();
   parser
+      .add_option(
+          "--profile", options->profile,
+          "device profile to predict with, a built-in one or a file of `occbench calibrate` (default: the "
+          "built-in one of such a GPU)")
+      ->type_name("NAME|FILE");
+  parser
       .add_option("--metrics", options->metrics,
                   "more hardware metrics, separated by commas: a column each, and their samples")
       ->delimiter(',')

@@ -1,6 +1,8 @@
 #include "record/replay.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -60,19 +62,30 @@ void set_prediction(Row& row, const Prediction& prediction) {
   row.explanation = prediction.explanation;
 }
 
+namespace {
+
+DeviceProfile profile_for(const Row& row, ComputeCapability compute_capability, int sm_count) {
+  const std::vector<std::string_view> built_in = built_in_profiles();
+  return std::ranges::find(built_in, row.device_profile) != built_in.end()
+             ? find_profile(row.device_profile)
+             : profile_of_device(compute_capability, sm_count);
+}
+
+}  // namespace
+
 std::optional<Prediction> prediction_of(const Row& row, const std::optional<DeviceProfile>& given) {
   if (row.work.empty()) return std::nullopt;
   const Launch launch = launch_of(row);
   const Usage usage = usage_of(row);
   const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
   const int sm_count = static_cast<int>(needed(row, row.sm_count, "sm_count"));
-  const DeviceProfile profile = given ? *given : profile_of_device(limits.compute_capability, sm_count);
+  const DeviceProfile profile = given ? *given : profile_for(row, limits.compute_capability, sm_count);
   const Tasks tasks(parse_work(row.work), launch.grid_blocks,
                     theoretical_occupancy(limits, launch, usage).warps_per_block);
   return predict(launch, usage, limits, sm_count, profile, tasks);
 }
 
-void predict_anew(Row& row) {
+void predict_anew(Row& row, const std::optional<DeviceProfile>& profile) {
   if (row.work.empty()) {
     row.device_profile.clear();
     row.explanation.clear();
@@ -85,7 +98,7 @@ void predict_anew(Row& row) {
     }
     return;
   }
-  set_prediction(row, prediction_of(row).value());
+  set_prediction(row, prediction_of(row, profile).value());
 }
 
 }  // namespace occbench

@@ -22,14 +22,15 @@ Usage usage_of(const Row& row);
 void set_prediction(Row& row, const Prediction& prediction);
 
 /// What is predicted for a row from its launch, usage, work, compute capability and number of SMs, with the
-/// profile for such a device; empty for a row without work. @throws InputError naming a column that is needed
+/// given profile, else the built-in one that the row names, else the one for such a device; empty for a row
+/// without work. @throws InputError naming a column that is needed
 /// and lacking.
 std::optional<Prediction> prediction_of(const Row& row,
                                         const std::optional<DeviceProfile>& profile = std::nullopt);
 
-/// Predicts a row anew from its launch, usage, work, compute capability and number of SMs, with the profile
-/// for such a device. A row without work (no kernel's work is known, or the case is several launches) loses
-/// the prediction that it had. @throws InputError naming a column that is needed and lacking.
-void predict_anew(Row& row);
+/// Predicts a row anew, as prediction_of() does. A row without work (no kernel's work is known, or the case
+/// is several launches) loses the prediction that it had. @throws InputError naming a column that is needed
+/// and lacking.
+void predict_anew(Row& row, const std::optional<DeviceProfile>& profile = std::nullopt);
 
 }  // namespace occbench

@@ -65,8 +65,8 @@ struct Sm {
   std::int64_t blocks_started = 0;
   int resident_blocks = 0;  ///< until the hand-over
   double hand_over_cycles = 0;
-  double slowness = 1;      ///< what one of its cycles takes of the mean clock's
-  int share = 0;            ///< blocks it takes while the device first fills
+  double slowness = 1;  ///< what one of its cycles takes of the mean clock's
+  int share = 0;        ///< blocks it takes while the device first fills
   int open_blocks = 0;
   double open_since = 0;  ///< when it had none open last
 };

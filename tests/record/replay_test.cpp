@@ -53,6 +53,19 @@ TEST(Replay, ADeviceWithoutAProfileGetsTheDefault) {
   EXPECT_EQ(row.device_profile, "default");
 }
 
+TEST(Replay, AProfileThatIsGivenComesBeforeTheOneThatTheRowNames) {
+  Row row = recorded_row();
+  row.sm_count = 66;
+  row.device_profile = "h200";
+  predict_anew(row);
+  EXPECT_EQ(row.device_profile, "h200");
+  predict_anew(row, default_profile({9, 0}, 66));
+  EXPECT_EQ(row.device_profile, "default");
+  row.device_profile = "of a unit elsewhere";
+  predict_anew(row);
+  EXPECT_EQ(row.device_profile, "default");
+}
+
 TEST(Replay, ARowThatLacksWhatIsNeededIsRefused) {
   for (Integer Row::*const column :
        {&Row::block_threads, &Row::grid_blocks, &Row::registers_per_thread, &Row::sm_count}) {
