@@ -66,7 +66,7 @@ TEST(Calibration, FindsTheCyclesThatLaunchesWereSimulatedWith) {
   DeviceProfile truth = find_profile("h200");
   truth.hand_over_cycles *= 2;
   std::vector<CalibrationLaunch> launches;
-  for (const std::int64_t grid : {396, 528, 1500}) {
+  for (const std::int64_t grid : {528, 1500, 3000}) {
     const CalibrationLaunch launch{.launch = {.block_threads = 512, .grid_blocks = grid},
                                    .usage = {.registers_per_thread = 20},
                                    .work = parse_work("uniform:8000:0.5:1.5")};
