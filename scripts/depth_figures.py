@@ -159,7 +159,7 @@ def per_sm():
 def repeatability_block():
     found = repeatability.compare(RESULTS / "full.csv", RESULTS / "again.csv")
     return bullets(
-        f"Two runs of one build, {found['rows']:.0f} cases each, {found['unstable']:.0f} times unstable and "
+        f"Two runs of one build, {found['rows']:.0f} cases each, {found['unstable']:.0f} unstable and "
         f"{found['throttled']:.0f} throttled.",
         f"Times within a run: the middle half of a case's launches is within {found['time_spread_from_100_us_pct']:.2f} % of their "
         f"median at the median of cases of 100 µs or more, {found['time_spread_from_10_us_pct']:.2f} % of those of 10 µs or more.",

@@ -83,7 +83,7 @@ def units_in_short():
     common, most = units()
     (achieved, _), (elapsed, _) = (most[column] for column in COLUMNS)
     return (
-        f"Which SMs get the last blocks of a partial wave of equal work is chance, and differs from one H200 to another: of "
-        f"{len(common)} cases on two of them the counter differs by up to {achieved:.1f} points, and with it the last line; what "
-        f"all SMs did together by up to {elapsed:.2f} ([gate.md](results/nvidia-h200/gate.md))."
+        f"Which SMs get the last blocks of a partial wave of equal work follows the clocks of each unit's GPCs and chance: of "
+        f"{len(common)} cases on two H200s the counter differs by up to {achieved:.1f} points, and with it the last line; what "
+        f"all SMs did together by up to {elapsed:.2f} ([why](results/nvidia-h200/block-scheduling.md), [gate.md](results/nvidia-h200/gate.md))."
     )

@@ -45,7 +45,7 @@ def machine(rows: Rows) -> str:
     first = rows[0]
     return (
         f"{first['gpu']} ({first['sm_count']} SMs, compute capability {first['compute_capability']}, driver "
-        f"{first['driver']}, CUDA {first['cuda_toolkit']}), commit `{first['commit']}`, {first['recorded_at'][:10]}"
+        f"{first['driver']}, CUDA {first['cuda_toolkit']}), commit `{first['commit'][:12]}`, {first['recorded_at'][:10]}"
     )
 
 
@@ -63,8 +63,9 @@ def headline() -> str:
         f"Over {len(rows)} cases on an {machine(rows)}, theory is {error(rows, 'theoretical_pct'):.1f} points from the "
         f"counter on average; over the {len(predicted)} of them that are predicted, the prediction is "
         f"{error(predicted, 'predicted_pct'):.1f} points from it ({middle(predicted, ''):.1f} at the median) and theory "
-        f"{error(predicted, 'theoretical_pct'):.1f}. Over all SMs and the longest one's cycles, which chance in who gets the "
-        f"last blocks does not move, the prediction is {middle(predicted, 'elapsed_'):.1f} points off at the median."
+        f"{error(predicted, 'theoretical_pct'):.1f}. Over all SMs and the longest one's cycles, which do not depend on who gets the "
+        f"last blocks, the prediction is {middle(predicted, 'elapsed_'):.1f} points off at the median. Its device profile, "
+        f"`{predicted[0]['device_profile']}`, was made on the same GPU before, by `occbench calibrate`, from other launches."
     )
 
 

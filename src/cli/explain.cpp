@@ -90,7 +90,8 @@ Action declare_explain(CLI::App& parser) {
   parser.add_option("--filter", options->filter,
                     "only cases whose experiment/case this regular expression is found in");
   parser.add_option("--profile", options->profile,
-                    "device profile to predict with, a built-in one or a file (default: the rows')");
+                    "device profile to predict with, a built-in one or a file (default: the "
+                    "built-in one that a row names, else that of such a GPU)");
   parser.add_option("--top", options->top, "how many rows, 0 = all")->capture_default_str();
   parser.add_flag("--csv", options->csv, "whole rows, with the new prediction, as CSV");
   return [options](Console& console) { return explain(*options, console); };

@@ -243,6 +243,17 @@ Real reading_if_only_placement_differs(const Sides& sides, const GateContext& co
   return of_active->before;
 }
 
+/// False, and a note says so, if the sides were predicted with different profiles: their predictions then
+/// miss the counter by different amounts, whatever the code does.
+bool predicted_alike(const Sides& sides, ComparedCase& into) {
+  const std::string& before = sides.baseline.front()->row.device_profile;
+  const std::string& now = sides.candidate.front()->row.device_profile;
+  if (before == now || now.empty()) return true;
+  add(into, Grade::note, "device_profile",
+      "prediction_error_points is not compared: " + change("device_profile", before, now));
+  return false;
+}
+
 void judge_measured(const Sides& sides, const GateContext& context, ComparedCase& into) {
   if (!achieved_is_comparable(sides, into)) return;
   const Real held = reading_if_only_placement_differs(sides, context, into);
@@ -252,6 +263,7 @@ void judge_measured(const Sides& sides, const GateContext& context, ComparedCase
       if (held) placed_alike.achieved_pct = held;
       return quantity.value(placed_alike);
     };
+    if (quantity.name == "prediction_error_points" && !predicted_alike(sides, into)) continue;
     const auto found = difference(sides, quantity, as_if_held, context, into.experiment);
     if (found && found->counts()) add_difference(sides, quantity, *found, into);
     if (!found && median_of(sides.baseline, quantity.value)) {

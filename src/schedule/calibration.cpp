@@ -211,7 +211,8 @@ double misfit(const DeviceProfile& profile, const Limits& limits,
     }
   };
   std::vector<std::future<void>> helpers;
-  for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) {
+  const std::size_t threads = std::min<std::size_t>(std::thread::hardware_concurrency(), launches.size());
+  for (std::size_t i = 1; i < threads; ++i) {
     helpers.push_back(std::async(std::launch::async, take_launches));
   }
   take_launches();

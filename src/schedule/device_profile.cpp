@@ -5,6 +5,7 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <variant>
@@ -94,7 +95,27 @@ bool set(DeviceProfile& profile, const ProfileField& field, std::string_view tex
                                                                       : std::pair(0, kMostHandOver);
     return read_list(text, low, high, profile.*(*list));
   }
-  return read_number(text, 0.0, kMostCycles, profile.*std::get<3>(field.member));
+  const auto number = std::get<3>(field.member);
+  const double most = number == &DeviceProfile::gpc_clock_spread_ppm ? kMostPpm : kMostCycles;
+  return read_number(text, 0.0, most, profile.*number);
+}
+
+/// Fields that must fit one another. @throws InputError
+void check_groups(const DeviceProfile& profile, std::string_view source) {
+  const auto expect = [&](bool fits, std::string_view name, const std::string& what) {
+    if (!fits) throw InputError(fmt::format("{}: {} {}", source, name, what));
+  };
+  const int sms = std::accumulate(profile.gpc_sms.begin(), profile.gpc_sms.end(), profile.eager_sms);
+  expect(sms == profile.sm_count, "gpc_sms",
+         fmt::format("and eager_sms are {} SMs together, sm_count says {}", sms, profile.sm_count));
+  const std::size_t gpcs = profile.gpc_sms.size();
+  expect(profile.gpc_hand_over_cycles.size() == gpcs, "gpc_hand_over_cycles",
+         fmt::format("has {} values, one for each of {} GPCs is needed", profile.gpc_hand_over_cycles.size(),
+                     gpcs));
+  const std::size_t clocks = gpcs + (profile.eager_sms > 0 ? 1 : 0);
+  expect(profile.gpc_clock_ppm.size() == clocks, "gpc_clock_ppm",
+         fmt::format("has {} values, {} are needed: one for each GPC, and one for eager SMs if there are any",
+                     profile.gpc_clock_ppm.size(), clocks));
 }
 
 std::string text_of(const DeviceProfile& profile, const ProfileField& field) {
@@ -133,6 +154,7 @@ DeviceProfile parse_profile(std::string_view text, std::string_view source) {
   for (std::size_t i = 0; i < kFields.size(); ++i) {
     if (!seen[i]) throw InputError(fmt::format("{}:{}: {} is missing", source, line, kFields[i].name));
   }
+  check_groups(profile, source);
   return profile;
 }
 

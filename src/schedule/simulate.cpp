@@ -79,10 +79,17 @@ constexpr std::int64_t kLeastWaves = 16;
 /// 64 threads in clusters of 2, 4, 8 and 16).
 constexpr int kMostBlocksOfClusters = 8;
 
+/// Whether the profile says what GPCs a device of that many SMs has.
+bool is_of(const DeviceProfile& profile, int sm_count) {
+  const int sms = std::accumulate(profile.gpc_sms.begin(), profile.gpc_sms.end(), profile.eager_sms);
+  const std::size_t gpcs = profile.gpc_sms.size();
+  return sms == sm_count && gpcs > 0 && profile.gpc_hand_over_cycles.size() == gpcs &&
+         profile.gpc_clock_ppm.size() == gpcs + (profile.eager_sms > 0 ? 1 : 0);
+}
+
 /// Those of the profile if it is one of that many SMs.
 std::vector<int> gpcs_of(const DeviceProfile& profile, int sm_count) {
-  const int sms = std::accumulate(profile.gpc_sms.begin(), profile.gpc_sms.end(), profile.eager_sms);
-  return sms == sm_count && !profile.gpc_sms.empty() ? profile.gpc_sms : even_gpcs(sm_count);
+  return is_of(profile, sm_count) ? profile.gpc_sms : even_gpcs(sm_count);
 }
 
 /// Equal reads of device memory by many warps take unequally long, evenly spread by this share around their
@@ -119,6 +126,7 @@ class Scheduler {
         start_interval_(std::max(profile.sm_start_cycles_per_block,
                                  profile.sm_start_cycles_per_warp * occupancy.warps_per_block)),
         dispatch_interval_(profile.fill_cycles_per_block),
+        gpcs_are_known_(is_of(profile, sm_count)),
         gpc_sms_(gpcs_of(profile, sm_count)),
         eager_sms_(static_cast<int>(sm_count - std::accumulate(gpc_sms_.begin(), gpc_sms_.end(), 0))),
         rooms_(gpc_sms_, eager_sms_, static_cast<int>(random_bits(seed, 0) % gpc_sms_.size())),
@@ -185,9 +193,7 @@ class Scheduler {
       for (int place = 0; place < gpc_sms_[gpc]; ++place, ++sm) {
         sm_at(sm).may_start += late;
         sm_at(sm).slowness = slowness;
-        if (profile_.gpc_hand_over_cycles.size() == gpc_sms_.size()) {
-          sm_at(sm).hand_over_cycles += profile_.gpc_hand_over_cycles[gpc];
-        }
+        if (gpcs_are_known_) sm_at(sm).hand_over_cycles += profile_.gpc_hand_over_cycles[gpc];
       }
     }
     for (sm = 0; sm < eager_sms_; ++sm) sm_at(sm).slowness = slowness_of(gpc_sms_.size());
@@ -196,7 +202,7 @@ class Scheduler {
   /// Work that is stretched to see it without overheads lets SMs fall out of step by as many cycles as it
   /// does otherwise: who takes the last blocks stays the same.
   double slowness_of(std::size_t group) const {
-    const double known = group < profile_.gpc_clock_ppm.size() ? profile_.gpc_clock_ppm[group] : 0;
+    const double known = gpcs_are_known_ ? profile_.gpc_clock_ppm[group] : 0;
     const double chance = 2 * unit_interval(random_bits(seed_ + kClockStream, group)) - 1;
     return 1 / (1 + 1e-6 * (known + chance * profile_.gpc_clock_spread_ppm) / tasks_.stretch());
   }
@@ -438,6 +444,7 @@ class Scheduler {
   double dispatch_interval_;
   double now_ = 0;
   std::array<double, 256> latest_warp_;  ///< chances of how late the latest warp of a block is, 0 to 1
+  bool gpcs_are_known_;                  ///< the profile is of as many SMs: its GPCs are this device's
   std::vector<int> gpc_sms_;
   int eager_sms_;
   Dispatcher rooms_;

@@ -196,6 +196,15 @@ TEST(Gate, APredictionThatMissesByMoreThanBeforeIsARegression) {
   EXPECT_EQ(subject(comparison), "prediction_error_points");
 }
 
+TEST(Gate, PredictionsByDifferentProfilesAreNotCompared) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    for (Row& row : run.rows) row.device_profile = "of this unit";
+    *run.rows[0].predicted_pct -= 4;
+  });
+  EXPECT_EQ(comparison.verdict(), Verdict::pass);
+  EXPECT_THAT(first_reason(comparison), HasSubstr("device_profile"));
+}
+
 TEST(Gate, ACaseThatWasNeverPredictedIsComparedWithoutAPrediction) {
   MadeUpRun run = kBaseline;
   run.rows[0].predicted_pct.reset();

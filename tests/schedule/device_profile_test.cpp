@@ -39,6 +39,21 @@ TEST(DeviceProfile, AnUnknownDeviceHasEvenGpcsOfWholePairs) {
   EXPECT_EQ(even_gpcs(1), (std::vector{1}));
 }
 
+TEST(DeviceProfile, ItsGroupsFitOneAnother) {
+  const auto complains = [](auto&& change, std::string_view about) {
+    DeviceProfile profile = find_profile("h200");
+    change(profile);
+    EXPECT_THAT([&] { parse_profile(to_string(profile), "my.profile"); },
+                ThrowsMessage<InputError>(AllOf(HasSubstr("my.profile"), HasSubstr(std::string(about)))));
+  };
+  complains([](DeviceProfile& profile) { profile.gpc_sms.pop_back(); }, "sm_count says 132");
+  complains([](DeviceProfile& profile) { profile.eager_sms = 10; }, "134 SMs together");
+  complains([](DeviceProfile& profile) { profile.gpc_hand_over_cycles.pop_back(); },
+            "gpc_hand_over_cycles has 7");
+  complains([](DeviceProfile& profile) { profile.gpc_clock_ppm.pop_back(); },
+            "gpc_clock_ppm has 8 values, 9");
+}
+
 TEST(DeviceProfile, ComplaintsNameFileAndLine) {
   const std::string good = to_string(find_profile("h200"));
   const auto complains = [](const std::string& text, std::string_view place, std::string_view about) {
@@ -52,6 +67,8 @@ TEST(DeviceProfile, ComplaintsNameFileAndLine) {
   complains("hand_over_cycles = -1\n", "my.profile:1:", "'-1'");
   complains("gpc_sms = 16 x\n", "my.profile:1:", "'16 x'");
   complains("gpc_sms = 16 65\n", "my.profile:1:", "'16 65'");
+  complains("gpc_clock_ppm = -100001\n", "my.profile:1:", "'-100001'");
+  complains("gpc_clock_spread_ppm = 100001\n", "my.profile:1:", "'100001'");
   complains("gpc_hand_over_cycles =\n", "my.profile:1:", "''");
   complains("name\n", "my.profile:1:", "name");
   complains("name = h\n", "my.profile:2:", "compute_capability is missing");

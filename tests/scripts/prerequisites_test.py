@@ -144,7 +144,7 @@ class Prerequisites(unittest.TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root, who may install")
     def test_an_interrupt_says_how_to_go_on_and_leaves_the_lock_free(self):
-        self.machine(**{"dpkg-query": "", "apt-get": f"touch '{self.checkout}/started'; exec sleep 60"})
+        self.machine(**{"dpkg-query": "", "apt-get": f"touch '{self.checkout}/started'; exec sleep 10"})
         process = self.start("run")
         deadline = time.monotonic() + 60
         while not (self.checkout / "started").exists() and time.monotonic() < deadline:
