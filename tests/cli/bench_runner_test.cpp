@@ -144,23 +144,28 @@ TEST_F(RunningBenches, WhatABinaryRefusesIsWrongUseBeforeAFileIsTouchedAndWhatIt
 TEST_F(RunningBenches, TheCommandThatGoesOnAsksForTheSame) {
   options_.suite = "full";
   options_.filter = "waves=(1|2)";
+  options_.profile = "my.profile";
   options_.timeline = "it's here";
   options_.metrics = {"a.sum", "b.avg"};
   options_.benches = "";
-  EXPECT_EQ(
-      resuming_command(options_, "rows.csv"),
-      "occbench run --suite full --filter 'waves=(1|2)' --metrics a.sum,b.avg --timeline 'it'\\''s here' "
-      "--out rows.csv --resume");
+  EXPECT_EQ(resuming_command(options_, "rows.csv"),
+            "occbench run --suite full --filter 'waves=(1|2)' --profile my.profile --metrics a.sum,b.avg "
+            "--timeline 'it'\\''s here' "
+            "--out rows.csv --resume");
 }
 
 TEST_F(RunningBenches, WhatIsMeasuredInDepthIsForTheBinariesToDo) {
+  options_.profile = "my.profile";
   options_.timeline = "over_time";
   options_.per_sm = "each_sm";
   options_.shuffle = "7";
   write_bench({"a"}, "printf '%s\\n' \"$*\" > \"$csv.asked\"; finish");
   run();
   const std::string asked = read_text(options_.out + ".asked");
-  EXPECT_THAT(asked, HasSubstr("--occ_timeline=over_time --occ_per_sm=each_sm --occ_shuffle=7"));
+  EXPECT_THAT(
+      asked,
+      HasSubstr(
+          "--occ_device_profile=my.profile --occ_timeline=over_time --occ_per_sm=each_sm --occ_shuffle=7"));
   EXPECT_THAT(asked, Not(HasSubstr("--occ_metrics")));
 }
 

@@ -73,6 +73,17 @@ TEST_F(Explain, WritesRowsThatCanBeReadAgain) {
   EXPECT_THAT(rows[0].explanation, HasSubstr("the last wave"));
 }
 
+TEST_F(Explain, PredictsWithTheProfileThatItIsGiven) {
+  const Outcome outcome =
+      run_command({"explain", file_.c_str(), "--filter", "tail", "--csv", "--profile", "h200_recorded"});
+  const std::vector<Row> rows = parse_rows(outcome.out, "out");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].device_profile, "h200_recorded");
+  const Outcome refused = run_command({"explain", file_.c_str(), "--profile", "no_such_gpu"});
+  EXPECT_EQ(refused.status, ExitStatus::usage);
+  EXPECT_THAT(refused.err, HasSubstr("no device profile 'no_such_gpu'"));
+}
+
 TEST_F(Explain, RefusesWhatMatchesNothing) {
   const Outcome outcome = run_command({"explain", file_.c_str(), "--filter", "nothing"});
   EXPECT_EQ(outcome.status, ExitStatus::usage);
