@@ -1,6 +1,12 @@
 # Runs bench binaries under one tool of compute-sanitizer, small and with occbench's own counters off.
-# -DTOOL=memcheck|racecheck|initcheck|synccheck "-DBENCHES=file;..." [-DFLAGS=flag;...] [-DFINDS=ON: there is a fault]
+# -DTOOL=memcheck|racecheck|initcheck|synccheck "-DBENCHES=file|file|..." -DCOUNT=how many [-DFLAGS=flag;...]
+# [-DFINDS=ON: there is a fault]
 # -DTOOLKIT=folder of the toolkit's programs
+string(REPLACE "|" ";" BENCHES "${BENCHES}")
+list(LENGTH BENCHES count)
+if(NOT count EQUAL COUNT)
+  message(FATAL_ERROR "${count} bench binaries arrived, ${COUNT} were meant: ${BENCHES}")
+endif()
 list(GET BENCHES 0 any)
 execute_process(COMMAND ${any} --occ_list RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE errors)
 if(status EQUAL 2)
