@@ -2,6 +2,7 @@
 
 import csv
 import re
+import statistics
 
 from figures import RESULTS, SUITE, block, table
 
@@ -82,8 +83,15 @@ def units_block():
 def units_in_short():
     common, most = units()
     (achieved, _), (elapsed, _) = (most[column] for column in COLUMNS)
+    predicted = [row for row in rows_by_case(RESULTS / "another_unit.csv").values() if row["predicted_pct"]]
+    theory, prediction = (
+        statistics.mean(abs(float(row[column]) - float(row["achieved_pct"])) for row in predicted)
+        for column in ("theoretical_pct", "predicted_pct")
+    )
     return (
         f"Which SMs get the last blocks of a partial wave of equal work follows the clocks of each unit's GPCs and chance: of "
         f"{len(common)} cases on two H200s the counter differs by up to {achieved:.1f} points, and with it the last line; what "
-        f"all SMs did together by up to {elapsed:.2f} ([why](results/nvidia-h200/block-scheduling.md), [gate.md](results/nvidia-h200/gate.md))."
+        f"all SMs did together by up to {elapsed:.2f} ([why](results/nvidia-h200/block-scheduling.md), [gate.md](results/nvidia-h200/gate.md)). "
+        f"With a profile of its own, {len(predicted)} cases of waves, tails and imbalance on the second unit are predicted within "
+        f"{prediction:.1f} points on average, where theory is {theory:.1f} off."
     )
