@@ -98,8 +98,8 @@ TEST(RecordedSuite, ItsPredictionsAreThoseThatAreMadeToday) {
   }
 }
 
-/// What the counters say of the predictions for resident warps that do not compete, from 20,000 cycles on. The
-/// profile is of the unit that the suite was measured on; one of these launches was in its calibration.
+/// What the counters say of the predictions for resident warps that do not compete, from 20,000 cycles on.
+/// The profile is of the unit that the suite was measured on; one of these launches was in its calibration.
 void expect_agreement(bool per_warp, std::size_t least, double mean_points) {
   double points = 0;
   std::vector<double> active_pct;
