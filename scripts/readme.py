@@ -56,16 +56,22 @@ def middle(rows: Rows, over: str) -> float:
     )
 
 
+def launch(row: dict[str, str]) -> tuple[str, ...]:
+    """The same for launches that the simulator cannot tell apart."""
+    return tuple(row[name] for name in ("kernel", "block_threads", "grid_blocks", "dynamic_shared_bytes", "work"))
+
+
 def headline() -> str:
     rows = counted(read("full.csv"))
     predicted = [row for row in rows if row["predicted_pct"]]
+    calibration, suite = ({launch(row) for row in each} for each in (counted(read("calibration.csv")), rows))
     return (
         f"Over {len(rows)} cases on an {machine(rows)}, theory is {error(rows, 'theoretical_pct'):.1f} points from the "
         f"counter on average; over the {len(predicted)} of them that are predicted, the prediction is "
         f"{error(predicted, 'predicted_pct'):.1f} points from it ({middle(predicted, ''):.1f} at the median) and theory "
         f"{error(predicted, 'theoretical_pct'):.1f}. Over all SMs and the longest one's cycles, which do not depend on who gets the "
         f"last blocks, the prediction is {middle(predicted, 'elapsed_'):.1f} points off at the median. Its device profile, "
-        f"`{predicted[0]['device_profile']}`, was made on the same GPU before, by `occbench calibrate`, from other launches."
+        f"`{predicted[0]['device_profile']}`, was made on the same GPU before, by `occbench calibrate`, from {len(calibration)} launches, {len(calibration & suite)} of them also in the suite."
     )
 
 
