@@ -225,19 +225,22 @@ ChainsRound chains_round(const Limits& limits, ChainsBody body, int chains) {
   const bool is_multiply_add = body == ChainsBody::multiply_add;
   const double latency = is_multiply_add ? kMultiplyAddCycles : kExponentialCycles;
   const double lanes = (is_multiply_add ? limits.fp32_lanes : kExponentialLanes) / limits.sub_partitions;
-  const double slots = std::max(1.0, kThreadsPerWarp / lanes);
+  const double pipe_cycles = std::max(1.0, kThreadsPerWarp / lanes);
   const double steps_in_round = steps(body, chains);
-  return {.cycles = steps_in_round * std::max(latency, chains * slots) + kLoop,
-          .issue_slots = steps_in_round * chains * slots + kLoop};
+  const double instructions = steps_in_round * chains;
+  return {.cycles = steps_in_round * std::max(latency, chains * pipe_cycles) + kLoop,
+          .issue_slots = instructions + kLoop,
+          .pipe_cycles = pipe_cycles > 1 ? instructions * pipe_cycles : 0};
 }
 
 Work chains_work(const Limits& limits, ChainsBody body, int chains, int warps, double cycles) {
   const ChainsRound round = chains_round(limits, body, chains);
-  const double together = std::max(round.cycles, warps * round.issue_slots);
+  const double together = std::max(round.cycles, warps * std::max(round.issue_slots, round.pipe_cycles));
   const double rounds = std::max(1.0, std::round(cycles / together));
   return {.cycles = rounds * round.cycles,
           .distribution = EqualWork{},
-          .issue_slots = rounds * round.issue_slots};
+          .issue_slots = rounds * round.issue_slots,
+          .pipe_cycles = rounds * round.pipe_cycles};
 }
 
 const Kernel kChains{"chains", "independent chains of dependent arithmetic", kVariants, prepare};

@@ -22,7 +22,8 @@ std::string_view chains_variant(ChainsBody body, int chains);
 /// What a warp does in a round, of which a launch's `Work` has a whole number.
 struct ChainsRound {
   double cycles;       ///< for a warp that has its sub-partition to itself
-  double issue_slots;  ///< cycles for which it keeps the busiest of dispatch port and pipe
+  double issue_slots;  ///< instructions
+  double pipe_cycles;  ///< for which it keeps the pipe busy; 0 where an instruction takes no more than a cycle
 };
 
 /// The pipes' widths are those of the CUDA C++ Programming Guide's table of arithmetic throughput.

@@ -65,16 +65,11 @@ Case make_small(Case chosen) {
   constexpr double kCycles = 2'000;
   chosen.small = true;
   chosen.launch.grid_blocks = std::min(chosen.launch.grid_blocks, kBlocks * chosen.launch.cluster_blocks);
-  const auto shorten = [](Work& work) {
-    const double scale = std::min(1.0, kCycles / work.cycles);
-    work.cycles *= scale;
-    work.issue_slots *= scale;
-    work.bytes *= scale;
-  };
-  if (chosen.work) shorten(*chosen.work);
+  const auto shortened = [](const Work& work) { return work.scaled(std::min(1.0, kCycles / work.cycles)); };
+  if (chosen.work) chosen.work = shortened(*chosen.work);
   if (chosen.items) {
     chosen.items->count = std::min(chosen.items->count, 2 * kBlocks);
-    shorten(chosen.items->work);
+    chosen.items->work = shortened(chosen.items->work);
   }
   return chosen;
 }

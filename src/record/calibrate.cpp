@@ -12,21 +12,24 @@
 namespace occbench {
 namespace {
 
-/// Of the traced case: its first trace.
-std::vector<TracedBlock> traced_blocks(std::span<const Row> rows, std::span<const Sample> samples) {
+/// The traced case's blocks by the trace whose samples' names begin so.
+std::vector<TracedBlock> traced_blocks(std::span<const Row> rows, std::span<const Sample> samples,
+                                       std::string_view trace) {
   std::vector<TracedBlock> blocks;
   const auto at = [&](std::int64_t index) -> TracedBlock& {
     if (static_cast<std::size_t>(index) >= blocks.size()) blocks.resize(static_cast<std::size_t>(index) + 1);
     return blocks[static_cast<std::size_t>(index)];
   };
   for (const Sample& sample : samples) {
+    if (!sample.quantity.starts_with(trace)) continue;
+    const std::string_view quantity = std::string_view(sample.quantity).substr(trace.size());
     const auto row = std::ranges::find(rows, sample.case_name, &Row::case_);
     if (row == rows.end() || sample.index < 0 || sample.index >= row->grid_blocks.value_or(0)) continue;
     const double cycles_per_ns = row->sm_clock_mhz.value_or(1000) / 1000;
-    if (sample.quantity == "trace_sm") at(sample.index).sm = static_cast<int>(sample.value);
-    if (sample.quantity == "trace_start_ns") at(sample.index).start_cycles = sample.value * cycles_per_ns;
-    if (sample.quantity == "trace_sm_cycles") at(sample.index).own_cycles = sample.value;
-    if (sample.quantity == "trace_end_ns") at(sample.index).end_cycles = sample.value * cycles_per_ns;
+    if (quantity == "sm") at(sample.index).sm = static_cast<int>(sample.value);
+    if (quantity == "start_ns") at(sample.index).start_cycles = sample.value * cycles_per_ns;
+    if (quantity == "sm_cycles") at(sample.index).own_cycles = sample.value;
+    if (quantity == "end_ns") at(sample.index).end_cycles = sample.value * cycles_per_ns;
   }
   return blocks;
 }
@@ -63,7 +66,7 @@ DeviceProfile calibrate(std::span<const Row> rows, std::span<const Sample> sampl
   const ComputeCapability capability = parse_compute_capability(first.compute_capability);
   DeviceProfile profile = default_profile(capability, static_cast<int>(first.sm_count.value_or(0)));
   profile.name = name;
-  find_gpcs(profile, traced_blocks(ours, samples));
+  find_gpcs(profile, traced_blocks(ours, samples, "trace_"), traced_blocks(ours, samples, "trace_again_"));
   return fit_cycles(std::move(profile), limits_of(capability), launches);
 }
 

@@ -30,9 +30,7 @@ Candidate with_grid(const Launch& launch, const Work& work, std::int64_t grid_bl
   Candidate candidate{launch, work};
   const double ratio = static_cast<double>(launch.grid_blocks) / static_cast<double>(grid_blocks);
   candidate.launch.grid_blocks = grid_blocks;
-  candidate.work.cycles = std::max(1.0, work.cycles * ratio);
-  candidate.work.issue_slots = work.issue_slots * ratio;
-  candidate.work.bytes = work.bytes * ratio;
+  candidate.work = work.scaled(ratio);
   return candidate;
 }
 

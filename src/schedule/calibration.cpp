@@ -131,43 +131,75 @@ std::vector<FittedParameter> parameters_of(const DeviceProfile& profile) {
   return parameters;
 }
 
-/// Cycles of the SMs' own clock in one of the common clock, over the blocks of a run; 1 where none recorded
-/// them.
-double clock_rate(const Run& run, std::span<const TracedBlock> blocks) {
-  double own = 0;
-  double common = 0;
-  for (const TracedBlock& block : blocks) {
-    if (block.own_cycles <= 0 || std::ranges::find(run.sms, block.sm) == run.sms.end()) continue;
-    own += block.own_cycles;
-    common += block.end_cycles - block.start_cycles;
+/// Cycles of the SMs' own clock in one of the common clock, by SM; 1 where none were recorded.
+class ClockRates {
+ public:
+  ClockRates(int sm_count, std::initializer_list<std::span<const TracedBlock>> traces)
+      : cycles_(static_cast<std::size_t>(sm_count)) {
+    for (const std::span<const TracedBlock> blocks : traces) {
+      for (const TracedBlock& block : blocks) {
+        if (block.own_cycles <= 0 || block.sm < 0 || block.sm >= sm_count) continue;
+        Cycles& cycles = cycles_[static_cast<std::size_t>(block.sm)];
+        cycles.own += block.own_cycles;
+        cycles.common += block.end_cycles - block.start_cycles;
+      }
+    }
   }
-  return common > 0 ? own / common : 1;
-}
 
-/// How much faster than the mean SM's each run's clock is; the eager SMs' at the end, as a profile has them.
-std::vector<int> clock_ppm(std::span<const Run> runs, std::span<const TracedBlock> blocks) {
+  double of(std::span<const int> sms) const {
+    Cycles sum;
+    for (const int sm : sms) {
+      sum.own += cycles_[static_cast<std::size_t>(sm)].own;
+      sum.common += cycles_[static_cast<std::size_t>(sm)].common;
+    }
+    return sum.common > 0 ? sum.own / sum.common : 1;
+  }
+
+ private:
+  struct Cycles {
+    double own = 0;
+    double common = 0;
+  };
+  std::vector<Cycles> cycles_;
+};
+
+/// How much faster than the mean SM's each GPC's clock is, then those of the pairs of eager SMs, as a profile
+/// has them.
+std::vector<int> clock_ppm(std::span<const Run> runs, const ClockRates& rates) {
   constexpr double kStep = 10;
-  std::vector<double> rates;
+  std::vector<double> of_gpcs;
+  std::vector<double> of_pairs;
   double sum = 0;
   double sms = 0;
   for (const Run& run : runs) {
-    rates.push_back(clock_rate(run, blocks));
-    sum += rates.back() * static_cast<double>(run.sms.size());
+    const double rate = rates.of(run.sms);
+    sum += rate * static_cast<double>(run.sms.size());
     sms += static_cast<double>(run.sms.size());
+    if (!run.eager) {
+      of_gpcs.push_back(rate);
+      continue;
+    }
+    for (std::size_t first = 0; first < run.sms.size(); first += 2) {
+      of_pairs.push_back(
+          rates.of(std::span(run.sms).subspan(first, std::min<std::size_t>(2, run.sms.size() - first))));
+    }
   }
-  std::vector<int> ppm;
-  std::vector<int> eager;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    (runs[i].eager ? eager : ppm)
-        .push_back(static_cast<int>(kStep * std::round(1e6 / kStep * (rates[i] * sms / sum - 1))));
+  const auto ppm = [&](double rate) {
+    return static_cast<int>(kStep * std::round(1e6 / kStep * (rate * sms / sum - 1)));
+  };
+  std::vector<int> all;
+  for (const double rate : of_gpcs) all.push_back(ppm(rate));
+  for (const double rate : of_pairs) {
+    all.push_back(
+        ppm(*std::ranges::min_element(of_gpcs, {}, [&](double of) { return std::abs(of - rate); })));
   }
-  ppm.insert(ppm.end(), eager.begin(), eager.end());
-  return ppm;
+  return all;
 }
 
 }  // namespace
 
-void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks) {
+void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks,
+               std::span<const TracedBlock> again) {
   constexpr std::size_t kMostSmsOfGpc = 64;
   constexpr double kStep = 10;
   std::vector<Run> runs = first_runs(profile.sm_count, blocks);
@@ -181,7 +213,7 @@ void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks) {
     return;
   }
   std::ranges::sort(runs, {}, [](const Run& run) { return run.sms.front(); });
-  profile.gpc_clock_ppm = clock_ppm(runs, blocks);
+  profile.gpc_clock_ppm = clock_ppm(runs, ClockRates(profile.sm_count, {blocks, again}));
   profile.gpc_sms.clear();
   std::vector<double> hand_overs;
   for (const Run& run : runs) {

@@ -7,18 +7,26 @@
 #include <span>
 #include <vector>
 
+#include "schedule/work.hpp"
+
 namespace occbench {
 
-/// Warps that compete: for the issue slots of their sub-partition, one a cycle, and for the bandwidth of the
-/// device.
+/// Warps that compete: for the issue slots of their sub-partition, one a cycle, or for one of its pipes, and
+/// for the bandwidth of the device. As seen on the H200 (results/nvidia-h200/block-scheduling.md):
 ///
-/// A sub-partition serves blocks in the order in which they came, and the warps of one block evenly (seen on
-/// the H200, results/nvidia-h200/block-scheduling.md): with two warps of each block there and four warps able
-/// to fill the slots, blocks finish two by two, which is why a balanced issue-bound wave of small blocks
-/// reads 60 % and not 100. Bandwidth is shared in proportion to demand.
+/// A sub-partition serves blocks in the order in which they came, and the warps of one block evenly: with two
+/// warps of each block there and four warps able to fill the slots, blocks finish two by two, which is why a
+/// balanced issue-bound wave of small blocks reads 60 % and not 100. An instruction that has begun is not
+/// interrupted: where two warps leave a rest of the slots, three share them evenly.
+///
+/// Warps that can issue in every cycle do not keep the slots to themselves: they begin evenly and, as time
+/// passes, fall into pairs, two by two in the order in which they came.
+///
+/// Bandwidth is shared in proportion to demand.
 class Competition {
  public:
-  /// Warps of one block and sub-partition that have finished together, by the numbers they were given.
+  /// Warps of one block and sub-partition that have finished together, by the numbers they were given; none
+  /// where only their shares have changed.
   struct Finished {
     double time;
     int block;
@@ -26,10 +34,9 @@ class Competition {
   };
 
   /// @param partitions       sub-partitions of the device
-  /// @param issue_rate       slots that a warp alone uses in a cycle, 0 to 1
-  /// @param byte_rate        bytes that a warp alone moves in a cycle
+  /// @param alone            what a warp does alone
   /// @param bytes_per_cycle  what the device can move
-  Competition(int partitions, double issue_rate, double byte_rate, double bytes_per_cycle);
+  Competition(int partitions, const Rates& alone, double bytes_per_cycle);
 
   struct Warp {
     double cycles;  ///< that it would take alone
@@ -46,7 +53,7 @@ class Competition {
   Finished finish_next();
 
  private:
-  /// A block's warps on one sub-partition: they get on alike, so the one with least to do is done first.
+  /// A block's warps on one sub-partition that get on alike, so the one with least to do is done first.
   struct Group {
     int block;
     std::vector<Warp> left;  ///< descending by cycles
@@ -55,7 +62,9 @@ class Competition {
   };
   struct Partition {
     std::vector<Group> groups;  ///< in the order of coming
-    double updated = 0;         ///< on the stretched clock
+    double begun = 0;           ///< when it was empty last, on the stretched clock
+    double updated = 0;         ///< likewise
+    bool finishes = false;      ///< one finishes next; otherwise it is looked at again
     double speed = 0;           ///< sum of its warps' speeds
     std::size_t next = 0;       ///< the group of the warp that finishes first if nothing changes
     std::uint32_t version = 0;
@@ -72,10 +81,15 @@ class Competition {
   double time_rate() const;
   void pass_time(double time);
   void update(Partition& partition);
+  void serve_oldest_first(std::vector<Group>& groups) const;
+  void serve_in_pairs(Partition& partition) const;
   void schedule(int index);
   void drop_stale() const;
+  /// Takes the warps out that finish next; gives their block.
+  int finish(Partition& partition);
 
   double most_full_speed_;  ///< warps that a sub-partition can serve at full speed
+  bool in_pairs_;           ///< warps can issue in every cycle: each is a group
   double byte_rate_;
   double bytes_per_cycle_;
   std::vector<Partition> partitions_;

@@ -112,10 +112,9 @@ void check_groups(const DeviceProfile& profile, std::string_view source) {
   expect(profile.gpc_hand_over_cycles.size() == gpcs, "gpc_hand_over_cycles",
          fmt::format("has {} values, one for each of {} GPCs is needed", profile.gpc_hand_over_cycles.size(),
                      gpcs));
-  const std::size_t clocks = gpcs + (profile.eager_sms > 0 ? 1 : 0);
-  expect(profile.gpc_clock_ppm.size() == clocks, "gpc_clock_ppm",
-         fmt::format("has {} values, {} are needed: one for each GPC, and one for eager SMs if there are any",
-                     profile.gpc_clock_ppm.size(), clocks));
+  expect(profile.gpc_clock_ppm.size() == profile.clock_count(), "gpc_clock_ppm",
+         fmt::format("has {} values, {} are needed: one for each GPC, and one for each pair of eager SMs",
+                     profile.gpc_clock_ppm.size(), profile.clock_count()));
 }
 
 std::string text_of(const DeviceProfile& profile, const ProfileField& field) {

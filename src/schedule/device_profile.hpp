@@ -19,7 +19,7 @@ struct DeviceProfile {
   std::vector<int> gpc_sms;  ///< SMs of each GPC without those, in the order in which they have their turn
   std::vector<int> gpc_hand_over_cycles;  ///< what a hand-over takes longer in each of these GPCs
   /// Each GPC has a clock of its own: how much faster than the mean it runs under load, in each of these GPCs
-  /// and, if there are eager SMs, in theirs. A property of the unit, not of its kind.
+  /// and then in that of each pair of eager SMs. A property of the unit, not of its kind.
   std::vector<int> gpc_clock_ppm;
   double gpc_clock_spread_ppm = 0;       ///< and by up to so much more or less, by chance
   double fill_cycles_per_block = 0;      ///< between two blocks while the device first fills, device-wide
@@ -37,6 +37,11 @@ struct DeviceProfile {
   double poll_cycles_per_warp = 0;
   double jitter_cycles = 0;    ///< and up to this much longer, by chance, alike for blocks side by side
   double bytes_per_cycle = 0;  ///< device memory can move this much, device-wide
+
+  /// How many values gpc_clock_ppm has.
+  std::size_t clock_count() const {
+    return gpc_sms.size() + static_cast<std::size_t>(eager_sms + 1) / 2;
+  }
 
   bool operator==(const DeviceProfile&) const = default;
 };

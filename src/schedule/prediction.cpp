@@ -98,6 +98,14 @@ double longest_over_mean(const Tasks& tasks) {
   return longest / tasks.mean_cycles();
 }
 
+std::string what_is_competed_for(const Rates& rates) {
+  const std::string of_sub_partition = rates.pipe > rates.issue ? "a pipe"
+                                       : rates.issue > 0        ? "issue slots"
+                                                                : "";
+  if (rates.bytes == 0) return of_sub_partition;
+  return of_sub_partition.empty() ? "bandwidth" : of_sub_partition + " and bandwidth";
+}
+
 std::string explain(const Losses& losses, const Tasks& tasks, const DeviceProfile& profile,
                     std::int64_t wave) {
   const std::array amounts{losses.underfill,    losses.tail,     losses.between_blocks,
@@ -129,9 +137,7 @@ std::string explain(const Losses& losses, const Tasks& tasks, const DeviceProfil
       break;
     default:
       cause = fmt::format("warps compete for {}, and some have finished long before others",
-                          tasks.byte_rate() == 0    ? "issue slots"
-                          : tasks.issue_rate() == 0 ? "bandwidth"
-                                                    : "issue slots and bandwidth");
+                          what_is_competed_for(tasks.rates()));
   }
   return fmt::format("{:.0f} point{}: {}.", *largest, std::round(*largest) == 1 ? "" : "s", cause);
 }

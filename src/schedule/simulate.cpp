@@ -84,7 +84,7 @@ bool is_of(const DeviceProfile& profile, int sm_count) {
   const int sms = std::accumulate(profile.gpc_sms.begin(), profile.gpc_sms.end(), profile.eager_sms);
   const std::size_t gpcs = profile.gpc_sms.size();
   return sms == sm_count && gpcs > 0 && profile.gpc_hand_over_cycles.size() == gpcs &&
-         profile.gpc_clock_ppm.size() == gpcs + (profile.eager_sms > 0 ? 1 : 0);
+         profile.gpc_clock_ppm.size() == profile.clock_count();
 }
 
 /// Those of the profile if it is one of that many SMs.
@@ -92,9 +92,13 @@ std::vector<int> gpcs_of(const DeviceProfile& profile, int sm_count) {
   return is_of(profile, sm_count) ? profile.gpc_sms : even_gpcs(sm_count);
 }
 
-/// Equal reads of device memory by many warps take unequally long, evenly spread by this share around their
-/// mean (seen on the H200: blocks of any size, 25 to 100 % theoretical occupancy, 1 to 20 waves).
-constexpr double kMemorySpread = 0.1;
+/// Equal reads of device memory by many warps take unequally long, evenly spread around their mean: by up to
+/// this share of it, which is reached where resident warps ask for twice what the memory can move (seen on
+/// the H200: blocks of any size, 6 to 100 % theoretical occupancy, 1 to 20 waves).
+constexpr double kMostMemorySpread = 0.1;
+double memory_spread(double bytes_per_cycle_asked, double bytes_per_cycle) {
+  return kMostMemorySpread * std::min(1.0, bytes_per_cycle_asked / (2 * bytes_per_cycle));
+}
 
 // Random numbers that have nothing to do with one another.
 constexpr std::uint64_t kPollStream = 0x9e3779b97f4a7c15;
@@ -133,8 +137,11 @@ class Scheduler {
         sms_(static_cast<std::size_t>(sm_count)),
         slots_(limits, occupancy, sm_count) {
     if (tasks.compete()) {
-      competition_.emplace(sm_count * slots_.partitions(), tasks.issue_rate(), tasks.byte_rate(),
-                           profile.bytes_per_cycle);
+      competition_.emplace(sm_count * slots_.partitions(), tasks.rates(), profile.bytes_per_cycle);
+      const std::int64_t resident = std::min(tasks.grid_blocks(), full_wave_blocks(occupancy, sm_count));
+      memory_spread_ =
+          memory_spread(tasks.rates().bytes * static_cast<double>(resident * occupancy.warps_per_block),
+                        profile.bytes_per_cycle);
     }
     // Clusters go to the SMs with most room, which spreads them.
     const std::vector<int> shares =
@@ -183,7 +190,7 @@ class Scheduler {
 
  private:
   /// SMs of one GPC have in common how far away they are, when their first blocks reach them and how fast
-  /// their clock runs. The eager SMs are a group of their own, the last one.
+  /// their clock runs. Of the eager SMs each pair has a clock.
   void tell_gpcs_apart() {
     for (Sm& sm : sms_) sm.hand_over_cycles = profile_.hand_over_cycles;
     int sm = eager_sms_;
@@ -196,7 +203,9 @@ class Scheduler {
         if (gpcs_are_known_) sm_at(sm).hand_over_cycles += profile_.gpc_hand_over_cycles[gpc];
       }
     }
-    for (sm = 0; sm < eager_sms_; ++sm) sm_at(sm).slowness = slowness_of(gpc_sms_.size());
+    for (sm = 0; sm < eager_sms_; ++sm) {
+      sm_at(sm).slowness = slowness_of(gpc_sms_.size() + static_cast<std::size_t>(sm / 2));
+    }
   }
 
   /// Work that is stretched to see it without overheads lets SMs fall out of step by as many cycles as it
@@ -354,11 +363,11 @@ class Scheduler {
 
   /// What a warp that moves bytes takes longer or shorter than it should.
   double memory_chance(std::int64_t block, int warp) const {
-    if (tasks_.byte_rate() == 0) return 1;
+    if (memory_spread_ == 0) return 1;
     const std::uint64_t unit =
         static_cast<std::uint64_t>(block) * static_cast<std::uint64_t>(warps_per_block_) +
         static_cast<std::uint64_t>(warp);
-    return 1 + kMemorySpread * (2 * unit_interval(random_bits(seed_ + kMemoryStream, unit)) - 1);
+    return 1 + memory_spread_ * (2 * unit_interval(random_bits(seed_ + kMemoryStream, unit)) - 1);
   }
 
   void finish_warps() {
@@ -457,6 +466,7 @@ class Scheduler {
   std::vector<WarpSlots::Slot> slots_of_warps_;
 
   std::optional<Competition> competition_;
+  double memory_spread_ = 0;
   std::vector<OpenBlock> open_blocks_;
   std::vector<int> free_open_blocks_;
   EventQueue<Join> joins_;

@@ -49,8 +49,7 @@ Tasks::Tasks(const Work& work, std::int64_t grid_blocks, int warps_per_block)
       per_warp_(work.per_warp),
       grid_blocks_(grid_blocks),
       warps_per_block_(warps_per_block),
-      issue_rate_(work.issue_slots / work.cycles),
-      byte_rate_(work.bytes / work.cycles) {
+      rates_(work.rates()) {
   if (std::holds_alternative<EqualWork>(work.distribution)) everywhere_ = unit_cycles(0);
 }
 
@@ -117,8 +116,7 @@ Tasks Tasks::even_within_blocks() const {
 
 Tasks Tasks::alone() const {
   Tasks tasks = *this;
-  tasks.issue_rate_ = 0;
-  tasks.byte_rate_ = 0;
+  tasks.rates_ = {};
   return tasks;
 }
 

@@ -54,16 +54,12 @@ class Tasks {
   double warp_cycles(std::int64_t block, int warp) const;
   double mean_cycles() const;
 
-  /// Instructions that a warp issues in a cycle alone, 0 to 1; 0 = it competes with nobody.
-  double issue_rate() const {
-    return issue_rate_;
-  }
-  /// Bytes that a warp moves in a cycle alone.
-  double byte_rate() const {
-    return byte_rate_;
+  /// All 0 = it competes with nobody.
+  const Rates& rates() const {
+    return rates_;
   }
   bool compete() const {
-    return issue_rate_ > 0 || byte_rate_ > 0;
+    return rates_ != Rates{};
   }
 
   /// By how much it was stretched, 1 = as given.
@@ -91,8 +87,7 @@ class Tasks {
   std::int64_t grid_blocks_ = 0;
   int warps_per_block_ = 1;
   double stretch_ = 1;
-  double issue_rate_ = 0;
-  double byte_rate_ = 0;
+  Rates rates_;
   std::optional<double> everywhere_;  ///< cycles of every warp before stretching
   bool within_blocks_ = false;
 };

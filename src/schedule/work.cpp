@@ -25,6 +25,7 @@ constexpr double kMaxFactor = 1e6;
 constexpr double kMaxUnits = 1e12;
 constexpr Parameter kCycles{"CYCLES", 1, 1e12};
 constexpr Parameter kIssue{"issue", 0, 1e12};
+constexpr Parameter kPipe{"pipe", 0, 1e12};
 constexpr Parameter kBytes{"bytes", 0, 1e12};
 constexpr std::uint64_t kDefaultSeed = 1;
 
@@ -185,7 +186,7 @@ class Parser {
     return value;
   }
 
-  /// Reads `seed=`, `issue=` and `bytes=` in this order, each at most once; gives the seed.
+  /// Reads `seed=`, `issue=`, `pipe=` and `bytes=` in this order, each at most once; gives the seed.
   std::uint64_t named_fields(const Form& form, Work& work) {
     std::uint64_t seed = kDefaultSeed;
     Field value{};
@@ -198,9 +199,17 @@ class Parser {
                          work.cycles));
       }
     }
+    if (take("pipe=", value)) {
+      work.pipe_cycles = number(value, kPipe);
+      if (work.pipe_cycles > work.cycles) {
+        fail(value, fmt::format("a warp alone keeps a pipe busy for no longer than it takes: pipe must be at "
+                                "most {}",
+                                work.cycles));
+      }
+    }
     if (take("bytes=", value)) work.bytes = number(value, kBytes);
     if (next_ < fields_.size()) {
-      fail(fields_[next_], fmt::format("'{}' does not belong here; write {}[:issue=N][:bytes=N]",
+      fail(fields_[next_], fmt::format("'{}' does not belong here; write {}[:issue=N][:pipe=N][:bytes=N]",
                                        fields_[next_].text, syntax(form)));
     }
     return seed;
@@ -260,6 +269,15 @@ double Work::factor_of(std::int64_t index, std::int64_t count) const {
       distribution);
 }
 
+Work Work::scaled(double factor) const {
+  Work work = *this;
+  work.cycles = std::max(1.0, cycles * factor);
+  work.issue_slots *= factor;
+  work.pipe_cycles *= factor;
+  work.bytes *= factor;
+  return work;
+}
+
 Demand Work::demand_of(std::int64_t index, std::int64_t count) const {
   const double factor = factor_of(index, count);
   return {whole(cycles * factor, 1), whole(issue_slots * factor, 0), whole(bytes * factor, 0)};
@@ -290,6 +308,7 @@ std::string to_string(const Work& work) {
   std::string text = fmt::format("{}{}:{}{}", work.per_warp ? "warp/" : "",
                                  forms()[work.distribution.index()].name, work.cycles, parameters);
   if (work.issue_slots > 0) text += fmt::format(":issue={}", work.issue_slots);
+  if (work.pipe_cycles > 0) text += fmt::format(":pipe={}", work.pipe_cycles);
   if (work.bytes > 0) text += fmt::format(":bytes={}", work.bytes);
   return text;
 }

@@ -23,12 +23,14 @@ namespace occbench {
 // left out is 1.
 //
 // A kernel that competes for what its neighbours need too is described by what each of its warps does when it
-// has the device to itself, in two more fields at the end, either or both:
+// has the device to itself, in more fields at the end, any of them, in this order:
 //
 //   :issue=N   instructions that a warp issues in its CYCLES (slots of its sub-partition), at most CYCLES
+//   :pipe=N    cycles for which it keeps the busiest of its sub-partition's pipes busy, at most CYCLES; to be
+//              given where an instruction takes a pipe more than one cycle
 //   :bytes=N   bytes that a warp moves to and from device memory in its CYCLES
 //
-// Both are for a factor of 1 and grow with it, as the cycles do. `equal:80000:issue=20000` is a chain of
+// All are for a factor of 1 and grow with it, as the cycles do. `equal:80000:issue=20000` is a chain of
 // 20,000 dependent instructions of 4 cycles each.
 
 struct EqualWork {
@@ -81,6 +83,15 @@ struct Demand {
   bool operator==(const Demand&) const = default;
 };
 
+/// What a warp does in a cycle when it has the device to itself.
+struct Rates {
+  double issue = 0;  ///< instructions that it issues, 0 to 1
+  double pipe = 0;   ///< share of the cycles in which it keeps the busiest of its sub-partition's pipes busy
+  double bytes = 0;  ///< bytes that it moves to and from device memory
+
+  bool operator==(const Rates&) const = default;
+};
+
 /// No unit takes longer than this, whatever its factor.
 inline constexpr double kMaxUnitCycles = 1e15;
 
@@ -90,6 +101,7 @@ struct Work {
   Distribution distribution;  ///< the factor of each unit
   bool per_warp = false;      ///< a unit is a warp, not a block
   double issue_slots = 0;     ///< instructions that each warp of a unit whose factor is 1 issues, 0 to cycles
+  double pipe_cycles = 0;     ///< for which each of them keeps the busiest pipe busy, 0 to cycles
   double bytes = 0;           ///< bytes that each warp of a unit whose factor is 1 moves, 0 to 1e12
 
   static Work equal(double cycles) {
@@ -105,6 +117,13 @@ struct Work {
 
   /// Cycles, issue slots and bytes of each warp of unit `index` of `count`.
   Demand demand_of(std::int64_t index, std::int64_t count) const;
+
+  /// The same with `factor` times as much to do in each unit, but not less than a cycle.
+  Work scaled(double factor) const;
+
+  Rates rates() const {
+    return {issue_slots / cycles, pipe_cycles / cycles, bytes / cycles};
+  }
 
   /// Units of a grid: its blocks or its warps.
   std::int64_t unit_count(std::int64_t grid_blocks, int warps_per_block) const {

@@ -52,6 +52,28 @@ TEST(Calibration, EachGpcHasTheClockThatItsBlocksWereTracedWith) {
   EXPECT_EQ(profile.gpc_clock_ppm, (std::vector{0, 0, 0}));
 }
 
+TEST(Calibration, PairsOfEagerSmsHaveTheClockOfTheGpcThatIsNearestOverBothTraces) {
+  // Two GPCs of four SMs, 0.2 % apart, and two pairs of eager SMs: by both traces together the first is of
+  // the fast GPC, though one trace alone says otherwise, and the second of the slow one.
+  const std::vector<int> order{8, 9, 10, 11, 0, 1, 4, 5, 8, 9, 10, 11, 2, 3, 6, 7, 0, 1, 4, 5, 2, 3, 6, 7};
+  const auto trace = [&](double first_pair) {
+    std::vector<TracedBlock> blocks = traced(order, [](int) { return 300; });
+    for (TracedBlock& block : blocks) {
+      const bool fast = block.sm == 0 || block.sm == 1 || block.sm == 4 || block.sm == 5;
+      block.own_cycles = block.sm == 8 || block.sm == 9 ? first_pair : fast ? 1002 : 1000;
+    }
+    return blocks;
+  };
+  DeviceProfile profile;
+  profile.sm_count = 12;
+  find_gpcs(profile, trace(1000.9), trace(1001.9));
+  ASSERT_EQ(profile.gpc_clock_ppm.size(), 4u);
+  EXPECT_EQ(profile.gpc_clock_ppm[2], profile.gpc_clock_ppm[0]);
+  EXPECT_EQ(profile.gpc_clock_ppm[3], profile.gpc_clock_ppm[1]);
+  find_gpcs(profile, trace(1000.9));
+  EXPECT_EQ(profile.gpc_clock_ppm[2], profile.gpc_clock_ppm[1]);
+}
+
 TEST(Calibration, WithoutATraceGpcsAreAsEvenAsCanBe) {
   DeviceProfile profile;
   profile.sm_count = 36;

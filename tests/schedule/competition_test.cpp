@@ -23,20 +23,20 @@ void begin_one(Competition& competition, double time, int partition, int block, 
 }
 
 TEST(Competition, WarpsThatFitSideBySideDoNotSlowEachOther) {
-  Competition competition(1, 0.25, 0, 1);
+  Competition competition(1, {.issue = 0.25}, 1);
   for (int warp = 0; warp < 4; ++warp) begin_one(competition, 0, 0, warp, 1000);
   EXPECT_EQ(finishes(competition), (std::vector<double>{1000, 1000, 1000, 1000}));
 }
 
 TEST(Competition, WarpsBeyondTheIssueSlotsWaitForTheFirstToFinish) {
-  Competition competition(1, 0.25, 0, 1);
+  Competition competition(1, {.issue = 0.25}, 1);
   for (int warp = 0; warp < 8; ++warp) begin_one(competition, 0, 0, warp, 1000);
   EXPECT_EQ(finishes(competition), (std::vector<double>{1000, 1000, 1000, 1000, 2000, 2000, 2000, 2000}));
 }
 
 TEST(Competition, WarpsOfOneBlockGetOnAlike) {
   // As the eight warps above, but of one block: nobody is first.
-  Competition competition(1, 0.25, 0, 1);
+  Competition competition(1, {.issue = 0.25}, 1);
   std::vector<Competition::Warp> warps;
   for (int warp = 0; warp < 8; ++warp) warps.push_back({1000, warp});
   competition.begin(0, 0, 0, warps);
@@ -46,14 +46,39 @@ TEST(Competition, WarpsOfOneBlockGetOnAlike) {
 TEST(Competition, AnOlderBlockIsServedFirstWhateverItNeeds) {
   // The first block fills the slots until its short warp has finished at 1000; its long one then leaves half
   // of them to the second block.
-  Competition competition(1, 0.5, 0, 1);
+  Competition competition(1, {.issue = 0.5}, 1);
   competition.begin(0, 0, 0, std::array{Competition::Warp{1000, 0}, Competition::Warp{3000, 1}});
   begin_one(competition, 0, 0, 1, 500);
   EXPECT_EQ(finishes(competition), (std::vector<double>{1000, 1500, 3000}));
 }
 
+TEST(Competition, AnInstructionThatHasBegunIsNotInterrupted) {
+  // A warp alone keeps the pipe busy for 8 of 17 cycles. Two leave a rest of it, of which the third does not
+  // get a sixteenth but as much as they: three have 1/3 each, the fourth waits.
+  Competition competition(1, {.pipe = 8.0 / 17}, 1);
+  for (int warp = 0; warp < 4; ++warp) begin_one(competition, 0, 0, warp, 17'000);
+  const std::vector<double> times = finishes(competition);
+  for (int warp = 0; warp < 3; ++warp) EXPECT_NEAR(times[static_cast<std::size_t>(warp)], 3 * 8'000, 1e-6);
+  EXPECT_NEAR(times[3], 3 * 8'000 + 17'000, 1e-6);
+}
+
+TEST(Competition, WarpsThatCouldIssueInEveryCycleBeginEvenlyAndFallIntoPairs) {
+  constexpr double kShort = 100;
+  constexpr double kLong = 1e8;
+  for (const double cycles : {kShort, kLong}) {
+    Competition competition(1, {.issue = 1}, 1);
+    for (int warp = 0; warp < 4; ++warp) begin_one(competition, 0, 0, warp, cycles);
+    const std::vector<double> times = finishes(competition);
+    const double first_pair = cycles == kShort ? 4 * cycles : 2 * cycles;
+    EXPECT_NEAR(times[0] / first_pair, 1, 0.01);
+    EXPECT_NEAR(times[1] / first_pair, 1, 0.01);
+    EXPECT_NEAR(times[2] / (4 * cycles), 1, 0.01);
+    EXPECT_NEAR(times[3] / (4 * cycles), 1, 0.01);
+  }
+}
+
 TEST(Competition, SubPartitionsDoNotShareIssueSlots) {
-  Competition competition(2, 1, 0, 1);
+  Competition competition(2, {.pipe = 1}, 1);
   begin_one(competition, 0, 0, 0, 1000);
   begin_one(competition, 0, 1, 1, 1000);
   EXPECT_EQ(finishes(competition), (std::vector<double>{1000, 1000}));
@@ -62,7 +87,7 @@ TEST(Competition, SubPartitionsDoNotShareIssueSlots) {
 TEST(Competition, BandwidthSlowsAllAlike) {
   // Two warps that each want 10 bytes a cycle of a device that moves 10; when the short one is done the other
   // has it alone: 2 x 500 cycles, then the 500 that are left.
-  Competition competition(8, 0, 10, 10);
+  Competition competition(8, {.bytes = 10}, 10);
   begin_one(competition, 0, 0, 0, 500);
   begin_one(competition, 0, 5, 1, 1000);
   EXPECT_EQ(finishes(competition), (std::vector<double>{1000, 1500}));
@@ -70,7 +95,7 @@ TEST(Competition, BandwidthSlowsAllAlike) {
 
 TEST(Competition, NoWorkIsLostWhenWarpsComeAndGo) {
   // One at a time: they finish in the order of coming, and the sum of the work is the end.
-  Competition competition(1, 1, 0, 1);
+  Competition competition(1, {.pipe = 1}, 1);
   begin_one(competition, 0, 0, 0, 300);
   begin_one(competition, 100, 0, 1, 50);
   EXPECT_EQ(competition.finish_next().time, 300);

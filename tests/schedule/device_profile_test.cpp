@@ -51,7 +51,7 @@ TEST(DeviceProfile, ItsGroupsFitOneAnother) {
   complains([](DeviceProfile& profile) { profile.gpc_hand_over_cycles.pop_back(); },
             "gpc_hand_over_cycles has 7");
   complains([](DeviceProfile& profile) { profile.gpc_clock_ppm.pop_back(); },
-            "gpc_clock_ppm has 8 values, 9");
+            "gpc_clock_ppm has 11 values, 12");
 }
 
 TEST(DeviceProfile, ComplaintsNameFileAndLine) {

@@ -44,6 +44,7 @@ TEST(Work, CanonicalStringsSurviveTheRoundTrip) {
            "equal:80000:issue=20000",
            "equal:1000000000000:bytes=4096",
            "uniform:80000:0.5:1.5:seed=7:issue=20000:bytes=65536",
+           "equal:17000:issue=1000:pipe=8000:bytes=512",
        }) {
     EXPECT_EQ(to_string(parse_work(text)), text);
   }
@@ -121,6 +122,13 @@ TEST(Work, IssueSlotsAndBytesGrowWithTheFactor) {
   EXPECT_EQ(work.demand_of(1, 4), (Demand{80'000, 20'000, 1000}));
 }
 
+TEST(Work, ScaledWorkHasTheSameRatesAndNoLessThanACycle) {
+  const Work work = parse_work("uniform:80000:0.5:1.5:seed=7:issue=20000:pipe=40000:bytes=65536");
+  EXPECT_EQ(to_string(work.scaled(0.25)), "uniform:20000:0.5:1.5:seed=7:issue=5000:pipe=10000:bytes=16384");
+  EXPECT_EQ(work.scaled(0.25).rates(), work.rates());
+  EXPECT_EQ(work.scaled(1e-9).cycles, 1);
+}
+
 TEST(Work, ComplaintsNameThePartAndItsPlace) {
   const auto complains = [](std::string_view text, std::string_view place, std::string_view about) {
     EXPECT_THAT([&] { parse_work(text); },
@@ -150,6 +158,8 @@ TEST(Work, ComplaintsNameThePartAndItsPlace) {
   complains("every:100:0:2", "character 11:", "from 1");
   complains("lognormal:100:5", "character 15:", "SIGMA");
   complains("equal:100:issue=101", "character 17:", "at most 100");
+  complains("equal:100:pipe=101", "character 16:", "at most 100");
+  complains("equal:100:pipe=1:issue=1", "character 18:", "write equal:CYCLES[:issue=N][:pipe=N][:bytes=N]");
   complains("equal:100:bytes=-1", "character 17:", "bytes");
   complains("equal:100:bytes=1:issue=1", "character 19:", "does not belong here");
 }
