@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <future>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <thread>
@@ -96,28 +97,70 @@ std::vector<Run> first_runs(int sm_count, std::span<const TracedBlock> blocks) {
   return runs;
 }
 
-/// Mean cycles from the last end on an SM to the next start there, over the SMs of a run.
-std::optional<double> mean_hand_over(const Run& run, std::span<const TracedBlock> blocks) {
+using Traces = std::initializer_list<std::span<const TracedBlock>>;
+
+/// Mean cycles from the last end on an SM to the next start there, over some SMs.
+std::optional<double> mean_hand_over(std::span<const int> sms, Traces traces) {
   double sum = 0;
   int count = 0;
-  for (const int sm : run.sms) {
-    std::vector<double> ends;
-    std::vector<double> starts;
-    for (const TracedBlock& block : blocks) {
-      if (block.sm != sm) continue;
-      ends.push_back(block.end_cycles);
-      starts.push_back(block.start_cycles);
-    }
-    std::ranges::sort(ends);
-    for (const double start : starts) {
-      const auto later = std::ranges::upper_bound(ends, start);
-      if (later == ends.begin()) continue;
-      sum += start - *std::prev(later);
-      ++count;
+  for (const std::span<const TracedBlock> blocks : traces) {
+    for (const int sm : sms) {
+      std::vector<double> ends;
+      std::vector<double> starts;
+      for (const TracedBlock& block : blocks) {
+        if (block.sm != sm) continue;
+        ends.push_back(block.end_cycles);
+        starts.push_back(block.start_cycles);
+      }
+      std::ranges::sort(ends);
+      for (const double start : starts) {
+        const auto later = std::ranges::upper_bound(ends, start);
+        if (later == ends.begin()) continue;
+        sum += start - *std::prev(later);
+        ++count;
+      }
     }
   }
   if (count == 0) return std::nullopt;
   return sum / count;
+}
+
+/// The pairs of SMs (TPCs) of a run, one SM where its number is odd.
+std::vector<std::span<const int>> pairs_of(const Run& run) {
+  std::vector<std::span<const int>> pairs;
+  for (std::size_t first = 0; first < run.sms.size(); first += 2) {
+    pairs.push_back(std::span(run.sms).subspan(first, std::min<std::size_t>(2, run.sms.size() - first)));
+  }
+  return pairs;
+}
+
+/// What a hand-over takes longer on each TPC than on the nearest, the eager ones at the end, as a profile has
+/// them. As far as the mean one where none was traced.
+std::vector<int> tpc_hand_over_cycles(std::span<const Run> runs, Traces traces) {
+  constexpr double kStep = 10;
+  std::vector<std::optional<double>> all;
+  for (const bool eager : {false, true}) {
+    for (const Run& run : runs) {
+      if (run.eager != eager) continue;
+      for (const std::span<const int> pair : pairs_of(run)) all.push_back(mean_hand_over(pair, traces));
+    }
+  }
+  double least = std::numeric_limits<double>::infinity();
+  double sum = 0;
+  double count = 0;
+  for (const std::optional<double>& cycles : all) {
+    if (!cycles) continue;
+    least = std::min(least, *cycles);
+    sum += *cycles;
+    ++count;
+  }
+  std::vector<int> longer;
+  for (const std::optional<double>& cycles : all) {
+    longer.push_back(
+        count == 0 ? 0
+                   : static_cast<int>(kStep * std::round((cycles.value_or(sum / count) - least) / kStep)));
+  }
+  return longer;
 }
 
 /// By how much clocks differ from launch to launch can be told only where it is known how they differ.
@@ -134,8 +177,7 @@ std::vector<FittedParameter> parameters_of(const DeviceProfile& profile) {
 /// Cycles of the SMs' own clock in one of the common clock, by SM; 1 where none were recorded.
 class ClockRates {
  public:
-  ClockRates(int sm_count, std::initializer_list<std::span<const TracedBlock>> traces)
-      : cycles_(static_cast<std::size_t>(sm_count)) {
+  ClockRates(int sm_count, Traces traces) : cycles_(static_cast<std::size_t>(sm_count)) {
     for (const std::span<const TracedBlock> blocks : traces) {
       for (const TracedBlock& block : blocks) {
         if (block.own_cycles <= 0 || block.sm < 0 || block.sm >= sm_count) continue;
@@ -179,10 +221,7 @@ std::vector<int> clock_ppm(std::span<const Run> runs, const ClockRates& rates) {
       of_gpcs.push_back(rate);
       continue;
     }
-    for (std::size_t first = 0; first < run.sms.size(); first += 2) {
-      of_pairs.push_back(
-          rates.of(std::span(run.sms).subspan(first, std::min<std::size_t>(2, run.sms.size() - first))));
-    }
+    for (const std::span<const int> pair : pairs_of(run)) of_pairs.push_back(rates.of(pair));
   }
   const auto ppm = [&](double rate) {
     return static_cast<int>(kStep * std::round(1e6 / kStep * (rate * sms / sum - 1)));
@@ -201,33 +240,26 @@ std::vector<int> clock_ppm(std::span<const Run> runs, const ClockRates& rates) {
 void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks,
                std::span<const TracedBlock> again) {
   constexpr std::size_t kMostSmsOfGpc = 64;
-  constexpr double kStep = 10;
   std::vector<Run> runs = first_runs(profile.sm_count, blocks);
   profile.eager_sms = 0;
   const bool told = std::ranges::count(runs, false, &Run::eager) > 0 &&
                     std::ranges::all_of(runs, [](const Run& run) { return run.sms.size() <= kMostSmsOfGpc; });
   if (!told) {
     profile.gpc_sms = even_gpcs(profile.sm_count);
-    profile.gpc_hand_over_cycles.assign(profile.gpc_sms.size(), 0);
-    profile.gpc_clock_ppm.assign(profile.gpc_sms.size(), 0);
+    profile.tpc_hand_over_cycles.assign(profile.tpc_count(), 0);
+    profile.gpc_clock_ppm.assign(profile.clock_count(), 0);
     return;
   }
   std::ranges::sort(runs, {}, [](const Run& run) { return run.sms.front(); });
   profile.gpc_clock_ppm = clock_ppm(runs, ClockRates(profile.sm_count, {blocks, again}));
+  profile.tpc_hand_over_cycles = tpc_hand_over_cycles(runs, {blocks, again});
   profile.gpc_sms.clear();
-  std::vector<double> hand_overs;
   for (const Run& run : runs) {
     if (run.eager) {
       profile.eager_sms = static_cast<int>(run.sms.size());
-      continue;
+    } else {
+      profile.gpc_sms.push_back(static_cast<int>(run.sms.size()));
     }
-    profile.gpc_sms.push_back(static_cast<int>(run.sms.size()));
-    hand_overs.push_back(mean_hand_over(run, blocks).value_or(0));
-  }
-  profile.gpc_hand_over_cycles.clear();
-  const double least = std::ranges::min(hand_overs);
-  for (const double cycles : hand_overs) {
-    profile.gpc_hand_over_cycles.push_back(static_cast<int>(kStep * std::round((cycles - least) / kStep)));
   }
 }
 

@@ -31,11 +31,11 @@ struct TracedBlock {
 };
 
 /// GPCs and eager SMs, from the order in which SMs took the blocks of a launch that fills the device
-/// (ascending by index), what a hand-over takes longer in each GPC, and how fast its clock runs. A GPC is a
-/// run of ascending SMs; SMs that had a second block before all had one are eager, and a pair of them has the
-/// clock of the GPC whose clock is nearest to its own. Where the order tells nothing (a run of more than 64
-/// SMs, SMs without a block), GPCs are as even as can be.
-/// @param again  blocks of another trace of that launch, for the clocks
+/// (ascending by index), what a hand-over takes longer on each TPC, and how fast each GPC's clock runs. A GPC
+/// is a run of ascending SMs; SMs that had a second block before all had one are eager, and a pair of them
+/// has the clock of the GPC whose clock is nearest to its own. Where the order tells nothing (a run of more
+/// than 64 SMs, SMs without a block), GPCs are as even as can be.
+/// @param again  blocks of another trace of that launch, for hand-overs and clocks
 void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks,
                std::span<const TracedBlock> again = {});
 

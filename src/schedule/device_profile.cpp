@@ -33,7 +33,7 @@ constexpr std::array kFields{
     ProfileField{"sm_count", &DeviceProfile::sm_count},
     ProfileField{"eager_sms", &DeviceProfile::eager_sms},
     ProfileField{"gpc_sms", &DeviceProfile::gpc_sms},
-    ProfileField{"gpc_hand_over_cycles", &DeviceProfile::gpc_hand_over_cycles},
+    ProfileField{"tpc_hand_over_cycles", &DeviceProfile::tpc_hand_over_cycles},
     ProfileField{"gpc_clock_ppm", &DeviceProfile::gpc_clock_ppm},
     ProfileField{"gpc_clock_spread_ppm", &DeviceProfile::gpc_clock_spread_ppm},
     ProfileField{"fill_cycles_per_block", &DeviceProfile::fill_cycles_per_block},
@@ -100,6 +100,10 @@ bool set(DeviceProfile& profile, const ProfileField& field, std::string_view tex
   return read_number(text, 0.0, most, profile.*number);
 }
 
+int pairs_of(int sms) {
+  return (sms + 1) / 2;
+}
+
 /// Fields that must fit one another. @throws InputError
 void check_groups(const DeviceProfile& profile, std::string_view source) {
   const auto expect = [&](bool fits, std::string_view name, const std::string& what) {
@@ -108,10 +112,9 @@ void check_groups(const DeviceProfile& profile, std::string_view source) {
   const int sms = std::accumulate(profile.gpc_sms.begin(), profile.gpc_sms.end(), profile.eager_sms);
   expect(sms == profile.sm_count, "gpc_sms",
          fmt::format("and eager_sms are {} SMs together, sm_count says {}", sms, profile.sm_count));
-  const std::size_t gpcs = profile.gpc_sms.size();
-  expect(profile.gpc_hand_over_cycles.size() == gpcs, "gpc_hand_over_cycles",
-         fmt::format("has {} values, one for each of {} GPCs is needed", profile.gpc_hand_over_cycles.size(),
-                     gpcs));
+  expect(profile.tpc_hand_over_cycles.size() == profile.tpc_count(), "tpc_hand_over_cycles",
+         fmt::format("has {} values, one for each of {} pairs of SMs is needed",
+                     profile.tpc_hand_over_cycles.size(), profile.tpc_count()));
   expect(profile.gpc_clock_ppm.size() == profile.clock_count(), "gpc_clock_ppm",
          fmt::format("has {} values, {} are needed: one for each GPC, and one for each pair of eager SMs",
                      profile.gpc_clock_ppm.size(), profile.clock_count()));
@@ -127,6 +130,16 @@ std::string text_of(const DeviceProfile& profile, const ProfileField& field) {
 }
 
 }  // namespace
+
+std::size_t DeviceProfile::tpc_count() const {
+  int pairs = pairs_of(eager_sms);
+  for (const int sms : gpc_sms) pairs += pairs_of(sms);
+  return static_cast<std::size_t>(pairs);
+}
+
+std::size_t DeviceProfile::clock_count() const {
+  return gpc_sms.size() + static_cast<std::size_t>(pairs_of(eager_sms));
+}
 
 DeviceProfile parse_profile(std::string_view text, std::string_view source) {
   DeviceProfile profile;
@@ -202,8 +215,8 @@ DeviceProfile default_profile(ComputeCapability compute_capability, int sm_count
   profile.sm_count = sm_count;
   profile.eager_sms = 0;
   profile.gpc_sms = even_gpcs(sm_count);
-  profile.gpc_hand_over_cycles.assign(profile.gpc_sms.size(), 0);
-  profile.gpc_clock_ppm.assign(profile.gpc_sms.size(), 0);
+  profile.tpc_hand_over_cycles.assign(profile.tpc_count(), 0);
+  profile.gpc_clock_ppm.assign(profile.clock_count(), 0);
   return profile;
 }
 

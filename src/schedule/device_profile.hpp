@@ -17,7 +17,9 @@ struct DeviceProfile {
   int sm_count = 0;
   int eager_sms = 0;         ///< SMs that have their turn apart from those of their GPC
   std::vector<int> gpc_sms;  ///< SMs of each GPC without those, in the order in which they have their turn
-  std::vector<int> gpc_hand_over_cycles;  ///< what a hand-over takes longer in each of these GPCs
+  /// What a hand-over takes longer on each TPC (pair of SMs): those of each of these GPCs, then the eager
+  /// ones.
+  std::vector<int> tpc_hand_over_cycles;
   /// Each GPC has a clock of its own: how much faster than the mean it runs under load, in each of these GPCs
   /// and then in that of each pair of eager SMs. A property of the unit, not of its kind.
   std::vector<int> gpc_clock_ppm;
@@ -38,10 +40,9 @@ struct DeviceProfile {
   double jitter_cycles = 0;    ///< and up to this much longer, by chance, alike for blocks side by side
   double bytes_per_cycle = 0;  ///< device memory can move this much, device-wide
 
-  /// How many values gpc_clock_ppm has.
-  std::size_t clock_count() const {
-    return gpc_sms.size() + static_cast<std::size_t>(eager_sms + 1) / 2;
-  }
+  /// How many values tpc_hand_over_cycles and gpc_clock_ppm have.
+  std::size_t tpc_count() const;
+  std::size_t clock_count() const;
 
   bool operator==(const DeviceProfile&) const = default;
 };

@@ -82,8 +82,8 @@ constexpr int kMostBlocksOfClusters = 8;
 /// Whether the profile says what GPCs a device of that many SMs has.
 bool is_of(const DeviceProfile& profile, int sm_count) {
   const int sms = std::accumulate(profile.gpc_sms.begin(), profile.gpc_sms.end(), profile.eager_sms);
-  const std::size_t gpcs = profile.gpc_sms.size();
-  return sms == sm_count && gpcs > 0 && profile.gpc_hand_over_cycles.size() == gpcs &&
+  return sms == sm_count && !profile.gpc_sms.empty() &&
+         profile.tpc_hand_over_cycles.size() == profile.tpc_count() &&
          profile.gpc_clock_ppm.size() == profile.clock_count();
 }
 
@@ -189,23 +189,32 @@ class Scheduler {
   }
 
  private:
-  /// SMs of one GPC have in common how far away they are, when their first blocks reach them and how fast
-  /// their clock runs. Of the eager SMs each pair has a clock.
+  /// SMs of one GPC have in common when their first blocks reach them and how fast their clock runs, those of
+  /// one TPC how far away they are. Of the eager SMs each pair has a clock.
   void tell_gpcs_apart() {
     for (Sm& sm : sms_) sm.hand_over_cycles = profile_.hand_over_cycles;
     int sm = eager_sms_;
+    std::size_t tpc = 0;
     for (std::size_t gpc = 0; gpc < gpc_sms_.size(); ++gpc) {
       const double late = profile_.gpc_spread_cycles * unit_interval(random_bits(seed_ + kGpcStream, gpc));
       const double slowness = slowness_of(gpc);
       for (int place = 0; place < gpc_sms_[gpc]; ++place, ++sm) {
+        if (place > 0 && place % 2 == 0) ++tpc;
         sm_at(sm).may_start += late;
         sm_at(sm).slowness = slowness;
-        if (gpcs_are_known_) sm_at(sm).hand_over_cycles += profile_.gpc_hand_over_cycles[gpc];
+        sm_at(sm).hand_over_cycles += hand_over_of(tpc);
       }
+      ++tpc;
     }
     for (sm = 0; sm < eager_sms_; ++sm) {
-      sm_at(sm).slowness = slowness_of(gpc_sms_.size() + static_cast<std::size_t>(sm / 2));
+      const auto pair = static_cast<std::size_t>(sm / 2);
+      sm_at(sm).slowness = slowness_of(gpc_sms_.size() + pair);
+      sm_at(sm).hand_over_cycles += hand_over_of(tpc + pair);
     }
+  }
+
+  double hand_over_of(std::size_t tpc) const {
+    return gpcs_are_known_ ? profile_.tpc_hand_over_cycles[tpc] : 0;
   }
 
   /// Work that is stretched to see it without overheads lets SMs fall out of step by as many cycles as it

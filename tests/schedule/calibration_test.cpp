@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "schedule/simulate.hpp"
@@ -33,7 +34,7 @@ TEST(Calibration, GpcsAreRunsOfAscendingSmsAndThoseThatComeAgainAreEager) {
             traced(order, [](int sm) { return sm == 2 || sm == 3 || sm == 6 || sm == 7 ? 380 : 301; }));
   EXPECT_EQ(profile.eager_sms, 2);
   EXPECT_EQ(profile.gpc_sms, (std::vector{4, 4}));
-  EXPECT_EQ(profile.gpc_hand_over_cycles, (std::vector{0, 80}));
+  EXPECT_EQ(profile.tpc_hand_over_cycles, (std::vector{0, 0, 80, 80, 0}));
 }
 
 TEST(Calibration, EachGpcHasTheClockThatItsBlocksWereTracedWith) {
@@ -81,7 +82,7 @@ TEST(Calibration, WithoutATraceGpcsAreAsEvenAsCanBe) {
   find_gpcs(profile, {});
   EXPECT_EQ(profile.eager_sms, 0);
   EXPECT_EQ(profile.gpc_sms, (std::vector{18, 18}));
-  EXPECT_EQ(profile.gpc_hand_over_cycles, (std::vector{0, 0}));
+  EXPECT_THAT(profile.tpc_hand_over_cycles, testing::Each(0));
 }
 
 TEST(Calibration, FindsTheCyclesThatLaunchesWereSimulatedWith) {

@@ -48,8 +48,8 @@ TEST(DeviceProfile, ItsGroupsFitOneAnother) {
   };
   complains([](DeviceProfile& profile) { profile.gpc_sms.pop_back(); }, "sm_count says 132");
   complains([](DeviceProfile& profile) { profile.eager_sms = 10; }, "134 SMs together");
-  complains([](DeviceProfile& profile) { profile.gpc_hand_over_cycles.pop_back(); },
-            "gpc_hand_over_cycles has 7");
+  complains([](DeviceProfile& profile) { profile.tpc_hand_over_cycles.pop_back(); },
+            "tpc_hand_over_cycles has 65");
   complains([](DeviceProfile& profile) { profile.gpc_clock_ppm.pop_back(); },
             "gpc_clock_ppm has 11 values, 12");
 }
@@ -69,7 +69,7 @@ TEST(DeviceProfile, ComplaintsNameFileAndLine) {
   complains("gpc_sms = 16 65\n", "my.profile:1:", "'16 65'");
   complains("gpc_clock_ppm = -100001\n", "my.profile:1:", "'-100001'");
   complains("gpc_clock_spread_ppm = 100001\n", "my.profile:1:", "'100001'");
-  complains("gpc_hand_over_cycles =\n", "my.profile:1:", "''");
+  complains("tpc_hand_over_cycles =\n", "my.profile:1:", "''");
   complains("name\n", "my.profile:1:", "name");
   complains("name = h\n", "my.profile:2:", "compute_capability is missing");
   EXPECT_THAT([] { find_profile("no_such_gpu"); }, ThrowsMessage<InputError>(HasSubstr("h200")));

@@ -187,7 +187,7 @@ TEST_F(RecordedLaunches, WorkThatDiffersByBlockIsPredicted) {
 }
 
 TEST_F(RecordedLaunches, WorkThatDiffersByWarpIsPredicted) {
-  expect_within(0.15, 0.5, 0.3,
+  expect_within(0.2, 0.55, 0.3,
                 [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); });
 }
 
@@ -229,9 +229,9 @@ TEST(FreshLaunches, WarpsThatCompeteForIssueSlotsOrBandwidthArePredicted) {
     double limit, share, mean;
   };
   // What is missing: four chains of multiply-adds, whose warps could issue in every cycle.
-  for (const Expected& expected :
-       {Expected{"chains1", 2, 0.97, 0.5}, Expected{"chains2", 2, 1, 0.4}, Expected{"chains4", 4, 0.65, 3.3},
-        Expected{"read1", 4, 0.98, 0.85}, Expected{"read2", 4, 0.96, 0.95}, Expected{"read8", 4, 0.84, 2.3}}) {
+  for (const Expected& expected : {Expected{"chains1", 2, 0.97, 0.5}, Expected{"chains2", 2, 1, 0.4},
+                                   Expected{"chains4", 4, 0.65, 3.3}, Expected{"read1", 4, 0.98, 0.85},
+                                   Expected{"read2", 4, 0.96, 0.95}, Expected{"read8", 4, 0.84, 2.3}}) {
     const Errors errors =
         errors_of<1>(all, [&](const Recorded& recorded) { return recorded.kernel == expected.kernel; });
     std::printf("%s: %zu launches, mean error %.3f points, within %.0f: %.3f\n", expected.kernel,

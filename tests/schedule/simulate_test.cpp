@@ -177,7 +177,7 @@ TEST(Simulate, AGpcWhoseClockIsFasterIsDoneSoonerAndTakesTheTail) {
     profile.sm_count = 4;
     profile.eager_sms = 0;
     profile.gpc_sms = {2, 2};
-    profile.gpc_hand_over_cycles = {0, 0};
+    profile.tpc_hand_over_cycles = {0, 0};
     profile.gpc_clock_ppm = std::move(gpc_clock_ppm);
     return simulate({.block_threads = 1024, .grid_blocks = 12}, {.registers_per_thread = 20},
                     limits_of({9, 0}), 4, profile, Tasks(Work::equal(100'000), 12, 32), 1)
