@@ -17,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from recorded import read_csv, write_csv
+
 EXPERIMENTS = ("block_size", "waves")
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 DURATION = "gpu__time_duration.sum"
@@ -62,10 +64,10 @@ def compare(binaries: Path) -> list[dict[str, object]]:
         rows_file = folder / "rows.csv"
         run([str(binaries / "occbench"), "run", "--suite", "quick", "--filter", PATTERN, "--require-gpu"]
             + ["--counters", "require", "--out", str(rows_file)])  # fmt: skip
-        rows = list(csv.DictReader(rows_file.open()))
+        rows = read_csv(rows_file)
         counting = {
             (sample["experiment"], sample["case"]): float(sample["value"])
-            for sample in csv.DictReader((folder / "rows.samples.csv").open())
+            for sample in read_csv(folder / "rows.samples.csv")
             if sample["quantity"] == "counting_ms_per_launch"
         }
         table = []
@@ -99,10 +101,7 @@ def main() -> None:
     parser.add_argument("out", type=Path, help="CSV to write")
     arguments = parser.parse_args()
     table = compare(arguments.binaries.resolve())
-    with arguments.out.open("w", newline="") as file:
-        writer = csv.DictWriter(file, table[0].keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
+    write_csv(arguments.out, table)
     close = sum(abs(float(row["achieved_difference_points"])) <= 0.3 for row in table)
     ours = statistics.median(float(row["counting_ms_per_launch"]) for row in table)
     ncu = statistics.median(float(row["ncu_ms_per_launch"]) for row in table)

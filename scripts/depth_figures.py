@@ -1,29 +1,24 @@
 """Blocks of results/nvidia-h200/depth.md, computed from the timelines, traces and repeated runs that are recorded beside it
-(see figures.py)."""
+(see readme.py)."""
 
-import csv
 import math
 import statistics
 from collections import defaultdict
 
 import repeatability
-from figures import RESULTS, block, bullets, table
-
-
-def records(file):
-    with file.open(newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
+from recorded import RESULTS, SUITE, read_csv
+from wording import bullets, table
 
 
 def rows():
-    return {(row["experiment"], row["case"]): row for row in records(RESULTS / "timeline" / "rows.csv")}
+    return {(row["experiment"], row["case"]): row for row in read_csv(RESULTS / "timeline" / "rows.csv")}
 
 
 class Timeline:
     """Steps of a launch: (length in µs, measured or None, predicted or None)."""
 
     def __init__(self, file):
-        lines = records(file)
+        lines = read_csv(file)
         self.key = (lines[0]["experiment"], lines[0]["case"])
         times = [float(line["time_us"]) for line in lines]
         self.steps = [
@@ -53,7 +48,6 @@ def timelines():
     return [Timeline(file) for file in sorted((RESULTS / "timeline").glob("*.timeline.csv"))]
 
 
-@block("depth: timelines")
 def timeline_table():
     lines, differences, misses = [], [], []
     recorded = rows()
@@ -91,7 +85,7 @@ def all_timelines():
     """Of each experiment, of the timelines too that are not kept."""
     file = RESULTS / "timeline" / "all.csv"
     of_experiment = defaultdict(list)
-    for line in records(file) if file.exists() else []:
+    for line in read_csv(file) if file.exists() else []:
         difference = abs(float(line["mean_pct"]) - float(line["achieved_elapsed_pct"]))
         of_experiment[line["experiment"]].append((difference, float(line["rms_points"])))
     for experiment, found in sorted(of_experiment.items()):
@@ -103,11 +97,10 @@ def all_timelines():
         )
 
 
-@block("depth: traces")
 def trace_table():
     """Traced launches against the counter of the same launches, and of launches that were not traced."""
     of_quantity = defaultdict(lambda: defaultdict(list))
-    for sample in records(RESULTS / "per_sm" / "traced.samples.csv"):
+    for sample in read_csv(RESULTS / "per_sm" / "traced.samples.csv"):
         of_quantity[sample["quantity"]][sample["experiment"], sample["case"]].append(float(sample["value"]))
     traced = of_quantity["achieved_pct_by_trace"]
     counters = of_quantity["same_launch_counter_pct"]
@@ -139,11 +132,10 @@ def trace_table():
     return bullets(*parts)
 
 
-@block("depth: per SM")
 def per_sm():
     spreads, gaps = [], []
     for file in sorted((RESULTS / "per_sm").glob("*.per_sm.csv")):
-        lines = [line for line in records(file) if line["launch"] == "0"]
+        lines = [line for line in read_csv(file) if line["launch"] == "0"]
         achieved = [float(line["achieved_pct"]) for line in lines]
         spreads.append((max(achieved) - min(achieved), lines[0]["case"], min(achieved), max(achieved)))
         gaps += [float(line["handover_median_us"]) for line in lines if line["handover_median_us"]]
@@ -155,9 +147,8 @@ def per_sm():
     )
 
 
-@block("depth: repeatability")
 def repeatability_block():
-    found = repeatability.compare(RESULTS / "full.csv", RESULTS / "again.csv")
+    found = repeatability.compare(SUITE, RESULTS / "again.csv")
     return bullets(
         f"Two runs of one build, {found['rows']:.0f} cases each, {found['unstable']:.0f} unstable and "
         f"{found['throttled']:.0f} throttled.",
@@ -169,3 +160,11 @@ def repeatability_block():
         f"{found['achieved_apart_p90_points']:.2f} at the 90th percentile, {found['achieved_apart_most_points']:.1f} at most; of "
         f"elapsed {found['elapsed_apart_median_points']:.2f} and {found['elapsed_apart_p90_points']:.2f}.",
     )
+
+
+BLOCKS = {
+    "depth: timelines": timeline_table,
+    "depth: traces": trace_table,
+    "depth: per SM": per_sm,
+    "depth: repeatability": repeatability_block,
+}

@@ -1,30 +1,26 @@
 """Figures of results/nvidia-h200/gate.md: how far runs of unchanged code, and runs on two units of a GPU model, lie apart."""
 
-import csv
-import re
 import statistics
 
-from figures import RESULTS, SUITE, block, table
+from recorded import RESULTS, SUITE, read_csv, read_rows, spread_pct
+from wording import revision, table
 
 MOST_NAMED = 4
 
 
 def rows_by_case(file):
-    with file.open(newline="", encoding="utf-8") as lines:
-        return {f"{row['experiment']}, {row['case']}": row for row in csv.DictReader(lines) if row["achieved_pct"]}
+    return {f"{row['experiment']}, {row['case']}": row for row in read_rows(file) if row["achieved_pct"]}
 
 
 def range_of(runs, case, column):
-    values = [float(run[case][column]) for run in runs]
-    return max(values) - min(values), 100 * (max(values) / min(values) - 1)
+    values = [run[case].number(column) for run in runs]
+    return max(values) - min(values), spread_pct(values)
 
 
 def machine(line):
-    commit = re.sub(r"^([0-9a-f]{12})[0-9a-f]*", r"\1", line["commit"])
-    return f"{line['gpu']}, driver {line['driver']}, commit `{commit}`, {line['recorded_at'][:10]}"
+    return f"{line['gpu']}, driver {line['driver']}, {revision(line)}"
 
 
-@block("gate: unchanged")
 def unchanged():
     runs = [rows_by_case(file) for file in sorted((RESULTS / "unchanged").glob("[0-9][0-9].csv"))]
     apart = {
@@ -43,10 +39,8 @@ def unchanged():
     return f"{machine(next(iter(runs[0].values())))}: {len(runs)} runs of {len(apart)} cases.\n\n" + table(head, lines)
 
 
-@block("gate: planted")
 def planted():
-    with (RESULTS / "planted" / "planted.csv").open(newline="", encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
+    lines = read_csv(RESULTS / "planted" / "planted.csv")
     wrong = [line["what"] for line in lines if line["as_it_must"] != "yes"]
     right = f"{len(lines) - len(wrong)} of {len(lines)} came out as they must"
     right += f"; not so: {', '.join(wrong)}" if wrong else ""
@@ -69,7 +63,6 @@ def units():
 COLUMNS = ("achieved_pct", "achieved_elapsed_pct")
 
 
-@block("gate: units")
 def units_block():
     common, most = units()
     (achieved, case), (elapsed, _) = (most[column] for column in COLUMNS)
@@ -79,14 +72,12 @@ def units_block():
     )
 
 
-@block("units")
 def units_in_short():
     common, most = units()
     (achieved, _), (elapsed, _) = (most[column] for column in COLUMNS)
     predicted = [row for row in rows_by_case(RESULTS / "another_unit.csv").values() if row["predicted_pct"]]
     theory, prediction = (
-        statistics.mean(abs(float(row[column]) - float(row["achieved_pct"])) for row in predicted)
-        for column in ("theoretical_pct", "predicted_pct")
+        statistics.mean(row.miss(said) for row in predicted) for said in ("theoretical_pct", "predicted_pct")
     )
     return (
         f"Which SMs get the last blocks of a partial wave of equal work follows the clocks of each unit's GPCs and chance: of "
@@ -95,3 +86,6 @@ def units_in_short():
         f"With a profile of its own, {len(predicted)} cases of waves, tails and imbalance on the second unit are predicted within "
         f"{prediction:.1f} points on average, where theory is {theory:.1f} off."
     )
+
+
+BLOCKS = {"gate: unchanged": unchanged, "gate: planted": planted, "gate: units": units_block, "units": units_in_short}

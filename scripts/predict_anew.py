@@ -10,6 +10,8 @@ import io
 import subprocess
 from pathlib import Path
 
+from recorded import read_csv, write_csv
+
 PREDICTED = ("device_profile", "explanation")
 
 
@@ -27,16 +29,13 @@ def main():
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.csv")
     options = parser.parse_args()
     for file in options.files:
-        rows = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"), newline="")))
+        rows = read_csv(file)
         command = [options.occbench, "explain", file, "--top", "0", "--csv"]
         anew = csv.DictReader(io.StringIO(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
         by_case = {key(row): row for row in anew}
         for row in rows:
             row.update({name: value for name, value in by_case.get(key(row), {}).items() if is_predicted(name)})
-        with file.open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.DictWriter(stream, rows[0].keys(), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write_csv(file, rows)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 
 from depth_figures import Timeline
+from recorded import RESULTS, write_csv
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "nvidia-h200"
 CASES = re.compile(
     r"waves=(0\.75|1\.00|1\.25|1\.50|1_plus_one_block|2\.25|4\.00)$"
     r"|shape=(linear_up|uniform_1)/waves=1$|shape=(uniform_1|lognormal_1|heaviest_last)/waves=16$"
@@ -35,13 +35,6 @@ def records(file):
         if packed.exists():
             return list(csv.DictReader(io.StringIO(unpack(packed.read_bytes()).decode(), newline="")))
     sys.exit(f"{file}: no such file, nor one that ends in .gz or .xz")
-
-
-def write(file, lines):
-    with file.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, lines[0].keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
 
 
 def wanted(line):
@@ -82,11 +75,11 @@ def main():
     samples = [line for name in names for line in records(folder / f"{name}.samples.csv")]
     for kind in ("timeline", "per_sm"):
         take_over(folder, kind)
-    write(RESULTS / "timeline" / "rows.csv", [row for row in rows if wanted(row)])
+    write_csv(RESULTS / "timeline" / "rows.csv", [row for row in rows if wanted(row)])
     timelines = sorted((folder / "timeline").glob("*.timeline.csv"))
-    write(RESULTS / "timeline" / "all.csv", [summary(file, rows) for file in timelines])
+    write_csv(RESULTS / "timeline" / "all.csv", [summary(file, rows) for file in timelines])
     traced = [line for line in samples if line["quantity"] in TRACED and wanted(line)]
-    write(RESULTS / "per_sm" / "traced.samples.csv", traced)
+    write_csv(RESULTS / "per_sm" / "traced.samples.csv", traced)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,11 @@ at the median and 1.5 at the 90th percentile.
 """
 
 import argparse
-import csv
 import statistics
 import sys
 from pathlib import Path
+
+from recorded import read_csv
 
 BOUNDS = {
     "time_spread_from_100_us_pct": 0.5,
@@ -23,8 +24,7 @@ TIMED = ("ok", "unstable", "throttled")
 
 
 def read(file: Path) -> dict[tuple[str, str], dict[str, str]]:
-    with file.open(newline="", encoding="utf-8") as stream:
-        rows = [row for row in csv.DictReader(stream) if row["time_status"] in TIMED]
+    rows = [row for row in read_csv(file) if row["time_status"] in TIMED]
     return {(row["experiment"], row["case"]): row for row in rows}
 
 

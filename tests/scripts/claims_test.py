@@ -11,20 +11,28 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import claims  # noqa: E402
+import experiments  # noqa: E402
+from experiments import imbalance_within_block, latency_hiding, placement  # noqa: E402
+from judging import Finding, measured, verdict  # noqa: E402
+from recorded import Run  # noqa: E402
 
 
 def run_of(rows, samples=()):
     """A run read from files, as recorded ones are."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.csv"
-        columns = sorted({name for row in rows for name in row})
+        columns = sorted({"case"}.union(*rows))
         with file.open("w", newline="") as lines:
             writer = csv.DictWriter(lines, columns)
             writer.writeheader()
             writer.writerows(rows)
         with file.with_suffix(".samples.csv").open("w", newline="") as lines:
             csv.writer(lines).writerows([("experiment", "case", "quantity", "index", "value"), *samples])
-        return claims.Run([file])
+        return Run([file])
+
+
+def verdict_of(experiment, run):
+    return verdict(experiments.findings(experiment, run))
 
 
 def block_size_row(threads, achieved):
@@ -52,11 +60,11 @@ def cliff_row(body, registers, achieved, time, padded=""):
 
 class Verdicts(unittest.TestCase):
     def test_a_claim_holds_only_if_every_finding_bears_it_out(self):
-        good, bad = claims.Finding("a", True, ""), claims.Finding("b", False, "")
-        self.assertEqual(claims.verdict([good, good]), "holds")
-        self.assertEqual(claims.verdict([good, bad]), "holds except: b")
-        self.assertEqual(claims.verdict([bad, bad]), "does not hold")
-        self.assertEqual(claims.verdict([]), "not measured")
+        good, bad = Finding("a", True, ""), Finding("b", False, "")
+        self.assertEqual(verdict([good, good]), "holds")
+        self.assertEqual(verdict([good, bad]), "holds except: b")
+        self.assertEqual(verdict([bad, bad]), "does not hold")
+        self.assertEqual(verdict([]), "not measured")
 
     def test_a_block_size_that_misses_its_claimed_occupancy_is_named(self):
         run = run_of(
@@ -66,10 +74,10 @@ class Verdicts(unittest.TestCase):
                 block_size_row(768, 66.6),
             ]
         )
-        self.assertEqual(claims.verdict(claims.block_size(run)), "holds except: 768 threads")
+        self.assertEqual(verdict_of("block_size", run), "holds except: 768 threads")
 
     def test_rows_without_counters_are_not_taken_for_measurements(self):
-        self.assertEqual(claims.block_size(run_of([block_size_row(32, "")])), [])
+        self.assertEqual(experiments.findings("block_size", run_of([block_size_row(32, "")])), [])
 
     def test_a_cliff_that_costs_the_throughput_bound_kernel_no_time_is_an_exception(
         self,
@@ -84,7 +92,7 @@ class Verdicts(unittest.TestCase):
             ]
         )
         self.assertEqual(
-            claims.verdict(claims.register_cliff(run)),
+            verdict_of("register_cliff", run),
             "holds except: time of the throughput-bound kernel",
         )
 
@@ -99,7 +107,7 @@ class Verdicts(unittest.TestCase):
             ]
         )
         self.assertEqual(
-            claims.verdict(claims.register_cliff(run)),
+            verdict_of("register_cliff", run),
             "holds except: latency-bound control",
         )
 
@@ -122,11 +130,11 @@ class Verdicts(unittest.TestCase):
             )
 
         self.assertEqual(
-            claims.verdict(claims.register_cap(run({32: 900, 64: 500, 168: 700}))),
+            verdict_of("register_cap", run({32: 900, 64: 500, 168: 700})),
             "holds",
         )
         self.assertEqual(
-            claims.verdict(claims.register_cap(run({32: 900, 64: 800, 168: 700}))),
+            verdict_of("register_cap", run({32: 900, 64: 800, 168: 700})),
             "holds except: the fastest",
         )
 
@@ -146,14 +154,15 @@ class Verdicts(unittest.TestCase):
             ]
         )
         self.assertEqual(
-            claims.verdict(claims.waves(run)), "holds except: achieved at 1.25 waves, of elapsed at 1.50 waves"
+            verdict_of("waves", run),
+            "holds except: achieved at 1.25 waves, of elapsed at 1.50 waves",
         )
 
     def test_few_long_warps_in_many_leave_less_empty_than_their_blocks_places(self):
-        self.assertAlmostEqual(100 / claims.longest_of("slow_16", 8), 100 * (7 + 16) / (8 * 16))
-        self.assertAlmostEqual(claims.longest_of("uniform_1", 1), 1)
-        self.assertAlmostEqual(claims.longest_of("bimodal_2", 1), 1)
-        self.assertAlmostEqual(claims.longest_of("bimodal_1", 10**6), 8 / 1.7)
+        self.assertAlmostEqual(100 / imbalance_within_block.longest_of("slow_16", 8), 100 * (7 + 16) / (8 * 16))
+        self.assertAlmostEqual(imbalance_within_block.longest_of("uniform_1", 1), 1)
+        self.assertAlmostEqual(imbalance_within_block.longest_of("bimodal_2", 1), 1)
+        self.assertAlmostEqual(imbalance_within_block.longest_of("bimodal_1", 10**6), 8 / 1.7)
 
     def test_a_gpu_of_which_the_claim_on_shared_memory_says_nothing_is_not_judged_by_it(self):
         row = {
@@ -166,9 +175,9 @@ class Verdicts(unittest.TestCase):
             "time_us": 1,
             "parameters": "block_threads=256",
         }
-        for capability, verdict in ("9.0", "holds except: 100 KB"), ("8.0", "holds"):
+        for capability, expected in ("9.0", "holds except: 100 KB"), ("8.0", "holds"):
             run = run_of([row | {"compute_capability": capability}])
-            self.assertEqual(claims.verdict(claims.shared_memory(run)), verdict)
+            self.assertEqual(verdict_of("shared_memory", run), expected)
 
 
 def placement_run(**launches):
@@ -186,24 +195,22 @@ def placement_run(**launches):
 class Placement(unittest.TestCase):
     def test_two_launches_that_place_and_order_alike_bear_nothing_out(self):
         blocks = [(0, 0), (2, 32), (1, 64), (3, 96)]
-        findings = claims.placement(placement_run(trace=blocks, trace_again=blocks))
-        self.assertEqual(claims.verdict(findings), "does not hold")
+        run = placement_run(trace=blocks, trace_again=blocks)
+        self.assertEqual(verdict_of("placement", run), "does not hold")
 
     def test_blocks_on_other_sms_in_the_same_order_are_half_of_the_claim(self):
-        findings = claims.placement(
-            placement_run(trace=[(0, 0), (1, 32), (2, 96)], trace_again=[(1, 0), (0, 64), (2, 96)])
-        )
-        self.assertEqual(claims.verdict(findings), "holds except: the order, ascending starts")
+        run = placement_run(trace=[(0, 0), (1, 32), (2, 96)], trace_again=[(1, 0), (0, 64), (2, 96)])
+        self.assertEqual(verdict_of("placement", run), "holds except: the order, ascending starts")
 
     def test_starts_one_step_of_the_clock_apart_are_simultaneous(self):
-        near = claims.placement(placement_run(trace=[(0, 0), (1, 32), (2, 96)], trace_again=[(1, 32), (0, 0), (2, 96)]))
-        self.assertEqual(claims.verdict(near), "holds except: the order, ascending starts")
-        far = claims.placement(placement_run(trace=[(0, 0), (1, 64), (2, 96)], trace_again=[(1, 64), (0, 0), (2, 96)]))
-        self.assertEqual(claims.verdict(far), "holds except: ascending starts")
+        near = placement_run(trace=[(0, 0), (1, 32), (2, 96)], trace_again=[(1, 32), (0, 0), (2, 96)])
+        self.assertEqual(verdict_of("placement", near), "holds except: the order, ascending starts")
+        far = placement_run(trace=[(0, 0), (1, 64), (2, 96)], trace_again=[(1, 64), (0, 0), (2, 96)])
+        self.assertEqual(verdict_of("placement", far), "holds except: ascending starts")
 
     def test_a_later_block_that_starts_earlier_by_more_than_a_step_is_out_of_order(self):
-        self.assertTrue(claims.starts_ascending([0, 32, 0, 64], 32))
-        self.assertFalse(claims.starts_ascending([0, 64, 0, 64], 32))
+        self.assertTrue(placement.starts_ascending([0, 32, 0, 64], 32))
+        self.assertFalse(placement.starts_ascending([0, 64, 0, 64], 32))
 
     def test_an_order_that_differs_is_found_wherever_it_is(self):
         for seed in range(50):
@@ -211,7 +218,7 @@ class Placement(unittest.TestCase):
             one, other = ([random_numbers.randrange(12) for _ in range(6)] for _ in range(2))
             pairs = [(i, j) for i in range(6) for j in range(6)]
             expected = any(one[i] + 2 < one[j] and other[j] + 2 < other[i] for i, j in pairs)
-            self.assertEqual(claims.swapped(one, other, 2), expected, (one, other))
+            self.assertEqual(placement.swapped(one, other, 2), expected, (one, other))
 
 
 def hiding_row(kernel, variant, theory, throughput, **parameters):
@@ -259,21 +266,21 @@ class EnoughOccupancy(unittest.TestCase):
 
     def test_the_least_occupancy_with_nearly_the_best_throughput_is_enough(self):
         run = run_of(self.rows())
-        chains = claims.pick(run.of("latency_hiding"), kernel="chains")
-        self.assertEqual(claims.enough(chains)["theoretical_pct"], "25")
-        self.assertEqual(claims.verdict(claims.latency_hiding(run)), "holds")
+        chains = run.of("latency_hiding").pick(kernel="chains")
+        self.assertEqual(latency_hiding.enough(chains)["theoretical_pct"], "25")
+        self.assertEqual(verdict_of("latency_hiding", run), "holds")
 
     def test_littles_law_asks_for_latency_times_throughput_over_what_a_warp_has_in_flight(self):
-        run = run_of(self.rows())
-        first = claims.enough(claims.pick(run.of("latency_hiding"), kernel="chains"))
-        self.assertAlmostEqual(claims.little_pct(run, first, 100 * 128 * 1e9), 25)
-        reads = claims.enough(claims.pick(run.of("latency_hiding"), variant="bytes_16_in_flight_8"))
+        rows = run_of(self.rows()).of("latency_hiding")
+        first = latency_hiding.enough(rows.pick(kernel="chains"))
+        self.assertAlmostEqual(latency_hiding.little_pct(rows, first, 100 * 128 * 1e9), 25)
+        reads = latency_hiding.enough(rows.pick(variant="bytes_16_in_flight_8"))
         # 4e12 B/s x 1 us over 100 SMs is 40,000 B, and 64 warps of 4096 B are 262,144.
-        self.assertAlmostEqual(claims.little_pct(run, reads, 4e12), 100 * 40_000 / 262_144)
+        self.assertAlmostEqual(latency_hiding.little_pct(rows, reads, 4e12), 100 * 40_000 / 262_144)
 
     def test_reads_below_what_a_copy_moves_are_named(self):
         rows = [row | {"throughput": 4.2e12} if row["variant"] == "copy" else row for row in self.rows()]
-        self.assertEqual(claims.verdict(claims.latency_hiding(run_of(rows))), "holds except: reads at their peak")
+        self.assertEqual(verdict_of("latency_hiding", run_of(rows)), "holds except: reads at their peak")
 
 
 class GridSync(unittest.TestCase):
@@ -292,9 +299,22 @@ class GridSync(unittest.TestCase):
     def test_one_block_more_has_to_be_refused_and_not_only_skipped(self):
         limit = self.row("limit", "ok")
         refused = self.row("limit_and_one", "skipped", "a cooperative grid of 5 blocks is refused, as it must be")
-        self.assertEqual(claims.verdict(claims.grid_sync(run_of([limit, refused]))), "holds")
+        self.assertEqual(verdict_of("grid_sync", run_of([limit, refused])), "holds")
         skipped = self.row("limit_and_one", "skipped", "no code for this GPU")
-        self.assertEqual(claims.verdict(claims.grid_sync(run_of([limit, skipped]))), "holds except: one block more")
+        self.assertEqual(verdict_of("grid_sync", run_of([limit, skipped])), "holds except: one block more")
+
+    def test_a_cost_of_which_one_half_was_not_measured_is_left_out_and_the_others_are_judged(self):
+        rows = [self.row("limit", "ok"), self.row("limit_and_one", "skipped", "is refused")]
+        counted = self.row("", "ok") | {"block_threads": 256, "achieved_pct": 50, "time_us": 1}
+        for blocks, rate_of in (1, {"grid": 1e6, "alone": 2e6}), (4, {"grid": 0.5e6, "alone": 2e6}), (8, {"grid": 1e5}):
+            parameters = f"blocks_per_sm={blocks}"
+            rows += [
+                counted | {"variant": variant, "throughput": rate, "parameters": parameters}
+                for variant, rate in rate_of.items()
+            ]
+        found = {finding.name: finding for finding in experiments.findings("grid_sync", run_of(rows))}
+        self.assertTrue(found["its cost"].holds)
+        self.assertEqual(found["its cost"].measured, "0.50 µs with 1 block of 256 an SM, 1.50 with 4")
 
 
 class Table(unittest.TestCase):
@@ -302,19 +322,19 @@ class Table(unittest.TestCase):
         names = [claim.experiment for claim in claims.read_claims()]
         self.assertEqual(names, sorted(file.stem for file in (ROOT / "bench").glob("*.cpp")))
         self.assertTrue(all(claim.claim and claim.source for claim in claims.read_claims()))
-        self.assertEqual(set(names), set(claims.FINDINGS))
+        self.assertEqual(set(names), set(experiments.MODULES))
 
     def test_an_experiment_that_was_not_run_says_so(self):
-        lines = claims.table(run_of([block_size_row(32, 50)]), claims.read_claims()).splitlines()
+        lines = claims.table_of_claims(run_of([block_size_row(32, 50)]), claims.read_claims()).splitlines()
         self.assertEqual(len(lines), 2 + len(claims.read_claims()))
         measured = [line for line in lines[2:] if not line.endswith("|  | not measured |")]
         self.assertEqual(len(measured), 1)
         self.assertTrue(measured[0].endswith("| 32: 50.0 % | holds |"))
 
     def test_what_was_measured_is_said_in_a_line_of_at_most_200_characters(self):
-        run = claims.Run([ROOT / "results" / "nvidia-h200" / "full.csv"])
-        for name, rule in claims.FINDINGS.items():
-            self.assertLessEqual(len(claims.measured(rule(run))), 200, name)
+        run = Run([ROOT / "results" / "nvidia-h200" / "full.csv"])
+        for name in experiments.MODULES:
+            self.assertLessEqual(len(measured(experiments.findings(name, run))), 200, name)
 
 
 if __name__ == "__main__":

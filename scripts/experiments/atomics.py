@@ -1,0 +1,36 @@
+from judging import WORTH, Finding, Findings
+from wording import cell, table
+
+SUMS = {
+    "thread": "an atomic a thread",
+    "warp": "warp shuffles",
+    "serial": "thread 0 of a block",
+    "block": "the whole block",
+}
+
+
+def findings(rows):
+    found, told = [], []
+    for addresses in (1, 4096):
+        times = {row.parameter("sum"): row.number("time_us") for row in rows.pick(addresses=addresses)}
+        if "thread" not in times:
+            continue
+        gains = {name: times["thread"] / times[name] for name in ("warp", "serial", "block") if name in times}
+        found += [
+            Finding(f"{SUMS[name]}, {addresses:,} addresses", gain >= WORTH, f"{gain:.2f} times as fast")
+            for name, gain in gains.items()
+        ]
+        told.append(f"{addresses:,}: {', '.join(f'{name} {gain:.1f}' for name, gain in gains.items())}")
+    return Findings(found, f"addresses: times as fast as an atomic a thread: {'; '.join(told)}")
+
+
+def cases(rows):
+    counts = sorted({int(row.parameter("addresses")) for row in rows})
+    lines = []
+    for name, words in SUMS.items():
+        chosen = (rows.one(sum=name, addresses=count) for count in counts)
+        lines.append((words, *(f"{cell(row, 'time_us')}, {cell(row, 'achieved_pct', 0)} %" for row in chosen)))
+    return table(("sum by", *(f"{count:,}:" for count in counts)), lines)
+
+
+BLOCKS = {"cases": cases}

@@ -1,0 +1,95 @@
+from judging import WORTH, Finding, Findings
+from wording import cell, table
+
+
+def sync_cost_us(rows, **wanted):
+    """Of one grid.sync(): a round with it less a round without."""
+    grid, alone = (rows.first(variant=variant, **wanted) for variant in ("grid", "alone"))
+    return 1e6 / grid.number("throughput") - 1e6 / alone.number("throughput") if grid and alone else None
+
+
+def findings(rows):
+    limits, beyond = (rows.every.pick(grid=grid) for grid in ("limit", "limit_and_one"))
+    if not limits or not beyond:
+        return []
+    ran = sum(row["check"] == "ok" for row in limits)
+    refused = sum(row["time_status"] == "skipped" and "is refused" in row["note"] for row in beyond)
+    found = [
+        Finding("the limit", ran == len(limits), f"ran in {ran} of {len(limits)} cases"),
+        Finding("one block more", refused == len(beyond), f"refused in {refused} of {len(beyond)}"),
+    ]
+    told = [f"the limit {found[0].measured}, one block more was {found[1].measured}"]
+    grids = rows.pick(variant="grid", block_threads=256)
+    counts = sorted({int(row.parameter("blocks_per_sm")) for row in grids if row.parameter("blocks_per_sm")})
+    cost_of = {count: sync_cost_us(rows, block_threads=256, blocks_per_sm=count) for count in counts}
+    known = {count: cost for count, cost in cost_of.items() if cost is not None}
+    if len(known) > 1:
+        few, many = min(known), max(known)
+        measured = f"{known[few]:.2f} µs with {few} block of 256 an SM, {known[many]:.2f} with {many}"
+        found.append(Finding("its cost", known[many] >= WORTH * known[few], measured))
+        told.append(f"grid.sync() {measured}")
+    return Findings([*found, *findings_of_clusters(rows)], "; ".join(told))
+
+
+def findings_of_clusters(rows):
+    for threads in (256, 1024):
+        held = rows.pick(kernel="hold", block_threads=threads)
+        alone = held.first(cluster=1)
+        if not alone or len(held) < 2:
+            continue
+        slower = max(row.number("time_us") for row in held) / alone.number("time_us")
+        largest = max(int(row["cluster_blocks"]) for row in held)
+        yield Finding(
+            f"clusters of blocks of {threads}",
+            slower < WORTH,
+            f"up to {largest} blocks, as many clusters as the calculator allows: at most × {slower:.2f} of a wave's time",
+        )
+
+
+def grids(rows):
+    lines = []
+    for row in rows.pick(variant="grid"):
+        blocks = row.parameter("blocks_per_sm")
+        if not blocks:
+            continue
+        cost = sync_cost_us(rows, block_threads=row["block_threads"], blocks_per_sm=blocks)
+        occupancies = (cell(row, f"{kind}_pct", 2) for kind in ("theoretical", "achieved"))
+        lines.append((row["block_threads"], blocks, row["grid_blocks"], *occupancies, f"{cost:.2f}"))
+    head = ("threads a block:", "blocks an SM:", "blocks:", "theory:", "achieved:", "grid.sync(), µs:")
+    return table(head, lines)
+
+
+def groups(rows):
+    lines = []
+    for row in rows.pick(kernel="ring"):
+        group = row["variant"]
+        if group in ("grid", "alone") or (group == "cluster" and row["block_threads"] != "256"):
+            continue
+        size = f" of {row['cluster_blocks']}" if group == "cluster" else f", {row['block_threads']} threads a block"
+        seconds = 1 / row.number("throughput")
+        per_round = (f"{1e9 * seconds:.0f}", f"{row.clock_hz() * seconds:.0f}")
+        lines.append((group.replace("_", " of ") + size, cell(row, "achieved_pct"), *per_round))
+    return table(("group", "achieved:", "ns a round:", "cycles:"), lines)
+
+
+def clusters(rows):
+    lines = [
+        (
+            row["block_threads"],
+            row["cluster_blocks"],
+            row["grid_blocks"],
+            cell(row, "waves", 3),
+            cell(row, "achieved_pct", 2),
+            cell(row, "achieved_elapsed_pct", 2),
+            cell(row, "time_us"),
+        )
+        for row in rows.pick(kernel="hold")
+    ]
+    head = (
+        *("threads a block:", "blocks a cluster:", "blocks at once:", "of a wave:"),
+        *("achieved:", "of elapsed:", "time, µs:"),
+    )
+    return table(head, lines)
+
+
+BLOCKS = {"grids": grids, "groups": groups, "clusters": clusters}

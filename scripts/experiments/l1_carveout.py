@@ -1,0 +1,25 @@
+from judging import WORTH, Finding, Findings
+from wording import cell, table
+
+
+def findings(rows):
+    found = []
+    for kilobytes in (16, 96, 160, 224, 384):
+        most, least = (rows.first(kilobytes=kilobytes, carveout_pct=carveout) for carveout in (0, 100))
+        if most and least:
+            gain = most.number("throughput") / least.number("throughput")
+            found.append(Finding(f"{kilobytes} KB", gain >= WORTH, f"× {gain:.2f}"))
+    told = "; ".join(f"{each.name} {each.measured}" for each in found)
+    return Findings(found, f"throughput, carveout of 0 over 100 %: {told}")
+
+
+def cases(rows):
+    carveouts = ("0", "25", "50", "75", "100", "default")
+    lines = []
+    for kilobytes in sorted({int(row.parameter("kilobytes")) for row in rows}):
+        chosen = (rows.one(kilobytes=kilobytes, carveout_pct=carveout) for carveout in carveouts)
+        lines.append((str(kilobytes), *(cell(row, "throughput", 1, 1e-12) for row in chosen)))
+    return table(("KiB read again and again:", *(f"{each}:" for each in carveouts)), lines)
+
+
+BLOCKS = {"cases": cases}

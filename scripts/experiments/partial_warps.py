@@ -1,0 +1,50 @@
+from judging import SAME_POINTS, SAME_RATIO, Finding, near
+from wording import bullets, cell, misses, table
+
+
+def findings(rows):
+    of_threads = {row["block_threads"]: row for row in rows.pick(kernel="live_values")}
+    found = []
+    for part, whole, lanes in ("1", "32", 32), ("33", "64", 64 / 33):
+        if part not in of_threads or whole not in of_threads:
+            continue
+        achieved = [of_threads[threads].number("achieved_pct") for threads in (part, whole)]
+        rate = of_threads[whole].number("throughput") / of_threads[part].number("throughput")
+        found.append(
+            Finding(
+                f"blocks of {part}",
+                near(*achieved, 2 * SAME_POINTS) and near(rate / lanes, 1, 2 * SAME_RATIO),
+                f"blocks of {part}: {achieved[0]:.1f} %, of {whole}: {achieved[1]:.1f} % with {rate:.1f} times the throughput",
+            )
+        )
+    return found
+
+
+def cases(rows):
+    lines = []
+    for threads in (1, 16, 31, 32, 33, 48, 64):
+        held, computed = (rows.one(block_threads=threads, kernel=kernel) for kernel in ("hold", "live_values"))
+        lines.append(
+            (
+                str(threads),
+                f"{computed.number('theoretical_pct'):g}",
+                cell(held, "achieved_pct", 2),
+                cell(computed, "achieved_pct", 2),
+                cell(computed, "issue_active_pct", 2),
+                cell(computed, "time_us"),
+                cell(computed, "throughput", 2, 1e-12),
+            )
+        )
+    head = (
+        *("threads a block:", "theory:", "hold: achieved:", "multiply-adds: achieved:", "issue slots used, %:"),
+        *("time, µs:", "10¹² multiply-adds/s:"),
+    )
+    return table(head, lines)
+
+
+def figures(rows):
+    held, computed = (rows.pick(kernel=kernel) for kernel in ("hold", "live_values"))
+    return bullets(f"Prediction, the staying kernel: {misses(held)}; the multiply-adds: {misses(computed)}.")
+
+
+BLOCKS = {"cases": cases, "figures": figures}
