@@ -55,13 +55,14 @@ quietly() {
 # version_at_least HAVE WANT, as numbers between dots.
 version_at_least() { [[ $(printf '%s\n' "$2" "$1" | sort --version-sort | head --lines=1) == "$2" ]]; }
 
-# configure_and_build PRESET TARGET [CMAKE_ARGUMENT...]
+# configure_and_build PRESET TARGETS [CMAKE_ARGUMENT...], with spaces between targets.
 configure_and_build() {
-  local preset=$1 target=$2
+  local preset=$1 each_target
+  read -ra each_target <<<"$2"
   shift 2
   [[ -d $build/$preset ]] || require_disk_space
   quietly "$build/$preset.configure.log" cmake -S "$root" --preset "$preset" "$@" &&
-    cmake --build "$build/$preset" --target "$target" >&2
+    cmake --build "$build/$preset" --target "${each_target[@]}" >&2
 }
 
 source "$(dirname "${BASH_SOURCE[0]}")/prerequisites.bash"

@@ -39,9 +39,10 @@ def write_pictures(drawn: list[Drawn], folder: Path, formats: list[str]) -> list
     written = []
     for entry in drawn:
         chart = specification(entry)
+        svg = vl_convert.vegalite_to_svg(chart) if {"svg", "png"} & set(formats) else ""
         contents = {
-            "svg": lambda chart=chart: vl_convert.vegalite_to_svg(chart).encode(),
-            "png": lambda chart=chart: vl_convert.vegalite_to_png(chart, scale=2),
+            "svg": lambda svg=svg: svg.encode(),
+            "png": lambda svg=svg: vl_convert.svg_to_png(svg, scale=2),
             "json": lambda chart=chart: (json.dumps(chart, indent=1) + "\n").encode(),
         }
         for name in formats:

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import made_up
 
@@ -14,6 +15,7 @@ try:
 except ImportError:
     sync_playwright = None
 
+WIDTH = 1200  # of the window, in pixels
 HOSTILE = (
     "<script>window.ran = 1</script>",
     '"><img src="https://example.org/x.png" onerror="window.ran = 1">',
@@ -38,6 +40,12 @@ def setUpModule():
         raise unittest.SkipTest("there is no Chromium: apt-get install chromium, or name one in CHROMIUM")
 
 
+class Drawn(NamedTuple):
+    page: Any
+    said: list[str]
+    asked: list[str]
+
+
 class InBrowser(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -52,24 +60,31 @@ class InBrowser(unittest.TestCase):
         assert done.returncode == 0, done.stderr
         return cls.folder / page
 
-    def open(self, file, width=1200, **context):
-        """The page once all is drawn. Whatever it says on the console or asks for is collected, and fails the test at its end."""
-        opened = self.browser.new_context(viewport={"width": width, "height": 900}, **context)
-        self.addCleanup(opened.close)
-        page = opened.new_page()
-        self.said, self.asked = [], []
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
-        page.on("request", lambda request: self.asked.append(request.url))
-        page.goto(file.as_uri())
-        page.wait_for_selector("html[data-charts][data-rows]", timeout=30_000)
-        return page
+    @classmethod
+    def draw(cls, add_cleanup, file, width=WIDTH, **context):
+        """The page once all is drawn, with what it says on the console and what it asks for."""
+        opened = cls.browser.new_context(viewport={"width": width, "height": 900}, **context)
+        add_cleanup(opened.close)
+        drawn = Drawn(opened.new_page(), [], [])
+        drawn.page.on("console", lambda message: drawn.said.append(message.text))
+        drawn.page.on("pageerror", lambda error: drawn.said.append(str(error)))
+        drawn.page.on("request", lambda request: drawn.asked.append(request.url))
+        drawn.page.goto(file.as_uri())
+        drawn.page.wait_for_selector("html[data-charts][data-rows]", timeout=30_000)
+        return drawn
+
+    def setUp(self):
+        self.drawn = []
+
+    def open(self, file, width=WIDTH, **context):
+        self.drawn.append(self.draw(self.addCleanup, file, width, **context))
+        return self.drawn[-1].page
 
     def tearDown(self):
-        if hasattr(self, "said"):
-            self.assertEqual(self.said, [])
-            self.assertEqual([url for url in self.asked if not url.startswith("file:")], [])
-            self.assertEqual(len(self.asked), 1)
+        for drawn in self.drawn:
+            self.assertEqual(drawn.said, [])
+            self.assertEqual([url for url in drawn.asked if not url.startswith("file:")], [])
+            self.assertEqual(len(drawn.asked), 1)
 
 
 def column(page, name):
@@ -91,13 +106,19 @@ class Recorded(InBrowser):
         shutil.copy(made_up.RECORDED, rows)
         made_up.write_recordings(cls.folder)
         cls.file = cls.report(rows)
+        cls.untouched = cls.draw(cls.addClassCleanup, cls.file)
+
+    def look(self):
+        """A page for all tests that do no more than look at it."""
+        self.drawn.append(self.untouched)
+        return self.untouched.page
 
     def filter(self, page, text, rows):
         page.fill("#filter", text)
         expect(page.locator("#count")).to_contain_text(rows)
 
     def test_every_chart_is_drawn(self):
-        page = self.open(self.file)
+        page = self.look()
         self.assertEqual(page.locator(".failed").count(), 0)
         marks = page.eval_on_selector_all(
             ".view",
@@ -150,14 +171,14 @@ class Recorded(InBrowser):
         self.assertEqual(set(column(page, "gpu_uuid")), {made_up.read()[0]["gpu_uuid"]})
 
     def test_a_mark_says_what_it_is(self):
-        page = self.open(self.file)
+        page = self.look()
         page.locator("#waves .mark-symbol path").nth(5).hover()
         tip = page.locator("#vg-tooltip-element.visible")
         tip.wait_for()
         self.assertRegex(tip.inner_text(), r"(?s)waves.*kind.*achieved.*occupancy, %")
 
     def test_a_screen_reader_is_told_what_the_eye_sees(self):
-        page = self.open(self.file)
+        page = self.look()
         for view in page.locator(".view").all():
             self.assertEqual(view.get_attribute("role"), "img")
             self.assertRegex(view.get_attribute("aria-label"), "^Chart: .")
@@ -173,9 +194,9 @@ class Recorded(InBrowser):
         self.assertEqual(outline, "3px")
 
     def test_nothing_is_wider_than_the_page(self):
-        for width in (400, 1200, 2000):
+        for width in (400, WIDTH, 2000):
             with self.subTest(width=width):
-                page = self.open(self.file, width)
+                page = self.look() if width == WIDTH else self.open(self.file, width)
                 self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), width)
                 over = page.evaluate(
                     """() => [...document.querySelectorAll('.view svg')].filter((svg) => {
