@@ -45,7 +45,8 @@ double misfit(const DeviceProfile& profile, const Limits& limits,
               std::span<const CalibrationLaunch> launches);
 
 /// The cycles of `profile` found anew: each in turn made larger or smaller as long as the misfit falls. The
-/// same launches give the same profile on every machine. @throws InputError as simulate() does.
+/// same launches give the same profile on every machine. A profile without clocks is of any unit of its kind:
+/// they fall by chance. @throws InputError as simulate() does.
 DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
                          std::span<const CalibrationLaunch> launches);
 
