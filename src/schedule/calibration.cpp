@@ -163,8 +163,8 @@ std::vector<int> tpc_hand_over_cycles(std::span<const Run> runs, Traces traces) 
   return longer;
 }
 
-/// GPCs' clocks of a unit that nobody has traced fall by chance, up to so far from the mean. Those of six
-/// H200s are 1,300 to 2,300 ppm from it at most; equal tails of tests/data, of units whose clocks are not
+/// GPCs' clocks of a unit that nobody has traced fall by chance, up to so far from the mean. Those of seven
+/// H200s are 1,300 to 2,400 ppm from it at most; equal tails of tests/data, of units whose clocks are not
 /// known, are simulated best with 400 to 800 (results/nvidia-h200/block-scheduling.md).
 constexpr double kUnknownClocksPpm = 600;
 

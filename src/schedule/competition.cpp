@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <ranges>
 #include <utility>
 
 #include "schedule/portable_math.hpp"
@@ -108,7 +107,8 @@ void Competition::begin(double time, int partition_index, int block, std::span<c
   if (partition.groups.empty()) partition.begun = clock_;
   if (in_pairs_) {
     // Of one block, the last warp is served as the oldest is.
-    for (const Warp& warp : std::views::reverse(warps)) partition.groups.push_back({block, {warp}});
+    for (auto warp = warps.rbegin(); warp != warps.rend(); ++warp)
+      partition.groups.push_back({block, {*warp}});
   } else {
     Group group{block, {warps.begin(), warps.end()}};
     std::ranges::sort(group.left, std::ranges::greater{}, &Warp::cycles);
