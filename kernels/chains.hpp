@@ -23,8 +23,7 @@ std::string_view chains_variant(ChainsBody body, int chains);
 struct ChainsRound {
   double cycles;       ///< for a warp that has its sub-partition to itself
   double issue_slots;  ///< instructions
-  double
-      pipe_cycles;  ///< for which it keeps the pipe busy; 0 where an instruction takes no more than a cycle
+  double pipe_cycles;  ///< in which the pipe is busy with it, 0 where they are no more than instructions
 };
 
 /// The pipes' widths are those of the CUDA C++ Programming Guide's table of arithmetic throughput.

@@ -159,7 +159,10 @@ Action declare_predict(CLI::App& parser) {
   parser.add_option("--seed", options->seed, "first of the seeds that decide how ties fall")
       ->capture_default_str();
   CLI::Option_group* const source = parser.add_option_group("what the blocks do");
-  source->add_option("--work", options->work, "work, as in the column of that name: equal:200000, ...");
+  source->add_option(
+      "--work", options->work,
+      "work, as in the column of that name: equal:200000, uniform:20000:0.5:1.5:seed=1, ...; "
+      "of warps that compete with what each does alone: equal:80000:issue=20000[:pipe=N][:bytes=N]");
   CLI::Option* const file = source->add_option("--durations", options->durations_file,
                                                "file of cycles, a line a block, or one line for all");
   source->require_option(1);

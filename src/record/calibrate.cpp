@@ -66,8 +66,9 @@ DeviceProfile calibrate(std::span<const Row> rows, std::span<const Sample> sampl
   const ComputeCapability capability = parse_compute_capability(first.compute_capability);
   DeviceProfile profile = default_profile(capability, static_cast<int>(first.sm_count.value_or(0)));
   profile.name = name;
-  find_gpcs(profile, traced_blocks(ours, samples, "trace_"), traced_blocks(ours, samples, "trace_again_"));
-  return fit_cycles(std::move(profile), limits_of(capability), launches);
+  const bool clocks_are_known = find_gpcs(profile, traced_blocks(ours, samples, "trace_"),
+                                          traced_blocks(ours, samples, "trace_again_"));
+  return fit_cycles(std::move(profile), limits_of(capability), launches, clocks_are_known);
 }
 
 }  // namespace occbench

@@ -164,18 +164,14 @@ std::vector<int> tpc_hand_over_cycles(std::span<const Run> runs, Traces traces) 
 }
 
 /// GPCs' clocks of a unit that nobody has traced fall by chance, up to so far from the mean. Those of seven
-/// H200s are 1,300 to 2,400 ppm from it at most; equal tails of tests/data, of units whose clocks are not
-/// known, are simulated best with 400 to 800 (results/nvidia-h200/block-scheduling.md).
+/// H200s were 1,300 to 2,400 ppm from it at most in a traced calibration, and 400 to 800 where warps compute
+/// or poll without a pause (results/nvidia-h200/block-scheduling.md).
 constexpr double kUnknownClocksPpm = 600;
 
-bool clocks_are_known(const DeviceProfile& profile) {
-  return std::ranges::any_of(profile.gpc_clock_ppm, [](int ppm) { return ppm != 0; });
-}
-
 /// By how much clocks differ from launch to launch can be told only where it is known how they differ.
-std::vector<FittedParameter> parameters_of(const DeviceProfile& profile) {
+std::vector<FittedParameter> fitted_parameters(bool clocks_are_known) {
   std::vector<FittedParameter> parameters(kParameters.begin(), kParameters.end());
-  if (!clocks_are_known(profile)) {
+  if (!clocks_are_known) {
     std::erase_if(parameters, [](const FittedParameter& parameter) {
       return parameter.cycles == &DeviceProfile::gpc_clock_spread_ppm;
     });
@@ -246,7 +242,7 @@ std::vector<int> clock_ppm(std::span<const Run> runs, const ClockRates& rates) {
 
 }  // namespace
 
-void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks,
+bool find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks,
                std::span<const TracedBlock> again) {
   constexpr std::size_t kMostSmsOfGpc = 64;
   std::vector<Run> runs = first_runs(profile.sm_count, blocks);
@@ -257,7 +253,7 @@ void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks,
     profile.gpc_sms = even_gpcs(profile.sm_count);
     profile.tpc_hand_over_cycles.assign(profile.tpc_count(), 0);
     profile.gpc_clock_ppm.assign(profile.clock_count(), 0);
-    return;
+    return false;
   }
   std::ranges::sort(runs, {}, [](const Run& run) { return run.sms.front(); });
   profile.gpc_clock_ppm = clock_ppm(runs, ClockRates(profile.sm_count, {blocks, again}));
@@ -270,6 +266,7 @@ void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks,
       profile.gpc_sms.push_back(static_cast<int>(run.sms.size()));
     }
   }
+  return std::ranges::any_of(blocks, [](const TracedBlock& block) { return block.own_cycles > 0; });
 }
 
 double misfit(const DeviceProfile& profile, const Limits& limits,
@@ -294,10 +291,10 @@ double misfit(const DeviceProfile& profile, const Limits& limits,
 }
 
 DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
-                         std::span<const CalibrationLaunch> launches) {
+                         std::span<const CalibrationLaunch> launches, bool clocks_are_known) {
   constexpr int kRounds = 6;
   constexpr double kFirstStep = 0.25;
-  const std::vector<FittedParameter> parameters = parameters_of(profile);
+  const std::vector<FittedParameter> parameters = fitted_parameters(clocks_are_known);
   profile.gpc_clock_spread_ppm = 0;
   for (const FittedParameter& parameter : parameters) profile.*parameter.cycles = parameter.start;
   std::vector<double> steps(parameters.size(), kFirstStep);
@@ -318,7 +315,7 @@ DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
       if (profile.*cycles == before) steps[i] /= 2;
     }
   }
-  if (!clocks_are_known(profile)) profile.gpc_clock_spread_ppm = kUnknownClocksPpm;
+  if (!clocks_are_known) profile.gpc_clock_spread_ppm = kUnknownClocksPpm;
   return profile;
 }
 

@@ -36,7 +36,8 @@ struct TracedBlock {
 /// has the clock of the GPC whose clock is nearest to its own. Where the order tells nothing (a run of more
 /// than 64 SMs, SMs without a block), GPCs are as even as can be.
 /// @param again  blocks of another trace of that launch, for hand-overs and clocks
-void find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks,
+/// @return whether clocks were traced
+bool find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks,
                std::span<const TracedBlock> again = {});
 
 /// How far predictions are from the counters, mean over launches: points of occupancy, and a third of a point
@@ -45,9 +46,9 @@ double misfit(const DeviceProfile& profile, const Limits& limits,
               std::span<const CalibrationLaunch> launches);
 
 /// The cycles of `profile` found anew: each in turn made larger or smaller as long as the misfit falls. The
-/// same launches give the same profile on every machine. A profile without clocks is of any unit of its kind:
-/// they fall by chance. @throws InputError as simulate() does.
+/// same launches give the same profile on every machine. Clocks that were not traced fall by chance.
+/// @throws InputError as simulate() does.
 DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
-                         std::span<const CalibrationLaunch> launches);
+                         std::span<const CalibrationLaunch> launches, bool clocks_are_known);
 
 }  // namespace occbench

@@ -14,7 +14,7 @@ namespace occbench {
 
 namespace {
 
-/// A warp of four independent chains of multiply-adds issues in 0.83 to 0.96 of the cycles when alone; one of
+/// A warp of four independent chains of multiply-adds issues in 0.82 to 0.96 of the cycles when alone; one of
 /// three, which waits a cycle in four, is served as those of one chain are.
 constexpr double kEveryCycle = 0.8;
 
@@ -25,8 +25,9 @@ constexpr double kWholeWarps = 0.97;
 /// after their sub-partition was empty, to 1 / e.
 constexpr double kEvenCycles = 400'000;
 
-/// How often it is looked at how even they are still.
+/// How often it is looked at how even they are still, and when they are no more.
 constexpr double kEvenStep = kEvenCycles / 8;
+constexpr double kEvenEnd = 16 * kEvenCycles;
 
 }  // namespace
 
@@ -70,7 +71,8 @@ void Competition::serve_oldest_first(std::vector<Group>& groups) const {
 void Competition::serve_in_pairs(Partition& partition) const {
   const std::size_t warps = partition.groups.size();
   const std::size_t served = std::min<std::size_t>(warps, 2);
-  const double even = portable_exp((partition.begun - partition.updated) / kEvenCycles);
+  const double passed = partition.updated - partition.begun;
+  const double even = passed < kEvenEnd ? portable_exp(-passed / kEvenCycles) : 0;
   for (std::size_t i = 0; i < warps; ++i) {
     const double of_pair = i < served ? 1 / static_cast<double>(served) : 0;
     const double share = even / static_cast<double>(warps) + (1 - even) * of_pair;
@@ -82,7 +84,8 @@ void Competition::schedule(int index) {
   Partition& partition = partitions_[static_cast<std::size_t>(index)];
   in_pairs_ ? serve_in_pairs(partition) : serve_oldest_first(partition.groups);
   double speed = 0;
-  double soonest = in_pairs_ ? kEvenStep : std::numeric_limits<double>::infinity();
+  const bool becomes_uneven = in_pairs_ && partition.updated - partition.begun < kEvenEnd;
+  double soonest = becomes_uneven ? kEvenStep : std::numeric_limits<double>::infinity();
   partition.finishes = false;
   for (std::size_t i = 0; i < partition.groups.size(); ++i) {
     const Group& group = partition.groups[i];

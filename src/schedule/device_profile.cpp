@@ -97,7 +97,8 @@ bool set(DeviceProfile& profile, const ProfileField& field, std::string_view tex
   }
   const auto number = std::get<3>(field.member);
   const double most = number == &DeviceProfile::gpc_clock_spread_ppm ? kMostPpm : kMostCycles;
-  return read_number(text, 0.0, most, profile.*number);
+  const double least = number == &DeviceProfile::bytes_per_cycle ? 1 : 0;
+  return read_number(text, least, most, profile.*number);
 }
 
 int pairs_of(int sms) {
@@ -156,7 +157,9 @@ DeviceProfile parse_profile(std::string_view text, std::string_view source) {
     const std::string_view value = trimmed(content.substr(std::min(sign + 1, content.size())));
     const auto field = std::ranges::find(kFields, name, &ProfileField::name);
     if (field == kFields.end()) {
-      throw InputError(fmt::format("{}:{}: a device profile has no '{}'", source, line, name));
+      throw InputError(
+          fmt::format("{}:{}: a device profile has no '{}'; `occbench calibrate` writes what it has", source,
+                      line, name));
     }
     if (!set(profile, *field, value)) {
       throw InputError(fmt::format("{}:{}: '{}' is not a value for {}", source, line, value, name));

@@ -18,7 +18,7 @@ struct DeviceProfile {
   int eager_sms = 0;         ///< SMs that have their turn apart from those of their GPC
   std::vector<int> gpc_sms;  ///< SMs of each GPC without those, in the order in which they have their turn
   /// What a hand-over takes longer on each TPC (pair of SMs): those of each of these GPCs, then the eager
-  /// ones.
+  /// ones. Which TPCs are far away is a property of the unit, how far they differ one of its kind.
   std::vector<int> tpc_hand_over_cycles;
   /// Each GPC has a clock of its own: how much faster than the mean it runs under load, in each of these GPCs
   /// and then in that of each pair of eager SMs. A property of the unit, not of its kind.

@@ -20,7 +20,7 @@ struct Losses {
   double between_blocks = 0;  ///< blocks take unequally long
   double within_block = 0;    ///< warps of one block take unequally long
   double overhead = 0;        ///< launching, dispatching and handing over blocks
-  double competition = 0;     ///< warps compete for issue slots or bandwidth
+  double competition = 0;     ///< warps compete for issue slots, a pipe or bandwidth
 
   double total() const {
     return underfill + tail + between_blocks + within_block + overhead + competition;

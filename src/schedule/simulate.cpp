@@ -97,6 +97,7 @@ std::vector<int> gpcs_of(const DeviceProfile& profile, int sm_count) {
 /// the H200: blocks of any size, 6 to 100 % theoretical occupancy, 1 to 20 waves).
 constexpr double kMostMemorySpread = 0.1;
 double memory_spread(double bytes_per_cycle_asked, double bytes_per_cycle) {
+  if (bytes_per_cycle_asked == 0) return 0;
   return kMostMemorySpread * std::min(1.0, bytes_per_cycle_asked / (2 * bytes_per_cycle));
 }
 

@@ -234,9 +234,9 @@ struct Overloaded : Functions... {
 template <class... Functions>
 Overloaded(Functions...) -> Overloaded<Functions...>;  // which Clang before 17 does not deduce by itself
 
-/// cycles x factor (or slots, or bytes) as a whole number.
-std::int64_t whole(double amount, double least) {
-  return static_cast<std::int64_t>(std::floor(std::clamp(amount, least, kMaxUnitCycles) + 0.5));
+/// cycles x factor as a whole number.
+std::int64_t whole(double amount) {
+  return static_cast<std::int64_t>(std::floor(std::clamp(amount, 1.0, kMaxUnitCycles) + 0.5));
 }
 
 }  // namespace
@@ -278,13 +278,8 @@ Work Work::scaled(double factor) const {
   return work;
 }
 
-Demand Work::demand_of(std::int64_t index, std::int64_t count) const {
-  const double factor = factor_of(index, count);
-  return {whole(cycles * factor, 1), whole(issue_slots * factor, 0), whole(bytes * factor, 0)};
-}
-
 std::int64_t Work::cycles_of(std::int64_t index, std::int64_t count) const {
-  return whole(cycles * factor_of(index, count), 1);
+  return whole(cycles * factor_of(index, count));
 }
 
 std::int64_t Work::cycles_of_warp(std::int64_t block, int warp, std::int64_t grid_blocks,

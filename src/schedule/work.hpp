@@ -74,15 +74,6 @@ struct LastWork {
 using Distribution = std::variant<EqualWork, LinearWork, UniformWork, LognormalWork, ExponentialWork,
                                   BimodalWork, EveryWork, LastWork>;
 
-/// What one warp does when it has the device to itself.
-struct Demand {
-  std::int64_t cycles = 1;       ///< how long it takes, at least 1
-  std::int64_t issue_slots = 0;  ///< instructions it issues in that time
-  std::int64_t bytes = 0;        ///< bytes it moves to and from device memory in that time
-
-  bool operator==(const Demand&) const = default;
-};
-
 /// What a warp does in a cycle when it has the device to itself.
 struct Rates {
   double issue = 0;  ///< instructions that it issues, 0 to 1
@@ -114,9 +105,6 @@ struct Work {
 
   /// Cycles of unit `index` of `count`: cycles x factor, a whole number from 1 to kMaxUnitCycles.
   std::int64_t cycles_of(std::int64_t index, std::int64_t count) const;
-
-  /// Cycles, issue slots and bytes of each warp of unit `index` of `count`.
-  Demand demand_of(std::int64_t index, std::int64_t count) const;
 
   /// The same with `factor` times as much to do in each unit, but not less than a cycle.
   Work scaled(double factor) const;

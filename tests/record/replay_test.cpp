@@ -105,7 +105,7 @@ void expect_agreement(bool per_warp, std::size_t least, double mean_points) {
   std::vector<double> active_pct;
   for (const Row& row : recorded_suite_rows()) {
     const Work work = parse_work(row.work);
-    if (work.cycles < 20'000 || work.issue_slots > 0 || work.bytes > 0 || work.per_warp != per_warp) continue;
+    if (work.cycles < 20'000 || work.rates() != Rates{} || work.per_warp != per_warp) continue;
     EXPECT_EQ(row.device_profile, "h200_recorded");
     points += std::abs(*row.predicted_pct - *row.achieved_pct);
     active_pct.push_back(100 * std::abs(*row.predicted_cycles_active / *row.sm_cycles_active_avg - 1));

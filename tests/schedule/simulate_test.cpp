@@ -143,6 +143,22 @@ TEST(Simulate, OneBalancedWaveOfDependentInstructionsReadsFiveEighths) {
   EXPECT_NEAR(simulation.cycles_active_mean, 4 * 8e6, 1e4);
 }
 
+TEST(Simulate, WarpsThatCouldIssueInEveryCycleAreSimulatedAsSoonHoweverLongTheyTake) {
+  // In pairs: (1 + 2 + ... + 8) / 8 / 8 of the time.
+  EXPECT_NEAR(simulate_on_h200(256, 1056, "equal:1000000000000:issue=1000000000000").achieved_pct, 56.25,
+              0.01);
+}
+
+TEST(Simulate, WorkThatMovesNoBytesIsAsLongAsItIsWhateverTheMemory) {
+  DeviceProfile profile = find_profile("h200");
+  profile.bytes_per_cycle = 0;
+  const Tasks tasks(parse_work("equal:8000000:issue=2000000"), 1056, 8);
+  const Simulation simulation =
+      simulate({.block_threads = 256, .grid_blocks = 1056}, {.registers_per_thread = 20}, limits_of({9, 0}),
+               132, profile, tasks, 1);
+  EXPECT_NEAR(simulation.achieved_pct, 62.5, 0.1);
+}
+
 TEST(Simulate, ALaunchThatMovesBytesTakesAsLongAsTheBytes) {
   constexpr std::int64_t grid = 1056 * 4;
   const Simulation simulation = simulate_on_h200(256, grid, "equal:20000:bytes=65536");

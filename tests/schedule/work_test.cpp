@@ -116,12 +116,6 @@ TEST(Work, UnitsAreBlocksOrWarps) {
   }
 }
 
-TEST(Work, IssueSlotsAndBytesGrowWithTheFactor) {
-  const Work work = parse_work("every:80000:2:1.5:issue=20000:bytes=1000");
-  EXPECT_EQ(work.demand_of(0, 4), (Demand{120'000, 30'000, 1500}));
-  EXPECT_EQ(work.demand_of(1, 4), (Demand{80'000, 20'000, 1000}));
-}
-
 TEST(Work, ScaledWorkHasTheSameRatesAndNoLessThanACycle) {
   const Work work = parse_work("uniform:80000:0.5:1.5:seed=7:issue=20000:pipe=40000:bytes=65536");
   EXPECT_EQ(to_string(work.scaled(0.25)), "uniform:20000:0.5:1.5:seed=7:issue=5000:pipe=10000:bytes=16384");
