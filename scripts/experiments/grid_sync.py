@@ -54,7 +54,9 @@ def grids(rows):
             continue
         cost = sync_cost_us(rows, block_threads=row["block_threads"], blocks_per_sm=blocks)
         occupancies = (cell(row, f"{kind}_pct", 2) for kind in ("theoretical", "achieved"))
-        lines.append((row["block_threads"], blocks, row["grid_blocks"], *occupancies, "" if cost is None else f"{cost:.2f}"))
+        lines.append(
+            (row["block_threads"], blocks, row["grid_blocks"], *occupancies, "" if cost is None else f"{cost:.2f}")
+        )
     head = ("threads a block:", "blocks an SM:", "blocks:", "theory:", "achieved:", "grid.sync(), µs:")
     return table(head, lines)
 
