@@ -93,6 +93,11 @@ std::vector<Run> first_runs(int sm_count, std::span<const TracedBlock> blocks) {
     runs.back().sms.push_back(sm);
     previous = sm;
   }
+  // The two SMs of a TPC side by side, TPCs in the order of their turns.
+  const std::vector<int> turns = eager.sms;
+  std::ranges::stable_sort(eager.sms, {}, [&](int sm) {
+    return std::ranges::find(turns, sm / 2, [](int other) { return other / 2; }) - turns.begin();
+  });
   if (!eager.sms.empty()) runs.push_back(std::move(eager));
   return runs;
 }

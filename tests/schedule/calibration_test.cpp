@@ -78,6 +78,15 @@ TEST(Calibration, PairsOfEagerSmsHaveTheClockOfTheGpcThatIsNearestOverBothTraces
   EXPECT_EQ(profile.gpc_clock_ppm[2], profile.gpc_clock_ppm[1]);
 }
 
+TEST(Calibration, TheSmsOfAnEagerTpcArePairedWhateverTheOrderOfTheirTurns) {
+  const std::vector<int> order{8, 10, 9, 11, 0, 1, 4, 5, 8, 10, 9, 11, 2, 3, 6, 7, 0, 1, 4, 5, 2, 3, 6, 7};
+  DeviceProfile profile;
+  profile.sm_count = 12;
+  find_gpcs(profile, traced(order, [](int sm) { return sm == 8 || sm == 9 ? 400 : 300; }));
+  EXPECT_EQ(profile.eager_sms, 4);
+  EXPECT_EQ(profile.tpc_hand_over_cycles, (std::vector{0, 0, 0, 0, 100, 0}));
+}
+
 TEST(Calibration, WithoutATraceGpcsAreAsEvenAsCanBe) {
   DeviceProfile profile;
   profile.sm_count = 36;
