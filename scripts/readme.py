@@ -17,6 +17,7 @@ import claims
 import depth_figures
 import experiments
 import gate_figures
+import scheduling_figures
 import suite_figures
 from recorded import RESULTS, ROOT
 
@@ -33,7 +34,13 @@ def blocks_of_experiments() -> dict[str, Callable[[], str]]:
     return blocks
 
 
-BLOCKS = blocks_of_experiments() | suite_figures.BLOCKS | depth_figures.BLOCKS | gate_figures.BLOCKS
+BLOCKS = (
+    blocks_of_experiments()
+    | suite_figures.BLOCKS
+    | depth_figures.BLOCKS
+    | gate_figures.BLOCKS
+    | scheduling_figures.BLOCKS
+)
 MARKED = re.compile(r"(<!-- (?P<name>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

@@ -243,14 +243,16 @@ Real reading_if_only_placement_differs(const Sides& sides, const GateContext& co
   return of_active->before;
 }
 
-/// False, and a note says so, if the sides were predicted with different profiles: their predictions then
-/// miss the counter by different amounts, whatever the code does.
-bool predicted_alike(const Sides& sides, ComparedCase& into) {
-  const std::string& before = sides.baseline.front()->row.device_profile;
-  const std::string& now = sides.candidate.front()->row.device_profile;
+/// False, and a note says so, if the sides differ where they must not for this quantity: predictions with
+/// different profiles miss the counter by different amounts, whatever the code does.
+bool is_comparable(const Quantity& quantity, const Sides& sides, ComparedCase& into) {
+  if (quantity.within == nullptr) return true;
+  const std::string& before = sides.baseline.front()->row.*quantity.within;
+  const std::string& now = sides.candidate.front()->row.*quantity.within;
   if (before == now || now.empty()) return true;
-  add(into, Grade::note, "device_profile",
-      "prediction_error_points is not compared: " + change("device_profile", before, now));
+  const std::string column(quantity.only_within);
+  add(into, Grade::note, column,
+      std::string(quantity.name) + " is not compared: " + change(column, before, now));
   return false;
 }
 
@@ -263,7 +265,7 @@ void judge_measured(const Sides& sides, const GateContext& context, ComparedCase
       if (held) placed_alike.achieved_pct = held;
       return quantity.value(placed_alike);
     };
-    if (quantity.name == "prediction_error_points" && !predicted_alike(sides, into)) continue;
+    if (!is_comparable(quantity, sides, into)) continue;
     const auto found = difference(sides, quantity, as_if_held, context, into.experiment);
     if (found && found->counts()) add_difference(sides, quantity, *found, into);
     if (!found && median_of(sides.baseline, quantity.value)) {

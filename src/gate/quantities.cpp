@@ -66,7 +66,7 @@ std::vector<Quantity> make_measured_quantities() {
                               ? Real(std::abs(*row.achieved_pct - *row.predicted_pct))
                               : Real();
                  },
-                 achieved_spread});
+                 achieved_spread, "device_profile", &Row::device_profile});
   return all;
 }
 

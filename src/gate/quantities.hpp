@@ -26,6 +26,8 @@ struct Quantity {
   Tolerance tolerance;  ///< where nothing else is said
   std::function<Real(const Row&)> value;
   std::function<Real(const RecordedCase&)> spread;  ///< interquartile range over the readings, in `unit`
+  std::string_view only_within = "";  ///< column of text: compared only where both sides say the same there
+  std::string Row::*within = nullptr;
 };
 
 /// Every column whose gate rule is `measured`, then what is derived from them:

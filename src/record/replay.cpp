@@ -24,6 +24,13 @@ int as_int(std::int64_t value, const char* column) {
   return static_cast<int>(value);
 }
 
+DeviceProfile profile_for(const Row& row, ComputeCapability compute_capability, int sm_count) {
+  const std::vector<std::string_view> built_in = built_in_profiles();
+  return std::ranges::find(built_in, row.device_profile) != built_in.end()
+             ? find_profile(row.device_profile)
+             : profile_of_device(compute_capability, sm_count);
+}
+
 }  // namespace
 
 Launch launch_of(const Row& row) {
@@ -61,17 +68,6 @@ void set_prediction(Row& row, const Prediction& prediction) {
   row.loss_competition_points = prediction.losses.competition;
   row.explanation = prediction.explanation;
 }
-
-namespace {
-
-DeviceProfile profile_for(const Row& row, ComputeCapability compute_capability, int sm_count) {
-  const std::vector<std::string_view> built_in = built_in_profiles();
-  return std::ranges::find(built_in, row.device_profile) != built_in.end()
-             ? find_profile(row.device_profile)
-             : profile_of_device(compute_capability, sm_count);
-}
-
-}  // namespace
 
 std::optional<Prediction> prediction_of(const Row& row, const std::optional<DeviceProfile>& given) {
   if (row.work.empty()) return std::nullopt;

@@ -86,7 +86,7 @@ void Competition::schedule(int index) {
   double speed = 0;
   const bool becomes_uneven = in_pairs_ && partition.updated - partition.begun < kEvenEnd;
   double soonest = becomes_uneven ? kEvenStep : std::numeric_limits<double>::infinity();
-  partition.finishes = false;
+  partition.next.reset();
   for (std::size_t i = 0; i < partition.groups.size(); ++i) {
     const Group& group = partition.groups[i];
     if (group.speed <= 0) continue;
@@ -95,7 +95,6 @@ void Competition::schedule(int index) {
     if (cycles >= soonest) continue;
     soonest = cycles;
     partition.next = i;
-    partition.finishes = true;
   }
   speed_ += speed - partition.speed;
   partition.speed = speed;
@@ -133,8 +132,8 @@ double Competition::next_finish() const {
   return time_ + std::max(0.0, next_.top().clock - clock_) / time_rate();
 }
 
-int Competition::finish(Partition& partition) {
-  Group& group = partition.groups[partition.next];
+int Competition::finish(Partition& partition, std::size_t index) {
+  Group& group = partition.groups[index];
   const int block = group.block;
   const double cycles = group.left.back().cycles;
   while (!group.left.empty() && group.left.back().cycles == cycles) {
@@ -142,7 +141,7 @@ int Competition::finish(Partition& partition) {
     group.left.pop_back();
   }
   if (group.left.empty()) {
-    partition.groups.erase(partition.groups.begin() + static_cast<std::ptrdiff_t>(partition.next));
+    partition.groups.erase(partition.groups.begin() + static_cast<std::ptrdiff_t>(index));
   }
   return block;
 }
@@ -155,7 +154,7 @@ Competition::Finished Competition::finish_next() {
   Partition& partition = partitions_[static_cast<std::size_t>(next.partition)];
   update(partition);
   finished_.clear();
-  const int block = partition.finishes ? finish(partition) : partition.groups.front().block;
+  const int block = partition.next ? finish(partition, *partition.next) : partition.groups.front().block;
   schedule(next.partition);
   return {time, block, finished_};
 }

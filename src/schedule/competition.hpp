@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <queue>
 #include <span>
 #include <vector>
@@ -63,10 +64,10 @@ class Competition {
   struct Partition {
     std::vector<Group> groups;  ///< in the order of coming
     double begun = 0;           ///< when it was empty last, on the stretched clock
-    double updated = 0;         ///< likewise
-    bool finishes = false;      ///< one finishes next; otherwise it is looked at again
+    double updated = 0;         ///< up to when its warps' progress is counted, on that clock
     double speed = 0;           ///< sum of its warps' speeds
-    std::size_t next = 0;       ///< the group of the warp that finishes first if nothing changes
+    /// The group of the warp that finishes first if nothing changes; empty if shares change before.
+    std::optional<std::size_t> next;
     std::uint32_t version = 0;
   };
   struct Next {
@@ -85,8 +86,8 @@ class Competition {
   void serve_in_pairs(Partition& partition) const;
   void schedule(int index);
   void drop_stale() const;
-  /// Takes the warps out that finish next; gives their block.
-  int finish(Partition& partition);
+  /// Takes the warps out of a group that finish first; gives their block.
+  int finish(Partition& partition, std::size_t group);
 
   double most_full_speed_;  ///< warps that a sub-partition can serve at full speed
   bool in_pairs_;           ///< warps can issue in every cycle: each is a group
