@@ -14,7 +14,7 @@
 namespace occbench {
 namespace {
 
-constexpr std::uint64_t kSeeds = 5;
+constexpr std::uint64_t kSeeds = 9;
 constexpr double kPointsPerActivePct = 1.0 / 3;
 
 /// What is fitted, in this order, and where from: an H200's values, rounded.
@@ -25,15 +25,15 @@ struct FittedParameter {
 constexpr std::array kParameters{
     FittedParameter{&DeviceProfile::refill_cycles_per_block, 1.1},
     FittedParameter{&DeviceProfile::hand_over_cycles, 300},
-    FittedParameter{&DeviceProfile::poll_cycles_per_warp, 6},
-    FittedParameter{&DeviceProfile::warp_overhead_cycles, 20},
+    FittedParameter{&DeviceProfile::poll_cycles_per_warp, 4},
+    FittedParameter{&DeviceProfile::warp_overhead_cycles, 25},
     FittedParameter{&DeviceProfile::jitter_cycles, 80},
     FittedParameter{&DeviceProfile::gpc_spread_cycles, 300},
     FittedParameter{&DeviceProfile::gpc_clock_spread_ppm, 150},
-    FittedParameter{&DeviceProfile::second_sm_cycles, 70},
+    FittedParameter{&DeviceProfile::second_sm_cycles, 60},
     FittedParameter{&DeviceProfile::sm_spread_cycles, 70},
     FittedParameter{&DeviceProfile::sm_start_cycles_per_block, 25},
-    FittedParameter{&DeviceProfile::sm_start_cycles_per_warp, 2},
+    FittedParameter{&DeviceProfile::sm_start_cycles_per_warp, 3},
     FittedParameter{&DeviceProfile::first_start_cycles, 20},
     FittedParameter{&DeviceProfile::fill_cycles_per_block, 0.3},
 };

@@ -21,7 +21,8 @@ int slots_of_partition(const Limits& limits, const Occupancy& occupancy, int par
 }  // namespace
 
 Dispatcher::Dispatcher(std::span<const int> gpc_sms, int eager_sms, int first_gpc)
-    : gpcs_(static_cast<int>(gpc_sms.size())), turn_(gpcs_), next_gpc_(first_gpc) {
+    : gpcs_(static_cast<int>(gpc_sms.size())), first_gpc_(first_gpc) {
+  begin_again();
   int sm = eager_sms;
   for (int gpc = 0; gpc < gpcs_; ++gpc) {
     groups_.push_back({sm, 0});
@@ -34,6 +35,13 @@ Dispatcher::Dispatcher(std::span<const int> gpc_sms, int eager_sms, int first_gp
     group_of_sm_.insert(group_of_sm_.end(), static_cast<std::size_t>(gpc_sms[static_cast<std::size_t>(gpc)]),
                         gpc);
   }
+}
+
+void Dispatcher::begin_again() {
+  turn_ = gpcs_;
+  place_ = 0;
+  next_gpc_ = first_gpc_;
+  since_eager_ = 1;
 }
 
 void Dispatcher::set_room(int sm, int room) {
@@ -96,33 +104,30 @@ void Dispatcher::end_turn() {
   next_gpc_ = next_gpc_ + 1 < gpcs_ ? next_gpc_ + 1 : 0;
 }
 
-std::vector<int> fill_shares(std::span<const int> gpc_sms, int eager_sms, int blocks_per_sm,
-                             std::int64_t grid_blocks) {
+FirstFill first_fill(std::span<const int> gpc_sms, int eager_sms, int blocks_per_sm,
+                     std::int64_t grid_blocks) {
   const int sms = std::accumulate(gpc_sms.begin(), gpc_sms.end(), eager_sms);
-  std::vector<int> shares(static_cast<std::size_t>(sms));
-  const auto limit = [&](std::int64_t rank) {
-    return static_cast<int>(std::clamp<std::int64_t>((grid_blocks - rank + sms - 1) / sms, 0, blocks_per_sm));
+  if (grid_blocks / sms >= blocks_per_sm) return {blocks_per_sm, {}};
+  FirstFill fill{static_cast<int>(grid_blocks / sms), {}};
+  const auto rest = static_cast<std::size_t>(grid_blocks % sms);
+  const auto add = [&](int sm) {
+    if (fill.rest.size() < rest) fill.rest.push_back(sm);
   };
-  const int pairs = (sms + 1) / 2;
-  int pair = 0;
-  for (int sm = 0; sm < eager_sms; sm += 2, ++pair) {
-    for (int each = sm; each < std::min(sm + 2, eager_sms); ++each)
-      shares[static_cast<std::size_t>(each)] = limit(pair);
+  for (const int of_pair : {0, 1}) {
+    for (int sm = of_pair; sm < eager_sms; sm += 2) add(sm);
   }
   // Pairs are numbered across GPCs: the first pair of each, then the second of each.
   const int longest = gpc_sms.empty() ? 0 : std::ranges::max(gpc_sms);
-  for (int place = 0; place < longest; place += 2) {
-    int first_sm = eager_sms;
-    for (const int of_gpc : gpc_sms) {
-      if (place < of_gpc) {
-        shares[static_cast<std::size_t>(first_sm + place)] = limit(pair);
-        if (place + 1 < of_gpc) shares[static_cast<std::size_t>(first_sm + place + 1)] = limit(pairs + pair);
-        ++pair;
+  for (const int of_pair : {0, 1}) {
+    for (int place = of_pair; place < longest; place += 2) {
+      int first_sm = eager_sms;
+      for (const int of_gpc : gpc_sms) {
+        if (place < of_gpc) add(first_sm + place);
+        first_sm += of_gpc;
       }
-      first_sm += of_gpc;
     }
   }
-  return shares;
+  return fill;
 }
 
 WarpSlots::WarpSlots(const Limits& limits, const Occupancy& occupancy, int sm_count)

@@ -20,6 +20,9 @@ class Dispatcher {
   /// @param first_gpc  whose turn it is after the eager SMs'
   Dispatcher(std::span<const int> gpc_sms, int eager_sms, int first_gpc);
 
+  /// The eager SMs have their turn, and then `first_gpc`.
+  void begin_again();
+
   int room(int sm) const {
     return room_[static_cast<std::size_t>(sm)];
   }
@@ -52,17 +55,24 @@ class Dispatcher {
   std::vector<int> room_;
   int total_ = 0;
   int gpcs_;
-  int turn_;       ///< group
-  int place_ = 0;  ///< in its group: the SMs before it have had their turn
+  int first_gpc_;
+  int turn_;   ///< group
+  int place_;  ///< in its group: the SMs before it have had their turn
   int next_gpc_;
-  int since_eager_ = 1;
+  int since_eager_;
 };
 
-/// Blocks of a grid that an SM may take while the device first fills: a grid that leaves room is spread
-/// evenly over pairs of SMs (TPCs), of which the first ones of all pairs come before the second ones; eager
-/// SMs take as much as the first of a pair.
-std::vector<int> fill_shares(std::span<const int> gpc_sms, int eager_sms, int blocks_per_sm,
-                             std::int64_t grid_blocks);
+/// What SMs take while the device first fills.
+struct FirstFill {
+  int rounds;             ///< blocks that each SM takes, by turns
+  std::vector<int> rest;  ///< SMs that take one more, when all have taken those and turns begin again
+};
+
+/// A grid that leaves room is spread evenly over SMs. What is left of whole rounds goes to the eager SMs, the
+/// first ones of their pairs (TPCs) and then the second ones, to the first SMs of all other pairs, and then
+/// to the second ones.
+FirstFill first_fill(std::span<const int> gpc_sms, int eager_sms, int blocks_per_sm,
+                     std::int64_t grid_blocks);
 
 /// The warp slots of all SMs.
 ///

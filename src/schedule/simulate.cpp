@@ -134,7 +134,7 @@ class Scheduler {
         gpcs_are_known_(is_of(profile, sm_count)),
         gpc_sms_(gpcs_of(profile, sm_count)),
         eager_sms_(static_cast<int>(sm_count - std::accumulate(gpc_sms_.begin(), gpc_sms_.end(), 0))),
-        rooms_(gpc_sms_, eager_sms_, static_cast<int>(random_bits(seed, 0) % gpc_sms_.size())),
+        rooms_(gpc_sms_, eager_sms_, static_cast<int>(seed % gpc_sms_.size())),
         sms_(static_cast<std::size_t>(sm_count)),
         slots_(limits, occupancy, sm_count) {
     if (tasks.compete()) {
@@ -145,12 +145,15 @@ class Scheduler {
                         profile.bytes_per_cycle);
     }
     // Clusters go to the SMs with most room, which spreads them.
-    const std::vector<int> shares =
-        cluster_blocks > 1 ? std::vector<int>(sms_.size(), occupancy.blocks_per_sm)
-                           : fill_shares(gpc_sms_, eager_sms_, occupancy.blocks_per_sm, tasks.grid_blocks());
+    const FirstFill fill =
+        cluster_blocks > 1 ? FirstFill{occupancy.blocks_per_sm, {}}
+                           : first_fill(gpc_sms_, eager_sms_, occupancy.blocks_per_sm, tasks.grid_blocks());
+    rest_ = fill.rest;
+    rest_begins_ = std::int64_t{fill.rounds} * sm_count;
+    for (const int sm : rest_) ++sm_at(sm).share;
     for (int sm = 0; sm < sm_count; ++sm) {
-      sm_at(sm).share = shares[static_cast<std::size_t>(sm)];
-      rooms_.set_room(sm, shares[static_cast<std::size_t>(sm)]);
+      sm_at(sm).share += fill.rounds;
+      rooms_.set_room(sm, fill.rounds);
       sm_at(sm).may_start =
           profile.sm_spread_cycles * unit_interval(random_bits(~seed, static_cast<std::uint64_t>(sm))) +
           (sm % 2) * profile.second_sm_cycles;
@@ -172,6 +175,7 @@ class Scheduler {
     const std::int64_t simulated = tasks_.grid_blocks() - skipped_waves_ * wave_blocks_;
     for (std::int64_t block = 0; block < simulated; block += cluster_blocks_) {
       if (skipped_waves_ > 0) skip_waves(block, simulated);
+      if (block == rest_begins_) begin_rest();
       if (cluster_blocks_ == 1) {
         wait_until([&] { return rooms_.total() > 0; });
         start(block, rooms_.next());
@@ -190,6 +194,15 @@ class Scheduler {
   }
 
  private:
+  void begin_rest() {
+    if (rest_.empty()) return;
+    rooms_.begin_again();
+    for (const int sm : rest_) {
+      const int room = rooms_.room(sm);
+      rooms_.set_room(sm, std::max(room, std::min(room + 1, blocks_per_sm_ - sm_at(sm).resident_blocks)));
+    }
+  }
+
   /// SMs of one GPC have in common when their first blocks reach them and how fast their clock runs, those of
   /// one TPC how far away they are. Of the eager SMs each pair has a clock.
   void tell_gpcs_apart() {
@@ -467,6 +480,8 @@ class Scheduler {
   std::vector<int> gpc_sms_;
   int eager_sms_;
   Dispatcher rooms_;
+  std::vector<int> rest_;  ///< SMs that take one block more than the others while the device first fills
+  std::int64_t rest_begins_ = 0;
   std::vector<Sm> sms_;
   EventQueue<HandOver> hand_overs_;
   double resident_cycles_ = 0;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -47,14 +50,59 @@ TEST(Dispatcher, InATurnEachSmWithRoomTakesOneBlock) {
   EXPECT_EQ(order, (std::vector{20, 22, 100, 20}));
 }
 
-TEST(FillShares, AGridThatLeavesRoomIsSpreadOverPairsOfSms) {
-  // As recorded on an H200: of 317 blocks the first SM of a pair has three or, where the blocks ran out, two,
-  // the second two; of 119, the last 13 pairs have one.
-  const std::vector<int> shares = fill_shares(kGpcs, 8, 8, 317);
-  for (std::size_t sm = 9; sm < shares.size(); sm += 2) EXPECT_EQ(shares[sm], 2) << sm;
-  EXPECT_EQ(std::count(shares.begin(), shares.begin() + 8, 3), 8);
-  EXPECT_EQ(std::ranges::count(fill_shares(kGpcs, 8, 3, 119), 0), 13);
-  EXPECT_EQ(std::ranges::count(fill_shares(kGpcs, 8, 3, 1000), 3), 132);
+TEST(FirstFill, AGridThatLeavesRoomIsSpreadOverPairsOfSms) {
+  // As recorded on an H200: of 317 blocks each SM has two, and one more have the eager SMs and the first ones
+  // of 45 pairs; of 119, the second ones of the last 13 pairs have none.
+  const FirstFill fill = first_fill(kGpcs, 8, 8, 317);
+  EXPECT_EQ(fill.rounds, 2);
+  EXPECT_EQ(fill.rest.size(), 53u);
+  for (int sm = 0; sm < 8; ++sm) EXPECT_EQ(std::ranges::count(fill.rest, sm), 1) << sm;
+  for (const int sm : fill.rest) EXPECT_TRUE(sm < 8 || sm % 2 == 0) << sm;
+  EXPECT_EQ(first_fill(kGpcs, 8, 3, 119).rounds, 0);
+  EXPECT_EQ(first_fill(kGpcs, 8, 3, 119).rest.size(), 119u);
+  EXPECT_EQ(first_fill(kGpcs, 8, 3, 1000).rounds, 3);
+  EXPECT_TRUE(first_fill(kGpcs, 8, 3, 1000).rest.empty());
+}
+
+/// The SM of each block of a grid that is resident at once.
+std::vector<int> placed(int grid_blocks, int blocks_per_sm) {
+  Dispatcher dispatcher(kGpcs, 8, 0);
+  const FirstFill fill = first_fill(kGpcs, 8, blocks_per_sm, grid_blocks);
+  for (int sm = 0; sm < 132; ++sm) dispatcher.set_room(sm, fill.rounds);
+  std::vector<int> sms;
+  for (int block = 0; block < grid_blocks; ++block) {
+    if (block == 132 * fill.rounds) {
+      dispatcher.begin_again();
+      for (const int sm : fill.rest) dispatcher.set_room(sm, 1);
+    }
+    sms.push_back(dispatcher.next());
+    dispatcher.set_room(sms.back(), dispatcher.room(sms.back()) - 1);
+  }
+  return sms;
+}
+
+TEST(FirstFill, EachBlockGoesWhereTheTraceHasIt) {
+  std::ifstream file(OCCBENCH_SOURCE_DIR "/tests/data/h200_launches/placement.csv");
+  std::string line;
+  std::getline(file, line);
+  int grids = 0;
+  while (std::getline(file, line)) {
+    std::ranges::replace(line, ',', ' ');
+    std::istringstream cells(line);
+    int block_threads = 0;
+    int grid_blocks = 0;
+    int blocks_per_sm = 0;
+    cells >> block_threads >> grid_blocks >> blocks_per_sm;
+    const std::vector<int> traced{std::istream_iterator<int>(cells), {}};
+    const std::vector<int> expected = placed(grid_blocks, blocks_per_sm);
+    ASSERT_EQ(traced.size(), expected.size());
+    ++grids;
+    // Of 400 blocks the eager SMs took what is left of whole rounds one turn early.
+    const std::ptrdiff_t same = grid_blocks == 400 ? 378 : grid_blocks;
+    EXPECT_EQ(std::ranges::mismatch(traced, expected).in1 - traced.begin(), same)
+        << grid_blocks << " blocks of " << block_threads << " threads";
+  }
+  EXPECT_EQ(grids, 14);
 }
 
 TEST(WarpSlots, AnEmptySmHoldsTheBlocksOfTheCalculator) {

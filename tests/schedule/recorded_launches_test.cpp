@@ -128,7 +128,8 @@ struct Errors {
   }
 };
 
-template <std::size_t kSeeds = 5>
+/// As a prediction has it: the median of nine runs.
+template <std::size_t kSeeds = 9>
 Errors errors_of(const std::vector<Recorded>& all, auto&& chosen) {
   const DeviceProfile profile = find_profile("h200");
   Errors errors;
@@ -182,14 +183,46 @@ class RecordedLaunches : public testing::Test {
 // What is reached. What is missing are equal blocks in partial waves, where a few hundred cycles decide which
 // SM goes on alone, above all 396 blocks of 1,024 threads (results/nvidia-h200/block-scheduling.md).
 TEST_F(RecordedLaunches, WorkThatDiffersByBlockIsPredicted) {
-  expect_within(0.52, 1.65, 0.5, [](const Recorded& recorded) {
+  expect_within(0.5, 1.95, 0.5, [](const Recorded& recorded) {
     return !recorded.tasks.differ_within_blocks() && recorded.base_cycles >= 20'000;
   });
 }
 
 TEST_F(RecordedLaunches, WorkThatDiffersByWarpIsPredicted) {
-  expect_within(0.2, 0.55, 0.3,
+  expect_within(0.2, 0.65, 0.3,
                 [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); });
+}
+
+// Which GPC begins is left to chance where nothing else is: uneven blocks or warps that are all resident at
+// once and stay so long that overheads do not count.
+TEST_F(RecordedLaunches, OneOfTheGpcsThatMayBeginExplainsWhatIsResidentAtOnce) {
+  const DeviceProfile profile = find_profile("h200");
+  int launches = 0;
+  double sum = 0;
+  double sum_of_all = 0;
+  for (const Recorded& recorded : all_) {
+    const Occupancy occupancy = theoretical_occupancy(limits_of({9, 0}), recorded.launch, recorded.usage);
+    if (recorded.tasks.all_equal() || recorded.base_cycles < 100'000 ||
+        recorded.launch.grid_blocks > full_wave_blocks(occupancy, 132)) {
+      continue;
+    }
+    ++launches;
+    double best = 100;
+    for (std::uint64_t first_gpc = 0; first_gpc < profile.gpc_sms.size(); ++first_gpc) {
+      const double predicted = simulate(recorded.launch, recorded.usage, limits_of({9, 0}), 132, profile,
+                                        recorded.tasks, first_gpc)
+                                   .achieved_pct;
+      const double error = std::abs(predicted - recorded.achieved_pct);
+      best = std::min(best, error);
+      sum_of_all += error / static_cast<double>(profile.gpc_sms.size());
+    }
+    sum += best;
+    EXPECT_LE(best, 0.15) << "launch " << recorded.launch_number;
+  }
+  std::printf("%d launches, mean error %.3f points, of all GPCs %.3f\n", launches, sum / launches,
+              sum_of_all / launches);
+  EXPECT_EQ(launches, 60);
+  EXPECT_LE(sum / launches, 0.03);
 }
 
 bool untouched(const Recorded& recorded) {
@@ -200,7 +233,7 @@ TEST(FreshLaunches, OfOtherSizesRegistersAndSharedMemoryArePredicted) {
   const std::vector<Recorded> all = read_launches("hold.csv");
   const auto expect_mean = [&](const char* name, double mean, auto&& chosen) {
     const Errors errors =
-        errors_of<3>(all, [&](const Recorded& recorded) { return untouched(recorded) && chosen(recorded); });
+        errors_of(all, [&](const Recorded& recorded) { return untouched(recorded) && chosen(recorded); });
     std::printf("%s: %zu launches, mean error %.3f points\n", name, errors.points.size(), errors.mean());
     EXPECT_LE(errors.mean(), mean) << name;
   };
@@ -208,18 +241,18 @@ TEST(FreshLaunches, OfOtherSizesRegistersAndSharedMemoryArePredicted) {
   const auto equal = [](const Recorded& recorded) { return recorded.tasks.all_equal(); };
   const auto by_warp = [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); };
   const auto is_long = [](const Recorded& recorded) { return recorded.base_cycles >= 20'000; };
-  expect_mean("blocks differ", 0.35, [&](const Recorded& recorded) {
+  expect_mean("blocks differ", 0.28, [&](const Recorded& recorded) {
     return is_long(recorded) && !clusters(recorded) && !equal(recorded) && !by_warp(recorded);
   });
-  expect_mean("blocks equal", 0.9, [&](const Recorded& recorded) {
+  expect_mean("blocks equal", 0.78, [&](const Recorded& recorded) {
     return is_long(recorded) && !clusters(recorded) && equal(recorded);
   });
   expect_mean("warps differ", 0.2,
               [&](const Recorded& recorded) { return is_long(recorded) && by_warp(recorded); });
-  expect_mean("clusters", 1.7, clusters);
-  expect_mean("8,000 cycles", 1.3,
+  expect_mean("clusters", 1.6, clusters);
+  expect_mean("8,000 cycles", 1.15,
               [&](const Recorded& recorded) { return !clusters(recorded) && recorded.base_cycles == 8'000; });
-  expect_mean("1,000 to 8,000 cycles", 1.3,
+  expect_mean("1,000 to 8,000 cycles", 1.25,
               [&](const Recorded& recorded) { return recorded.base_cycles < 8'000; });
 }
 
