@@ -14,7 +14,7 @@
 namespace occbench {
 namespace {
 
-constexpr std::uint64_t kSeeds = 9;
+constexpr std::uint64_t kSeeds = 9;  // as in a prediction
 constexpr double kPointsPerActivePct = 1.0 / 3;
 
 /// What is fitted, in this order, and where from: an H200's values, rounded.

@@ -15,7 +15,7 @@ namespace {
 /// Blocks that compete take ten times as long to simulate, and hardly depend on chance.
 constexpr std::int64_t kMostBlocksOfRuns = 1 << 16;
 constexpr std::int64_t kMostCompetingBlocksOfRuns = 1 << 14;
-constexpr std::int64_t kMostRuns = 9;
+constexpr std::int64_t kMostRuns = 9;  // an odd number, in which each of eight GPCs begins
 
 /// Work of this mean length has no overheads to speak of.
 constexpr double kVeryLongCycles = 1e9;

@@ -26,7 +26,9 @@ struct Simulation {
 ///
 /// @param tasks     for launch.grid_blocks blocks of this launch's warps
 /// @param sm_count  SMs of the device
-/// @param seed      chance decides between ties; the same seed gives the same result on every machine
+/// @param seed      what is left to chance: seed modulo the number of GPCs is the one that begins, and the
+/// rest
+///                  follows from it, too; the same seed gives the same result on every machine
 /// @throws InputError if the launch fits no SM, its clusters fit no GPC, or its grid is empty, beyond 2^31 -
 /// 1 blocks or no multiple of its clusters.
 Simulation simulate(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
