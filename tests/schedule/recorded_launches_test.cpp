@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 #include <numeric>
+#include <ranges>
 #include <set>
 #include <sstream>
 #include <string>
@@ -110,9 +111,13 @@ std::vector<Recorded> read_launches(const std::string& name) {
 struct Errors {
   std::vector<double> points;      ///< |predicted - achieved|
   std::vector<double> active_pct;  ///< |predicted / measured - 1| of active cycles
+  std::vector<double> least;       ///< of the run that comes nearest: as if it were known which GPC began
 
   double mean() const {
-    return std::accumulate(points.begin(), points.end(), 0.0) / static_cast<double>(points.size());
+    return mean_of(points);
+  }
+  static double mean_of(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   }
   double share_within(double limit) const {
     return static_cast<double>(std::ranges::count_if(points, [=](double each) { return each <= limit; })) /
@@ -145,6 +150,8 @@ Errors errors_of(const std::vector<Recorded>& all, auto&& chosen) {
     }
     std::ranges::sort(achieved);
     std::ranges::sort(active);
+    const auto error = [&](double each) { return std::abs(each - recorded.achieved_pct); };
+    errors.least.push_back(std::ranges::min(achieved | std::views::transform(error)));
     errors.points.push_back(std::abs(achieved[kSeeds / 2] - recorded.achieved_pct));
     errors.active_pct.push_back(100 * std::abs(active[kSeeds / 2] / recorded.cycles_active_mean - 1));
   }
@@ -167,9 +174,12 @@ class RecordedLaunches : public testing::Test {
       });
       const char* const name = untouched ? "untouched" : "tuned";
       ASSERT_GT(errors.points.size(), 0u) << name;
-      std::printf("%s: %zu launches, mean error %.3f points, 95th percentile %.2f, active cycles %.2f %%\n",
-                  name, errors.points.size(), errors.mean(), errors.percentile(0.95),
-                  errors.median_active_pct());
+      std::printf(
+          "%s: %zu launches, mean error %.3f points (%.3f of the nearest run), 95th percentile %.2f, active "
+          "cycles %.2f %%\n",
+          name, errors.points.size(), errors.mean(), Errors::mean_of(errors.least), errors.percentile(0.95),
+          errors.median_active_pct());
+      EXPECT_LE(Errors::mean_of(errors.least), 0.35) << name;
       EXPECT_LE(errors.mean(), mean) << name;
       EXPECT_LE(errors.percentile(0.95), percentile_95) << name;
       EXPECT_LE(errors.median_active_pct(), active_pct) << name;
