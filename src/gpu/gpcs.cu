@@ -6,6 +6,7 @@
 #include "gpu/gpcs.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/resources.hpp"
+#include "gpu/warp_record.hpp"
 
 namespace occbench {
 namespace {
@@ -16,7 +17,7 @@ constexpr long long kCycles = 200'000;
 __global__ void record_sm(unsigned* sm_of_block, long long cycles) {
   const long long start = clock64();
   while (clock64() - start < cycles) __nanosleep(1000);
-  if (threadIdx.x == 0) asm volatile("mov.u32 %0, %%smid;" : "=r"(sm_of_block[blockIdx.x]));
+  if (threadIdx.x == 0) sm_of_block[blockIdx.x] = current_sm();
 }
 
 /// Sets of SMs that are joined by what they share.

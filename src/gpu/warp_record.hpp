@@ -26,12 +26,19 @@ __device__ inline std::int64_t global_nanoseconds() {
   return now;
 }
 
+/// The SM that this thread is on.
+__device__ inline std::uint32_t current_sm() {
+  std::uint32_t sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  return sm;
+}
+
 /// The first half of a record; `start_cycles` = clock64 at the warp's first instruction.
 __device__ inline WarpRecord begin_record(std::int64_t start_cycles) {
   WarpRecord record;
   record.start_cycles = start_cycles;
   record.start_ns = global_nanoseconds();
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(record.sm));
+  record.sm = current_sm();
   asm volatile("mov.u32 %0, %%warpid;" : "=r"(record.slot));
   return record;
 }

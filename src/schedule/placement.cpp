@@ -22,7 +22,7 @@ int slots_of_partition(const Limits& limits, const Occupancy& occupancy, int par
 
 Dispatcher::Dispatcher(std::span<const int> gpc_sms, int eager_sms, int first_gpc)
     : gpcs_(static_cast<int>(gpc_sms.size())), first_gpc_(first_gpc) {
-  begin_again();
+  begin_turns();
   int sm = eager_sms;
   for (int gpc = 0; gpc < gpcs_; ++gpc) {
     groups_.push_back({sm, 0});
@@ -37,30 +37,51 @@ Dispatcher::Dispatcher(std::span<const int> gpc_sms, int eager_sms, int first_gp
   }
 }
 
-void Dispatcher::begin_again() {
+void Dispatcher::begin_turns() {
   turn_ = gpcs_;
   place_ = 0;
   next_gpc_ = first_gpc_;
   since_eager_ = 1;
 }
 
-void Dispatcher::set_room(int sm, int room) {
+void Dispatcher::fill(const FirstFill& fill) {
+  for (int sm = 0; sm < static_cast<int>(room_.size()); ++sm) add_room(sm, fill.rounds);
+  rounds_left_ = total_;
+  rest_ = fill.rest;
+}
+
+void Dispatcher::add_room(int sm, int blocks) {
   const auto index = static_cast<std::size_t>(sm);
-  total_ += room - room_[index];
-  room_[index] = room;
+  total_ += blocks;
+  room_[index] += blocks;
   Group& group = groups_[static_cast<std::size_t>(group_of_sm_[index])];
   const std::uint64_t bit = std::uint64_t{1} << (sm - group.first_sm);
-  group.with_room = room > 0 ? group.with_room | bit : group.with_room & ~bit;
+  group.with_room = room_[index] > 0 ? group.with_room | bit : group.with_room & ~bit;
+}
+
+void Dispatcher::set_room(int sm, int room_now) {
+  add_room(sm, room_now - room(sm));
+  std::erase(rest_, sm);
+}
+
+void Dispatcher::begin_rest() {
+  begin_turns();
+  for (const int sm : rest_) add_room(sm, 1);
+  rest_.clear();
 }
 
 int Dispatcher::next() {
-  if (total_ <= 0) return -1;
+  if (!rest_.empty() && (rounds_left_ == 0 || total_ == 0)) begin_rest();
+  if (total_ == 0) return -1;
+  rounds_left_ = std::max(0, rounds_left_ - 1);
   while (true) {
     const Group& group = groups_[static_cast<std::size_t>(turn_)];
     const std::uint64_t left = place_ < 64 ? group.with_room >> place_ : 0;
     if (left != 0) {
       place_ += std::countr_zero(left) + 1;
-      return group.first_sm + place_ - 1;
+      const int sm = group.first_sm + place_ - 1;
+      add_room(sm, -1);
+      return sm;
     }
     end_turn();
   }
@@ -85,7 +106,9 @@ const std::vector<int>& Dispatcher::next_cluster(int blocks) {
   for (int tried = 0; tried < 2 * (gpcs_ + 1); ++tried) {
     const int group = turn_;
     end_turn();
-    if (choose_roomiest(group, blocks)) return chosen_;
+    if (!choose_roomiest(group, blocks)) continue;
+    for (const int sm : chosen_) add_room(sm, -1);
+    return chosen_;
   }
   chosen_.clear();
   return chosen_;

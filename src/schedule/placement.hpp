@@ -10,58 +10,6 @@
 
 namespace occbench {
 
-/// Which SM takes the next block: GPCs have their turn in a fixed cycle, and in its turn each SM of a GPC
-/// that has room takes one. A few SMs (the first `eager_sms`) are a group of their own that has its turn
-/// between the others', after five of them at first and then after every six (seen on the H200,
-/// results/nvidia-h200/block-scheduling.md). Asking and telling take constant time.
-class Dispatcher {
- public:
-  /// @param gpc_sms    SMs of each GPC, at most 64, without the eager ones; together they are all SMs
-  /// @param first_gpc  whose turn it is after the eager SMs'
-  Dispatcher(std::span<const int> gpc_sms, int eager_sms, int first_gpc);
-
-  /// The eager SMs have their turn, and then `first_gpc`.
-  void begin_again();
-
-  int room(int sm) const {
-    return room_[static_cast<std::size_t>(sm)];
-  }
-  void set_room(int sm, int room);
-
-  /// Blocks that all SMs together have room for.
-  int total() const {
-    return total_;
-  }
-
-  /// -1 if no SM has room. Having taken it, tell its room.
-  int next();
-
-  /// The SMs that take a cluster of `blocks` blocks: one each, all of one GPC, those with most room; one
-  /// cluster a turn. Eager SMs take clusters of two only. Empty if no GPC has as many SMs with room.
-  const std::vector<int>& next_cluster(int blocks);
-
- private:
-  struct Group {
-    int first_sm;
-    std::uint64_t with_room;  ///< a bit for each of its SMs
-  };
-
-  void end_turn();
-  bool choose_roomiest(int group, int blocks);
-
-  std::vector<int> chosen_;    ///< SMs for the next cluster
-  std::vector<Group> groups_;  ///< the last one: eager SMs
-  std::vector<int> group_of_sm_;
-  std::vector<int> room_;
-  int total_ = 0;
-  int gpcs_;
-  int first_gpc_;
-  int turn_;   ///< group
-  int place_;  ///< in its group: the SMs before it have had their turn
-  int next_gpc_;
-  int since_eager_;
-};
-
 /// What SMs take while the device first fills.
 struct FirstFill {
   int rounds;             ///< blocks that each SM takes, by turns
@@ -73,6 +21,65 @@ struct FirstFill {
 /// to the second ones.
 FirstFill first_fill(std::span<const int> gpc_sms, int eager_sms, int blocks_per_sm,
                      std::int64_t grid_blocks);
+
+/// Which SM takes the next block: GPCs have their turn in a fixed cycle, and in its turn each SM of a GPC
+/// that has room takes one. A few SMs (the first `eager_sms`) are a group of their own that has its turn
+/// between the others', after five of them at first and then after every six (seen on the H200,
+/// results/nvidia-h200/block-scheduling.md). Asking and telling take constant time.
+class Dispatcher {
+ public:
+  /// @param gpc_sms    SMs of each GPC, at most 64, without the eager ones; together they are all SMs
+  /// @param first_gpc  whose turn it is after the eager SMs'
+  Dispatcher(std::span<const int> gpc_sms, int eager_sms, int first_gpc);
+
+  /// Before the first block: what SMs have room for.
+  void fill(const FirstFill& fill);
+
+  /// What an SM has room for from now on; it is no longer held to what it was to take while the device first
+  /// fills.
+  void set_room(int sm, int room);
+
+  /// Blocks that all SMs together have room for.
+  int total() const {
+    return total_ + static_cast<int>(rest_.size());
+  }
+
+  /// Takes a block; -1 if no SM has room.
+  int next();
+
+  /// Takes a cluster of `blocks` blocks: the SMs, one for each, all of one GPC, those with most room; one
+  /// cluster a turn. Eager SMs take clusters of two only. Empty if no GPC has as many SMs with room.
+  const std::vector<int>& next_cluster(int blocks);
+
+ private:
+  struct Group {
+    int first_sm;
+    std::uint64_t with_room;  ///< a bit for each of its SMs
+  };
+
+  int room(int sm) const {
+    return room_[static_cast<std::size_t>(sm)];
+  }
+  void add_room(int sm, int blocks);
+  void begin_turns();
+  void begin_rest();
+  void end_turn();
+  bool choose_roomiest(int group, int blocks);
+
+  std::vector<int> chosen_;    ///< SMs for the next cluster
+  std::vector<Group> groups_;  ///< the last one: eager SMs
+  std::vector<int> group_of_sm_;
+  std::vector<int> room_;
+  int total_ = 0;          ///< of room_
+  int rounds_left_ = 0;    ///< blocks of the first fill's rounds that have not been taken
+  std::vector<int> rest_;  ///< SMs that are to take one more after them
+  int gpcs_;
+  int first_gpc_;
+  int turn_;   ///< group
+  int place_;  ///< in its group: the SMs before it have had their turn
+  int next_gpc_;
+  int since_eager_;
+};
 
 /// The warp slots of all SMs.
 ///

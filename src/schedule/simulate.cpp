@@ -148,12 +148,10 @@ class Scheduler {
     const FirstFill fill =
         cluster_blocks > 1 ? FirstFill{occupancy.blocks_per_sm, {}}
                            : first_fill(gpc_sms_, eager_sms_, occupancy.blocks_per_sm, tasks.grid_blocks());
-    rest_ = fill.rest;
-    rest_begins_ = std::int64_t{fill.rounds} * sm_count;
-    for (const int sm : rest_) ++sm_at(sm).share;
+    rooms_.fill(fill);
+    for (const int sm : fill.rest) ++sm_at(sm).share;
     for (int sm = 0; sm < sm_count; ++sm) {
       sm_at(sm).share += fill.rounds;
-      rooms_.set_room(sm, fill.rounds);
       sm_at(sm).may_start =
           profile.sm_spread_cycles * unit_interval(random_bits(~seed, static_cast<std::uint64_t>(sm))) +
           (sm % 2) * profile.second_sm_cycles;
@@ -175,7 +173,6 @@ class Scheduler {
     const std::int64_t simulated = tasks_.grid_blocks() - skipped_waves_ * wave_blocks_;
     for (std::int64_t block = 0; block < simulated; block += cluster_blocks_) {
       if (skipped_waves_ > 0) skip_waves(block, simulated);
-      if (block == rest_begins_) begin_rest();
       if (cluster_blocks_ == 1) {
         wait_until([&] { return rooms_.total() > 0; });
         start(block, rooms_.next());
@@ -183,8 +180,7 @@ class Scheduler {
       }
       const std::vector<int>* sms = nullptr;
       wait_until([&] { return !(sms = &rooms_.next_cluster(cluster_blocks_))->empty(); });
-      const std::vector<int> chosen = *sms;
-      for (std::size_t i = 0; i < chosen.size(); ++i) start(block + static_cast<std::int64_t>(i), chosen[i]);
+      for (std::size_t i = 0; i < sms->size(); ++i) start(block + static_cast<std::int64_t>(i), (*sms)[i]);
     }
     while (next_competition_event() < kNever) {
       now_ = std::max(now_, next_competition_event());
@@ -194,15 +190,6 @@ class Scheduler {
   }
 
  private:
-  void begin_rest() {
-    if (rest_.empty()) return;
-    rooms_.begin_again();
-    for (const int sm : rest_) {
-      const int room = rooms_.room(sm);
-      rooms_.set_room(sm, std::max(room, std::min(room + 1, blocks_per_sm_ - sm_at(sm).resident_blocks)));
-    }
-  }
-
   /// SMs of one GPC have in common when their first blocks reach them and how fast their clock runs, those of
   /// one TPC how far away they are. Of the eager SMs each pair has a clock.
   void tell_gpcs_apart() {
@@ -294,7 +281,6 @@ class Scheduler {
     sm.may_start = begin + start_interval_;
     now_ += dispatch_interval_;
     ++sm.resident_blocks;
-    rooms_.set_room(sm_index, rooms_.room(sm_index) - 1);
 
     const double first = sm.blocks_started == 0 ? profile_.first_start_cycles : 0;
     const double chance = chance_of(sm_index, sm.blocks_started++ / blocks_per_sm_);
@@ -480,8 +466,6 @@ class Scheduler {
   std::vector<int> gpc_sms_;
   int eager_sms_;
   Dispatcher rooms_;
-  std::vector<int> rest_;  ///< SMs that take one block more than the others while the device first fills
-  std::int64_t rest_begins_ = 0;
   std::vector<Sm> sms_;
   EventQueue<HandOver> hand_overs_;
   double resident_cycles_ = 0;

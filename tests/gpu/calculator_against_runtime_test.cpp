@@ -15,6 +15,7 @@
 #include "gpu/gpcs.hpp"
 #include "gpu/kernel.hpp"
 #include "occupancy/runtime_answers.hpp"
+#include "on_a_gpu.hpp"
 #include "users_of_resources.hpp"
 
 namespace occbench {
@@ -44,16 +45,8 @@ class Comparison {
   std::string first_;
 };
 
-class CalculatorAgainstRuntime : public testing::Test {
+class CalculatorAgainstRuntime : public OnAGpu {
  protected:
-  void SetUp() override {
-    try {
-      device_ = open_device("auto");
-    } catch (const GpuUnavailable& unavailable) {
-      GTEST_SKIP() << unavailable.what();
-    }
-  }
-
   int up_to(std::int64_t most) {
     return static_cast<int>(random_() % static_cast<std::uint64_t>(most + 1));
   }
@@ -93,7 +86,6 @@ class CalculatorAgainstRuntime : public testing::Test {
         launch.dynamic_shared_bytes, launch.carveout_pct.value_or(-1), launch.cluster_blocks);
   }
 
-  Device device_;
   std::int64_t most_dynamic_ = 0;
   std::mt19937_64 random_{2025};
 };

@@ -14,6 +14,7 @@
 #include "measure/pm_sampling.hpp"
 #include "measure/trace.hpp"
 #include "occupancy/occupancy.hpp"
+#include "on_a_gpu.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {
@@ -27,15 +28,11 @@ using ::testing::SizeIs;
 
 constexpr const char* kAchieved = "sm__warps_active.avg.pct_of_peak_sustained_active";
 
-class DepthOnAGpu : public ::testing::Test {
+class DepthOnAGpu : public OnAGpu {
  protected:
   void SetUp() override {
-    try {
-      device_ = open_device("auto");
-      timer_.emplace();
-    } catch (const GpuUnavailable& unavailable) {
-      GTEST_SKIP() << unavailable.what();
-    }
+    OnAGpu::SetUp();
+    if (!IsSkipped()) timer_.emplace();
   }
 
   /// A test body that reads counters; skipped where this machine does not let it.
@@ -73,7 +70,6 @@ class DepthOnAGpu : public ::testing::Test {
     return static_cast<double>(device_.sm_count) * device_.limits.max_warps_per_sm;
   }
 
-  Device device_;
   std::optional<LaunchTimer> timer_;
 };
 

@@ -8,20 +8,13 @@
 #include "kernels/hold.hpp"
 #include "measure/counters.hpp"
 #include "occupancy/input_error.hpp"
+#include "on_a_gpu.hpp"
 
 namespace occbench {
 namespace {
 
-class OnAGpu : public ::testing::Test {
+class DeviceOnAGpu : public OnAGpu {
  protected:
-  void SetUp() override {
-    try {
-      device_ = open_device("auto");
-    } catch (const GpuUnavailable& unavailable) {
-      GTEST_SKIP() << unavailable.what();
-    }
-  }
-
   Case hold(std::int64_t grid_blocks, double cycles) const {
     return {.kernel = &kHold,
             .variant = "plain",
@@ -29,20 +22,18 @@ class OnAGpu : public ::testing::Test {
             .work = Work::equal(cycles),
             .parameters = {}};
   }
-
-  Device device_;
 };
 
-TEST_F(OnAGpu, TheLimitsTableSaysWhatTheDeviceSays) {
+TEST_F(DeviceOnAGpu, TheLimitsTableSaysWhatTheDeviceSays) {
   EXPECT_THAT(device_.notes, ::testing::IsEmpty());
 }
 
-TEST_F(OnAGpu, ADeviceThatIsNotThereIsWrongUse) {
+TEST_F(DeviceOnAGpu, ADeviceThatIsNotThereIsWrongUse) {
   EXPECT_THROW(open_device("999"), InputError);
   EXPECT_THROW(open_device("first"), InputError);
 }
 
-TEST_F(OnAGpu, HoldHoldsEachWarpForItsCyclesAndTheClockAgreesWithTheEvents) {
+TEST_F(DeviceOnAGpu, HoldHoldsEachWarpForItsCyclesAndTheClockAgreesWithTheEvents) {
   LaunchTimer timer;
   double microseconds[2] = {};
   for (const int i : {0, 1}) {
@@ -58,7 +49,7 @@ TEST_F(OnAGpu, HoldHoldsEachWarpForItsCyclesAndTheClockAgreesWithTheEvents) {
   EXPECT_NEAR(microseconds[1] - microseconds[0], microseconds[0], 5);
 }
 
-TEST_F(OnAGpu, CountersSeeTheBlocksThatWereLaunched) {
+TEST_F(DeviceOnAGpu, CountersSeeTheBlocksThatWereLaunched) {
   LaunchTimer timer;
   const Case chosen = hold(1000, 20'000);
   const auto prepared = kHold.prepare(chosen, kHold.find("plain"), device_);

@@ -6,20 +6,17 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu/error.hpp"
+#include "on_a_gpu.hpp"
 #include "schedule/device_profile.hpp"
 
 namespace occbench {
 namespace {
 
-class TurnsOnAGpu : public ::testing::Test {
+class TurnsOnAGpu : public OnAGpu {
  protected:
   void SetUp() override {
-    try {
-      device_ = open_device("auto");
-    } catch (const GpuUnavailable& unavailable) {
-      GTEST_SKIP() << unavailable.what();
-    }
+    OnAGpu::SetUp();
+    if (IsSkipped()) return;
     const DeviceProfile profile = profile_of_device(device_.limits.compute_capability, device_.sm_count);
     if (profile.name == "default") GTEST_SKIP() << "the turns of this GPU's GPCs are not known";
     gpcs_ = static_cast<int>(profile.gpc_sms.size());
@@ -32,7 +29,6 @@ class TurnsOnAGpu : public ::testing::Test {
     return *std::ranges::find_if(sms, [&](int sm) { return sm < device_.sm_count - eager_sms_; });
   }
 
-  Device device_;
   int gpcs_ = 0;
   int eager_sms_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../gpu/on_a_gpu.hpp"
 #include "gpu/launch_timer.hpp"
 #include "gpu/resources.hpp"
 #include "kernels/atomics.hpp"
@@ -31,25 +32,20 @@ using testing::Ge;
 using testing::HasSubstr;
 using testing::Le;
 
-class KernelsOnGpu : public testing::Test {
+class KernelsOnGpu : public OnAGpu {
  protected:
   void SetUp() override {
-    try {
-      device_ = open_device("auto");
-      stream_.emplace();
-    } catch (const GpuUnavailable& unavailable) {
-      GTEST_SKIP() << unavailable.what();
-    }
+    OnAGpu::SetUp();
+    if (!IsSkipped()) stream_.emplace();
   }
 
   Check check(const Case& chosen, const Variant& variant) {
-    return chosen.kernel->prepare(chosen, variant, *device_)->check(stream_->get());
+    return chosen.kernel->prepare(chosen, variant, device_)->check(stream_->get());
   }
   Check check(const Case& chosen) {
     return check(chosen, chosen.kernel->find(chosen.variant));
   }
 
-  std::optional<Device> device_;
   std::optional<Stream> stream_;
 };
 
@@ -68,7 +64,7 @@ TEST_F(KernelsOnGpu, HoldHoldsAsLongAsItsWorkSays) {
 TEST_F(KernelsOnGpu, NoWarpOfAFullDeviceIsKeptFromEndingByOthersThatWait) {
   for (const int block_threads : {64, 128, 256}) {
     const std::int64_t blocks =
-        device_->sm_count * (device_->limits.max_threads_per_sm() / block_threads) * 3 / 2;
+        device_.sm_count * (device_.limits.max_threads_per_sm() / block_threads) * 3 / 2;
     const Case chosen = hold_case("plain", {.block_threads = block_threads, .grid_blocks = blocks},
                                   parse_work("uniform:200000:0.5:1.5"));
     EXPECT_EQ(check(chosen), Check::ok) << block_threads;
@@ -85,15 +81,15 @@ TEST_F(KernelsOnGpu, CodeThatIsOnlyPtxIsCompiledByTheDriver) {
 TEST_F(KernelsOnGpu, ATraceOfAFullWaveFindsTheOccupancyOfTheCalculator) {
   const Launch launch{.block_threads = 512};
   const Occupancy occupancy =
-      theoretical_occupancy(device_->limits, launch, inspect(kHold.find("plain")).usage);
+      theoretical_occupancy(device_.limits, launch, inspect(kHold.find("plain")).usage);
   Case chosen = hold_case("plain", launch, Work::equal(200'000));
-  chosen.launch.grid_blocks = device_->sm_count * occupancy.blocks_per_sm;
-  const auto prepared = kHold.prepare(chosen, kHold.find("plain"), *device_);
+  chosen.launch.grid_blocks = device_.sm_count * occupancy.blocks_per_sm;
+  const auto prepared = kHold.prepare(chosen, kHold.find("plain"), device_);
   const std::vector<WarpRecord> records = prepared->trace(stream_->get());
   const std::vector<SmRecord> sms = sms_of(records, occupancy.warps_per_block);
-  EXPECT_EQ(sms.size(), static_cast<std::size_t>(device_->sm_count));
+  EXPECT_EQ(sms.size(), static_cast<std::size_t>(device_.sm_count));
   EXPECT_THAT(sms, Each(Field(&SmRecord::most_blocks, occupancy.blocks_per_sm)));
-  EXPECT_NEAR(achieved_pct(sms, device_->limits.max_warps_per_sm), occupancy.theoretical_pct, 2);
+  EXPECT_NEAR(achieved_pct(sms, device_.limits.max_warps_per_sm), occupancy.theoretical_pct, 2);
   EXPECT_THAT(records, Each(Field(&WarpRecord::slot, AllOf(Ge(0U), Le(63U)))));
 }
 
@@ -130,7 +126,7 @@ TEST_F(KernelsOnGpu, DemandingComputesTheSameHoweverFewRegistersItHas) {
 }
 
 TEST_F(KernelsOnGpu, StagedUsesAllOfItsSharedMemory) {
-  const std::int64_t most = device_->limits.max_shared_bytes_per_block;
+  const std::int64_t most = device_.limits.max_shared_bytes_per_block;
   for (const Variant& variant : kStaged.variants) {
     const std::int64_t fixed = inspect(variant).usage.static_shared_bytes;
     for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{4 * 777}, most - fixed}) {
@@ -159,7 +155,7 @@ TEST_F(KernelsOnGpu, EveryItemOfTheQueueIsTakenOnceInEveryLaunch) {
                       .variant = "plain",
                       .launch = {.block_threads = 96, .grid_blocks = 50},
                       .items = Items{.count = items, .work = parse_work("uniform:5000:0.5:1.5")}};
-    const auto prepared = kQueue.prepare(chosen, kQueue.find("plain"), *device_);
+    const auto prepared = kQueue.prepare(chosen, kQueue.find("plain"), device_);
     for (int launch = 0; launch < 3; ++launch) {
       prepared->launch(stream_->get());
       EXPECT_EQ(prepared->check(stream_->get()), Check::ok);
@@ -171,7 +167,7 @@ TEST_F(KernelsOnGpu, APairOfLaunchesRunsTogetherWhereThereIsRoomAndIsTimedToTheE
   constexpr double kCycles = 400'000;
   LaunchTimer timer;
   const auto microseconds = [&](const Case& chosen) {
-    const auto prepared = chosen.kernel->prepare(chosen, chosen.kernel->find("plain"), *device_);
+    const auto prepared = chosen.kernel->prepare(chosen, chosen.kernel->find("plain"), device_);
     EXPECT_EQ(prepared->check(timer.stream().get()), Check::ok);
     prepared->launch(timer.stream().get());
     timer.stream().synchronize();
@@ -183,12 +179,12 @@ TEST_F(KernelsOnGpu, APairOfLaunchesRunsTogetherWhereThereIsRoomAndIsTimedToTheE
                 .launch = {.block_threads = 1024, .grid_blocks = blocks},
                 .items = Items{.count = blocks, .work = Work::equal(kCycles)}};
   };
-  const int blocks_per_sm = device_->limits.max_threads_per_sm() / 1024;
-  const std::int64_t wave = device_->sm_count * blocks_per_sm;
+  const int blocks_per_sm = device_.limits.max_threads_per_sm() / 1024;
+  const std::int64_t wave = device_.sm_count * blocks_per_sm;
   const double one =
       microseconds(hold_case("plain", {.block_threads = 1024, .grid_blocks = wave}, Work::equal(kCycles)));
   EXPECT_GT(microseconds(pair(wave)), 1.9 * one);
-  EXPECT_LT(microseconds(pair(device_->sm_count / 4)), 1.3 * one);
+  EXPECT_LT(microseconds(pair(device_.sm_count / 4)), 1.3 * one);
 }
 
 TEST_F(KernelsOnGpu, ChainsComputeWhatTheHostDoesAndNotWhatFewerOfThemDo) {
@@ -197,7 +193,7 @@ TEST_F(KernelsOnGpu, ChainsComputeWhatTheHostDoesAndNotWhatFewerOfThemDo) {
       const Case chosen{.kernel = &kChains,
                         .variant = chains_variant(body, chains),
                         .launch = {.block_threads = 96, .grid_blocks = 7},
-                        .work = chains_work(device_->limits, body, chains, 1, 100'000)};
+                        .work = chains_work(device_.limits, body, chains, 1, 100'000)};
       EXPECT_EQ(check(chosen), Check::ok) << chosen.variant;
       Variant other = kChains.find(chosen.variant);
       other.function = kChains.find(chains_variant(body, chains == 1 ? 2 : chains / 2)).function;
@@ -213,7 +209,7 @@ TEST_F(KernelsOnGpu, ReadsReadEveryByteOnceInEveryLaunch) {
                         .variant = reads_variant(bytes, in_flight),
                         .launch = {.block_threads = 96, .grid_blocks = 50},
                         .work = reads_work(bytes, in_flight, 7)};
-      const auto prepared = kReads.prepare(chosen, kReads.find(chosen.variant), *device_);
+      const auto prepared = kReads.prepare(chosen, kReads.find(chosen.variant), device_);
       EXPECT_EQ(prepared->check(stream_->get()), Check::ok) << chosen.variant;
       EXPECT_EQ(prepared->check(stream_->get()), Check::ok) << chosen.variant << ", another part";
       EXPECT_EQ(prepared->useful().quantity, 50 * 96 * 7 * bytes * in_flight);
@@ -233,7 +229,7 @@ TEST_F(KernelsOnGpu, TheCheckOfReadsFindsBytesThatWereNotRead) {
 
 TEST_F(KernelsOnGpu, TheRuntimesCopyIsCheckedAndCountsWhatItReadsAndWrites) {
   const Case chosen{.kernel = &kReads, .variant = "copy", .extent = 32 << 20};
-  const auto prepared = kReads.prepare(chosen, kReads.find("copy"), *device_);
+  const auto prepared = kReads.prepare(chosen, kReads.find("copy"), device_);
   prepared->launch(stream_->get());
   EXPECT_EQ(prepared->check(stream_->get()), Check::ok);
   EXPECT_EQ(prepared->useful().quantity, 64 << 20);
@@ -244,9 +240,9 @@ TEST_F(KernelsOnGpu, AChaseGoesOnWhereTheLastOneEnded) {
     const Case chosen{.kernel = &kChase,
                       .variant = "plain",
                       .launch = {.block_threads = 32, .grid_blocks = 1},
-                      .work = chase_work(*device_, extent, 333),
+                      .work = chase_work(device_, extent, 333),
                       .extent = extent};
-    const auto prepared = kChase.prepare(chosen, kChase.find("plain"), *device_);
+    const auto prepared = kChase.prepare(chosen, kChase.find("plain"), device_);
     for (int launch = 0; launch < 3; ++launch) {
       prepared->launch(stream_->get());
       stream_->synchronize();
@@ -287,7 +283,7 @@ TEST_F(KernelsOnGpu, AddsThatRaceLoseMostOfTheSum) {
 TEST_F(KernelsOnGpu, ValuesGoRoundInGroupsOfEverySize) {
   for (const Variant& variant : kRing.variants) {
     const bool clusters = variant.name == "cluster";
-    if (clusters && device_->limits.max_cluster_blocks == 1) continue;
+    if (clusters && device_.limits.max_cluster_blocks == 1) continue;
     for (const int cluster_blocks : {1, 2, 8}) {
       const Case chosen{
           .kernel = &kRing,
@@ -304,7 +300,7 @@ TEST_F(KernelsOnGpu, ACooperativeGridRunsUpToTheCalculatorsLimitAndNotOneBlockBe
     Case chosen{.kernel = &kRing, .variant = "grid", .launch = {.block_threads = block_threads}, .extent = 5};
     const Usage usage = inspect(kRing.find("grid")).usage;
     const std::int64_t most =
-        full_wave_blocks(theoretical_occupancy(device_->limits, chosen.launch, usage), device_->sm_count);
+        full_wave_blocks(theoretical_occupancy(device_.limits, chosen.launch, usage), device_.sm_count);
     chosen.launch.grid_blocks = most;
     EXPECT_EQ(check(chosen), Check::ok) << block_threads;
     chosen.launch.grid_blocks = most + 1;

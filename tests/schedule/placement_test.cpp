@@ -19,12 +19,11 @@ TEST(Dispatcher, GpcsHaveTheirTurnAndEagerSmsBetweenThem) {
   // As recorded on an H200 (blocks of 256 threads, one launch of many): groups of SMs in the order in which
   // they took blocks, e = the eager ones.
   Dispatcher dispatcher(kGpcs, 8, 0);
-  for (int sm = 0; sm < 132; ++sm) dispatcher.set_room(sm, 8);
+  dispatcher.fill({8, {}});
   std::string order;
   int first_of_group = -1;
   for (int block = 0; block < 300; ++block) {
     const int sm = dispatcher.next();
-    dispatcher.set_room(sm, dispatcher.room(sm) - 1);
     int group = 'e';
     for (int gpc = 0, first = 8; gpc < 8; first += kGpcs[static_cast<std::size_t>(gpc++)]) {
       if (sm >= first) group = '0' + gpc;
@@ -43,10 +42,7 @@ TEST(Dispatcher, InATurnEachSmWithRoomTakesOneBlock) {
   dispatcher.set_room(100, 1);
   EXPECT_EQ(dispatcher.total(), 4);
   std::vector<int> order;
-  for (int sm = dispatcher.next(); sm >= 0; sm = dispatcher.next()) {
-    dispatcher.set_room(sm, dispatcher.room(sm) - 1);
-    order.push_back(sm);
-  }
+  for (int sm = dispatcher.next(); sm >= 0; sm = dispatcher.next()) order.push_back(sm);
   EXPECT_EQ(order, (std::vector{20, 22, 100, 20}));
 }
 
@@ -67,18 +63,22 @@ TEST(FirstFill, AGridThatLeavesRoomIsSpreadOverPairsOfSms) {
 /// The SM of each block of a grid that is resident at once.
 std::vector<int> placed(int grid_blocks, int blocks_per_sm) {
   Dispatcher dispatcher(kGpcs, 8, 0);
-  const FirstFill fill = first_fill(kGpcs, 8, blocks_per_sm, grid_blocks);
-  for (int sm = 0; sm < 132; ++sm) dispatcher.set_room(sm, fill.rounds);
+  dispatcher.fill(first_fill(kGpcs, 8, blocks_per_sm, grid_blocks));
   std::vector<int> sms;
-  for (int block = 0; block < grid_blocks; ++block) {
-    if (block == 132 * fill.rounds) {
-      dispatcher.begin_again();
-      for (const int sm : fill.rest) dispatcher.set_room(sm, 1);
-    }
-    sms.push_back(dispatcher.next());
-    dispatcher.set_room(sms.back(), dispatcher.room(sms.back()) - 1);
-  }
+  for (int block = 0; block < grid_blocks; ++block) sms.push_back(dispatcher.next());
+  EXPECT_EQ(dispatcher.next(), -1);
   return sms;
+}
+
+TEST(FirstFill, AnSmThatIsToldItsRoomTakesNoMoreThanThat) {
+  Dispatcher dispatcher(kGpcs, 8, 0);
+  dispatcher.fill({1, {0, 1}});
+  EXPECT_EQ(dispatcher.total(), 134);
+  for (int block = 0; block < 132; ++block) dispatcher.next();
+  dispatcher.set_room(1, 0);
+  EXPECT_EQ(dispatcher.total(), 1);
+  EXPECT_EQ(dispatcher.next(), 0);
+  EXPECT_EQ(dispatcher.next(), -1);
 }
 
 TEST(FirstFill, EachBlockGoesWhereTheTraceHasIt) {

@@ -4,12 +4,14 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <ranges>
 #include <set>
 #include <sstream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -73,7 +75,7 @@ std::vector<Recorded> read_recorded() {
     all.push_back({std::stoi(cell[0]),
                    launch,
                    {.registers_per_thread = 20},
-                   "hold",
+                   "hold/" + cell[1],
                    read_tasks(factors, cell[2], cell[1] == "perwarp", base_cycles, launch.grid_blocks,
                               (launch.block_threads + 31) / 32),
                    base_cycles,
@@ -111,7 +113,7 @@ std::vector<Recorded> read_launches(const std::string& name) {
 struct Errors {
   std::vector<double> points;      ///< |predicted - achieved|
   std::vector<double> active_pct;  ///< |predicted / measured - 1| of active cycles
-  std::vector<double> least;       ///< of the run that comes nearest: as if it were known which GPC began
+  std::vector<double> least;       ///< |predicted - achieved| of the run that comes nearest
 
   double mean() const {
     return mean_of(points);
@@ -204,35 +206,43 @@ TEST_F(RecordedLaunches, WorkThatDiffersByWarpIsPredicted) {
 }
 
 // Which GPC begins is left to chance where nothing else is: uneven blocks or warps that are all resident at
-// once and stay so long that overheads do not count.
+// once and stay so long that overheads do not count. Launches without a tail leave it as it is, so that one
+// GPC explains those that followed one another: three grids of each shape and block size.
 TEST_F(RecordedLaunches, OneOfTheGpcsThatMayBeginExplainsWhatIsResidentAtOnce) {
   const DeviceProfile profile = find_profile("h200");
-  int launches = 0;
-  double sum = 0;
-  double sum_of_all = 0;
+  const std::size_t gpcs = profile.gpc_sms.size();
+  std::map<std::pair<std::string, int>, std::vector<std::vector<double>>> errors_of_series;  // by launch, GPC
   for (const Recorded& recorded : all_) {
     const Occupancy occupancy = theoretical_occupancy(limits_of({9, 0}), recorded.launch, recorded.usage);
     if (recorded.tasks.all_equal() || recorded.base_cycles < 100'000 ||
         recorded.launch.grid_blocks > full_wave_blocks(occupancy, 132)) {
       continue;
     }
-    ++launches;
-    double best = 100;
-    for (std::uint64_t first_gpc = 0; first_gpc < profile.gpc_sms.size(); ++first_gpc) {
-      const double predicted = simulate(recorded.launch, recorded.usage, limits_of({9, 0}), 132, profile,
-                                        recorded.tasks, first_gpc)
-                                   .achieved_pct;
-      const double error = std::abs(predicted - recorded.achieved_pct);
-      best = std::min(best, error);
-      sum_of_all += error / static_cast<double>(profile.gpc_sms.size());
+    std::vector<double> errors;
+    for (std::size_t gpc = 0; gpc < gpcs; ++gpc) {
+      const Simulation simulation =
+          simulate(recorded.launch, recorded.usage, limits_of({9, 0}), 132, profile, recorded.tasks, gpc);
+      errors.push_back(std::abs(simulation.achieved_pct - recorded.achieved_pct));
     }
-    sum += best;
-    EXPECT_LE(best, 0.15) << "launch " << recorded.launch_number;
+    errors_of_series[{recorded.kernel, recorded.launch.block_threads}].push_back(errors);
   }
-  std::printf("%d launches, mean error %.3f points, of all GPCs %.3f\n", launches, sum / launches,
-              sum_of_all / launches);
-  EXPECT_EQ(launches, 60);
-  EXPECT_LE(sum / launches, 0.03);
+  double best_sum = 0;
+  double sum = 0;
+  for (const auto& [series, launches] : errors_of_series) {
+    ASSERT_EQ(launches.size(), 3u) << series.first << ' ' << series.second;
+    double of_best_gpc = 100;
+    for (std::size_t gpc = 0; gpc < gpcs; ++gpc) {
+      of_best_gpc = std::min(of_best_gpc, std::max({launches[0][gpc], launches[1][gpc], launches[2][gpc]}));
+    }
+    EXPECT_LE(of_best_gpc, 0.15) << series.first << ' ' << series.second;
+    for (const std::vector<double>& errors : launches) {
+      best_sum += std::ranges::min(errors);
+      sum += Errors::mean_of(errors);
+    }
+  }
+  EXPECT_EQ(errors_of_series.size(), 20u);
+  std::printf("60 launches, mean error %.3f points, of all GPCs %.3f\n", best_sum / 60, sum / 60);
+  EXPECT_LE(best_sum / 60, 0.03);
 }
 
 bool untouched(const Recorded& recorded) {

@@ -149,6 +149,15 @@ TEST(Simulate, WarpsThatCouldIssueInEveryCycleAreSimulatedAsSoonHoweverLongTheyT
               0.01);
 }
 
+TEST(Simulate, BlocksMayEndBeforeAGridThatLeavesRoomIsPlaced) {
+  // Slots that exited warps left are not given away twice.
+  for (const int threads : {32, 64, 96, 192}) {
+    const double achieved = simulate_on_h200(threads, 1267, "warp/uniform:50:0.1:1.9:seed=3").achieved_pct;
+    EXPECT_GT(achieved, 1) << threads;
+    EXPECT_LT(achieved, 100) << threads;
+  }
+}
+
 TEST(Simulate, WorkThatMovesNoBytesIsAsLongAsItIsWhateverTheMemory) {
   DeviceProfile profile = find_profile("h200");
   profile.bytes_per_cycle = 0;
