@@ -38,8 +38,12 @@ std::vector<Case> cases(const Planner& on) {
     }
     cases.push_back(make_case(on, block_threads, 1.25, "equal", Work::equal(100'000)));
     cases.push_back(make_case(on, block_threads, 2, "equal", Work::equal(8'000)));
+    cases.push_back(make_case(on, block_threads, 1, "equal", Work::equal(20'000)));
+    cases.push_back(make_case(on, block_threads, 4, "equal", Work::equal(3'000)));
     cases.push_back(make_case(on, block_threads, 2.1, "uniform", {.cycles = 20'000, .distribution = uneven}));
   }
+  cases.push_back(make_case(on, 32, 1, "equal", Work::equal(20'000)));
+  cases.push_back(make_case(on, 256, 16, "equal", Work::equal(1'000)));
   return cases;
 }
 

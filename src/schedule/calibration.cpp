@@ -22,20 +22,25 @@ struct FittedParameter {
   double DeviceProfile::*cycles;
   double start;
 };
+/// Those that equal blocks in whole waves depend on, whoever takes them.
 constexpr std::array kParameters{
+    FittedParameter{&DeviceProfile::warp_overhead_cycles, 200},
+    FittedParameter{&DeviceProfile::poll_cycles_per_warp, 3},
+    FittedParameter{&DeviceProfile::hand_over_cycles, 280},
     FittedParameter{&DeviceProfile::refill_cycles_per_block, 1.1},
-    FittedParameter{&DeviceProfile::hand_over_cycles, 300},
-    FittedParameter{&DeviceProfile::poll_cycles_per_warp, 4},
-    FittedParameter{&DeviceProfile::warp_overhead_cycles, 25},
+    FittedParameter{&DeviceProfile::crowded_start_cycles_per_warp, 12},
+    FittedParameter{&DeviceProfile::sm_end_cycles_per_warp, 18},
+    FittedParameter{&DeviceProfile::sm_start_cycles_per_block, 22},
+    FittedParameter{&DeviceProfile::sm_start_cycles_per_warp, 2},
+    FittedParameter{&DeviceProfile::fill_cycles_per_block, 0.15},
+};
+/// Those that decide which SM takes the next block.
+constexpr std::array kChances{
     FittedParameter{&DeviceProfile::jitter_cycles, 80},
     FittedParameter{&DeviceProfile::gpc_spread_cycles, 300},
     FittedParameter{&DeviceProfile::gpc_clock_spread_ppm, 150},
     FittedParameter{&DeviceProfile::second_sm_cycles, 60},
     FittedParameter{&DeviceProfile::sm_spread_cycles, 70},
-    FittedParameter{&DeviceProfile::sm_start_cycles_per_block, 25},
-    FittedParameter{&DeviceProfile::sm_start_cycles_per_warp, 3},
-    FittedParameter{&DeviceProfile::first_start_cycles, 20},
-    FittedParameter{&DeviceProfile::fill_cycles_per_block, 0.3},
 };
 
 /// No profile is more exact.
@@ -68,15 +73,38 @@ double misfit(const DeviceProfile& profile, const Limits& limits, const Calibrat
 /// or poll without a pause (results/nvidia-h200/block-scheduling.md).
 constexpr double kUnknownClocksPpm = 600;
 
-/// By how much clocks differ from launch to launch can be told only where it is known how they differ.
-std::vector<FittedParameter> fitted_parameters(bool clocks_are_known) {
-  std::vector<FittedParameter> parameters(kParameters.begin(), kParameters.end());
-  if (!clocks_are_known) {
-    std::erase_if(parameters, [](const FittedParameter& parameter) {
-      return parameter.cycles == &DeviceProfile::gpc_clock_spread_ppm;
-    });
+/// Each in turn made larger or smaller as long as the misfit falls.
+DeviceProfile fit(DeviceProfile profile, std::span<const FittedParameter> parameters, const Limits& limits,
+                  std::span<const CalibrationLaunch> launches) {
+  constexpr int kRounds = 6;
+  constexpr double kFirstStep = 0.25;
+  std::vector<double> steps(parameters.size(), kFirstStep);
+  double best = misfit(profile, limits, launches);
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const auto cycles = parameters[i].cycles;
+      const double before = profile.*cycles;
+      for (const double factor : {1 + steps[i], 1 / (1 + steps[i])}) {
+        DeviceProfile changed = profile;
+        changed.*cycles = three_digits(before * factor);
+        const double now = misfit(changed, limits, launches);
+        if (now >= best) continue;
+        best = now;
+        profile = changed;
+        break;
+      }
+      if (profile.*cycles == before) steps[i] /= 2;
+    }
   }
-  return parameters;
+  return profile;
+}
+
+bool leaves_nothing_to_chance(const CalibrationLaunch& measured, const Limits& limits, int sm_count) {
+  const Occupancy occupancy = theoretical_occupancy(limits, measured.launch, measured.usage);
+  const std::int64_t wave = full_wave_blocks(occupancy, sm_count);
+  const std::int64_t blocks = measured.launch.grid_blocks;
+  return measured.launch.cluster_blocks == 1 && (blocks <= wave || blocks % wave == 0) &&
+         Tasks(measured.work, blocks, occupancy.warps_per_block).all_equal();
 }
 
 }  // namespace
@@ -104,29 +132,23 @@ double misfit(const DeviceProfile& profile, const Limits& limits,
 
 DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
                          std::span<const CalibrationLaunch> launches, bool clocks_are_known) {
-  constexpr int kRounds = 6;
-  constexpr double kFirstStep = 0.25;
-  const std::vector<FittedParameter> parameters = fitted_parameters(clocks_are_known);
-  profile.gpc_clock_spread_ppm = 0;
-  for (const FittedParameter& parameter : parameters) profile.*parameter.cycles = parameter.start;
-  std::vector<double> steps(parameters.size(), kFirstStep);
-  double best = misfit(profile, limits, launches);
-  for (int round = 0; round < kRounds; ++round) {
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const auto cycles = parameters[i].cycles;
-      const double before = profile.*cycles;
-      for (const double factor : {1 + steps[i], 1 / (1 + steps[i])}) {
-        DeviceProfile changed = profile;
-        changed.*cycles = three_digits(before * factor);
-        const double now = misfit(changed, limits, launches);
-        if (now >= best) continue;
-        best = now;
-        profile = changed;
-        break;
-      }
-      if (profile.*cycles == before) steps[i] /= 2;
-    }
+  for (const FittedParameter& parameter : kParameters) profile.*parameter.cycles = parameter.start;
+  for (const FittedParameter& parameter : kChances) profile.*parameter.cycles = parameter.start;
+  if (!clocks_are_known) profile.gpc_clock_spread_ppm = 0;
+  std::vector<CalibrationLaunch> ordered(launches.begin(), launches.end());
+  const auto chancy = std::ranges::stable_partition(ordered, [&](const CalibrationLaunch& each) {
+    return leaves_nothing_to_chance(each, limits, profile.sm_count);
+  });
+  const std::span<const CalibrationLaunch> certain(ordered.begin(), chancy.begin());
+  profile = fit(profile, kParameters, limits, certain);
+  std::vector<FittedParameter> chances(kChances.begin(), kChances.end());
+  // By how much clocks differ from launch to launch can be told only where it is known how they differ.
+  if (!clocks_are_known) {
+    std::erase_if(chances, [](const FittedParameter& parameter) {
+      return parameter.cycles == &DeviceProfile::gpc_clock_spread_ppm;
+    });
   }
+  profile = fit(profile, chances, limits, launches);
   if (!clocks_are_known) profile.gpc_clock_spread_ppm = kUnknownClocksPpm;
   return profile;
 }

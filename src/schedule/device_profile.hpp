@@ -28,8 +28,12 @@ struct DeviceProfile {
   double refill_cycles_per_block = 0;    ///< between two blocks that take the place of others, device-wide
   double sm_start_cycles_per_block = 0;  ///< an SM starts two blocks at least this far apart
   double sm_start_cycles_per_warp = 0;   ///< and at least this for each warp of the first
+  /// While the device first fills: this for each warp beyond half of those that an SM holds.
+  double crowded_start_cycles_per_warp = 0;
+  /// An SM is done with two blocks that have ended at least this far apart for each warp of the first, of at
+  /// most two.
+  double sm_end_cycles_per_warp = 0;
   double second_sm_cycles = 0;      ///< the second SM of a pair (a TPC) starts its first block so much later
-  double first_start_cycles = 0;    ///< an SM's first block begins its work so much later than others do
   double gpc_spread_cycles = 0;     ///< a GPC's first blocks start up to this much later than another's
   double sm_spread_cycles = 0;      ///< an SM's first block starts up to this much later than another's
   double hand_over_cycles = 0;      ///< from the end of a block to the start of the one in its place

@@ -27,6 +27,7 @@ struct HandOver {
   double time;
   double block_end;
   int sm;
+  bool in_turn;  ///< the SM's blocks that ended before it have been done with
 };
 
 /// A block that competes and whose end is therefore not known when it starts.
@@ -62,6 +63,7 @@ struct Sm {
   double may_start = 0;     ///< when it can start the next block
   double active_until = 0;  ///< last end of a warp whose end is known
   double active_cycles = 0;
+  double done_until = -kNever;  ///< when it is done with the last block that ended
   std::int64_t blocks_started = 0;
   int resident_blocks = 0;  ///< until the hand-over
   double hand_over_cycles = 0;
@@ -128,14 +130,14 @@ class Scheduler {
                                      occupancy.block_limits.barriers})
                          : occupancy.blocks_per_sm),
         blocks_per_sm_(occupancy.blocks_per_sm),
-        start_interval_(std::max(profile.sm_start_cycles_per_block,
-                                 profile.sm_start_cycles_per_warp * occupancy.warps_per_block)),
         dispatch_interval_(profile.fill_cycles_per_block),
+        end_interval_(profile.sm_end_cycles_per_warp * std::min(2, occupancy.warps_per_block)),
         gpcs_are_known_(is_of(profile, sm_count)),
         gpc_sms_(gpcs_of(profile, sm_count)),
         eager_sms_(static_cast<int>(sm_count - std::accumulate(gpc_sms_.begin(), gpc_sms_.end(), 0))),
         rooms_(gpc_sms_, eager_sms_, static_cast<int>(seed % gpc_sms_.size())),
         sms_(static_cast<std::size_t>(sm_count)),
+        last_ends_(static_cast<std::size_t>(sm_count * occupancy.blocks_per_sm), -kNever),
         slots_(limits, occupancy, sm_count) {
     if (tasks.compete()) {
       competition_.emplace(sm_count * slots_.partitions(), tasks.rates(), profile.bytes_per_cycle);
@@ -186,6 +188,7 @@ class Scheduler {
       now_ = std::max(now_, next_competition_event());
       pass_events();
     }
+    while (!hand_overs_.empty()) hand_over();
     return result();
   }
 
@@ -262,12 +265,28 @@ class Scheduler {
 
   /// What warps that have exited left is noticed when a block ends, on its SM or on the other one of the TPC.
   void hand_over() {
-    const HandOver ended = hand_overs_.top();
+    HandOver ended = hand_overs_.top();
     hand_overs_.pop();
+    if (!ended.in_turn && wait_for_turn(ended)) {
+      hand_overs_.push(ended);
+      return;
+    }
     --sm_at(ended.sm).resident_blocks;
     notice_room(ended.sm, ended.block_end);
     const int sibling = ended.sm ^ 1;
     if (warp_by_warp_ && sibling < static_cast<int>(sms_.size())) notice_room(sibling, ended.block_end);
+  }
+
+  /// An SM is done with blocks that end side by side one after another, and active until then.
+  bool wait_for_turn(HandOver& ended) {
+    Sm& sm = sm_at(ended.sm);
+    const double late = std::max(0.0, sm.done_until + end_interval_ - ended.block_end);
+    sm.done_until = ended.block_end + late;
+    if (late == 0) return false;
+    sm.active_cycles += std::max(0.0, sm.done_until - std::max(ended.block_end, sm.active_until));
+    sm.active_until = std::max(sm.active_until, sm.done_until);
+    ended = {ended.time + late, sm.done_until, ended.sm, true};
+    return true;
   }
 
   void notice_room(int sm, double now) {
@@ -278,23 +297,34 @@ class Scheduler {
   void start(std::int64_t block, int sm_index) {
     Sm& sm = sm_at(sm_index);
     const double begin = std::max(now_, sm.may_start);
-    sm.may_start = begin + start_interval_;
+    const double span = launch_cycles(sm);
+    sm.may_start = begin + std::max(span, profile_.sm_start_cycles_per_block);
     now_ += dispatch_interval_;
     ++sm.resident_blocks;
 
-    const double first = sm.blocks_started == 0 ? profile_.first_start_cycles : 0;
-    const double chance = chance_of(sm_index, sm.blocks_started++ / blocks_per_sm_);
-    const double work_begin = begin + first + profile_.warp_overhead_cycles + profile_.jitter_cycles * chance;
+    const double chance = chance_of(sm_index, sm.blocks_started / blocks_per_sm_) - 0.5;
+    const double work_begin = begin + span + profile_.warp_overhead_cycles + profile_.jitter_cycles * chance;
     if (competition_) {
+      ++sm.blocks_started;
       open(block, sm_index, begin, work_begin);
       return;
     }
-    const double polled = work_begin + poll_cycles(sm, block);
-    const double end = warp_by_warp_ ? run_warps(block, sm_index, begin, polled)
-                                     : run_block(block, begin, polled, sm.slowness);
+    const double end = run(block, sm_index, begin + span / 2, work_begin);
+    last_ends_[static_cast<std::size_t>(sm_index * blocks_per_sm_ + sm.blocks_started++ % blocks_per_sm_)] = end;
     sm.active_cycles += std::max(0.0, end - std::max(begin, sm.active_until));
     sm.active_until = std::max(sm.active_until, end);
-    hand_overs_.push({end + sm.hand_over_cycles, end, sm_index});
+    hand_overs_.push({end + sm.hand_over_cycles, end, sm_index, false});
+  }
+
+  /// From the start of a block's first warp to that of its last. While the device first fills, warps beyond
+  /// half of those that an SM holds take longer.
+  double launch_cycles(const Sm& sm) const {
+    const std::int64_t beyond = sm.blocks_started < sm.share
+                                    ? (sm.blocks_started + 1) * warps_per_block_ - max_warps_ / 2
+                                    : 0;
+    const auto crowded = static_cast<double>(std::clamp<std::int64_t>(beyond, 0, warps_per_block_));
+    return profile_.sm_start_cycles_per_warp * (warps_per_block_ - crowded) +
+           profile_.crowded_start_cycles_per_warp * crowded;
   }
 
   /// Between 0 and 1, by SM and by how often its blocks have been replaced: those side by side share it.
@@ -303,22 +333,32 @@ class Scheduler {
         random_bits(seed_ + static_cast<std::uint64_t>(sm), static_cast<std::uint64_t>(turn)));
   }
 
-  /// A block whose warps wait for their time to come is late by the latest of them: each looks at the clock
-  /// once in as long as all warps of its SM take for it.
-  double poll_cycles(const Sm& sm, std::int64_t block) const {
-    const int blocks = std::max(sm.resident_blocks, sm.blocks_started <= sm.share ? sm.share : 0);
-    const std::uint64_t chance = random_bits(seed_ + kPollStream, static_cast<std::uint64_t>(block));
-    return profile_.poll_cycles_per_warp * blocks * warps_per_block_ *
-           latest_warp_[chance % latest_warp_.size()];
+  /// Warps that wait for their time to come look at the clock once in as long as all warps of the SM take for
+  /// it. A block is late by the latest of its warps.
+  double run(std::int64_t block, int sm_index, double begin, double work_begin) {
+    const double due = work_begin + tasks_.block_cycles(block) * sm_at(sm_index).slowness;
+    const double chance =
+        latest_warp_[random_bits(seed_ + kPollStream, static_cast<std::uint64_t>(block)) % latest_warp_.size()];
+    const double late = profile_.poll_cycles_per_warp * waiting_blocks(sm_index, due) * warps_per_block_ * chance;
+    // The mean of n even draws of which the latest is known.
+    const double early = late * (warps_per_block_ - 1) / (2 * warps_per_block_);
+    if (warp_by_warp_) return run_warps(block, sm_index, begin, work_begin + late, early);
+    account(begin, due + late - early, warps_per_block_);
+    return due + late;
   }
 
-  double run_block(std::int64_t block, double begin, double work_begin, double slowness) {
-    const double end = work_begin + tasks_.block_cycles(block) * slowness;
-    account(begin, end, warps_per_block_);
-    return end;
+  /// Those of an SM at a time: where several end in short order, none has taken their places yet.
+  int waiting_blocks(int sm_index, double now) const {
+    const Sm& sm = sm_at(sm_index);
+    const int most = std::max(sm.resident_blocks, sm.blocks_started < sm.share ? sm.share : 0);
+    const auto ends = last_ends_.begin() + static_cast<std::ptrdiff_t>(sm_index) * blocks_per_sm_;
+    const auto gone = std::count_if(ends, ends + blocks_per_sm_, [&](double end) {
+      return end > now - sm.hand_over_cycles && end < now;
+    });
+    return std::max(1, most - static_cast<int>(gone));
   }
 
-  double run_warps(std::int64_t block, int sm, double begin, double work_begin) {
+  double run_warps(std::int64_t block, int sm, double begin, double work_begin, double early) {
     slots_.take(sm, begin, slots_of_warps_);
     const double slowness = sm_at(sm).slowness;
     const double block_cycles = tasks_.block_cycles(block);
@@ -327,7 +367,7 @@ class Scheduler {
       const double end =
           work_begin + (warps_differ_ ? tasks_.warp_cycles(block, warp) : block_cycles) * slowness;
       slots_.free_at(sm, slots_of_warps_[static_cast<std::size_t>(warp)], end);
-      account(begin, end, 1);
+      account(begin, end - early, 1);
       last = std::max(last, end);
     }
     return last;
@@ -391,7 +431,7 @@ class Scheduler {
     if (open.warps_left > 0) return;
     Sm& sm = sm_at(open.sm);
     if (--sm.open_blocks == 0) sm.active_cycles += finished.time - sm.open_since;
-    hand_overs_.push({finished.time + sm.hand_over_cycles, finished.time, open.sm});
+    hand_overs_.push({finished.time + sm.hand_over_cycles, finished.time, open.sm, false});
     free_open_blocks_.push_back(finished.block);
   }
 
@@ -444,6 +484,9 @@ class Scheduler {
     return simulation;
   }
 
+  const Sm& sm_at(int index) const {
+    return sms_[static_cast<std::size_t>(index)];
+  }
   Sm& sm_at(int index) {
     return sms_[static_cast<std::size_t>(index)];
   }
@@ -458,8 +501,8 @@ class Scheduler {
   bool warp_by_warp_;
   int most_blocks_;
   int blocks_per_sm_;
-  double start_interval_;
   double dispatch_interval_;
+  double end_interval_;
   double now_ = 0;
   std::array<double, 256> latest_warp_;  ///< chances of how late the latest warp of a block is, 0 to 1
   bool gpcs_are_known_;                  ///< the profile is of as many SMs: its GPCs are this device's
@@ -467,6 +510,7 @@ class Scheduler {
   int eager_sms_;
   Dispatcher rooms_;
   std::vector<Sm> sms_;
+  std::vector<double> last_ends_;  ///< of as many blocks of each SM as it holds
   EventQueue<HandOver> hand_overs_;
   double resident_cycles_ = 0;
   TimelineBuilder timeline_;
