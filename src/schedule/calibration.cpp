@@ -24,15 +24,15 @@ struct FittedParameter {
 };
 /// Those that equal blocks in whole waves depend on, whoever takes them.
 constexpr std::array kParameters{
-    FittedParameter{&DeviceProfile::warp_overhead_cycles, 200},
-    FittedParameter{&DeviceProfile::poll_cycles_per_warp, 3},
-    FittedParameter{&DeviceProfile::hand_over_cycles, 280},
+    FittedParameter{&DeviceProfile::warp_overhead_cycles, 240},
+    FittedParameter{&DeviceProfile::poll_cycles_per_warp, 2},
+    FittedParameter{&DeviceProfile::hand_over_cycles, 200},
     FittedParameter{&DeviceProfile::refill_cycles_per_block, 1.1},
-    FittedParameter{&DeviceProfile::crowded_start_cycles_per_warp, 12},
+    FittedParameter{&DeviceProfile::crowded_start_cycles_per_warp, 10},
     FittedParameter{&DeviceProfile::sm_end_cycles_per_warp, 18},
-    FittedParameter{&DeviceProfile::sm_start_cycles_per_block, 22},
-    FittedParameter{&DeviceProfile::sm_start_cycles_per_warp, 2},
-    FittedParameter{&DeviceProfile::fill_cycles_per_block, 0.15},
+    FittedParameter{&DeviceProfile::sm_start_cycles_per_block, 20},
+    FittedParameter{&DeviceProfile::sm_start_cycles_per_warp, 2.5},
+    FittedParameter{&DeviceProfile::fill_cycles_per_block, 0.2},
 };
 /// Those that decide which SM takes the next block.
 constexpr std::array kChances{
@@ -76,7 +76,7 @@ constexpr double kUnknownClocksPpm = 600;
 /// Each in turn made larger or smaller as long as the misfit falls.
 DeviceProfile fit(DeviceProfile profile, std::span<const FittedParameter> parameters, const Limits& limits,
                   std::span<const CalibrationLaunch> launches) {
-  constexpr int kRounds = 6;
+  constexpr int kRounds = 8;
   constexpr double kFirstStep = 0.25;
   std::vector<double> steps(parameters.size(), kFirstStep);
   double best = misfit(profile, limits, launches);
