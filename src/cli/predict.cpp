@@ -27,7 +27,7 @@ struct PredictOptions {
   std::string profile;
   Launch launch;
   Usage usage;
-  std::uint64_t seed = kDefaultSeed;
+  Chance chance;
   std::string work;
   std::string durations_file;
   bool per_warp = false;
@@ -55,8 +55,8 @@ Answer predict_launch(const PredictOptions& options) {
                            : Tasks(parse_durations(read_text(options.durations_file), options.durations_file,
                                                    options.per_warp),
                                    launch.grid_blocks, occupancy.warps_per_block);
-  answer.prediction = predict(launch, usage, limits, profile.sm_count, profile, tasks, options.seed);
-  if (work) answer.advice = advise(launch, usage, limits, profile.sm_count, profile, *work, options.seed);
+  answer.prediction = predict(launch, usage, limits, profile.sm_count, profile, tasks, options.chance);
+  if (work) answer.advice = advise(launch, usage, limits, profile.sm_count, profile, *work, options.chance);
 
   Row& row = answer.row;
   row.compute_capability = to_string(profile.compute_capability);
@@ -67,6 +67,7 @@ Answer predict_launch(const PredictOptions& options) {
   row.cluster_blocks = launch.cluster_blocks;
   row.dynamic_shared_bytes = launch.dynamic_shared_bytes;
   row.carveout_pct = launch.carveout_pct;
+  row.first_gpc = options.chance.first_gpc;
   row.registers_per_thread = usage.registers_per_thread;
   row.static_shared_bytes = usage.static_shared_bytes;
   row.blocks_per_sm = occupancy.blocks_per_sm;
@@ -156,8 +157,12 @@ Action declare_predict(CLI::App& parser) {
   parser.add_option("--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block, bytes");
   parser.add_option("--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
   parser.add_option("--cluster", launch.cluster_blocks, "blocks per cluster");
-  parser.add_option("--seed", options->seed, "first of the seeds that decide how ties fall")
+  parser.add_option("--seed", options->chance.seed, "first of the seeds that decide how ties fall")
       ->capture_default_str();
+  parser.add_option(
+      "--first-gpc", options->chance.first_gpc,
+      "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
+      "after another, for it is not known)");
   CLI::Option_group* const source = parser.add_option_group("what the blocks do");
   source->add_option(
       "--work", options->work,

@@ -85,7 +85,8 @@ class Prepared {
   virtual Check check(cudaStream_t stream) = 0;
 
   /// Launches once more, with a record kept by each warp, block by block; empty where the family keeps none.
-  /// Recording makes it another launch than the one that is timed and counted. @throws CudaError
+  /// Recording makes it another launch than the one that is timed and counted. What is queued before it is
+  /// no launch whose blocks wait for room (Turns); memory may be filled. @throws CudaError
   virtual std::vector<WarpRecord> trace(cudaStream_t) {
     return {};
   }

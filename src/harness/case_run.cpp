@@ -196,12 +196,14 @@ void CaseRun::finish(std::size_t repetitions) {
     try {
       take_times(repetitions);
       if (session_.stop() != Stop::no) return;
+      row_.first_gpc = session_.instruments().first_gpc();
     } catch (const std::exception& error) {
       fail(error.what());
     }
   }
   if (row_.time_status != "skipped") predict();
   if (row_.time_status != "skipped" && row_.time_status != "failed") measure_in_depth();
+  if (row_.first_gpc && !session_.instruments().first_gpc()) leave_first_gpc_open();
   prepared_.reset();
   if (!row_.sm_clock_mhz) row_.sm_clock_mhz = sm_clock_mhz_;
   row_.recorded_at = iso_time(std::chrono::system_clock::now());
@@ -276,6 +278,12 @@ void CaseRun::predict() {
   }
 }
 
+/// Where it could not be set before each launch that was measured.
+void CaseRun::leave_first_gpc_open() {
+  row_.first_gpc.reset();
+  predict();
+}
+
 /// Each in launches of its own. Whatever goes wrong here, what was measured before survives; a run that is
 /// interrupted finishes its case, for a resumed one would take the row for the whole of it.
 void CaseRun::measure_in_depth() {
@@ -285,8 +293,8 @@ void CaseRun::measure_in_depth() {
   if (goes_on() && (case_.trace || session_.options().per_sm || trace_stands_in())) read_traces();
 }
 
-void CaseRun::make_cold() {
-  if (case_.cold) session_.instruments().flush_l2();
+void CaseRun::make_ready() {
+  session_.instruments().make_ready(case_.cold);
 }
 
 void CaseRun::launch_and_wait() {
@@ -298,7 +306,7 @@ void CaseRun::read_counters() {
   const auto count = [&](const std::vector<std::string>& metrics) -> Counted {
     try {
       return session_.count(
-          metrics, [&] { launch_and_wait(); }, [&] { make_cold(); });
+          metrics, [&] { launch_and_wait(); }, [&] { make_ready(); });
     } catch (const std::exception& error) {
       if (session_.instruments().context_is_lost()) session_.lose_context();
       return {.status = CountersStatus::failed, .note = error.what()};
@@ -343,7 +351,7 @@ void CaseRun::keep_readings(const Counted& counted, const std::vector<std::strin
 
 bool CaseRun::write_timeline() {
   try {
-    make_cold();
+    make_ready();
     const Sampled sampled = session_.sample(row_.time_us.value_or(0), [&] { launch_and_wait(); });
     add_note(sampled.note);
     if (!sampled.note.empty()) return false;
@@ -384,7 +392,7 @@ void CaseRun::read_traces() {
       session_.options().per_sm || trace_stands_in() ? kTracedLaunches : std::size(kTracePrefixes);
   try {
     while (traces_.size() < launches) {
-      make_cold();
+      make_ready();
       std::vector<WarpRecord> records = prepared_->trace(session_.instruments().stream());
       if (records.empty()) {
         if (session_.options().per_sm) add_note("no file per SM: this kernel keeps no trace");
@@ -439,7 +447,7 @@ void CaseRun::trace_and_count() {
     traced.push_back(
         achieved_pct(sms_of(records, warps_per_block), session_.device().limits.max_warps_per_sm));
   };
-  const Counted counted = session_.count({counter}, trace, [&] { make_cold(); });
+  const Counted counted = session_.count({counter}, trace, [&] { make_ready(); });
   add_note(counted.note);
   if (counted.status != CountersStatus::ok) return;
   add_samples("same_launch_trace_pct", traced);

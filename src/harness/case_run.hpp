@@ -54,7 +54,8 @@ class CaseRun {
   void note_condition();
   void time_again();
   void launch_and_wait();
-  void make_cold();
+  void make_ready();
+  void leave_first_gpc_open();
   void predict();
   void measure_in_depth();
   void read_counters();

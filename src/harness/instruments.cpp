@@ -1,10 +1,12 @@
 #include "harness/instruments.hpp"
 
 #include <optional>
+#include <utility>
 
 #include "gpu/error.hpp"
 #include "gpu/l2_flush.hpp"
 #include "gpu/launch_timer.hpp"
+#include "gpu/turns.hpp"
 #include "measure/pm_sampling.hpp"
 
 namespace occbench {
@@ -28,13 +30,20 @@ class GpuInstruments final : public Instruments {
   }
 
   double microseconds(const std::function<void(cudaStream_t)>& queue, bool cold) override {
-    if (!cold) return timer_.microseconds(queue);
-    return timer_.microseconds(queue, [&](cudaStream_t stream) { flush_.queue(stream); });
+    find_turns();  // waits for the device, which it must not once the stream is blocked
+    return timer_.microseconds(queue, [&](cudaStream_t stream) { queue_before(stream, cold); });
   }
 
-  void flush_l2() override {
-    flush_.queue(stream());
+  void make_ready(bool cold) override {
+    find_turns();
+    queue_before(stream(), cold);
     synchronize();
+  }
+
+  std::optional<int> first_gpc() override {
+    if (!turns_ || !turns_->can_set()) return std::nullopt;
+    const unsigned missed = turns_->missed();
+    return std::exchange(missed_turns_, missed) == missed ? std::optional(0) : std::nullopt;
   }
 
   CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
@@ -71,11 +80,24 @@ class GpuInstruments final : public Instruments {
   }
 
  private:
+  /// When something is to be measured: other profilers and sanitizers are to see the cases alone.
+  void find_turns() {
+    if (!turns_) turns_.emplace(device_);
+  }
+
+  /// The flush first, which may itself be a launch whose blocks wait for room.
+  void queue_before(cudaStream_t stream, bool cold) {
+    if (cold) flush_.queue(stream);
+    turns_->queue(stream);
+  }
+
   Device device_;
   int readings_;
   GpuMonitor monitor_;
   LaunchTimer timer_;
   L2Flush flush_;
+  std::optional<Turns> turns_;
+  unsigned missed_turns_ = 0;
   std::optional<Counters> counters_;
 };
 

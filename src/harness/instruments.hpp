@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,16 @@ class Instruments {
   /// Waits for what was queued. @throws CudaError for a fault of it.
   virtual void synchronize() = 0;
 
-  /// As LaunchTimer::microseconds. @param cold the L2 cache is flushed first
+  /// As LaunchTimer::microseconds, after what make_ready does.
   virtual double microseconds(const std::function<void(cudaStream_t)>& queue, bool cold) = 0;
 
-  /// Empties the L2 cache, and waits.
-  virtual void flush_l2() = 0;
+  /// Does what comes before a launch that is measured, and waits: sets which GPC begins, where that can be
+  /// set (Turns). @param cold the L2 cache is emptied first
+  virtual void make_ready(bool cold) = 0;
+
+  /// The GPC that measured launches began with since this was last asked: its place in the order of turns, in
+  /// which that of SM 0 has 0; empty where one of them was left to what ran before.
+  virtual std::optional<int> first_gpc() = 0;
 
   /// As Counters::read; after an exception the next call begins anew.
   virtual CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,

@@ -38,8 +38,8 @@ std::vector<CalibrationLaunch> counted_launches(std::span<const Row> rows) {
   std::vector<CalibrationLaunch> launches;
   for (const Row& row : rows) {
     if (!row.achieved_pct || !row.sm_cycles_active_avg) continue;
-    launches.push_back(
-        {launch_of(row), usage_of(row), parse_work(row.work), *row.achieved_pct, *row.sm_cycles_active_avg});
+    launches.push_back({launch_of(row), usage_of(row), parse_work(row.work), *row.achieved_pct,
+                        *row.sm_cycles_active_avg, first_gpc_of(row)});
   }
   return launches;
 }

@@ -43,6 +43,11 @@ Launch launch_of(const Row& row) {
   return launch;
 }
 
+std::optional<int> first_gpc_of(const Row& row) {
+  if (!row.first_gpc) return std::nullopt;
+  return as_int(*row.first_gpc, "first_gpc");
+}
+
 Usage usage_of(const Row& row) {
   Usage usage;
   usage.registers_per_thread =
@@ -78,7 +83,7 @@ std::optional<Prediction> prediction_of(const Row& row, const std::optional<Devi
   const DeviceProfile profile = given ? *given : profile_for(row, limits.compute_capability, sm_count);
   const Tasks tasks(parse_work(row.work), launch.grid_blocks,
                     theoretical_occupancy(limits, launch, usage).warps_per_block);
-  return predict(launch, usage, limits, sm_count, profile, tasks);
+  return predict(launch, usage, limits, sm_count, profile, tasks, {.first_gpc = first_gpc_of(row)});
 }
 
 void predict_anew(Row& row, const std::optional<DeviceProfile>& profile) {

@@ -14,6 +14,10 @@ namespace occbench {
 /// a value beyond any launch's.
 Launch launch_of(const Row& row);
 
+/// The GPC that a row's launches began with, empty where it was left to what ran before. @throws InputError
+/// as launch_of() does.
+std::optional<int> first_gpc_of(const Row& row);
+
 /// The kernel's usage that a row records; what the row lacks is 0. @throws InputError without
 /// registers_per_thread.
 Usage usage_of(const Row& row);
@@ -21,10 +25,10 @@ Usage usage_of(const Row& row);
 /// Writes a prediction into the columns for it.
 void set_prediction(Row& row, const Prediction& prediction);
 
-/// What is predicted for a row from its launch, usage, work, compute capability and number of SMs, with the
-/// given profile, else the built-in one that the row names, else the one for such a device; empty for a row
-/// without work. @throws InputError naming a column that is needed
-/// and lacking.
+/// What is predicted for a row from its launch, the GPC that it began with, usage, work, compute capability
+/// and number of SMs, with the given profile, else the built-in one that the row names, else the one for such
+/// a device; empty for a row without work. @throws InputError naming a column that is needed and lacking, or
+/// is out of range.
 std::optional<Prediction> prediction_of(const Row& row,
                                         const std::optional<DeviceProfile>& profile = std::nullopt);
 

@@ -70,15 +70,16 @@ std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, cons
 }  // namespace
 
 std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
-                             const DeviceProfile& profile, const Work& work, std::uint64_t seed) {
+                             const DeviceProfile& profile, const Work& work, const Chance& chance) {
   if (launch.grid_blocks > kMostBlocks) return std::nullopt;
+  const Seeds seeds(chance, profile, sm_count);
   const auto run = [&](const Candidate& candidate) {
     const Tasks tasks(candidate.work, candidate.launch.grid_blocks,
                       warps_per_block(limits, candidate.launch));
     std::vector<Simulation> runs;
     const std::uint64_t tries = tasks.compete() ? kTriesWhereWarpsCompete : kTries;
     for (std::uint64_t i = 0; i < tries; ++i) {
-      runs.push_back(simulate(candidate.launch, usage, limits, sm_count, profile, tasks, seed + i));
+      runs.push_back(simulate(candidate.launch, usage, limits, sm_count, profile, tasks, seeds.of_run(i)));
     }
     std::ranges::sort(runs, {}, &Simulation::cycles_active_max);
     return runs[tries / 2];

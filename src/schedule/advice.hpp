@@ -21,9 +21,8 @@ struct Advice {
 /// (the same threads in other blocks, dynamic shared memory in proportion), and gives the one that is done
 /// soonest by simulation; empty if none saves 1 % of the time, or the grid is so large (65,536 blocks)
 /// that its last wave does not matter.
-/// @throws InputError as simulate() does.
+/// @throws InputError as predict() does.
 std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
-                             const DeviceProfile& profile, const Work& work,
-                             std::uint64_t seed = kDefaultSeed);
+                             const DeviceProfile& profile, const Work& work, const Chance& chance = {});
 
 }  // namespace occbench

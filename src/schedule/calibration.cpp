@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "occupancy/occupancy.hpp"
+#include "schedule/chance.hpp"
 #include "schedule/simulate.hpp"
 
 namespace occbench {
@@ -58,11 +59,12 @@ double misfit(const DeviceProfile& profile, const Limits& limits, const Calibrat
               const Tasks& tasks) {
   std::array<double, kSeeds> achieved;
   std::array<double, kSeeds> active;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const Simulation simulation =
-        simulate(measured.launch, measured.usage, limits, profile.sm_count, profile, tasks, seed + 1);
-    achieved[seed] = simulation.achieved_pct;
-    active[seed] = simulation.cycles_active_mean;
+  const Seeds seeds({.first_gpc = measured.first_gpc}, profile, profile.sm_count);
+  for (std::uint64_t run = 0; run < kSeeds; ++run) {
+    const Simulation simulation = simulate(measured.launch, measured.usage, limits, profile.sm_count, profile,
+                                           tasks, seeds.of_run(run));
+    achieved[run] = simulation.achieved_pct;
+    active[run] = simulation.cycles_active_mean;
   }
   return std::abs(middle(achieved) - measured.achieved_pct) +
          kPointsPerActivePct * 100 * std::abs(middle(active) / measured.cycles_active - 1);

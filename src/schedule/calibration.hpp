@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct CalibrationLaunch {
   Usage usage;
   Work work;
   double achieved_pct = 0;
-  double cycles_active = 0;  ///< mean over SMs
+  double cycles_active = 0;           ///< mean over SMs
+  std::optional<int> first_gpc = {};  ///< as Chance has it
 };
 
 /// A block of a traced launch.

@@ -30,13 +30,13 @@ double median(std::vector<double> values) {
 class Runs {
  public:
   Runs(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
-       const DeviceProfile& profile, std::uint64_t seed)
+       const DeviceProfile& profile, const Chance& chance)
       : launch_(launch),
         usage_(usage),
         limits_(limits),
         sm_count_(sm_count),
         profile_(profile),
-        seed_(seed) {}
+        seeds_(chance, profile, sm_count) {}
 
   std::vector<Simulation> operator()(const Tasks& tasks) const {
     const std::int64_t most = tasks.compete() ? kMostCompetingBlocksOfRuns : kMostBlocksOfRuns;
@@ -46,7 +46,7 @@ class Runs {
     std::vector<Simulation> simulations;
     for (std::int64_t run = 0; run < runs; ++run) {
       simulations.push_back(simulate(launch_, usage_, limits_, sm_count_, profile_, tasks,
-                                     seed_ + static_cast<std::uint64_t>(run)));
+                                     seeds_.of_run(static_cast<std::uint64_t>(run))));
     }
     return simulations;
   }
@@ -67,7 +67,7 @@ class Runs {
   const Limits& limits_;
   int sm_count_;
   const DeviceProfile& profile_;
-  std::uint64_t seed_;
+  Seeds seeds_;
 };
 
 /// `predicted` = with everything; `wave` = blocks the device holds at once.
@@ -145,8 +145,8 @@ std::string explain(const Losses& losses, const Tasks& tasks, const DeviceProfil
 }  // namespace
 
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
-                   const DeviceProfile& profile, const Tasks& tasks, std::uint64_t seed) {
-  const Runs runs(launch, usage, limits, sm_count, profile, seed);
+                   const DeviceProfile& profile, const Tasks& tasks, const Chance& chance) {
+  const Runs runs(launch, usage, limits, sm_count, profile, chance);
   std::vector<Simulation> simulations = runs(tasks);
   std::ranges::sort(simulations, {}, &Simulation::achieved_pct);
   const auto middle = [&](double Simulation::*value) {

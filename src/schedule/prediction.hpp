@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "schedule/chance.hpp"
 #include "schedule/simulate.hpp"
 
 namespace occbench {
@@ -43,11 +44,9 @@ struct Prediction {
   Timeline timeline;        ///< of the run in the middle
 };
 
-inline constexpr std::uint64_t kDefaultSeed = 1;
-
-/// @throws InputError as simulate() does.
+/// @throws InputError as Seeds and simulate() do.
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
-                   const DeviceProfile& profile, const Tasks& tasks, std::uint64_t seed = kDefaultSeed);
+                   const DeviceProfile& profile, const Tasks& tasks, const Chance& chance = {});
 
 /// 1234567 as "1,234,567".
 std::string with_thousands(std::int64_t number);

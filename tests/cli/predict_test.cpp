@@ -70,6 +70,23 @@ TEST(Predict, JsonHasTheNamesOfTheColumns) {
   EXPECT_GT(answer.at("timeline").at("warps").size(), 100u);
 }
 
+TEST(Predict, TheGpcThatALaunchBeginsWithNarrowsTheRangeAndStandsInTheAnswer) {
+  const auto answer = [](std::vector<const char*> more) {
+    more.insert(more.end(), {"--work", "uniform:200000:0.5:1.5:seed=3", "--format", "json"});
+    const Outcome outcome = predict("792", more);
+    EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  };
+  const auto range = [](const nlohmann::json& of) {
+    return of.at("predicted_high_pct").get<double>() - of.at("predicted_low_pct").get<double>();
+  };
+  const nlohmann::json any = answer({});
+  const nlohmann::json known = answer({"--first-gpc", "3"});
+  EXPECT_FALSE(any.contains("first_gpc"));
+  EXPECT_EQ(known.at("first_gpc"), 3);
+  EXPECT_LT(range(known), range(any) / 5);
+}
+
 TEST(Predict, CsvIsAHeaderAndARow) {
   const Outcome outcome = predict("1584", {"--work", "equal:20000", "--format", "csv"});
   EXPECT_THAT(outcome.out, StartsWith("compute_capability,sm_count,work,block_threads,grid_blocks,"));
@@ -118,6 +135,10 @@ TEST(Predict, WrongInputIsStatus64) {
   refuses("0", {"--work", "equal:5"}, "grid_blocks = 0");
   refuses("3", {"--work", "equal:5", "--dynamic-smem", "300000"}, "300000");
   refuses("3", {"--work", "equal:5", "--cluster", "2"}, "cluster_blocks = 2");
+  refuses("3", {"--work", "equal:5", "--first-gpc", "8"},
+          "first_gpc = 8 is out of range: 132 SMs have GPCs 0 to 7");
+  refuses("3", {"--work", "equal:5", "--first-gpc", "-1"}, "first_gpc = -1");
+  refuses("3", {"--work", "equal:5", "--first-gpc", "two"}, "--first-gpc");
   refuses("3", {"--work", "equal:5", "--format", "xml"}, "xml");
 }
 

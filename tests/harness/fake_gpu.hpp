@@ -33,14 +33,16 @@ class FakeInstruments : public Instruments {
   int counted = 0;
   int launches = 0;
   int traced = 0;
-  int flushed = 0;  ///< before counted, sampled and traced launches
+  int made_ready = 0;  ///< for counted, sampled and traced launches
+  int flushed = 0;     ///< likewise
   int cold_timed = 0;
   std::vector<std::string> counted_metrics = {};
   CountersStatus status = CountersStatus::ok;
   CountersStatus sampling_status = CountersStatus::ok;
   bool lost = false;
-  std::deque<double> times = {};                 ///< of the next launches; then kMicroseconds
-  std::deque<std::uint64_t> event_reasons = {};  ///< of the next looks at the clocks; then none
+  std::deque<double> times = {};                   ///< of the next launches; then kMicroseconds
+  std::deque<std::uint64_t> event_reasons = {};    ///< of the next looks at the clocks; then none
+  std::deque<std::optional<int>> first_gpcs = {};  ///< answers to the next questions; then none
   std::vector<double> readings = {50, 51, 52};
   std::map<std::string, std::vector<double>, std::less<>> readings_of = {};  ///< where they are others
   ActivitySamples samples = {};
@@ -59,8 +61,12 @@ class FakeInstruments : public Instruments {
     queue(nullptr);
     return next(times, kMicroseconds);
   }
-  void flush_l2() override {
-    ++flushed;
+  void make_ready(bool cold) override {
+    ++made_ready;
+    flushed += cold ? 1 : 0;
+  }
+  std::optional<int> first_gpc() override {
+    return next(first_gpcs, std::optional<int>());
   }
   CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                         const std::function<void()>& before) override {

@@ -248,6 +248,55 @@ TEST_F(RunCases, OnlyAColdCaseFindsL2Flushed) {
   EXPECT_EQ(instruments_.flushed, 1) << "before the counted launch";
 }
 
+TEST_F(RunCases, EachLaunchThatIsCountedOrTracedIsMadeReadyFor) {
+  run(one_case(kFake, [](Case& chosen) { chosen.trace = true; }));
+  EXPECT_EQ(instruments_.counted, 1);
+  EXPECT_EQ(instruments_.traced, 2);
+  EXPECT_EQ(instruments_.made_ready, 3);
+}
+
+/// Blocks that take unequally long and all have room at once: which lie side by side is what counts.
+Experiment uneven() {
+  return one_case(kFake, [](Case& chosen) {
+    chosen.launch = {.block_threads = 256, .grid_blocks = 792};
+    chosen.work = parse_work("uniform:200000:0.5:1.5:seed=3");
+  });
+}
+
+TEST_F(RunCases, ARowIsPredictedForTheGpcThatItsLaunchesBeganWith) {
+  run(uneven());
+  const Row any = read_rows(csv()).at(0);
+  instruments_.first_gpcs = {0, 0};
+  run(uneven());
+  const Row known = read_rows(csv()).at(0);
+  EXPECT_EQ(any.first_gpc, std::nullopt);
+  EXPECT_EQ(known.first_gpc, 0);
+  EXPECT_LT(*known.predicted_high_pct - *known.predicted_low_pct,
+            (*any.predicted_high_pct - *any.predicted_low_pct) / 5);
+}
+
+TEST_F(RunCases, AGpcThatSomeOfTheLaunchesDidNotBeginWithIsNotTheRows) {
+  run(uneven());
+  const Row any = read_rows(csv()).at(0);
+  for (const std::deque<std::optional<int>>& answers :
+       {std::deque<std::optional<int>>{0, std::nullopt}, {std::nullopt, 0}}) {
+    instruments_.first_gpcs = answers;
+    run(uneven());
+    const Row row = read_rows(csv()).at(0);
+    EXPECT_EQ(row.first_gpc, std::nullopt);
+    EXPECT_EQ(row.predicted_low_pct, any.predicted_low_pct);
+    EXPECT_EQ(row.predicted_high_pct, any.predicted_high_pct);
+  }
+}
+
+TEST_F(RunCases, WhatWasNotLaunchedBeganWithNoGpc) {
+  instruments_.first_gpcs = {0, 0};
+  run(experiment_of({kUnsupported}));
+  EXPECT_EQ(read_rows(csv()).at(0).first_gpc, std::nullopt);
+  run(experiment_of({kFailing}));
+  EXPECT_EQ(read_rows(csv()).at(0).first_gpc, std::nullopt);
+}
+
 TEST_F(RunCases, AReadingThatIsNoNumberMovesNoOther) {
   instruments_.readings_of["sm__warps_active.sum"] = {std::nan(""), 132 * 64 * 10, 132 * 64 * 30};
   instruments_.readings_of["sm__cycles_active.max"] = {1, 100, 100};

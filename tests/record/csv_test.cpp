@@ -88,6 +88,15 @@ TEST(Rows, AreReadByNameInAnyOrderWithUnknownColumnsKept) {
   EXPECT_FALSE(rows[1].achieved_pct);
 }
 
+TEST(Rows, TheGpcThatBeganComesBackAndIsNotKnownInAFileFromBeforeItWasWritten) {
+  Row row;
+  row.experiment = "waves";
+  row.case_ = "one";
+  row.first_gpc = 0;
+  EXPECT_EQ(parse_rows(csv_header() + csv_record(row), "f"), std::vector<Row>{row});
+  EXPECT_EQ(parse_rows("experiment,case,carveout_pct\nwaves,one,50\n", "f").at(0).first_gpc, std::nullopt);
+}
+
 TEST(Rows, RefuseACellWithFileLineAndColumn) {
   try {
     parse_rows("experiment,case,sm_count\na,b,132\na,c,many\n", "run.csv");

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
+#include "record/calibrate.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/statistics.hpp"
@@ -39,6 +40,36 @@ TEST(Replay, ARowSaysAllThatItsPredictionNeeds) {
   EXPECT_EQ(row.loss_tail_points, prediction.losses.tail);
   EXPECT_EQ(row.loss_overhead_points, prediction.losses.overhead);
   EXPECT_EQ(row.explanation, prediction.explanation);
+}
+
+TEST(Replay, TheGpcThatARowBeganWithIsThatOfItsPrediction) {
+  Row row = recorded_row();
+  row.grid_blocks = 792;
+  row.work = "uniform:200000:0.5:1.5:seed=3";
+  const auto predicted = [&](std::optional<int> first_gpc) {
+    return predict({.block_threads = 256, .grid_blocks = 792}, {.registers_per_thread = 20},
+                   limits_of({9, 0}), 132, find_profile("h200"), Tasks(parse_work(row.work), 792, 8),
+                   {.first_gpc = first_gpc})
+        .predicted_pct;
+  };
+  ASSERT_NE(predicted(5), predicted(std::nullopt));
+  predict_anew(row);
+  EXPECT_EQ(row.predicted_pct, predicted(std::nullopt));
+  row.first_gpc = 5;
+  predict_anew(row);
+  EXPECT_EQ(row.predicted_pct, predicted(5));
+}
+
+TEST(Replay, AGpcThatTheDeviceOfARowDoesNotHaveIsRefused) {
+  for (const std::int64_t gpc : {std::int64_t{8}, std::int64_t{-1}, std::int64_t{1} << 40}) {
+    Row row = recorded_row();
+    row.first_gpc = gpc;
+    EXPECT_THROW(predict_anew(row), InputError) << gpc;
+    row.experiment = "calibration";
+    row.achieved_pct = 74;
+    row.sm_cycles_active_avg = 40'000;
+    EXPECT_THROW(calibrate(std::span(&row, 1), {}, "name"), InputError) << gpc;
+  }
 }
 
 TEST(Replay, WithoutWorkThereIsNoPrediction) {

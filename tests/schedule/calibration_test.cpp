@@ -97,6 +97,23 @@ TEST(Calibration, WithoutATraceGpcsAreAsEvenAsCanBe) {
   EXPECT_THAT(profile.tpc_hand_over_cycles, testing::Each(0));
 }
 
+TEST(Calibration, ALaunchIsHeldToTheGpcThatItBeganWith) {
+  const DeviceProfile profile = find_profile("h200");
+  CalibrationLaunch launch{.launch = {.block_threads = 256, .grid_blocks = 792},
+                           .usage = {.registers_per_thread = 20},
+                           .work = parse_work("uniform:200000:0.5:1.5:seed=3")};
+  const Simulation measured = simulate(launch.launch, launch.usage, limits_of({9, 0}), 132, profile,
+                                       Tasks(launch.work, 792, 8), 8 * 1000 + 3);
+  launch.achieved_pct = measured.achieved_pct;
+  launch.cycles_active = measured.cycles_active_mean;
+  const auto misfit_with = [&](std::optional<int> first_gpc) {
+    launch.first_gpc = first_gpc;
+    return misfit(profile, limits_of({9, 0}), std::span(&launch, 1));
+  };
+  EXPECT_LT(misfit_with(3), misfit_with(std::nullopt));
+  for (const int other : {0, 1, 2, 4, 5, 6, 7}) EXPECT_LT(misfit_with(3), misfit_with(other)) << other;
+}
+
 TEST(Calibration, FindsTheCyclesThatLaunchesWereSimulatedWith) {
   DeviceProfile truth = find_profile("h200");
   truth.hand_over_cycles *= 2;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "occupancy/input_error.hpp"
 #include "schedule/advice.hpp"
 
 namespace occbench {
@@ -10,10 +11,11 @@ namespace {
 
 using testing::HasSubstr;
 
-Prediction predict_on_h200(int block_threads, std::int64_t grid_blocks, std::string_view work) {
+Prediction predict_on_h200(int block_threads, std::int64_t grid_blocks, std::string_view work,
+                           const Chance& chance = {}) {
   return predict({.block_threads = block_threads, .grid_blocks = grid_blocks}, {.registers_per_thread = 20},
                  limits_of({9, 0}), 132, find_profile("h200"),
-                 Tasks(parse_work(work), grid_blocks, (block_threads + 31) / 32));
+                 Tasks(parse_work(work), grid_blocks, (block_threads + 31) / 32), chance);
 }
 
 TEST(Prediction, LossesAddUpToTheoreticalLessPredicted) {
@@ -67,6 +69,48 @@ TEST(Prediction, SaysInOneSentenceWhereItWent) {
               HasSubstr("compete for issue slots"));
   EXPECT_EQ(predict_on_h200(256, 1056, "equal:20000000").explanation,
             "Within half a point of theoretical occupancy.");
+}
+
+TEST(Prediction, OfALaunchWhoseFirstGpcIsKnownAllRunsBeginWithIt) {
+  const DeviceProfile profile = find_profile("h200");
+  const Prediction any = predict_on_h200(256, 792, "uniform:200000:0.5:1.5:seed=3");
+  const double range = any.predicted_high_pct - any.predicted_low_pct;
+  for (int gpc = 0; gpc < 8; ++gpc) {
+    const Prediction known = predict_on_h200(256, 792, "uniform:200000:0.5:1.5:seed=3", {.first_gpc = gpc});
+    EXPECT_LT(known.predicted_high_pct - known.predicted_low_pct, range / 5) << gpc;
+    const Simulation one = simulate(
+        {.block_threads = 256, .grid_blocks = 792}, {.registers_per_thread = 20}, limits_of({9, 0}), 132,
+        profile, Tasks(parse_work("uniform:200000:0.5:1.5:seed=3"), 792, 8), static_cast<std::uint64_t>(gpc));
+    EXPECT_NEAR(known.predicted_pct, one.achieved_pct, range / 10) << gpc;
+  }
+}
+
+TEST(Prediction, AGpcThatTheDeviceDoesNotHaveIsRefused) {
+  const auto refusal = [](int gpc) {
+    try {
+      predict_on_h200(256, 792, "equal:200000", {.first_gpc = gpc});
+      return std::string("accepted");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(refusal(0), "accepted");
+  EXPECT_EQ(refusal(7), "accepted");
+  for (const int gpc : {-1, 8}) {
+    EXPECT_THAT(refusal(gpc), HasSubstr("first_gpc = " + std::to_string(gpc)));
+    EXPECT_THAT(refusal(gpc), HasSubstr("GPCs 0 to 7"));
+  }
+}
+
+TEST(Seeds, OfADeviceThatTheProfileIsNotOfGoByItsOwnGpcs) {
+  const DeviceProfile h200 = find_profile("h200");
+  const std::size_t gpcs = even_gpcs(66).size();
+  ASSERT_LT(gpcs, h200.gpc_sms.size());
+  const Seeds seeds({.seed = 5, .first_gpc = 2}, h200, 66);
+  EXPECT_EQ(seeds.of_run(0), 5 * gpcs + 2);
+  EXPECT_EQ(seeds.of_run(1), 6 * gpcs + 2);
+  EXPECT_THROW(Seeds({.first_gpc = static_cast<int>(gpcs)}, h200, 66), InputError);
+  EXPECT_EQ(Seeds({.seed = 5}, h200, 66).of_run(1), 6u);
 }
 
 TEST(Prediction, NumbersAreWrittenWithThousands) {

@@ -1,0 +1,21 @@
+#include "schedule/chance.hpp"
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+
+Seeds::Seeds(const Chance& chance, const DeviceProfile& profile, int sm_count)
+    : chance_(chance),
+      gpcs_(profile.sm_count == sm_count ? profile.gpc_sms.size() : even_gpcs(sm_count).size()) {
+  if (!chance.first_gpc) return;
+  const auto most = static_cast<std::int64_t>(gpcs_) - 1;
+  if (*chance.first_gpc >= 0 && *chance.first_gpc <= most) return;
+  throw InputError(
+      fmt::format("first_gpc = {} is out of range: {} SMs have GPCs 0 to {} by the profile {}; leave it out "
+                  "where it is not known",
+                  *chance.first_gpc, sm_count, most, profile.name));
+}
+
+}  // namespace occbench
