@@ -15,7 +15,8 @@
 namespace occbench {
 namespace {
 
-constexpr std::uint64_t kSeeds = 9;  // as in a prediction
+constexpr std::size_t kRuns = 5;
+constexpr std::size_t kCertainRuns = 3;  // of what hardly depends on chance
 constexpr double kPointsPerActivePct = 1.0 / 3;
 
 /// What is fitted, in this order, and where from: an H200's values, rounded.
@@ -50,24 +51,43 @@ double three_digits(double value) {
   return std::round(value * scale) / scale;
 }
 
-double middle(std::array<double, kSeeds> values) {
+double middle(std::vector<double> values) {
   std::ranges::sort(values);
-  return values[kSeeds / 2];
+  return values[values.size() / 2];
 }
 
 double misfit(const DeviceProfile& profile, const Limits& limits, const CalibrationLaunch& measured,
-              const Tasks& tasks) {
-  std::array<double, kSeeds> achieved;
-  std::array<double, kSeeds> active;
+              std::size_t runs) {
+  const int warps_per_block = theoretical_occupancy(limits, measured.launch, measured.usage).warps_per_block;
+  const Tasks tasks(measured.work, measured.launch.grid_blocks, warps_per_block);
   const Seeds seeds({.first_gpc = measured.first_gpc}, profile, profile.sm_count);
-  for (std::uint64_t run = 0; run < kSeeds; ++run) {
+  std::vector<double> achieved;
+  std::vector<double> active;
+  for (std::size_t run = 0; run < runs; ++run) {
     const Simulation simulation = simulate(measured.launch, measured.usage, limits, profile.sm_count, profile,
                                            tasks, seeds.of_run(run));
-    achieved[run] = simulation.achieved_pct;
-    active[run] = simulation.cycles_active_mean;
+    achieved.push_back(simulation.achieved_pct);
+    active.push_back(simulation.cycles_active_mean);
   }
   return std::abs(middle(achieved) - measured.achieved_pct) +
          kPointsPerActivePct * 100 * std::abs(middle(active) / measured.cycles_active - 1);
+}
+
+double misfit(const DeviceProfile& profile, const Limits& limits, std::span<const CalibrationLaunch> launches,
+              std::size_t runs) {
+  std::vector<double> misfits(launches.size());
+  std::atomic<std::size_t> next{0};
+  const auto take_launches = [&] {
+    for (std::size_t i; (i = next++) < launches.size();) misfits[i] = misfit(profile, limits, launches[i], runs);
+  };
+  std::vector<std::future<void>> helpers;
+  const std::size_t threads = std::min<std::size_t>(std::thread::hardware_concurrency(), launches.size());
+  for (std::size_t i = 1; i < threads; ++i) {
+    helpers.push_back(std::async(std::launch::async, take_launches));
+  }
+  take_launches();
+  for (std::future<void>& helper : helpers) helper.get();
+  return std::accumulate(misfits.begin(), misfits.end(), 0.0) / static_cast<double>(launches.size());
 }
 
 /// GPCs' clocks of a unit that nobody has traced fall by chance, up to so far from the mean. Those of seven
@@ -75,13 +95,14 @@ double misfit(const DeviceProfile& profile, const Limits& limits, const Calibrat
 /// or poll without a pause (results/nvidia-h200/block-scheduling.md).
 constexpr double kUnknownClocksPpm = 600;
 
-/// Each in turn made larger or smaller as long as the misfit falls.
-DeviceProfile fit(DeviceProfile profile, std::span<const FittedParameter> parameters, const Limits& limits,
-                  std::span<const CalibrationLaunch> launches) {
-  constexpr int kRounds = 8;
+/// Each parameter in turn made larger or smaller as long as the misfit falls.
+void fit(DeviceProfile& profile, std::span<const FittedParameter> parameters, const Limits& limits,
+         std::span<const CalibrationLaunch> launches, std::size_t runs) {
+  constexpr int kRounds = 6;
   constexpr double kFirstStep = 0.25;
+  if (launches.empty()) return;
   std::vector<double> steps(parameters.size(), kFirstStep);
-  double best = misfit(profile, limits, launches);
+  double best = misfit(profile, limits, launches, runs);
   for (int round = 0; round < kRounds; ++round) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const auto cycles = parameters[i].cycles;
@@ -89,7 +110,7 @@ DeviceProfile fit(DeviceProfile profile, std::span<const FittedParameter> parame
       for (const double factor : {1 + steps[i], 1 / (1 + steps[i])}) {
         DeviceProfile changed = profile;
         changed.*cycles = three_digits(before * factor);
-        const double now = misfit(changed, limits, launches);
+        const double now = misfit(changed, limits, launches, runs);
         if (now >= best) continue;
         best = now;
         profile = changed;
@@ -98,9 +119,9 @@ DeviceProfile fit(DeviceProfile profile, std::span<const FittedParameter> parame
       if (profile.*cycles == before) steps[i] /= 2;
     }
   }
-  return profile;
 }
 
+/// Equal blocks in whole waves.
 bool leaves_nothing_to_chance(const CalibrationLaunch& measured, const Limits& limits, int sm_count) {
   const Occupancy occupancy = theoretical_occupancy(limits, measured.launch, measured.usage);
   const std::int64_t wave = full_wave_blocks(occupancy, sm_count);
@@ -113,44 +134,28 @@ bool leaves_nothing_to_chance(const CalibrationLaunch& measured, const Limits& l
 
 double misfit(const DeviceProfile& profile, const Limits& limits,
               std::span<const CalibrationLaunch> launches) {
-  std::vector<double> misfits(launches.size());
-  std::atomic<std::size_t> next{0};
-  const auto take_launches = [&] {
-    for (std::size_t i; (i = next++) < launches.size();) {
-      const CalibrationLaunch& each = launches[i];
-      const int warps_per_block = theoretical_occupancy(limits, each.launch, each.usage).warps_per_block;
-      misfits[i] = misfit(profile, limits, each, Tasks(each.work, each.launch.grid_blocks, warps_per_block));
-    }
-  };
-  std::vector<std::future<void>> helpers;
-  const std::size_t threads = std::min<std::size_t>(std::thread::hardware_concurrency(), launches.size());
-  for (std::size_t i = 1; i < threads; ++i) {
-    helpers.push_back(std::async(std::launch::async, take_launches));
-  }
-  take_launches();
-  for (std::future<void>& helper : helpers) helper.get();
-  return std::accumulate(misfits.begin(), misfits.end(), 0.0) / static_cast<double>(launches.size());
+  return misfit(profile, limits, launches, kRuns);
 }
 
 DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
                          std::span<const CalibrationLaunch> launches, bool clocks_are_known) {
-  for (const FittedParameter& parameter : kParameters) profile.*parameter.cycles = parameter.start;
-  for (const FittedParameter& parameter : kChances) profile.*parameter.cycles = parameter.start;
-  if (!clocks_are_known) profile.gpc_clock_spread_ppm = 0;
-  std::vector<CalibrationLaunch> ordered(launches.begin(), launches.end());
-  const auto chancy = std::ranges::stable_partition(ordered, [&](const CalibrationLaunch& each) {
-    return leaves_nothing_to_chance(each, limits, profile.sm_count);
-  });
-  const std::span<const CalibrationLaunch> certain(ordered.begin(), chancy.begin());
-  profile = fit(profile, kParameters, limits, certain);
-  std::vector<FittedParameter> chances(kChances.begin(), kChances.end());
   // By how much clocks differ from launch to launch can be told only where it is known how they differ.
+  std::vector<FittedParameter> chances(kChances.begin(), kChances.end());
   if (!clocks_are_known) {
     std::erase_if(chances, [](const FittedParameter& parameter) {
       return parameter.cycles == &DeviceProfile::gpc_clock_spread_ppm;
     });
+    profile.gpc_clock_spread_ppm = 0;
   }
-  profile = fit(profile, chances, limits, launches);
+  for (const FittedParameter& parameter : kParameters) profile.*parameter.cycles = parameter.start;
+  for (const FittedParameter& parameter : chances) profile.*parameter.cycles = parameter.start;
+
+  std::vector<CalibrationLaunch> ordered(launches.begin(), launches.end());
+  const auto by_chance = std::ranges::stable_partition(ordered, [&](const CalibrationLaunch& each) {
+    return leaves_nothing_to_chance(each, limits, profile.sm_count);
+  });
+  fit(profile, kParameters, limits, {ordered.begin(), by_chance.begin()}, kCertainRuns);
+  fit(profile, chances, limits, by_chance, kRuns);
   if (!clocks_are_known) profile.gpc_clock_spread_ppm = kUnknownClocksPpm;
   return profile;
 }

@@ -143,6 +143,11 @@ std::size_t DeviceProfile::clock_count() const {
   return gpc_sms.size() + static_cast<std::size_t>(pairs_of(eager_sms));
 }
 
+bool DeviceProfile::knows_gpcs_of(int sms) const {
+  return !gpc_sms.empty() && std::accumulate(gpc_sms.begin(), gpc_sms.end(), eager_sms) == sms &&
+         tpc_hand_over_cycles.size() == tpc_count() && gpc_clock_ppm.size() == clock_count();
+}
+
 DeviceProfile parse_profile(std::string_view text, std::string_view source) {
   DeviceProfile profile;
   std::array<bool, kFields.size()> seen{};
@@ -210,6 +215,10 @@ std::vector<int> even_gpcs(int sm_count) {
   for (int gpc = 0; gpc < gpcs; ++gpc) sms.push_back(2 * (pairs / gpcs + (gpc < pairs % gpcs)));
   if (sm_count % 2 != 0) --sms.back();
   return sms;
+}
+
+std::vector<int> gpcs_of(const DeviceProfile& profile, int sm_count) {
+  return profile.knows_gpcs_of(sm_count) ? profile.gpc_sms : even_gpcs(sm_count);
 }
 
 DeviceProfile default_profile(ComputeCapability compute_capability, int sm_count) {

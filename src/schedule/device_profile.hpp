@@ -47,6 +47,8 @@ struct DeviceProfile {
   /// How many values tpc_hand_over_cycles and gpc_clock_ppm have.
   std::size_t tpc_count() const;
   std::size_t clock_count() const;
+  /// Whether it says what GPCs a device of that many SMs has.
+  bool knows_gpcs_of(int sms) const;
 
   bool operator==(const DeviceProfile&) const = default;
 };
@@ -64,6 +66,9 @@ DeviceProfile find_profile(const std::string& name_or_file);
 /// As few GPCs as can be of at most 18 SMs (the most there are up to compute capability 9.0), as even as
 /// pairs of SMs go.
 std::vector<int> even_gpcs(int sm_count);
+
+/// Those of the profile if it is one of that many SMs, or else even ones.
+std::vector<int> gpcs_of(const DeviceProfile& profile, int sm_count);
 
 /// For a GPU that nobody has calibrated: the overheads of the H200 (the GPU they were first measured on), the
 /// given compute capability and number of SMs, and the name `default`, so that predictions say what they

@@ -81,19 +81,6 @@ constexpr std::int64_t kLeastWaves = 16;
 /// 64 threads in clusters of 2, 4, 8 and 16).
 constexpr int kMostBlocksOfClusters = 8;
 
-/// Whether the profile says what GPCs a device of that many SMs has.
-bool is_of(const DeviceProfile& profile, int sm_count) {
-  const int sms = std::accumulate(profile.gpc_sms.begin(), profile.gpc_sms.end(), profile.eager_sms);
-  return sms == sm_count && !profile.gpc_sms.empty() &&
-         profile.tpc_hand_over_cycles.size() == profile.tpc_count() &&
-         profile.gpc_clock_ppm.size() == profile.clock_count();
-}
-
-/// Those of the profile if it is one of that many SMs.
-std::vector<int> gpcs_of(const DeviceProfile& profile, int sm_count) {
-  return is_of(profile, sm_count) ? profile.gpc_sms : even_gpcs(sm_count);
-}
-
 /// Equal reads of device memory by many warps take unequally long, evenly spread around their mean: by up to
 /// this share of it, which is reached where resident warps ask for twice what the memory can move (seen on
 /// the H200: blocks of any size, 6 to 100 % theoretical occupancy, 1 to 20 waves).
@@ -132,7 +119,7 @@ class Scheduler {
         blocks_per_sm_(occupancy.blocks_per_sm),
         dispatch_interval_(profile.fill_cycles_per_block),
         end_interval_(profile.sm_end_cycles_per_warp * std::min(2, occupancy.warps_per_block)),
-        gpcs_are_known_(is_of(profile, sm_count)),
+        gpcs_are_known_(profile.knows_gpcs_of(sm_count)),
         gpc_sms_(gpcs_of(profile, sm_count)),
         eager_sms_(static_cast<int>(sm_count - std::accumulate(gpc_sms_.begin(), gpc_sms_.end(), 0))),
         rooms_(gpc_sms_, eager_sms_, static_cast<int>(seed % gpc_sms_.size())),
