@@ -1,7 +1,9 @@
 #include "record/calibrate.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -26,7 +28,7 @@ struct CalibrateOptions {
   std::string device = "auto";
   std::string name = "calibrated";
   std::string out;
-  std::string rows;
+  std::vector<std::string> rows;
   fs::path benches;
 };
 
@@ -66,17 +68,19 @@ void write(const DeviceProfile& profile, const std::string& file, Console& conso
 
 ExitStatus calibrate_device(const CalibrateOptions& options, Console& console) {
   const TemporaryFolder folder;
-  fs::path rows = options.rows;
-  if (rows.empty()) {
+  std::vector<fs::path> files(options.rows.begin(), options.rows.end());
+  if (files.empty()) {
     if (const std::string reason = why_no_gpu(); !reason.empty()) {
       fmt::print(console.err, "nothing is measured: {}\n", reason);
       return ExitStatus::no_verdict;
     }
-    rows = folder.path() / "rows.csv";
-    const ExitStatus status = measure(options, rows, folder.path() / "log.txt", console);
+    files = {folder.path() / "rows.csv"};
+    const ExitStatus status = measure(options, files[0], folder.path() / "log.txt", console);
     if (status != ExitStatus::done) return status;
   }
-  write(calibrate(read_rows(rows), samples_of(rows), options.name), options.out, console);
+  std::vector<Row> rows;
+  for (const fs::path& file : files) std::ranges::move(read_rows(file), std::back_inserter(rows));
+  write(calibrate(rows, samples_of(files[0]), options.name), options.out, console);
   return ExitStatus::done;
 }
 
@@ -92,8 +96,10 @@ Action declare_calibrate(CLI::App& parser) {
   parser.add_option("--out", options->out, "the profile goes here (default: standard output)")
       ->type_name("FILE");
   parser
-      .add_option("--rows", options->rows,
-                  "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU")
+      .add_option(
+          "--rows", options->rows,
+          "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU; of "
+          "several units of one kind: a profile of that kind")
       ->type_name("FILE.csv");
   parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")
       ->type_name("FOLDER");

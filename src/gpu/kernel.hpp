@@ -86,7 +86,8 @@ class Prepared {
 
   /// Launches once more, with a record kept by each warp, block by block; empty where the family keeps none.
   /// Recording makes it another launch than the one that is timed and counted. What is queued before it is
-  /// no launch whose blocks wait for room (Turns); memory may be filled. @throws CudaError
+  /// no launch whose blocks wait for room (Turns); up to 1 MiB of memory may be filled, while filling 16 MiB
+  /// is such a launch. @throws CudaError
   virtual std::vector<WarpRecord> trace(cudaStream_t) {
     return {};
   }

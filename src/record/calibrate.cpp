@@ -60,14 +60,22 @@ DeviceProfile calibrate(std::span<const Row> rows, std::span<const Sample> sampl
   const Row& first = ours.front();
   for (const Row& row : ours) {
     if (row.gpu != first.gpu || row.sm_count != first.sm_count) {
-      throw InputError(fmt::format("rows of {} and {}: a profile is of one device", first.gpu, row.gpu));
+      throw InputError(
+          fmt::format("rows of {} and {}: a profile is of one kind of device", first.gpu, row.gpu));
     }
   }
+  std::vector<Row> of_first_unit;
+  std::ranges::copy_if(ours, std::back_inserter(of_first_unit),
+                       [&](const Row& row) { return row.gpu_uuid == first.gpu_uuid; });
   const ComputeCapability capability = parse_compute_capability(first.compute_capability);
   DeviceProfile profile = default_profile(capability, static_cast<int>(first.sm_count.value_or(0)));
   profile.name = name;
-  const bool clocks_are_known = find_gpcs(profile, traced_blocks(ours, samples, "trace_"),
-                                          traced_blocks(ours, samples, "trace_again_"));
+  bool clocks_are_known = find_gpcs(profile, traced_blocks(of_first_unit, samples, "trace_"),
+                                    traced_blocks(of_first_unit, samples, "trace_again_"));
+  if (of_first_unit.size() < ours.size()) {
+    clocks_are_known = false;
+    std::ranges::fill(profile.gpc_clock_ppm, 0);
+  }
   return fit_cycles(std::move(profile), limits_of(capability), launches, clocks_are_known);
 }
 

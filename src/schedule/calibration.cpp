@@ -38,12 +38,13 @@ constexpr std::array kParameters{
 };
 /// Those that decide which SM takes the next block.
 constexpr std::array kChances{
-    FittedParameter{&DeviceProfile::jitter_cycles, 80},
+    FittedParameter{&DeviceProfile::jitter_cycles, 100},
     FittedParameter{&DeviceProfile::gpc_spread_cycles, 300},
-    FittedParameter{&DeviceProfile::gpc_clock_spread_ppm, 150},
-    FittedParameter{&DeviceProfile::second_sm_cycles, 60},
-    FittedParameter{&DeviceProfile::sm_spread_cycles, 70},
+    FittedParameter{&DeviceProfile::second_sm_cycles, 75},
+    FittedParameter{&DeviceProfile::sm_spread_cycles, 60},
 };
+/// And where it is known how GPCs' clocks differ: by how much from launch to launch.
+constexpr FittedParameter kClockChance{&DeviceProfile::gpc_clock_spread_ppm, 150};
 
 /// No profile is more exact.
 double three_digits(double value) {
@@ -78,7 +79,8 @@ double misfit(const DeviceProfile& profile, const Limits& limits, std::span<cons
   std::vector<double> misfits(launches.size());
   std::atomic<std::size_t> next{0};
   const auto take_launches = [&] {
-    for (std::size_t i; (i = next++) < launches.size();) misfits[i] = misfit(profile, limits, launches[i], runs);
+    for (std::size_t i; (i = next++) < launches.size();)
+      misfits[i] = misfit(profile, limits, launches[i], runs);
   };
   std::vector<std::future<void>> helpers;
   const std::size_t threads = std::min<std::size_t>(std::thread::hardware_concurrency(), launches.size());
@@ -139,14 +141,9 @@ double misfit(const DeviceProfile& profile, const Limits& limits,
 
 DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
                          std::span<const CalibrationLaunch> launches, bool clocks_are_known) {
-  // By how much clocks differ from launch to launch can be told only where it is known how they differ.
   std::vector<FittedParameter> chances(kChances.begin(), kChances.end());
-  if (!clocks_are_known) {
-    std::erase_if(chances, [](const FittedParameter& parameter) {
-      return parameter.cycles == &DeviceProfile::gpc_clock_spread_ppm;
-    });
-    profile.gpc_clock_spread_ppm = 0;
-  }
+  if (clocks_are_known) chances.push_back(kClockChance);
+  profile.gpc_clock_spread_ppm = 0;
   for (const FittedParameter& parameter : kParameters) profile.*parameter.cycles = parameter.start;
   for (const FittedParameter& parameter : chances) profile.*parameter.cycles = parameter.start;
 

@@ -7,8 +7,7 @@
 namespace occbench {
 
 Seeds::Seeds(const Chance& chance, const DeviceProfile& profile, int sm_count)
-    : chance_(chance),
-      gpcs_(gpcs_of(profile, sm_count).size()) {
+    : chance_(chance), gpcs_(gpcs_of(profile, sm_count).size()) {
   if (!chance.first_gpc) return;
   const auto most = static_cast<std::int64_t>(gpcs_) - 1;
   if (*chance.first_gpc >= 0 && *chance.first_gpc <= most) return;

@@ -297,7 +297,8 @@ class Scheduler {
       return;
     }
     const double end = run(block, sm_index, begin + span / 2, work_begin);
-    last_ends_[static_cast<std::size_t>(sm_index * blocks_per_sm_ + sm.blocks_started++ % blocks_per_sm_)] = end;
+    last_ends_[static_cast<std::size_t>(sm_index * blocks_per_sm_ + sm.blocks_started++ % blocks_per_sm_)] =
+        end;
     sm.active_cycles += std::max(0.0, end - std::max(begin, sm.active_until));
     sm.active_until = std::max(sm.active_until, end);
     hand_overs_.push({end + sm.hand_over_cycles, end, sm_index, false});
@@ -306,9 +307,8 @@ class Scheduler {
   /// From the start of a block's first warp to that of its last. While the device first fills, warps beyond
   /// half of those that an SM holds take longer.
   double launch_cycles(const Sm& sm) const {
-    const std::int64_t beyond = sm.blocks_started < sm.share
-                                    ? (sm.blocks_started + 1) * warps_per_block_ - max_warps_ / 2
-                                    : 0;
+    const std::int64_t beyond =
+        sm.blocks_started < sm.share ? (sm.blocks_started + 1) * warps_per_block_ - max_warps_ / 2 : 0;
     const auto crowded = static_cast<double>(std::clamp<std::int64_t>(beyond, 0, warps_per_block_));
     return profile_.sm_start_cycles_per_warp * (warps_per_block_ - crowded) +
            profile_.crowded_start_cycles_per_warp * crowded;
@@ -324,9 +324,10 @@ class Scheduler {
   /// it. A block is late by the latest of its warps.
   double run(std::int64_t block, int sm_index, double begin, double work_begin) {
     const double due = work_begin + tasks_.block_cycles(block) * sm_at(sm_index).slowness;
-    const double chance =
-        latest_warp_[random_bits(seed_ + kPollStream, static_cast<std::uint64_t>(block)) % latest_warp_.size()];
-    const double late = profile_.poll_cycles_per_warp * waiting_blocks(sm_index, due) * warps_per_block_ * chance;
+    const double chance = latest_warp_[random_bits(seed_ + kPollStream, static_cast<std::uint64_t>(block)) %
+                                       latest_warp_.size()];
+    const double late =
+        profile_.poll_cycles_per_warp * waiting_blocks(sm_index, due) * warps_per_block_ * chance;
     // The mean of n even draws of which the latest is known.
     const double early = late * (warps_per_block_ - 1) / (2 * warps_per_block_);
     if (warp_by_warp_) return run_warps(block, sm_index, begin, work_begin + late, early);
@@ -339,9 +340,8 @@ class Scheduler {
     const Sm& sm = sm_at(sm_index);
     const int most = std::max(sm.resident_blocks, sm.blocks_started < sm.share ? sm.share : 0);
     const auto ends = last_ends_.begin() + static_cast<std::ptrdiff_t>(sm_index) * blocks_per_sm_;
-    const auto gone = std::count_if(ends, ends + blocks_per_sm_, [&](double end) {
-      return end > now - sm.hand_over_cycles && end < now;
-    });
+    const auto gone = std::count_if(ends, ends + blocks_per_sm_,
+                                    [&](double end) { return end > now - sm.hand_over_cycles && end < now; });
     return std::max(1, most - static_cast<int>(gone));
   }
 
