@@ -284,19 +284,20 @@ class Scheduler {
   void start(std::int64_t block, int sm_index) {
     Sm& sm = sm_at(sm_index);
     const double begin = std::max(now_, sm.may_start);
-    const double span = launch_cycles(sm);
-    sm.may_start = begin + std::max(span, profile_.sm_start_cycles_per_block);
+    const double launch = launch_cycles(sm, sm.blocks_started);
+    sm.may_start = begin + std::max(launch, profile_.sm_start_cycles_per_block);
     now_ += dispatch_interval_;
     ++sm.resident_blocks;
 
+    const double last_start = begin + launch + shared_launch_cycles(sm);
     const double chance = chance_of(sm_index, sm.blocks_started / blocks_per_sm_) - 0.5;
-    const double work_begin = begin + span + profile_.warp_overhead_cycles + profile_.jitter_cycles * chance;
+    const double work_begin = last_start + profile_.warp_overhead_cycles + profile_.jitter_cycles * chance;
     if (competition_) {
       ++sm.blocks_started;
       open(block, sm_index, begin, work_begin);
       return;
     }
-    const double end = run(block, sm_index, begin + span / 2, work_begin);
+    const double end = run(block, sm_index, (begin + last_start) / 2, work_begin);
     last_ends_[static_cast<std::size_t>(sm_index * blocks_per_sm_ + sm.blocks_started++ % blocks_per_sm_)] =
         end;
     sm.active_cycles += std::max(0.0, end - std::max(begin, sm.active_until));
@@ -304,14 +305,26 @@ class Scheduler {
     hand_overs_.push({end + sm.hand_over_cycles, end, sm_index, false});
   }
 
-  /// From the start of a block's first warp to that of its last. While the device first fills, warps beyond
-  /// half of those that an SM holds take longer.
-  double launch_cycles(const Sm& sm) const {
-    const std::int64_t beyond =
-        sm.blocks_started < sm.share ? (sm.blocks_started + 1) * warps_per_block_ - max_warps_ / 2 : 0;
-    const auto crowded = static_cast<double>(std::clamp<std::int64_t>(beyond, 0, warps_per_block_));
+  /// Of the warps of the SM's next blocks those that start while the device first fills and more than half of
+  /// the SM's places are taken.
+  std::int64_t crowded_warps(const Sm& sm, std::int64_t blocks_started) const {
+    if (blocks_started >= sm.share) return 0;
+    return std::clamp<std::int64_t>((blocks_started + 1) * warps_per_block_ - max_warps_ / 2, 0,
+                                    warps_per_block_);
+  }
+
+  /// From the start of a block's first warp to that of its last, if no other block's start in between.
+  double launch_cycles(const Sm& sm, std::int64_t blocks_started) const {
+    const auto crowded = static_cast<double>(crowded_warps(sm, blocks_started));
     return profile_.sm_start_cycles_per_warp * (warps_per_block_ - crowded) +
            profile_.crowded_start_cycles_per_warp * crowded;
+  }
+
+  /// The last block before it gets crowded and the next one start their warps in turn.
+  double shared_launch_cycles(const Sm& sm) const {
+    const bool gets_crowded =
+        crowded_warps(sm, sm.blocks_started) == 0 && crowded_warps(sm, sm.blocks_started + 1) > 0;
+    return gets_crowded ? launch_cycles(sm, sm.blocks_started + 1) / 2 : 0;
   }
 
   /// Between 0 and 1, by SM and by how often its blocks have been replaced: those side by side share it.
