@@ -70,7 +70,9 @@ struct Sm {
   double slowness = 1;  ///< what one of its cycles takes of the mean clock's
   int share = 0;        ///< blocks it takes while the device first fills
   int open_blocks = 0;
-  double open_since = 0;  ///< when it had none open last
+  double open_since = 0;      ///< when it had none open last
+  double quarter_cycles = 0;  ///< active_cycles a quarter of the simulated waves in
+  double skipped_cycles = 0;  ///< of waves that are not simulated
 };
 
 /// Equal blocks repeat wave after wave: more than this many are not simulated one by one.
@@ -324,7 +326,7 @@ class Scheduler {
   double shared_launch_cycles(const Sm& sm) const {
     const bool gets_crowded =
         crowded_warps(sm, sm.blocks_started) == 0 && crowded_warps(sm, sm.blocks_started + 1) > 0;
-    return gets_crowded ? launch_cycles(sm, sm.blocks_started + 1) / 2 : 0;
+    return gets_crowded ? launch_cycles(sm, sm.blocks_started + 1) / 4 : 0;
   }
 
   /// Between 0 and 1, by SM and by how often its blocks have been replaced: those side by side share it.
@@ -447,15 +449,17 @@ class Scheduler {
   }
 
   /// A quarter of the simulated waves in, they have found their steady length; three quarters in, the waves
-  /// that are left out are put in at the mean length between.
+  /// that are left out are put in at the mean length between, on each SM its own.
   void skip_waves(std::int64_t block, std::int64_t simulated) {
     const std::int64_t quarter = simulated / wave_blocks_ / 4;
     if (block == quarter * wave_blocks_) {
+      for (Sm& sm : sms_) sm.quarter_cycles = sm.active_cycles;
       quarter_active_ = mean_active_cycles();
       quarter_resident_ = resident_cycles_;
     } else if (block == 3 * quarter * wave_blocks_) {
       const double share = static_cast<double>(skipped_waves_) / static_cast<double>(2 * quarter);
       skipped_resident_ = (resident_cycles_ - quarter_resident_) * share;
+      for (Sm& sm : sms_) sm.skipped_cycles = (sm.active_cycles - sm.quarter_cycles) * share;
       const double cycles = (mean_active_cycles() - quarter_active_) * share;
       timeline_.add(now_, now_ + cycles, skipped_resident_ / cycles);
       skipped_cycles_ = cycles;
@@ -468,7 +472,7 @@ class Scheduler {
     double least = kNever;
     double most = 0;
     for (const Sm& sm : sms_) {
-      const double cycles = sm.active_cycles + skipped_cycles_;
+      const double cycles = sm.active_cycles + sm.skipped_cycles;
       sum += cycles;
       least = std::min(least, cycles);
       most = std::max(most, cycles);

@@ -169,7 +169,8 @@ class RecordedLaunches : public testing::Test {
   }
 
   /// Mean error, 95th percentile and median error of active cycles, on what was tuned to and on what was not.
-  static void expect_within(double mean, double percentile_95, double active_pct, auto&& chosen) {
+  static void expect_within(double mean_tuned, double mean_untouched, double percentile_95, double active_pct,
+                            auto&& chosen) {
     for (const bool untouched : {false, true}) {
       Errors errors = errors_of(all_, [&](const Recorded& recorded) {
         return chosen(recorded) && held_out_.contains(recorded.launch_number) == untouched;
@@ -181,8 +182,8 @@ class RecordedLaunches : public testing::Test {
           "cycles %.2f %%\n",
           name, errors.points.size(), errors.mean(), Errors::mean_of(errors.least), errors.percentile(0.95),
           errors.median_active_pct());
-      EXPECT_LE(Errors::mean_of(errors.least), 0.35) << name;
-      EXPECT_LE(errors.mean(), mean) << name;
+      EXPECT_LE(Errors::mean_of(errors.least), 0.25) << name;
+      EXPECT_LE(errors.mean(), untouched ? mean_untouched : mean_tuned) << name;
       EXPECT_LE(errors.percentile(0.95), percentile_95) << name;
       EXPECT_LE(errors.median_active_pct(), active_pct) << name;
     }
@@ -195,13 +196,13 @@ class RecordedLaunches : public testing::Test {
 // What is reached. What is missing are equal blocks in partial waves, where a few hundred cycles decide which
 // SM goes on alone, above all 396 blocks of 1,024 threads (results/nvidia-h200/block-scheduling.md).
 TEST_F(RecordedLaunches, WorkThatDiffersByBlockIsPredicted) {
-  expect_within(0.5, 1.95, 0.5, [](const Recorded& recorded) {
+  expect_within(0.45, 0.35, 1.65, 0.3, [](const Recorded& recorded) {
     return !recorded.tasks.differ_within_blocks() && recorded.base_cycles >= 20'000;
   });
 }
 
 TEST_F(RecordedLaunches, WorkThatDiffersByWarpIsPredicted) {
-  expect_within(0.2, 0.65, 0.3,
+  expect_within(0.16, 0.16, 0.5, 0.4,
                 [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); });
 }
 
@@ -242,7 +243,7 @@ TEST_F(RecordedLaunches, OneOfTheGpcsThatMayBeginExplainsWhatIsResidentAtOnce) {
   }
   EXPECT_EQ(errors_of_series.size(), 20u);
   std::printf("60 launches, mean error %.3f points, of all GPCs %.3f\n", best_sum / 60, sum / 60);
-  EXPECT_LE(best_sum / 60, 0.03);
+  EXPECT_LE(best_sum / 60, 0.01);
 }
 
 bool untouched(const Recorded& recorded) {
@@ -264,15 +265,15 @@ TEST(FreshLaunches, OfOtherSizesRegistersAndSharedMemoryArePredicted) {
   expect_mean("blocks differ", 0.28, [&](const Recorded& recorded) {
     return is_long(recorded) && !clusters(recorded) && !equal(recorded) && !by_warp(recorded);
   });
-  expect_mean("blocks equal", 0.78, [&](const Recorded& recorded) {
+  expect_mean("blocks equal", 0.72, [&](const Recorded& recorded) {
     return is_long(recorded) && !clusters(recorded) && equal(recorded);
   });
-  expect_mean("warps differ", 0.2,
+  expect_mean("warps differ", 0.13,
               [&](const Recorded& recorded) { return is_long(recorded) && by_warp(recorded); });
-  expect_mean("clusters", 1.6, clusters);
+  expect_mean("clusters", 1.65, clusters);
   expect_mean("8,000 cycles", 1.15,
               [&](const Recorded& recorded) { return !clusters(recorded) && recorded.base_cycles == 8'000; });
-  expect_mean("1,000 to 8,000 cycles", 1.25,
+  expect_mean("1,000 to 8,000 cycles", 1.4,
               [&](const Recorded& recorded) { return recorded.base_cycles < 8'000; });
 }
 
@@ -283,9 +284,9 @@ TEST(FreshLaunches, WarpsThatCompeteForIssueSlotsOrBandwidthArePredicted) {
     double limit, share, mean;
   };
   // What is missing: four chains of multiply-adds, whose warps could issue in every cycle.
-  for (const Expected& expected : {Expected{"chains1", 2, 0.97, 0.5}, Expected{"chains2", 2, 1, 0.4},
-                                   Expected{"chains4", 4, 0.65, 3.3}, Expected{"read1", 4, 0.98, 0.85},
-                                   Expected{"read2", 4, 0.96, 0.95}, Expected{"read8", 4, 0.84, 2.3}}) {
+  for (const Expected& expected :
+       {Expected{"chains1", 2, 0.97, 0.5}, Expected{"chains2", 2, 1, 0.4}, Expected{"chains4", 4, 0.65, 3.3},
+        Expected{"read1", 4, 0.98, 0.9}, Expected{"read2", 4, 0.96, 0.95}, Expected{"read8", 4, 0.84, 2.3}}) {
     const Errors errors =
         errors_of<1>(all, [&](const Recorded& recorded) { return recorded.kernel == expected.kernel; });
     std::printf("%s: %zu launches, mean error %.3f points, within %.0f: %.3f\n", expected.kernel,
