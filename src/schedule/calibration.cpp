@@ -153,11 +153,12 @@ DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
   for (const FittedParameter& parameter : chances) profile.*parameter.cycles = parameter.start;
 
   std::vector<CalibrationLaunch> ordered(launches.begin(), launches.end());
-  const auto by_chance = std::ranges::stable_partition(ordered, [&](const CalibrationLaunch& each) {
-    return leaves_nothing_to_chance(each, limits, profile.sm_count);
-  });
-  fit(profile, kParameters, limits, {ordered.begin(), by_chance.begin()}, kCertainRuns);
-  fit(profile, chances, limits, by_chance, kRuns);
+  const auto by_chance =
+      std::stable_partition(ordered.begin(), ordered.end(), [&](const CalibrationLaunch& each) {
+        return leaves_nothing_to_chance(each, limits, profile.sm_count);
+      });
+  fit(profile, kParameters, limits, {ordered.begin(), by_chance}, kCertainRuns);
+  fit(profile, chances, limits, {by_chance, ordered.end()}, kRuns);
   if (!clocks_are_known) profile.gpc_clock_spread_ppm = kUnknownClocksPpm;
   return profile;
 }
