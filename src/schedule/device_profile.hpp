@@ -41,7 +41,7 @@ struct DeviceProfile {
   /// A warp that waits for its time to come looks at the clock once in so many cycles for each warp of its
   /// SM, and is late by up to that. (A property of kernels that hold, not of those that compute.)
   double poll_cycles_per_warp = 0;
-  double jitter_cycles = 0;    ///< and up to this much longer, by chance, alike for blocks side by side
+  double jitter_cycles = 0;    ///< and up to half of this longer or shorter, alike for blocks side by side
   double bytes_per_cycle = 0;  ///< device memory can move this much, device-wide
 
   /// How many values tpc_hand_over_cycles and gpc_clock_ppm have.

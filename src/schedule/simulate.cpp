@@ -83,6 +83,11 @@ constexpr std::int64_t kLeastWaves = 16;
 /// 64 threads in clusters of 2, 4, 8 and 16).
 constexpr int kMostBlocksOfClusters = 8;
 
+/// What the last block before an SM gets crowded waits of the time that the warps of the next one take to
+/// start (seen on the H200: of two blocks of 1,024 threads the first has its last warp some 70 cycles later
+/// than one alone, results/nvidia-h200/block-scheduling.md, "The first blocks").
+constexpr double kSharedLaunch = 0.25;
+
 /// Equal reads of device memory by many warps take unequally long, evenly spread around their mean: by up to
 /// this share of it, which is reached where resident warps ask for twice what the memory can move (seen on
 /// the H200: blocks of any size, 6 to 100 % theoretical occupancy, 1 to 20 waves).
@@ -293,7 +298,8 @@ class Scheduler {
 
     const double last_start = begin + launch + shared_launch_cycles(sm);
     const double chance = chance_of(sm_index, sm.blocks_started / blocks_per_sm_) - 0.5;
-    const double work_begin = last_start + profile_.warp_overhead_cycles + profile_.jitter_cycles * chance;
+    const double work_begin =
+        last_start + std::max(0.0, profile_.warp_overhead_cycles + profile_.jitter_cycles * chance);
     if (competition_) {
       ++sm.blocks_started;
       open(block, sm_index, begin, work_begin);
@@ -326,7 +332,7 @@ class Scheduler {
   double shared_launch_cycles(const Sm& sm) const {
     const bool gets_crowded =
         crowded_warps(sm, sm.blocks_started) == 0 && crowded_warps(sm, sm.blocks_started + 1) > 0;
-    return gets_crowded ? launch_cycles(sm, sm.blocks_started + 1) / 4 : 0;
+    return gets_crowded ? kSharedLaunch * launch_cycles(sm, sm.blocks_started + 1) : 0;
   }
 
   /// Between 0 and 1, by SM and by how often its blocks have been replaced: those side by side share it.
