@@ -92,8 +92,8 @@ double misfit(const DeviceProfile& profile, const Limits& limits, std::span<cons
   return std::accumulate(misfits.begin(), misfits.end(), 0.0) / static_cast<double>(launches.size());
 }
 
-/// GPCs' clocks of a unit that nobody has traced fall by chance, up to so far from the mean. Those of seven
-/// H200s were 1,300 to 2,400 ppm from it at most in a traced calibration, and 400 to 800 where warps compute
+/// GPCs' clocks of a unit that nobody has traced fall by chance, up to so far from the mean. Those of eleven
+/// H200s were 1,200 to 2,400 ppm from it at most in a traced calibration, and 400 to 800 where warps compute
 /// or poll without a pause (results/nvidia-h200/block-scheduling.md).
 constexpr double kUnknownClocksPpm = 600;
 
