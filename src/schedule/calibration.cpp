@@ -127,12 +127,12 @@ void fit(DeviceProfile& profile, std::span<const FittedParameter> parameters, co
   }
 }
 
-/// Equal blocks in whole waves.
+/// Equal blocks in whole waves, or in no more than one.
 bool leaves_nothing_to_chance(const CalibrationLaunch& measured, const Limits& limits, int sm_count) {
   const Occupancy occupancy = theoretical_occupancy(limits, measured.launch, measured.usage);
   const std::int64_t wave = full_wave_blocks(occupancy, sm_count);
   const std::int64_t blocks = measured.launch.grid_blocks;
-  return measured.launch.cluster_blocks == 1 && (blocks <= wave || blocks % wave == 0) &&
+  return measured.launch.cluster_blocks == 1 && (blocks <= wave || (wave > 0 && blocks % wave == 0)) &&
          Tasks(measured.work, blocks, occupancy.warps_per_block).all_equal();
 }
 

@@ -48,9 +48,10 @@ double misfit(const DeviceProfile& profile, const Limits& limits,
               std::span<const CalibrationLaunch> launches);
 
 /// The cycles of `profile` found anew: each in turn made larger or smaller as long as the misfit falls, first
-/// those that whole waves of equal blocks depend on, with these, then those that decide who takes a tail,
-/// with all other launches. Traced clocks are scaled to what they are in such launches. The same launches
-/// give the same profile on every machine. Clocks that were not traced fall by chance.
+/// those that equal blocks in whole waves, or in no more than one, depend on, with these, then those that
+/// decide who takes a tail, with all other launches. Traced clocks are scaled to what they are in such
+/// launches. The same launches give the same profile on every machine. Clocks that were not traced fall by
+/// chance.
 /// @throws InputError as simulate() does.
 DeviceProfile fit_cycles(DeviceProfile profile, const Limits& limits,
                          std::span<const CalibrationLaunch> launches, bool clocks_are_known);

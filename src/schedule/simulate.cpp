@@ -277,8 +277,10 @@ class Scheduler {
     const double late = std::max(0.0, sm.done_until + end_interval_ - ended.block_end);
     sm.done_until = ended.block_end + late;
     if (late == 0) return false;
-    sm.active_cycles += std::max(0.0, sm.done_until - std::max(ended.block_end, sm.active_until));
-    sm.active_until = std::max(sm.active_until, sm.done_until);
+    if (sm.open_blocks == 0) {  // open ones keep it active
+      sm.active_cycles += std::max(0.0, sm.done_until - std::max(ended.block_end, sm.active_until));
+      sm.active_until = std::max(sm.active_until, sm.done_until);
+    }
     ended = {ended.time + late, sm.done_until, ended.sm, true};
     return true;
   }
@@ -313,7 +315,7 @@ class Scheduler {
     hand_overs_.push({end + sm.hand_over_cycles, end, sm_index, false});
   }
 
-  /// Of the warps of the SM's next blocks those that start while the device first fills and more than half of
+  /// Of the warps of the SM's next block those that start while the device first fills and more than half of
   /// the SM's places are taken.
   std::int64_t crowded_warps(const Sm& sm, std::int64_t blocks_started) const {
     if (blocks_started >= sm.share) return 0;
@@ -438,7 +440,10 @@ class Scheduler {
     open.warps_left -= warps;
     if (open.warps_left > 0) return;
     Sm& sm = sm_at(open.sm);
-    if (--sm.open_blocks == 0) sm.active_cycles += finished.time - sm.open_since;
+    if (--sm.open_blocks == 0) {
+      sm.active_cycles += std::max(0.0, finished.time - std::max(sm.open_since, sm.active_until));
+      sm.active_until = std::max(sm.active_until, finished.time);
+    }
     hand_overs_.push({finished.time + sm.hand_over_cycles, finished.time, open.sm, false});
     free_open_blocks_.push_back(finished.block);
   }

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "occupancy/input_error.hpp"
 #include "schedule/simulate.hpp"
 
 namespace occbench {
@@ -112,6 +113,16 @@ TEST(Calibration, ALaunchIsHeldToTheGpcThatItBeganWith) {
   };
   EXPECT_LT(misfit_with(3), misfit_with(std::nullopt));
   for (const int other : {0, 1, 2, 4, 5, 6, 7}) EXPECT_LT(misfit_with(3), misfit_with(other)) << other;
+}
+
+TEST(Calibration, ALaunchThatDoesNotFitAnSmIsRefused) {
+  const std::vector<CalibrationLaunch> launches{
+      {.launch = {.block_threads = 256, .grid_blocks = 132},
+       .usage = {.registers_per_thread = 20, .static_shared_bytes = 400'000},
+       .work = parse_work("equal:8000"),
+       .achieved_pct = 50,
+       .cycles_active = 8000}};
+  EXPECT_THROW(fit_cycles(find_profile("h200"), limits_of({9, 0}), launches, false), InputError);
 }
 
 TEST(Calibration, FindsTheCyclesThatLaunchesWereSimulatedWith) {
