@@ -453,25 +453,21 @@ class Scheduler {
     timeline_.add(begin + skipped_cycles_, end + skipped_cycles_, warps);
   }
 
-  double mean_active_cycles() const {
-    double sum = 0;
-    for (const Sm& sm : sms_) sum += sm.active_cycles;
-    return sum / static_cast<double>(sms_.size());
-  }
-
   /// A quarter of the simulated waves in, they have found their steady length; three quarters in, the waves
   /// that are left out are put in at the mean length between, on each SM its own.
   void skip_waves(std::int64_t block, std::int64_t simulated) {
     const std::int64_t quarter = simulated / wave_blocks_ / 4;
     if (block == quarter * wave_blocks_) {
       for (Sm& sm : sms_) sm.quarter_cycles = sm.active_cycles;
-      quarter_active_ = mean_active_cycles();
       quarter_resident_ = resident_cycles_;
     } else if (block == 3 * quarter * wave_blocks_) {
       const double share = static_cast<double>(skipped_waves_) / static_cast<double>(2 * quarter);
       skipped_resident_ = (resident_cycles_ - quarter_resident_) * share;
-      for (Sm& sm : sms_) sm.skipped_cycles = (sm.active_cycles - sm.quarter_cycles) * share;
-      const double cycles = (mean_active_cycles() - quarter_active_) * share;
+      double cycles = 0;
+      for (Sm& sm : sms_) {
+        sm.skipped_cycles = (sm.active_cycles - sm.quarter_cycles) * share;
+        cycles += sm.skipped_cycles / static_cast<double>(sms_.size());
+      }
       timeline_.add(now_, now_ + cycles, skipped_resident_ / cycles);
       skipped_cycles_ = cycles;
     }
@@ -542,7 +538,6 @@ class Scheduler {
 
   std::int64_t skipped_waves_ = 0;
   std::int64_t wave_blocks_ = 0;
-  double quarter_active_ = 0;
   double quarter_resident_ = 0;
   double skipped_cycles_ = 0;
   double skipped_resident_ = 0;

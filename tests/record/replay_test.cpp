@@ -129,6 +129,19 @@ TEST(RecordedSuite, ItsPredictionsAreThoseThatAreMadeToday) {
   }
 }
 
+// Nothing is left to chance where the GPC that begins is known and no block waits for room.
+TEST(RecordedSuite, UnevenBlocksOfOneWaveAreWhatIsPredictedWhereTheGpcThatBeginsIsKnown) {
+  int checked = 0;
+  for (const Row& row : recorded_suite_rows()) {
+    if (row.experiment != "imbalance_between_blocks" || row.waves != 1 || row.work.starts_with("equal"))
+      continue;
+    EXPECT_EQ(row.first_gpc, 0) << full_name(row);
+    EXPECT_NEAR(*row.predicted_pct, *row.achieved_pct, 0.01) << full_name(row);
+    ++checked;
+  }
+  EXPECT_EQ(checked, 9);
+}
+
 /// What the counters say of the predictions for resident warps that do not compete, from 20,000 cycles on.
 /// The profile is of the unit that the suite was measured on; one of these launches was in its calibration.
 void expect_agreement(bool per_warp, std::size_t least, double mean_points) {
