@@ -160,34 +160,18 @@ WarpSlots::WarpSlots(const Limits& limits, const Occupancy& occupancy, int sm_co
       ends_(static_cast<std::size_t>(sm_count) * partitions_ * slots_),
       next_partition_(static_cast<std::size_t>(sm_count)) {}
 
-WarpSlots::Free WarpSlots::free_slots(int sm, double now) const {
-  Free free{};
-  const double* end = ends_.data() + at(sm, 0);
-  for (std::size_t partition = 0; partition < partitions_; ++partition) {
-    for (std::size_t slot = 0; slot < slots_; ++slot) free[partition] += *end++ <= now;
-  }
-  return free;
-}
-
-bool WarpSlots::place_block(Free& free, int& first) const {
-  const int partitions = static_cast<int>(partitions_);
-  Free left = free;
-  for (int place = 0; place < partitions; ++place) {
-    int& slots = left[static_cast<std::size_t>((first + place) % partitions)];
-    slots -= warps_per_block_ / partitions + (place < warps_per_block_ % partitions);
-    if (slots < 0) return false;
-  }
-  free = left;
-  first = (first + warps_per_block_) % partitions;
-  return true;
-}
-
 int WarpSlots::blocks_that_fit(int sm, double now) const {
-  Free free = free_slots(sm, now);
-  int first = next_partition_[static_cast<std::size_t>(sm)];
-  int blocks = 0;
-  while (place_block(free, first)) ++blocks;
-  return blocks;
+  // After n blocks the sub-partition that is `turn` after the first one has ceil((n * warps - turn) /
+  // partitions) warps more.
+  const auto first = static_cast<std::size_t>(next_partition_[static_cast<std::size_t>(sm)]);
+  std::size_t blocks = std::numeric_limits<std::size_t>::max();
+  for (std::size_t turn = 0; turn < partitions_; ++turn) {
+    const double* ends = ends_.data() + at(sm, static_cast<int>((first + turn) % partitions_));
+    std::size_t free = 0;
+    for (std::size_t slot = 0; slot < slots_; ++slot) free += ends[slot] <= now;
+    blocks = std::min(blocks, (partitions_ * free + turn) / static_cast<std::size_t>(warps_per_block_));
+  }
+  return static_cast<int>(blocks);
 }
 
 void WarpSlots::take(int sm, double now, std::vector<Slot>& of_warps) {

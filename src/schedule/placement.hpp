@@ -116,15 +116,10 @@ class WarpSlots {
 
  private:
   static constexpr int kMaxPartitions = 4;
-  using Free = std::array<int, kMaxPartitions>;
 
   std::size_t at(int sm, int partition) const {
     return (static_cast<std::size_t>(sm) * partitions_ + static_cast<std::size_t>(partition)) * slots_;
   }
-  Free free_slots(int sm, double now) const;
-  /// Takes the slots of a block whose first warp goes to `first` out of `free` and moves `first` on; false,
-  /// and nothing changes, if they do not fit.
-  bool place_block(Free& free, int& first) const;
 
   std::size_t partitions_;
   std::size_t slots_;  ///< per sub-partition, as many as registers and warp limit allow
