@@ -5,8 +5,6 @@
 #include <functional>
 #include <utility>
 
-#include "schedule/portable_math.hpp"
-
 namespace occbench {
 
 // Bandwidth slows all warps alike. So there is one clock that runs slower the more is asked for, on which
@@ -21,19 +19,12 @@ constexpr double kEveryCycle = 0.8;
 /// A loop's own instructions make 1 / rate a little more than the whole number of warps that fill the slots.
 constexpr double kWholeWarps = 0.97;
 
-/// Warps that can issue in every cycle begin evenly, and fall into pairs as time passes: this many cycles
-/// after their sub-partition was empty, to 1 / e.
-constexpr double kEvenCycles = 400'000;
-
-/// How often it is looked at how even they are still, and when they are no more.
-constexpr double kEvenStep = kEvenCycles / 8;
-constexpr double kEvenEnd = 16 * kEvenCycles;
-
 }  // namespace
 
-Competition::Competition(int partitions, const Rates& alone, double bytes_per_cycle)
+Competition::Competition(int partitions, const Rates& alone, double bytes_per_cycle, double in_step_cycles)
     : most_full_speed_(1 / std::max(alone.issue, alone.pipe)),
       in_pairs_(alone.issue >= kEveryCycle && alone.issue >= alone.pipe),
+      in_step_cycles_(in_step_cycles),
       byte_rate_(alone.bytes),
       bytes_per_cycle_(bytes_per_cycle),
       partitions_(static_cast<std::size_t>(partitions)) {}
@@ -70,13 +61,11 @@ void Competition::serve_oldest_first(std::vector<Group>& groups) const {
 
 void Competition::serve_in_pairs(Partition& partition) const {
   const std::size_t warps = partition.groups.size();
-  const std::size_t served = std::min<std::size_t>(warps, 2);
-  const double passed = partition.updated - partition.begun;
-  const double even = passed < kEvenEnd ? portable_exp(-passed / kEvenCycles) : 0;
+  const std::size_t in_step = is_in_step(partition) ? warps - warps % 2 : 2;
+  const std::size_t served = std::min(warps, std::max<std::size_t>(in_step, 1));
   for (std::size_t i = 0; i < warps; ++i) {
-    const double of_pair = i < served ? 1 / static_cast<double>(served) : 0;
-    const double share = even / static_cast<double>(warps) + (1 - even) * of_pair;
-    partition.groups[i].speed = std::min(1.0, most_full_speed_ * share);
+    partition.groups[i].speed =
+        i < served ? std::min(1.0, most_full_speed_ / static_cast<double>(served)) : 0;
   }
 }
 
@@ -84,8 +73,11 @@ void Competition::schedule(int index) {
   Partition& partition = partitions_[static_cast<std::size_t>(index)];
   in_pairs_ ? serve_in_pairs(partition) : serve_oldest_first(partition.groups);
   double speed = 0;
-  const bool becomes_uneven = in_pairs_ && partition.updated - partition.begun < kEvenEnd;
-  double soonest = becomes_uneven ? kEvenStep : std::numeric_limits<double>::infinity();
+  double soonest = std::numeric_limits<double>::infinity();
+  if (in_pairs_ && is_in_step(partition)) {
+    // At least a cycle, so that time passes.
+    soonest = std::max(1.0, partition.begun + in_step_cycles_ - partition.updated);
+  }
   partition.next.reset();
   for (std::size_t i = 0; i < partition.groups.size(); ++i) {
     const Group& group = partition.groups[i];

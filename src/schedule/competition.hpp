@@ -20,8 +20,9 @@ namespace occbench {
 /// balanced issue-bound wave of small blocks reads 60 % and not 100. An instruction that has begun is not
 /// interrupted: where two warps leave a rest of the slots, three share them evenly.
 ///
-/// Warps that can issue in every cycle do not keep the slots to themselves: they begin evenly and, as time
-/// passes, fall into pairs, two by two in the order in which they came.
+/// Warps that can issue in every cycle do not keep the slots to themselves. While they are in step, as many
+/// as make pairs share them evenly, and of an odd number the youngest waits; then the oldest pair has them
+/// all, until it is done. How long they stay in step a launch does not tell.
 ///
 /// Bandwidth is shared in proportion to demand.
 class Competition {
@@ -37,7 +38,9 @@ class Competition {
   /// @param partitions       sub-partitions of the device
   /// @param alone            what a warp does alone
   /// @param bytes_per_cycle  what the device can move
-  Competition(int partitions, const Rates& alone, double bytes_per_cycle);
+  /// @param in_step_cycles   for how long after a sub-partition was empty warps that can issue in every cycle
+  ///                         stay in step there
+  Competition(int partitions, const Rates& alone, double bytes_per_cycle, double in_step_cycles = 0);
 
   struct Warp {
     double cycles;  ///< that it would take alone
@@ -83,6 +86,9 @@ class Competition {
   void pass_time(double time);
   void update(Partition& partition);
   void serve_oldest_first(std::vector<Group>& groups) const;
+  bool is_in_step(const Partition& partition) const {
+    return partition.updated - partition.begun < in_step_cycles_;
+  }
   void serve_in_pairs(Partition& partition) const;
   void schedule(int index);
   void drop_stale() const;
@@ -91,6 +97,7 @@ class Competition {
 
   double most_full_speed_;  ///< warps that a sub-partition can serve at full speed
   bool in_pairs_;           ///< warps can issue in every cycle: each is a group
+  double in_step_cycles_;
   double byte_rate_;
   double bytes_per_cycle_;
   std::vector<Partition> partitions_;

@@ -97,11 +97,25 @@ double memory_spread(double bytes_per_cycle_asked, double bytes_per_cycle) {
   return kMostMemorySpread * std::min(1.0, bytes_per_cycle_asked / (2 * bytes_per_cycle));
 }
 
+/// For how long warps that can issue in every cycle stay in step, in a run of simulate(): from the first to
+/// the second of these, evenly by their logarithm. On an H200 the same loop of multiply-adds did for less
+/// than the first where its warps began some cycles apart, and for the second where they began at once
+/// (results/nvidia-h200/block-scheduling.md, "Issue slots and pipes").
+constexpr double kLeastCyclesInStep = 30'000;
+constexpr double kMostCyclesInStep = 500'000;
+
 // Random numbers that have nothing to do with one another.
 constexpr std::uint64_t kPollStream = 0x9e3779b97f4a7c15;
 constexpr std::uint64_t kGpcStream = 0xbf58476d1ce4e5b9;
 constexpr std::uint64_t kClockStream = 0x94d049bb133111eb;
 constexpr std::uint64_t kMemoryStream = 0xd1b54a32d192ed03;
+
+/// Multiples of the square root of two, less their whole parts: seeds of one series are far from one another.
+double in_step_cycles(std::uint64_t seed) {
+  constexpr std::uint64_t kRootOfTwo = 0x6a09e667f3bcc909;  // times 2^64, modulo 2^64
+  const double chance = unit_interval(seed * kRootOfTwo);
+  return kLeastCyclesInStep * portable_exp(portable_log(kMostCyclesInStep / kLeastCyclesInStep) * chance);
+}
 
 class Scheduler {
  public:
@@ -134,7 +148,8 @@ class Scheduler {
         last_ends_(static_cast<std::size_t>(sm_count * occupancy.blocks_per_sm), -kNever),
         slots_(limits, occupancy, sm_count) {
     if (tasks.compete()) {
-      competition_.emplace(sm_count * slots_.partitions(), tasks.rates(), profile.bytes_per_cycle);
+      competition_.emplace(sm_count * slots_.partitions(), tasks.rates(), profile.bytes_per_cycle,
+                           in_step_cycles(seed));
       const std::int64_t resident = std::min(tasks.grid_blocks(), full_wave_blocks(occupancy, sm_count));
       memory_spread_ =
           memory_spread(tasks.rates().bytes * static_cast<double>(resident * occupancy.warps_per_block),

@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace occbench {
@@ -62,19 +63,24 @@ TEST(Competition, AnInstructionThatHasBegunIsNotInterrupted) {
   EXPECT_NEAR(times[3], 3 * 8'000 + 17'000, 1e-6);
 }
 
-TEST(Competition, WarpsThatCouldIssueInEveryCycleBeginEvenlyAndFallIntoPairs) {
-  constexpr double kShort = 100;
-  constexpr double kLong = 1e8;
-  for (const double cycles : {kShort, kLong}) {
-    Competition competition(1, {.issue = 1}, 1);
-    for (int warp = 0; warp < 4; ++warp) begin_one(competition, 0, 0, warp, cycles);
-    const std::vector<double> times = finishes(competition);
-    const double first_pair = cycles == kShort ? 4 * cycles : 2 * cycles;
-    EXPECT_NEAR(times[0] / first_pair, 1, 0.01);
-    EXPECT_NEAR(times[1] / first_pair, 1, 0.01);
-    EXPECT_NEAR(times[2] / (4 * cycles), 1, 0.01);
-    EXPECT_NEAR(times[3] / (4 * cycles), 1, 0.01);
-  }
+std::vector<double> finishes_of_every_cycle(int warps, double in_step_cycles) {
+  Competition competition(1, {.issue = 1}, 1, in_step_cycles);
+  for (int warp = 0; warp < warps; ++warp) begin_one(competition, 0, 0, warp, 1000);
+  return finishes(competition);
+}
+
+TEST(Competition, WarpsThatCouldIssueInEveryCycleAreServedInPairs) {
+  EXPECT_THAT(finishes_of_every_cycle(1, 0), testing::ElementsAre(1000));
+  EXPECT_THAT(finishes_of_every_cycle(3, 0), testing::ElementsAre(2000, 2000, 3000));
+  EXPECT_THAT(finishes_of_every_cycle(4, 0), testing::ElementsAre(2000, 2000, 4000, 4000));
+}
+
+TEST(Competition, WhileTheyAreInStepPairsShareEvenlyAndTheYoungestOfAnOddNumberWaits) {
+  EXPECT_THAT(finishes_of_every_cycle(1, 1e6), testing::ElementsAre(1000));
+  EXPECT_THAT(finishes_of_every_cycle(4, 1e6), testing::ElementsAre(4000, 4000, 4000, 4000));
+  EXPECT_THAT(finishes_of_every_cycle(5, 1e6), testing::ElementsAre(4000, 4000, 4000, 4000, 5000));
+  // A quarter each of the first 800 cycles; then two have all that is left.
+  EXPECT_THAT(finishes_of_every_cycle(4, 800), testing::ElementsAre(2400, 2400, 4000, 4000));
 }
 
 TEST(Competition, SubPartitionsDoNotShareIssueSlots) {
