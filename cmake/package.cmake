@@ -14,7 +14,7 @@ if(NOT OCCBENCH_CUDA)
 endif()
 
 get_property(benches GLOBAL PROPERTY occ_benches)
-install(TARGETS ${benches} calibration)  # that of occbench calibrate
+install(TARGETS ${benches} calibration validation)  # the last two: those of the commands
 # harness and what it links
 set(packaged harness measure gpu record schedule occupancy)
 foreach(module IN LISTS packaged ITEMS harness_main)

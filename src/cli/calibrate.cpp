@@ -12,9 +12,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
-#include "cli/child_process.hpp"
 #include "cli/commands.hpp"
-#include "cli/gpu_presence.hpp"
+#include "cli/program_apart.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
@@ -31,22 +30,6 @@ struct CalibrateOptions {
   std::vector<std::string> rows;
   fs::path benches;
 };
-
-/// Makes the launches in a process of their own. @returns what that process ended with.
-ExitStatus measure(const CalibrateOptions& options, const fs::path& rows, const fs::path& log,
-                   Console& console) {
-  const fs::path folder =
-      options.benches.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : options.benches;
-  const std::vector<std::string> arguments = {"--occ_suite=smoke", "--occ_counters=require",
-                                              "--occ_device=" + options.device, "--occ_csv=" + rows.string()};
-  fmt::print(console.err, "measuring, some 20 s ...\n");
-  ChildProcess process(folder / "calibration", arguments, log);
-  const Ending ending = process.wait();
-  if (ending == Ending{}) return ExitStatus::done;
-  fmt::print(console.err, "the launches could not be measured ({}):\n{}\n", to_string(ending),
-             read_text(log.string()));
-  return ending.signal == 0 ? static_cast<ExitStatus>(ending.status) : ExitStatus::no_verdict;
-}
 
 /// Beside the rows, also where gzip has compressed them.
 std::vector<Sample> samples_of(const fs::path& rows) {
@@ -70,12 +53,10 @@ ExitStatus calibrate_device(const CalibrateOptions& options, Console& console) {
   const TemporaryFolder folder;
   std::vector<fs::path> files(options.rows.begin(), options.rows.end());
   if (files.empty()) {
-    if (const std::string reason = why_no_gpu(); !reason.empty()) {
-      fmt::print(console.err, "nothing is measured: {}\n", reason);
-      return ExitStatus::no_verdict;
-    }
     files = {folder.path() / "rows.csv"};
-    const ExitStatus status = measure(options, files[0], folder.path() / "log.txt", console);
+    const ExitStatus status = measure_apart(
+        options.benches, "calibration", "some 20 s",
+        {"--occ_suite=smoke", "--occ_device=" + options.device, "--occ_csv=" + files[0].string()}, console);
     if (status != ExitStatus::done) return status;
   }
   std::vector<Row> rows;

@@ -1,0 +1,35 @@
+#include "cli/program_apart.hpp"
+
+#include <ostream>
+
+#include <fmt/ostream.h>
+
+#include "cli/child_process.hpp"
+#include "cli/gpu_presence.hpp"
+#include "record/files.hpp"
+
+namespace occbench {
+
+ExitStatus measure_apart(const std::filesystem::path& benches, const std::string& name,
+                         const std::string& takes, const std::vector<std::string>& arguments,
+                         Console& console) {
+  namespace fs = std::filesystem;
+  if (const std::string reason = why_no_gpu(); !reason.empty()) {
+    fmt::print(console.err, "nothing is measured: {}\n", reason);
+    return ExitStatus::no_verdict;
+  }
+  fmt::print(console.err, "measuring, {} ...\n", takes);
+  const TemporaryFolder folder;
+  const fs::path log = folder.path() / "log.txt";
+  const fs::path programs = benches.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : benches;
+  std::vector<std::string> all = {"--occ_counters=require"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  ChildProcess process(programs / name, all, log);
+  const Ending ending = process.wait();
+  if (ending == Ending{}) return ExitStatus::done;
+  fmt::print(console.err, "the launches could not be measured ({}):\n{}\n", to_string(ending),
+             read_text(log.string()));
+  return ending.signal == 0 ? static_cast<ExitStatus>(ending.status) : ExitStatus::no_verdict;
+}
+
+}  // namespace occbench

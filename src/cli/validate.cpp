@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+
+#include "cli/commands.hpp"
+#include "cli/program_apart.hpp"
+#include "cli/text_table.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/replay.hpp"
+#include "schedule/device_profile.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ValidateOptions {
+  std::string device = "auto";
+  std::string profile;
+  std::string suite = "full";
+  std::string out;
+  std::string rows;
+  fs::path benches;
+};
+
+/// Of the rows of one kind.
+struct ErrorsOfKind {
+  std::string kind;
+  std::vector<double> theory;      ///< |theoretical - counter|, points
+  std::vector<double> predicted;   ///< |predicted - counter|, points
+  std::vector<double> active_pct;  ///< |predicted / measured - 1| of active cycles
+};
+
+/// What the row was drawn for; of other rows their experiment.
+std::string kind_of(const Row& row) {
+  const std::string parameters = fmt::format(";{}", row.parameters);
+  const std::string key = ";kind=";
+  const std::size_t found = parameters.find(key);
+  if (found == std::string::npos) return row.experiment;
+  const std::size_t begin = found + key.size();
+  return parameters.substr(begin, parameters.find(';', begin) - begin);
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+double quantile(std::vector<double> values, double share) {
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
+}
+
+/// In the order of their first rows, all of which have a prediction and a counter's value.
+std::vector<ErrorsOfKind> errors_by_kind(const std::vector<Row>& rows) {
+  std::vector<ErrorsOfKind> kinds;
+  for (const Row& row : rows) {
+    const std::string kind = kind_of(row);
+    auto of = std::ranges::find(kinds, kind, &ErrorsOfKind::kind);
+    if (of == kinds.end()) of = kinds.insert(of, ErrorsOfKind{kind, {}, {}, {}});
+    of->theory.push_back(std::abs(*row.theoretical_pct - *row.achieved_pct));
+    of->predicted.push_back(std::abs(*row.predicted_pct - *row.achieved_pct));
+    if (row.predicted_cycles_active && row.sm_cycles_active_avg) {
+      of->active_pct.push_back(100 * std::abs(*row.predicted_cycles_active / *row.sm_cycles_active_avg - 1));
+    }
+  }
+  return kinds;
+}
+
+std::string table_of(const std::vector<ErrorsOfKind>& kinds) {
+  std::vector<std::vector<std::string>> lines = {{"points from the counter", "launches", "theory, mean",
+                                                  "predicted, mean", "median", "95th percentile",
+                                                  "active cycles, median"}};
+  for (const ErrorsOfKind& each : kinds) {
+    const auto points = [](double value) { return fmt::format("{:.2f}", value); };
+    lines.push_back({each.kind, std::to_string(each.predicted.size()), points(mean(each.theory)),
+                     points(mean(each.predicted)), points(quantile(each.predicted, 0.5)),
+                     points(quantile(each.predicted, 0.95)),
+                     each.active_pct.empty() ? "-" : points(quantile(each.active_pct, 0.5)) + " %"});
+  }
+  return text_table(lines, "<>");
+}
+
+ExitStatus validate(const ValidateOptions& options, Console& console) {
+  std::optional<DeviceProfile> profile;
+  if (!options.profile.empty()) profile = find_profile(options.profile);
+  const TemporaryFolder folder;
+  fs::path file = options.rows;
+  if (file.empty()) {
+    if (fs::exists(options.out))
+      throw InputError(fmt::format("{} exists: its rows would be mixed with the new ones; name another file",
+                                   options.out));
+    file = options.out.empty() ? folder.path() / "rows.csv" : fs::path(options.out);
+    std::vector<std::string> arguments = {"--occ_suite=" + options.suite, "--occ_device=" + options.device,
+                                          "--occ_csv=" + file.string()};
+    if (profile) arguments.push_back("--occ_device_profile=" + options.profile);
+    const ExitStatus status =
+        measure_apart(options.benches, "validation", options.suite == "full" ? "a minute" : "some 10 s",
+                      arguments, console);
+    if (status != ExitStatus::done) return status;
+  }
+  std::vector<Row> rows = read_rows(file);
+  if (!options.rows.empty() && profile) {
+    for (Row& row : rows) predict_anew(row, profile);
+  }
+  std::erase_if(
+      rows, [](const Row& row) { return !row.theoretical_pct || !row.achieved_pct || !row.predicted_pct; });
+  if (rows.empty())
+    throw InputError(fmt::format("{} has no row with a prediction and a counter's value", file.string()));
+  fmt::print(console.out, "{}, predicted with the profile {}\n\n{}", rows.front().gpu,
+             rows.front().device_profile, table_of(errors_by_kind(rows)));
+  return ExitStatus::done;
+}
+
+}  // namespace
+
+Action declare_validate(CLI::App& parser) {
+  const auto options = std::make_shared<ValidateOptions>();
+  parser
+      .add_option("--device", options->device, "number of the GPU, or auto: the discrete one with most SMs")
+      ->capture_default_str();
+  parser.add_option("--profile", options->profile,
+                    "device profile to predict with, a built-in one or a file (default: that of such a GPU)");
+  parser.add_option("--suite", options->suite, "how many launches: smoke 12, quick 132, full 600")
+      ->check(CLI::IsMember({"smoke", "quick", "full"}))
+      ->capture_default_str();
+  parser.add_option("--out", options->out, "the rows go here (default: they are not kept)")
+      ->type_name("FILE.csv");
+  parser.add_option("--rows", options->rows, "rows measured before, with no GPU")
+      ->check(CLI::ExistingFile)
+      ->excludes("--out")
+      ->type_name("FILE.csv");
+  parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")
+      ->type_name("FOLDER");
+  return [options](Console& console) { return validate(*options, console); };
+}
+
+}  // namespace occbench
