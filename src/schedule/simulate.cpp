@@ -83,6 +83,10 @@ constexpr std::int64_t kLeastWaves = 16;
 /// 64 threads in clusters of 2, 4, 8 and 16).
 constexpr int kMostBlocksOfClusters = 8;
 
+/// Until it is done with blocks of so many warps an SM stays active, longer than their warps (seen on the
+/// H200: SMs full of blocks of 64 threads do, and no others).
+constexpr int kMostWarpsActiveToTheEnd = 2;
+
 /// What the last block before an SM gets crowded waits of the time that the warps of the next one take to
 /// start (seen on the H200: of two blocks of 1,024 threads the first has its last warp some 70 cycles later
 /// than one alone, results/nvidia-h200/block-scheduling.md, "The first blocks").
@@ -140,6 +144,7 @@ class Scheduler {
         blocks_per_sm_(occupancy.blocks_per_sm),
         dispatch_interval_(profile.fill_cycles_per_block),
         end_interval_(profile.sm_end_cycles_per_warp * std::min(2, occupancy.warps_per_block)),
+        active_to_the_end_(occupancy.warps_per_block <= kMostWarpsActiveToTheEnd),
         gpcs_are_known_(profile.knows_gpcs_of(sm_count)),
         gpc_sms_(gpcs_of(profile, sm_count)),
         eager_sms_(static_cast<int>(sm_count - std::accumulate(gpc_sms_.begin(), gpc_sms_.end(), 0))),
@@ -286,13 +291,13 @@ class Scheduler {
     if (warp_by_warp_ && sibling < static_cast<int>(sms_.size())) notice_room(sibling, ended.block_end);
   }
 
-  /// An SM is done with blocks that end side by side one after another, and active until then.
+  /// An SM is done with blocks that end side by side one after another.
   bool wait_for_turn(HandOver& ended) {
     Sm& sm = sm_at(ended.sm);
     const double late = std::max(0.0, sm.done_until + end_interval_ - ended.block_end);
     sm.done_until = ended.block_end + late;
     if (late == 0) return false;
-    if (sm.open_blocks == 0) {  // open ones keep it active
+    if (active_to_the_end_ && sm.open_blocks == 0) {  // open ones keep it active
       sm.active_cycles += std::max(0.0, sm.done_until - std::max(ended.block_end, sm.active_until));
       sm.active_until = std::max(sm.active_until, sm.done_until);
     }
@@ -377,10 +382,11 @@ class Scheduler {
   int waiting_blocks(int sm_index, double now) const {
     const Sm& sm = sm_at(sm_index);
     const int most = std::max(sm.resident_blocks, sm.blocks_started < sm.share ? sm.share : 0);
-    const auto ends = last_ends_.begin() + static_cast<std::ptrdiff_t>(sm_index) * blocks_per_sm_;
-    const auto gone = std::count_if(ends, ends + blocks_per_sm_,
-                                    [&](double end) { return end > now - sm.hand_over_cycles && end < now; });
-    return std::max(1, most - static_cast<int>(gone));
+    const double* const ends = &last_ends_[static_cast<std::size_t>(sm_index * blocks_per_sm_)];
+    const double since = now - sm.hand_over_cycles;
+    int gone = 0;
+    for (int block = 0; block < blocks_per_sm_; ++block) gone += (ends[block] > since) & (ends[block] < now);
+    return std::max(1, most - gone);
   }
 
   double run_warps(std::int64_t block, int sm, double begin, double work_begin, double early) {
@@ -529,6 +535,7 @@ class Scheduler {
   int blocks_per_sm_;
   double dispatch_interval_;
   double end_interval_;
+  bool active_to_the_end_;
   double now_ = 0;
   std::array<double, 256> latest_warp_;  ///< chances of how late the latest warp of a block is, 0 to 1
   bool gpcs_are_known_;                  ///< the profile is of as many SMs: its GPCs are this device's
