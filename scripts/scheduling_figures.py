@@ -1,12 +1,19 @@
-"""How far the recorded suite is from its predictions by kind of work, for results/nvidia-h200/block-scheduling.md."""
+"""How far predictions are from the counters by kind of work, for README.md and results/nvidia-h200/block-scheduling.md:
+the recorded suite, and launches drawn by chance."""
 
 import statistics
 
-from recorded import suite
+from recorded import RESULTS, read_rows, suite
 from wording import table
 
 LONG = 20_000  # cycles
 COMPETE = ("issue=", "pipe=", "bytes=")
+KINDS_DRAWN = {
+    "blocks_from_20000_cycles": "20,000 cycles and more, equal or by block",
+    "warps_from_20000_cycles": "20,000 cycles and more, by warp",
+    "blocks_of_8000_cycles": "8,000 cycles, equal or by block",
+    "blocks_of_1000_to_8000_cycles": "1,000 to 8,000 cycles, equal or by block",
+}
 
 
 def predicted():
@@ -38,6 +45,38 @@ def active_pct(row):
     return 100 * abs(row.number("predicted_cycles_active") / row.number("sm_cycles_active_avg") - 1)
 
 
+def figures(rows):
+    """Mean, median and 95th percentile of the points that predictions are off, and active cycles."""
+    points = [row.miss() for row in rows]
+    off = (statistics.mean(points), statistics.median(points), percentile_95(points))
+    return (*(f"{figure:.2f}" for figure in off), f"{statistics.median(map(active_pct, rows)):.2f} %")
+
+
+def drawn_by_chance():
+    rows = read_rows(RESULTS / "validation.csv")
+    lines = []
+    for kind, name in KINDS_DRAWN.items():
+        of_kind = rows.pick(kind=kind)
+        theory = statistics.mean(row.miss("theoretical_pct") for row in of_kind)
+        lines.append((name, str(len(of_kind)), f"{theory:.1f}", *figures(of_kind)))
+    if sum(int(line[1]) for line in lines) != len(rows):
+        raise SystemExit("validation.csv has launches of a kind that is not described")
+    head = (
+        "work",
+        "launches:",
+        "theory, mean error, points:",
+        "prediction, mean:",
+        "median:",
+        "95th percentile:",
+        "active cycles, median:",
+    )
+    return (
+        f"{len(rows)} launches drawn by chance (block size, grid, shared memory, work), on which nothing was tuned, on one more "
+        f"H200, commit `{rows[0]['commit']}`, {rows[0]['recorded_at'][:10]}, predicted with the profile that `occbench calibrate` had made there just "
+        f"before:\n\n{table(head, lines)}"
+    )
+
+
 def that_hold():
     rows = [row for row in predicted() if not competes(row) and is_long(row)]
     by_block = [row for row in rows if not row["work"].startswith("warp/")]
@@ -49,10 +88,7 @@ def that_hold():
     }
     lines = []
     for kind, chosen in kinds.items():
-        points = [row.miss() for row in chosen]
-        figures = (statistics.mean(points), statistics.median(points), percentile_95(points))
-        active = statistics.median(map(active_pct, chosen))
-        lines.append((kind, str(len(chosen)), *(f"{figure:.2f}" for figure in figures), f"{active:.2f} %"))
+        lines.append((kind, str(len(chosen)), *figures(chosen)))
     head = (
         "rows of `full.csv`",
         "rows:",
@@ -90,4 +126,8 @@ def that_compete():
     return table(head, lines)
 
 
-BLOCKS = {"scheduling: that hold": that_hold, "scheduling: that compete": that_compete}
+BLOCKS = {
+    "drawn by chance": drawn_by_chance,
+    "scheduling: that hold": that_hold,
+    "scheduling: that compete": that_compete,
+}

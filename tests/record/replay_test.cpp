@@ -1,8 +1,12 @@
 #include "record/replay.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <string>
 #include <vector>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
@@ -166,6 +170,58 @@ TEST(RecordedSuite, WorkThatDiffersByBlockOrIsEqualIsPredicted) {
 TEST(RecordedSuite, WorkThatDiffersByWarpIsPredicted) {
   expect_agreement(true, 50, 0.25);
 }
+
+/// The launches of a kind that `occbench validate` drew, and what was asked of their predictions before they
+/// were measured: mean error and 95th percentile, points.
+struct Asked {
+  const char* kind;
+  std::size_t launches;
+  double mean;
+  double percentile_95;
+};
+
+class LaunchesDrawnByChance : public testing::TestWithParam<Asked> {
+ protected:
+  std::vector<Row> rows_of_kind() const {
+    std::vector<Row> rows = read_rows(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/validation.csv");
+    std::erase_if(rows, [](const Row& row) {
+      return !row.parameters.starts_with(fmt::format("kind={};", GetParam().kind));
+    });
+    return rows;
+  }
+};
+
+TEST_P(LaunchesDrawnByChance, ArePredictedWithinWhatWasAsked) {
+  std::vector<double> points;
+  std::vector<double> active_pct;
+  for (const Row& row : rows_of_kind()) {
+    points.push_back(std::abs(*row.predicted_pct - *row.achieved_pct));
+    active_pct.push_back(100 * std::abs(*row.predicted_cycles_active / *row.sm_cycles_active_avg - 1));
+  }
+  ASSERT_EQ(points.size(), GetParam().launches);
+  EXPECT_LE(std::accumulate(points.begin(), points.end(), 0.0) / static_cast<double>(points.size()),
+            GetParam().mean);
+  std::ranges::sort(points);
+  EXPECT_LE(points[points.size() * 95 / 100], GetParam().percentile_95);
+  EXPECT_LE(median(active_pct), 2);
+}
+
+TEST_P(LaunchesDrawnByChance, ArePredictedTodayAsTheyWere) {
+  const DeviceProfile profile = find_profile(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/validation.profile");
+  const std::vector<Row> rows = rows_of_kind();
+  for (std::size_t i = 0; i < rows.size(); i += 20) {
+    Row anew = rows[i];
+    predict_anew(anew, profile);
+    EXPECT_NEAR(*anew.predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, LaunchesDrawnByChance,
+                         testing::Values(Asked{"blocks_from_20000_cycles", 240, 0.35, 1.2},
+                                         Asked{"warps_from_20000_cycles", 120, 0.5, 1.2},
+                                         Asked{"blocks_of_8000_cycles", 120, 0.8, 1.2},
+                                         Asked{"blocks_of_1000_to_8000_cycles", 120, 2, 4}),
+                         [](const auto& test) { return std::string(test.param.kind); });
 
 }  // namespace
 }  // namespace occbench
