@@ -307,7 +307,8 @@ class Scheduler {
 
   void notice_room(int sm, double now) {
     const int blocks = most_blocks_ - sm_at(sm).resident_blocks;
-    rooms_.set_room(sm, warp_by_warp_ ? std::min(blocks, slots_.blocks_that_fit(sm, now)) : blocks);
+    const bool by_slots = warp_by_warp_ && blocks > 0;
+    rooms_.set_room(sm, by_slots ? std::min(blocks, slots_.blocks_that_fit(sm, now)) : blocks);
   }
 
   void start(std::int64_t block, int sm_index) {
