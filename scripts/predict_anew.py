@@ -26,11 +26,13 @@ def key(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--occbench", default="build/release/bin/occbench", help="the program (default: %(default)s)")
+    parser.add_argument("--profile", help="device profile to predict with (default: the built-in one that a row names)")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.csv")
     options = parser.parse_args()
     for file in options.files:
         rows = read_csv(file)
         command = [options.occbench, "explain", file, "--top", "0", "--csv"]
+        command += ["--profile", options.profile] if options.profile else []
         anew = csv.DictReader(io.StringIO(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
         by_case = {key(row): row for row in anew}
         for row in rows:
