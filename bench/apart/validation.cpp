@@ -66,7 +66,7 @@ Distribution draw_uneven(Draws& draws) {
   }
 }
 
-/// Any number of whole warps, but every second launch a size that is much used.
+/// Of half of the launches any number of whole warps, of the others a size that is much used.
 int draw_block_threads(Draws& draws, const Limits& limits) {
   constexpr int kUsual[] = {64, 128, 256, 512, 768, 1024};
   if (draws.one_of(2)) return kUsual[draws.whole(0, std::ssize(kUsual) - 1)];
@@ -77,7 +77,7 @@ Case draw_case(const Planner& on, const Kind& kind, int number) {
   const auto place = static_cast<std::uint64_t>(1'000 * (&kind - kKinds) + number);
   Draws draws(1'000'000 * kSeries + place);
   Launch launch{.block_threads = draw_block_threads(draws, on.limits())};
-  // Every second launch with fewer blocks on an SM than fit.
+  // Half of the launches with as many blocks on an SM as shared memory lets in.
   if (draws.one_of(2)) {
     const int blocks = draws.whole(1, on.occupancy(kHold, "plain", launch).blocks_per_sm);
     launch.dynamic_shared_bytes = on.shared_bytes_for(kHold, "plain", launch, blocks).value_or(0);

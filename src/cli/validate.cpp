@@ -5,6 +5,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -98,7 +99,8 @@ ExitStatus validate(const ValidateOptions& options, Console& console) {
   const TemporaryFolder folder;
   fs::path file = options.rows;
   if (file.empty()) {
-    if (fs::exists(options.out))
+    std::error_code unknown;
+    if (fs::exists(options.out, unknown))
       throw InputError(fmt::format("{} exists: its rows would be mixed with the new ones; name another file",
                                    options.out));
     file = options.out.empty() ? folder.path() / "rows.csv" : fs::path(options.out);
@@ -106,9 +108,13 @@ ExitStatus validate(const ValidateOptions& options, Console& console) {
                                           "--occ_csv=" + file.string()};
     if (profile) arguments.push_back("--occ_device_profile=" + options.profile);
     const ExitStatus status =
-        measure_apart(options.benches, "validation", options.suite == "full" ? "a minute" : "some 10 s",
+        measure_apart(options.benches, "validation", options.suite == "full" ? "a minute" : "some 15 s",
                       arguments, console);
-    if (status != ExitStatus::done) return status;
+    if (status != ExitStatus::done) {
+      if (fs::exists(options.out, unknown))
+        fmt::print(console.err, "what was measured is in {}: --rows reads it\n", options.out);
+      return status;
+    }
   }
   std::vector<Row> rows = read_rows(file);
   if (!options.rows.empty() && profile) {
@@ -131,18 +137,19 @@ Action declare_validate(CLI::App& parser) {
       .add_option("--device", options->device, "number of the GPU, or auto: the discrete one with most SMs")
       ->capture_default_str();
   parser.add_option("--profile", options->profile,
-                    "device profile to predict with, a built-in one or a file (default: that of such a GPU)");
+                    "device profile to predict with, a built-in one or a file (default: that of such a GPU, "
+                    "and of rows measured before what they were predicted with)");
   parser.add_option("--suite", options->suite, "how many launches: smoke 12, quick 132, full 600")
       ->check(CLI::IsMember({"smoke", "quick", "full"}))
       ->capture_default_str();
   parser.add_option("--out", options->out, "the rows go here (default: they are not kept)")
       ->type_name("FILE.csv");
-  parser.add_option("--rows", options->rows, "rows measured before, with no GPU")
-      ->check(CLI::ExistingFile)
-      ->excludes("--out")
-      ->type_name("FILE.csv");
   parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")
       ->type_name("FOLDER");
+  parser.add_option("--rows", options->rows, "rows measured before, with no GPU")
+      ->check(CLI::ExistingFile)
+      ->excludes("--out", "--suite", "--device", "--benches")
+      ->type_name("FILE.csv");
   return [options](Console& console) { return validate(*options, console); };
 }
 

@@ -21,8 +21,8 @@ namespace occbench {
 /// interrupted: where two warps leave a rest of the slots, three share them evenly.
 ///
 /// Warps that can issue in every cycle do not keep the slots to themselves. While they are in step, as many
-/// as make pairs share them evenly, and of an odd number the youngest waits; then the oldest pair has them
-/// all, until it is done. How long they stay in step a launch does not tell.
+/// as make pairs share them evenly, and of an odd number the youngest waits; then the two oldest have them,
+/// whoever they are. For how long they stay in step depends on more than the launch.
 ///
 /// Bandwidth is shared in proportion to demand.
 class Competition {

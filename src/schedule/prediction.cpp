@@ -12,9 +12,9 @@ namespace occbench {
 namespace {
 
 /// Blocks simulated for one figure, over all runs: in large grids chance matters less, and fewer runs do.
-/// Blocks that compete take ten times as long to simulate, and hardly depend on chance.
+/// Blocks that compete take ten times as long to simulate.
 constexpr std::int64_t kMostBlocksOfRuns = 1 << 16;
-constexpr std::int64_t kMostCompetingBlocksOfRuns = 1 << 14;
+constexpr std::int64_t kMostCompetingBlocksOfRuns = 1 << 15;
 constexpr std::int64_t kMostRuns = 9;  // an odd number, in which each of eight GPCs begins
 
 /// Work of this mean length has no overheads to speak of.

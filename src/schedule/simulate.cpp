@@ -102,8 +102,8 @@ double memory_spread(double bytes_per_cycle_asked, double bytes_per_cycle) {
 }
 
 /// For how long warps that can issue in every cycle stay in step, in a run of simulate(): from the first to
-/// the second of these, evenly by their logarithm. On an H200 the same loop of multiply-adds did for less
-/// than the first where its warps began some cycles apart, and for the second where they began at once
+/// the second of these, evenly by their logarithm. On an H200 the recorded launches of a loop of
+/// multiply-adds are explained by 10,000 to 700,000 cycles, longer ones by more
 /// (results/nvidia-h200/block-scheduling.md, "Issue slots and pipes").
 constexpr double kLeastCyclesInStep = 30'000;
 constexpr double kMostCyclesInStep = 500'000;
@@ -114,10 +114,12 @@ constexpr std::uint64_t kGpcStream = 0xbf58476d1ce4e5b9;
 constexpr std::uint64_t kClockStream = 0x94d049bb133111eb;
 constexpr std::uint64_t kMemoryStream = 0xd1b54a32d192ed03;
 
-/// Multiples of the square root of two, less their whole parts: seeds of one series are far from one another.
+/// Multiples of the square root of three, less their whole parts: seeds of one series are far from one
+/// another. The first seed is in the middle.
 double in_step_cycles(std::uint64_t seed) {
-  constexpr std::uint64_t kRootOfTwo = 0x6a09e667f3bcc909;  // times 2^64, modulo 2^64
-  const double chance = unit_interval(seed * kRootOfTwo);
+  constexpr std::uint64_t kRootOfThree = 0xbb67ae8584caa73b;  // times 2^64, modulo 2^64
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+  const double chance = unit_interval((seed - 1) * kRootOfThree + kHalf);
   return kLeastCyclesInStep * portable_exp(portable_log(kMostCyclesInStep / kLeastCyclesInStep) * chance);
 }
 

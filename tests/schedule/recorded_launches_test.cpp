@@ -284,7 +284,7 @@ TEST(FreshLaunches, WarpsThatCompeteForIssueSlotsOrBandwidthArePredicted) {
     double limit, share, mean;
   };
   for (const Expected& expected :
-       {Expected{"chains1", 2, 0.97, 0.5}, Expected{"chains2", 2, 1, 0.4}, Expected{"chains4", 4, 0.65, 3.3},
+       {Expected{"chains1", 2, 0.97, 0.5}, Expected{"chains2", 2, 1, 0.4}, Expected{"chains4", 4, 0.7, 3.2},
         Expected{"read1", 4, 0.98, 0.9}, Expected{"read2", 4, 0.96, 0.95}, Expected{"read8", 4, 0.84, 2.3}}) {
     const auto of_kernel = [&](const Recorded& recorded) { return recorded.kernel == expected.kernel; };
     // Runs differ where warps could issue in every cycle.
@@ -416,13 +416,14 @@ TEST(RecordedWarps, FinishInTheSimulatedOrder) {
 }
 
 // One launch of a loop of multiply-adds and nothing else reads differently by how its warps begin: at once,
-// with other kernels' instructions in the caches, or some cycles apart. What differs is for how long they
-// stay in step, and that explains when they end; with a load in the loop they hardly do, however they begin.
-TEST(RecordedWarps, StayInStepForATimeThatALaunchDoesNotTell) {
+// with other kernels' instructions in the caches, or some cycles apart. A time in step that is fitted to each
+// reading says when its warps end. With a load in the loop readings hardly differ.
+TEST(RecordedWarps, StayInStepForATimeThatDependsOnHowTheyBegin) {
   std::ifstream file = open("h200_launches/in_step.csv");
   std::array<std::string, 7> cell;
   read_cells(file, cell);
   Errors errors;
+  Errors ends;
   std::map<std::vector<std::string>, std::vector<double>> readings;
   while (read_cells(file, cell)) {
     Finishing recorded{"multiply_add",
@@ -432,19 +433,23 @@ TEST(RecordedWarps, StayInStepForATimeThatALaunchDoesNotTell) {
                        std::stoi(cell[3]),
                        std::stod(cell[4]),
                        {}};
-    std::istringstream ends(cell[6]);
-    for (double end = 0; ends >> end;) recorded.end_cycles.push_back(end);
+    std::istringstream recorded_ends(cell[6]);
+    for (double end = 0; recorded_ends >> end;) recorded.end_cycles.push_back(end);
     ASSERT_EQ(recorded.end_cycles.size(), static_cast<std::size_t>(recorded.warps));
     readings[{cell.begin(), cell.begin() + 5}].push_back(100 * recorded.mean_share() * recorded.warps / 16);
     if (cell[2] == "1") continue;
     const Finishing alone{recorded.body,         recorded.chains,        recorded.loop_instructions, 1, 1,
                           recorded.instructions, {recorded.instructions}};
-    errors.points.push_back(error_of(nearest(recorded, alone), recorded));
+    const Finishing best = nearest(recorded, alone);
+    errors.points.push_back(error_of(best, recorded));
+    add_errors_of_ends(ends, best, recorded);
   }
   ASSERT_EQ(errors.points.size(), 420u);
-  std::printf("420 launches, mean error %.2f points, most %.1f\n", errors.mean(), errors.percentile(1));
+  std::printf("420 launches, mean error %.2f points, most %.1f, of ends %.1f %%\n", errors.mean(),
+              errors.percentile(1), ends.mean());
   EXPECT_LE(errors.mean(), 0.4);
   EXPECT_LE(errors.percentile(1), 1.8);
+  EXPECT_LE(ends.mean(), 7);
   double most = 0;
   double most_with_load = 0;
   for (const auto& [launch, of_launch] : readings) {
