@@ -38,7 +38,7 @@ def is_partial(row):
 
 
 def percentile_95(points):
-    return sorted(points)[round(0.95 * (len(points) - 1))]
+    return statistics.quantiles(points, n=20, method="inclusive")[-1]
 
 
 def active_pct(row):

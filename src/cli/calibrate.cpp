@@ -24,11 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct CalibrateOptions {
-  std::string device = "auto";
+  ProgramApart program{"calibration"};
   std::string name = "calibrated";
   std::string out;
   std::vector<std::string> rows;
-  fs::path benches;
 };
 
 /// Beside the rows, also where gzip has compressed them.
@@ -54,9 +53,8 @@ ExitStatus calibrate_device(const CalibrateOptions& options, Console& console) {
   std::vector<fs::path> files(options.rows.begin(), options.rows.end());
   if (files.empty()) {
     files = {folder.path() / "rows.csv"};
-    const ExitStatus status = measure_apart(
-        options.benches, "calibration", "some 20 s",
-        {"--occ_suite=smoke", "--occ_device=" + options.device, "--occ_csv=" + files[0].string()}, console);
+    const ExitStatus status = measure(options.program, "some 20 s",
+                                      {"--occ_suite=smoke", "--occ_csv=" + files[0].string()}, console);
     if (status != ExitStatus::done) return status;
   }
   std::vector<Row> rows;
@@ -69,9 +67,7 @@ ExitStatus calibrate_device(const CalibrateOptions& options, Console& console) {
 
 Action declare_calibrate(CLI::App& parser) {
   const auto options = std::make_shared<CalibrateOptions>();
-  parser
-      .add_option("--device", options->device, "number of the GPU, or auto: the discrete one with most SMs")
-      ->capture_default_str();
+  declare_options(parser, options->program);
   parser.add_option("--name", options->name, "name of the profile, which rows then carry")
       ->capture_default_str();
   parser.add_option("--out", options->out, "the profile goes here (default: standard output)")
@@ -82,8 +78,6 @@ Action declare_calibrate(CLI::App& parser) {
           "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU; of "
           "several units of one kind: a profile of that kind")
       ->type_name("FILE.csv");
-  parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")
-      ->type_name("FOLDER");
   return [options](Console& console) { return calibrate_device(*options, console); };
 }
 

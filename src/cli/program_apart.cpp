@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
 #include "cli/child_process.hpp"
@@ -10,9 +11,15 @@
 
 namespace occbench {
 
-ExitStatus measure_apart(const std::filesystem::path& benches, const std::string& name,
-                         const std::string& takes, const std::vector<std::string>& arguments,
-                         Console& console) {
+void declare_options(CLI::App& parser, ProgramApart& program) {
+  parser.add_option("--device", program.device, "number of the GPU, or auto: the discrete one with most SMs")
+      ->capture_default_str();
+  parser.add_option("--benches", program.benches, "folder of the bench binaries (default: beside occbench)")
+      ->type_name("FOLDER");
+}
+
+ExitStatus measure(const ProgramApart& program, const std::string& takes,
+                   const std::vector<std::string>& arguments, Console& console) {
   namespace fs = std::filesystem;
   if (const std::string reason = why_no_gpu(); !reason.empty()) {
     fmt::print(console.err, "nothing is measured: {}\n", reason);
@@ -21,10 +28,11 @@ ExitStatus measure_apart(const std::filesystem::path& benches, const std::string
   fmt::print(console.err, "measuring, {} ...\n", takes);
   const TemporaryFolder folder;
   const fs::path log = folder.path() / "log.txt";
-  const fs::path programs = benches.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : benches;
-  std::vector<std::string> all = {"--occ_counters=require"};
+  const fs::path programs =
+      program.benches.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : program.benches;
+  std::vector<std::string> all = {"--occ_counters=require", "--occ_device=" + program.device};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  ChildProcess process(programs / name, all, log);
+  ChildProcess process(programs / program.name, all, log);
   const Ending ending = process.wait();
   if (ending == Ending{}) return ExitStatus::done;
   fmt::print(console.err, "the launches could not be measured ({}):\n{}\n", to_string(ending),

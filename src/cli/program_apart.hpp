@@ -8,15 +8,22 @@
 
 namespace occbench {
 
-/// Measures the launches of a bench binary that is part of no suite, in a process of its own, so that a fault
-/// of one ends no more than that. What it prints is shown where it fails.
-/// @param benches    folder that it lies in; empty: that of this program
-/// @param name       "calibration", "validation"
+/// A bench binary of launches that are part of no suite, and what the user says of it.
+struct ProgramApart {
+  std::string name;  ///< "calibration", "validation"
+  std::string device = "auto";
+  std::filesystem::path benches = {};  ///< folder that it lies in; empty: that of this program
+};
+
+/// `--device` and `--benches`.
+void declare_options(CLI::App& parser, ProgramApart& program);
+
+/// Measures its launches in a process of their own, so that a fault of one ends no more than that. What the
+/// process prints is shown where it fails.
 /// @param takes      how long, for the user: "some 20 s"
-/// @param arguments  after --occ_counters=require
+/// @param arguments  further ones
 /// @returns what it ended with; no_verdict where there is no GPU
-ExitStatus measure_apart(const std::filesystem::path& benches, const std::string& name,
-                         const std::string& takes, const std::vector<std::string>& arguments,
-                         Console& console);
+ExitStatus measure(const ProgramApart& program, const std::string& takes,
+                   const std::vector<std::string>& arguments, Console& console);
 
 }  // namespace occbench

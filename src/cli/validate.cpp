@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -18,6 +19,7 @@
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "record/replay.hpp"
+#include "record/statistics.hpp"
 #include "schedule/device_profile.hpp"
 
 namespace occbench {
@@ -26,12 +28,11 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ValidateOptions {
-  std::string device = "auto";
+  ProgramApart program{"validation"};
   std::string profile;
   std::string suite = "full";
   std::string out;
   std::string rows;
-  fs::path benches;
 };
 
 /// Of the rows of one kind.
@@ -53,14 +54,7 @@ std::string kind_of(const Row& row) {
 }
 
 double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
-double quantile(std::vector<double> values, double share) {
-  std::ranges::sort(values);
-  return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 /// In the order of their first rows, all of which have a prediction and a counter's value.
@@ -83,12 +77,14 @@ std::string table_of(const std::vector<ErrorsOfKind>& kinds) {
   std::vector<std::vector<std::string>> lines = {{"points from the counter", "launches", "theory, mean",
                                                   "predicted, mean", "median", "95th percentile",
                                                   "active cycles, median"}};
+  const auto points = [](double value) { return fmt::format("{:.2f}", value); };
   for (const ErrorsOfKind& each : kinds) {
-    const auto points = [](double value) { return fmt::format("{:.2f}", value); };
-    lines.push_back({each.kind, std::to_string(each.predicted.size()), points(mean(each.theory)),
-                     points(mean(each.predicted)), points(quantile(each.predicted, 0.5)),
-                     points(quantile(each.predicted, 0.95)),
-                     each.active_pct.empty() ? "-" : points(quantile(each.active_pct, 0.5)) + " %"});
+    std::vector<double> predicted = each.predicted;
+    std::ranges::sort(predicted);
+    lines.push_back({each.kind, std::to_string(predicted.size()), points(mean(each.theory)),
+                     points(mean(predicted)), points(median(predicted)),
+                     points(quantile_of_sorted(predicted, 0.95)),
+                     each.active_pct.empty() ? "-" : points(median(each.active_pct)) + " %"});
   }
   return text_table(lines, "<>");
 }
@@ -104,12 +100,10 @@ ExitStatus validate(const ValidateOptions& options, Console& console) {
       throw InputError(fmt::format("{} exists: its rows would be mixed with the new ones; name another file",
                                    options.out));
     file = options.out.empty() ? folder.path() / "rows.csv" : fs::path(options.out);
-    std::vector<std::string> arguments = {"--occ_suite=" + options.suite, "--occ_device=" + options.device,
-                                          "--occ_csv=" + file.string()};
+    std::vector<std::string> arguments = {"--occ_suite=" + options.suite, "--occ_csv=" + file.string()};
     if (profile) arguments.push_back("--occ_device_profile=" + options.profile);
     const ExitStatus status =
-        measure_apart(options.benches, "validation", options.suite == "full" ? "a minute" : "some 15 s",
-                      arguments, console);
+        measure(options.program, options.suite == "full" ? "a minute" : "some 15 s", arguments, console);
     if (status != ExitStatus::done) {
       if (fs::exists(options.out, unknown))
         fmt::print(console.err, "what was measured is in {}: --rows reads it\n", options.out);
@@ -133,9 +127,7 @@ ExitStatus validate(const ValidateOptions& options, Console& console) {
 
 Action declare_validate(CLI::App& parser) {
   const auto options = std::make_shared<ValidateOptions>();
-  parser
-      .add_option("--device", options->device, "number of the GPU, or auto: the discrete one with most SMs")
-      ->capture_default_str();
+  declare_options(parser, options->program);
   parser.add_option("--profile", options->profile,
                     "device profile to predict with, a built-in one or a file (default: that of such a GPU, "
                     "and of rows measured before what they were predicted with)");
@@ -144,8 +136,6 @@ Action declare_validate(CLI::App& parser) {
       ->capture_default_str();
   parser.add_option("--out", options->out, "the rows go here (default: they are not kept)")
       ->type_name("FILE.csv");
-  parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")
-      ->type_name("FOLDER");
   parser.add_option("--rows", options->rows, "rows measured before, with no GPU")
       ->check(CLI::ExistingFile)
       ->excludes("--out", "--suite", "--device", "--benches")

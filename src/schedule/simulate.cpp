@@ -83,8 +83,9 @@ constexpr std::int64_t kLeastWaves = 16;
 /// 64 threads in clusters of 2, 4, 8 and 16).
 constexpr int kMostBlocksOfClusters = 8;
 
-/// Until it is done with blocks of so many warps an SM stays active, longer than their warps (seen on the
-/// H200: SMs full of blocks of 64 threads do, and no others).
+/// Until it is done with blocks of up to so many warps an SM stays active, longer than their warps (seen on
+/// the H200: SMs full of blocks of 64 threads do, those of more do not; of 32 threads it makes no
+/// difference).
 constexpr int kMostWarpsActiveToTheEnd = 2;
 
 /// What the last block before an SM gets crowded waits of the time that the warps of the next one take to
@@ -309,8 +310,7 @@ class Scheduler {
 
   void notice_room(int sm, double now) {
     const int blocks = most_blocks_ - sm_at(sm).resident_blocks;
-    const bool by_slots = warp_by_warp_ && blocks > 0;
-    rooms_.set_room(sm, by_slots ? std::min(blocks, slots_.blocks_that_fit(sm, now)) : blocks);
+    rooms_.set_room(sm, warp_by_warp_ ? std::min(blocks, slots_.blocks_that_fit(sm, now)) : blocks);
   }
 
   void start(std::int64_t block, int sm_index) {
