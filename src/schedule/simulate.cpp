@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 #include <optional>
-#include <queue>
 #include <vector>
 
 #include <fmt/core.h>
@@ -13,6 +12,7 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "schedule/competition.hpp"
+#include "schedule/event_queue.hpp"
 #include "schedule/placement.hpp"
 #include "schedule/portable_math.hpp"
 
@@ -45,15 +45,6 @@ struct Join {
   int open_block;
 };
 
-struct Later {
-  template <typename Event>
-  bool operator()(const Event& a, const Event& b) const {
-    return a.time > b.time;
-  }
-};
-template <typename Event>
-using EventQueue = std::priority_queue<Event, std::vector<Event>, Later>;
-
 template <typename Event>
 double next_time(const EventQueue<Event>& events) {
   return events.empty() ? kNever : events.top().time;
@@ -64,7 +55,7 @@ struct Sm {
   double active_until = 0;  ///< last end of a warp whose end is known
   double active_cycles = 0;
   double done_until = -kNever;  ///< when it is done with the last block that ended
-  std::int64_t blocks_started = 0;
+  int blocks_started = 0;
   int resident_blocks = 0;  ///< until the hand-over
   double hand_over_cycles = 0;
   double slowness = 1;  ///< what one of its cycles takes of the mean clock's
@@ -340,14 +331,14 @@ class Scheduler {
 
   /// Of the warps of the SM's next block those that start while the device first fills and more than half of
   /// the SM's places are taken.
-  std::int64_t crowded_warps(const Sm& sm, std::int64_t blocks_started) const {
+  int crowded_warps(const Sm& sm, int blocks_started) const {
     if (blocks_started >= sm.share) return 0;
-    return std::clamp<std::int64_t>((blocks_started + 1) * warps_per_block_ - max_warps_ / 2, 0,
+    return std::clamp((blocks_started + 1) * warps_per_block_ - max_warps_ / 2, 0,
                                     warps_per_block_);
   }
 
   /// From the start of a block's first warp to that of its last, if no other block's start in between.
-  double launch_cycles(const Sm& sm, std::int64_t blocks_started) const {
+  double launch_cycles(const Sm& sm, int blocks_started) const {
     const auto crowded = static_cast<double>(crowded_warps(sm, blocks_started));
     return profile_.sm_start_cycles_per_warp * (warps_per_block_ - crowded) +
            profile_.crowded_start_cycles_per_warp * crowded;
@@ -361,7 +352,7 @@ class Scheduler {
   }
 
   /// Between 0 and 1, by SM and by how often its blocks have been replaced: those side by side share it.
-  double chance_of(int sm, std::int64_t turn) const {
+  double chance_of(int sm, int turn) const {
     return unit_interval(
         random_bits(seed_ + static_cast<std::uint64_t>(sm), static_cast<std::uint64_t>(turn)));
   }

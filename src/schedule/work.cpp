@@ -236,7 +236,7 @@ Overloaded(Functions...) -> Overloaded<Functions...>;  // which Clang before 17 
 
 /// cycles x factor as a whole number.
 std::int64_t whole(double amount) {
-  return static_cast<std::int64_t>(std::floor(std::clamp(amount, 1.0, kMaxUnitCycles) + 0.5));
+  return static_cast<std::int64_t>(std::clamp(amount, 1.0, kMaxUnitCycles) + 0.5);
 }
 
 }  // namespace
