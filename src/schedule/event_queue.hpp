@@ -6,8 +6,8 @@
 namespace occbench {
 
 /// Events by their `time`, the earliest first: a binary heap. Unlike std::priority_queue it says which of
-/// events of one time is first (it is the same on every machine), and which child moves up is no branch, which
-/// nothing could foretell.
+/// events of one time is first (it is the same on every machine), and which child moves up is no branch,
+/// which nothing could foretell.
 template <typename Event>
 class EventQueue {
  public:

@@ -84,6 +84,11 @@ constexpr int kMostWarpsActiveToTheEnd = 2;
 /// than one alone, results/nvidia-h200/block-scheduling.md, "The first blocks").
 constexpr double kSharedLaunch = 0.25;
 
+/// Blocks of fewer warps let the second SM of a TPC start sooner after the first one: on the H200 32 cycles
+/// later with blocks of 2 warps, 60 with 4, 118 with 6 and 70 to 102 with more
+/// (results/nvidia-h200/block-scheduling.md, "The first blocks").
+constexpr double kWarpsUntilSecondSm = 6;
+
 /// Equal reads of device memory by many warps take unequally long, evenly spread around their mean: by up to
 /// this share of it, which is reached where resident warps ask for twice what the memory can move (seen on
 /// the H200: blocks of any size, 6 to 100 % theoretical occupancy, 1 to 20 waves).
@@ -164,7 +169,8 @@ class Scheduler {
       sm_at(sm).share += fill.rounds;
       sm_at(sm).may_start =
           profile.sm_spread_cycles * unit_interval(random_bits(~seed, static_cast<std::uint64_t>(sm))) +
-          (sm % 2) * profile.second_sm_cycles;
+          (sm % 2) * profile.second_sm_cycles *
+              std::min(1.0, occupancy.warps_per_block / kWarpsUntilSecondSm);
     }
     tell_gpcs_apart();
     // The latest of n even draws from 0 to 1 is the n-th root of one.
@@ -333,8 +339,7 @@ class Scheduler {
   /// the SM's places are taken.
   int crowded_warps(const Sm& sm, int blocks_started) const {
     if (blocks_started >= sm.share) return 0;
-    return std::clamp((blocks_started + 1) * warps_per_block_ - max_warps_ / 2, 0,
-                                    warps_per_block_);
+    return std::clamp((blocks_started + 1) * warps_per_block_ - max_warps_ / 2, 0, warps_per_block_);
   }
 
   /// From the start of a block's first warp to that of its last, if no other block's start in between.

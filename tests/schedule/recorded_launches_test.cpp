@@ -168,10 +168,13 @@ class RecordedLaunches : public testing::Test {
     for (int number = 0; list >> number;) held_out_.insert(number);
   }
 
-  /// Mean error, 95th percentile and median error of active cycles, on what was tuned to and on what was not.
-  static void expect_within(double mean_tuned, double mean_untouched, double percentile_95, double active_pct,
-                            auto&& chosen) {
+  struct Within {
+    double mean, percentile_95;
+  };
+  /// Errors on what was tuned to and on what was not, and the median error of active cycles.
+  static void expect_within(const Within& tuned, const Within& not_tuned, double active_pct, auto&& chosen) {
     for (const bool untouched : {false, true}) {
+      const Within& within = untouched ? not_tuned : tuned;
       Errors errors = errors_of(all_, [&](const Recorded& recorded) {
         return chosen(recorded) && held_out_.contains(recorded.launch_number) == untouched;
       });
@@ -183,8 +186,8 @@ class RecordedLaunches : public testing::Test {
           name, errors.points.size(), errors.mean(), Errors::mean_of(errors.least), errors.percentile(0.95),
           errors.median_active_pct());
       EXPECT_LE(Errors::mean_of(errors.least), 0.25) << name;
-      EXPECT_LE(errors.mean(), untouched ? mean_untouched : mean_tuned) << name;
-      EXPECT_LE(errors.percentile(0.95), percentile_95) << name;
+      EXPECT_LE(errors.mean(), within.mean) << name;
+      EXPECT_LE(errors.percentile(0.95), within.percentile_95) << name;
       EXPECT_LE(errors.median_active_pct(), active_pct) << name;
     }
   }
@@ -196,13 +199,13 @@ class RecordedLaunches : public testing::Test {
 // What is reached. What is missing are equal blocks in partial waves, where a few hundred cycles decide which
 // SM goes on alone, above all 396 blocks of 1,024 threads (results/nvidia-h200/block-scheduling.md).
 TEST_F(RecordedLaunches, WorkThatDiffersByBlockIsPredicted) {
-  expect_within(0.45, 0.35, 1.65, 0.3, [](const Recorded& recorded) {
+  expect_within({0.45, 1.8}, {0.35, 1.25}, 0.3, [](const Recorded& recorded) {
     return !recorded.tasks.differ_within_blocks() && recorded.base_cycles >= 20'000;
   });
 }
 
 TEST_F(RecordedLaunches, WorkThatDiffersByWarpIsPredicted) {
-  expect_within(0.16, 0.16, 0.5, 0.4,
+  expect_within({0.14, 0.45}, {0.14, 0.4}, 0.4,
                 [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); });
 }
 
@@ -265,15 +268,15 @@ TEST(FreshLaunches, OfOtherSizesRegistersAndSharedMemoryArePredicted) {
   expect_mean("blocks differ", 0.28, [&](const Recorded& recorded) {
     return is_long(recorded) && !clusters(recorded) && !equal(recorded) && !by_warp(recorded);
   });
-  expect_mean("blocks equal", 0.75, [&](const Recorded& recorded) {
+  expect_mean("blocks equal", 0.72, [&](const Recorded& recorded) {
     return is_long(recorded) && !clusters(recorded) && equal(recorded);
   });
-  expect_mean("warps differ", 0.13,
+  expect_mean("warps differ", 0.11,
               [&](const Recorded& recorded) { return is_long(recorded) && by_warp(recorded); });
-  expect_mean("clusters", 1.65, clusters);
-  expect_mean("8,000 cycles", 1.2,
+  expect_mean("clusters", 1.71, clusters);
+  expect_mean("8,000 cycles", 1.0,
               [&](const Recorded& recorded) { return !clusters(recorded) && recorded.base_cycles == 8'000; });
-  expect_mean("1,000 to 8,000 cycles", 1.35,
+  expect_mean("1,000 to 8,000 cycles", 1.25,
               [&](const Recorded& recorded) { return recorded.base_cycles < 8'000; });
 }
 
