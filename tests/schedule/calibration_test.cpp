@@ -129,12 +129,12 @@ TEST(Calibration, FindsTheCyclesThatLaunchesWereSimulatedWith) {
   DeviceProfile truth = find_profile("h200");
   truth.hand_over_cycles *= 2;
   std::vector<CalibrationLaunch> launches;
-  for (const std::int64_t grid : {528, 1056, 2112, 4224}) {
-    const CalibrationLaunch launch{.launch = {.block_threads = 512, .grid_blocks = grid},
+  for (const std::int64_t grid : {2112, 4224, 8448}) {
+    const CalibrationLaunch launch{.launch = {.block_threads = 128, .grid_blocks = grid},
                                    .usage = {.registers_per_thread = 20},
                                    .work = parse_work("equal:3000")};
-    const Simulation simulation = simulate(launch.launch, launch.usage, limits_of({9, 0}), 132, truth,
-                                           Tasks(launch.work, grid, 16), 99);
+    const Simulation simulation =
+        simulate(launch.launch, launch.usage, limits_of({9, 0}), 132, truth, Tasks(launch.work, grid, 4), 99);
     launches.push_back(launch);
     launches.back().achieved_pct = simulation.achieved_pct;
     launches.back().cycles_active = simulation.cycles_active_mean;

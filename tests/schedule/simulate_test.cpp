@@ -129,7 +129,7 @@ TEST(Simulate, WavesThatAreLeftOutAreThoseThatRepeat) {
       simulate_on_h200(256, grid, Tasks({std::vector<std::int64_t>(grid, 5000), false}, grid, 8));
   // SMs fall out of step for hundreds of waves, ever more slowly: the longest one's cycles are extrapolated.
   EXPECT_NEAR(skipping.achieved_pct, whole.achieved_pct, 0.02);
-  EXPECT_NEAR(skipping.elapsed_pct, whole.elapsed_pct, 0.2);
+  EXPECT_NEAR(skipping.elapsed_pct, whole.elapsed_pct, 0.3);
   EXPECT_NEAR(skipping.cycles_active_mean / whole.cycles_active_mean, 1, 1e-3);
 }
 
