@@ -33,8 +33,7 @@ struct DeviceProfile {
   /// An SM is done with two blocks that have ended at least this far apart for each warp of the first, of at
   /// most two.
   double sm_end_cycles_per_warp = 0;
-  double second_sm_cycles =
-      0;  ///< the second SM of a pair (a TPC) starts its first block up to so much later
+  double second_sm_cycles = 0;      ///< a TPC's second SM starts its first block up to this much later
   double gpc_spread_cycles = 0;     ///< a GPC's first blocks start up to this much later than another's
   double sm_spread_cycles = 0;      ///< an SM's first block starts up to this much later than another's
   double hand_over_cycles = 0;      ///< from the end of a block to the start of the one in its place
