@@ -299,6 +299,33 @@ TEST(FreshLaunches, WarpsThatCompeteForIssueSlotsOrBandwidthArePredicted) {
   }
 }
 
+// What the simulation has of when SMs begin: GPCs alike, the second SM of a TPC later, sooner where blocks
+// have fewer than six warps.
+TEST(FirstBlocks, OfGpcsBeginAlikeAndOfSecondSmsLater) {
+  const DeviceProfile profile = find_profile("h200");
+  std::vector<int> groups{profile.eager_sms};
+  groups.insert(groups.end(), profile.gpc_sms.begin(), profile.gpc_sms.end());
+  std::ifstream file = open("h200_launches/first_blocks.csv");
+  std::array<std::string, 4> cell;
+  read_cells(file, cell);
+  int lines = 0;
+  for (; read_cells(file, cell); ++lines) {
+    std::vector<double> starts;
+    std::istringstream cells(cell[3]);
+    for (double start = 0; cells >> start;) starts.push_back(start);
+    ASSERT_EQ(starts.size(), 132u);
+    double later = 0;
+    for (std::size_t sm = 0; sm < starts.size(); sm += 2) later += (starts[sm + 1] - starts[sm]) / 66;
+    EXPECT_NEAR(later, 98 * std::min(1.0, std::stod(cell[0]) / 32 / 6), 30) << cell[0];
+    auto sm = starts.begin();
+    for (const int sms : groups) {
+      EXPECT_NEAR(std::accumulate(sm, sm + sms, 0.0) / sms, 0, 50) << cell[0];
+      sm += sms;
+    }
+  }
+  EXPECT_EQ(lines, 9);
+}
+
 /// A line of tests/data/h200_launches/finishing.csv.
 struct Finishing {
   std::string body;
