@@ -1,6 +1,7 @@
 """How far predictions are from the counters by kind of work, for README.md and results/nvidia-h200/block-scheduling.md:
 the recorded suite, and launches drawn by chance."""
 
+import csv
 import statistics
 
 from recorded import RESULTS, read_rows, suite
@@ -126,8 +127,38 @@ def that_compete():
     return table(head, lines)
 
 
+def first_blocks():
+    """When SMs begin, of the recorded starts; SMs are numbered by their turn, GPC by GPC, pairs side by side."""
+    sources = RESULTS.parents[1]
+    profile = dict(
+        line.split(" = ") for line in (sources / "src/schedule/profiles/h200.profile").read_text().splitlines()
+    )
+    gpcs = [int(sms) for sms in (profile["eager_sms"], *profile["gpc_sms"].split())]
+    lines = []
+    with (sources / "tests/data/h200_launches/first_blocks.csv").open() as file:
+        for row in csv.DictReader(file):
+            starts = [float(start) for start in row["start_cycles"].split()]
+            later = statistics.mean(starts[1::2]) - statistics.mean(starts[::2])
+            ends = [sum(gpcs[: i + 1]) for i in range(len(gpcs))]
+            of_gpcs = [statistics.mean(starts[end - sms : end]) for sms, end in zip(gpcs, ends, strict=True)]
+            rest = [start + (later / 2 if i % 2 == 0 else -later / 2) for i, start in enumerate(starts)]
+            spread = (statistics.pstdev(of_gpcs), statistics.pstdev(rest), float(row["launch_to_launch"]))
+            threads = f"{int(row['block_threads']):,}"
+            lines.append((threads, row["launches"], f"{later:.0f}", *(f"{cycles:.0f}" for cycles in spread)))
+    head = (
+        "threads",
+        "launches:",
+        "second SM of a TPC after the first:",
+        "GPCs, standard deviation:",
+        "SMs beside that:",
+        "from launch to launch:",
+    )
+    return table(head, lines)
+
+
 BLOCKS = {
     "drawn by chance": drawn_by_chance,
+    "scheduling: first blocks": first_blocks,
     "scheduling: that hold": that_hold,
     "scheduling: that compete": that_compete,
 }

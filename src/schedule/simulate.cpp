@@ -85,7 +85,7 @@ constexpr int kMostWarpsActiveToTheEnd = 2;
 constexpr double kSharedLaunch = 0.25;
 
 /// Blocks of fewer warps let the second SM of a TPC start sooner after the first one: on the H200 32 cycles
-/// later with blocks of 2 warps, 60 with 4, 118 with 6 and 70 to 102 with more
+/// later with blocks of 2 warps, 60 with 4, 117 with 6 and 70 to 102 with more
 /// (results/nvidia-h200/block-scheduling.md, "The first blocks").
 constexpr double kWarpsUntilSecondSm = 6;
 

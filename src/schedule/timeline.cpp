@@ -15,9 +15,8 @@ void TimelineBuilder::change(double when, double warps) {
     std::fill(change_.begin() + kSteps / 2, change_.end(), 0);
     std::fill(weighted_.begin() + kSteps / 2, weighted_.end(), 0);
     step_ *= 2;
-    per_cycle_ /= 2;
   }
-  const double place = when * per_cycle_;
+  const double place = when / step_;
   const auto index = static_cast<std::size_t>(place);
   change_[index] += warps;
   weighted_[index] += warps * (place - static_cast<double>(index));

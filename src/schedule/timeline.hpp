@@ -25,7 +25,6 @@ class TimelineBuilder {
 
   static constexpr int kSteps = 512;
   double step_ = 64;
-  double per_cycle_ = 1.0 / 64;  ///< steps; exactly, as both are powers of two
   double end_ = 0;
   std::vector<double> change_ = std::vector<double>(kSteps);    ///< sum of the changes within a step
   std::vector<double> weighted_ = std::vector<double>(kSteps);  ///< each times its place in the step, 0 to 1
