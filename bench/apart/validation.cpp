@@ -48,7 +48,7 @@ constexpr Kind kKinds[] = {
     {"blocks_of_1000_to_8000_cycles", 120, 1'000, 8'000, false},
 };
 /// Another number draws others: on those of this one nothing was ever tuned, and nothing is to be.
-constexpr std::uint64_t kSeries = 3;
+constexpr std::uint64_t kSeries = 4;
 constexpr int kSmokeLaunches = 3;
 constexpr int kLaunchesPerQuickOne = 5;
 

@@ -41,7 +41,7 @@ constexpr std::array kChances{
     FittedParameter{&DeviceProfile::jitter_cycles, 100},
     FittedParameter{&DeviceProfile::gpc_spread_cycles, 60},
     FittedParameter{&DeviceProfile::second_sm_cycles, 90},
-    FittedParameter{&DeviceProfile::sm_spread_cycles, 130},
+    FittedParameter{&DeviceProfile::sm_spread_cycles, 60},
 };
 /// And where it is known how GPCs' clocks differ: by how much from launch to launch.
 constexpr FittedParameter kClockChance{&DeviceProfile::gpc_clock_spread_ppm, 150};

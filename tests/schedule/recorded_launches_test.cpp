@@ -185,7 +185,7 @@ class RecordedLaunches : public testing::Test {
           "cycles %.2f %%\n",
           name, errors.points.size(), errors.mean(), Errors::mean_of(errors.least), errors.percentile(0.95),
           errors.median_active_pct());
-      EXPECT_LE(Errors::mean_of(errors.least), 0.25) << name;
+      EXPECT_LE(Errors::mean_of(errors.least), 0.18) << name;
       EXPECT_LE(errors.mean(), within.mean) << name;
       EXPECT_LE(errors.percentile(0.95), within.percentile_95) << name;
       EXPECT_LE(errors.median_active_pct(), active_pct) << name;
@@ -199,13 +199,13 @@ class RecordedLaunches : public testing::Test {
 // What is reached. What is missing are equal blocks in partial waves, where a few hundred cycles decide which
 // SM goes on alone, above all 396 blocks of 1,024 threads (results/nvidia-h200/block-scheduling.md).
 TEST_F(RecordedLaunches, WorkThatDiffersByBlockIsPredicted) {
-  expect_within({0.45, 1.8}, {0.35, 1.25}, 0.3, [](const Recorded& recorded) {
+  expect_within({0.37, 1.15}, {0.34, 1.15}, 0.25, [](const Recorded& recorded) {
     return !recorded.tasks.differ_within_blocks() && recorded.base_cycles >= 20'000;
   });
 }
 
 TEST_F(RecordedLaunches, WorkThatDiffersByWarpIsPredicted) {
-  expect_within({0.14, 0.45}, {0.14, 0.4}, 0.4,
+  expect_within({0.14, 0.46}, {0.15, 0.41}, 0.4,
                 [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); });
 }
 
@@ -265,18 +265,18 @@ TEST(FreshLaunches, OfOtherSizesRegistersAndSharedMemoryArePredicted) {
   const auto equal = [](const Recorded& recorded) { return recorded.tasks.all_equal(); };
   const auto by_warp = [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); };
   const auto is_long = [](const Recorded& recorded) { return recorded.base_cycles >= 20'000; };
-  expect_mean("blocks differ", 0.28, [&](const Recorded& recorded) {
+  expect_mean("blocks differ", 0.27, [&](const Recorded& recorded) {
     return is_long(recorded) && !clusters(recorded) && !equal(recorded) && !by_warp(recorded);
   });
-  expect_mean("blocks equal", 0.72, [&](const Recorded& recorded) {
+  expect_mean("blocks equal", 0.73, [&](const Recorded& recorded) {
     return is_long(recorded) && !clusters(recorded) && equal(recorded);
   });
   expect_mean("warps differ", 0.11,
               [&](const Recorded& recorded) { return is_long(recorded) && by_warp(recorded); });
-  expect_mean("clusters", 1.71, clusters);
-  expect_mean("8,000 cycles", 1.0,
+  expect_mean("clusters", 1.7, clusters);
+  expect_mean("8,000 cycles", 0.95,
               [&](const Recorded& recorded) { return !clusters(recorded) && recorded.base_cycles == 8'000; });
-  expect_mean("1,000 to 8,000 cycles", 1.25,
+  expect_mean("1,000 to 8,000 cycles", 1.3,
               [&](const Recorded& recorded) { return recorded.base_cycles < 8'000; });
 }
 
@@ -289,7 +289,7 @@ TEST(FreshLaunches, WarpsThatCompeteForIssueSlotsOrBandwidthArePredicted) {
   };
   for (const Expected& expected : {Expected{"chains1", 2, 0.97, 0.5}, Expected{"chains2", 2, 1, 0.4},
                                    Expected{"chains4", 4, 0.7, 3.2, true}, Expected{"read1", 4, 0.98, 0.9},
-                                   Expected{"read2", 4, 0.96, 0.95}, Expected{"read8", 4, 0.84, 2.3}}) {
+                                   Expected{"read2", 4, 0.96, 0.95}, Expected{"read8", 4, 0.84, 2.35}}) {
     const auto of_kernel = [&](const Recorded& recorded) { return recorded.kernel == expected.kernel; };
     const Errors errors = expected.runs_differ ? errors_of(all, of_kernel) : errors_of<1>(all, of_kernel);
     std::printf("%s: %zu launches, mean error %.3f points, within %.0f: %.3f\n", expected.kernel,
@@ -299,12 +299,28 @@ TEST(FreshLaunches, WarpsThatCompeteForIssueSlotsOrBandwidthArePredicted) {
   }
 }
 
+// Tails of 20 to 132 equal blocks after one whole wave, recorded on one unit. The rule for SMs whose block
+// slots are all taken was made to how many SMs take those of 64 threads, nothing to what the counter read.
+TEST(Tails, OfAFewBlocksAfterAWholeWaveArePredicted) {
+  const std::vector<Recorded> all = read_launches("tails.csv");
+  ASSERT_EQ(all.size(), 62u);
+  const auto expect_mean = [&](const char* name, double mean, bool chosen) {
+    const Errors errors =
+        errors_of(all, [=](const Recorded& recorded) { return untouched(recorded) == chosen; });
+    std::printf("%s: %zu launches, mean error %.2f points\n", name, errors.points.size(), errors.mean());
+    EXPECT_LE(errors.mean(), mean) << name;
+  };
+  expect_mean("32 blocks of 64 threads an SM", 1, false);
+  expect_mean("other tails", 3.1, true);
+}
+
 // When SMs begin, recorded on one unit, and what a fit to the counters of another finds: GPCs alike, the
 // second SM of a TPC later, sooner where blocks have fewer than six warps.
 TEST(FirstBlocks, OfGpcsBeginAlikeAndOfSecondSmsLater) {
   constexpr double kLater = 98;
   const DeviceProfile profile = find_profile("h200_recorded");
-  EXPECT_NEAR(profile.second_sm_cycles, kLater, 35);
+  EXPECT_NEAR(profile.second_sm_cycles, kLater, 45);
+  EXPECT_LE(profile.sm_spread_cycles, 120);  // drawn evenly: a standard deviation of 35
   EXPECT_LE(profile.gpc_spread_cycles, 120);
   std::vector<int> groups{profile.eager_sms};
   groups.insert(groups.end(), profile.gpc_sms.begin(), profile.gpc_sms.end());
