@@ -127,6 +127,59 @@ def that_compete():
     return table(head, lines)
 
 
+def recorded_launches(name):
+    with (RESULTS.parents[1] / "tests/data/h200_launches" / name).open() as file:
+        return list(csv.DictReader(file))
+
+
+def tails():
+    """SMs that take a tail after one whole wave of equal blocks."""
+    launches = [row for row in recorded_launches("tails.csv") if row["work"] == "equal:20000"]
+    sms = {
+        (int(row["block_threads"]), int(row["blocks_per_sm"]), int(row["grid_blocks"])): float(row["sms_with_tail"])
+        for row in launches
+    }
+    lines = []
+    for threads, per_sm in sorted({key[:2] for key in sms}):
+        taken = [sms.get((threads, per_sm, 132 * per_sm + tail)) for tail in (20, 60, 132)]
+        cells = ("" if each is None else f"{each:.0f}" for each in taken)
+        if any(each is not None for each in taken):
+            lines.append((f"{threads:,}", str(per_sm), *cells))
+    return table(("threads", "blocks an SM:", "SMs with a tail of 20:", "of 60:", "of 132:"), lines)
+
+
+def reads():
+    """Occupancy of reads where little of an SM's memory is L1, and where much is."""
+    launches = recorded_launches("reads.csv")
+    share = {
+        (row["bytes_per_load"], row["loads_in_flight"], row["carveout_pct"], int(row["blocks_per_sm"])): (
+            100 * float(row["achieved_pct"]) / (100 * int(row["block_threads"]) * int(row["blocks_per_sm"]) / 2048)
+        )
+        for row in launches
+    }
+    blocks = (4, 6, 8, 10, 12, 14, 16)
+    lines = []
+    for size, loads in sorted({key[:2] for key in share}, key=lambda key: (int(key[0]), int(key[1]))):
+        for carveout in ("100", "0"):
+            of_blocks = (share.get((size, loads, carveout, count)) for count in blocks)
+            cells = ("" if each is None else f"{each:.0f}" for each in of_blocks)
+            lines.append((f"{loads} of {size} B", f"{carveout} %", *cells))
+    head = ("loads in flight", "carveout:", "4 blocks an SM:", *(f"{count}:" for count in blocks[1:]))
+    return table(head, lines)
+
+
+def after_the_loop():
+    """What one loop reads with and without a store after it."""
+    lines = []
+    for row in recorded_launches("after_the_loop.csv"):
+        total = int(row["instructions"]) * int(row["blocks_per_sm"])
+        if row["block_threads"] != "128" or not 350_000 < total < 450_000 or row["grid_blocks"] == "6336":
+            continue
+        read = (f"{float(row[name]):.1f} %" for name in ("achieved_pct", "achieved_with_store_pct"))
+        lines.append((row["chains"], row["blocks_per_sm"], *read))
+    return table(("chains", "warps a sub-partition:", "counter:", "with a store after the loop:"), lines)
+
+
 def first_blocks():
     """When SMs begin, of the recorded starts; SMs are numbered by their turn, GPC by GPC, pairs side by side."""
     sources = RESULTS.parents[1]
@@ -135,16 +188,15 @@ def first_blocks():
     )
     gpcs = [int(sms) for sms in (profile["eager_sms"], *profile["gpc_sms"].split())]
     lines = []
-    with (sources / "tests/data/h200_launches/first_blocks.csv").open() as file:
-        for row in csv.DictReader(file):
-            starts = [float(start) for start in row["start_cycles"].split()]
-            later = statistics.mean(starts[1::2]) - statistics.mean(starts[::2])
-            ends = [sum(gpcs[: i + 1]) for i in range(len(gpcs))]
-            of_gpcs = [statistics.mean(starts[end - sms : end]) for sms, end in zip(gpcs, ends, strict=True)]
-            rest = [start + (later / 2 if i % 2 == 0 else -later / 2) for i, start in enumerate(starts)]
-            spread = (statistics.pstdev(of_gpcs), statistics.pstdev(rest), float(row["launch_to_launch"]))
-            threads = f"{int(row['block_threads']):,}"
-            lines.append((threads, row["launches"], f"{later:.0f}", *(f"{cycles:.0f}" for cycles in spread)))
+    for row in recorded_launches("first_blocks.csv"):
+        starts = [float(start) for start in row["start_cycles"].split()]
+        later = statistics.mean(starts[1::2]) - statistics.mean(starts[::2])
+        ends = [sum(gpcs[: i + 1]) for i in range(len(gpcs))]
+        of_gpcs = [statistics.mean(starts[end - sms : end]) for sms, end in zip(gpcs, ends, strict=True)]
+        rest = [start + (later / 2 if i % 2 == 0 else -later / 2) for i, start in enumerate(starts)]
+        spread = (statistics.pstdev(of_gpcs), statistics.pstdev(rest), float(row["launch_to_launch"]))
+        threads = f"{int(row['block_threads']):,}"
+        lines.append((threads, row["launches"], f"{later:.0f}", *(f"{cycles:.0f}" for cycles in spread)))
     head = (
         "threads",
         "launches:",
@@ -158,7 +210,10 @@ def first_blocks():
 
 BLOCKS = {
     "drawn by chance": drawn_by_chance,
+    "scheduling: after the loop": after_the_loop,
     "scheduling: first blocks": first_blocks,
+    "scheduling: reads": reads,
+    "scheduling: tails": tails,
     "scheduling: that hold": that_hold,
     "scheduling: that compete": that_compete,
 }
