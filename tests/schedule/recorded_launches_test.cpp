@@ -319,9 +319,10 @@ TEST(Tails, OfAFewBlocksAfterAWholeWaveArePredicted) {
 TEST(FirstBlocks, OfGpcsBeginAlikeAndOfSecondSmsLater) {
   constexpr double kLater = 98;
   const DeviceProfile profile = find_profile("h200_recorded");
-  EXPECT_NEAR(profile.second_sm_cycles, kLater, 45);
+  EXPECT_GE(profile.second_sm_cycles, kLater);  // fits make more of it than was recorded, less than twice
+  EXPECT_LE(profile.second_sm_cycles, 1.8 * kLater);
   EXPECT_LE(profile.sm_spread_cycles, 120);  // drawn evenly: a standard deviation of 35
-  EXPECT_LE(profile.gpc_spread_cycles, 120);
+  EXPECT_LE(profile.gpc_spread_cycles, 100);
   std::vector<int> groups{profile.eager_sms};
   groups.insert(groups.end(), profile.gpc_sms.begin(), profile.gpc_sms.end());
   std::ifstream file = open("h200_launches/first_blocks.csv");
