@@ -1,7 +1,10 @@
 # AddressSanitizer's checks as calls: they find the same as inline, run longer and are a fifth less to compile.
 set(occ_checks_as_calls "")
+# What sanitizers make of a module takes GCC a third longer with -O1 than with -Og, and does not run much faster.
+set(occ_sanitized_for_debugging "")
 if(OCCBENCH_SANITIZE)
   set(occ_checks_as_calls $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=asan-instrumentation-with-call-threshold=0>)
+  set(occ_sanitized_for_debugging $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Og>)
 endif()
 
 # occ_module(NAME SOURCES file... [LINKS module...] [PUBLIC_LINKS target...] [PRIVATE_LINKS target...] [OPTIMIZED])
@@ -25,7 +28,7 @@ function(occ_module name)
   target_link_libraries(${target} PUBLIC fmt::fmt ${arg_PUBLIC_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   occ_compile_options(${target})
   if(NOT arg_OPTIMIZED)
-    target_compile_options(${target} PRIVATE ${occ_checks_as_calls})
+    target_compile_options(${target} PRIVATE ${occ_checks_as_calls} ${occ_sanitized_for_debugging})
   endif()
 endfunction()
 
