@@ -70,28 +70,29 @@ __global__ void __launch_bounds__(kThreads) block_kernel(AtomicsArguments argume
 }
 
 /// A variant, and how many threads share an atomic.
-struct Build {
+struct AtomicsBuild {
   std::string_view name;
   void (*function)(AtomicsArguments);
   unsigned threads_per_atomic;
 };
 
-constexpr Build kBuilds[] = {{"thread", thread_kernel, 1},
-                             {"warp", warp_kernel, kThreadsPerWarp},
-                             {"serial", serial_kernel, kThreads},
-                             {"block", block_kernel, kThreads},
-                             {"racing", racing_kernel, 1}};
+constexpr AtomicsBuild kAtomicsBuilds[] = {{"thread", thread_kernel, 1},
+                                           {"warp", warp_kernel, kThreadsPerWarp},
+                                           {"serial", serial_kernel, kThreads},
+                                           {"block", block_kernel, kThreads},
+                                           {"racing", racing_kernel, 1}};
 
-const Build& build_of(std::string_view variant) {
-  for (const Build& build : kBuilds) {
+const AtomicsBuild& atomics_build(std::string_view variant) {
+  for (const AtomicsBuild& build : kAtomicsBuilds) {
     if (build.name == variant) return build;
   }
   throw std::out_of_range("atomics has no such variant");
 }
 
-const std::vector<Variant> kVariants = [] {
+const std::vector<Variant> kAtomicsVariants = [] {
   std::vector<Variant> variants;
-  for (const Build& build : kBuilds) variants.push_back(make_variant(build.name, build.function));
+  for (const AtomicsBuild& build : kAtomicsBuilds)
+    variants.push_back(make_variant(build.name, build.function));
   return variants;
 }();
 
@@ -100,7 +101,7 @@ class PreparedAtomics final : public Prepared {
   PreparedAtomics(const Case& chosen, const Variant& variant)
       : function_(variant.function),
         launch_(chosen.launch),
-        threads_per_atomic_(build_of(variant.name).threads_per_atomic),
+        threads_per_atomic_(atomics_build(variant.name).threads_per_atomic),
         values_(random_words(static_cast<std::size_t>(launch_.grid_blocks * kThreads))),
         device_values_(std::span<const std::uint32_t>(values_)),
         totals_(static_cast<std::size_t>(chosen.extent)) {
@@ -137,13 +138,13 @@ class PreparedAtomics final : public Prepared {
   DeviceBuffer<std::uint32_t> totals_;
 };
 
-std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device&) {
+std::unique_ptr<Prepared> prepare_atomics(const Case& chosen, const Variant& variant, const Device&) {
   return std::make_unique<PreparedAtomics>(chosen, variant);
 }
 
 }  // namespace
 
-const Kernel kAtomics{"atomics", "the sum of an array by atomics of threads, warps or blocks", kVariants,
-                      prepare};
+const Kernel kAtomics{"atomics", "the sum of an array by atomics of threads, warps or blocks",
+                      kAtomicsVariants, prepare_atomics};
 
 }  // namespace occbench

@@ -25,10 +25,10 @@ constexpr int kMostChains = 8;
 /// cycles.
 constexpr float kFactor = 0.99995F;
 /// Threads with the same number modulo this have the same inputs.
-constexpr unsigned kInputSets = 8;
+constexpr unsigned kChainsInputSets = 8;
 
 struct ChainsArguments {
-  const float* inputs;  ///< [kMostChains + 1][kInputSets]: first values, addend
+  const float* inputs;  ///< [kMostChains + 1][kChainsInputSets]: first values, addend
   int rounds;
   float* sums;  ///< one a thread
 };
@@ -60,12 +60,12 @@ __device__ float next(float value, int step, float addend) {
 template <ChainsBody kBody, int kChains>
 __global__ void chains_kernel(ChainsArguments arguments) {
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
-  const float* const inputs = arguments.inputs + thread % kInputSets;
+  const float* const inputs = arguments.inputs + thread % kChainsInputSets;
   float values[kChains];
   float sums[kChains] = {};
 #pragma unroll
-  for (int chain = 0; chain < kChains; ++chain) values[chain] = inputs[chain * kInputSets];
-  const float addend = inputs[kMostChains * kInputSets];
+  for (int chain = 0; chain < kChains; ++chain) values[chain] = inputs[chain * kChainsInputSets];
+  const float addend = inputs[kMostChains * kChainsInputSets];
 #pragma unroll 1
   for (int round = 0; round < arguments.rounds; ++round) {
 #pragma unroll
@@ -89,7 +89,7 @@ __global__ void chains_kernel(ChainsArguments arguments) {
 }
 
 /// One variant with all that is known of it before it runs.
-struct Build {
+struct ChainsBuild {
   ChainsBody body;
   int chains;
   std::string name;
@@ -97,16 +97,16 @@ struct Build {
 };
 
 template <ChainsBody kBody, std::size_t... kIndex>
-void add_builds(std::vector<Build>& builds, const std::string& name, std::index_sequence<kIndex...>) {
+void add_builds(std::vector<ChainsBuild>& builds, const std::string& name, std::index_sequence<kIndex...>) {
   (builds.push_back({kBody, kChainCounts[kIndex], name + "_" + std::to_string(kChainCounts[kIndex]),
                      chains_kernel<kBody, kChainCounts[kIndex]>}),
    ...);
 }
 
-const std::vector<Build>& builds() {
+const std::vector<ChainsBuild>& chains_builds() {
   static const auto all = [] {
     constexpr auto kIndices = std::make_index_sequence<std::size(kChainCounts)>();
-    std::vector<Build> both;
+    std::vector<ChainsBuild> both;
     add_builds<ChainsBody::multiply_add>(both, "multiply_add", kIndices);
     add_builds<ChainsBody::exponential>(both, "exponential", kIndices);
     return both;
@@ -114,15 +114,16 @@ const std::vector<Build>& builds() {
   return all;
 }
 
-const std::vector<Variant> kVariants = [] {
+const std::vector<Variant> kChainsVariants = [] {
   std::vector<Variant> variants;
-  for (const Build& build : builds()) variants.push_back(make_variant(build.name, build.function));
+  for (const ChainsBuild& build : chains_builds())
+    variants.push_back(make_variant(build.name, build.function));
   return variants;
 }();
 
 class PreparedChains final : public Prepared {
  public:
-  PreparedChains(const Case& chosen, const Build& build, const Variant& variant, const Limits& limits)
+  PreparedChains(const Case& chosen, const ChainsBuild& build, const Variant& variant, const Limits& limits)
       : build_(build),
         function_(variant.function),
         launch_(chosen.launch),
@@ -141,10 +142,10 @@ class PreparedChains final : public Prepared {
 
   Check check(cudaStream_t stream) override {
     const std::vector<float> sums = result_of_launch(*this, stream, sums_);
-    std::array<float, kInputSets> reference{};
-    for (unsigned set = 0; set < kInputSets; ++set) reference[set] = reference_sum(set);
+    std::array<float, kChainsInputSets> reference{};
+    for (unsigned set = 0; set < kChainsInputSets; ++set) reference[set] = reference_sum(set);
     for (std::size_t thread = 0; thread < sums.size(); ++thread) {
-      if (!agrees(sums[thread], reference[thread % kInputSets])) return Check::wrong;
+      if (!agrees(sums[thread], reference[thread % kChainsInputSets])) return Check::wrong;
     }
     return Check::ok;
   }
@@ -162,8 +163,8 @@ class PreparedChains final : public Prepared {
       std::uniform_real_distribution<float> values(low, high);
       std::generate(first, last, [&] { return values(generator); });
     };
-    std::vector<float> inputs((kMostChains + 1) * kInputSets);
-    const auto addends = inputs.begin() + kMostChains * kInputSets;
+    std::vector<float> inputs((kMostChains + 1) * kChainsInputSets);
+    const auto addends = inputs.begin() + kMostChains * kChainsInputSets;
     const bool exponential = body == ChainsBody::exponential;
     fill(inputs.begin(), addends, exponential ? 1.25F : -0.5F, exponential ? 2.0F : 0.5F);
     fill(addends, inputs.end(), 1e-5F, 1e-4F);
@@ -178,7 +179,7 @@ class PreparedChains final : public Prepared {
   }
 
   float reference_sum(unsigned set) const {
-    const auto input = [&](int i) { return inputs_[static_cast<std::size_t>(i) * kInputSets + set]; };
+    const auto input = [&](int i) { return inputs_[static_cast<std::size_t>(i) * kChainsInputSets + set]; };
     std::array<float, kMostChains> values{};
     for (int chain = 0; chain < build_.chains; ++chain)
       values[static_cast<std::size_t>(chain)] = input(chain);
@@ -192,7 +193,7 @@ class PreparedChains final : public Prepared {
     return std::accumulate(chains.begin(), chains.end(), 0.0F);
   }
 
-  const Build& build_;
+  const ChainsBuild& build_;
   const void* function_;
   Launch launch_;
   int rounds_;
@@ -201,15 +202,15 @@ class PreparedChains final : public Prepared {
   DeviceBuffer<float> sums_;
 };
 
-std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device& device) {
-  const auto build = std::ranges::find(builds(), variant.name, &Build::name);
+std::unique_ptr<Prepared> prepare_chains(const Case& chosen, const Variant& variant, const Device& device) {
+  const auto build = std::ranges::find(chains_builds(), variant.name, &ChainsBuild::name);
   return std::make_unique<PreparedChains>(chosen, *build, variant, device.limits);
 }
 
 }  // namespace
 
 std::string_view chains_variant(ChainsBody body, int chains) {
-  for (const Build& build : builds()) {
+  for (const ChainsBuild& build : chains_builds()) {
     if (build.body == body && build.chains == chains) return build.name;
   }
   throw std::out_of_range("chains has no variant of " + std::to_string(chains) + " chains");
@@ -243,6 +244,6 @@ Work chains_work(const Limits& limits, ChainsBody body, int chains, int warps, d
           .pipe_cycles = rounds * round.pipe_cycles};
 }
 
-const Kernel kChains{"chains", "independent chains of dependent arithmetic", kVariants, prepare};
+const Kernel kChains{"chains", "independent chains of dependent arithmetic", kChainsVariants, prepare_chains};
 
 }  // namespace occbench

@@ -25,7 +25,7 @@ __global__ void chase_kernel(const std::uint32_t* next, std::uint32_t* place, st
   if (threadIdx.x == 0) *place = here;
 }
 
-const Variant kVariants[] = {make_variant("plain", chase_kernel)};
+const Variant kChaseVariants[] = {make_variant("plain", chase_kernel)};
 
 /// What follows each line in one cycle through all of them, in random order (Sattolo's algorithm).
 std::vector<std::uint32_t> random_cycle(std::size_t lines) {
@@ -93,7 +93,7 @@ class PreparedChase final : public Prepared {
   DeviceBuffer<std::uint32_t> place_;
 };
 
-std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device& device) {
+std::unique_ptr<Prepared> prepare_chase(const Case& chosen, const Variant& variant, const Device& device) {
   return std::make_unique<PreparedChase>(chosen, variant, device);
 }
 
@@ -103,6 +103,6 @@ Work chase_work(const Device& device, std::int64_t extent, std::int64_t loads) {
   return Work::equal(static_cast<double>(loads) * cycles_per_load(device, extent));
 }
 
-const Kernel kChase{"chase", "dependent loads in random order", kVariants, prepare};
+const Kernel kChase{"chase", "dependent loads in random order", kChaseVariants, prepare_chase};
 
 }  // namespace occbench

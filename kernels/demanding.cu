@@ -60,7 +60,7 @@ void add_variants(std::vector<Variant>& variants, const std::string& prefix,
   (variants.push_back(make(std::integral_constant<int, kNumbers>(), names[i++])), ...);
 }
 
-std::vector<Variant> make_variants() {
+std::vector<Variant> demanding_variants() {
   std::vector<Variant> variants{make_variant("uncapped", uncapped_kernel)};
   add_variants(variants, "cap_", RegisterCaps(),
                [](auto cap, std::string_view name) { return make_variant(name, demanding_capped<cap()>()); });
@@ -72,9 +72,9 @@ std::vector<Variant> make_variants() {
   return variants;
 }
 
-const std::vector<Variant> kVariants = make_variants();
+const std::vector<Variant> kDemandingVariants = demanding_variants();
 
-std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device&) {
+std::unique_ptr<Prepared> prepare_demanding(const Case& chosen, const Variant& variant, const Device&) {
   return prepare_multiply_add(kDemandingShape, chosen, variant);
 }
 
@@ -84,7 +84,7 @@ Work demanding_work(int rounds) {
   return multiply_add_work(kDemandingShape, rounds);
 }
 
-const Kernel kDemanding{"demanding", "multiply-adds over 144 values that want 150 registers", kVariants,
-                        prepare};
+const Kernel kDemanding{"demanding", "multiply-adds over 144 values that want 150 registers",
+                        kDemandingVariants, prepare_demanding};
 
 }  // namespace occbench

@@ -9,7 +9,7 @@
 namespace occbench {
 namespace {
 
-const Variant kVariants[] = {hold_plain(), hold_as_ptx()};
+const Variant kHoldVariants[] = {hold_plain(), hold_as_ptx()};
 
 class PreparedHold final : public Prepared {
  public:
@@ -62,7 +62,7 @@ class PreparedHold final : public Prepared {
   WarpCycles cycles_;
 };
 
-std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device&) {
+std::unique_ptr<Prepared> prepare_hold(const Case& chosen, const Variant& variant, const Device&) {
   return std::make_unique<PreparedHold>(chosen, variant);
 }
 
@@ -72,7 +72,7 @@ Variant hold_plain() {
   return make_variant("plain", hold_kernel);
 }
 
-const Kernel kHold{"hold", "each warp stays resident for its number of cycles", kVariants, prepare,
+const Kernel kHold{"hold", "each warp stays resident for its number of cycles", kHoldVariants, prepare_hold,
                    /*trace_agrees_with_counter=*/true};
 
 }  // namespace occbench

@@ -28,7 +28,7 @@ __global__ void __maxnreg__(kRegisters) live_values_kernel(MultiplyAddArguments 
 }
 
 /// One variant with all that is known of it before it runs.
-struct Build {
+struct LiveValuesBuild {
   LiveValuesBody body;
   int registers;
   std::string name;
@@ -38,17 +38,18 @@ struct Build {
 constexpr auto kBuildCount = std::size(kLiveValuesRegisters);
 
 template <LiveValuesBody kBody, std::size_t... kIndex>
-std::array<Build, kBuildCount> builds_of(const std::string& body_name, std::index_sequence<kIndex...>) {
-  return {Build{kBody, kLiveValuesRegisters[kIndex],
-                body_name + "_" + std::to_string(kLiveValuesRegisters[kIndex]),
-                live_values_kernel<kBody, kLiveValuesRegisters[kIndex]>}...};
+std::array<LiveValuesBuild, kBuildCount> builds_of(const std::string& body_name,
+                                                   std::index_sequence<kIndex...>) {
+  return {LiveValuesBuild{kBody, kLiveValuesRegisters[kIndex],
+                          body_name + "_" + std::to_string(kLiveValuesRegisters[kIndex]),
+                          live_values_kernel<kBody, kLiveValuesRegisters[kIndex]>}...};
 }
 
 /// Throughput first, then latency.
-const std::array<Build, 2 * kBuildCount>& builds() {
+const std::array<LiveValuesBuild, 2 * kBuildCount>& live_values_builds() {
   static const auto all = [] {
     constexpr auto kIndices = std::make_index_sequence<kBuildCount>();
-    std::array<Build, 2 * kBuildCount> both;
+    std::array<LiveValuesBuild, 2 * kBuildCount> both;
     std::ranges::move(builds_of<LiveValuesBody::throughput>("throughput", kIndices), both.begin());
     std::ranges::move(builds_of<LiveValuesBody::latency>("latency", kIndices), both.begin() + kBuildCount);
     return both;
@@ -56,24 +57,25 @@ const std::array<Build, 2 * kBuildCount>& builds() {
   return all;
 }
 
-std::array<Variant, 2 * kBuildCount> make_variants() {
+std::array<Variant, 2 * kBuildCount> live_values_variants() {
   std::array<Variant, 2 * kBuildCount> variants;
-  std::ranges::transform(builds(), variants.begin(),
-                         [](const Build& build) { return make_variant(build.name, build.function); });
+  std::ranges::transform(live_values_builds(), variants.begin(), [](const LiveValuesBuild& build) {
+    return make_variant(build.name, build.function);
+  });
   return variants;
 }
 
-const std::array<Variant, 2 * kBuildCount> kVariants = make_variants();
+const std::array<Variant, 2 * kBuildCount> kLiveValuesVariants = live_values_variants();
 
-std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device&) {
-  const auto build = std::ranges::find(builds(), variant.name, &Build::name);
+std::unique_ptr<Prepared> prepare_live_values(const Case& chosen, const Variant& variant, const Device&) {
+  const auto build = std::ranges::find(live_values_builds(), variant.name, &LiveValuesBuild::name);
   return prepare_multiply_add(shape_of(build->body, build->registers), chosen, variant);
 }
 
 }  // namespace
 
 std::string_view live_values_variant(LiveValuesBody body, int registers) {
-  for (const Build& build : builds()) {
+  for (const LiveValuesBuild& build : live_values_builds()) {
     if (build.body == body && build.registers == registers) return build.name;
   }
   throw std::out_of_range("live_values has no variant of " + std::to_string(registers) + " registers");
@@ -84,6 +86,6 @@ Work live_values_work(LiveValuesBody body, int registers, int rounds) {
 }
 
 const Kernel kLiveValues{"live_values", "the same multiply-adds with more values alive in registers",
-                         kVariants, prepare};
+                         kLiveValuesVariants, prepare_live_values};
 
 }  // namespace occbench

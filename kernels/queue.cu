@@ -38,7 +38,7 @@ __global__ void queue_kernel(WarpCyclesView cycles, unsigned item_count, QueueSt
   }
 }
 
-const Variant kVariants[] = {make_variant("plain", queue_kernel)};
+const Variant kQueueVariants[] = {make_variant("plain", queue_kernel)};
 
 class PreparedQueue final : public Prepared {
  public:
@@ -89,12 +89,13 @@ class PreparedQueue final : public Prepared {
   DeviceBuffer<QueueState> state_;
 };
 
-std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device&) {
+std::unique_ptr<Prepared> prepare_queue(const Case& chosen, const Variant& variant, const Device&) {
   return std::make_unique<PreparedQueue>(chosen, variant);
 }
 
 }  // namespace
 
-const Kernel kQueue{"queue", "persistent blocks that take items from an atomic queue", kVariants, prepare};
+const Kernel kQueue{"queue", "persistent blocks that take items from an atomic queue", kQueueVariants,
+                    prepare_queue};
 
 }  // namespace occbench

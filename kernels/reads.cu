@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kReadsBlockThreads, 8) reads_kernel(ReadsArgum
 }
 
 /// One variant with all that is known of it before it runs.
-struct Build {
+struct ReadsBuild {
   int bytes;
   int in_flight;
   std::string name;
@@ -65,7 +65,7 @@ struct Build {
 };
 
 template <typename Words, std::size_t... kIndex>
-void add_builds(std::vector<Build>& builds, std::index_sequence<kIndex...>) {
+void add_builds(std::vector<ReadsBuild>& builds, std::index_sequence<kIndex...>) {
   constexpr int kBytes = sizeof(Words);
   (builds.push_back(
        {kBytes, kReadsInFlight[kIndex],
@@ -74,10 +74,10 @@ void add_builds(std::vector<Build>& builds, std::index_sequence<kIndex...>) {
    ...);
 }
 
-const std::vector<Build>& builds() {
+const std::vector<ReadsBuild>& reads_builds() {
   static const auto all = [] {
     constexpr auto kIndices = std::make_index_sequence<std::size(kReadsInFlight)>();
-    std::vector<Build> every;
+    std::vector<ReadsBuild> every;
     add_builds<std::uint32_t>(every, kIndices);
     add_builds<uint2>(every, kIndices);
     add_builds<uint4>(every, kIndices);
@@ -88,9 +88,9 @@ const std::vector<Build>& builds() {
 
 constexpr std::string_view kCopy = "copy";
 
-const std::vector<Variant> kVariants = [] {
+const std::vector<Variant> kReadsVariants = [] {
   std::vector<Variant> variants;
-  for (const Build& build : builds()) variants.push_back(make_variant(build.name, build.function));
+  for (const ReadsBuild& build : reads_builds()) variants.push_back(make_variant(build.name, build.function));
   variants.push_back({kCopy, nullptr});
   return variants;
 }();
@@ -151,7 +151,7 @@ class RotatingBuffer {
 
 class PreparedReads final : public Prepared {
  public:
-  PreparedReads(const Case& chosen, const Build& build, const Variant& variant, const Device& device)
+  PreparedReads(const Case& chosen, const ReadsBuild& build, const Variant& variant, const Device& device)
       : function_(variant.function),
         launch_(chosen.launch),
         waits_(std::max<std::int64_t>(1, std::llround(chosen.work.value().cycles /
@@ -233,16 +233,16 @@ class PreparedCopy final : public Prepared {
   RotatingBuffer buffer_;
 };
 
-std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device& device) {
+std::unique_ptr<Prepared> prepare_reads(const Case& chosen, const Variant& variant, const Device& device) {
   if (variant.name == kCopy) return std::make_unique<PreparedCopy>(chosen, device);
-  const auto build = std::ranges::find(builds(), variant.name, &Build::name);
+  const auto build = std::ranges::find(reads_builds(), variant.name, &ReadsBuild::name);
   return std::make_unique<PreparedReads>(chosen, *build, variant, device);
 }
 
 }  // namespace
 
 std::string_view reads_variant(int bytes, int in_flight) {
-  for (const Build& build : builds()) {
+  for (const ReadsBuild& build : reads_builds()) {
     if (build.bytes == bytes && build.in_flight == in_flight) return build.name;
   }
   throw std::out_of_range("reads has no variant of " + std::to_string(bytes) + " bytes and " +
@@ -260,6 +260,7 @@ Work reads_work(int bytes, int in_flight, std::int64_t waits) {
           .bytes = count * in_flight * bytes * kThreadsPerWarp};
 }
 
-const Kernel kReads{"reads", "reads of device memory, so many under way at once", kVariants, prepare};
+const Kernel kReads{"reads", "reads of device memory, so many under way at once", kReadsVariants,
+                    prepare_reads};
 
 }  // namespace occbench

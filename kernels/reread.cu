@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kRereadBlockThreads) reread_kernel(RereadArgum
   arguments.sums[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-const Variant kVariants[] = {make_variant("plain", reread_kernel)};
+const Variant kRereadVariants[] = {make_variant("plain", reread_kernel)};
 
 class PreparedReread final : public Prepared {
  public:
@@ -98,12 +98,13 @@ class PreparedReread final : public Prepared {
   DeviceBuffer<std::uint32_t> sums_;
 };
 
-std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device&) {
+std::unique_ptr<Prepared> prepare_reread(const Case& chosen, const Variant& variant, const Device&) {
   return std::make_unique<PreparedReread>(chosen, variant);
 }
 
 }  // namespace
 
-const Kernel kReread{"reread", "blocks that read the same bytes again and again", kVariants, prepare};
+const Kernel kReread{"reread", "blocks that read the same bytes again and again", kRereadVariants,
+                     prepare_reread};
 
 }  // namespace occbench

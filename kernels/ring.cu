@@ -93,38 +93,38 @@ __global__ void grid_kernel(RingArguments arguments) {
 /// Who makes up a group.
 enum class Members { threads_of_tile, threads_of_block, blocks_of_cluster, blocks_of_grid, one_block };
 
-struct Build {
+struct RingBuild {
   std::string_view name;
   void (*function)(RingArguments);
   Members members;
   int tile_threads = 0;
 };
 
-constexpr Build kBuilds[] = {{"tile_4", tile_kernel<4>, Members::threads_of_tile, 4},
-                             {"tile_8", tile_kernel<8>, Members::threads_of_tile, 8},
-                             {"tile_16", tile_kernel<16>, Members::threads_of_tile, 16},
-                             {"tile_32", tile_kernel<32>, Members::threads_of_tile, 32},
-                             {"block", block_kernel, Members::threads_of_block},
-                             {"cluster", cluster_kernel, Members::blocks_of_cluster},
-                             {"grid", grid_kernel<false>, Members::blocks_of_grid},
-                             {"alone", grid_kernel<true>, Members::one_block}};
+constexpr RingBuild kRingBuilds[] = {{"tile_4", tile_kernel<4>, Members::threads_of_tile, 4},
+                                     {"tile_8", tile_kernel<8>, Members::threads_of_tile, 8},
+                                     {"tile_16", tile_kernel<16>, Members::threads_of_tile, 16},
+                                     {"tile_32", tile_kernel<32>, Members::threads_of_tile, 32},
+                                     {"block", block_kernel, Members::threads_of_block},
+                                     {"cluster", cluster_kernel, Members::blocks_of_cluster},
+                                     {"grid", grid_kernel<false>, Members::blocks_of_grid},
+                                     {"alone", grid_kernel<true>, Members::one_block}};
 
-const Build& build_of(std::string_view variant) {
-  const auto* const found = std::ranges::find(kBuilds, variant, &Build::name);
-  if (found == std::end(kBuilds)) throw std::out_of_range("ring has no such variant");
+const RingBuild& ring_build(std::string_view variant) {
+  const auto* const found = std::ranges::find(kRingBuilds, variant, &RingBuild::name);
+  if (found == std::end(kRingBuilds)) throw std::out_of_range("ring has no such variant");
   return *found;
 }
 
-const std::vector<Variant> kVariants = [] {
+const std::vector<Variant> kRingVariants = [] {
   std::vector<Variant> variants;
-  for (const Build& build : kBuilds) variants.push_back(make_variant(build.name, build.function));
+  for (const RingBuild& build : kRingBuilds) variants.push_back(make_variant(build.name, build.function));
   return variants;
 }();
 
 class PreparedRing final : public Prepared {
  public:
   PreparedRing(const Case& chosen, const Variant& variant, const Device& device)
-      : build_(build_of(variant.name)),
+      : build_(ring_build(variant.name)),
         function_(variant.function),
         launch_(chosen.launch),
         fitting_blocks_(full_wave_blocks(
@@ -211,7 +211,7 @@ class PreparedRing final : public Prepared {
     throw std::runtime_error(grid + "was started all the same");
   }
 
-  const Build& build_;
+  const RingBuild& build_;
   const void* function_;
   Launch launch_;
   std::int64_t fitting_blocks_;
@@ -222,7 +222,7 @@ class PreparedRing final : public Prepared {
   DeviceBuffer<std::uint32_t> exchange_;
 };
 
-std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device& device) {
+std::unique_ptr<Prepared> prepare_ring(const Case& chosen, const Variant& variant, const Device& device) {
   return std::make_unique<PreparedRing>(chosen, variant, device);
 }
 
@@ -233,6 +233,6 @@ Work ring_work(std::int64_t rounds) {
   return Work::equal(static_cast<double>(rounds) * kCyclesPerRound);
 }
 
-const Kernel kRing{"ring", "groups that pass values on to their neighbours", kVariants, prepare};
+const Kernel kRing{"ring", "groups that pass values on to their neighbours", kRingVariants, prepare_ring};
 
 }  // namespace occbench

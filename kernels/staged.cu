@@ -64,23 +64,23 @@ __global__ void staged_kernel(StagedArguments arguments) {
 }
 
 template <int... kBytes>
-std::vector<Variant> make_variants(std::integer_sequence<int, kBytes...>) {
+std::vector<Variant> staged_variants(std::integer_sequence<int, kBytes...>) {
   static const std::array<std::string, sizeof...(kBytes)> names{"static_" + std::to_string(kBytes)...};
   std::size_t i = 0;
   return {make_variant("dynamic", staged_kernel<0>), make_variant(names[i++], staged_kernel<kBytes>)...};
 }
 
 template <std::size_t... kIndex>
-std::vector<Variant> make_variants(std::index_sequence<kIndex...>) {
-  return make_variants(std::integer_sequence<int, kStagedStaticBytes[kIndex]...>());
+std::vector<Variant> staged_variants(std::index_sequence<kIndex...>) {
+  return staged_variants(std::integer_sequence<int, kStagedStaticBytes[kIndex]...>());
 }
 
-const std::vector<Variant> kVariants =
-    make_variants(std::make_index_sequence<std::size(kStagedStaticBytes)>());
+const std::vector<Variant> kStagedVariants =
+    staged_variants(std::make_index_sequence<std::size(kStagedStaticBytes)>());
 
 std::uint32_t static_bytes_of(std::string_view variant) {
   for (std::size_t i = 0; i < std::size(kStagedStaticBytes); ++i) {
-    if (kVariants[i + 1].name == variant) return static_cast<std::uint32_t>(kStagedStaticBytes[i]);
+    if (kStagedVariants[i + 1].name == variant) return static_cast<std::uint32_t>(kStagedStaticBytes[i]);
   }
   return 0;
 }
@@ -142,7 +142,7 @@ class PreparedStaged final : public Prepared {
   std::uint32_t cycles_ = 0;
 };
 
-std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device&) {
+std::unique_ptr<Prepared> prepare_staged(const Case& chosen, const Variant& variant, const Device&) {
   return std::make_unique<PreparedStaged>(chosen, variant);
 }
 
@@ -150,12 +150,12 @@ std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, co
 
 std::string_view staged_variant(int static_bytes) {
   for (std::size_t i = 0; i < std::size(kStagedStaticBytes); ++i) {
-    if (kStagedStaticBytes[i] == static_bytes) return kVariants[i + 1].name;
+    if (kStagedStaticBytes[i] == static_bytes) return kStagedVariants[i + 1].name;
   }
   throw std::out_of_range("staged has no variant of " + std::to_string(static_bytes) + " bytes");
 }
 
-const Kernel kStaged{"staged", "each block fills its shared memory and stays for its cycles", kVariants,
-                     prepare};
+const Kernel kStaged{"staged", "each block fills its shared memory and stays for its cycles", kStagedVariants,
+                     prepare_staged};
 
 }  // namespace occbench

@@ -20,7 +20,7 @@ pip_install() {
   shift 2
   [[ -t 2 ]] || quiet=(--quiet)
   "$python" -m pip install "${quiet[@]}" --disable-pip-version-check --cache-dir "$build/fetched" --no-deps \
-    --only-binary :all: --require-hashes --requirement <(locked "$part") "$@" >&2 ||
+    --only-binary :all: --no-compile --require-hashes --requirement <(locked "$part") "$@" >&2 ||
     fail "the packages of the part '$part' of scripts/requirements.lock could not be fetched." \
       "See pip's message above: check the network (HTTPS_PROXY, PIP_INDEX_URL and PIP_CERT name a way to it); run this again to continue."
   rm --recursive --force "$build/fetched"

@@ -23,6 +23,10 @@ def setUpModule():
         raise unittest.SkipTest(done.stderr)
 
 
+def before_scripts(page):
+    return page.read_text(encoding="utf-8").split("<script", 1)[0]
+
+
 class InFolder(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -37,7 +41,7 @@ class InFolder(unittest.TestCase):
         page = self.folder / "report.html"
         done = made_up.report(*arguments, "-o", page)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return page.read_text(encoding="utf-8").split("<script", 1)[0], done.stderr
+        return before_scripts(page), done.stderr
 
 
 class WrongInput(InFolder):
@@ -89,9 +93,16 @@ class WrongInput(InFolder):
         self.refused(done, "a.timeline.csv", "active_warps_pct", "NaN")
 
 
-class Page(InFolder):
+class Recorded(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        file = Path(cls.enterClassContext(tempfile.TemporaryDirectory())) / "report.html"
+        done = made_up.report(made_up.RECORDED, "-o", file)
+        assert done.returncode == 0, done.stderr
+        cls.page = before_scripts(file)
+
     def test_it_loads_nothing_and_lets_nothing_of_a_row_run(self):
-        page, _ = self.page_of(made_up.RECORDED)
+        page = self.page
         policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
         self.assertIn("default-src 'none'", policy)
         self.assertNotIn("unsafe-eval", policy)
@@ -101,14 +112,15 @@ class Page(InFolder):
 
     def test_its_headline_is_what_the_rows_say(self):
         rows = [row for row in made_up.read() if row["achieved_pct"]]
-        page, _ = self.page_of(made_up.RECORDED)
-        shown = re.findall(r"<dd>([\d,.]+) <small>([^<]*)</small>", page)
+        shown = re.findall(r"<dd>([\d,.]+) <small>([^<]*)</small>", self.page)
         self.assertEqual(shown[1][0], f"{len(rows):,}")
         for kind, (value, unit) in zip(("theoretical", "predicted"), shown[2:], strict=True):
             errors = [abs(float(row[f"{kind}_pct"]) - float(row["achieved_pct"])) for row in rows if row[f"{kind}_pct"]]
             self.assertEqual(value, f"{statistics.mean(errors):.1f}")
             self.assertEqual(unit, f"points over {len(errors):,} cases")
 
+
+class Page(InFolder):
     def test_a_chart_whose_data_is_missing_is_left_out_and_named(self):
         rows = [row for row in made_up.read() if row["experiment"] == "waves"]
         page, said = self.page_of(made_up.write(self.folder / "rows.csv", rows))
