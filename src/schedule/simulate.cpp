@@ -82,7 +82,8 @@ constexpr int kMostWarpsActiveToTheEnd = 2;
 /// Where such blocks take all of an SM's block slots, the dispatcher hears of the first end at once and of
 /// those that come while the SM is busy with it so much later: of a tail of 60 blocks of 64 threads 56 SMs
 /// take one where they had held 32 such blocks, 40 to 50 where they had held 4 to 31 (seen on the H200,
-/// results/nvidia-h200/block-scheduling.md, "Refill"). Any more would make no difference there.
+/// results/nvidia-h200/block-scheduling.md, "Refill"). Any more would make no difference there. With blocks
+/// of one warp nothing but better tails speaks for it.
 constexpr double kLaterEndsOfFullSm = 200;
 
 /// What the last block before an SM gets crowded waits of the time that the warps of the next one take to
@@ -310,8 +311,9 @@ class Scheduler {
       sm.active_cycles += std::max(0.0, sm.done_until - std::max(ended.block_end, sm.active_until));
       sm.active_until = std::max(sm.active_until, sm.done_until);
     }
-    const bool of_first_fill = sm.blocks_started < sm.share + sm.resident_blocks;
-    ended = {ended.time + late + (of_first_fill ? later_end_cycles_ : 0), sm.done_until, ended.sm, true};
+    // Of as many ends as the SM took blocks at first.
+    const bool among_first_ends = sm.blocks_started - sm.resident_blocks < sm.share;
+    ended = {ended.time + late + (among_first_ends ? later_end_cycles_ : 0), sm.done_until, ended.sm, true};
     return true;
   }
 
