@@ -1,5 +1,5 @@
 """How far predictions are from the counters by kind of work, for README.md and results/nvidia-h200/block-scheduling.md:
-the recorded suite, and launches drawn by chance."""
+the recorded suite, and launches drawn by chance; and what other launches recorded on an H200 read."""
 
 import csv
 import statistics
@@ -142,9 +142,7 @@ def tails():
     lines = []
     for threads, per_sm in sorted({key[:2] for key in sms}):
         taken = [sms.get((threads, per_sm, 132 * per_sm + tail)) for tail in (20, 60, 132)]
-        cells = ("" if each is None else f"{each:.0f}" for each in taken)
-        if any(each is not None for each in taken):
-            lines.append((f"{threads:,}", str(per_sm), *cells))
+        lines.append((f"{threads:,}", str(per_sm), *("" if each is None else f"{each:.0f}" for each in taken)))
     return table(("threads", "blocks an SM:", "SMs with a tail of 20:", "of 60:", "of 132:"), lines)
 
 
@@ -153,7 +151,7 @@ def reads():
     launches = recorded_launches("reads.csv")
     share = {
         (row["bytes_per_load"], row["loads_in_flight"], row["carveout_pct"], int(row["blocks_per_sm"])): (
-            100 * float(row["achieved_pct"]) / (100 * int(row["block_threads"]) * int(row["blocks_per_sm"]) / 2048)
+            2048 * float(row["achieved_pct"]) / (int(row["block_threads"]) * int(row["blocks_per_sm"]))
         )
         for row in launches
     }

@@ -5,6 +5,8 @@
 #include <functional>
 #include <utility>
 
+#include "schedule/portable_math.hpp"
+
 namespace occbench {
 
 // Bandwidth slows all warps alike. So there is one clock that runs slower the more is asked for, on which
@@ -20,6 +22,22 @@ constexpr double kEveryCycle = 0.8;
 constexpr double kWholeWarps = 0.97;
 
 }  // namespace
+
+double memory_spread(double bytes_per_cycle_asked, double bytes_per_cycle) {
+  constexpr double kMost = 0.1;
+  if (bytes_per_cycle_asked == 0) return 0;
+  return kMost * std::min(1.0, bytes_per_cycle_asked / (2 * bytes_per_cycle));
+}
+
+double draw_in_step_cycles(std::uint64_t seed) {
+  constexpr double kLeast = 30'000;
+  constexpr double kMost = 500'000;
+  // Multiples of the square root of three, less their whole parts.
+  constexpr std::uint64_t kRootOfThree = 0xbb67ae8584caa73b;  // times 2^64, modulo 2^64
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+  const double chance = unit_interval((seed - 1) * kRootOfThree + kHalf);
+  return kLeast * portable_exp(portable_log(kMost / kLeast) * chance);
+}
 
 Competition::Competition(int partitions, const Rates& alone, double bytes_per_cycle, double in_step_cycles)
     : most_full_speed_(1 / std::max(alone.issue, alone.pipe)),

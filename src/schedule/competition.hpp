@@ -12,6 +12,18 @@
 
 namespace occbench {
 
+/// Equal reads of device memory by many warps take unequally long, evenly spread around their mean: by up to
+/// this share of it. It is a tenth where resident warps ask for twice what the memory can move or more, less
+/// where they ask for less (seen on the H200: blocks of any size, 6 to 100 % theoretical occupancy, 1 to 20
+/// waves).
+double memory_spread(double bytes_per_cycle_asked, double bytes_per_cycle);
+
+/// For how long warps that can issue in every cycle stay in step, drawn evenly by its logarithm: 30,000 to
+/// 500,000 cycles. On an H200 the recorded launches of a loop of multiply-adds are explained by 10,000 to
+/// 700,000 cycles, longer ones by more (results/nvidia-h200/block-scheduling.md, "Issue slots and pipes").
+/// Seeds of one series are far from one another, and the first one, 1, is in the middle.
+double draw_in_step_cycles(std::uint64_t seed);
+
 /// Warps that compete: for the issue slots of their sub-partition, one a cycle, or for one of its pipes, and
 /// for the bandwidth of the device. As seen on the H200 (results/nvidia-h200/block-scheduling.md):
 ///

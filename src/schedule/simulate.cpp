@@ -96,36 +96,11 @@ constexpr double kSharedLaunch = 0.25;
 /// (results/nvidia-h200/block-scheduling.md, "The first blocks").
 constexpr double kWarpsUntilSecondSm = 6;
 
-/// Equal reads of device memory by many warps take unequally long, evenly spread around their mean: by up to
-/// this share of it, which is reached where resident warps ask for twice what the memory can move (seen on
-/// the H200: blocks of any size, 6 to 100 % theoretical occupancy, 1 to 20 waves).
-constexpr double kMostMemorySpread = 0.1;
-double memory_spread(double bytes_per_cycle_asked, double bytes_per_cycle) {
-  if (bytes_per_cycle_asked == 0) return 0;
-  return kMostMemorySpread * std::min(1.0, bytes_per_cycle_asked / (2 * bytes_per_cycle));
-}
-
-/// For how long warps that can issue in every cycle stay in step, in a run of simulate(): from the first to
-/// the second of these, evenly by their logarithm. On an H200 the recorded launches of a loop of
-/// multiply-adds are explained by 10,000 to 700,000 cycles, longer ones by more
-/// (results/nvidia-h200/block-scheduling.md, "Issue slots and pipes").
-constexpr double kLeastCyclesInStep = 30'000;
-constexpr double kMostCyclesInStep = 500'000;
-
 // Random numbers that have nothing to do with one another.
 constexpr std::uint64_t kPollStream = 0x9e3779b97f4a7c15;
 constexpr std::uint64_t kGpcStream = 0xbf58476d1ce4e5b9;
 constexpr std::uint64_t kClockStream = 0x94d049bb133111eb;
 constexpr std::uint64_t kMemoryStream = 0xd1b54a32d192ed03;
-
-/// Multiples of the square root of three, less their whole parts: seeds of one series are far from one
-/// another. The first seed is in the middle.
-double in_step_cycles(std::uint64_t seed) {
-  constexpr std::uint64_t kRootOfThree = 0xbb67ae8584caa73b;  // times 2^64, modulo 2^64
-  constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
-  const double chance = unit_interval((seed - 1) * kRootOfThree + kHalf);
-  return kLeastCyclesInStep * portable_exp(portable_log(kMostCyclesInStep / kLeastCyclesInStep) * chance);
-}
 
 class Scheduler {
  public:
@@ -163,7 +138,7 @@ class Scheduler {
         slots_(limits, occupancy, sm_count) {
     if (tasks.compete()) {
       competition_.emplace(sm_count * slots_.partitions(), tasks.rates(), profile.bytes_per_cycle,
-                           in_step_cycles(seed));
+                           draw_in_step_cycles(seed));
       const std::int64_t resident = std::min(tasks.grid_blocks(), full_wave_blocks(occupancy, sm_count));
       memory_spread_ =
           memory_spread(tasks.rates().bytes * static_cast<double>(resident * occupancy.warps_per_block),
