@@ -4,7 +4,9 @@
 #include <string>
 
 #include "harness/experiment.hpp"
+#include "kernels/chains.hpp"
 #include "kernels/hold.hpp"
+#include "kernels/reads.hpp"
 #include "schedule/portable_math.hpp"
 
 namespace occbench {
@@ -28,25 +30,16 @@ class Draws {
   bool one_of(int n) {
     return whole(1, n) == 1;
   }
+  template <std::size_t kCount>
+  int of(const int (&values)[kCount]) {
+    return values[whole(0, static_cast<int>(kCount) - 1)];
+  }
 
  private:
   std::uint64_t stream_;
   std::uint64_t next_ = 0;
 };
 
-/// What launches are drawn for: predictions of each kind have an error of their own.
-struct Kind {
-  std::string_view name;
-  int launches;
-  double least_cycles, most_cycles;
-  bool per_warp;
-};
-constexpr Kind kKinds[] = {
-    {"blocks_from_20000_cycles", 240, 20'000, 400'000, false},
-    {"warps_from_20000_cycles", 120, 20'000, 400'000, true},
-    {"blocks_of_8000_cycles", 120, 8'000, 8'000, false},
-    {"blocks_of_1000_to_8000_cycles", 120, 1'000, 8'000, false},
-};
 /// Another number draws others: on those of this one nothing was ever tuned, and nothing is to be.
 constexpr std::uint64_t kSeries = 4;
 constexpr int kSmokeLaunches = 3;
@@ -69,32 +62,102 @@ Distribution draw_uneven(Draws& draws) {
 /// Of half of the launches any number of whole warps, of the others a size that is much used.
 int draw_block_threads(Draws& draws, const Limits& limits) {
   constexpr int kUsual[] = {64, 128, 256, 512, 768, 1024};
-  if (draws.one_of(2)) return kUsual[draws.whole(0, std::ssize(kUsual) - 1)];
+  if (draws.one_of(2)) return draws.of(kUsual);
   return limits.threads_per_warp * draws.whole(1, limits.max_threads_per_block / limits.threads_per_warp);
 }
+
+/// Half of the launches with as many blocks on an SM as shared memory lets in, a quarter of whole waves.
+Launch draw_launch(const Planner& on, const Kernel& kernel, std::string_view variant, int block_threads,
+                   double least_waves, double most_waves, Draws& draws) {
+  Launch launch{.block_threads = block_threads};
+  if (draws.one_of(2)) {
+    const int blocks = draws.whole(1, on.occupancy(kernel, variant, launch).blocks_per_sm);
+    launch.dynamic_shared_bytes = on.shared_bytes_for(kernel, variant, launch, blocks).value_or(0);
+  }
+  const double waves = draws.between_in_ratio(least_waves, most_waves);
+  launch.grid_blocks = on.grid(kernel, variant, launch, draws.one_of(4) ? std::ceil(waves) : waves);
+  return launch;
+}
+
+/// Warps that hold, which have no neighbours: `least_cycles` to `most_cycles`, every other launch equal.
+template <int kLeastCycles, int kMostCycles, bool kPerWarp>
+Case draw_hold(const Planner& on, Draws& draws) {
+  const int block_threads = draw_block_threads(draws, on.limits());
+  const Launch launch = draw_launch(on, kHold, "plain", block_threads, 0.3, 8, draws);
+  Work work = Work::equal(std::round(draws.between_in_ratio(kLeastCycles, kMostCycles)));
+  if (kPerWarp || draws.one_of(2)) work.distribution = draw_uneven(draws);
+  work.per_warp = kPerWarp;
+  return {.kernel = &kHold, .variant = "plain", .launch = launch, .work = work};
+}
+
+// Launches that compete: one wave to twenty, and few warps on an SM or as many as it holds.
+constexpr double kMostWaves = 20;
+
+Case draw_chains(const Planner& on, ChainsBody body, int chains, Draws& draws) {
+  const std::string_view variant = chains_variant(body, chains);
+  const int block_threads = draw_block_threads(draws, on.limits());
+  const Launch launch = draw_launch(on, kChains, variant, block_threads, 1, kMostWaves, draws);
+  const int warps = on.occupancy(kChains, variant, launch).warps_per_sm() / on.limits().sub_partitions;
+  const double wave_cycles = draws.between_in_ratio(100'000, 400'000);
+  return {.kernel = &kChains,
+          .variant = variant,
+          .launch = launch,
+          .work = chains_work(on.limits(), body, chains, std::max(1, warps), wave_cycles)};
+}
+
+Case draw_issue_bound(const Planner& on, Draws& draws) {
+  constexpr int kWaiting[] = {1, 2};
+  if (draws.one_of(2)) return draw_chains(on, ChainsBody::multiply_add, draws.of(kWaiting), draws);
+  return draw_chains(on, ChainsBody::exponential, draws.of(kChainCounts), draws);
+}
+
+Case draw_always_issuing(const Planner& on, Draws& draws) {
+  constexpr int kAlways[] = {4, 8};
+  return draw_chains(on, ChainsBody::multiply_add, draws.of(kAlways), draws);
+}
+
+Case draw_memory_bound(const Planner& on, Draws& draws) {
+  constexpr std::int64_t kMostL2Times = 64;
+  const int bytes = draws.of(kReadBytes);
+  const int in_flight = draws.of(kReadsInFlight);
+  const std::string_view variant = reads_variant(bytes, in_flight);
+  const int block_threads =
+      on.limits().threads_per_warp * draws.whole(1, kReadsBlockThreads / on.limits().threads_per_warp);
+  const Launch launch = draw_launch(on, kReads, variant, block_threads, 1, kMostWaves, draws);
+  const std::int64_t bytes_of_wait = launch.grid_blocks * block_threads * bytes * in_flight;
+  const std::int64_t most = kMostL2Times * static_cast<std::int64_t>(on.device().l2_bytes) / bytes_of_wait;
+  const auto waits = static_cast<std::int64_t>(draws.between_in_ratio(10, 200));
+  return {.kernel = &kReads,
+          .variant = variant,
+          .launch = launch,
+          .work = reads_work(bytes, in_flight, std::clamp<std::int64_t>(most, 1, waits))};
+}
+
+/// What launches are drawn for: predictions of each kind have an error of their own.
+struct Kind {
+  std::string_view name;
+  int launches;
+  Case (*draw)(const Planner& on, Draws& draws);
+};
+constexpr Kind kKinds[] = {
+    {"blocks_from_20000_cycles", 240, draw_hold<20'000, 400'000, false>},
+    {"warps_from_20000_cycles", 120, draw_hold<20'000, 400'000, true>},
+    {"blocks_of_8000_cycles", 120, draw_hold<8'000, 8'000, false>},
+    {"blocks_of_1000_to_8000_cycles", 120, draw_hold<1'000, 8'000, false>},
+    {"issue_bound", 80, draw_issue_bound},
+    {"always_issuing", 80, draw_always_issuing},
+    {"memory_bound", 80, draw_memory_bound},
+};
 
 Case draw_case(const Planner& on, const Kind& kind, int number) {
   const auto place = static_cast<std::uint64_t>(1'000 * (&kind - kKinds) + number);
   Draws draws(1'000'000 * kSeries + place);
-  Launch launch{.block_threads = draw_block_threads(draws, on.limits())};
-  // Half of the launches with as many blocks on an SM as shared memory lets in.
-  if (draws.one_of(2)) {
-    const int blocks = draws.whole(1, on.occupancy(kHold, "plain", launch).blocks_per_sm);
-    launch.dynamic_shared_bytes = on.shared_bytes_for(kHold, "plain", launch, blocks).value_or(0);
-  }
-  const double waves = draws.between_in_ratio(0.3, 8);
-  launch.grid_blocks = on.grid(kHold, "plain", launch, draws.one_of(4) ? std::ceil(waves) : waves);
-  Work work = Work::equal(std::round(draws.between_in_ratio(kind.least_cycles, kind.most_cycles)));
-  if (kind.per_warp || draws.one_of(2)) work.distribution = draw_uneven(draws);
-  work.per_warp = kind.per_warp;
-  return {.kernel = &kHold,
-          .variant = "plain",
-          .launch = launch,
-          .work = work,
-          .suite = number <= kSmokeLaunches             ? Suite::smoke
-                   : number % kLaunchesPerQuickOne == 0 ? Suite::quick
-                                                        : Suite::full,
-          .parameters = {{"kind", std::string(kind.name)}, {"number", std::to_string(number)}}};
+  Case drawn = kind.draw(on, draws);
+  drawn.suite = number <= kSmokeLaunches             ? Suite::smoke
+                : number % kLaunchesPerQuickOne == 0 ? Suite::quick
+                                                     : Suite::full;
+  drawn.parameters = {{"kind", std::string(kind.name)}, {"number", std::to_string(number)}};
+  return drawn;
 }
 
 std::vector<Case> cases(const Planner& on) {

@@ -131,7 +131,7 @@ Action declare_validate(CLI::App& parser) {
   parser.add_option("--profile", options->profile,
                     "device profile to predict with, a built-in one or a file (default: that of such a GPU, "
                     "and of rows measured before what they were predicted with)");
-  parser.add_option("--suite", options->suite, "how many launches: smoke 12, quick 132, full 600")
+  parser.add_option("--suite", options->suite, "how many launches: smoke 21, quick 189, full 840")
       ->check(CLI::IsMember({"smoke", "quick", "full"}))
       ->capture_default_str();
   parser.add_option("--out", options->out, "the rows go here (default: they are not kept)")
