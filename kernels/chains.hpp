@@ -29,7 +29,8 @@ struct ChainsRound {
 /// The pipes' widths are those of the CUDA C++ Programming Guide's table of arithmetic throughput.
 ChainsRound chains_round(const Limits& limits, ChainsBody body, int chains);
 
-/// As many rounds of every warp as take about `cycles` where so many warps share a sub-partition.
+/// As many rounds of every warp as take about `cycles` where so many warps share a sub-partition; with the
+/// time in step where it is known for the device.
 Work chains_work(const Limits& limits, ChainsBody body, int chains, int warps, double cycles);
 
 }  // namespace occbench

@@ -164,10 +164,10 @@ Action declare_predict(CLI::App& parser) {
       "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
       "after another, for it is not known)");
   CLI::Option_group* const source = parser.add_option_group("what the blocks do");
-  source->add_option(
-      "--work", options->work,
-      "work, as in the column of that name: equal:200000, uniform:20000:0.5:1.5:seed=1, ...; "
-      "of warps that compete with what each does alone: equal:80000:issue=20000[:pipe=N][:bytes=N]");
+  source->add_option("--work", options->work,
+                     "work, as in the column of that name: equal:200000, uniform:20000:0.5:1.5:seed=1, ...; "
+                     "of warps that compete with what each does alone: "
+                     "equal:80000:issue=20000[:pipe=N][:bytes=N][:in_step=N]");
   CLI::Option* const file = source->add_option("--durations", options->durations_file,
                                                "file of cycles, a line a block, or one line for all");
   source->require_option(1);

@@ -14,10 +14,6 @@ namespace occbench {
 
 namespace {
 
-/// A warp of four independent chains of multiply-adds issues in 0.82 to 0.96 of the cycles when alone; one of
-/// three, which waits a cycle in four, is served as those of one chain are.
-constexpr double kEveryCycle = 0.8;
-
 /// A loop's own instructions make 1 / rate a little more than the whole number of warps that fill the slots.
 constexpr double kWholeWarps = 0.97;
 
@@ -39,10 +35,10 @@ double draw_in_step_cycles(std::uint64_t seed) {
   return kLeast * portable_exp(portable_log(kMost / kLeast) * chance);
 }
 
-Competition::Competition(int partitions, const Rates& alone, double bytes_per_cycle, double in_step_cycles)
+Competition::Competition(int partitions, const Rates& alone, double bytes_per_cycle, const Turns& turns)
     : most_full_speed_(1 / std::max(alone.issue, alone.pipe)),
-      in_pairs_(alone.issue >= kEveryCycle && alone.issue >= alone.pipe),
-      in_step_cycles_(in_step_cycles),
+      in_turns_(alone.always_issues()),
+      turns_(turns),
       byte_rate_(alone.bytes),
       bytes_per_cycle_(bytes_per_cycle),
       partitions_(static_cast<std::size_t>(partitions)) {}
@@ -77,10 +73,17 @@ void Competition::serve_oldest_first(std::vector<Group>& groups) const {
   }
 }
 
-void Competition::serve_in_pairs(Partition& partition) const {
+void Competition::serve_in_turns(Partition& partition) {
   const std::size_t warps = partition.groups.size();
-  const std::size_t in_step = is_in_step(partition) ? warps - warps % 2 : 2;
-  const std::size_t served = std::min(warps, std::max<std::size_t>(in_step, 1));
+  std::size_t served = std::max<std::size_t>(warps - warps % 2, std::min<std::size_t>(warps, 1));
+  if (is_in_step(partition)) {
+    partition.in_turn = 0;
+  } else {
+    if (partition.in_turn == 0) {
+      partition.in_turn = unit_interval(random_bits(turns_.seed, turns_drawn_++)) < turns_.of_three ? 3 : 2;
+    }
+    served = std::min(partition.in_turn, warps);
+  }
   for (std::size_t i = 0; i < warps; ++i) {
     partition.groups[i].speed =
         i < served ? std::min(1.0, most_full_speed_ / static_cast<double>(served)) : 0;
@@ -89,12 +92,12 @@ void Competition::serve_in_pairs(Partition& partition) const {
 
 void Competition::schedule(int index) {
   Partition& partition = partitions_[static_cast<std::size_t>(index)];
-  in_pairs_ ? serve_in_pairs(partition) : serve_oldest_first(partition.groups);
+  in_turns_ ? serve_in_turns(partition) : serve_oldest_first(partition.groups);
   double speed = 0;
   double soonest = std::numeric_limits<double>::infinity();
-  if (in_pairs_ && is_in_step(partition)) {
+  if (in_turns_ && is_in_step(partition)) {
     // At least a cycle, so that time passes.
-    soonest = std::max(1.0, partition.begun + in_step_cycles_ - partition.updated);
+    soonest = std::max(1.0, partition.begun + turns_.in_step_cycles - partition.updated);
   }
   partition.next.reset();
   for (std::size_t i = 0; i < partition.groups.size(); ++i) {
@@ -117,7 +120,7 @@ void Competition::begin(double time, int partition_index, int block, std::span<c
   Partition& partition = partitions_[static_cast<std::size_t>(partition_index)];
   update(partition);
   if (partition.groups.empty()) partition.begun = clock_;
-  if (in_pairs_) {
+  if (in_turns_) {
     // Of one block, the last warp is served as the oldest is.
     for (auto warp = warps.rbegin(); warp != warps.rend(); ++warp)
       partition.groups.push_back({block, {*warp}});
@@ -152,6 +155,7 @@ int Competition::finish(Partition& partition, std::size_t index) {
   }
   if (group.left.empty()) {
     partition.groups.erase(partition.groups.begin() + static_cast<std::ptrdiff_t>(index));
+    if (index < partition.in_turn) --partition.in_turn;
   }
   return block;
 }

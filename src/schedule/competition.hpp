@@ -24,6 +24,16 @@ double memory_spread(double bytes_per_cycle_asked, double bytes_per_cycle);
 /// Seeds of one series are far from one another, and the first one, 1, is in the middle.
 double draw_in_step_cycles(std::uint64_t seed);
 
+/// How warps that can issue in every cycle share a sub-partition.
+struct Turns {
+  double in_step_cycles = 0;  ///< for how long after it was empty they stay in step there
+  double of_three = 0;        ///< chance that a turn after that is one of three warps
+  std::uint64_t seed = 1;     ///< of that chance
+};
+
+/// One turn in four, by the ends of warps in streams of blocks on an H200 (block-scheduling.md, as above).
+inline constexpr double kTurnsOfThree = 0.25;
+
 /// Warps that compete: for the issue slots of their sub-partition, one a cycle, or for one of its pipes, and
 /// for the bandwidth of the device. As seen on the H200 (results/nvidia-h200/block-scheduling.md):
 ///
@@ -33,8 +43,10 @@ double draw_in_step_cycles(std::uint64_t seed);
 /// interrupted: where two warps leave a rest of the slots, three share them evenly.
 ///
 /// Warps that can issue in every cycle do not keep the slots to themselves. While they are in step, as many
-/// as make pairs share them evenly, and of an odd number the youngest waits; then the two oldest have them,
-/// whoever they are. For how long they stay in step depends on more than the launch.
+/// as make pairs share them evenly, and of an odd number the youngest waits; then they take turns: the two
+/// oldest have the slots until both are done, whoever they are, and now and then the three oldest. So turns
+/// do not keep to blocks, and a block of an even number of warps waits for the turn that it shares with the
+/// next one. For how long they stay in step depends on more than the launch.
 ///
 /// Bandwidth is shared in proportion to demand.
 class Competition {
@@ -50,9 +62,7 @@ class Competition {
   /// @param partitions       sub-partitions of the device
   /// @param alone            what a warp does alone
   /// @param bytes_per_cycle  what the device can move
-  /// @param in_step_cycles   for how long after a sub-partition was empty warps that can issue in every cycle
-  ///                         stay in step there
-  Competition(int partitions, const Rates& alone, double bytes_per_cycle, double in_step_cycles = 0);
+  Competition(int partitions, const Rates& alone, double bytes_per_cycle, const Turns& turns = {});
 
   struct Warp {
     double cycles;  ///< that it would take alone
@@ -81,6 +91,7 @@ class Competition {
     double begun = 0;           ///< when it was empty last, on the stretched clock
     double updated = 0;         ///< up to when its warps' progress is counted, on that clock
     double speed = 0;           ///< sum of its warps' speeds
+    std::size_t in_turn = 0;    ///< of the oldest groups, those whose turn it is until all are done
     /// The group of the warp that finishes first if nothing changes; empty if shares change before.
     std::optional<std::size_t> next;
     std::uint32_t version = 0;
@@ -99,17 +110,18 @@ class Competition {
   void update(Partition& partition);
   void serve_oldest_first(std::vector<Group>& groups) const;
   bool is_in_step(const Partition& partition) const {
-    return partition.updated - partition.begun < in_step_cycles_;
+    return partition.updated - partition.begun < turns_.in_step_cycles;
   }
-  void serve_in_pairs(Partition& partition) const;
+  void serve_in_turns(Partition& partition);
   void schedule(int index);
   void drop_stale() const;
   /// Takes the warps out of a group that finish first; gives their block.
   int finish(Partition& partition, std::size_t group);
 
   double most_full_speed_;  ///< warps that a sub-partition can serve at full speed
-  bool in_pairs_;           ///< warps can issue in every cycle: each is a group
-  double in_step_cycles_;
+  bool in_turns_;           ///< warps can issue in every cycle: each is a group
+  Turns turns_;
+  std::uint64_t turns_drawn_ = 0;
   double byte_rate_;
   double bytes_per_cycle_;
   std::vector<Partition> partitions_;

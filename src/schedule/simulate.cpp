@@ -101,6 +101,7 @@ constexpr std::uint64_t kPollStream = 0x9e3779b97f4a7c15;
 constexpr std::uint64_t kGpcStream = 0xbf58476d1ce4e5b9;
 constexpr std::uint64_t kClockStream = 0x94d049bb133111eb;
 constexpr std::uint64_t kMemoryStream = 0xd1b54a32d192ed03;
+constexpr std::uint64_t kTurnStream = 0x2545f4914f6cdd1d;
 
 class Scheduler {
  public:
@@ -138,7 +139,8 @@ class Scheduler {
         slots_(limits, occupancy, sm_count) {
     if (tasks.compete()) {
       competition_.emplace(sm_count * slots_.partitions(), tasks.rates(), profile.bytes_per_cycle,
-                           draw_in_step_cycles(seed));
+                           Turns{tasks.in_step_cycles().value_or(draw_in_step_cycles(seed)), kTurnsOfThree,
+                                 seed + kTurnStream});
       const std::int64_t resident = std::min(tasks.grid_blocks(), full_wave_blocks(occupancy, sm_count));
       memory_spread_ =
           memory_spread(tasks.rates().bytes * static_cast<double>(resident * occupancy.warps_per_block),

@@ -62,6 +62,11 @@ class Tasks {
     return rates_ != Rates{};
   }
 
+  /// For how long warps that always issue stay in step; empty = not known.
+  std::optional<double> in_step_cycles() const {
+    return in_step_cycles_;
+  }
+
   /// By how much it was stretched, 1 = as given.
   double stretch() const {
     return stretch_;
@@ -88,6 +93,7 @@ class Tasks {
   int warps_per_block_ = 1;
   double stretch_ = 1;
   Rates rates_;
+  std::optional<double> in_step_cycles_;
   std::optional<double> everywhere_;  ///< cycles of every warp before stretching
   bool within_blocks_ = false;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -30,8 +31,12 @@ namespace occbench {
 //              given where an instruction takes a pipe more than one cycle
 //   :bytes=N   bytes that a warp moves to and from device memory in its CYCLES
 //
-// All are for a factor of 1 and grow with it, as the cycles do. `equal:80000:issue=20000` is a chain of
-// 20,000 dependent instructions of 4 cycles each.
+// These are for a factor of 1 and grow with it, as the cycles do. `equal:80000:issue=20000` is a chain of
+// 20,000 dependent instructions of 4 cycles each. Where warps can issue in every cycle (at least 0.8 of
+// them), one thing more may be known of their code, from one reading of it, and is the same for all units:
+//
+//   :in_step=CYCLES  for how long they stay in step on a sub-partition (competition.hpp); without it, each
+//                    run of a prediction draws a time
 
 struct EqualWork {
   bool operator==(const EqualWork&) const = default;
@@ -74,11 +79,21 @@ struct LastWork {
 using Distribution = std::variant<EqualWork, LinearWork, UniformWork, LognormalWork, ExponentialWork,
                                   BimodalWork, EveryWork, LastWork>;
 
+/// From this share of its cycles on a warp counts as one that can issue in all of them. One of four
+/// independent chains of multiply-adds issues in 0.82 to 0.96 of the cycles when alone; one of three, which
+/// waits a cycle in four, is served as those of one chain are (results/nvidia-h200/block-scheduling.md).
+inline constexpr double kAlmostEveryCycle = 0.8;
+
 /// What a warp does in a cycle when it has the device to itself.
 struct Rates {
   double issue = 0;  ///< instructions that it issues, 0 to 1
   double pipe = 0;   ///< share of the cycles in which it keeps the busiest of its sub-partition's pipes busy
   double bytes = 0;  ///< bytes that it moves to and from device memory
+
+  /// It can issue in every cycle, or almost.
+  bool always_issues() const {
+    return issue >= kAlmostEveryCycle && issue >= pipe;
+  }
 
   bool operator==(const Rates&) const = default;
 };
@@ -94,6 +109,8 @@ struct Work {
   double issue_slots = 0;     ///< instructions that each warp of a unit whose factor is 1 issues, 0 to cycles
   double pipe_cycles = 0;     ///< for which each of them keeps the busiest pipe busy, 0 to cycles
   double bytes = 0;           ///< bytes that each warp of a unit whose factor is 1 moves, 0 to 1e12
+  /// For how long warps that always issue stay in step, 0 to 1e12; empty = not known.
+  std::optional<double> in_step_cycles = std::nullopt;
 
   static Work equal(double cycles) {
     return {.cycles = cycles, .distribution = EqualWork{}};
@@ -106,7 +123,7 @@ struct Work {
   /// Cycles of unit `index` of `count`: cycles x factor, a whole number from 1 to kMaxUnitCycles.
   std::int64_t cycles_of(std::int64_t index, std::int64_t count) const;
 
-  /// The same with `factor` times as much to do in each unit, but not less than a cycle.
+  /// The same with `factor` times as much to do in each unit, but not less than a cycle; in step as before.
   Work scaled(double factor) const;
 
   Rates rates() const {

@@ -1,6 +1,8 @@
 #include "schedule/competition.hpp"
 
 #include <array>
+#include <limits>
+#include <set>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -63,8 +65,8 @@ TEST(Competition, AnInstructionThatHasBegunIsNotInterrupted) {
   EXPECT_NEAR(times[3], 3 * 8'000 + 17'000, 1e-6);
 }
 
-std::vector<double> finishes_of_every_cycle(int warps, double in_step_cycles) {
-  Competition competition(1, {.issue = 1}, 1, in_step_cycles);
+std::vector<double> finishes_of_every_cycle(int warps, double in_step_cycles, double of_three = 0) {
+  Competition competition(1, {.issue = 1}, 1, {.in_step_cycles = in_step_cycles, .of_three = of_three});
   for (int warp = 0; warp < warps; ++warp) begin_one(competition, 0, 0, warp, 1000);
   return finishes(competition);
 }
@@ -73,6 +75,29 @@ TEST(Competition, WarpsThatCouldIssueInEveryCycleAreServedInPairs) {
   EXPECT_THAT(finishes_of_every_cycle(1, 0), testing::ElementsAre(1000));
   EXPECT_THAT(finishes_of_every_cycle(3, 0), testing::ElementsAre(2000, 2000, 3000));
   EXPECT_THAT(finishes_of_every_cycle(4, 0), testing::ElementsAre(2000, 2000, 4000, 4000));
+}
+
+TEST(Competition, ATurnOfThreeIsOverWhenAllThreeAreDone) {
+  EXPECT_THAT(finishes_of_every_cycle(8, 0, 1),
+              testing::ElementsAre(3000, 3000, 3000, 6000, 6000, 6000, 8000, 8000));
+}
+
+TEST(Competition, ATurnThatHasBegunIsCompletedBeforeTheNext) {
+  Competition competition(1, {.issue = 1}, 1);
+  begin_one(competition, 0, 0, 0, 1000);
+  begin_one(competition, 0, 0, 1, 2000);
+  begin_one(competition, 500, 0, 2, 1000);
+  // The second is alone from 2000 to 3000.
+  EXPECT_EQ(finishes(competition), (std::vector<double>{2000, 3000, 4000}));
+}
+
+TEST(Competition, OneTurnInFourIsOfThree) {
+  Competition competition(1, {.issue = 1}, 1, {.of_three = kTurnsOfThree});
+  constexpr int kWarps = 4000;
+  for (int warp = 0; warp < kWarps; ++warp) begin_one(competition, 0, 0, warp, 1000);
+  const std::vector<double> times = finishes(competition);
+  const auto turns = static_cast<double>(std::set(times.begin(), times.end()).size());
+  EXPECT_NEAR(kWarps / turns, 0.75 * 2 + 0.25 * 3, 0.05);
 }
 
 TEST(Competition, WhileTheyAreInStepPairsShareEvenlyAndTheYoungestOfAnOddNumberWaits) {

@@ -58,6 +58,21 @@ TEST(Prediction, EachLossHasItsOwnCause) {
   EXPECT_NEAR(competition.total(), competition.competition, 0.5);
 }
 
+TEST(Prediction, OfWarpsWhoseTimeInStepIsGivenHasNoRange) {
+  const auto predict_in_step = [](const std::string& cycles) {
+    return predict_on_h200(128, 2112, "equal:24768:issue=24768" + cycles);
+  };
+  EXPECT_GT(predict_in_step("").predicted_high_pct - predict_in_step("").predicted_low_pct, 30);
+  // 16 warps a sub-partition. In turns of 2 and once in four of 3, a warp ends half a turn, as warps see
+  // them, (3 x 2^2 + 3^2) / (3 x 2 + 3) / 2, after the mean of all 16; in step, with all others.
+  constexpr double kInTurns = (8 + 7.0 / 6) / 16 * 100;
+  EXPECT_NEAR(predict_in_step(":in_step=0").predicted_pct, kInTurns, 0.5);
+  EXPECT_NEAR(predict_in_step(":in_step=1000000").predicted_pct, 100, 1);
+  const Prediction half = predict_in_step(":in_step=198144");
+  EXPECT_NEAR(half.predicted_pct, (kInTurns + 100) / 2, 1);
+  EXPECT_LT(half.predicted_high_pct - half.predicted_low_pct, 0.5);
+}
+
 TEST(Prediction, SaysInOneSentenceWhereItWent) {
   EXPECT_THAT(predict_on_h200(256, 2218, "equal:200000").explanation,
               HasSubstr("points: the last wave has 106 of 1,056 blocks."));

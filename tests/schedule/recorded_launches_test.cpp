@@ -392,7 +392,7 @@ Finishing simulated(const Finishing& recorded, const Finishing& alone, double in
   const double rate = alone.instructions / alone.end_cycles.front();
   // An integer multiply-add keeps its pipe busy for two cycles.
   Competition competition(1, {.issue = rate, .pipe = integer ? std::min(1.0, 2 * rate) : 0}, 1,
-                          in_step_cycles);
+                          {.in_step_cycles = in_step_cycles});
   for (int first = 0; first < recorded.warps; first += recorded.warps_per_block) {
     std::vector<Competition::Warp> warps;
     for (int warp = 0; warp < recorded.warps_per_block; ++warp) {

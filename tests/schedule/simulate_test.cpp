@@ -156,9 +156,12 @@ TEST(Simulate, OneBalancedWaveOfDependentInstructionsReadsFiveEighths) {
 }
 
 TEST(Simulate, WarpsThatCouldIssueInEveryCycleAreSimulatedAsSoonHoweverLongTheyTake) {
-  // In pairs: (1 + 2 + ... + 8) / 8 / 8 of the time.
-  EXPECT_NEAR(simulate_on_h200(256, 1056, "equal:1000000000000:issue=1000000000000").achieved_pct, 56.25,
-              0.01);
+  // In pairs (1 + 2 + ... + 8) / 8 / 8 of the time, in turns of three (3 + 6 + 9 + 12 + 15) x 3 / 16 / 16 and
+  // the last one.
+  constexpr double kInPairs = 56.25;
+  constexpr double kInThrees = (135.0 + 16) / 256 * 100;
+  EXPECT_THAT(simulate_on_h200(256, 1056, "equal:1000000000000:issue=1000000000000").achieved_pct,
+              testing::AllOf(testing::Gt(kInPairs), testing::Lt(kInThrees)));
 }
 
 TEST(Simulate, BlocksMayEndBeforeAGridThatLeavesRoomIsPlaced) {
