@@ -97,7 +97,7 @@ void Competition::schedule(int index) {
   double soonest = std::numeric_limits<double>::infinity();
   if (in_turns_ && is_in_step(partition)) {
     // At least a cycle, so that time passes.
-    soonest = std::max(1.0, partition.begun + turns_.in_step_cycles - partition.updated);
+    soonest = std::max(1.0, partition.in_step_until - partition.updated);
   }
   partition.next.reset();
   for (std::size_t i = 0; i < partition.groups.size(); ++i) {
@@ -119,7 +119,11 @@ void Competition::begin(double time, int partition_index, int block, std::span<c
   pass_time(time);
   Partition& partition = partitions_[static_cast<std::size_t>(partition_index)];
   update(partition);
-  if (partition.groups.empty()) partition.begun = clock_;
+  if (partition.groups.empty()) {
+    partition.in_step_until = clock_ + turns_.in_step_cycles;
+  } else if (partition.has_ended) {
+    partition.in_step_until = clock_;
+  }
   if (in_turns_) {
     // Of one block, the last warp is served as the oldest is.
     for (auto warp = warps.rbegin(); warp != warps.rend(); ++warp)
@@ -147,6 +151,7 @@ double Competition::next_finish() const {
 
 int Competition::finish(Partition& partition, std::size_t index) {
   Group& group = partition.groups[index];
+  partition.has_ended = true;
   const int block = group.block;
   const double cycles = group.left.back().cycles;
   while (!group.left.empty() && group.left.back().cycles == cycles) {

@@ -26,7 +26,8 @@ double draw_in_step_cycles(std::uint64_t seed);
 
 /// How warps that can issue in every cycle share a sub-partition.
 struct Turns {
-  double in_step_cycles = 0;  ///< for how long after it was empty they stay in step there
+  /// For how long those that began together on an empty one stay in step, if none comes after one has ended.
+  double in_step_cycles = 0;
   double of_three = 0;        ///< chance that a turn after that is one of three warps
   std::uint64_t seed = 1;     ///< of that chance
 };
@@ -88,7 +89,8 @@ class Competition {
   };
   struct Partition {
     std::vector<Group> groups;  ///< in the order of coming
-    double begun = 0;           ///< when it was empty last, on the stretched clock
+    double in_step_until = 0;   ///< on the stretched clock
+    bool has_ended = false;     ///< a warp has
     double updated = 0;         ///< up to when its warps' progress is counted, on that clock
     double speed = 0;           ///< sum of its warps' speeds
     std::size_t in_turn = 0;    ///< of the oldest groups, those whose turn it is until all are done
@@ -110,7 +112,7 @@ class Competition {
   void update(Partition& partition);
   void serve_oldest_first(std::vector<Group>& groups) const;
   bool is_in_step(const Partition& partition) const {
-    return partition.updated - partition.begun < turns_.in_step_cycles;
+    return partition.updated < partition.in_step_until;
   }
   void serve_in_turns(Partition& partition);
   void schedule(int index);
