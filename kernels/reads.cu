@@ -254,7 +254,8 @@ Work reads_work(int bytes, int in_flight, std::int64_t waits) {
   constexpr double kSlotsPerWait = 6;
   const auto count = static_cast<double>(waits);
   const double slots = in_flight * (kSlotsPerLoad + bytes / 4) + kSlotsPerWait;
-  return {.cycles = count * (kReadCycles + slots),
+  const double latency = kReadCycles + kReadCyclesPerDoubling * std::log2(in_flight);
+  return {.cycles = count * (latency + slots),
           .distribution = EqualWork{},
           .issue_slots = count * slots,
           .bytes = count * in_flight * bytes * kThreadsPerWarp};

@@ -22,7 +22,10 @@ inline constexpr int kReadsInFlight[] = {1, 2, 4, 8};
 std::string_view reads_variant(int bytes, int in_flight);
 
 /// From a load that misses all caches to its value, in cycles. Nominal: `chase` measures it.
-inline constexpr double kReadCycles = 800;
+inline constexpr double kReadCycles = 725;
+/// By so much longer a wait for twice as many loads is, which is one for the last of them (latency_hiding
+/// with a block an SM on an H200: 735, 805, 880 and 970 cycles for 1, 2, 4 and 8).
+inline constexpr double kReadCyclesPerDoubling = 75;
 
 /// Each warp waits so often for all its loads at once.
 Work reads_work(int bytes, int in_flight, std::int64_t waits);

@@ -43,9 +43,13 @@ Competition::Competition(int partitions, const Rates& alone, double bytes_per_cy
       bytes_per_cycle_(bytes_per_cycle),
       partitions_(static_cast<std::size_t>(partitions)) {}
 
+// Requests queue before the memory is full. Without that the active cycles of 80 launches of reads drawn by
+// chance were 4.9 % off at the median, and up to 24 where they ask for about as much as it can move.
 double Competition::time_rate() const {
   const double asked = byte_rate_ * speed_;
-  return asked > bytes_per_cycle_ ? bytes_per_cycle_ / asked : 1;
+  if (asked <= 0) return 1;
+  const double load = asked / bytes_per_cycle_;
+  return portable_exp(-portable_log(1 + load * load * load) / 3);
 }
 
 void Competition::pass_time(double time) {

@@ -28,11 +28,12 @@ double draw_in_step_cycles(std::uint64_t seed);
 struct Turns {
   /// For how long those that began together on an empty one stay in step, if none comes after one has ended.
   double in_step_cycles = 0;
-  double of_three = 0;        ///< chance that a turn after that is one of three warps
-  std::uint64_t seed = 1;     ///< of that chance
+  double of_three = 0;     ///< chance that a turn after that is one of three warps
+  std::uint64_t seed = 1;  ///< of that chance
 };
 
-/// One turn in four, by the ends of warps in streams of blocks on an H200 (block-scheduling.md, as above).
+/// One turn in four, by the ends of warps in streams of blocks on an H200 (block-scheduling.md, as above);
+/// what their counters read hardly tells it from one in two.
 inline constexpr double kTurnsOfThree = 0.25;
 
 /// Warps that compete: for the issue slots of their sub-partition, one a cycle, or for one of its pipes, and
@@ -45,11 +46,12 @@ inline constexpr double kTurnsOfThree = 0.25;
 ///
 /// Warps that can issue in every cycle do not keep the slots to themselves. While they are in step, as many
 /// as make pairs share them evenly, and of an odd number the youngest waits; then they take turns: the two
-/// oldest have the slots until both are done, whoever they are, and now and then the three oldest. So turns
-/// do not keep to blocks, and a block of an even number of warps waits for the turn that it shares with the
-/// next one. For how long they stay in step depends on more than the launch.
+/// oldest, now and then three, have the slots until all are done, whoever they are. So turns do not keep to
+/// blocks, and a block waits for the turn that it shares with the next one. For how long they stay in step
+/// depends on more than the launch; a warp that comes after others have ended is not in step with them.
 ///
-/// Bandwidth is shared in proportion to demand.
+/// Bandwidth is shared in proportion to demand, and all are slower before it is used up: where they ask for a
+/// share s of it, by the cube root of 1 + s^3.
 class Competition {
  public:
   /// Warps of one block and sub-partition that have finished together, by the numbers they were given; none

@@ -1,6 +1,7 @@
 #include "schedule/competition.hpp"
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <vector>
@@ -116,12 +117,24 @@ TEST(Competition, SubPartitionsDoNotShareIssueSlots) {
 }
 
 TEST(Competition, BandwidthSlowsAllAlike) {
-  // Two warps that each want 10 bytes a cycle of a device that moves 10; when the short one is done the other
-  // has it alone: 2 x 500 cycles, then the 500 that are left.
-  Competition competition(8, {.bytes = 10}, 10);
+  // Two warps that each want 1,000 times what the device moves; when the short one is done the other has it
+  // alone: 2 x 500 cycles, then the 500 that are left, 1,000 times as long.
+  Competition competition(8, {.bytes = 1e4}, 10);
   begin_one(competition, 0, 0, 0, 500);
   begin_one(competition, 0, 5, 1, 1000);
-  EXPECT_EQ(finishes(competition), (std::vector<double>{1000, 1500}));
+  EXPECT_THAT(finishes(competition),
+              testing::ElementsAre(testing::DoubleNear(1e6, 1), testing::DoubleNear(1.5e6, 1)));
+}
+
+TEST(Competition, RequestsQueueBeforeTheMemoryIsFull) {
+  const auto cycles = [](double share) {
+    Competition competition(1, {.bytes = share}, 1);
+    begin_one(competition, 0, 0, 0, 1000);
+    return finishes(competition).front();
+  };
+  EXPECT_NEAR(cycles(0.1), 1000, 1);
+  EXPECT_NEAR(cycles(1), 1000 * std::cbrt(2), 1e-6);
+  EXPECT_NEAR(cycles(10), 10'000, 10);
 }
 
 TEST(Competition, NoWorkIsLostWhenWarpsComeAndGo) {
