@@ -14,6 +14,9 @@ KINDS_DRAWN = {
     "warps_from_20000_cycles": "20,000 cycles and more, by warp",
     "blocks_of_8000_cycles": "8,000 cycles, equal or by block",
     "blocks_of_1000_to_8000_cycles": "1,000 to 8,000 cycles, equal or by block",
+    "issue_bound": "bound by issue slots or a pipe: one or two chains, exponentials",
+    "always_issuing": "could issue in every cycle: four or eight chains",
+    "memory_bound": "bound by bandwidth: reads",
 }
 
 

@@ -140,7 +140,7 @@ TEST(RecordedSuite, UnevenBlocksOfOneWaveAreWhatIsPredictedWhereTheGpcThatBegins
     if (row.experiment != "imbalance_between_blocks" || row.waves != 1 || row.work.starts_with("equal"))
       continue;
     EXPECT_EQ(row.first_gpc, 0) << full_name(row);
-    EXPECT_NEAR(*row.predicted_pct, *row.achieved_pct, 0.01) << full_name(row);
+    EXPECT_NEAR(*row.predicted_pct, *row.achieved_pct, 0.025) << full_name(row);
     ++checked;
   }
   EXPECT_EQ(checked, 9);

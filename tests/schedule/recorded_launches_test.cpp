@@ -361,8 +361,8 @@ TEST(FirstBlocks, OfGpcsBeginAlikeAndOfSecondSmsLater) {
   const DeviceProfile profile = find_profile("h200_recorded");
   EXPECT_GE(profile.second_sm_cycles, 0.7 * kLater);
   EXPECT_LE(profile.second_sm_cycles, 1.8 * kLater);  // fits make more of it than was recorded
-  EXPECT_LE(profile.sm_spread_cycles, 120);           // drawn evenly: a standard deviation of 35
-  EXPECT_LE(profile.gpc_spread_cycles, 100);
+  // Both are drawn evenly, and fits hardly tell one from the other: the standard deviation of their sum.
+  EXPECT_LE(std::hypot(profile.sm_spread_cycles, profile.gpc_spread_cycles) / std::sqrt(12), 45);
   std::vector<int> groups{profile.eager_sms};
   groups.insert(groups.end(), profile.gpc_sms.begin(), profile.gpc_sms.end());
   std::ifstream file = open("h200_launches/first_blocks.csv");
