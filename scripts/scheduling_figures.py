@@ -181,6 +181,20 @@ def after_the_loop():
     return table(("chains", "warps a sub-partition:", "counter:", "with a store after the loop:"), lines)
 
 
+def streams():
+    """What streams of warps that always issue read, by block size."""
+    shapes = [(64, 50), (256, 50), (512, 50), (64, 100), (256, 100), (512, 100), (1024, 100)]
+    read = {}
+    for row in recorded_launches("streams.csv"):
+        threads, blocks = int(row["block_threads"]), int(row["blocks_per_sm"])
+        if row["instructions"] == "20480" and int(row["grid_blocks"]) == 8 * 132 * blocks:
+            code = (row["chains"], row["loop_instructions"])
+            read.setdefault(code, {})[threads, round(100 * threads * blocks / 2048)] = row["achieved_pct"]
+    lines = [(*code, *(of_code[shape] for shape in shapes)) for code, of_code in read.items()]
+    head = ("chains", "loop:", *(f"{threads} threads, {pct} %:" for threads, pct in shapes))
+    return table(head, lines)
+
+
 def first_blocks():
     """When SMs begin, of the recorded starts; SMs are numbered by their turn, GPC by GPC, pairs side by side."""
     sources = RESULTS.parents[1]
@@ -212,6 +226,7 @@ def first_blocks():
 BLOCKS = {
     "drawn by chance": drawn_by_chance,
     "scheduling: after the loop": after_the_loop,
+    "scheduling: streams": streams,
     "scheduling: first blocks": first_blocks,
     "scheduling: reads": reads,
     "scheduling: tails": tails,

@@ -103,7 +103,7 @@ ExitStatus validate(const ValidateOptions& options, Console& console) {
     std::vector<std::string> arguments = {"--occ_suite=" + options.suite, "--occ_csv=" + file.string()};
     if (profile) arguments.push_back("--occ_device_profile=" + options.profile);
     const ExitStatus status =
-        measure(options.program, options.suite == "full" ? "a minute" : "some 15 s", arguments, console);
+        measure(options.program, options.suite == "full" ? "a minute and a half" : "some 15 s", arguments, console);
     if (status != ExitStatus::done) {
       if (fs::exists(options.out, unknown))
         fmt::print(console.err, "what was measured is in {}: --rows reads it\n", options.out);

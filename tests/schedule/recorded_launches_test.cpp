@@ -335,6 +335,39 @@ TEST(FreshLaunches, WarpsThatAlwaysIssueArePredictedFromOneReading) {
   EXPECT_GE(errors.share_within(4), 0.85);
 }
 
+// Two waves to twenty of warps that always issue, each of which wrote down when it ended: their turns were
+// made to these launches.
+TEST(Streams, OfWarpsThatAlwaysIssueArePredicted) {
+  std::ifstream file = open("h200_launches/streams.csv");
+  const Limits& limits = limits_of({9, 0});
+  const DeviceProfile profile = find_profile("h200");
+  Errors errors;
+  double sum = 0;
+  std::array<std::string, 7> cell;
+  read_cells(file, cell);
+  while (read_cells(file, cell)) {
+    Launch launch{.block_threads = std::stoi(cell[2]), .grid_blocks = std::stoll(cell[3])};
+    const int blocks = std::stoi(cell[4]);
+    if (blocks * launch.block_threads < limits.max_warps_per_sm * limits.threads_per_warp) {
+      const int unit = limits.shared_allocation_unit;
+      launch.dynamic_shared_bytes =
+          (limits.shared_bytes_per_sm / blocks - limits.reserved_shared_bytes_per_block) / unit * unit;
+    }
+    const Tasks tasks(parse_work("equal:" + cell[5] + ":issue=" + cell[5]), launch.grid_blocks,
+                      launch.block_threads / 32);
+    const Simulation simulation =
+        simulate(launch, {.registers_per_thread = 20}, limits, 132, profile, tasks, 1);
+    const double error = simulation.achieved_pct - std::stod(cell[6]);
+    errors.points.push_back(std::abs(error));
+    sum += error;
+  }
+  std::printf("streams: %zu launches, mean error %.2f points, bias %+.2f, 95th percentile %.2f\n",
+              errors.points.size(), errors.mean(), sum / static_cast<double>(errors.points.size()),
+              errors.percentile(0.95));
+  EXPECT_EQ(errors.points.size(), 121u);
+  EXPECT_LE(errors.mean(), 2);
+}
+
 // Tails of 20 to 132 equal blocks (once of 1,000) after one whole wave, recorded on one unit. The rule for
 // SMs whose block slots are all taken was made to how many SMs take those of 64 threads, nothing to what the
 // counter read; it acts on those of 32 threads too.
