@@ -102,8 +102,8 @@ ExitStatus validate(const ValidateOptions& options, Console& console) {
     file = options.out.empty() ? folder.path() / "rows.csv" : fs::path(options.out);
     std::vector<std::string> arguments = {"--occ_suite=" + options.suite, "--occ_csv=" + file.string()};
     if (profile) arguments.push_back("--occ_device_profile=" + options.profile);
-    const ExitStatus status =
-        measure(options.program, options.suite == "full" ? "a minute and a half" : "some 15 s", arguments, console);
+    const ExitStatus status = measure(
+        options.program, options.suite == "full" ? "a minute and a half" : "some 15 s", arguments, console);
     if (status != ExitStatus::done) {
       if (fs::exists(options.out, unknown))
         fmt::print(console.err, "what was measured is in {}: --rows reads it\n", options.out);
