@@ -205,7 +205,8 @@ class PreparedChains final : public Prepared {
 
 /// For how long warps of multiply-adds that can issue in every cycle stay in step, by the compute capability
 /// that they are compiled for: the time with which the prediction for 16 warps a sub-partition of 400,000
-/// instructions in all is what two recordings on an H200 read (latency_hiding, 70.70 and 80.73 %).
+/// instructions in all is what two recordings on an H200 read (latency_hiding, 70.70 and 80.73 %, commit
+/// 1fd64fd63cfa; `occbench predict --achieved` finds it).
 struct InStep {
   ComputeCapability capability;
   int chains;

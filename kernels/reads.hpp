@@ -21,10 +21,11 @@ inline constexpr int kReadsInFlight[] = {1, 2, 4, 8};
 /// "bytes_16_in_flight_4". @throws std::out_of_range if there is none.
 std::string_view reads_variant(int bytes, int in_flight);
 
-/// From a load that misses all caches to its value, in cycles. Nominal: `chase` measures it.
+/// From a load that misses all caches to its value, in cycles, as warps of latency_hiding see it with a block
+/// an SM on an H200; a chain of such loads (`chase`) takes 673 there.
 inline constexpr double kReadCycles = 725;
-/// By so much longer a wait for twice as many loads is, which is one for the last of them (latency_hiding
-/// with a block an SM on an H200: 735, 805, 880 and 970 cycles for 1, 2, 4 and 8).
+/// By so much longer a wait for twice as many loads is, which is one for the last of them (there, with the
+/// issue slots of their instructions: 732, 798, 887 and 997 cycles for 1, 2, 4 and 8 loads of 4 bytes).
 inline constexpr double kReadCyclesPerDoubling = 75;
 
 /// Each warp waits so often for all its loads at once.

@@ -79,7 +79,7 @@ Launch draw_launch(const Planner& on, const Kernel& kernel, std::string_view var
   return launch;
 }
 
-/// Warps that hold, which have no neighbours: `least_cycles` to `most_cycles`, every other launch equal.
+/// Warps that hold, which do not compete. Of work by block about every other launch is equal.
 template <int kLeastCycles, int kMostCycles, bool kPerWarp>
 Case draw_hold(const Planner& on, Draws& draws) {
   const int block_threads = draw_block_threads(draws, on.limits());
@@ -117,7 +117,7 @@ Case draw_always_issuing(const Planner& on, Draws& draws) {
 }
 
 Case draw_memory_bound(const Planner& on, Draws& draws) {
-  constexpr std::int64_t kMostL2Times = 64;
+  constexpr std::int64_t kMostL2Times = 64;  // that a launch reads what L2 holds
   const int bytes = draws.of(kReadBytes);
   const int in_flight = draws.of(kReadsInFlight);
   const std::string_view variant = reads_variant(bytes, in_flight);

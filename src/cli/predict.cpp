@@ -19,6 +19,7 @@
 #include "record/json.hpp"
 #include "record/replay.hpp"
 #include "schedule/advice.hpp"
+#include "schedule/in_step.hpp"
 
 namespace occbench {
 namespace {
@@ -31,12 +32,14 @@ struct PredictOptions {
   std::string work;
   std::string durations_file;
   bool per_warp = false;
+  std::optional<double> achieved_pct;
   std::string format = "table";
 };
 
 /// What is printed: the launch and its prediction as columns, and what has no column.
 struct Answer {
   Row row;
+  bool is_explained = false;  ///< the work has the time in step that explains what was read
   Prediction prediction;
   std::optional<Advice> advice;
 };
@@ -49,8 +52,12 @@ Answer predict_launch(const PredictOptions& options) {
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
 
   Answer answer;
-  const std::optional<Work> work =
-      options.work.empty() ? std::nullopt : std::optional(parse_work(options.work));
+  std::optional<Work> work = options.work.empty() ? std::nullopt : std::optional(parse_work(options.work));
+  if (options.achieved_pct) {
+    work = in_step_as_read(launch, usage, limits, profile.sm_count, profile, work.value(),
+                           *options.achieved_pct, options.chance);
+    answer.is_explained = true;
+  }
   const Tasks tasks = work ? Tasks(*work, launch.grid_blocks, occupancy.warps_per_block)
                            : Tasks(parse_durations(read_text(options.durations_file), options.durations_file,
                                                    options.per_warp),
@@ -100,6 +107,7 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
   line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
   fmt::print(out, "\n{}\n", prediction.explanation);
+  if (answer.is_explained) fmt::print(out, "What was read is explained by the work {}.\n", answer.row.work);
   if (answer.advice) fmt::print(out, "{}\n", answer.advice->sentence);
 }
 
@@ -164,13 +172,21 @@ Action declare_predict(CLI::App& parser) {
       "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
       "after another, for it is not known)");
   CLI::Option_group* const source = parser.add_option_group("what the blocks do");
-  source->add_option("--work", options->work,
-                     "work, as in the column of that name: equal:200000, uniform:20000:0.5:1.5:seed=1, ...; "
-                     "of warps that compete with what each does alone: "
-                     "equal:80000:issue=20000[:pipe=N][:bytes=N][:in_step=N]");
+  CLI::Option* const work = source->add_option(
+      "--work", options->work,
+      "work, as in the column of that name: equal:200000, uniform:20000:0.5:1.5:seed=1, ...; "
+      "of warps that compete with what each does alone: "
+      "equal:80000:issue=20000[:pipe=N][:bytes=N][:in_step=N]");
   CLI::Option* const file = source->add_option("--durations", options->durations_file,
                                                "file of cycles, a line a block, or one line for all");
   source->require_option(1);
+  parser
+      .add_option(
+          "--achieved", options->achieved_pct,
+          "what the counter read of this launch, %, where warps can issue in every cycle: says for how "
+          "long they stay in step, :in_step=N, for the work of other launches of the same code")
+      ->needs(work)
+      ->check(CLI::Range(0.0, 100.0));
   parser.add_flag("--per-warp", options->per_warp, "the file has a line a warp, block by block")->needs(file);
   parser.add_option("--format", options->format, "table, csv or json")->check(CLI::IsMember(kPrinters));
   return [options](Console& console) {

@@ -43,8 +43,8 @@ Competition::Competition(int partitions, const Rates& alone, double bytes_per_cy
       bytes_per_cycle_(bytes_per_cycle),
       partitions_(static_cast<std::size_t>(partitions)) {}
 
-// Requests queue before the memory is full. Without that the active cycles of 80 launches of reads drawn by
-// chance were 4.9 % off at the median, and up to 24 where they ask for about as much as it can move.
+// Requests queue before the memory is full: without that active cycles of reads were up to 24 % off where
+// they ask for about as much as it can move (results/nvidia-h200/block-scheduling.md, "Bandwidth").
 double Competition::time_rate() const {
   const double asked = byte_rate_ * speed_;
   if (asked <= 0) return 1;
@@ -125,6 +125,7 @@ void Competition::begin(double time, int partition_index, int block, std::span<c
   update(partition);
   if (partition.groups.empty()) {
     partition.in_step_until = clock_ + turns_.in_step_cycles;
+    partition.in_turn = 0;
   } else if (partition.has_ended) {
     partition.in_step_until = clock_;
   }

@@ -26,7 +26,8 @@ double draw_in_step_cycles(std::uint64_t seed);
 
 /// How warps that can issue in every cycle share a sub-partition.
 struct Turns {
-  /// For how long those that began together on an empty one stay in step, if none comes after one has ended.
+  /// For how long those that began together on an empty one stay in step. Once a warp has ended there, they
+  /// do only as long as no other block comes.
   double in_step_cycles = 0;
   double of_three = 0;     ///< chance that a turn after that is one of three warps
   std::uint64_t seed = 1;  ///< of that chance
@@ -92,7 +93,7 @@ class Competition {
   struct Partition {
     std::vector<Group> groups;  ///< in the order of coming
     double in_step_until = 0;   ///< on the stretched clock
-    bool has_ended = false;     ///< a warp has
+    bool has_ended = false;     ///< a warp has, ever: a later block is in step only if it is alone there
     double updated = 0;         ///< up to when its warps' progress is counted, on that clock
     double speed = 0;           ///< sum of its warps' speeds
     std::size_t in_turn = 0;    ///< of the oldest groups, those whose turn it is until all are done

@@ -123,7 +123,8 @@ struct Work {
   /// Cycles of unit `index` of `count`: cycles x factor, a whole number from 1 to kMaxUnitCycles.
   std::int64_t cycles_of(std::int64_t index, std::int64_t count) const;
 
-  /// The same with `factor` times as much to do in each unit, but not less than a cycle; in step as before.
+  /// The same with `factor` times as much to do in each unit, but not less than a cycle; in step as before,
+  /// unless they can no longer issue in every cycle.
   Work scaled(double factor) const;
 
   Rates rates() const {

@@ -55,6 +55,30 @@ TEST(Predict, TheSameQuestionHasTheSameAnswerByteForByte) {
   EXPECT_EQ(predict("2218", question).out, predict("2218", question).out);
 }
 
+TEST(Predict, WhatWasReadSaysForHowLongWarpsStayInStep) {
+  const char* const work = "equal:24768:issue=24768";
+  const Outcome outcome = predict("1056", {"--work", work, "--achieved", "80", "--format", "json"});
+  ASSERT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  const nlohmann::json answer = nlohmann::json::parse(outcome.out);
+  EXPECT_THAT(answer.at("work").get<std::string>(), StartsWith(std::string(work) + ":in_step="));
+  EXPECT_NEAR(answer.at("predicted_pct").get<double>(), 80, 0.1);
+  EXPECT_THAT(predict("1056", {"--work", work, "--achieved", "80"}).out,
+              HasSubstr("What was read is explained by the work equal:24768:issue=24768:in_step="));
+}
+
+TEST(Predict, AReadingThatNoTimeInStepExplainsIsRefused) {
+  const auto refused = [](std::vector<const char*> arguments, const char* because) {
+    const Outcome outcome = predict("1056", std::move(arguments));
+    EXPECT_EQ(outcome.status, ExitStatus::usage);
+    EXPECT_THAT(outcome.err, HasSubstr(because));
+  };
+  refused({"--work", "equal:24768:issue=24768", "--achieved", "30"},
+          "no time in step explains a reading of 30 %");
+  refused({"--work", "equal:24768:issue=24768", "--achieved", "130"}, "130");
+  refused({"--work", "equal:24768:issue=6192", "--achieved", "60"}, "issue must be at least 19814");
+  refused({"--durations", "missing.txt", "--achieved", "60"}, "--work");
+}
+
 TEST(Predict, JsonHasTheNamesOfTheColumns) {
   const Outcome outcome = predict("1584", {"--work", "equal:20000", "--format", "json"});
   const nlohmann::json answer = nlohmann::json::parse(outcome.out);

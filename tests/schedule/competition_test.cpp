@@ -83,6 +83,29 @@ TEST(Competition, ATurnOfThreeIsOverWhenAllThreeAreDone) {
               testing::ElementsAre(3000, 3000, 3000, 6000, 6000, 6000, 8000, 8000));
 }
 
+TEST(Competition, ATurnIsOverWhenNobodyIsLeft) {
+  Competition competition(1, {.issue = 1}, 1, {.of_three = 1});
+  for (int warp = 0; warp < 2; ++warp) begin_one(competition, 0, 0, warp, 1000);
+  EXPECT_EQ(finishes(competition), (std::vector<double>{2000, 2000}));
+  for (int warp = 0; warp < 3; ++warp) begin_one(competition, 5000, 0, warp, 1000);
+  EXPECT_EQ(finishes(competition), (std::vector<double>{8000, 8000, 8000}));
+}
+
+TEST(Competition, OfThoseThatComeAfterOneHasEndedOnlyABlockAloneIsInStep) {
+  const auto second_wave = [](int blocks) {
+    Competition competition(1, {.issue = 1}, 1, {.in_step_cycles = 1e6});
+    begin_one(competition, 0, 0, 0, 1000);
+    EXPECT_EQ(finishes(competition), (std::vector<double>{1000}));
+    for (int block = 0; block < blocks; ++block) {
+      const std::vector<Competition::Warp> warps(static_cast<std::size_t>(4 / blocks), {1000, 0});
+      competition.begin(2000, 0, block, warps);
+    }
+    return finishes(competition);
+  };
+  EXPECT_EQ(second_wave(1), (std::vector<double>{6000, 6000, 6000, 6000}));
+  EXPECT_EQ(second_wave(2), (std::vector<double>{4000, 4000, 6000, 6000}));
+}
+
 TEST(Competition, ATurnThatHasBegunIsCompletedBeforeTheNext) {
   Competition competition(1, {.issue = 1}, 1);
   begin_one(competition, 0, 0, 0, 1000);

@@ -18,6 +18,7 @@
 
 #include "occupancy/occupancy.hpp"
 #include "schedule/competition.hpp"
+#include "schedule/in_step.hpp"
 #include "schedule/simulate.hpp"
 
 namespace occbench {
@@ -317,14 +318,8 @@ TEST(FreshLaunches, WarpsThatAlwaysIssueArePredictedFromOneReading) {
   });
   ASSERT_NE(read, all.end());
   const DeviceProfile profile = find_profile("h200");
-  double least = 0;
-  double most = 500'000;
-  while (most - least > 1'000) {
-    work.in_step_cycles = (least + most) / 2;
-    const Simulation simulation =
-        simulate(read->launch, read->usage, limits_of({9, 0}), 132, profile, read->doing(work).tasks, 1);
-    (simulation.achieved_pct < read->achieved_pct ? least : most) = *work.in_step_cycles;
-  }
+  work =
+      in_step_as_read(read->launch, read->usage, limits_of({9, 0}), 132, profile, work, read->achieved_pct);
   all.erase(read);
   for (Recorded& recorded : all) recorded = recorded.doing(work);
   const Errors errors = errors_of<1>(all, [](const Recorded&) { return true; });
@@ -335,8 +330,8 @@ TEST(FreshLaunches, WarpsThatAlwaysIssueArePredictedFromOneReading) {
   EXPECT_GE(errors.share_within(4), 0.85);
 }
 
-// Two waves to twenty of warps that always issue, each of which wrote down when it ended: their turns were
-// made to these launches.
+// Two waves to twenty of warps that always issue, of which those of two SMs wrote down when they ended: their
+// turns were made to these launches.
 TEST(Streams, OfWarpsThatAlwaysIssueArePredicted) {
   std::ifstream file = open("h200_launches/streams.csv");
   const Limits& limits = limits_of({9, 0});

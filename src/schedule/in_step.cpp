@@ -1,0 +1,46 @@
+#include "schedule/in_step.hpp"
+
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+#include "occupancy/warps.hpp"
+#include "schedule/prediction.hpp"
+
+namespace occbench {
+
+Work in_step_as_read(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
+                     const DeviceProfile& profile, Work work, double achieved_pct, const Chance& chance) {
+  if (!work.rates().always_issues()) {
+    throw InputError(fmt::format(
+        "the reading of a launch says for how long warps stay in step where they can issue in almost every "
+        "cycle: issue must be at least {} and no less than pipe in the work '{}'",
+        kAlmostEveryCycle * work.cycles, to_string(work)));
+  }
+  const auto predicted = [&](double cycles) {
+    work.in_step_cycles = cycles;
+    const Tasks tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads));
+    return predict(launch, usage, limits, sm_count, profile, tasks, chance);
+  };
+  double least = 0;
+  const Prediction never = predicted(least);
+  double most = never.cycles_active_max;
+  const Prediction always = predicted(most);
+  if (achieved_pct < never.predicted_pct || achieved_pct > always.predicted_pct) {
+    throw InputError(
+        fmt::format("no time in step explains a reading of {} %: this launch is predicted to read {:.2f} % "
+                    "of warps that are never in "
+                    "step and {:.2f} % of warps that always are; check the launch and its work",
+                    achieved_pct, never.predicted_pct, always.predicted_pct));
+  }
+  const double near = most / 1000;
+  while (most - least > near) {
+    const double middle = (least + most) / 2;
+    (predicted(middle).predicted_pct < achieved_pct ? least : most) = middle;
+  }
+  work.in_step_cycles = std::round((least + most) / 2);
+  return work;
+}
+
+}  // namespace occbench
