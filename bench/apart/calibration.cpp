@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <string>
 
 #include <fmt/core.h>
 
 #include "harness/experiment.hpp"
 #include "kernels/hold.hpp"
+#include "kernels/reads.hpp"
 
 namespace occbench {
 namespace {
@@ -25,6 +27,24 @@ Case make_case(const Planner& on, int block_threads, double waves, const std::st
   return chosen;
 }
 
+/// Eight waves of reads that ask for several times what the memory can move.
+Case make_reads(const Planner& on) {
+  constexpr int kBytes = 16;
+  constexpr int kInFlight = 4;
+  constexpr std::int64_t kL2Times = 16;  // that a launch reads what L2 holds
+  const std::string_view variant = reads_variant(kBytes, kInFlight);
+  Launch launch{.block_threads = kReadsBlockThreads};
+  launch.grid_blocks = on.grid(kReads, variant, launch, 8);
+  const std::int64_t bytes_of_wait = launch.grid_blocks * launch.block_threads * kBytes * kInFlight;
+  const std::int64_t waits = kL2Times * static_cast<std::int64_t>(on.device().l2_bytes) / bytes_of_wait;
+  return {.kernel = &kReads,
+          .variant = variant,
+          .launch = launch,
+          .work = reads_work(kBytes, kInFlight, std::max<std::int64_t>(1, waits)),
+          .suite = Suite::smoke,
+          .parameters = {{"shape", "reads"}}};
+}
+
 std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
   const UniformWork uneven{0.5, 1.5, 1};
@@ -44,6 +64,7 @@ std::vector<Case> cases(const Planner& on) {
   }
   cases.push_back(make_case(on, 32, 1, "equal", Work::equal(20'000)));
   cases.push_back(make_case(on, 256, 16, "equal", Work::equal(1'000)));
+  cases.push_back(make_reads(on));
   return cases;
 }
 

@@ -1,12 +1,14 @@
 #include "record/calibrate.hpp"
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/warps.hpp"
 #include "record/replay.hpp"
+#include "record/statistics.hpp"
 #include "schedule/calibration.hpp"
 
 namespace occbench {
@@ -34,12 +36,24 @@ std::vector<TracedBlock> traced_blocks(std::span<const Row> rows, std::span<cons
   return blocks;
 }
 
-std::vector<CalibrationLaunch> counted_launches(std::span<const Row> rows) {
-  std::vector<CalibrationLaunch> launches;
+struct CountedLaunches {
+  std::vector<CalibrationLaunch> that_hold;
+  std::vector<double> bytes_per_cycle;  ///< of each that reads
+};
+
+CountedLaunches counted_launches(std::span<const Row> rows) {
+  CountedLaunches launches;
   for (const Row& row : rows) {
     if (!row.achieved_pct || !row.sm_cycles_active_avg) continue;
-    launches.push_back({launch_of(row), usage_of(row), parse_work(row.work), *row.achieved_pct,
-                        *row.sm_cycles_active_avg, first_gpc_of(row)});
+    const Launch launch = launch_of(row);
+    const Work work = parse_work(row.work);
+    if (work.bytes > 0) {
+      const auto warps = static_cast<double>(launch.grid_blocks * warps_of_block(launch.block_threads));
+      launches.bytes_per_cycle.push_back(work.bytes * warps / *row.sm_cycles_active_avg);
+    } else {
+      launches.that_hold.push_back(
+          {launch, usage_of(row), work, *row.achieved_pct, *row.sm_cycles_active_avg, first_gpc_of(row)});
+    }
   }
   return launches;
 }
@@ -50,8 +64,8 @@ DeviceProfile calibrate(std::span<const Row> rows, std::span<const Sample> sampl
   std::vector<Row> ours;
   std::ranges::copy_if(rows, std::back_inserter(ours),
                        [](const Row& row) { return row.experiment == "calibration"; });
-  const std::vector<CalibrationLaunch> launches = counted_launches(ours);
-  if (launches.empty()) {
+  const CountedLaunches launches = counted_launches(ours);
+  if (launches.that_hold.empty()) {
     const auto noted = std::ranges::find_if(ours, [](const Row& row) { return !row.note.empty(); });
     throw InputError(fmt::format("a profile is fitted to hardware counters, and none of {} rows has any{}{}",
                                  ours.size(), noted == ours.end() ? "" : ": ",
@@ -70,13 +84,18 @@ DeviceProfile calibrate(std::span<const Row> rows, std::span<const Sample> sampl
   const ComputeCapability capability = parse_compute_capability(first.compute_capability);
   DeviceProfile profile = default_profile(capability, static_cast<int>(first.sm_count.value_or(0)));
   profile.name = name;
+  if (!launches.bytes_per_cycle.empty()) {
+    std::vector<double> measured = launches.bytes_per_cycle;
+    std::ranges::sort(measured);
+    profile.bytes_per_cycle = std::round(median(measured));
+  }
   bool clocks_are_known = find_gpcs(profile, traced_blocks(of_first_unit, samples, "trace_"),
                                     traced_blocks(of_first_unit, samples, "trace_again_"));
   if (of_first_unit.size() < ours.size()) {
     clocks_are_known = false;
     std::ranges::fill(profile.gpc_clock_ppm, 0);
   }
-  return fit_cycles(std::move(profile), limits_of(capability), launches, clocks_are_known);
+  return fit_cycles(std::move(profile), limits_of(capability), launches.that_hold, clocks_are_known);
 }
 
 }  // namespace occbench

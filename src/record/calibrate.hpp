@@ -8,9 +8,10 @@
 namespace occbench {
 
 /// The profile of the device that rows of the experiment `calibration` and their samples are of, named
-/// `name`. It starts from the default's, whose bandwidth it keeps. Rows of several units of one kind of
-/// device give the kind's profile: groups of SMs and far TPCs are those of the first, whose samples these
-/// are, cycles are fitted to all rows, and clocks, which each unit has its own of, fall by chance.
+/// `name`. Bandwidth is that of those that read, or the default's where none does. Rows of several units of
+/// one kind of device give the kind's profile: groups of SMs and far TPCs are those of the first, whose
+/// samples these are, cycles are fitted to all rows, and clocks, which each unit has its own of, fall by
+/// chance.
 /// @throws InputError where the rows have no counters, or are of several kinds of devices.
 DeviceProfile calibrate(std::span<const Row> rows, std::span<const Sample> samples, std::string_view name);
 

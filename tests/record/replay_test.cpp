@@ -76,6 +76,27 @@ TEST(Replay, AGpcThatTheDeviceOfARowDoesNotHaveIsRefused) {
   }
 }
 
+TEST(Calibrate, BandwidthIsWhatTheRowsThatReadMoved) {
+  Row holds = recorded_row();
+  holds.experiment = "calibration";
+  holds.achieved_pct = 74;
+  holds.sm_cycles_active_avg = 40'000;
+  Row reads = holds;
+  reads.grid_blocks = 1000;
+  reads.block_threads = 128;
+  reads.work = "equal:7500:issue=300:bytes=20000";
+  reads.sm_cycles_active_avg = 100'000;
+  const double bytes_per_cycle = 1000 * 4 * 20'000 / 100'000.0;
+  const std::vector<Row> both{holds, reads};
+  EXPECT_EQ(calibrate(both, {}, "name").bytes_per_cycle, bytes_per_cycle);
+  // Which leaves all else as it is.
+  DeviceProfile without = calibrate(std::span(&holds, 1), {}, "name");
+  EXPECT_EQ(without.bytes_per_cycle, find_profile("h200").bytes_per_cycle);
+  without.bytes_per_cycle = bytes_per_cycle;
+  EXPECT_EQ(to_string(calibrate(both, {}, "name")), to_string(without));
+  EXPECT_THROW(calibrate(std::span(&reads, 1), {}, "name"), InputError);
+}
+
 TEST(Replay, WithoutWorkThereIsNoPrediction) {
   Row row = recorded_row();
   predict_anew(row);
