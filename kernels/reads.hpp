@@ -22,10 +22,10 @@ inline constexpr int kReadsInFlight[] = {1, 2, 4, 8};
 std::string_view reads_variant(int bytes, int in_flight);
 
 /// From a load that misses all caches to its value, in cycles, as warps of latency_hiding see it with a block
-/// an SM on an H200; a chain of such loads (`chase`) takes 673 there.
+/// an SM on an H200; a chain of such loads (`chase`) takes some 670 there.
 inline constexpr double kReadCycles = 725;
 /// By so much longer a wait for twice as many loads is, which is one for the last of them (there, with the
-/// issue slots of their instructions: 732, 798, 887 and 997 cycles for 1, 2, 4 and 8 loads of 4 bytes).
+/// issue slots of their instructions: 708, 773, 864 and 976 cycles for 1, 2, 4 and 8 loads of 4 bytes).
 inline constexpr double kReadCyclesPerDoubling = 75;
 
 /// Each warp waits so often for all its loads at once.

@@ -81,7 +81,7 @@ def units_in_short():
     )
     return (
         f"Which SMs get the last blocks of a partial wave of equal work follows the clocks of each unit's GPCs and chance: of "
-        f"{len(common)} cases on two H200s the counter differs by up to {achieved:.1f} points, and with it the last line; what "
+        f"{len(common)} cases on two H200s the counter differs by up to {achieved:.1f} points, and with it the last row of that table; what "
         f"all SMs did together by up to {elapsed:.2f} ([why](results/nvidia-h200/block-scheduling.md), [gate.md](results/nvidia-h200/gate.md)). "
         f"With a profile of its own, which `occbench calibrate` makes in seconds, {len(predicted)} cases of waves, tails and "
         f"imbalance on the second unit are predicted within {prediction:.1f} points on average, where theory is {theory:.1f} off; "

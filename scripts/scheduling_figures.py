@@ -20,8 +20,8 @@ KINDS_DRAWN = {
 }
 
 
-def predicted():
-    return [row for row in suite().rows if row["predicted_pct"] and row["achieved_pct"]]
+def predicted(rows):
+    return [row for row in rows if row["predicted_pct"] and row["achieved_pct"]]
 
 
 def competes(row):
@@ -82,13 +82,19 @@ def drawn_by_chance():
 
 
 def that_hold():
-    rows = [row for row in predicted() if not competes(row) and is_long(row)]
-    by_block = [row for row in rows if not row["work"].startswith("warp/")]
+    def held(rows, by_warp):
+        of_kind = (row for row in predicted(rows) if row["work"].startswith("warp/") == by_warp)
+        return [row for row in of_kind if not competes(row) and is_long(row)]
+
+    by_block = held(suite().rows, by_warp=False)
     kinds = {
         "work that differs by block or is equal": by_block,
         "of these equal, in partial waves beyond the first": [r for r in by_block if is_equal(r) and is_partial(r)],
         "of these uneven": [row for row in by_block if not is_equal(row)],
-        "work that differs by warp": [row for row in rows if row not in by_block],
+        "work that differs by block or is equal, in the second run (`again.csv`)": held(
+            read_rows(RESULTS / "again.csv"), by_warp=False
+        ),
+        "work that differs by warp": held(suite().rows, by_warp=True),
     }
     lines = []
     for kind, chosen in kinds.items():
@@ -105,7 +111,7 @@ def that_hold():
 
 
 def that_compete():
-    rows = [row for row in predicted() if competes(row)]
+    rows = [row for row in predicted(suite().rows) if competes(row)]
     kinds = {
         "multiply-adds in one or two chains": lambda row: row["variant"] in ("multiply_add_1", "multiply_add_2"),
         "multiply-adds in four chains": lambda row: row["variant"] == "multiply_add_4",

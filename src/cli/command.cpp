@@ -36,7 +36,8 @@ ExitStatus parse_and_run(std::span<const char* const> arguments, Console& consol
   parser.require_subcommand(1);
   parser.set_version_flag("--version", OCCBENCH_VERSION);
   parser.footer(
-      "Exit status: 0 done, 1 regression, 2 no verdict, 64 wrong use or input, 70 a fault of occbench.");
+      "Exit status: 0 done, 1 regression, 2 no verdict or not measured, 64 wrong use or input, 70 a fault of "
+      "occbench.");
 
   ExitStatus status = ExitStatus::done;
   for (const Command& command : commands()) {

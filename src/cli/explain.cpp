@@ -45,8 +45,10 @@ std::vector<Row> counted_rows(const ExplainOptions& options) {
     });
   }
   if (rows.empty())
-    throw InputError(fmt::format("no row has a counter's value and a name that --filter '{}' is found in",
-                                 options.filter));
+    throw InputError(fmt::format(
+        "no row has a counter's value{}",
+        options.filter.empty() ? std::string()
+                               : fmt::format(" and a name that --filter '{}' is found in", options.filter)));
   return rows;
 }
 

@@ -1,3 +1,4 @@
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -63,7 +64,10 @@ Answer predict_launch(const PredictOptions& options) {
                                                    options.per_warp),
                                    launch.grid_blocks, occupancy.warps_per_block);
   answer.prediction = predict(launch, usage, limits, profile.sm_count, profile, tasks, options.chance);
-  if (work) answer.advice = advise(launch, usage, limits, profile.sm_count, profile, *work, options.chance);
+  if (work) {
+    answer.advice =
+        advise(launch, usage, limits, profile.sm_count, profile, *work, answer.prediction, options.chance);
+  }
 
   Row& row = answer.row;
   row.compute_capability = to_string(profile.compute_capability);
@@ -99,7 +103,7 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("  warps of a block do", -losses.within_block, "points");
   line("  start and hand-over", -losses.overhead, "points");
   line("  competition", -losses.competition, "points");
-  line("predicted", prediction.predicted_pct, "%");
+  line(answer.is_explained ? "fitted to what was read" : "predicted", prediction.predicted_pct, "%");
   line("  lowest of the runs", prediction.predicted_low_pct, "%");
   line("  highest of the runs", prediction.predicted_high_pct, "%");
   line("predicted over elapsed cycles", prediction.predicted_elapsed_pct, "%");
@@ -107,7 +111,13 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
   line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
   fmt::print(out, "\n{}\n", prediction.explanation);
-  if (answer.is_explained) fmt::print(out, "What was read is explained by the work {}.\n", answer.row.work);
+  if (answer.is_explained) {
+    fmt::print(
+        out,
+        "What was read is explained by warps that stay in step for {} cycles. For other launches of the "
+        "same code: --work {}\n",
+        *parse_work(answer.row.work).in_step_cycles, answer.row.work);
+  }
   if (answer.advice) fmt::print(out, "{}\n", answer.advice->sentence);
 }
 
@@ -186,7 +196,12 @@ Action declare_predict(CLI::App& parser) {
           "what the counter read of this launch, %, where warps can issue in every cycle: says for how "
           "long they stay in step, :in_step=N, for the work of other launches of the same code")
       ->needs(work)
-      ->check(CLI::Range(0.0, 100.0));
+      ->check([](const std::string& text) {
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= 100) return "";
+        return "achieved occupancy is a number from 0 to 100 (percent), not what is given";
+      });
   parser.add_flag("--per-warp", options->per_warp, "the file has a line a warp, block by block")->needs(file);
   parser.add_option("--format", options->format, "table, csv or json")->check(CLI::IsMember(kPrinters));
   return [options](Console& console) {

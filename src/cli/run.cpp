@@ -143,6 +143,10 @@ ExitStatus run(const RunOptions& options, Console& console) {
   fmt::print(console.err, "nothing is measured: {}\n", reason);
   if (options.require_gpu) return ExitStatus::no_verdict;
   if (options.list) return list_recorded_cases(options.filter, console);
+  if (!options.out.empty() || !options.benches.empty()) {
+    fmt::print(console.err, "{} is not written\n", output_file(options).string());
+    return ExitStatus::no_verdict;
+  }
   return show_recorded_rows(options.filter, console);
 }
 

@@ -70,7 +70,8 @@ std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, cons
 }  // namespace
 
 std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
-                             const DeviceProfile& profile, const Work& work, const Chance& chance) {
+                             const DeviceProfile& profile, const Work& work, const Prediction& prediction,
+                             const Chance& chance) {
   if (launch.grid_blocks > kMostBlocks) return std::nullopt;
   const Seeds seeds(chance, profile, sm_count);
   const auto run = [&](const Candidate& candidate) {
@@ -91,14 +92,13 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
     const Simulation simulation = run(candidate);
     const double saved_pct = 100 * (1 - simulation.cycles_active_max / asked.cycles_active_max);
     if (saved_pct < (best ? best->time_saved_pct : kLeastTimeSavedPct)) continue;
-    best = Advice{candidate.launch,
-                  candidate.work,
-                  simulation.achieved_pct,
-                  simulation.achieved_pct - asked.achieved_pct,
-                  saved_pct,
-                  {}};
+    best = Advice{candidate.launch, candidate.work, 0, 0, saved_pct, {}};
   }
   if (best) {
+    const Tasks tasks(best->work, best->launch.grid_blocks, warps_per_block(limits, best->launch));
+    best->predicted_pct =
+        predict(best->launch, usage, limits, sm_count, profile, tasks, chance).predicted_pct;
+    best->gain_points = best->predicted_pct - prediction.predicted_pct;
     best->sentence = fmt::format(
         "{} blocks of {} threads would read {:.1f} % ({:+.1f} points) and take {:.0f} % less time for the "
         "same work.",

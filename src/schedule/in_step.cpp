@@ -1,6 +1,7 @@
 #include "schedule/in_step.hpp"
 
 #include <cmath>
+#include <string>
 
 #include <fmt/core.h>
 
@@ -9,6 +10,15 @@
 #include "schedule/prediction.hpp"
 
 namespace occbench {
+namespace {
+
+/// Launches that differ less between never and always in step tell nothing: streams of such warps are
+/// predicted to some two points.
+constexpr double kLeastSpanPoints = 5;
+/// Of two readings of a launch.
+constexpr double kPointsOfNoise = 0.5;
+
+}  // namespace
 
 Work in_step_as_read(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
                      const DeviceProfile& profile, Work work, double achieved_pct, const Chance& chance) {
@@ -27,12 +37,22 @@ Work in_step_as_read(const Launch& launch, const Usage& usage, const Limits& lim
   const Prediction never = predicted(least);
   double most = never.cycles_active_max;
   const Prediction always = predicted(most);
-  if (achieved_pct < never.predicted_pct || achieved_pct > always.predicted_pct) {
+  const double span = always.predicted_pct - never.predicted_pct;
+  const std::string range =
+      fmt::format("of warps never in step {:.2f} % are predicted, of warps always in step {:.2f} %",
+                  never.predicted_pct, always.predicted_pct);
+  if (span < kLeastSpanPoints) {
     throw InputError(
-        fmt::format("no time in step explains a reading of {} %: this launch is predicted to read {:.2f} % "
-                    "of warps that are never in "
-                    "step and {:.2f} % of warps that always are; check the launch and its work",
-                    achieved_pct, never.predicted_pct, always.predicted_pct));
+        fmt::format("this launch tells nothing of how long its warps stay in step: {}; take a reading of one "
+                    "wave with all warps that "
+                    "an SM holds",
+                    range));
+  }
+  if (!(achieved_pct >= never.predicted_pct - kPointsOfNoise &&
+        achieved_pct <= always.predicted_pct + kPointsOfNoise)) {
+    throw InputError(
+        fmt::format("no time in step explains a reading of {} %: {}; check the launch and its work",
+                    achieved_pct, range));
   }
   const double near = most / 1000;
   while (most - least > near) {

@@ -116,8 +116,8 @@ std::string explain(const Losses& losses, const Tasks& tasks, const DeviceProfil
   std::string cause;
   switch (largest - amounts.begin()) {
     case 0:
-      cause = fmt::format("the grid has {} blocks, and the device holds {} at once", with_thousands(blocks),
-                          with_thousands(wave));
+      cause = fmt::format("the grid has {} block{}, and the device holds {} at once", with_thousands(blocks),
+                          blocks == 1 ? "" : "s", with_thousands(wave));
       break;
     case 1:
       cause = fmt::format("the last wave has {} of {} blocks", with_thousands(blocks % wave),

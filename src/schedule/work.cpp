@@ -221,8 +221,9 @@ class Parser {
     }
     if (next_ < fields_.size()) {
       fail(fields_[next_],
-           fmt::format("'{}' does not belong here; write {}[:issue=N][:pipe=N][:bytes=N][:in_step=N]",
-                       fields_[next_].text, syntax(form)));
+           fmt::format(
+               "'{}' does not belong here; in this order, write {}[:issue=N][:pipe=N][:bytes=N][:in_step=N]",
+               fields_[next_].text, syntax(form)));
     }
     return seed;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -137,8 +138,8 @@ TEST(Replay, ARowThatLacksWhatIsNeededIsRefused) {
   }
 }
 
-std::vector<Row> recorded_suite_rows() {
-  std::vector<Row> rows = read_rows(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv");
+std::vector<Row> recorded_suite_rows(const std::string& run = "full") {
+  std::vector<Row> rows = read_rows(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/" + run + ".csv");
   std::erase_if(rows, [](const Row& row) { return !row.predicted_pct || !row.achieved_pct; });
   return rows;
 }
@@ -168,11 +169,14 @@ TEST(RecordedSuite, UnevenBlocksOfOneWaveAreWhatIsPredictedWhereTheGpcThatBegins
 }
 
 /// What the counters say of the predictions for resident warps that do not compete, from 20,000 cycles on.
-/// The profile is of the unit that the suite was measured on; one of these launches was in its calibration.
+/// Over both runs, for equal blocks in partial waves do not read the same twice. The profile is of the unit
+/// that the suite was measured on; one of these launches was in its calibration.
 void expect_agreement(bool per_warp, std::size_t least, double mean_points) {
   double points = 0;
   std::vector<double> active_pct;
-  for (const Row& row : recorded_suite_rows()) {
+  std::vector<Row> rows = recorded_suite_rows();
+  std::ranges::move(recorded_suite_rows("again"), std::back_inserter(rows));
+  for (const Row& row : rows) {
     const Work work = parse_work(row.work);
     if (work.cycles < 20'000 || work.rates() != Rates{} || work.per_warp != per_warp) continue;
     EXPECT_EQ(row.device_profile, "h200_recorded");
@@ -185,11 +189,11 @@ void expect_agreement(bool per_warp, std::size_t least, double mean_points) {
 }
 
 TEST(RecordedSuite, WorkThatDiffersByBlockOrIsEqualIsPredicted) {
-  expect_agreement(false, 200, 0.35);
+  expect_agreement(false, 400, 0.35);
 }
 
 TEST(RecordedSuite, WorkThatDiffersByWarpIsPredicted) {
-  expect_agreement(true, 50, 0.25);
+  expect_agreement(true, 100, 0.25);
 }
 
 /// The launches of a kind that `occbench validate` drew, and what is asked of their predictions: mean error
@@ -244,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, LaunchesDrawnByChance,
                                          Asked{"blocks_of_8000_cycles", 120, 0.8, 1.2},
                                          Asked{"blocks_of_1000_to_8000_cycles", 120, 2, 4},
                                          Asked{"issue_bound", 80, 1, 2}, Asked{"always_issuing", 80, 2, 6},
-                                         Asked{"memory_bound", 80, 1.5, 4, 3}),
+                                         Asked{"memory_bound", 80, 1.5, 4, 3.5}),
                          [](const auto& test) { return std::string(test.param.kind); });
 
 }  // namespace

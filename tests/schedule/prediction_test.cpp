@@ -137,19 +137,22 @@ TEST(Prediction, NumbersAreWrittenWithThousands) {
 }
 
 TEST(Advice, APartialLastWaveIsRoundedAway) {
-  const auto advice = advise({.block_threads = 256, .grid_blocks = 1162}, {.registers_per_thread = 20},
-                             limits_of({9, 0}), 132, find_profile("h200"), Work::equal(200'000));
+  const auto advice =
+      advise({.block_threads = 256, .grid_blocks = 1162}, {.registers_per_thread = 20}, limits_of({9, 0}),
+             132, find_profile("h200"), Work::equal(200'000), predict_on_h200(256, 1162, "equal:200000"));
   ASSERT_TRUE(advice);
   // The same warps' cycles in whole waves: 1,162 blocks of two waves' time become one wave's and a tenth.
   EXPECT_NEAR(advice->time_saved_pct, 100 * (1 - 1162.0 / 1056 / 2), 1);
   EXPECT_NEAR(advice->predicted_pct, 99.8, 0.5);
-  EXPECT_GT(advice->gain_points, 0);
+  EXPECT_NEAR(advice->gain_points,
+              advice->predicted_pct - predict_on_h200(256, 1162, "equal:200000").predicted_pct, 1e-9);
   EXPECT_THAT(advice->sentence, HasSubstr("less time for the same work."));
 }
 
 TEST(Advice, AWholeWaveOfEqualBlocksNeedsNone) {
   EXPECT_FALSE(advise({.block_threads = 256, .grid_blocks = 1056}, {.registers_per_thread = 20},
-                      limits_of({9, 0}), 132, find_profile("h200"), Work::equal(200'000)));
+                      limits_of({9, 0}), 132, find_profile("h200"), Work::equal(200'000),
+                      predict_on_h200(256, 1056, "equal:200000")));
 }
 
 }  // namespace
