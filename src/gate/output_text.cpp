@@ -65,13 +65,16 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// Of the row that was recorded first, whatever the two sides have in common.
 std::string provenance(const Comparison& comparison, std::optional<RecordedCase> ComparedCase::*side) {
+  const Row* first = nullptr;
   for (const ComparedCase& compared : comparison.cases) {
     if (!(compared.*side)) continue;
     const Row& row = (compared.*side)->row;
-    return fmt::format("{}, commit {}, {}", row.gpu, row.commit, row.recorded_at);
+    if (first == nullptr || row.recorded_at < first->recorded_at) first = &row;
   }
-  return "no rows";
+  if (first == nullptr) return "no rows";
+  return fmt::format("{}, commit {}, {}", first->gpu, first->commit, first->recorded_at);
 }
 
 /// As text within Markdown, where a bar ends a cell and angle brackets begin HTML.
