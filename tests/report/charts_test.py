@@ -120,6 +120,13 @@ class Varied(unittest.TestCase):
             performance.throughput_varied(Rows(pl.DataFrame(rows), [], asked, None, None))
 
 
+class Look(unittest.TestCase):
+    def test_no_line_reaches_beyond_its_values_where_they_turn(self):
+        import style
+
+        self.assertEqual(style.configuration()["line"]["strokeJoin"], "round")
+
+
 class Faults(unittest.TestCase):
     def test_a_chart_that_fails_is_left_out_by_name_and_the_others_are_drawn(self):
         import charts
