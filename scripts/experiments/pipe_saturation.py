@@ -1,9 +1,10 @@
-from judging import ENOUGH, WORTH, Finding, Findings
+from judging import ENOUGH, SAME_RATIO, WORTH, Finding, Findings
 from recorded import least, most
 from wording import cell, table
 
 
 def findings(rows):
+    """Once a pipe is full, no step of more occupancy may get more done, or less."""
     found, told = [], []
     for pipe in "fp32", "xu":
         column = f"{pipe}_pipe_pct"
@@ -11,21 +12,31 @@ def findings(rows):
             chosen = [row for row in rows.pick(pipe=pipe, chains=chains) if row[column]]
             if not chosen:
                 continue
-            fullest = most(chosen, "theoretical_pct")
             full = [row for row in chosen if row.number(column) >= 100 * ENOUGH]
-            first = least(full or [fullest], "theoretical_pct")
-            gain = fullest.number("throughput") / first.number("throughput")
-            reached, theory = first.number(column), first.number("theoretical_pct")
+            first = least(full, "theoretical_pct") if full else most(chosen, "theoretical_pct")
+            theory, rate = (first.number(name) for name in ("theoretical_pct", "throughput"))
+            later = [row for row in chosen if row.number("theoretical_pct") > theory]
+            reached = f"{cell(first, column)} % of the pipe at {theory:g} % occupancy"
+            short = f"{pipe}, {chains}: {cell(first, column, 0)} at {theory:.3g}"
+            ratios = []
+            if later:
+                ends = [choose(later, "throughput") for choose in (least, most)]
+                ratios = [row.number("throughput") / rate for row in ends]
+                low, high = (
+                    f"× {ratio:.2f} at {row.number('theoretical_pct'):g} %"
+                    for ratio, row in zip(ratios, ends, strict=True)
+                )
+                reached += f"; lowest later: {low}, highest: {high}"
+                short += f", × {ratios[0]:.2f} at {ends[0].number('theoretical_pct'):.3g}"
             found.append(
                 Finding(
-                    f"{pipe}, {chains} {'chain' if chains == 1 else 'chains'} a thread",
-                    bool(full) and gain < WORTH,
-                    f"{reached:.1f} % of the pipe at {theory:g} % occupancy, {cell(fullest, column)} % and × {gain:.2f} at "
-                    f"{fullest.number('theoretical_pct'):g} %",
+                    f"{pipe} with {chains} {'chain' if chains == 1 else 'chains'}",
+                    bool(full) and all(1 - SAME_RATIO <= ratio < WORTH for ratio in ratios),
+                    reached,
                 )
             )
-            told.append(f"{pipe}, {chains}: {reached:.0f} at {theory:.0f}, then × {gain:.2f}")
-    return Findings(found, f"pipe, chains: % of it at % occupancy, and what full occupancy adds: {'; '.join(told)}")
+            told.append(short)
+    return Findings(found, f"pipe, chains: % of it at % occupancy, lowest later: {'; '.join(told)}")
 
 
 def cases(rows):

@@ -58,6 +58,8 @@ def configuration() -> dict:
         "background": "transparent",
         "aria": False,
         "axis": axis,
+        # A mitred corner would reach beyond the values that meet in it.
+        "line": {"strokeJoin": "round"},
         "axisX": {"tickCount": 8},
         "axisY": {"tickCount": 6},
         "legend": {

@@ -64,6 +64,38 @@ class Throughput(unittest.TestCase):
         ]
         self.assertEqual(self.knees_of(rows), {"chains=1": 100, "chains=2": 50, "chains=4": 20})
 
+    def test_launches_of_the_same_occupancy_are_points_of_their_own(self):
+        import polars as pl
+        from charts import performance
+        from occbench import Column
+        from rows import Rows
+
+        measured = {12.5: (12.5, 50), 25: (24.9922, 100), 37.5: (24.9935, 75.5), 50: (37.2, 99), 100: (62, 99)}
+        rows = [
+            row(theory, throughput, f"blocks_per_sm={theory}", case=f"{theory}", achieved_pct=achieved)
+            for theory, (achieved, throughput) in measured.items()
+        ]
+        asked = SimpleNamespace(title=lambda name: Column(name, "real", "%", "").title)
+        drawing = performance.throughput(Rows(pl.DataFrame(rows), [], asked, None, None))
+        (panel,) = drawing.panels
+        points = panel.chart.data.sort("achieved_pct")
+        self.assertEqual(points.select("achieved_pct", "throughput").rows(), list(measured.values()))
+        self.assertEqual(points.filter("knee")["achieved_pct"].to_list(), [24.9922])
+        self.assertIn("25 % is enough for latency_hiding", drawing.sentence)
+
+    def test_several_rows_of_a_launch_are_one_point_and_too_many_launches_are_binned(self):
+        import polars as pl
+        import style
+        from charts import performance
+
+        twice = [row(50, throughput, "", case="a", series="") for throughput in (1, 3)]
+        one = performance.launches(pl.DataFrame(twice))
+        self.assertEqual(one["throughput"].to_list(), [2])
+        many = [row(50 + i / 1000, 1, "", case=str(i), series="") for i in range(10_000)]
+        binned = performance.launches(pl.DataFrame(many))
+        self.assertLessEqual(len(binned), style.MOST_POINTS)
+        self.assertEqual(binned.columns, one.columns)
+
     def test_what_moves_occupancy_is_no_series(self):
         rows = [
             row(occupancy, saturating(occupancy, 40), f"bytes={size};in_flight=4;warps={occupancy}", variant=f"v{size}")
@@ -118,6 +150,13 @@ class Varied(unittest.TestCase):
         rows[0]["achieved_pct"] = 50.0
         with self.assertRaises(Missing):
             performance.throughput_varied(Rows(pl.DataFrame(rows), [], asked, None, None))
+
+
+class Look(unittest.TestCase):
+    def test_no_line_reaches_beyond_its_values_where_they_turn(self):
+        import style
+
+        self.assertEqual(style.configuration()["line"]["strokeJoin"], "round")
 
 
 class Faults(unittest.TestCase):

@@ -283,6 +283,43 @@ class EnoughOccupancy(unittest.TestCase):
         self.assertEqual(verdict_of("latency_hiding", run_of(rows)), "holds except: reads at their peak")
 
 
+class PipeSaturation(unittest.TestCase):
+    """One chain a thread, its pipe full from a quarter of the warps on."""
+
+    def found(self, used):
+        rows = [
+            {
+                "experiment": "pipe_saturation",
+                "theoretical_pct": theory,
+                "achieved_pct": theory,
+                "time_us": 1000,
+                "fp32_pipe_pct": pct,
+                "throughput": pct * 1e11,
+                "parameters": f"pipe=fp32;chains=1;blocks_per_sm={theory * 16 // 100}",
+            }
+            for theory, pct in used.items()
+        ]
+        return experiments.findings("pipe_saturation", run_of(rows))
+
+    def test_a_step_after_the_first_full_one_that_gets_less_done_is_named(self):
+        found = self.found({12.5: 50, 25: 100, 37.5: 75, 50: 98, 100: 99})
+        self.assertEqual(verdict(found), "does not hold")
+        self.assertEqual(
+            found[0].measured,
+            "100.0 % of the pipe at 25 % occupancy; lowest later: × 0.75 at 37.5 %, highest: × 0.99 at 100 %",
+        )
+        self.assertTrue(measured(found).endswith("fp32, 1: 100 at 25, × 0.75 at 37.5"))
+
+    def test_steps_that_get_as_much_done_bear_the_claim_out_and_more_does_not(self):
+        self.assertEqual(verdict(self.found({12.5: 50, 25: 96, 37.5: 97, 50: 95, 100: 96})), "holds")
+        self.assertEqual(verdict(self.found({12.5: 50, 25: 95, 50: 100, 100: 95})), "does not hold")
+
+    def test_a_pipe_that_no_step_fills_does_not_bear_the_claim_out(self):
+        found = self.found({25: 40, 100: 90})
+        self.assertEqual(verdict(found), "does not hold")
+        self.assertEqual(found[0].measured, "90.0 % of the pipe at 100 % occupancy")
+
+
 class GridSync(unittest.TestCase):
     def row(self, grid, status, note=""):
         return {

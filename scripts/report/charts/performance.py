@@ -6,7 +6,7 @@ import altair as alt
 import parameters
 import polars as pl
 from rows import RUN, Rows
-from style import Drawing, Missing, Panel, colour, medians, numbered, tip, told_apart, tooltip
+from style import MOST_POINTS, Drawing, Missing, Panel, colour, medians, numbered, tip, told_apart, tooltip
 
 # Throughput that counts as all of it, and how far occupancy has to go for the question to make sense.
 WHOLE_PCT = 95
@@ -73,6 +73,14 @@ def series_of(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(series=in_words({name: pl.col(columns[name]) for name in kept}))
 
 
+def launches(frame: pl.DataFrame) -> pl.DataFrame:
+    """A point for each launch that was measured: launches that differ may read the same occupancy and not get as much done."""
+    points = medians(frame, ["series", "case", "theoretical_pct"], ["achieved_pct", "throughput"]).drop("case")
+    if len(points) <= MOST_POINTS:
+        return points
+    return medians(points, ["series", "achieved_pct"], ["theoretical_pct", "throughput"]).select(points.columns)
+
+
 def knees(points: pl.DataFrame) -> pl.DataFrame:
     """Of each series the least occupancy that has WHOLE_PCT of its most throughput."""
     reached = points.filter(pl.col("relative") >= WHOLE_PCT).sort("achieved_pct")
@@ -108,7 +116,9 @@ def throughput_panel(rows: Rows, points: pl.DataFrame, title: str) -> Panel:
         ],
         **encoding,
     )
-    lines = base.mark_line(strokeWidth=1.5, opacity=0.6)
+    through = {name: f"median({name})" for name in ("achieved_pct", "relative")}
+    middles = base.transform_aggregate(**through, groupby=[RUN, "series", "theoretical_pct"])
+    lines = middles.mark_line(strokeWidth=1.5, opacity=0.6, tooltip=None)
     marks = base.mark_point(filled=True, size=35, opacity=1)
     knee = base.transform_filter("datum.knee").mark_point(
         size=200, strokeWidth=2, opacity=1, shape="diamond", stroke=colour("ink")
@@ -120,12 +130,7 @@ def throughput(rows: Rows) -> Drawing:
     panels = []
     told = []
     for (experiment, unit), frame in candidates(rows).group_by(GROUP, maintain_order=True):
-        frame = series_of(frame)
-        points = medians(
-            frame.with_columns(pl.col("achieved_pct").round(0).alias("at")),
-            ["series", "at"],
-            ["achieved_pct", "throughput"],
-        )
+        points = launches(series_of(frame))
         spread = pl.col("achieved_pct").max() - pl.col("achieved_pct").min()
         points = points.filter(spread.over(RUN, "series") >= LEAST_RANGE_POINTS, pl.len().over(RUN, "series") >= 3)
         if points.is_empty():
@@ -162,6 +167,7 @@ def sentence_of(told: list[tuple[str, pl.DataFrame]]) -> str:
     )
     half = (both["achieved_pct"] <= 50).sum()
     return (
+        f"A line goes through the medians of launches of equal theory. "
         f"Outlined is the least occupancy with {WHOLE_PCT} % of a series' most throughput: {early['achieved_pct']:.0f} % is "
         f"enough for {early['name']}, while {late['name']} needs "
         f"{late['achieved_pct']:.0f} %. For {half} of {len(both)} series half the warps or fewer are enough."
