@@ -7,6 +7,7 @@
 #include "gpu/kernel.hpp"
 #include "harness/experiment.hpp"
 #include "kernels/hold.hpp"
+#include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
@@ -53,7 +54,9 @@ std::vector<Case> cases(const Planner& on) {
     Launch launch{.block_threads = question.block_threads};
     launch.grid_blocks = on.grid(kHold, "plain", launch, question.waves);
     const Work work{.cycles = kCycles, .distribution = question.distribution};
-    const auto advice = advise(launch, usage, on.limits(), on.device().sm_count, profile, work);
+    const Tasks tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads));
+    const Prediction asked = predict(launch, usage, on.limits(), on.device().sm_count, profile, tasks);
+    const auto advice = advise(launch, usage, on.limits(), on.device().sm_count, profile, work, asked);
     if (!advice) continue;
     const std::string name =
         fmt::format("{}x{}_{}", launch.block_threads, launch.grid_blocks,

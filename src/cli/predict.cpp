@@ -30,7 +30,7 @@ struct PredictOptions {
   Launch launch;
   Usage usage;
   Chance chance;
-  std::string work;
+  std::optional<std::string> work;
   std::string durations_file;
   bool per_warp = false;
   std::optional<double> achieved_pct;
@@ -53,7 +53,7 @@ Answer predict_launch(const PredictOptions& options) {
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
 
   Answer answer;
-  std::optional<Work> work = options.work.empty() ? std::nullopt : std::optional(parse_work(options.work));
+  std::optional<Work> work = options.work ? std::optional(parse_work(*options.work)) : std::nullopt;
   if (options.achieved_pct) {
     work = in_step_as_read(launch, usage, limits, profile.sm_count, profile, work.value(),
                            *options.achieved_pct, options.chance);

@@ -80,6 +80,7 @@ TEST(Predict, AReadingThatNoTimeInStepExplainsIsRefused) {
   }
   refused({"--work", "equal:24768:issue=6192", "--achieved", "60"}, "issue must be at least 19814");
   refused({"--durations", "missing.txt", "--achieved", "60"}, "--work");
+  refused({"--work", ""}, "'' is not a distribution");
 }
 
 TEST(Predict, JsonHasTheNamesOfTheColumns) {
