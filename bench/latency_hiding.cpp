@@ -15,7 +15,7 @@ constexpr int kBlockThreads = 128;
 constexpr int kBlocksPerSm[] = {1, 2, 3, 4, 6, 8, 12, 16};
 constexpr double kCycles = 400'000;
 /// A launch reads at most so many times what L2 holds.
-constexpr std::int64_t kL2Times = 16;
+constexpr int kL2Times = 16;
 
 /// One whole wave with so many blocks an SM, held there by padding shared memory within the least carveout
 /// that lets an SM be full: the rest stays L1, and as much of it whatever the occupancy. With the driver's
@@ -54,15 +54,14 @@ std::optional<Case> make_reads(const Planner& on, int bytes, int in_flight, int 
   const std::string_view variant = reads_variant(bytes, in_flight);
   const auto launch = wave_of(on, kReads, variant, blocks);
   if (!launch) return std::nullopt;
-  const std::int64_t bytes_of_wait = launch->grid_blocks * kBlockThreads * bytes * in_flight;
-  const std::int64_t most_waits = kL2Times * static_cast<std::int64_t>(on.device().l2_bytes) / bytes_of_wait;
-  const auto waits = std::min(static_cast<std::int64_t>(kCycles / kReadCycles), most_waits);
+  const auto waits = std::min(static_cast<std::int64_t>(kCycles / kReadCycles),
+                              most_waits(on.device(), *launch, bytes, in_flight, kL2Times));
   const bool smoke = bytes == 16 && in_flight == 4 && blocks == 8;
   const bool quick = few_or_many(blocks) && bytes != 8 && (in_flight == 1 || in_flight == 4);
   return Case{.kernel = &kReads,
               .variant = variant,
               .launch = *launch,
-              .work = reads_work(bytes, in_flight, std::max<std::int64_t>(1, waits)),
+              .work = reads_work(bytes, in_flight, waits),
               .suite = smoke   ? Suite::smoke
                        : quick ? Suite::quick
                                : Suite::full,

@@ -249,6 +249,11 @@ std::string_view reads_variant(int bytes, int in_flight) {
                           std::to_string(in_flight) + " in flight");
 }
 
+std::int64_t most_waits(const Device& device, const Launch& launch, int bytes, int in_flight, int l2_times) {
+  const std::int64_t bytes_of_wait = launch.grid_blocks * launch.block_threads * bytes * in_flight;
+  return std::max<std::int64_t>(1, l2_times * static_cast<std::int64_t>(device.l2_bytes) / bytes_of_wait);
+}
+
 Work reads_work(int bytes, int in_flight, std::int64_t waits) {
   constexpr double kSlotsPerLoad = 3;
   constexpr double kSlotsPerWait = 6;

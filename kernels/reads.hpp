@@ -31,4 +31,7 @@ inline constexpr double kReadCyclesPerDoubling = 75;
 /// Each warp waits so often for all its loads at once.
 Work reads_work(int bytes, int in_flight, std::int64_t waits);
 
+/// How often each warp may wait for a launch to read no more than `l2_times` what L2 holds; once at least.
+std::int64_t most_waits(const Device& device, const Launch& launch, int bytes, int in_flight, int l2_times);
+
 }  // namespace occbench

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string>
 
 #include <fmt/core.h>
@@ -31,16 +30,15 @@ Case make_case(const Planner& on, int block_threads, double waves, const std::st
 Case make_reads(const Planner& on) {
   constexpr int kBytes = 16;
   constexpr int kInFlight = 4;
-  constexpr std::int64_t kL2Times = 16;  // that a launch reads what L2 holds
+  constexpr int kL2Times = 16;
   const std::string_view variant = reads_variant(kBytes, kInFlight);
   Launch launch{.block_threads = kReadsBlockThreads};
   launch.grid_blocks = on.grid(kReads, variant, launch, 8);
-  const std::int64_t bytes_of_wait = launch.grid_blocks * launch.block_threads * kBytes * kInFlight;
-  const std::int64_t waits = kL2Times * static_cast<std::int64_t>(on.device().l2_bytes) / bytes_of_wait;
+  const std::int64_t waits = most_waits(on.device(), launch, kBytes, kInFlight, kL2Times);
   return {.kernel = &kReads,
           .variant = variant,
           .launch = launch,
-          .work = reads_work(kBytes, kInFlight, std::max<std::int64_t>(1, waits)),
+          .work = reads_work(kBytes, kInFlight, waits),
           .suite = Suite::smoke,
           .parameters = {{"shape", "reads"}}};
 }

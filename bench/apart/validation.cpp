@@ -117,20 +117,17 @@ Case draw_always_issuing(const Planner& on, Draws& draws) {
 }
 
 Case draw_memory_bound(const Planner& on, Draws& draws) {
-  constexpr std::int64_t kMostL2Times = 64;  // that a launch reads what L2 holds
+  constexpr int kMostL2Times = 64;
   const int bytes = draws.of(kReadBytes);
   const int in_flight = draws.of(kReadsInFlight);
   const std::string_view variant = reads_variant(bytes, in_flight);
   const int block_threads =
       on.limits().threads_per_warp * draws.whole(1, kReadsBlockThreads / on.limits().threads_per_warp);
   const Launch launch = draw_launch(on, kReads, variant, block_threads, 1, kMostWaves, draws);
-  const std::int64_t bytes_of_wait = launch.grid_blocks * block_threads * bytes * in_flight;
-  const std::int64_t most = kMostL2Times * static_cast<std::int64_t>(on.device().l2_bytes) / bytes_of_wait;
-  const auto waits = static_cast<std::int64_t>(draws.between_in_ratio(10, 200));
-  return {.kernel = &kReads,
-          .variant = variant,
-          .launch = launch,
-          .work = reads_work(bytes, in_flight, std::clamp<std::int64_t>(most, 1, waits))};
+  const auto waits = std::min(static_cast<std::int64_t>(draws.between_in_ratio(10, 200)),
+                              most_waits(on.device(), launch, bytes, in_flight, kMostL2Times));
+  return {
+      .kernel = &kReads, .variant = variant, .launch = launch, .work = reads_work(bytes, in_flight, waits)};
 }
 
 /// What launches are drawn for: predictions of each kind have an error of their own.

@@ -40,7 +40,7 @@ struct PredictOptions {
 /// What is printed: the launch and its prediction as columns, and what has no column.
 struct Answer {
   Row row;
-  bool is_explained = false;  ///< the work has the time in step that explains what was read
+  std::optional<double> in_step_cycles;  ///< that explain what was read
   Prediction prediction;
   std::optional<Advice> advice;
 };
@@ -57,7 +57,7 @@ Answer predict_launch(const PredictOptions& options) {
   if (options.achieved_pct) {
     work = in_step_as_read(launch, usage, limits, profile.sm_count, profile, work.value(),
                            *options.achieved_pct, options.chance);
-    answer.is_explained = true;
+    answer.in_step_cycles = work->in_step_cycles;
   }
   const Tasks tasks = work ? Tasks(*work, launch.grid_blocks, occupancy.warps_per_block)
                            : Tasks(parse_durations(read_text(options.durations_file), options.durations_file,
@@ -103,7 +103,7 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("  warps of a block do", -losses.within_block, "points");
   line("  start and hand-over", -losses.overhead, "points");
   line("  competition", -losses.competition, "points");
-  line(answer.is_explained ? "fitted to what was read" : "predicted", prediction.predicted_pct, "%");
+  line(answer.in_step_cycles ? "fitted to what was read" : "predicted", prediction.predicted_pct, "%");
   line("  lowest of the runs", prediction.predicted_low_pct, "%");
   line("  highest of the runs", prediction.predicted_high_pct, "%");
   line("predicted over elapsed cycles", prediction.predicted_elapsed_pct, "%");
@@ -111,12 +111,12 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
   line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
   fmt::print(out, "\n{}\n", prediction.explanation);
-  if (answer.is_explained) {
+  if (answer.in_step_cycles) {
     fmt::print(
         out,
         "What was read is explained by warps that stay in step for {} cycles. For other launches of the "
         "same code: --work {}\n",
-        *parse_work(answer.row.work).in_step_cycles, answer.row.work);
+        *answer.in_step_cycles, answer.row.work);
   }
   if (answer.advice) fmt::print(out, "{}\n", answer.advice->sentence);
 }

@@ -85,9 +85,7 @@ DeviceProfile calibrate(std::span<const Row> rows, std::span<const Sample> sampl
   DeviceProfile profile = default_profile(capability, static_cast<int>(first.sm_count.value_or(0)));
   profile.name = name;
   if (!launches.bytes_per_cycle.empty()) {
-    std::vector<double> measured = launches.bytes_per_cycle;
-    std::ranges::sort(measured);
-    profile.bytes_per_cycle = std::round(median(measured));
+    profile.bytes_per_cycle = std::round(median(launches.bytes_per_cycle));
   }
   bool clocks_are_known = find_gpcs(profile, traced_blocks(of_first_unit, samples, "trace_"),
                                     traced_blocks(of_first_unit, samples, "trace_again_"));

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/occupancy.hpp"
+#include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
@@ -19,11 +20,11 @@ constexpr std::uint64_t kTriesWhereWarpsCompete = 1;
 struct Candidate {
   Launch launch;
   Work work;
-};
 
-int warps_per_block(const Limits& limits, const Launch& launch) {
-  return (launch.block_threads + limits.threads_per_warp - 1) / limits.threads_per_warp;
-}
+  Tasks tasks() const {
+    return Tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads));
+  }
+};
 
 /// The same work by `grid_blocks` blocks.
 Candidate with_grid(const Launch& launch, const Work& work, std::int64_t grid_blocks) {
@@ -75,8 +76,7 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   if (launch.grid_blocks > kMostBlocks) return std::nullopt;
   const Seeds seeds(chance, profile, sm_count);
   const auto run = [&](const Candidate& candidate) {
-    const Tasks tasks(candidate.work, candidate.launch.grid_blocks,
-                      warps_per_block(limits, candidate.launch));
+    const Tasks tasks = candidate.tasks();
     std::vector<Simulation> runs;
     const std::uint64_t tries = tasks.compete() ? kTriesWhereWarpsCompete : kTries;
     for (std::uint64_t i = 0; i < tries; ++i) {
@@ -87,25 +87,27 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   };
 
   const Simulation asked = run({launch, work});
-  std::optional<Advice> best;
+  std::optional<Candidate> best;
+  double best_saved_pct = kLeastTimeSavedPct;
   for (const Candidate& candidate : candidates(launch, usage, limits, sm_count, work)) {
-    const Simulation simulation = run(candidate);
-    const double saved_pct = 100 * (1 - simulation.cycles_active_max / asked.cycles_active_max);
-    if (saved_pct < (best ? best->time_saved_pct : kLeastTimeSavedPct)) continue;
-    best = Advice{candidate.launch, candidate.work, 0, 0, saved_pct, {}};
+    const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked.cycles_active_max);
+    if (saved_pct < best_saved_pct) continue;
+    best = candidate;
+    best_saved_pct = saved_pct;
   }
-  if (best) {
-    const Tasks tasks(best->work, best->launch.grid_blocks, warps_per_block(limits, best->launch));
-    best->predicted_pct =
-        predict(best->launch, usage, limits, sm_count, profile, tasks, chance).predicted_pct;
-    best->gain_points = best->predicted_pct - prediction.predicted_pct;
-    best->sentence = fmt::format(
-        "{} blocks of {} threads would read {:.1f} % ({:+.1f} points) and take {:.0f} % less time for the "
-        "same work.",
-        with_thousands(best->launch.grid_blocks), best->launch.block_threads, best->predicted_pct,
-        best->gain_points, best->time_saved_pct);
-  }
-  return best;
+  if (!best) return std::nullopt;
+  const double predicted_pct =
+      predict(best->launch, usage, limits, sm_count, profile, best->tasks(), chance).predicted_pct;
+  const double gain_points = predicted_pct - prediction.predicted_pct;
+  return Advice{best->launch,
+                best->work,
+                predicted_pct,
+                gain_points,
+                best_saved_pct,
+                fmt::format("{} blocks of {} threads would read {:.1f} % ({:+.1f} points) and take {:.0f} % "
+                            "less time for the same work.",
+                            with_thousands(best->launch.grid_blocks), best->launch.block_threads,
+                            predicted_pct, gain_points, best_saved_pct)};
 }
 
 }  // namespace occbench

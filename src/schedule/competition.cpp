@@ -79,15 +79,12 @@ void Competition::serve_oldest_first(std::vector<Group>& groups) const {
 
 void Competition::serve_in_turns(Partition& partition) {
   const std::size_t warps = partition.groups.size();
-  std::size_t served = std::max<std::size_t>(warps - warps % 2, std::min<std::size_t>(warps, 1));
-  if (is_in_step(partition)) {
-    partition.in_turn = 0;
-  } else {
-    if (partition.in_turn == 0) {
-      partition.in_turn = unit_interval(random_bits(turns_.seed, turns_drawn_++)) < turns_.of_three ? 3 : 2;
-    }
-    served = std::min(partition.in_turn, warps);
+  const bool in_step = is_in_step(partition);
+  if (!in_step && partition.in_turn == 0) {
+    partition.in_turn = unit_interval(random_bits(turns_.seed, turns_drawn_++)) < turns_.of_three ? 3 : 2;
   }
+  const std::size_t pairs = std::max<std::size_t>(1, warps - warps % 2);
+  const std::size_t served = std::min(warps, in_step ? pairs : partition.in_turn);
   for (std::size_t i = 0; i < warps; ++i) {
     partition.groups[i].speed =
         i < served ? std::min(1.0, most_full_speed_ / static_cast<double>(served)) : 0;

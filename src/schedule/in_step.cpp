@@ -21,31 +21,34 @@ constexpr double kPointsOfNoise = 0.5;
 }  // namespace
 
 Work in_step_as_read(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
-                     const DeviceProfile& profile, Work work, double achieved_pct, const Chance& chance) {
+                     const DeviceProfile& profile, const Work& work, double achieved_pct,
+                     const Chance& chance) {
   if (!work.rates().always_issues()) {
     throw InputError(fmt::format(
         "the reading of a launch says for how long warps stay in step where they can issue in almost every "
         "cycle: issue must be at least {} and no less than pipe in the work '{}'",
         kAlmostEveryCycle * work.cycles, to_string(work)));
   }
+  const auto in_step = [&](double cycles) {
+    Work other = work;
+    other.in_step_cycles = cycles;
+    return other;
+  };
   const auto predicted = [&](double cycles) {
-    work.in_step_cycles = cycles;
-    const Tasks tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads));
+    const Tasks tasks(in_step(cycles), launch.grid_blocks, warps_of_block(launch.block_threads));
     return predict(launch, usage, limits, sm_count, profile, tasks, chance);
   };
   double least = 0;
   const Prediction never = predicted(least);
   double most = never.cycles_active_max;
   const Prediction always = predicted(most);
-  const double span = always.predicted_pct - never.predicted_pct;
   const std::string range =
       fmt::format("of warps never in step {:.2f} % are predicted, of warps always in step {:.2f} %",
                   never.predicted_pct, always.predicted_pct);
-  if (span < kLeastSpanPoints) {
+  if (always.predicted_pct - never.predicted_pct < kLeastSpanPoints) {
     throw InputError(
         fmt::format("this launch tells nothing of how long its warps stay in step: {}; take a reading of one "
-                    "wave with all warps that "
-                    "an SM holds",
+                    "wave with all warps that an SM holds",
                     range));
   }
   if (!(achieved_pct >= never.predicted_pct - kPointsOfNoise &&
@@ -59,8 +62,7 @@ Work in_step_as_read(const Launch& launch, const Usage& usage, const Limits& lim
     const double middle = (least + most) / 2;
     (predicted(middle).predicted_pct < achieved_pct ? least : most) = middle;
   }
-  work.in_step_cycles = std::round((least + most) / 2);
-  return work;
+  return in_step(std::round((least + most) / 2));
 }
 
 }  // namespace occbench

@@ -14,6 +14,7 @@ namespace occbench {
 /// @throws InputError if the warps of the work cannot issue in every cycle, or no time explains the reading;
 /// and as predict() does
 Work in_step_as_read(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
-                     const DeviceProfile& profile, Work work, double achieved_pct, const Chance& chance = {});
+                     const DeviceProfile& profile, const Work& work, double achieved_pct,
+                     const Chance& chance = {});
 
 }  // namespace occbench

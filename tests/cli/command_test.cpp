@@ -39,6 +39,17 @@ TEST(Command, WithoutAGpuTheListOfCasesIsThatOfTheRecordedSuite) {
   EXPECT_THAT(listed.err, HasSubstr("depends on the GPU"));
 }
 
+TEST(Command, WithoutAGpuAFileThatWasAskedForIsNotMeasured) {
+  if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU";
+  for (const char* asked : {"--out", "--benches"}) {
+    const Outcome outcome = run_command({"run", asked, "no_such_place.csv"});
+    EXPECT_EQ(outcome.status, ExitStatus::no_verdict) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(".csv is not written"));
+    EXPECT_THAT(outcome.out, IsEmpty());
+  }
+  EXPECT_EQ(run_command({"run", "--filter", "^waves/.*waves=0.25"}).status, ExitStatus::done);
+}
+
 TEST(Command, NamesTheWordThatWasWrong) {
   EXPECT_THAT(run_command({"calculate", "--cc", "9.0"}).err,
               HasSubstr("there is no command 'calculate'; there are run, "));

@@ -88,6 +88,11 @@ TEST_F(Explain, RefusesWhatMatchesNothing) {
   const Outcome outcome = run_command({"explain", file_.c_str(), "--filter", "nothing"});
   EXPECT_EQ(outcome.status, ExitStatus::usage);
   EXPECT_THAT(outcome.err, HasSubstr("'nothing'"));
+  std::ofstream(file_) << csv_header();
+  const Outcome empty = run_command({"explain", file_.c_str()});
+  EXPECT_EQ(empty.status, ExitStatus::usage);
+  EXPECT_THAT(empty.err,
+              testing::AllOf(HasSubstr("no row has a counter's value"), testing::Not(HasSubstr("--filter"))));
 }
 
 }  // namespace

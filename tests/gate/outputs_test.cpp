@@ -39,6 +39,12 @@ std::size_t count(std::string_view text, std::string_view part) {
   return found;
 }
 
+TEST(GateOutputs, ARunIsDatedByItsFirstRowWhereverThatIsInTheComparison) {
+  const Comparison comparison =
+      compared(4, [](MadeUpRun& run) { run.rows[2].recorded_at = "2026-03-01T11:59:00Z"; });
+  EXPECT_THAT(comparison_table(comparison), HasSubstr("commit 0123456789ab, 2026-03-01T11:59:00Z"));
+}
+
 TEST(GateOutputs, TheTableSaysWhatWasComparedWhatWasFoundAndWhatCouldHaveBeen) {
   const std::string text = comparison_table(one_regression());
   EXPECT_THAT(text,
