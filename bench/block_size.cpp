@@ -1,7 +1,7 @@
 #include <string>
 
 #include "harness/experiment.hpp"
-#include "kernels/hold.hpp"
+#include "kernels/spin.hpp"
 
 namespace occbench {
 namespace {
@@ -28,8 +28,8 @@ std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
   for (const int block_threads : block_sizes(on.limits())) {
     Launch launch{.block_threads = block_threads};
-    launch.grid_blocks = on.grid(kHold, "plain", launch, kWaves);
-    cases.push_back({.kernel = &kHold,
+    launch.grid_blocks = on.grid(kSpin, "plain", launch, kWaves);
+    cases.push_back({.kernel = &kSpin,
                      .variant = "plain",
                      .launch = launch,
                      .work = Work::equal(kCycles),
@@ -38,8 +38,8 @@ std::vector<Case> cases(const Planner& on) {
   }
   // Of this one the binary holds no machine code: the driver compiles its PTX for whatever GPU there is.
   Case ptx_only{
-      .kernel = &kHold, .variant = "ptx_only", .launch = {.block_threads = 256}, .suite = Suite::smoke};
-  ptx_only.launch.grid_blocks = on.grid(kHold, ptx_only.variant, ptx_only.launch, kWaves);
+      .kernel = &kSpin, .variant = "ptx_only", .launch = {.block_threads = 256}, .suite = Suite::smoke};
+  ptx_only.launch.grid_blocks = on.grid(kSpin, ptx_only.variant, ptx_only.launch, kWaves);
   ptx_only.work = Work::equal(kCycles);
   ptx_only.parameters = {{"block_threads", "256"}};
   cases.push_back(ptx_only);

@@ -4,8 +4,8 @@
 
 #include "gpu/gpcs.hpp"
 #include "harness/experiment.hpp"
-#include "kernels/hold.hpp"
-#include "kernels/ring.hpp"
+#include "kernels/grid_barrier.hpp"
+#include "kernels/spin.hpp"
 #include "occupancy/runtime_answers.hpp"
 
 namespace occbench {
@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kRounds = 64;
 /// Where a round costs less.
 constexpr std::int64_t kManyRounds = 2048;
-constexpr double kHoldCycles = 200'000;
+constexpr double kSpinCycles = 200'000;
 constexpr int kClusterSizes[] = {1, 2, 4, 8, 16};
 
 std::string text(std::int64_t number) {
@@ -24,18 +24,18 @@ std::string text(std::int64_t number) {
 /// Grids of exactly so many blocks an SM, with grid.sync() in each round and without.
 void add_grids(std::vector<Case>& cases, const Planner& on, int block_threads) {
   const Launch launch{.block_threads = block_threads};
-  const int most = on.occupancy(kRing, "grid", launch).blocks_per_sm;
+  const int most = on.occupancy(kGridBarrier, "grid", launch).blocks_per_sm;
   for (int blocks = 1; blocks <= most; blocks *= 2) {
     for (const std::string_view variant : {"grid", "alone"}) {
       const bool grid = variant == "grid";
-      const auto wave = on.padded_wave(kRing, variant, launch, blocks);
+      const auto wave = on.padded_wave(kGridBarrier, variant, launch, blocks);
       if (!wave) continue;
       const bool smoke = block_threads == 256 && blocks == 1;
       cases.push_back(
-          {.kernel = &kRing,
+          {.kernel = &kGridBarrier,
            .variant = variant,
            .launch = *wave,
-           .work = grid ? std::optional(ring_work(kRounds)) : std::nullopt,
+           .work = grid ? std::optional(grid_barrier_work(kRounds)) : std::nullopt,
            .extent = grid ? kRounds : kManyRounds,
            .suite = smoke                  ? Suite::smoke
                     : block_threads == 256 ? Suite::quick
@@ -48,26 +48,26 @@ void add_grids(std::vector<Case>& cases, const Planner& on, int block_threads) {
 /// As many blocks as fit at once, and one more.
 void add_limits(std::vector<Case>& cases, const Planner& on, int block_threads) {
   Launch launch{.block_threads = block_threads};
-  const std::int64_t wave = on.wave(kRing, "grid", launch);
+  const std::int64_t wave = on.wave(kGridBarrier, "grid", launch);
   for (const std::int64_t more : {0, 1}) {
     launch.grid_blocks = wave + more;
-    cases.push_back({.kernel = &kRing,
+    cases.push_back({.kernel = &kGridBarrier,
                      .variant = "grid",
                      .launch = launch,
-                     .work = ring_work(kRounds),
+                     .work = grid_barrier_work(kRounds),
                      .extent = kRounds,
                      .suite = block_threads == 256 ? Suite::quick : Suite::full,
                      .parameters = {{"block_threads", text(block_threads)},
-                                    {"grid", more == 0 ? "limit" : "limit_and_one"}}});
+                                    {"grid", more == 0 ? "limit" : "limit_plus_one"}}});
   }
 }
 
 void add_groups_of_a_block(std::vector<Case>& cases, const Planner& on, std::string_view variant,
                            int block_threads) {
   Launch launch{.block_threads = block_threads};
-  launch.grid_blocks = on.wave(kRing, variant, launch);
+  launch.grid_blocks = on.wave(kGridBarrier, variant, launch);
   const bool smoke = block_threads == 256 && (variant == "tile_32" || variant == "block");
-  cases.push_back({.kernel = &kRing,
+  cases.push_back({.kernel = &kGridBarrier,
                    .variant = variant,
                    .launch = launch,
                    .extent = kManyRounds,
@@ -98,13 +98,13 @@ void add_clusters(std::vector<Case>& cases, const Planner& on, const std::vector
                 .parameters = {{"block_threads", text(block_threads)}, {"cluster", text(cluster_blocks)}}};
   };
   const bool quick = block_threads == 1024 && cluster_blocks > 4;
-  Case held = make(kHold, "plain", quick ? Suite::quick : Suite::full);
-  held.work = Work::equal(kHoldCycles);
+  Case held = make(kSpin, "plain", quick ? Suite::quick : Suite::full);
+  held.work = Work::equal(kSpinCycles);
   cases.push_back(held);
   const bool smoke = block_threads == 256 && cluster_blocks == 2;
-  Case ring = make(kRing, "cluster", smoke ? Suite::smoke : Suite::full);
+  Case ring = make(kGridBarrier, "cluster", smoke ? Suite::smoke : Suite::full);
   ring.extent = 8 * kRounds;
-  if (cluster_blocks > 1) ring.work = ring_work(ring.extent);
+  if (cluster_blocks > 1) ring.work = grid_barrier_work(ring.extent);
   cases.push_back(ring);
 }
 

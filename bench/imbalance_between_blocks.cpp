@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "harness/experiment.hpp"
-#include "kernels/hold.hpp"
+#include "kernels/spin.hpp"
 
 namespace occbench {
 namespace {
@@ -45,10 +45,10 @@ Suite suite_of(const std::string& shape, int times) {
 
 std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
-  const std::int64_t wave = on.wave(kHold, "plain", {.block_threads = kBlockThreads});
+  const std::int64_t wave = on.wave(kSpin, "plain", {.block_threads = kBlockThreads});
   for (const int times : {1, 2, 4, 16}) {
     for (const Shape& shape : shapes(times * wave)) {
-      cases.push_back({.kernel = &kHold,
+      cases.push_back({.kernel = &kSpin,
                        .variant = "plain",
                        .launch = {.block_threads = kBlockThreads, .grid_blocks = times * wave},
                        .work = Work{.cycles = kCycles / times, .distribution = shape.distribution},

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "harness/experiment.hpp"
-#include "kernels/hold.hpp"
+#include "kernels/spin.hpp"
 
 namespace occbench {
 namespace {
@@ -12,8 +12,8 @@ constexpr double kCycles = 20'000;
 
 Case make_case(const Planner& on, int warps, const Work& work, const std::string& shape, Suite suite) {
   Launch launch{.block_threads = warps * on.limits().threads_per_warp};
-  launch.grid_blocks = on.grid(kHold, "plain", launch, kWaves);
-  return {.kernel = &kHold,
+  launch.grid_blocks = on.grid(kSpin, "plain", launch, kWaves);
+  return {.kernel = &kSpin,
           .variant = "plain",
           .launch = launch,
           .work = work,

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "harness/experiment.hpp"
-#include "kernels/reread.hpp"
+#include "kernels/l1_reuse.hpp"
 
 namespace occbench {
 namespace {
@@ -14,12 +14,12 @@ std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
   for (const std::int64_t kilobytes : kKilobytes) {
     for (const std::optional<int> carveout : {std::optional<int>(), {0}, {25}, {50}, {75}, {100}}) {
-      Launch launch{.block_threads = kRereadBlockThreads, .carveout_pct = carveout};
-      launch.grid_blocks = on.wave(kReread, "plain", launch);
+      Launch launch{.block_threads = kL1ReuseBlockThreads, .carveout_pct = carveout};
+      launch.grid_blocks = on.wave(kL1Reuse, "plain", launch);
       const std::int64_t extent = kilobytes * 1024;
       const bool ends = carveout == 0 || carveout == 100;
       const bool quick = ends && (kilobytes == 16 || kilobytes == 96 || kilobytes == 160 || kilobytes == 384);
-      cases.push_back({.kernel = &kReread,
+      cases.push_back({.kernel = &kL1Reuse,
                        .variant = "plain",
                        .launch = launch,
                        .extent = extent,

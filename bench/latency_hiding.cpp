@@ -3,8 +3,8 @@
 #include <string>
 
 #include "harness/experiment.hpp"
-#include "kernels/chains.hpp"
-#include "kernels/chase.hpp"
+#include "kernels/fma_chains.hpp"
+#include "kernels/pointer_chase.hpp"
 #include "kernels/reads.hpp"
 
 namespace occbench {
@@ -35,15 +35,15 @@ bool few_or_many(int blocks) {
 }
 
 std::optional<Case> make_arithmetic(const Planner& on, int chains, int blocks) {
-  const std::string_view variant = chains_variant(ChainsBody::multiply_add, chains);
-  const auto launch = wave_of(on, kChains, variant, blocks);
+  const std::string_view variant = fma_chains_variant(ChainBody::fma, chains);
+  const auto launch = wave_of(on, kFmaChains, variant, blocks);
   if (!launch) return std::nullopt;
   const int warps = blocks * kBlockThreads / on.limits().threads_per_warp / on.limits().sub_partitions;
   const bool smoke = chains == 4 && blocks == 8;
-  return Case{.kernel = &kChains,
+  return Case{.kernel = &kFmaChains,
               .variant = variant,
               .launch = *launch,
-              .work = chains_work(on.limits(), ChainsBody::multiply_add, chains, warps, kCycles),
+              .work = fma_chains_work(on.limits(), ChainBody::fma, chains, warps, kCycles),
               .suite = smoke                                ? Suite::smoke
                        : few_or_many(blocks) && chains != 8 ? Suite::quick
                                                             : Suite::full,
@@ -79,10 +79,10 @@ Case make_copy(const Planner& on) {
 }
 
 Case make_chase(const Planner& on, const std::string& memory, std::int64_t extent, std::int64_t loads) {
-  return {.kernel = &kChase,
+  return {.kernel = &kPointerChase,
           .variant = "plain",
           .launch = {.block_threads = on.limits().threads_per_warp, .grid_blocks = 1},
-          .work = chase_work(on.device(), extent, loads),
+          .work = pointer_chase_work(on.device(), extent, loads),
           .extent = extent,
           .suite = memory == "l1" ? Suite::smoke : Suite::quick,
           .parameters = {{"memory", memory}}};

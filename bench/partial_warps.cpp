@@ -1,22 +1,22 @@
 #include <string>
 
 #include "harness/experiment.hpp"
-#include "kernels/hold.hpp"
-#include "kernels/live_values.hpp"
+#include "kernels/live_registers.hpp"
+#include "kernels/spin.hpp"
 
 namespace occbench {
 namespace {
 
 constexpr int kBlockSizes[] = {1, 16, 31, 32, 33, 48, 64};
-constexpr double kHoldWaves = 4;
-constexpr double kHoldCycles = 200'000;
+constexpr double kSpinWaves = 4;
+constexpr double kSpinCycles = 200'000;
 /// Blocks of one warp are short of work soon: many waves, so that starting them does not decide the time.
 constexpr double kWaves = 8;
 constexpr int kRounds = 32;
 
 std::vector<Case> cases(const Planner& on) {
-  const int registers = kLiveValuesRegisters[0];
-  const std::string_view multiply_adds = live_values_variant(LiveValuesBody::throughput, registers);
+  const int registers = kLiveRegisterCounts[0];
+  const std::string_view multiply_adds = live_registers_variant(LiveRegistersBody::throughput, registers);
   std::vector<Case> cases;
   for (const int block_threads : kBlockSizes) {
     const bool smoke = block_threads == 1 || block_threads == 33;
@@ -32,11 +32,12 @@ std::vector<Case> cases(const Planner& on) {
                        .suite = suite,
                        .parameters = {{"block_threads", std::to_string(block_threads)}}});
     };
-    add(kLiveValues, multiply_adds, live_values_work(LiveValuesBody::throughput, registers, kRounds), kWaves,
+    add(kLiveRegisters, multiply_adds, live_registers_work(LiveRegistersBody::throughput, registers, kRounds),
+        kWaves,
         smoke   ? Suite::smoke
         : quick ? Suite::quick
                 : Suite::full);
-    add(kHold, "plain", Work::equal(kHoldCycles), kHoldWaves, Suite::full);
+    add(kSpin, "plain", Work::equal(kSpinCycles), kSpinWaves, Suite::full);
   }
   return cases;
 }

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "harness/experiment.hpp"
-#include "kernels/chains.hpp"
+#include "kernels/fma_chains.hpp"
 
 namespace occbench {
 namespace {
@@ -13,16 +13,16 @@ constexpr double kCycles = 400'000;
 
 std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
-  const auto add = [&](ChainsBody body, const std::string& pipe, int chains, int blocks) {
-    const std::string_view variant = chains_variant(body, chains);
-    const auto launch = on.padded_wave(kChains, variant, {.block_threads = kBlockThreads}, blocks);
+  const auto add = [&](ChainBody body, const std::string& pipe, int chains, int blocks) {
+    const std::string_view variant = fma_chains_variant(body, chains);
+    const auto launch = on.padded_wave(kFmaChains, variant, {.block_threads = kBlockThreads}, blocks);
     if (!launch) return;
     const int warps = blocks * kBlockThreads / on.limits().threads_per_warp / on.limits().sub_partitions;
     const bool quick = blocks == 1 || blocks == 4 || blocks == 8 || blocks == 16;
-    cases.push_back({.kernel = &kChains,
+    cases.push_back({.kernel = &kFmaChains,
                      .variant = variant,
                      .launch = *launch,
-                     .work = chains_work(on.limits(), body, chains, warps, kCycles),
+                     .work = fma_chains_work(on.limits(), body, chains, warps, kCycles),
                      .suite = chains == 1 && blocks == 8 ? Suite::smoke
                               : quick                    ? Suite::quick
                                                          : Suite::full,
@@ -33,8 +33,8 @@ std::vector<Case> cases(const Planner& on) {
   };
   for (const int chains : {1, 4}) {
     for (const int blocks : kBlocksPerSm) {
-      add(ChainsBody::multiply_add, "fp32", chains, blocks);
-      add(ChainsBody::exponential, "xu", chains, blocks);
+      add(ChainBody::fma, "fp32", chains, blocks);
+      add(ChainBody::exponential, "xu", chains, blocks);
     }
   }
   return cases;

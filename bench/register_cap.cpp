@@ -3,7 +3,7 @@
 #include <string>
 
 #include "harness/experiment.hpp"
-#include "kernels/demanding.hpp"
+#include "kernels/register_pressure.hpp"
 
 namespace occbench {
 namespace {
@@ -17,20 +17,20 @@ constexpr std::array<std::string_view, 9> kQuick = {"uncapped", "cap_32",  "cap_
                                                     "cap_96",   "cap_128", "bounds_50", "maxnreg_64"};
 
 Suite suite_of(std::string_view variant, int block_threads) {
-  if (block_threads != kDemandingBlockThreads) return Suite::full;
+  if (block_threads != kRegisterPressureBlockThreads) return Suite::full;
   if (std::ranges::find(kSmoke, variant) != kSmoke.end()) return Suite::smoke;
   return std::ranges::find(kQuick, variant) != kQuick.end() ? Suite::quick : Suite::full;
 }
 
 std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
-  for (const int block_threads : {kDemandingBlockThreads, kDemandingBlockThreads / 2}) {
-    for (const Variant& variant : kDemanding.variants) {
-      cases.push_back({.kernel = &kDemanding,
+  for (const int block_threads : {kRegisterPressureBlockThreads, kRegisterPressureBlockThreads / 2}) {
+    for (const Variant& variant : kRegisterPressure.variants) {
+      cases.push_back({.kernel = &kRegisterPressure,
                        .variant = variant.name,
                        .launch = {.block_threads = block_threads,
                                   .grid_blocks = on.blocks_of_full_device(block_threads, kFullWaves)},
-                       .work = demanding_work(kRounds),
+                       .work = register_pressure_work(kRounds),
                        .suite = suite_of(variant.name, block_threads),
                        .parameters = {{"block_threads", std::to_string(block_threads)}}});
     }

@@ -2,13 +2,13 @@
 #include <string>
 
 #include "harness/experiment.hpp"
-#include "kernels/live_values.hpp"
+#include "kernels/live_registers.hpp"
 
 namespace occbench {
 namespace {
 
 constexpr int kBlockSizes[] = {128, 192, 256, 384, 512, 768, 1024};
-constexpr LiveValuesBody kBodies[] = {LiveValuesBody::throughput, LiveValuesBody::latency};
+constexpr LiveRegistersBody kBodies[] = {LiveRegistersBody::throughput, LiveRegistersBody::latency};
 
 /// Every case has the same total work, as many threads as fill the device this many times. 15 is a whole
 /// number of waves at 100, 75, 62.5 and 50 % alike (15, 20, 24, 30), so that no tail hides what occupancy
@@ -16,12 +16,12 @@ constexpr LiveValuesBody kBodies[] = {LiveValuesBody::throughput, LiveValuesBody
 constexpr int kFullWaves = 15;
 
 /// About 35,000 cycles for a warp that is alone, 140,000 where 16 share a scheduler or wait for L2.
-int rounds_of(LiveValuesBody body) {
-  return body == LiveValuesBody::throughput ? 64 : 4;
+int rounds_of(LiveRegistersBody body) {
+  return body == LiveRegistersBody::throughput ? 64 : 4;
 }
 
-std::string_view name_of(LiveValuesBody body) {
-  return body == LiveValuesBody::throughput ? "throughput" : "latency";
+std::string_view name_of(LiveRegistersBody body) {
+  return body == LiveRegistersBody::throughput ? "throughput" : "latency";
 }
 
 /// Most registers per thread with which an SM still holds all its warps.
@@ -33,22 +33,22 @@ int registers_at_full_occupancy(const Limits& limits) {
 /// The two sides of this SM's own cliff, and 31 registers, the documents' example.
 bool at_the_cliff(const Limits& limits, int registers) {
   const int most = registers_at_full_occupancy(limits);
-  const auto above = std::ranges::upper_bound(kLiveValuesRegisters, most);
+  const auto above = std::ranges::upper_bound(kLiveRegisterCounts, most);
   const bool below = registers == *std::prev(above);
-  return registers == 31 || below || (above != std::end(kLiveValuesRegisters) && registers == *above);
+  return registers == 31 || below || (above != std::end(kLiveRegisterCounts) && registers == *above);
 }
 
-Case make_case(const Planner& on, LiveValuesBody body, int registers, int block_threads) {
+Case make_case(const Planner& on, LiveRegistersBody body, int registers, int block_threads) {
   const Limits& limits = on.limits();
   const bool telling = at_the_cliff(limits, registers);
   const bool smoke = telling && registers != 31 && block_threads == 512;
   const bool quick = telling && (block_threads == 256 || block_threads == 512 || block_threads == 1024);
   return {
-      .kernel = &kLiveValues,
-      .variant = live_values_variant(body, registers),
+      .kernel = &kLiveRegisters,
+      .variant = live_registers_variant(body, registers),
       .launch = {.block_threads = block_threads,
                  .grid_blocks = on.blocks_of_full_device(block_threads, kFullWaves)},
-      .work = live_values_work(body, registers, rounds_of(body)),
+      .work = live_registers_work(body, registers, rounds_of(body)),
       .suite = smoke   ? Suite::smoke
                : quick ? Suite::quick
                        : Suite::full,
@@ -57,9 +57,10 @@ Case make_case(const Planner& on, LiveValuesBody body, int registers, int block_
 
 /// The control: as few registers as there are, and as many blocks on an SM as with `registers`, by shared
 /// memory.
-std::optional<Case> make_control(const Planner& on, LiveValuesBody body, int registers, int block_threads) {
+std::optional<Case> make_control(const Planner& on, LiveRegistersBody body, int registers,
+                                 int block_threads) {
   const Case imitated = make_case(on, body, registers, block_threads);
-  Case control = make_case(on, body, kLiveValuesRegisters[0], block_threads);
+  Case control = make_case(on, body, kLiveRegisterCounts[0], block_threads);
   const int blocks = on.occupancy(*imitated.kernel, imitated.variant, imitated.launch).blocks_per_sm;
   const std::optional<std::int64_t> padding =
       on.shared_bytes_for(*control.kernel, control.variant, control.launch, blocks);
@@ -70,9 +71,9 @@ std::optional<Case> make_control(const Planner& on, LiveValuesBody body, int reg
   return control;
 }
 
-/// One warp on the whole device: what a warp needs when nothing competes with it.
-Case make_lone_warp(const Planner& on, LiveValuesBody body) {
-  Case alone = make_case(on, body, kLiveValuesRegisters[0], on.limits().threads_per_warp);
+/// One warp on the whole device: what a warp needs when nothing contends with it.
+Case make_lone_warp(const Planner& on, LiveRegistersBody body) {
+  Case alone = make_case(on, body, kLiveRegisterCounts[0], on.limits().threads_per_warp);
   alone.launch.grid_blocks = 1;
   alone.suite = Suite::quick;
   alone.parameters.emplace_back("grid", "one_warp");
@@ -81,10 +82,10 @@ Case make_lone_warp(const Planner& on, LiveValuesBody body) {
 
 std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
-  for (const LiveValuesBody body : kBodies) {
+  for (const LiveRegistersBody body : kBodies) {
     cases.push_back(make_lone_warp(on, body));
     for (const int block_threads : kBlockSizes) {
-      for (const int registers : kLiveValuesRegisters) {
+      for (const int registers : kLiveRegisterCounts) {
         cases.push_back(make_case(on, body, registers, block_threads));
         const bool imitate = registers == 33 || registers == 41 || registers == 66;
         if (!imitate || block_threads % 256 != 0) continue;

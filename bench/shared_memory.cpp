@@ -2,7 +2,7 @@
 #include <string>
 
 #include "harness/experiment.hpp"
-#include "kernels/staged.hpp"
+#include "kernels/shared_staging.hpp"
 
 namespace occbench {
 namespace {
@@ -12,9 +12,12 @@ constexpr double kCycles = 100'000;
 constexpr std::int64_t kExampleBytes = 100 * 1024;
 
 Case make_case(const Planner& on, std::string_view variant, Launch launch, Suite suite) {
-  launch.grid_blocks = on.grid(kStaged, variant, launch, kWaves);
-  Case made{
-      .kernel = &kStaged, .variant = variant, .launch = launch, .work = Work::equal(kCycles), .suite = suite};
+  launch.grid_blocks = on.grid(kSharedStaging, variant, launch, kWaves);
+  Case made{.kernel = &kSharedStaging,
+            .variant = variant,
+            .launch = launch,
+            .work = Work::equal(kCycles),
+            .suite = suite};
   made.parameters = {{"block_threads", std::to_string(launch.block_threads)},
                      {"dynamic_bytes", std::to_string(launch.dynamic_shared_bytes)}};
   if (launch.carveout_pct) made.parameters.emplace_back("carveout_pct", std::to_string(*launch.carveout_pct));
@@ -25,9 +28,9 @@ Case make_case(const Planner& on, std::string_view variant, Launch launch, Suite
 /// more.
 void add_cliffs(std::vector<Case>& cases, const Planner& on, int block_threads) {
   const Launch launch{.block_threads = block_threads};
-  const int most = on.occupancy(kStaged, "dynamic", launch).blocks_per_sm;
+  const int most = on.occupancy(kSharedStaging, "dynamic", launch).blocks_per_sm;
   for (int blocks = most - 1; blocks >= 1; --blocks) {
-    const std::optional<std::int64_t> falls = on.shared_bytes_for(kStaged, "dynamic", launch, blocks);
+    const std::optional<std::int64_t> falls = on.shared_bytes_for(kSharedStaging, "dynamic", launch, blocks);
     if (!falls || *falls == 0) continue;
     const std::int64_t edge = *falls - on.limits().shared_allocation_unit;
     const bool quick = block_threads == 256 && (blocks == most - 1 || blocks == 1);
@@ -58,8 +61,8 @@ std::vector<Case> cases(const Planner& on) {
       make_case(on, "dynamic", {.block_threads = 256, .dynamic_shared_bytes = kExampleBytes}, Suite::smoke),
       make_case(on, "dynamic", {.block_threads = 512, .dynamic_shared_bytes = most_bytes}, Suite::smoke),
       make_case(on, "dynamic", {.block_threads = 512, .dynamic_shared_bytes = most_bytes + 1}, Suite::quick)};
-  for (const int bytes : kStagedStaticBytes) {
-    cases.push_back(make_case(on, staged_variant(bytes), {.block_threads = 256},
+  for (const int bytes : kSharedStagingStaticBytes) {
+    cases.push_back(make_case(on, shared_staging_variant(bytes), {.block_threads = 256},
                               bytes == 49'152 ? Suite::smoke : Suite::full));
   }
   for (const int block_threads : {128, 256, 512, 1024}) add_cliffs(cases, on, block_threads);

@@ -4,9 +4,9 @@
 #include <fmt/core.h>
 
 #include "harness/experiment.hpp"
-#include "kernels/hold.hpp"
-#include "kernels/pair.hpp"
-#include "kernels/queue.hpp"
+#include "kernels/concurrent_kernels.hpp"
+#include "kernels/spin.hpp"
+#include "kernels/work_queue.hpp"
 
 namespace occbench {
 namespace {
@@ -39,8 +39,8 @@ Case make_case(const Tail& tail, const std::string& remedy, const Kernel& kernel
 }
 
 /// As many blocks as the kernel's launch has, each with its share of the work.
-Case make_hold(const Tail& tail, const std::string& remedy, const Launch& launch, double cycles) {
-  Case made = make_case(tail, remedy, kHold, launch, remedy == "plain");
+Case make_spin(const Tail& tail, const std::string& remedy, const Launch& launch, double cycles) {
+  Case made = make_case(tail, remedy, kSpin, launch, remedy == "plain");
   made.work = Work{.cycles = cycles, .distribution = tail.distribution};
   return made;
 }
@@ -48,30 +48,30 @@ Case make_hold(const Tail& tail, const std::string& remedy, const Launch& launch
 /// A wave of blocks that stay until the queue of `items` is empty.
 Case make_persistent(const Planner& on, const Tail& tail, const std::string& remedy, const Items& items) {
   Launch launch{.block_threads = kBlockThreads};
-  launch.grid_blocks = on.wave(kQueue, "plain", launch);
-  Case made = make_case(tail, remedy, kQueue, launch, remedy == "persistent");
+  launch.grid_blocks = on.wave(kWorkQueue, "plain", launch);
+  Case made = make_case(tail, remedy, kWorkQueue, launch, remedy == "persistent");
   made.items = items;
   return made;
 }
 
 void add_remedies(std::vector<Case>& cases, const Planner& on, const Tail& tail) {
   Launch plain{.block_threads = kBlockThreads};
-  plain.grid_blocks = on.grid(kHold, "plain", plain, tail.waves);
+  plain.grid_blocks = on.grid(kSpin, "plain", plain, tail.waves);
   const std::int64_t blocks = plain.grid_blocks;
   const Work whole{.cycles = kCycles, .distribution = tail.distribution};
   const Work piece{.cycles = kCycles / kPieces, .distribution = tail.distribution};
 
-  cases.push_back(make_hold(tail, "plain", plain, kCycles));
-  cases.push_back(make_hold(tail, "shorter_blocks",
+  cases.push_back(make_spin(tail, "plain", plain, kCycles));
+  cases.push_back(make_spin(tail, "shorter_blocks",
                             {.block_threads = kBlockThreads, .grid_blocks = kPieces * blocks},
                             kCycles / kPieces));
-  cases.push_back(make_hold(tail, "narrower_blocks",
+  cases.push_back(make_spin(tail, "narrower_blocks",
                             {.block_threads = kBlockThreads / kPieces, .grid_blocks = kPieces * blocks},
                             kCycles));
   cases.push_back(make_persistent(on, tail, "persistent", {.count = blocks, .work = whole}));
   cases.push_back(
       make_persistent(on, tail, "persistent_shorter", {.count = kPieces * blocks, .work = piece}));
-  Case pair = make_case(tail, "second_stream", kPair, plain, true);
+  Case pair = make_case(tail, "second_stream", kConcurrentKernels, plain, true);
   pair.items = Items{.count = blocks, .work = whole};
   cases.push_back(pair);
 }

@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
 #include "harness/experiment.hpp"
-#include "kernels/hold.hpp"
+#include "kernels/spin.hpp"
 
 namespace occbench {
 namespace {
@@ -10,7 +10,7 @@ constexpr int kBlockThreads = 256;
 constexpr double kCycles = 200'000;
 
 Case make_case(std::int64_t grid_blocks, const std::string& waves, Suite suite) {
-  return {.kernel = &kHold,
+  return {.kernel = &kSpin,
           .variant = "plain",
           .launch = {.block_threads = kBlockThreads, .grid_blocks = grid_blocks},
           .work = Work::equal(kCycles),
@@ -23,9 +23,9 @@ std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases = {make_case(1, "one_block", Suite::smoke)};
   for (const double waves : steps(0.25, 8, 0.25)) {
     const Suite suite = waves == 0.75 || waves == 1 || waves == 1.5 ? Suite::smoke : Suite::quick;
-    cases.push_back(make_case(on.grid(kHold, "plain", launch, waves), fmt::format("{:.2f}", waves), suite));
+    cases.push_back(make_case(on.grid(kSpin, "plain", launch, waves), fmt::format("{:.2f}", waves), suite));
   }
-  cases.push_back(make_case(on.wave(kHold, "plain", launch) + 1, "1_plus_one_block", Suite::smoke));
+  cases.push_back(make_case(on.wave(kSpin, "plain", launch) + 1, "1_plus_one_block", Suite::smoke));
   return cases;
 }
 

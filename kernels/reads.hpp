@@ -22,7 +22,7 @@ inline constexpr int kReadsInFlight[] = {1, 2, 4, 8};
 std::string_view reads_variant(int bytes, int in_flight);
 
 /// From a load that misses all caches to its value, in cycles, as warps of latency_hiding see it with a block
-/// an SM on an H200; a chain of such loads (`chase`) takes some 670 there.
+/// an SM on an H200; a chain of such loads (`pointer_chase`) takes some 670 there.
 inline constexpr double kReadCycles = 725;
 /// By so much longer a wait for twice as many loads is, which is one for the last of them (there, with the
 /// issue slots of their instructions: 708, 773, 864 and 976 cycles for 1, 2, 4 and 8 loads of 4 bytes).

@@ -64,7 +64,7 @@ class WarpCycles {
 /// Whether a unit that had to stay for `wanted` cycles and stayed for `held` did so: not shorter, and no
 /// longer than by what starting, sleeping and writing down may take. The upper bound is left out for cases
 /// made small, which run under tools that make everything slower.
-inline bool held_as_wanted(const Case& chosen, std::int64_t wanted, std::int64_t held) {
+inline bool stayed_as_asked(const Case& chosen, std::int64_t wanted, std::int64_t held) {
   constexpr std::int64_t kSlackCycles = 20'000;
   return held >= wanted && (chosen.small || held <= wanted + kSlackCycles);
 }

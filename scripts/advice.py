@@ -57,7 +57,7 @@ def main():
     print(
         "# Advice that was tried\n"
         "For each launch the simulation looked for a grid or block size near it that does the same work sooner "
-        "(`occbench predict` prints it). Both were run: blocks x threads, kernel `hold`, "
+        "(`occbench predict` prints it). Both were run: blocks x threads, kernel `spin`, "
         f"{gpu}, driver {driver}. Less time is better.\n"
     )
     print("\n".join(table(rows)))

@@ -5,7 +5,7 @@
 
 Claims and sources are those of the experiments (bench/*.cpp). What was measured and the verdict are computed from
 the rows and their samples (RESULTS.samples.csv): each experiment has a rule (scripts/experiments), which turns its rows
-into findings, each of which bears the claim out or does not, and there is one rule over findings. Nothing is typed in by
+into findings, each of which supports the claim or does not, and there is one rule over findings. Nothing is typed in by
 hand. The table has one line an experiment; all findings are in the experiment's text (scripts/readme.py).
 """
 
@@ -15,9 +15,9 @@ import sys
 from typing import NamedTuple
 
 import experiments
-from judging import measured, verdict
+from markdown import machine, table
 from recorded import ROOT, SUITE, Run, suite
-from wording import machine, table
+from verdicts import measured, verdict
 
 
 class Claim(NamedTuple):
@@ -61,7 +61,7 @@ def claim_in_text(claim):
 def findings_in_text(claim):
     findings = experiments.findings(claim.experiment, suite())
     lines = [(finding.name, finding.measured, "yes" if finding.holds else "no") for finding in findings]
-    return f"{table(('finding', 'measured', 'bears the claim out'), lines)}\n\nThe claim: **{verdict(findings)}**."
+    return f"{table(('finding', 'measured', 'supports the claim'), lines)}\n\nThe claim: **{verdict(findings)}**."
 
 
 def main(arguments):

@@ -2,7 +2,7 @@
 """Compares occbench's counters, times and costs with ncu's on the same launches.
 
 Needs a GPU, permission to read its counters, and ncu on the PATH; nothing but Python's own library. Both look at the
-kernel `hold` of the experiments block_size and waves: occbench measures the quick suite, then ncu profiles each case once
+kernel `spin` of the experiments block_size and waves: occbench measures the quick suite, then ncu profiles each case once
 (bench_* --occ_profile, clocks and caches left alone, occbench's own counters off).
 
     scripts/compare_ncu.py build/release/bin results/nvidia-h200/against_ncu.csv
@@ -22,7 +22,7 @@ from recorded import read_csv, write_csv
 EXPERIMENTS = ("block_size", "waves")
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 DURATION = "gpu__time_duration.sum"
-PATTERN = f"^({'|'.join(EXPERIMENTS)})/hold/plain/"
+PATTERN = f"^({'|'.join(EXPERIMENTS)})/spin/plain/"
 LAUNCHES_PER_CASE = 2  # --occ_profile checks a case, then launches it: the second is the one that is compared
 
 
@@ -50,7 +50,7 @@ def profile(binaries: Path, experiment: str, folder: Path) -> tuple[list[dict[st
     """ncu's launches of an experiment, and what profiling cost per launch in milliseconds."""
     bench = [str(binaries / f"bench_{experiment}"), "--occ_profile", f"--benchmark_filter={PATTERN}"]
     log = folder / f"{experiment}.csv"
-    ncu = ["ncu", "--clock-control", "none", "--cache-control", "none", "--kernel-name", "hold_kernel"]
+    ncu = ["ncu", "--clock-control", "none", "--cache-control", "none", "--kernel-name", "spin_kernel"]
     ncu += ["--csv", "--page", "raw", "--metrics", f"{ACHIEVED},{DURATION}", "--log-file", str(log)]
     alone = run(bench)
     profiled = run(ncu + bench)

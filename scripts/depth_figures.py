@@ -6,8 +6,8 @@ import statistics
 from collections import defaultdict
 
 import repeatability
+from markdown import bullets, table
 from recorded import RESULTS, SUITE, read_csv
-from wording import bullets, table
 
 
 def rows():
@@ -66,7 +66,7 @@ def timeline_table():
                 f"{timeline.rms():.1f}",
             )
         )
-    head = ("experiment", "case", "step, µs:", "mean over time:", "counter, of elapsed:", "simulator, RMS:")
+    head = ("experiment", "case", "step, µs:", "mean over time:", "counter, over elapsed cycles:", "simulator, RMS:")
     close = sum(abs(difference) <= 1 for difference in differences)
     return (
         table(head, lines)
@@ -120,11 +120,11 @@ def trace_table():
     parts = []
     if same:
         parts.append(
-            f"`hold` against the same launch: {statistics.median(same):.2f} points from the counter at the median, {max(same):.2f} at "
+            f"`spin` against the same launch: {statistics.median(same):.2f} points from the counter at the median, {max(same):.2f} at "
             f"most, in {len(same)} launches of {len(counters)} cases."
         )
     parts += [
-        f"`hold` against other launches, {name}: {statistics.median(found):.2f} points from the counter at the median, {max(found):.2f} at most, in "
+        f"`spin` against other launches, {name}: {statistics.median(found):.2f} points from the counter at the median, {max(found):.2f} at most, in "
         f"{len(found)} cases."
         for name, found in (("partial last waves of equal blocks aside", whole), ("those", partial))
         if found
@@ -138,7 +138,9 @@ def per_sm():
         lines = [line for line in read_csv(file) if line["launch"] == "0"]
         achieved = [float(line["achieved_pct"]) for line in lines]
         spreads.append((max(achieved) - min(achieved), lines[0]["case"], min(achieved), max(achieved)))
-        gaps += [float(line["handover_median_us"]) for line in lines if line["handover_median_us"]]
+        gaps += [
+            float(line["replacement_latency_median_us"]) for line in lines if line["replacement_latency_median_us"]
+        ]
     most = max(spreads)
     return bullets(
         f"SMs differ most in `{most[1]}`: from {most[2]:.1f} to {most[3]:.1f} % of their warps in their own active cycles; at the "

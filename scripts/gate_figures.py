@@ -2,8 +2,8 @@
 
 import statistics
 
+from markdown import revision, table
 from recorded import RESULTS, SUITE, read_csv, read_rows, spread_pct
-from wording import revision, table
 
 MOST_NAMED = 4
 
@@ -39,12 +39,12 @@ def unchanged():
     return f"{machine(next(iter(runs[0].values())))}: {len(runs)} runs of {len(apart)} cases.\n\n" + table(head, lines)
 
 
-def planted():
-    lines = read_csv(RESULTS / "planted" / "planted.csv")
+def injected():
+    lines = read_csv(RESULTS / "injected" / "injected.csv")
     wrong = [line["what"] for line in lines if line["as_it_must"] != "yes"]
-    right = f"{len(lines) - len(wrong)} of {len(lines)} came out as they must"
+    right = f"{len(lines) - len(wrong)} of {len(lines)} came out as expected"
     right += f"; not so: {', '.join(wrong)}" if wrong else ""
-    head = ("planted", "exit status:", "regressions:", "the gate names first")
+    head = ("injected", "exit status:", "regressions:", "the gate names first")
     said = [(line["what"], line["exit_status"], line["regressions"], line["finding"] or "nothing") for line in lines]
     on = "; ".join(dict.fromkeys(machine(line) for line in lines))
     what = f"{on}: {lines[0]['pairs']} pairs of runs each, of {lines[0]['cases']} cases. {right}."
@@ -53,7 +53,7 @@ def planted():
 
 def units():
     """The furthest that the recorded suite and rows of another unit lie apart."""
-    suite, other = rows_by_case(SUITE), rows_by_case(RESULTS / "another_unit.csv")
+    suite, other = rows_by_case(SUITE), rows_by_case(RESULTS / "another_gpu.csv")
     assert {row["gpu_uuid"] for row in suite.values()}.isdisjoint(row["gpu_uuid"] for row in other.values())
     common = sorted(suite.keys() & other.keys())
     most = {column: max((range_of([suite, other], case, column)[0], case) for case in common) for column in COLUMNS}
@@ -67,7 +67,7 @@ def units_block():
     common, most = units()
     (achieved, case), (elapsed, _) = (most[column] for column in COLUMNS)
     return (
-        f"Of {len(common)} cases on two H200s ([full.csv](full.csv), [another_unit.csv](another_unit.csv)) `achieved_pct` "
+        f"Of {len(common)} cases on two H200s ([full.csv](full.csv), [another_gpu.csv](another_gpu.csv)) `achieved_pct` "
         f"differs by up to {achieved:.1f} points ({case}), `achieved_elapsed_pct` by up to {elapsed:.2f}."
     )
 
@@ -75,7 +75,7 @@ def units_block():
 def units_in_short():
     common, most = units()
     (achieved, _), (elapsed, _) = (most[column] for column in COLUMNS)
-    predicted = [row for row in rows_by_case(RESULTS / "another_unit.csv").values() if row["predicted_pct"]]
+    predicted = [row for row in rows_by_case(RESULTS / "another_gpu.csv").values() if row["predicted_pct"]]
     theory, prediction = (
         statistics.mean(row.miss(said) for row in predicted) for said in ("theoretical_pct", "predicted_pct")
     )
@@ -89,4 +89,4 @@ def units_in_short():
     )
 
 
-BLOCKS = {"gate: unchanged": unchanged, "gate: planted": planted, "gate: units": units_block, "units": units_in_short}
+BLOCKS = {"gate: unchanged": unchanged, "gate: injected": injected, "gate: units": units_block, "units": units_in_short}

@@ -71,7 +71,7 @@ def main() -> None:
         if not check:
             file.write_text(after, encoding="utf-8")
     if check and changed:
-        sys.exit(f"not what the recorded rows say: {', '.join(changed)}; scripts/readme.py writes them anew")
+        sys.exit(f"not what the recorded rows say: {', '.join(changed)}; scripts/readme.py writes them again")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """How far predictions are from the counters by kind of work, for README.md and results/nvidia-h200/block-scheduling.md:
-the recorded suite, and launches drawn by chance; and what other launches recorded on an H200 read."""
+the recorded suite, and launches random; and what other launches recorded on an H200 read."""
 
 import csv
 import statistics
 
+from markdown import table
 from recorded import RESULTS, read_rows, suite
-from wording import table
 
 LONG = 20_000  # cycles
 COMPETE = ("issue=", "pipe=", "bytes=")
@@ -24,7 +24,7 @@ def predicted(rows):
     return [row for row in rows if row["predicted_pct"] and row["achieved_pct"]]
 
 
-def competes(row):
+def contends(row):
     return any(demand in row["work"] for demand in COMPETE)
 
 
@@ -75,7 +75,7 @@ def drawn_by_chance():
         "active cycles, median:",
     )
     return (
-        f"{len(rows)} launches drawn by chance (block size, grid, shared memory, work), on which nothing was tuned, on one more "
+        f"{len(rows)} launches random (block size, grid, shared memory, work), on which nothing was tuned, on one more "
         f"H200, commit `{rows[0]['commit']}`, {rows[0]['recorded_at'][:10]}, predicted with the profile that `occbench calibrate` had made there just "
         f"before:\n\n{table(head, lines)}"
     )
@@ -84,7 +84,7 @@ def drawn_by_chance():
 def that_hold():
     def held(rows, by_warp):
         of_kind = (row for row in predicted(rows) if row["work"].startswith("warp/") == by_warp)
-        return [row for row in of_kind if not competes(row) and is_long(row)]
+        return [row for row in of_kind if not contends(row) and is_long(row)]
 
     by_block = held(suite().rows, by_warp=False)
     kinds = {
@@ -111,11 +111,11 @@ def that_hold():
 
 
 def that_compete():
-    rows = [row for row in predicted(suite().rows) if competes(row)]
+    rows = [row for row in predicted(suite().rows) if contends(row)]
     kinds = {
-        "multiply-adds in one or two chains": lambda row: row["variant"] in ("multiply_add_1", "multiply_add_2"),
-        "multiply-adds in four chains": lambda row: row["variant"] == "multiply_add_4",
-        "multiply-adds in eight chains": lambda row: row["variant"] == "multiply_add_8",
+        "multiply-adds in one or two chains": lambda row: row["variant"] in ("fma_1", "fma_2"),
+        "multiply-adds in four chains": lambda row: row["variant"] == "fma_4",
+        "multiply-adds in eight chains": lambda row: row["variant"] == "fma_8",
         "exponentials": lambda row: row["variant"].startswith("exponential"),
         "streaming reads": lambda row: row["kernel"] == "reads",
     }
@@ -207,7 +207,7 @@ def first_blocks():
     profile = dict(
         line.split(" = ") for line in (sources / "src/schedule/profiles/h200.profile").read_text().splitlines()
     )
-    gpcs = [int(sms) for sms in (profile["eager_sms"], *profile["gpc_sms"].split())]
+    gpcs = [int(sms) for sms in (profile["singleton_sms"], *profile["gpc_sms"].split())]
     lines = []
     for row in recorded_launches("first_blocks.csv"):
         starts = [float(start) for start in row["start_cycles"].split()]
@@ -230,12 +230,12 @@ def first_blocks():
 
 
 BLOCKS = {
-    "drawn by chance": drawn_by_chance,
+    "random": drawn_by_chance,
     "scheduling: after the loop": after_the_loop,
     "scheduling: streams": streams,
     "scheduling: first blocks": first_blocks,
     "scheduling: reads": reads,
     "scheduling: tails": tails,
     "scheduling: that hold": that_hold,
-    "scheduling: that compete": that_compete,
+    "scheduling: that contend": that_compete,
 }

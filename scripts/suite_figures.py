@@ -4,8 +4,8 @@ import statistics
 from collections import Counter
 
 from claims import read_claims, table_of_claims
+from markdown import machine, revision, table
 from recorded import RESULTS, against_ncu, numbers, read_rows, suite
-from wording import machine, revision, table
 
 
 def counted(rows):

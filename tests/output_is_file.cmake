@@ -4,5 +4,5 @@
 execute_process(COMMAND ${COMMAND} OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
 file(READ ${FILE} committed)
 if(NOT printed STREQUAL committed)
-  message(FATAL_ERROR "${FILE} is out of date; make it anew: ${REMEDY}")
+  message(FATAL_ERROR "${FILE} is out of date; make it again: ${REMEDY}")
 endif()

@@ -1,6 +1,6 @@
 """What the texts say of each experiment: a module of its name, and nothing elsewhere. It has
 
-findings(rows)    its rule: what of its rows (recorded.Experiment) bears the claim out, as findings (judging), none if
+findings(rows)    its rule: what of its rows (recorded.Experiment) supports the claim, as findings (verdicts), none if
                   there is nothing to judge by
 BLOCKS            what else its text under results/ shows: `{"cases": cases}` for what stands between
                   `<!-- NAME: cases -->` and `<!-- end -->`; a function from its rows to Markdown

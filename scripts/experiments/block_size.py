@@ -1,6 +1,6 @@
-from judging import Finding, near
+from markdown import bullets, cell, misses, table
 from recorded import against_ncu, least, spread_pct
-from wording import bullets, cell, misses, table
+from verdicts import Finding, near
 
 
 def findings(rows):

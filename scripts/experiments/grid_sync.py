@@ -1,5 +1,5 @@
-from judging import WORTH, Finding, Findings
-from wording import cell, table
+from markdown import cell, table
+from verdicts import WORTH, Finding, Findings
 
 
 def sync_cost_us(rows, **wanted):
@@ -9,7 +9,7 @@ def sync_cost_us(rows, **wanted):
 
 
 def findings(rows):
-    limits, beyond = (rows.every.pick(grid=grid) for grid in ("limit", "limit_and_one"))
+    limits, beyond = (rows.every.pick(grid=grid) for grid in ("limit", "limit_plus_one"))
     if not limits or not beyond:
         return []
     ran = sum(row["check"] == "ok" for row in limits)
@@ -33,7 +33,7 @@ def findings(rows):
 
 def findings_of_clusters(rows):
     for threads in (256, 1024):
-        held = rows.pick(kernel="hold", block_threads=threads)
+        held = rows.pick(kernel="spin", block_threads=threads)
         alone = held.first(cluster=1)
         if not alone or len(held) < 2:
             continue
@@ -63,7 +63,7 @@ def grids(rows):
 
 def groups(rows):
     lines = []
-    for row in rows.pick(kernel="ring"):
+    for row in rows.pick(kernel="grid_barrier"):
         group = row["variant"]
         if group in ("grid", "alone") or (group == "cluster" and row["block_threads"] != "256"):
             continue
@@ -85,11 +85,11 @@ def clusters(rows):
             cell(row, "achieved_elapsed_pct", 2),
             cell(row, "time_us"),
         )
-        for row in rows.pick(kernel="hold")
+        for row in rows.pick(kernel="spin")
     ]
     head = (
         *("threads a block:", "blocks a cluster:", "blocks at once:", "of a wave:"),
-        *("achieved:", "of elapsed:", "time, µs:"),
+        *("achieved:", "over elapsed cycles:", "time, µs:"),
     )
     return table(head, lines)
 

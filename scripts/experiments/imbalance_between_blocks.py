@@ -1,6 +1,6 @@
-from judging import SAME_POINTS, WORTH, Finding, Findings
+from markdown import bullets, cell, misses, table
 from recorded import Row, most, numbers
-from wording import bullets, cell, misses, table
+from verdicts import SAME_POINTS, WORTH, Finding, Findings
 
 
 def findings(rows):
@@ -15,7 +15,7 @@ def findings(rows):
             Finding(
                 shape,
                 elapsed[0] < 100 - 5 * SAME_POINTS and elapsed[1] > elapsed[0] + SAME_POINTS and faster >= WORTH,
-                f"of elapsed {elapsed[0]:.0f} → {elapsed[1]:.0f} %, {faster:.2f} times as fast",
+                f"over elapsed cycles {elapsed[0]:.0f} → {elapsed[1]:.0f} %, {faster:.2f} times as fast",
             )
         )
         gains.append((faster, shape, *elapsed))
@@ -25,7 +25,7 @@ def findings(rows):
     before, after = ([gain[which] for gain in gains] for which in (2, 3))
     return Findings(
         found,
-        f"{len(gains)} shapes, 16 times the blocks: of elapsed {min(before):.0f} to {max(before):.0f} → {min(after):.0f} to "
+        f"{len(gains)} shapes, 16 times the blocks: over elapsed cycles {min(before):.0f} to {max(before):.0f} → {min(after):.0f} to "
         f"{max(after):.0f} %, {least_gain:.2f} ({least_shape}) to {most_gain:.2f} times ({most_shape}) as fast",
     )
 

@@ -1,6 +1,6 @@
-from judging import SAME_POINTS, Finding, Findings, near
+from markdown import bullets, cell, misses, table
 from recorded import Row
-from wording import bullets, cell, misses, table
+from verdicts import SAME_POINTS, Finding, Findings, near
 
 
 def longest_of(shape, warps):
@@ -71,7 +71,7 @@ def figures(rows):
         f"One slow warp in 8, 16 or 32: within {max(large):.1f} points of what empty places would make it, in {len(large)} cases.",
         f"Equal warps in blocks of two read {cell(alike, 'achieved_pct')} %.",
         f"Prediction: {misses(rows)}; the furthest is {shape_of(far)} with {warps_of(far)} warps.",
-        f"Furthest apart are achieved and of elapsed for {shape_of(flattered)} with "
+        f"Furthest apart are achieved and over elapsed cycles for {shape_of(flattered)} with "
         f"{warps_of(flattered)} warps: {cell(flattered, 'achieved_pct')} and "
         f"{cell(flattered, 'achieved_elapsed_pct')} %.",
     )

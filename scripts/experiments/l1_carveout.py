@@ -1,5 +1,5 @@
-from judging import WORTH, Finding, Findings
-from wording import cell, table
+from markdown import cell, table
+from verdicts import WORTH, Finding, Findings
 
 
 def findings(rows):

@@ -1,8 +1,8 @@
 from collections import defaultdict
 
-from judging import ENOUGH, Finding, Findings
+from markdown import bullets, cell, misses, table
 from recorded import least, most, numbers
-from wording import bullets, cell, misses, table
+from verdicts import ENOUGH, Finding, Findings
 
 FP32_LANES = {
     "7.5": 64,
@@ -28,9 +28,9 @@ def by_variant(rows):
 def latency_seconds(rows, operation):
     """Of a dependent multiply-add, from one warp a scheduler and one chain; of a load, from the chain through memory."""
     if operation == "multiply_add":
-        row = rows.first(variant="multiply_add_1", blocks_per_sm=1)
+        row = rows.first(variant="fma_1", blocks_per_sm=1)
         return row and row.number("grid_blocks") * row.number("block_threads") / row.number("throughput")
-    row = rows.first(kernel="chase", memory="device")
+    row = rows.first(kernel="pointer_chase", memory="device")
     return row and 1 / row.number("throughput")
 
 
@@ -61,7 +61,7 @@ def share_of_peak(row):
 def findings(rows):
     found, told = [], []
     for words, wanted in (
-        ("multiply-adds", {"kernel": "chains"}),
+        ("multiply-adds", {"kernel": "fma_chains"}),
         *((f"reads of {size} B", {"kernel": "reads", "bytes": size}) for size in (4, 8, 16)),
     ):
         firsts = [enough(group) for group in by_variant(rows.pick(**wanted))]
@@ -75,7 +75,7 @@ def findings(rows):
         told.append(f"{words}: {', '.join(cell(first, 'theoretical_pct', 0) for first in firsts)}")
     if not found:
         return []
-    share = share_of_peak(most(rows.pick(kernel="chains"), "throughput"))
+    share = share_of_peak(most(rows.pick(kernel="fma_chains"), "throughput"))
     found.append(Finding("FP32 at its peak", share >= 0.97, f"{100 * share:.1f} % of SMs x lanes x clock"))
     copied = copy_of(rows)
     reads = [row for row in rows.pick(kernel="reads") if row["variant"] != "copy"]
@@ -94,7 +94,7 @@ def rate_text(row):
 
 def enough_table(rows):
     lines = []
-    for kernel, what in ("chains", "multiply-adds"), ("reads", "reads"):
+    for kernel, what in ("fma_chains", "multiply-adds"), ("reads", "reads"):
         for group in by_variant(rows.pick(kernel=kernel)):
             first, best = enough(group), most(group, "throughput")
             size = first.parameter("bytes")
@@ -120,10 +120,10 @@ def figures(rows):
     with_theory = [row for row in rows if row["theoretical_pct"]]
     copied = copy_of(rows)
     reads = most((row for row in with_theory if row["kernel"] == "reads"), "throughput")
-    fastest = most(rows.pick(kernel="chains"), "throughput")
+    fastest = most(rows.pick(kernel="fma_chains"), "throughput")
     latencies = (
         f"{row.parameter('memory')}: {row.clock_hz() / row.number('throughput'):.0f} cycles"
-        for row in rows.pick(kernel="chase")
+        for row in rows.pick(kernel="pointer_chase")
     )
     return bullets(
         f"Latency of a load by a chain of loads, {', '.join(latencies)}; of a dependent multiply-add "

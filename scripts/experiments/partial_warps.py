@@ -1,9 +1,9 @@
-from judging import SAME_POINTS, SAME_RATIO, Finding, near
-from wording import bullets, cell, misses, table
+from markdown import bullets, cell, misses, table
+from verdicts import SAME_POINTS, SAME_RATIO, Finding, near
 
 
 def findings(rows):
-    of_threads = {row["block_threads"]: row for row in rows.pick(kernel="live_values")}
+    of_threads = {row["block_threads"]: row for row in rows.pick(kernel="live_registers")}
     found = []
     for part, whole, lanes in ("1", "32", 32), ("33", "64", 64 / 33):
         if part not in of_threads or whole not in of_threads:
@@ -23,7 +23,7 @@ def findings(rows):
 def cases(rows):
     lines = []
     for threads in (1, 16, 31, 32, 33, 48, 64):
-        held, computed = (rows.one(block_threads=threads, kernel=kernel) for kernel in ("hold", "live_values"))
+        held, computed = (rows.one(block_threads=threads, kernel=kernel) for kernel in ("spin", "live_registers"))
         lines.append(
             (
                 str(threads),
@@ -36,14 +36,14 @@ def cases(rows):
             )
         )
     head = (
-        *("threads a block:", "theory:", "hold: achieved:", "multiply-adds: achieved:", "issue slots used, %:"),
+        *("threads a block:", "theory:", "spin: achieved:", "multiply-adds: achieved:", "issue slots used, %:"),
         *("time, µs:", "10¹² multiply-adds/s:"),
     )
     return table(head, lines)
 
 
 def figures(rows):
-    held, computed = (rows.pick(kernel=kernel) for kernel in ("hold", "live_values"))
+    held, computed = (rows.pick(kernel=kernel) for kernel in ("spin", "live_registers"))
     return bullets(f"Prediction, the staying kernel: {misses(held)}; the multiply-adds: {misses(computed)}.")
 
 

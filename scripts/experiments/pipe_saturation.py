@@ -1,6 +1,6 @@
-from judging import ENOUGH, SAME_RATIO, WORTH, Finding, Findings
+from markdown import cell, table
 from recorded import least, most
-from wording import cell, table
+from verdicts import ENOUGH, SAME_RATIO, WORTH, Finding, Findings
 
 
 def findings(rows):

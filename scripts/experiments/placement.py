@@ -2,8 +2,8 @@ import math
 import statistics
 from collections import Counter
 
-from judging import Finding
-from wording import bullets, cell, table
+from markdown import bullets, cell, table
+from verdicts import Finding
 
 
 def clock_step(traces):
@@ -66,7 +66,7 @@ def findings(rows):
 def line(row):
     trace = row.samples
     shares = Counter(trace["trace_sm"]).values()
-    gaps = trace["trace_hand_over_cycles"]
+    gaps = trace["trace_replacement_latency_cycles"]
     return (
         f"{row['block_threads']}, {row.parameter('grid').replace('_', ' ')}, {row.parameter('shape').replace('_', ' ')}",
         row["grid_blocks"],
@@ -82,7 +82,7 @@ def line(row):
 def cases(rows):
     head = (
         *("threads, grid, work", "blocks:", f"SMs of the first {rows[0]['sm_count']}:", "blocks an SM:"),
-        *("at once (theory):", "hand-over, cycles:", "traced occupancy:", "counter:"),
+        *("at once (theory):", "block replacement, cycles:", "traced occupancy:", "counter:"),
     )
     return table(head, map(line, traced(rows)))
 
@@ -100,7 +100,7 @@ def figures(rows):
             late.append(start - earliest)
             earliest = min(earliest, start)
         if row.parameter("shape") != "uneven_warps":
-            gaps += row.samples["trace_hand_over_cycles"]
+            gaps += row.samples["trace_replacement_latency_cycles"]
     twentieths = statistics.quantiles(gaps, n=20)
     return bullets(
         f"The clock of starts steps {step:.0f} ns. In the first wave no block starts more than {max(late):.0f} ns after one of a "

@@ -1,6 +1,6 @@
-from judging import SAME_POINTS, WORTH, Finding
+from markdown import bullets, cell, misses, table
 from recorded import least, numbers, spread_pct
-from wording import bullets, cell, misses, table
+from verdicts import SAME_POINTS, WORTH, Finding
 
 
 def capped(rows, threads):

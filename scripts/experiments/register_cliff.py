@@ -1,6 +1,6 @@
-from judging import SAME_RATIO, WORTH, Finding, Findings, near
+from markdown import bullets, cell, misses, table
 from recorded import Rows, least, numbers, spread_pct
-from wording import bullets, cell, misses, table
+from verdicts import SAME_RATIO, WORTH, Finding, Findings, near
 
 
 def findings(rows):

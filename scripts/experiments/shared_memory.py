@@ -1,8 +1,8 @@
 import statistics
 
-from judging import SAME_POINTS, Finding
+from markdown import bullets, cell, table
 from recorded import Rows, numbers
-from wording import bullets, cell, table
+from verdicts import SAME_POINTS, Finding
 
 
 def without_carveout(rows):

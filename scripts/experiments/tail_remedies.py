@@ -1,5 +1,5 @@
-from judging import WORTH, Finding, Findings
-from wording import bullets, cell, table
+from markdown import bullets, cell, table
+from verdicts import WORTH, Finding, Findings
 
 SHAPES = ("equal", "uniform")
 
@@ -44,7 +44,7 @@ def figures(rows):
         return " → ".join(cell(of(remedy, waves), column) for remedy in ("plain", "narrower_blocks"))
 
     narrow = (
-        f"{from_to('achieved_pct', waves)} % at {waves} waves (of elapsed {from_to('achieved_elapsed_pct', waves)})"
+        f"{from_to('achieved_pct', waves)} % at {waves} waves (over elapsed cycles {from_to('achieved_elapsed_pct', waves)})"
         for waves in ("1.05", "1.50")
     )
     queue = (

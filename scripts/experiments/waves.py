@@ -1,8 +1,8 @@
 import math
 
-from judging import Finding, Findings, near
+from markdown import bullets, cell, misses, table
 from recorded import Row, against_ncu, numbers
-from wording import bullets, cell, misses, table
+from verdicts import Finding, Findings, near
 
 SHOWN = ("one_block", "0.25", "0.75", "1.00", "1_plus_one_block", "1.25", "1.50", "1.75", "2.00", "4.25", "8.00")
 NAMES = {"one_block": "one block", "1_plus_one_block": "1 plus one block"}
@@ -15,12 +15,12 @@ def findings(rows):
         # The last wave takes as long as a whole one.
         claimed = row.number("theoretical_pct") * count / math.ceil(count)
         achieved, elapsed = row.number("achieved_pct"), row.number("achieved_elapsed_pct")
-        for name, value in ("achieved", achieved), ("of elapsed", elapsed):
+        for name, value in ("achieved", achieved), ("over elapsed cycles", elapsed):
             found.append(
                 Finding(f"{name} at {count:.2f} waves", near(value, claimed), f"{value:.1f} % ({claimed:.1f} claimed)")
             )
         told.append(f"{count:.2f}: {achieved:.1f} and {elapsed:.1f} ({claimed:.1f})")
-    return Findings(found, f"waves: achieved and of elapsed, % (claimed): {'; '.join(told)}")
+    return Findings(found, f"waves: achieved and over elapsed cycles, % (claimed): {'; '.join(told)}")
 
 
 def readings(row):
@@ -50,7 +50,7 @@ def cases(rows):
         )
     head = (
         *("waves", "predicted:", "achieved:", "lowest to highest of 16:"),
-        *("of elapsed, predicted:", "of elapsed, achieved:", "`ncu`:", "time, µs:"),
+        *("over elapsed cycles, predicted:", "over elapsed cycles, achieved:", "`ncu`:", "time, µs:"),
     )
     return table(head, lines)
 

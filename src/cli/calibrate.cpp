@@ -13,7 +13,7 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
-#include "cli/program_apart.hpp"
+#include "cli/tool_program.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct CalibrateOptions {
-  ProgramApart program{"calibration"};
+  ToolProgram program{"calibration"};
   std::string name = "calibrated";
   std::string out;
   std::vector<std::string> rows;

@@ -12,7 +12,7 @@ constexpr Command kCommands[] = {
     {"explain", "recorded rows: theory, prediction and counter side by side, and where the rest went",
      declare_explain},
     {"calibrate", "measure a device profile, which predictions of this GPU then use", declare_calibrate},
-    {"validate", "launches drawn by chance: how far the predictions of this GPU are off", declare_validate},
+    {"validate", "launches random: how far the predictions of this GPU are off", declare_validate},
     {"devices", "the GPUs of this machine: what the runtime says that bears on occupancy", declare_devices},
     {"columns", "every column of a recorded run and what it means", declare_columns},
 };

@@ -71,14 +71,14 @@ ExitStatus explain(const ExplainOptions& options, Console& console) {
   if (options.top > 0 && options.top < all) rows.resize(options.top);
   std::optional<DeviceProfile> profile;
   if (!options.profile.empty()) profile = find_profile(options.profile);
-  for (Row& row : rows) predict_anew(row, profile);
+  for (Row& row : rows) repredict(row, profile);
   if (options.csv) {
     fmt::print(console.out, "{}", csv_header());
     for (const Row& row : rows) fmt::print(console.out, "{}", csv_record(row));
     return ExitStatus::done;
   }
   for (const Row& row : rows) print_row(row, console.out);
-  fmt::print(console.err, "{} of {} rows, those first that lost most; predicted anew. {}\n", rows.size(), all,
+  fmt::print(console.err, "{} of {} rows, those first that lost most; re-predicted. {}\n", rows.size(), all,
              agreement(rows));
   return ExitStatus::done;
 }

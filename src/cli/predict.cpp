@@ -20,7 +20,7 @@
 #include "record/json.hpp"
 #include "record/replay.hpp"
 #include "schedule/advice.hpp"
-#include "schedule/in_step.hpp"
+#include "schedule/lockstep.hpp"
 
 namespace occbench {
 namespace {
@@ -40,7 +40,7 @@ struct PredictOptions {
 /// What is printed: the launch and its prediction as columns, and what has no column.
 struct Answer {
   Row row;
-  std::optional<double> in_step_cycles;  ///< that explain what was read
+  std::optional<double> lockstep_cycles;  ///< that explain what was read
   Prediction prediction;
   std::optional<Advice> advice;
 };
@@ -55,9 +55,9 @@ Answer predict_launch(const PredictOptions& options) {
   Answer answer;
   std::optional<Work> work = options.work ? std::optional(parse_work(*options.work)) : std::nullopt;
   if (options.achieved_pct) {
-    work = in_step_as_read(launch, usage, limits, profile.sm_count, profile, work.value(),
-                           *options.achieved_pct, options.chance);
-    answer.in_step_cycles = work->in_step_cycles;
+    work = lockstep_as_read(launch, usage, limits, profile.sm_count, profile, work.value(),
+                            *options.achieved_pct, options.chance);
+    answer.lockstep_cycles = work->lockstep_cycles;
   }
   const Tasks tasks = work ? Tasks(*work, launch.grid_blocks, occupancy.warps_per_block)
                            : Tasks(parse_durations(read_text(options.durations_file), options.durations_file,
@@ -97,13 +97,13 @@ void print_table(const Answer& answer, std::ostream& out) {
   };
   line("theoretical", prediction.theoretical_pct, "%");
   const Losses& losses = prediction.losses;
-  line("  fewer blocks than one wave", -losses.underfill, "points");
+  line("  fewer blocks than one wave", -losses.small_grid, "points");
   line("  partial last wave", -losses.tail, "points");
   line("  blocks take unequally long", -losses.between_blocks, "points");
   line("  warps of a block do", -losses.within_block, "points");
-  line("  start and hand-over", -losses.overhead, "points");
-  line("  competition", -losses.competition, "points");
-  line(answer.in_step_cycles ? "fitted to what was read" : "predicted", prediction.predicted_pct, "%");
+  line("  launch and replacement overhead", -losses.overhead, "points");
+  line("  contention", -losses.contention, "points");
+  line(answer.lockstep_cycles ? "fitted to what was read" : "predicted", prediction.predicted_pct, "%");
   line("  lowest of the runs", prediction.predicted_low_pct, "%");
   line("  highest of the runs", prediction.predicted_high_pct, "%");
   line("predicted over elapsed cycles", prediction.predicted_elapsed_pct, "%");
@@ -111,12 +111,12 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
   line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
   fmt::print(out, "\n{}\n", prediction.explanation);
-  if (answer.in_step_cycles) {
+  if (answer.lockstep_cycles) {
     fmt::print(
         out,
-        "What was read is explained by warps that stay in step for {} cycles. For other launches of the "
+        "What was read is explained by warps that stay in lockstep for {} cycles. For other launches of the "
         "same code: --work {}\n",
-        *answer.in_step_cycles, answer.row.work);
+        *answer.lockstep_cycles, answer.row.work);
   }
   if (answer.advice) fmt::print(out, "{}\n", answer.advice->sentence);
 }
@@ -185,8 +185,8 @@ Action declare_predict(CLI::App& parser) {
   CLI::Option* const work = source->add_option(
       "--work", options->work,
       "work, as in the column of that name: equal:200000, uniform:20000:0.5:1.5:seed=1, ...; "
-      "of warps that compete with what each does alone: "
-      "equal:80000:issue=20000[:pipe=N][:bytes=N][:in_step=N]");
+      "of warps that contend with what each does alone: "
+      "equal:80000:issue=20000[:pipe=N][:bytes=N][:lockstep=N]");
   CLI::Option* const file = source->add_option("--durations", options->durations_file,
                                                "file of cycles, a line a block, or one line for all");
   source->require_option(1);
@@ -194,7 +194,7 @@ Action declare_predict(CLI::App& parser) {
       .add_option(
           "--achieved", options->achieved_pct,
           "what the counter read of this launch, %, where warps can issue in every cycle: says for how "
-          "long they stay in step, :in_step=N, for the work of other launches of the same code")
+          "long they stay in lockstep, :lockstep=N, for the work of other launches of the same code")
       ->needs(work)
       ->check([](const std::string& text) {
         double value = 0;

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 /// The GPU model whose recorded suite the project shows where there is no GPU.
 constexpr std::string_view kModel = "nvidia-h200";
 
-/// @returns whether theory computed anew is what the row records
+/// @returns whether theory computed again is what the row records
 bool compute_theory_anew(Row& row) {
   const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
   const Occupancy occupancy = theoretical_occupancy(limits, launch_of(row), usage_of(row));
@@ -86,7 +86,7 @@ ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
   std::size_t widest = 0;
   for (const Row& row : rows) widest = std::max(widest, full_name(row).size());
   const RowTable table(widest);
-  fmt::print(console.out, "Recorded on {} at commit {}, {}; theory computed anew:\n\n{}\n", rows.front().gpu,
+  fmt::print(console.out, "Recorded on {} at commit {}, {}; theory computed again:\n\n{}\n", rows.front().gpu,
              rows.front().commit, rows.front().recorded_at, table.header());
   std::size_t agreeing = 0;
   for (Row& row : rows) {

@@ -12,7 +12,7 @@ namespace occbench {
 /// folder in the source tree) and in the share folder of an installation.
 std::optional<std::filesystem::path> recorded_suite();
 
-/// Shows the recorded rows that come with the project, theory computed anew beside what the counter read.
+/// Shows the recorded rows that come with the project, theory computed again beside what the counter read.
 /// @param filter as in case_filter
 /// @returns no_verdict if theory no longer agrees with a recorded row, or no rows are found
 ExitStatus show_recorded_rows(const std::string& filter, Console& console);

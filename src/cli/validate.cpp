@@ -13,8 +13,8 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
-#include "cli/program_apart.hpp"
 #include "cli/text_table.hpp"
+#include "cli/tool_program.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ValidateOptions {
-  ProgramApart program{"validation"};
+  ToolProgram program{"validation"};
   std::string profile;
   std::string suite = "full";
   std::string out;
@@ -112,7 +112,7 @@ ExitStatus validate(const ValidateOptions& options, Console& console) {
   }
   std::vector<Row> rows = read_rows(file);
   if (!options.rows.empty() && profile) {
-    for (Row& row : rows) predict_anew(row, profile);
+    for (Row& row : rows) repredict(row, profile);
   }
   std::erase_if(
       rows, [](const Row& row) { return !row.theoretical_pct || !row.achieved_pct || !row.predicted_pct; });

@@ -111,6 +111,22 @@ void note_torn(std::span<const RecordedRun> runs, std::string_view side, Compari
   }
 }
 
+/// Whether all rows have this occbench's columns; those of another schema may not even have its case names.
+bool has_known_schema(std::span<const RecordedRun> runs, std::string_view side, Comparison& into) {
+  for (const RecordedRun& run : runs) {
+    const auto other = std::ranges::find_if(
+        run.cases, [](const RecordedCase& recorded) { return recorded.row.schema != kSchema; });
+    if (other == run.cases.end()) continue;
+    const Integer schema = other->row.schema;
+    into.general.push_back(
+        {Grade::no_verdict, "schema", "", "",
+         fmt::format("the {} {} cannot be compared: schema {} instead of {}; {}", side, run.source,
+                     schema ? fmt::format("{}", *schema) : "missing", kSchema, reader_of_schema(schema))});
+    return false;
+  }
+  return true;
+}
+
 std::string sources(std::span<const RecordedRun> runs) {
   const std::string& first = runs.front().source;
   return runs.size() == 1 ? first : fmt::format("{} and {} more", first, runs.size() - 1);
@@ -121,6 +137,9 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   Comparison comparison;
   comparison.baseline = sources(baseline);
   comparison.candidate = sources(candidate);
+  const bool known_baseline = has_known_schema(baseline, "baseline", comparison);
+  const bool known_candidate = has_known_schema(candidate, "candidate", comparison);
+  if (!known_baseline || !known_candidate) return comparison;
   const GateContext context{tolerances, exact_columns(baseline, candidate, comparison.general), paired};
   note_torn(baseline, "baseline", comparison);
   note_torn(candidate, "candidate", comparison);

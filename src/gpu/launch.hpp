@@ -11,7 +11,7 @@
 namespace occbench {
 
 /// Sets a function's attributes as `launch` needs them: dynamic shared memory beyond the default, carveout,
-/// clusters beyond the portable size. They stay with the function, so every case sets all of them anew.
+/// clusters beyond the portable size. They stay with the function, so every case sets all of them again.
 /// @throws CudaError
 void configure(const void* function, const Launch& launch);
 

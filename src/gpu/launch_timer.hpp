@@ -23,8 +23,8 @@ class LaunchTimer {
   /// @throws CudaError
   LaunchTimer();
 
-  /// Microseconds that what `queue` queues on the stream takes on the device: what an event pair around it
-  /// reads, less what a pair with nothing in between reads. What it launches must have been launched once
+  /// Microseconds that what `work_queue` queues on the stream takes on the device: what an event pair around
+  /// it reads, less what a pair with nothing in between reads. What it launches must have been launched once
   /// before (modules load on first use, which waits).
   /// @param before queues what has to be done first and is not timed
   /// @throws CudaError, also for a fault of the launch itself; std::runtime_error if the host was held up for

@@ -230,10 +230,10 @@ void CaseRun::top_up_samples() {
   }
 }
 
-/// Times that a throttle or something passing spoiled are set aside, and taken once more.
+/// Times that a throttle or something passing spoiled are held out, and taken once more.
 void CaseRun::time_again() {
   add_note(fmt::format("timed twice: {} at first", row_.time_status));
-  add_samples("time_us_set_aside", times_);
+  add_samples("time_us_discarded", times_);
   event_reasons_ = 0;
   note_condition();
   for (double& time : times_) {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "gpu/error.hpp"
+#include "gpu/first_gpc.hpp"
 #include "gpu/l2_flush.hpp"
 #include "gpu/launch_timer.hpp"
-#include "gpu/turns.hpp"
 #include "measure/pm_sampling.hpp"
 
 namespace occbench {

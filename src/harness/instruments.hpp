@@ -39,7 +39,7 @@ class Instruments {
   /// which that of SM 0 has 0; empty where one of them was left to what ran before.
   virtual std::optional<int> first_gpc() = 0;
 
-  /// As Counters::read; after an exception the next call begins anew.
+  /// As Counters::read; after an exception the next call begins again.
   virtual CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                                 const std::function<void()>& before) = 0;
 

@@ -50,7 +50,7 @@ std::ptrdiff_t earlier_than(std::int64_t ns, const std::vector<std::int64_t>& so
   return std::ranges::lower_bound(sorted, ns) - sorted.begin();
 }
 
-std::string hand_over_cell(const std::vector<std::int64_t>& cycles, double cycles_per_us) {
+std::string latency_cell(const std::vector<std::int64_t>& cycles, double cycles_per_us) {
   if (cycles.empty() || cycles_per_us <= 0) return "";
   return real_text(median(std::vector<double>(cycles.begin(), cycles.end())) / cycles_per_us);
 }
@@ -63,9 +63,9 @@ std::string us_since(std::int64_t first_ns, std::int64_t ns) {
 
 std::string per_sm_csv(const Row& row, std::span<const std::vector<WarpRecord>> launches, int warps_per_block,
                        int max_warps_per_sm) {
-  std::string text = csv_record(std::vector<std::string>{"experiment", "case", "launch", "sm", "blocks",
-                                                         "achieved_pct", "start_order", "first_start_us",
-                                                         "last_end_us", "handover_median_us", "handovers"});
+  std::string text = csv_record(std::vector<std::string>{
+      "experiment", "case", "launch", "sm", "blocks", "achieved_pct", "start_order", "first_start_us",
+      "last_end_us", "replacement_latency_median_us", "replacements"});
   for (std::size_t launch = 0; launch < launches.size(); ++launch) {
     const std::vector<BlockRecord> blocks = blocks_of(launches[launch], warps_per_block);
     if (blocks.empty()) continue;
@@ -75,13 +75,13 @@ std::string per_sm_csv(const Row& row, std::span<const std::vector<WarpRecord>> 
     for (const SmRecord& sm : sms_of(launches[launch], warps_per_block)) {
       const std::vector<BlockRecord>& its_blocks = of_sm.at(sm.sm);
       const Span span = span_of(its_blocks);
-      const std::vector<std::int64_t> hand_overs = hand_over_cycles(its_blocks);
+      const std::vector<std::int64_t> latencies = replacement_latency_cycles(its_blocks);
       text += csv_record(std::vector<std::string>{
           row.experiment, row.case_, fmt::format("{}", launch), fmt::format("{}", sm.sm),
           fmt::format("{}", sm.blocks), real_text(sm.achieved_pct(max_warps_per_sm)),
           fmt::format("{}", 1 + earlier_than(span.start_ns, starts)), us_since(first_ns, span.start_ns),
-          us_since(first_ns, span.end_ns), hand_over_cell(hand_overs, span.cycles_per_us()),
-          fmt::format("{}", hand_overs.size())});
+          us_since(first_ns, span.end_ns), latency_cell(latencies, span.cycles_per_us()),
+          fmt::format("{}", latencies.size())});
     }
   }
   return text;

@@ -28,9 +28,9 @@ std::vector<Sample> trace_samples(const Row& row, std::span<const WarpRecord> re
     add("end_ns", block.block, static_cast<double>(block.end_ns - first_ns));
     add("sm_cycles", block.block, static_cast<double>(block.end_cycles - block.start_cycles));
   }
-  const std::vector<std::int64_t> gaps = hand_over_cycles(blocks);
+  const std::vector<std::int64_t> gaps = replacement_latency_cycles(blocks);
   for (std::size_t i = 0; i < gaps.size(); ++i) {
-    add("hand_over_cycles", static_cast<std::int64_t>(i), static_cast<double>(gaps[i]));
+    add("replacement_latency_cycles", static_cast<std::int64_t>(i), static_cast<double>(gaps[i]));
   }
   for (std::size_t i = 0; i < sms.size(); ++i) {
     add("most_blocks", static_cast<std::int64_t>(i), static_cast<double>(sms[i].most_blocks));

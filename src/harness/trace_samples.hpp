@@ -18,7 +18,7 @@ inline constexpr std::string_view kTracePrefixes[] = {"trace_", "trace_again_"};
 ///   trace_sm                     for each block, in the order of the grid: the SM that ran it
 ///   trace_start_ns, trace_end_ns likewise: from the first block's start
 ///   trace_sm_cycles              likewise: from its start to its end on the clock of its SM
-///   trace_hand_over_cycles       for each block that took an ended one's place: cycles in between
+///   trace_replacement_latency_cycles       for each block that took an ended one's place: cycles in between
 ///   trace_most_blocks            for each SM that ran any, ascending: blocks resident at once
 std::vector<Sample> trace_samples(const Row& row, std::span<const WarpRecord> records, int warps_per_block,
                                   int max_warps_per_sm, std::string_view prefix = kTracePrefixes[0]);

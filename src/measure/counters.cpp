@@ -73,7 +73,7 @@ struct MetricSet {
   std::vector<std::string> metrics;  ///< those of the list that the chip has
   std::unique_ptr<MetricHost> host;
   std::vector<std::uint8_t> config;
-  std::vector<std::uint8_t> data;  ///< counter data image, written anew by each session
+  std::vector<std::uint8_t> data;  ///< counter data image, written again by each session
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ class GpuMonitor {
   GpuMonitor(GpuMonitor&&) noexcept;
   GpuMonitor& operator=(GpuMonitor&&) noexcept;
 
-  /// Takes about 1 ms (NVML asks the GPU anew at most every few milliseconds).
+  /// Takes about 1 ms (NVML asks the GPU again at most every few milliseconds).
   GpuCondition condition() const;
 
   /// As "persistence=on;mig=off;mps_processes=0;power_limit_w=700"; what is not known is left out.

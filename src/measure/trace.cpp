@@ -109,7 +109,7 @@ std::int64_t out_of_order(std::span<const BlockRecord> blocks) {
   return late;
 }
 
-std::vector<std::int64_t> hand_over_cycles(std::span<const BlockRecord> blocks) {
+std::vector<std::int64_t> replacement_latency_cycles(std::span<const BlockRecord> blocks) {
   std::map<std::uint32_t, std::vector<std::int64_t>> ends;
   for (const BlockRecord& block : blocks) ends[block.sm].push_back(block.end_cycles);
   for (auto& [sm, cycles] : ends) std::ranges::sort(cycles);

@@ -54,6 +54,6 @@ std::int64_t out_of_order(std::span<const BlockRecord> blocks);
 
 /// For each block that started after another had ended on its SM: cycles from the latest such end to its
 /// start. In the order of the grid.
-std::vector<std::int64_t> hand_over_cycles(std::span<const BlockRecord> blocks);
+std::vector<std::int64_t> replacement_latency_cycles(std::span<const BlockRecord> blocks);
 
 }  // namespace occbench

@@ -20,12 +20,12 @@ A folder a GPU model. `FILE.csv` has a row for each case, `FILE.samples.csv` eve
 `experiment, case` as in the row, `quantity` (`time_us`, the name of a hardware counter, or `trace_...`), `index` (0, 1, ...
 within the case and quantity) and `value`. What begins with `trace_` is from a launch of its own, in which each warp wrote
 down where and when it ran: `trace_sm`, `trace_start_ns` and `trace_end_ns` have a value for each block, in the order of the
-grid; `trace_hand_over_cycles` has one for each block that took an ended one's place, `trace_most_blocks` for each SM the
+grid; `trace_replacement_latency_cycles` has one for each block that took an ended one's place, `trace_most_blocks` for each SM the
 most blocks that it held at once; `trace_achieved_pct` is the achieved occupancy of that launch, `trace_out_of_order` the
 number of its blocks that started after one of a higher index. A second traced launch has the same under `trace_again_...`.
 `achieved_pct_by_trace` is the achieved occupancy of each traced launch of a case; `same_launch_trace_pct` and
 `same_launch_counter_pct` are those of launches that were traced and counted at once. `timeline_mean_pct` is the mean of a
-case's timeline, `time_us_set_aside` what a case that was unstable or throttled at first was timed with.
+case's timeline, `time_us_discarded` what a case that was unstable or throttled at first was timed with.
 
 `EXPERIMENT.CASE.timeline.csv` has occupancy over time: a line is the mean, over all SMs, from its own `time_us` (from the
 launch's first warp) to the next line's, measured and predicted; the last lines of 0 are the end. `EXPERIMENT.CASE.per_sm.csv`

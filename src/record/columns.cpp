@@ -64,6 +64,13 @@ std::span<const Column> columns() {
   return kColumns;
 }
 
+std::string reader_of_schema(Integer schema) {
+  if (!schema) return "its rows do not say their schema";
+  if (*schema > kSchema) return "a newer occbench wrote it";
+  // The last commit that wrote schema 1.
+  return "occbench up to commit 2128df7 reads it; record it again for this one";
+}
+
 std::string_view type_name(const Column& column) {
   constexpr std::array<std::string_view, 3> kNames = {"text", "integer", "real"};
   return kNames[column.where.index()];

@@ -9,8 +9,12 @@
 
 namespace occbench {
 
-/// Version of columns.inc, raised when a column changes its meaning or goes away.
-inline constexpr std::int64_t kSchema = 1;
+/// Version of columns.inc, raised when a column changes its name or meaning, or goes away.
+inline constexpr std::int64_t kSchema = 2;
+
+/// Which occbench reads rows of another schema, for a message: "occbench up to commit 2128df7 reads it".
+/// @param schema  not kSchema; empty where a file does not say
+std::string reader_of_schema(Integer schema);
 
 /// How the gate treats a column.
 enum class GateRule {

@@ -65,12 +65,12 @@ void set_prediction(Row& row, const Prediction& prediction) {
   row.predicted_high_pct = prediction.predicted_high_pct;
   row.predicted_elapsed_pct = prediction.predicted_elapsed_pct;
   row.predicted_cycles_active = prediction.cycles_active_mean;
-  row.loss_underfill_points = prediction.losses.underfill;
+  row.loss_small_grid_points = prediction.losses.small_grid;
   row.loss_tail_points = prediction.losses.tail;
   row.loss_between_blocks_points = prediction.losses.between_blocks;
   row.loss_within_block_points = prediction.losses.within_block;
   row.loss_overhead_points = prediction.losses.overhead;
-  row.loss_competition_points = prediction.losses.competition;
+  row.loss_contention_points = prediction.losses.contention;
   row.explanation = prediction.explanation;
 }
 
@@ -86,15 +86,15 @@ std::optional<Prediction> prediction_of(const Row& row, const std::optional<Devi
   return predict(launch, usage, limits, sm_count, profile, tasks, {.first_gpc = first_gpc_of(row)});
 }
 
-void predict_anew(Row& row, const std::optional<DeviceProfile>& profile) {
+void repredict(Row& row, const std::optional<DeviceProfile>& profile) {
   if (row.work.empty()) {
     row.device_profile.clear();
     row.explanation.clear();
     for (Real Row::*const column :
          {&Row::predicted_pct, &Row::predicted_low_pct, &Row::predicted_high_pct, &Row::predicted_elapsed_pct,
-          &Row::predicted_cycles_active, &Row::loss_underfill_points, &Row::loss_tail_points,
+          &Row::predicted_cycles_active, &Row::loss_small_grid_points, &Row::loss_tail_points,
           &Row::loss_between_blocks_points, &Row::loss_within_block_points, &Row::loss_overhead_points,
-          &Row::loss_competition_points}) {
+          &Row::loss_contention_points}) {
       (row.*column).reset();
     }
     return;

@@ -8,7 +8,7 @@
 
 namespace occbench {
 
-// A recorded row says everything that theory and prediction need: both can be computed anew anywhere.
+// A recorded row says everything that theory and prediction need: both can be computed again anywhere.
 
 /// The launch that a row records. @throws InputError naming a column that it needs and that the row lacks, or
 /// a value beyond any launch's.
@@ -32,9 +32,9 @@ void set_prediction(Row& row, const Prediction& prediction);
 std::optional<Prediction> prediction_of(const Row& row,
                                         const std::optional<DeviceProfile>& profile = std::nullopt);
 
-/// Predicts a row anew, as prediction_of() does. A row without work (no kernel's work is known, or the case
+/// Predicts a row again, as prediction_of() does. A row without work (no kernel's work is known, or the case
 /// is several launches) loses the prediction that it had. @throws InputError naming a column that is needed
 /// and lacking.
-void predict_anew(Row& row, const std::optional<DeviceProfile>& profile = std::nullopt);
+void repredict(Row& row, const std::optional<DeviceProfile>& profile = std::nullopt);
 
 }  // namespace occbench

@@ -13,9 +13,9 @@ namespace {
 
 constexpr double kLeastTimeSavedPct = 1;
 constexpr std::int64_t kMostBlocks = 1 << 16;
-/// Runs of each candidate, of which the middle one counts. Work that competes hardly depends on chance.
+/// Runs of each candidate, of which the middle one counts. Work that contends hardly depends on chance.
 constexpr std::uint64_t kTries = 3;
-constexpr std::uint64_t kTriesWhereWarpsCompete = 1;
+constexpr std::uint64_t kTriesWhereWarpsContend = 1;
 
 struct Candidate {
   Launch launch;
@@ -78,7 +78,7 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   const auto run = [&](const Candidate& candidate) {
     const Tasks tasks = candidate.tasks();
     std::vector<Simulation> runs;
-    const std::uint64_t tries = tasks.compete() ? kTriesWhereWarpsCompete : kTries;
+    const std::uint64_t tries = tasks.contend() ? kTriesWhereWarpsContend : kTries;
     for (std::uint64_t i = 0; i < tries; ++i) {
       runs.push_back(simulate(candidate.launch, usage, limits, sm_count, profile, tasks, seeds.of_run(i)));
     }

@@ -26,22 +26,22 @@ struct FittedParameter {
 };
 /// Those that equal blocks in whole waves depend on, whoever takes them.
 constexpr std::array kParameters{
-    FittedParameter{&DeviceProfile::warp_overhead_cycles, 240},
+    FittedParameter{&DeviceProfile::launch_overhead_cycles, 240},
     FittedParameter{&DeviceProfile::poll_cycles_per_warp, 2},
-    FittedParameter{&DeviceProfile::hand_over_cycles, 200},
-    FittedParameter{&DeviceProfile::refill_cycles_per_block, 1.1},
-    FittedParameter{&DeviceProfile::crowded_start_cycles_per_warp, 10},
-    FittedParameter{&DeviceProfile::sm_end_cycles_per_warp, 18},
-    FittedParameter{&DeviceProfile::sm_start_cycles_per_block, 20},
-    FittedParameter{&DeviceProfile::sm_start_cycles_per_warp, 2.5},
-    FittedParameter{&DeviceProfile::fill_cycles_per_block, 0.2},
+    FittedParameter{&DeviceProfile::replacement_latency_cycles, 200},
+    FittedParameter{&DeviceProfile::replacement_dispatch_cycles_per_block, 1.1},
+    FittedParameter{&DeviceProfile::busy_sm_warp_launch_cycles, 10},
+    FittedParameter{&DeviceProfile::warp_retire_cycles, 18},
+    FittedParameter{&DeviceProfile::block_launch_cycles, 20},
+    FittedParameter{&DeviceProfile::warp_launch_cycles, 2.5},
+    FittedParameter{&DeviceProfile::initial_dispatch_cycles_per_block, 0.2},
 };
 /// Those that decide which SM takes the next block.
 constexpr std::array kChances{
     FittedParameter{&DeviceProfile::jitter_cycles, 100},
-    FittedParameter{&DeviceProfile::gpc_spread_cycles, 60},
-    FittedParameter{&DeviceProfile::second_sm_cycles, 90},
-    FittedParameter{&DeviceProfile::sm_spread_cycles, 60},
+    FittedParameter{&DeviceProfile::gpc_delay_cycles, 60},
+    FittedParameter{&DeviceProfile::second_sm_delay_cycles, 90},
+    FittedParameter{&DeviceProfile::sm_delay_cycles, 60},
 };
 /// And where it is known how GPCs' clocks differ: by how much from launch to launch.
 constexpr FittedParameter kClockChance{&DeviceProfile::gpc_clock_spread_ppm, 150};

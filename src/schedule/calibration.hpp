@@ -11,8 +11,8 @@
 
 namespace occbench {
 
-// A device profile from launches of known work: groups of SMs and their hand-over from a launch that was
-// traced, the cycles from what the counters of others read.
+// A device profile from launches of known work: groups of SMs and their block replacement from a launch that
+// was traced, the cycles from what the counters of others read.
 
 /// A launch of known work and what its counters read.
 struct CalibrationLaunch {
@@ -32,12 +32,12 @@ struct TracedBlock {
   double own_cycles = 0;  ///< from start to end on the clock of its SM, 0 = not recorded
 };
 
-/// GPCs and eager SMs, from the order in which SMs took the blocks of a launch that fills the device
-/// (ascending by index), what a hand-over takes longer on each TPC, and how fast each GPC's clock runs. A GPC
-/// is a run of ascending SMs; SMs that had a second block before all had one are eager, and a pair of them
-/// has the clock of the GPC whose clock is nearest to its own. Where the order tells nothing (a run of more
-/// than 64 SMs, SMs without a block), GPCs are as even as can be.
-/// @param again  blocks of another trace of that launch, for hand-overs and clocks
+/// GPCs and singleton SMs, from the order in which SMs took the blocks of a launch that fills the device
+/// (ascending by index), what a block replacement takes longer on each TPC, and how fast each GPC's clock
+/// runs. A GPC is a run of ascending SMs; SMs that had a second block before all had one are singleton, and a
+/// pair of them has the clock of the GPC whose clock is nearest to its own. Where the order tells nothing (a
+/// run of more than 64 SMs, SMs without a block), GPCs are as even as can be.
+/// @param again  blocks of another trace of that launch, for block replacements and clocks
 /// @return whether clocks were traced
 bool find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks,
                std::span<const TracedBlock> again = {});
@@ -47,9 +47,9 @@ bool find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks,
 double misfit(const DeviceProfile& profile, const Limits& limits,
               std::span<const CalibrationLaunch> launches);
 
-/// The cycles of `profile` found anew: each in turn made larger or smaller as long as the misfit falls, first
-/// those that equal blocks in whole waves, or in no more than one, depend on, with these, then those that
-/// decide who takes a tail, with all other launches. Traced clocks are scaled to what they are in such
+/// The cycles of `profile` found again: each in turn made larger or smaller as long as the misfit falls,
+/// first those that equal blocks in whole waves, or in no more than one, depend on, with these, then those
+/// that decide who takes a tail, with all other launches. Traced clocks are scaled to what they are in such
 /// launches. The same launches give the same profile on every machine. Clocks that were not traced fall by
 /// chance.
 /// @throws InputError as simulate() does.

@@ -31,22 +31,23 @@ constexpr std::array kFields{
     ProfileField{"name", &DeviceProfile::name},
     ProfileField{"compute_capability", &DeviceProfile::compute_capability},
     ProfileField{"sm_count", &DeviceProfile::sm_count},
-    ProfileField{"eager_sms", &DeviceProfile::eager_sms},
+    ProfileField{"singleton_sms", &DeviceProfile::singleton_sms},
     ProfileField{"gpc_sms", &DeviceProfile::gpc_sms},
-    ProfileField{"tpc_hand_over_cycles", &DeviceProfile::tpc_hand_over_cycles},
+    ProfileField{"tpc_replacement_latency_cycles", &DeviceProfile::tpc_replacement_latency_cycles},
     ProfileField{"gpc_clock_ppm", &DeviceProfile::gpc_clock_ppm},
     ProfileField{"gpc_clock_spread_ppm", &DeviceProfile::gpc_clock_spread_ppm},
-    ProfileField{"fill_cycles_per_block", &DeviceProfile::fill_cycles_per_block},
-    ProfileField{"refill_cycles_per_block", &DeviceProfile::refill_cycles_per_block},
-    ProfileField{"sm_start_cycles_per_block", &DeviceProfile::sm_start_cycles_per_block},
-    ProfileField{"sm_start_cycles_per_warp", &DeviceProfile::sm_start_cycles_per_warp},
-    ProfileField{"crowded_start_cycles_per_warp", &DeviceProfile::crowded_start_cycles_per_warp},
-    ProfileField{"sm_end_cycles_per_warp", &DeviceProfile::sm_end_cycles_per_warp},
-    ProfileField{"second_sm_cycles", &DeviceProfile::second_sm_cycles},
-    ProfileField{"gpc_spread_cycles", &DeviceProfile::gpc_spread_cycles},
-    ProfileField{"sm_spread_cycles", &DeviceProfile::sm_spread_cycles},
-    ProfileField{"hand_over_cycles", &DeviceProfile::hand_over_cycles},
-    ProfileField{"warp_overhead_cycles", &DeviceProfile::warp_overhead_cycles},
+    ProfileField{"initial_dispatch_cycles_per_block", &DeviceProfile::initial_dispatch_cycles_per_block},
+    ProfileField{"replacement_dispatch_cycles_per_block",
+                 &DeviceProfile::replacement_dispatch_cycles_per_block},
+    ProfileField{"block_launch_cycles", &DeviceProfile::block_launch_cycles},
+    ProfileField{"warp_launch_cycles", &DeviceProfile::warp_launch_cycles},
+    ProfileField{"busy_sm_warp_launch_cycles", &DeviceProfile::busy_sm_warp_launch_cycles},
+    ProfileField{"warp_retire_cycles", &DeviceProfile::warp_retire_cycles},
+    ProfileField{"second_sm_delay_cycles", &DeviceProfile::second_sm_delay_cycles},
+    ProfileField{"gpc_delay_cycles", &DeviceProfile::gpc_delay_cycles},
+    ProfileField{"sm_delay_cycles", &DeviceProfile::sm_delay_cycles},
+    ProfileField{"replacement_latency_cycles", &DeviceProfile::replacement_latency_cycles},
+    ProfileField{"launch_overhead_cycles", &DeviceProfile::launch_overhead_cycles},
     ProfileField{"poll_cycles_per_warp", &DeviceProfile::poll_cycles_per_warp},
     ProfileField{"jitter_cycles", &DeviceProfile::jitter_cycles},
     ProfileField{"bytes_per_cycle", &DeviceProfile::bytes_per_cycle},
@@ -54,7 +55,7 @@ constexpr std::array kFields{
 
 constexpr int kMostSms = 4096;
 constexpr int kMostSmsOfGpc = 64;
-constexpr int kMostHandOver = 1'000'000;
+constexpr int kMostReplacementLatency = 1'000'000;
 constexpr int kMostPpm = 100'000;
 constexpr double kMostCycles = 1e6;
 
@@ -93,7 +94,7 @@ bool set(DeviceProfile& profile, const ProfileField& field, std::string_view tex
   if (const auto* const list = std::get_if<4>(&field.member)) {
     const auto [low, high] = *list == &DeviceProfile::gpc_sms         ? std::pair(1, kMostSmsOfGpc)
                              : *list == &DeviceProfile::gpc_clock_ppm ? std::pair(-kMostPpm, kMostPpm)
-                                                                      : std::pair(0, kMostHandOver);
+                                                                      : std::pair(0, kMostReplacementLatency);
     return read_list(text, low, high, profile.*(*list));
   }
   const auto number = std::get<3>(field.member);
@@ -111,14 +112,15 @@ void check_groups(const DeviceProfile& profile, std::string_view source) {
   const auto expect = [&](bool fits, std::string_view name, const std::string& what) {
     if (!fits) throw InputError(fmt::format("{}: {} {}", source, name, what));
   };
-  const int sms = std::accumulate(profile.gpc_sms.begin(), profile.gpc_sms.end(), profile.eager_sms);
+  const int sms = std::accumulate(profile.gpc_sms.begin(), profile.gpc_sms.end(), profile.singleton_sms);
   expect(sms == profile.sm_count, "gpc_sms",
-         fmt::format("and eager_sms are {} SMs together, sm_count says {}", sms, profile.sm_count));
-  expect(profile.tpc_hand_over_cycles.size() == profile.tpc_count(), "tpc_hand_over_cycles",
+         fmt::format("and singleton_sms are {} SMs together, sm_count says {}", sms, profile.sm_count));
+  expect(profile.tpc_replacement_latency_cycles.size() == profile.tpc_count(),
+         "tpc_replacement_latency_cycles",
          fmt::format("has {} values, one for each of {} pairs of SMs is needed",
-                     profile.tpc_hand_over_cycles.size(), profile.tpc_count()));
+                     profile.tpc_replacement_latency_cycles.size(), profile.tpc_count()));
   expect(profile.gpc_clock_ppm.size() == profile.clock_count(), "gpc_clock_ppm",
-         fmt::format("has {} values, {} are needed: one for each GPC, and one for each pair of eager SMs",
+         fmt::format("has {} values, {} are needed: one for each GPC, and one for each pair of singleton SMs",
                      profile.gpc_clock_ppm.size(), profile.clock_count()));
 }
 
@@ -134,18 +136,18 @@ std::string text_of(const DeviceProfile& profile, const ProfileField& field) {
 }  // namespace
 
 std::size_t DeviceProfile::tpc_count() const {
-  int pairs = pairs_of(eager_sms);
+  int pairs = pairs_of(singleton_sms);
   for (const int sms : gpc_sms) pairs += pairs_of(sms);
   return static_cast<std::size_t>(pairs);
 }
 
 std::size_t DeviceProfile::clock_count() const {
-  return gpc_sms.size() + static_cast<std::size_t>(pairs_of(eager_sms));
+  return gpc_sms.size() + static_cast<std::size_t>(pairs_of(singleton_sms));
 }
 
 bool DeviceProfile::knows_gpcs_of(int sms) const {
-  return !gpc_sms.empty() && std::accumulate(gpc_sms.begin(), gpc_sms.end(), eager_sms) == sms &&
-         tpc_hand_over_cycles.size() == tpc_count() && gpc_clock_ppm.size() == clock_count();
+  return !gpc_sms.empty() && std::accumulate(gpc_sms.begin(), gpc_sms.end(), singleton_sms) == sms &&
+         tpc_replacement_latency_cycles.size() == tpc_count() && gpc_clock_ppm.size() == clock_count();
 }
 
 DeviceProfile parse_profile(std::string_view text, std::string_view source) {
@@ -226,9 +228,9 @@ DeviceProfile default_profile(ComputeCapability compute_capability, int sm_count
   profile.name = "default";
   profile.compute_capability = compute_capability;
   profile.sm_count = sm_count;
-  profile.eager_sms = 0;
+  profile.singleton_sms = 0;
   profile.gpc_sms = even_gpcs(sm_count);
-  profile.tpc_hand_over_cycles.assign(profile.tpc_count(), 0);
+  profile.tpc_replacement_latency_cycles.assign(profile.tpc_count(), 0);
   profile.gpc_clock_ppm.assign(profile.clock_count(), 0);
   return profile;
 }

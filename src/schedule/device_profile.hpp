@@ -15,36 +15,38 @@ struct DeviceProfile {
   std::string name;
   ComputeCapability compute_capability;
   int sm_count = 0;
-  int eager_sms = 0;         ///< SMs that have their turn apart from those of their GPC
+  int singleton_sms = 0;     ///< SMs that have their turn apart from those of their GPC
   std::vector<int> gpc_sms;  ///< SMs of each GPC without those, in the order in which they have their turn
-  /// What a hand-over takes longer on each TPC (pair of SMs): those of each of these GPCs, then the eager
-  /// ones. Which TPCs are far away is a property of the unit, how far they differ one of its kind.
-  std::vector<int> tpc_hand_over_cycles;
+  /// What a block replacement takes longer on each TPC (pair of SMs): those of each of these GPCs, then the
+  /// singleton ones. Which TPCs are far away is a property of the unit, how far they differ one of its kind.
+  std::vector<int> tpc_replacement_latency_cycles;
   /// Each GPC has a clock of its own: how much faster than the mean it runs under load, in each of these GPCs
-  /// and then in that of each pair of eager SMs. A property of the unit, not of its kind.
+  /// and then in that of each pair of singleton SMs. A property of the unit, not of its kind.
   std::vector<int> gpc_clock_ppm;
-  double gpc_clock_spread_ppm = 0;       ///< and by up to so much more or less, by chance
-  double fill_cycles_per_block = 0;      ///< between two blocks while the device first fills, device-wide
-  double refill_cycles_per_block = 0;    ///< between two blocks that take the place of others, device-wide
-  double sm_start_cycles_per_block = 0;  ///< an SM starts two blocks at least this far apart
-  double sm_start_cycles_per_warp = 0;   ///< and at least this for each warp of the first
+  double gpc_clock_spread_ppm = 0;  ///< and by up to so much more or less, by chance
+  double initial_dispatch_cycles_per_block =
+      0;  ///< between two blocks while the device first fills, device-wide
+  double replacement_dispatch_cycles_per_block =
+      0;                           ///< between two blocks that take the place of others, device-wide
+  double block_launch_cycles = 0;  ///< an SM starts two blocks at least this far apart
+  double warp_launch_cycles = 0;   ///< and at least this for each warp of the first
   /// While the device first fills: this for each warp beyond half of those that an SM holds.
-  double crowded_start_cycles_per_warp = 0;
+  double busy_sm_warp_launch_cycles = 0;
   /// An SM is done with two blocks that have ended at least this far apart for each warp of the first, of at
   /// most two.
-  double sm_end_cycles_per_warp = 0;
-  double second_sm_cycles = 0;      ///< a TPC's second SM starts its first block up to this much later
-  double gpc_spread_cycles = 0;     ///< a GPC's first blocks start up to this much later than another's
-  double sm_spread_cycles = 0;      ///< an SM's first block starts up to this much later than another's
-  double hand_over_cycles = 0;      ///< from the end of a block to the start of the one in its place
-  double warp_overhead_cycles = 0;  ///< a warp is resident this much longer than its work takes
+  double warp_retire_cycles = 0;
+  double second_sm_delay_cycles = 0;      ///< a TPC's second SM starts its first block up to this much later
+  double gpc_delay_cycles = 0;            ///< a GPC's first blocks start up to this much later than another's
+  double sm_delay_cycles = 0;             ///< an SM's first block starts up to this much later than another's
+  double replacement_latency_cycles = 0;  ///< from the end of a block to the start of the one in its place
+  double launch_overhead_cycles = 0;      ///< a warp is resident this much longer than its work takes
   /// A warp that waits for its time to come looks at the clock once in so many cycles for each warp of its
   /// SM, and is late by up to that. (A property of kernels that hold, not of those that compute.)
   double poll_cycles_per_warp = 0;
   double jitter_cycles = 0;    ///< and up to half of this longer or shorter, alike for blocks side by side
   double bytes_per_cycle = 0;  ///< device memory can move this much, device-wide
 
-  /// How many values tpc_hand_over_cycles and gpc_clock_ppm have.
+  /// How many values tpc_replacement_latency_cycles and gpc_clock_ppm have.
   std::size_t tpc_count() const;
   std::size_t clock_count() const;
   /// Whether it says what GPCs a device of that many SMs has.

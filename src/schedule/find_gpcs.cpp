@@ -13,7 +13,7 @@ namespace {
 /// SMs that had their turn together.
 struct Run {
   std::vector<int> sms;
-  bool eager = false;
+  bool singleton = false;
 };
 
 /// The SMs that had a second block before all had one, as a run; and those that did not, as runs of ascending
@@ -28,11 +28,11 @@ std::vector<Run> first_runs(int sm_count, std::span<const TracedBlock> blocks) {
   }
   if (static_cast<int>(order.size()) < sm_count) return {};
   std::vector<Run> runs;
-  Run eager{{}, true};
+  Run singleton{{}, true};
   int previous = sm_count;
   for (const int sm : order) {
     if (taken[static_cast<std::size_t>(sm)] > 1) {
-      eager.sms.push_back(sm);
+      singleton.sms.push_back(sm);
       continue;
     }
     if (sm < previous) runs.emplace_back();
@@ -40,18 +40,18 @@ std::vector<Run> first_runs(int sm_count, std::span<const TracedBlock> blocks) {
     previous = sm;
   }
   // The two SMs of a TPC side by side, TPCs in the order of their turns.
-  const std::vector<int> turns = eager.sms;
-  std::ranges::stable_sort(eager.sms, {}, [&](int sm) {
+  const std::vector<int> turns = singleton.sms;
+  std::ranges::stable_sort(singleton.sms, {}, [&](int sm) {
     return std::ranges::find(turns, sm / 2, [](int other) { return other / 2; }) - turns.begin();
   });
-  if (!eager.sms.empty()) runs.push_back(std::move(eager));
+  if (!singleton.sms.empty()) runs.push_back(std::move(singleton));
   return runs;
 }
 
 using Traces = std::initializer_list<std::span<const TracedBlock>>;
 
 /// Mean cycles from the last end on an SM to the next start there, over some SMs.
-std::optional<double> mean_hand_over(std::span<const int> sms, Traces traces) {
+std::optional<double> mean_replacement_latency(std::span<const int> sms, Traces traces) {
   double sum = 0;
   int count = 0;
   for (const std::span<const TracedBlock> blocks : traces) {
@@ -85,13 +85,14 @@ std::vector<std::span<const int>> pairs_of(const Run& run) {
   return pairs;
 }
 
-/// What a hand-over takes longer on each TPC than on the nearest. As far as the mean one where none was
-/// traced.
-std::vector<int> tpc_hand_over_cycles(std::span<const Run> runs, Traces traces) {
+/// What a block replacement takes longer on each TPC than on the nearest. As far as the mean one where none
+/// was traced.
+std::vector<int> tpc_replacement_latency_cycles(std::span<const Run> runs, Traces traces) {
   constexpr double kStep = 10;
   std::vector<std::optional<double>> all;
   for (const Run& run : runs) {
-    for (const std::span<const int> pair : pairs_of(run)) all.push_back(mean_hand_over(pair, traces));
+    for (const std::span<const int> pair : pairs_of(run))
+      all.push_back(mean_replacement_latency(pair, traces));
   }
   double least = std::numeric_limits<double>::infinity();
   double sum = 0;
@@ -142,7 +143,7 @@ class ClockRates {
   std::vector<Cycles> cycles_;
 };
 
-/// How much faster than the mean SM's each GPC's clock is, then those of the pairs of eager SMs.
+/// How much faster than the mean SM's each GPC's clock is, then those of the pairs of singleton SMs.
 std::vector<int> clock_ppm(std::span<const Run> runs, const ClockRates& rates) {
   constexpr double kStep = 10;
   std::vector<double> of_gpcs;
@@ -153,7 +154,7 @@ std::vector<int> clock_ppm(std::span<const Run> runs, const ClockRates& rates) {
     const double rate = rates.of(run.sms);
     sum += rate * static_cast<double>(run.sms.size());
     sms += static_cast<double>(run.sms.size());
-    if (!run.eager) {
+    if (!run.singleton) {
       of_gpcs.push_back(rate);
       continue;
     }
@@ -177,22 +178,22 @@ bool find_gpcs(DeviceProfile& profile, std::span<const TracedBlock> blocks,
                std::span<const TracedBlock> again) {
   constexpr std::size_t kMostSmsOfGpc = 64;
   std::vector<Run> runs = first_runs(profile.sm_count, blocks);
-  profile.eager_sms = 0;
-  const bool told = std::ranges::count(runs, false, &Run::eager) > 0 &&
+  profile.singleton_sms = 0;
+  const bool told = std::ranges::count(runs, false, &Run::singleton) > 0 &&
                     std::ranges::all_of(runs, [](const Run& run) { return run.sms.size() <= kMostSmsOfGpc; });
   if (!told) {
     profile.gpc_sms = even_gpcs(profile.sm_count);
-    profile.tpc_hand_over_cycles.assign(profile.tpc_count(), 0);
+    profile.tpc_replacement_latency_cycles.assign(profile.tpc_count(), 0);
     profile.gpc_clock_ppm.assign(profile.clock_count(), 0);
     return false;
   }
-  std::ranges::sort(runs, {}, [](const Run& run) { return std::pair(run.eager, run.sms.front()); });
+  std::ranges::sort(runs, {}, [](const Run& run) { return std::pair(run.singleton, run.sms.front()); });
   profile.gpc_clock_ppm = clock_ppm(runs, ClockRates(profile.sm_count, {blocks, again}));
-  profile.tpc_hand_over_cycles = tpc_hand_over_cycles(runs, {blocks, again});
+  profile.tpc_replacement_latency_cycles = tpc_replacement_latency_cycles(runs, {blocks, again});
   profile.gpc_sms.clear();
   for (const Run& run : runs) {
-    if (run.eager) {
-      profile.eager_sms = static_cast<int>(run.sms.size());
+    if (run.singleton) {
+      profile.singleton_sms = static_cast<int>(run.sms.size());
     } else {
       profile.gpc_sms.push_back(static_cast<int>(run.sms.size()));
     }

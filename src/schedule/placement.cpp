@@ -20,17 +20,17 @@ int slots_of_partition(const Limits& limits, const Occupancy& occupancy, int par
 
 }  // namespace
 
-Dispatcher::Dispatcher(std::span<const int> gpc_sms, int eager_sms, int first_gpc)
+Dispatcher::Dispatcher(std::span<const int> gpc_sms, int singleton_sms, int first_gpc)
     : gpcs_(static_cast<int>(gpc_sms.size())), first_gpc_(first_gpc) {
   begin_turns();
-  int sm = eager_sms;
+  int sm = singleton_sms;
   for (int gpc = 0; gpc < gpcs_; ++gpc) {
     groups_.push_back({sm, 0});
     sm += gpc_sms[static_cast<std::size_t>(gpc)];
   }
   groups_.push_back({0, 0});
   room_.resize(static_cast<std::size_t>(sm));
-  group_of_sm_.assign(static_cast<std::size_t>(eager_sms), gpcs_);
+  group_of_sm_.assign(static_cast<std::size_t>(singleton_sms), gpcs_);
   for (int gpc = 0; gpc < gpcs_; ++gpc) {
     group_of_sm_.insert(group_of_sm_.end(), static_cast<std::size_t>(gpc_sms[static_cast<std::size_t>(gpc)]),
                         gpc);
@@ -41,7 +41,7 @@ void Dispatcher::begin_turns() {
   turn_ = gpcs_;
   place_ = 0;
   next_gpc_ = first_gpc_;
-  since_eager_ = 1;
+  since_singleton_ = 1;
 }
 
 void Dispatcher::fill(const FirstFill& fill) {
@@ -88,9 +88,9 @@ int Dispatcher::next() {
 }
 
 bool Dispatcher::choose_roomiest(int group, int blocks) {
-  constexpr int kMostBlocksOfEagerCluster = 2;
+  constexpr int kMostBlocksOfSingletonCluster = 2;
   chosen_.clear();
-  if (group == gpcs_ && blocks > kMostBlocksOfEagerCluster) return false;
+  if (group == gpcs_ && blocks > kMostBlocksOfSingletonCluster) return false;
   const Group& of = groups_[static_cast<std::size_t>(group)];
   if (std::popcount(of.with_room) < blocks) return false;
   for (std::uint64_t left = of.with_room; left != 0; left &= left - 1) {
@@ -102,7 +102,7 @@ bool Dispatcher::choose_roomiest(int group, int blocks) {
 }
 
 const std::vector<int>& Dispatcher::next_cluster(int blocks) {
-  // Twice round: eager SMs have their turn in every second cycle at least.
+  // Twice round: singleton SMs have their turn in every second cycle at least.
   for (int tried = 0; tried < 2 * (gpcs_ + 1); ++tried) {
     const int group = turn_;
     end_turn();
@@ -115,21 +115,21 @@ const std::vector<int>& Dispatcher::next_cluster(int blocks) {
 }
 
 void Dispatcher::end_turn() {
-  constexpr int kGpcsBetweenEager = 6;
+  constexpr int kGpcsBetweenSingleton = 6;
   place_ = 0;
-  if (since_eager_ >= kGpcsBetweenEager) {
-    since_eager_ = 0;
+  if (since_singleton_ >= kGpcsBetweenSingleton) {
+    since_singleton_ = 0;
     turn_ = gpcs_;
     return;
   }
-  ++since_eager_;
+  ++since_singleton_;
   turn_ = next_gpc_;
   next_gpc_ = next_gpc_ + 1 < gpcs_ ? next_gpc_ + 1 : 0;
 }
 
-FirstFill first_fill(std::span<const int> gpc_sms, int eager_sms, int blocks_per_sm,
+FirstFill first_fill(std::span<const int> gpc_sms, int singleton_sms, int blocks_per_sm,
                      std::int64_t grid_blocks) {
-  const int sms = std::accumulate(gpc_sms.begin(), gpc_sms.end(), eager_sms);
+  const int sms = std::accumulate(gpc_sms.begin(), gpc_sms.end(), singleton_sms);
   if (grid_blocks / sms >= blocks_per_sm) return {blocks_per_sm, {}};
   FirstFill fill{static_cast<int>(grid_blocks / sms), {}};
   const auto rest = static_cast<std::size_t>(grid_blocks % sms);
@@ -137,13 +137,13 @@ FirstFill first_fill(std::span<const int> gpc_sms, int eager_sms, int blocks_per
     if (fill.rest.size() < rest) fill.rest.push_back(sm);
   };
   for (const int of_pair : {0, 1}) {
-    for (int sm = of_pair; sm < eager_sms; sm += 2) add(sm);
+    for (int sm = of_pair; sm < singleton_sms; sm += 2) add(sm);
   }
   // Pairs are numbered across GPCs: the first pair of each, then the second of each.
   const int longest = gpc_sms.empty() ? 0 : std::ranges::max(gpc_sms);
   for (const int of_pair : {0, 1}) {
     for (int place = of_pair; place < longest; place += 2) {
-      int first_sm = eager_sms;
+      int first_sm = singleton_sms;
       for (const int of_gpc : gpc_sms) {
         if (place < of_gpc) add(first_sm + place);
         first_sm += of_gpc;

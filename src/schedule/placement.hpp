@@ -15,21 +15,21 @@ struct FirstFill {
   std::vector<int> rest;  ///< SMs that take one more, when all have taken those and turns begin again
 };
 
-/// A grid that leaves room is spread evenly over SMs. What is left of whole rounds goes to the eager SMs, the
-/// first ones of their pairs (TPCs) and then the second ones, to the first SMs of all other pairs, and then
-/// to the second ones.
-FirstFill first_fill(std::span<const int> gpc_sms, int eager_sms, int blocks_per_sm,
+/// A grid that leaves room is spread evenly over SMs. What is left of whole rounds goes to the singleton SMs,
+/// the first ones of their pairs (TPCs) and then the second ones, to the first SMs of all other pairs, and
+/// then to the second ones.
+FirstFill first_fill(std::span<const int> gpc_sms, int singleton_sms, int blocks_per_sm,
                      std::int64_t grid_blocks);
 
 /// Which SM takes the next block: GPCs have their turn in a fixed cycle, and in its turn each SM of a GPC
-/// that has room takes one. A few SMs (the first `eager_sms`) are a group of their own that has its turn
+/// that has room takes one. A few SMs (the first `singleton_sms`) are a group of their own that has its turn
 /// between the others', after five of them at first and then after every six (seen on the H200,
 /// results/nvidia-h200/block-scheduling.md). Asking and telling take constant time.
 class Dispatcher {
  public:
-  /// @param gpc_sms    SMs of each GPC, at most 64, without the eager ones; together they are all SMs
-  /// @param first_gpc  whose turn it is after the eager SMs'
-  Dispatcher(std::span<const int> gpc_sms, int eager_sms, int first_gpc);
+  /// @param gpc_sms    SMs of each GPC, at most 64, without the singleton ones; together they are all SMs
+  /// @param first_gpc  whose turn it is after the singleton SMs'
+  Dispatcher(std::span<const int> gpc_sms, int singleton_sms, int first_gpc);
 
   /// Before the first block: what SMs have room for.
   void fill(const FirstFill& fill);
@@ -47,7 +47,7 @@ class Dispatcher {
   int next();
 
   /// Takes a cluster of `blocks` blocks: the SMs, one for each, all of one GPC, those with most room; one
-  /// cluster a turn. Eager SMs take clusters of two only. Empty if no GPC has as many SMs with room.
+  /// cluster a turn. Singleton SMs take clusters of two only. Empty if no GPC has as many SMs with room.
   const std::vector<int>& next_cluster(int blocks);
 
  private:
@@ -66,7 +66,7 @@ class Dispatcher {
   bool choose_roomiest(int group, int blocks);
 
   std::vector<int> chosen_;    ///< SMs for the next cluster
-  std::vector<Group> groups_;  ///< the last one: eager SMs
+  std::vector<Group> groups_;  ///< the last one: singleton SMs
   std::vector<int> group_of_sm_;
   std::vector<int> room_;
   int total_ = 0;          ///< of room_
@@ -77,7 +77,7 @@ class Dispatcher {
   int turn_;   ///< group
   int place_;  ///< in its group: the SMs before it have had their turn
   int next_gpc_;
-  int since_eager_;
+  int since_singleton_;
 };
 
 /// The warp slots of all SMs.

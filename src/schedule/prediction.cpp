@@ -12,9 +12,9 @@ namespace occbench {
 namespace {
 
 /// Blocks simulated for one figure, over all runs: in large grids chance matters less, and fewer runs do.
-/// Blocks that compete take ten times as long to simulate.
+/// Blocks that contend take ten times as long to simulate.
 constexpr std::int64_t kMostBlocksOfRuns = 1 << 16;
-constexpr std::int64_t kMostCompetingBlocksOfRuns = 1 << 15;
+constexpr std::int64_t kMostContendingBlocksOfRuns = 1 << 15;
 constexpr std::int64_t kMostRuns = 9;  // an odd number, in which each of eight GPCs begins
 
 /// Work of this mean length has no overheads to speak of.
@@ -39,7 +39,7 @@ class Runs {
         seeds_(chance, profile, sm_count) {}
 
   std::vector<Simulation> operator()(const Tasks& tasks) const {
-    const std::int64_t most = tasks.compete() ? kMostCompetingBlocksOfRuns : kMostBlocksOfRuns;
+    const std::int64_t most = tasks.contend() ? kMostContendingBlocksOfRuns : kMostBlocksOfRuns;
     const std::int64_t fit = most / std::max<std::int64_t>(1, tasks.grid_blocks());
     // An odd number: the median is then one of them.
     const std::int64_t runs = (std::clamp<std::int64_t>(fit, 1, kMostRuns) - 1) / 2 * 2 + 1;
@@ -85,7 +85,7 @@ Losses find_losses(const Runs& runs, const Tasks& tasks, double theoretical, dou
                                          tasks.differ_within_blocks() ? alone.even_within_blocks() : alone);
   const double uneven_warps =
       tasks.differ_within_blocks() ? runs.achieved_pct_without_overheads(alone) : uneven_blocks;
-  const double with_overheads = tasks.compete() ? runs.achieved_pct(alone) : predicted;
+  const double with_overheads = tasks.contend() ? runs.achieved_pct(alone) : predicted;
   return {theoretical - one_wave,       one_wave - whole_grid,         whole_grid - uneven_blocks,
           uneven_blocks - uneven_warps, uneven_warps - with_overheads, with_overheads - predicted};
 }
@@ -108,8 +108,8 @@ std::string what_is_competed_for(const Rates& rates) {
 
 std::string explain(const Losses& losses, const Tasks& tasks, const DeviceProfile& profile,
                     std::int64_t wave) {
-  const std::array amounts{losses.underfill,    losses.tail,     losses.between_blocks,
-                           losses.within_block, losses.overhead, losses.competition};
+  const std::array amounts{losses.small_grid,   losses.tail,     losses.between_blocks,
+                           losses.within_block, losses.overhead, losses.contention};
   const auto largest = std::ranges::max_element(amounts);
   if (*largest < 0.5) return "Within half a point of theoretical occupancy.";
   const std::int64_t blocks = tasks.grid_blocks();
@@ -131,12 +131,12 @@ std::string explain(const Losses& losses, const Tasks& tasks, const DeviceProfil
       cause = "warps of one block take unequally long, and an SM takes new blocks only when one has ended";
       break;
     case 4:
-      cause =
-          fmt::format("each block costs about {:.0f} cycles to start and hand over, beside {:.0f} of work",
-                      profile.hand_over_cycles + profile.warp_overhead_cycles, tasks.mean_cycles());
+      cause = fmt::format("each block costs about {:.0f} cycles to launch and replace, beside {:.0f} of work",
+                          profile.replacement_latency_cycles + profile.launch_overhead_cycles,
+                          tasks.mean_cycles());
       break;
     default:
-      cause = fmt::format("warps compete for {}, and some have finished long before others",
+      cause = fmt::format("warps contend for {}, and some have finished long before others",
                           what_is_competed_for(tasks.rates()));
   }
   return fmt::format("{:.0f} point{}: {}.", *largest, std::round(*largest) == 1 ? "" : "s", cause);

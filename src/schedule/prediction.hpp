@@ -13,18 +13,18 @@ namespace occbench {
 /// Where the occupancy that theory promised went, in points of it. Each loss is the difference between two
 /// simulations that differ in one thing, in this order, so that together they are theoretical - predicted:
 /// one full wave of even work; the grid's part of a wave; the whole grid; the blocks as uneven as they are;
-/// the warps as uneven as they are; with overheads; with competition. Without overheads means: the limit of
+/// the warps as uneven as they are; with overheads; with contention. Without overheads means: the limit of
 /// work that is very long. A loss below 0 is a gain: what came after undid some of what came before.
 struct Losses {
-  double underfill = 0;       ///< the grid has fewer blocks than one wave
+  double small_grid = 0;      ///< the grid has fewer blocks than one wave
   double tail = 0;            ///< the last wave is partial
   double between_blocks = 0;  ///< blocks take unequally long
   double within_block = 0;    ///< warps of one block take unequally long
-  double overhead = 0;        ///< launching, dispatching and handing over blocks
-  double competition = 0;     ///< warps compete for issue slots, a pipe or bandwidth
+  double overhead = 0;        ///< launching, dispatching and replacing blocks
+  double contention = 0;      ///< warps contend for issue slots, a pipe or bandwidth
 
   double total() const {
-    return underfill + tail + between_blocks + within_block + overhead + competition;
+    return small_grid + tail + between_blocks + within_block + overhead + contention;
   }
 };
 

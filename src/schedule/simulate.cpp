@@ -11,7 +11,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
-#include "schedule/competition.hpp"
+#include "schedule/contention.hpp"
 #include "schedule/event_queue.hpp"
 #include "schedule/placement.hpp"
 #include "schedule/portable_math.hpp"
@@ -23,14 +23,14 @@ constexpr std::int64_t kMaxGridBlocks = (std::int64_t{1} << 31) - 1;  // gridDim
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// A block ended; its SM takes new ones from `time` on.
-struct HandOver {
+struct Replacement {
   double time;
   double block_end;
   int sm;
   bool in_turn;  ///< the SM's blocks that ended before it have been done with
 };
 
-/// A block that competes and whose end is therefore not known when it starts.
+/// A block that contends and whose end is therefore not known when it starts.
 struct OpenBlock {
   double begin;
   std::int64_t block;
@@ -56,8 +56,8 @@ struct Sm {
   double active_cycles = 0;
   double done_until = -kNever;  ///< when it is done with the last block that ended
   int blocks_started = 0;
-  int resident_blocks = 0;  ///< until the hand-over
-  double hand_over_cycles = 0;
+  int resident_blocks = 0;  ///< until the block replacement
+  double replacement_latency_cycles = 0;
   double slowness = 1;  ///< what one of its cycles takes of the mean clock's
   int share = 0;        ///< blocks it takes while the device first fills
   int open_blocks = 0;
@@ -86,7 +86,7 @@ constexpr int kMostWarpsActiveToTheEnd = 2;
 /// of one warp nothing but better tails speaks for it.
 constexpr double kLaterEndsOfFullSm = 200;
 
-/// What the last block before an SM gets crowded waits of the time that the warps of the next one take to
+/// What the last block before an SM gets busy waits of the time that the warps of the next one take to
 /// start (seen on the H200: of two blocks of 1,024 threads the first has its last warp some 70 cycles later
 /// than one alone, results/nvidia-h200/block-scheduling.md, "The first blocks").
 constexpr double kSharedLaunch = 0.25;
@@ -115,7 +115,7 @@ class Scheduler {
         warps_per_block_(occupancy.warps_per_block),
         warps_differ_(tasks.differ_within_blocks()),
         // Where blocks fill whole rows of sub-partitions and end as one, counting blocks comes to the same.
-        warp_by_warp_(tasks.differ_within_blocks() || tasks.compete() ||
+        warp_by_warp_(tasks.differ_within_blocks() || tasks.contend() ||
                       occupancy.warps_per_block % std::max(1, limits.sub_partitions) != 0),
         // Shared memory, barriers and block slots are a block's until it ends; warps give theirs back one by
         // one.
@@ -124,39 +124,39 @@ class Scheduler {
                                      occupancy.block_limits.barriers})
                          : occupancy.blocks_per_sm),
         blocks_per_sm_(occupancy.blocks_per_sm),
-        dispatch_interval_(profile.fill_cycles_per_block),
-        end_interval_(profile.sm_end_cycles_per_warp * std::min(2, occupancy.warps_per_block)),
+        dispatch_interval_(profile.initial_dispatch_cycles_per_block),
+        end_interval_(profile.warp_retire_cycles * std::min(2, occupancy.warps_per_block)),
         active_to_the_end_(occupancy.warps_per_block <= kMostWarpsActiveToTheEnd),
         later_end_cycles_(active_to_the_end_ && occupancy.blocks_per_sm == limits.max_blocks_per_sm
                               ? kLaterEndsOfFullSm
                               : 0),
         gpcs_are_known_(profile.knows_gpcs_of(sm_count)),
         gpc_sms_(gpcs_of(profile, sm_count)),
-        eager_sms_(static_cast<int>(sm_count - std::accumulate(gpc_sms_.begin(), gpc_sms_.end(), 0))),
-        rooms_(gpc_sms_, eager_sms_, static_cast<int>(seed % gpc_sms_.size())),
+        singleton_sms_(static_cast<int>(sm_count - std::accumulate(gpc_sms_.begin(), gpc_sms_.end(), 0))),
+        rooms_(gpc_sms_, singleton_sms_, static_cast<int>(seed % gpc_sms_.size())),
         sms_(static_cast<std::size_t>(sm_count)),
         last_ends_(static_cast<std::size_t>(sm_count * occupancy.blocks_per_sm), -kNever),
         slots_(limits, occupancy, sm_count) {
-    if (tasks.compete()) {
-      competition_.emplace(sm_count * slots_.partitions(), tasks.rates(), profile.bytes_per_cycle,
-                           Turns{tasks.in_step_cycles().value_or(draw_in_step_cycles(seed)), kTurnsOfThree,
-                                 seed + kTurnStream});
+    if (tasks.contend()) {
+      contention_.emplace(sm_count * slots_.partitions(), tasks.rates(), profile.bytes_per_cycle,
+                          Turns{tasks.lockstep_cycles().value_or(draw_lockstep_cycles(seed)), kTurnsOfThree,
+                                seed + kTurnStream});
       const std::int64_t resident = std::min(tasks.grid_blocks(), full_wave_blocks(occupancy, sm_count));
       memory_spread_ =
           memory_spread(tasks.rates().bytes * static_cast<double>(resident * occupancy.warps_per_block),
                         profile.bytes_per_cycle);
     }
     // Clusters go to the SMs with most room, which spreads them.
-    const FirstFill fill =
-        cluster_blocks > 1 ? FirstFill{occupancy.blocks_per_sm, {}}
-                           : first_fill(gpc_sms_, eager_sms_, occupancy.blocks_per_sm, tasks.grid_blocks());
+    const FirstFill fill = cluster_blocks > 1 ? FirstFill{occupancy.blocks_per_sm, {}}
+                                              : first_fill(gpc_sms_, singleton_sms_, occupancy.blocks_per_sm,
+                                                           tasks.grid_blocks());
     rooms_.fill(fill);
     for (const int sm : fill.rest) ++sm_at(sm).share;
     for (int sm = 0; sm < sm_count; ++sm) {
       sm_at(sm).share += fill.rounds;
       sm_at(sm).may_start =
-          profile.sm_spread_cycles * unit_interval(random_bits(~seed, static_cast<std::uint64_t>(sm))) +
-          (sm % 2) * profile.second_sm_cycles *
+          profile.sm_delay_cycles * unit_interval(random_bits(~seed, static_cast<std::uint64_t>(sm))) +
+          (sm % 2) * profile.second_sm_delay_cycles *
               std::min(1.0, occupancy.warps_per_block / kWarpsUntilSecondSm);
     }
     tell_gpcs_apart();
@@ -185,41 +185,41 @@ class Scheduler {
       wait_until([&] { return !(sms = &rooms_.next_cluster(cluster_blocks_))->empty(); });
       for (std::size_t i = 0; i < sms->size(); ++i) start(block + static_cast<std::int64_t>(i), (*sms)[i]);
     }
-    while (next_competition_event() < kNever) {
-      now_ = std::max(now_, next_competition_event());
+    while (next_contention_event() < kNever) {
+      now_ = std::max(now_, next_contention_event());
       pass_events();
     }
-    while (!hand_overs_.empty()) hand_over();
+    while (!replacements_.empty()) replace_block();
     return result();
   }
 
  private:
   /// SMs of one GPC have in common when their first blocks reach them and how fast their clock runs, those of
-  /// one TPC how far away they are. Of the eager SMs each pair has a clock.
+  /// one TPC how far away they are. Of the singleton SMs each pair has a clock.
   void tell_gpcs_apart() {
-    for (Sm& sm : sms_) sm.hand_over_cycles = profile_.hand_over_cycles;
-    int sm = eager_sms_;
+    for (Sm& sm : sms_) sm.replacement_latency_cycles = profile_.replacement_latency_cycles;
+    int sm = singleton_sms_;
     std::size_t tpc = 0;
     for (std::size_t gpc = 0; gpc < gpc_sms_.size(); ++gpc) {
-      const double late = profile_.gpc_spread_cycles * unit_interval(random_bits(seed_ + kGpcStream, gpc));
+      const double late = profile_.gpc_delay_cycles * unit_interval(random_bits(seed_ + kGpcStream, gpc));
       const double slowness = slowness_of(gpc);
       for (int place = 0; place < gpc_sms_[gpc]; ++place, ++sm) {
         if (place > 0 && place % 2 == 0) ++tpc;
         sm_at(sm).may_start += late;
         sm_at(sm).slowness = slowness;
-        sm_at(sm).hand_over_cycles += hand_over_of(tpc);
+        sm_at(sm).replacement_latency_cycles += extra_replacement_latency(tpc);
       }
       ++tpc;
     }
-    for (sm = 0; sm < eager_sms_; ++sm) {
+    for (sm = 0; sm < singleton_sms_; ++sm) {
       const auto pair = static_cast<std::size_t>(sm / 2);
       sm_at(sm).slowness = slowness_of(gpc_sms_.size() + pair);
-      sm_at(sm).hand_over_cycles += hand_over_of(tpc + pair);
+      sm_at(sm).replacement_latency_cycles += extra_replacement_latency(tpc + pair);
     }
   }
 
-  double hand_over_of(std::size_t tpc) const {
-    return gpcs_are_known_ ? profile_.tpc_hand_over_cycles[tpc] : 0;
+  double extra_replacement_latency(std::size_t tpc) const {
+    return gpcs_are_known_ ? profile_.tpc_replacement_latency_cycles[tpc] : 0;
   }
 
   /// Work that is stretched to see it without overheads lets SMs fall out of step by as many cycles as it
@@ -233,43 +233,43 @@ class Scheduler {
   void wait_until(auto&& has_room) {
     pass_events();
     while (!has_room()) {
-      now_ = std::max(now_, std::min(next_time(hand_overs_), next_competition_event()));
-      dispatch_interval_ = profile_.refill_cycles_per_block;
+      now_ = std::max(now_, std::min(next_time(replacements_), next_contention_event()));
+      dispatch_interval_ = profile_.replacement_dispatch_cycles_per_block;
       pass_events();
     }
   }
 
-  double next_competition_event() const {
-    return competition_ ? std::min(next_time(joins_), competition_->next_finish()) : kNever;
+  double next_contention_event() const {
+    return contention_ ? std::min(next_time(joins_), contention_->next_finish()) : kNever;
   }
 
   /// Everything that has happened by now, in its order.
   void pass_events() {
-    if (!competition_) {
-      while (next_time(hand_overs_) <= now_) hand_over();
+    if (!contention_) {
+      while (next_time(replacements_) <= now_) replace_block();
       return;
     }
     while (true) {
-      const double finish = competition_->next_finish();
+      const double finish = contention_->next_finish();
       const double join_time = next_time(joins_);
-      const double hand_over_time = next_time(hand_overs_);
-      if (std::min({finish, join_time, hand_over_time}) > now_) return;
-      if (finish <= std::min(join_time, hand_over_time)) {
+      const double replacement_time = next_time(replacements_);
+      if (std::min({finish, join_time, replacement_time}) > now_) return;
+      if (finish <= std::min(join_time, replacement_time)) {
         finish_warps();
-      } else if (join_time <= hand_over_time) {
+      } else if (join_time <= replacement_time) {
         join();
       } else {
-        hand_over();
+        replace_block();
       }
     }
   }
 
   /// What warps that have exited left is noticed when a block ends, on its SM or on the other one of the TPC.
-  void hand_over() {
-    HandOver ended = hand_overs_.top();
-    hand_overs_.pop();
+  void replace_block() {
+    Replacement ended = replacements_.top();
+    replacements_.pop();
     if (!ended.in_turn && wait_for_turn(ended)) {
-      hand_overs_.push(ended);
+      replacements_.push(ended);
       return;
     }
     --sm_at(ended.sm).resident_blocks;
@@ -279,7 +279,7 @@ class Scheduler {
   }
 
   /// An SM is done with blocks that end side by side one after another.
-  bool wait_for_turn(HandOver& ended) {
+  bool wait_for_turn(Replacement& ended) {
     Sm& sm = sm_at(ended.sm);
     const double late = std::max(0.0, sm.done_until + end_interval_ - ended.block_end);
     sm.done_until = ended.block_end + late;
@@ -303,15 +303,15 @@ class Scheduler {
     Sm& sm = sm_at(sm_index);
     const double begin = std::max(now_, sm.may_start);
     const double launch = launch_cycles(sm, sm.blocks_started);
-    sm.may_start = begin + std::max(launch, profile_.sm_start_cycles_per_block);
+    sm.may_start = begin + std::max(launch, profile_.block_launch_cycles);
     now_ += dispatch_interval_;
     ++sm.resident_blocks;
 
     const double last_start = begin + launch + shared_launch_cycles(sm);
     const double chance = chance_of(sm_index, sm.blocks_started / blocks_per_sm_) - 0.5;
     const double work_begin =
-        last_start + std::max(0.0, profile_.warp_overhead_cycles + profile_.jitter_cycles * chance);
-    if (competition_) {
+        last_start + std::max(0.0, profile_.launch_overhead_cycles + profile_.jitter_cycles * chance);
+    if (contention_) {
       ++sm.blocks_started;
       open(block, sm_index, begin, work_begin);
       return;
@@ -321,28 +321,28 @@ class Scheduler {
         end;
     sm.active_cycles += std::max(0.0, end - std::max(begin, sm.active_until));
     sm.active_until = std::max(sm.active_until, end);
-    hand_overs_.push({end + sm.hand_over_cycles, end, sm_index, false});
+    replacements_.push({end + sm.replacement_latency_cycles, end, sm_index, false});
   }
 
   /// Of the warps of the SM's next block those that start while the device first fills and more than half of
   /// the SM's places are taken.
-  int crowded_warps(const Sm& sm, int blocks_started) const {
+  int busy_warps(const Sm& sm, int blocks_started) const {
     if (blocks_started >= sm.share) return 0;
     return std::clamp((blocks_started + 1) * warps_per_block_ - max_warps_ / 2, 0, warps_per_block_);
   }
 
   /// From the start of a block's first warp to that of its last, if no other block's start in between.
   double launch_cycles(const Sm& sm, int blocks_started) const {
-    const auto crowded = static_cast<double>(crowded_warps(sm, blocks_started));
-    return profile_.sm_start_cycles_per_warp * (warps_per_block_ - crowded) +
-           profile_.crowded_start_cycles_per_warp * crowded;
+    const auto busy = static_cast<double>(busy_warps(sm, blocks_started));
+    return profile_.warp_launch_cycles * (warps_per_block_ - busy) +
+           profile_.busy_sm_warp_launch_cycles * busy;
   }
 
-  /// The last block before it gets crowded and the next one start their warps in turn.
+  /// The last block before it gets busy and the next one start their warps in turn.
   double shared_launch_cycles(const Sm& sm) const {
-    const bool gets_crowded =
-        crowded_warps(sm, sm.blocks_started) == 0 && crowded_warps(sm, sm.blocks_started + 1) > 0;
-    return gets_crowded ? kSharedLaunch * launch_cycles(sm, sm.blocks_started + 1) : 0;
+    const bool gets_busy =
+        busy_warps(sm, sm.blocks_started) == 0 && busy_warps(sm, sm.blocks_started + 1) > 0;
+    return gets_busy ? kSharedLaunch * launch_cycles(sm, sm.blocks_started + 1) : 0;
   }
 
   /// Between 0 and 1, by SM and by how often its blocks have been replaced: those side by side share it.
@@ -371,7 +371,7 @@ class Scheduler {
     const Sm& sm = sm_at(sm_index);
     const int most = std::max(sm.resident_blocks, sm.blocks_started < sm.share ? sm.share : 0);
     const double* const ends = &last_ends_[static_cast<std::size_t>(sm_index * blocks_per_sm_)];
-    const double since = now - sm.hand_over_cycles;
+    const double since = now - sm.replacement_latency_cycles;
     int gone = 0;
     for (int block = 0; block < blocks_per_sm_; ++block) gone += (ends[block] > since) & (ends[block] < now);
     return std::max(1, most - gone);
@@ -424,8 +424,8 @@ class Scheduler {
         beginning_.push_back({cycles * sm_at(open.sm).slowness * memory_chance(open.block, warp), warp});
       }
       if (beginning_.empty()) continue;
-      competition_->begin(joined.time, open.sm * slots_.partitions() + partition, joined.open_block,
-                          beginning_);
+      contention_->begin(joined.time, open.sm * slots_.partitions() + partition, joined.open_block,
+                         beginning_);
     }
   }
 
@@ -439,7 +439,7 @@ class Scheduler {
   }
 
   void finish_warps() {
-    const Competition::Finished finished = competition_->finish_next();
+    const Contention::Finished finished = contention_->finish_next();
     OpenBlock& open = open_blocks_[static_cast<std::size_t>(finished.block)];
     for (const int warp : finished.warps) {
       slots_.free_at(open.sm, open.slots[static_cast<std::size_t>(warp)], finished.time);
@@ -453,7 +453,7 @@ class Scheduler {
       sm.active_cycles += std::max(0.0, finished.time - std::max(sm.open_since, sm.active_until));
       sm.active_until = std::max(sm.active_until, finished.time);
     }
-    hand_overs_.push({finished.time + sm.hand_over_cycles, finished.time, open.sm, false});
+    replacements_.push({finished.time + sm.replacement_latency_cycles, finished.time, open.sm, false});
     free_open_blocks_.push_back(finished.block);
   }
 
@@ -529,23 +529,23 @@ class Scheduler {
   std::array<double, 256> latest_warp_;  ///< chances of how late the latest warp of a block is, 0 to 1
   bool gpcs_are_known_;                  ///< the profile is of as many SMs: its GPCs are this device's
   std::vector<int> gpc_sms_;
-  int eager_sms_;
+  int singleton_sms_;
   Dispatcher rooms_;
   std::vector<Sm> sms_;
   std::vector<double> last_ends_;  ///< of as many blocks of each SM as it holds
-  EventQueue<HandOver> hand_overs_;
+  EventQueue<Replacement> replacements_;
   double resident_cycles_ = 0;
   TimelineBuilder timeline_;
 
   WarpSlots slots_;  ///< where warps of one block end at different times
   std::vector<WarpSlots::Slot> slots_of_warps_;
 
-  std::optional<Competition> competition_;
+  std::optional<Contention> contention_;
   double memory_spread_ = 0;
   std::vector<OpenBlock> open_blocks_;
   std::vector<int> free_open_blocks_;
   EventQueue<Join> joins_;
-  std::vector<Competition::Warp> beginning_;
+  std::vector<Contention::Warp> beginning_;
 
   std::int64_t skipped_waves_ = 0;
   std::int64_t wave_blocks_ = 0;

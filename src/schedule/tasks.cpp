@@ -50,7 +50,7 @@ Tasks::Tasks(const Work& work, std::int64_t grid_blocks, int warps_per_block)
       grid_blocks_(grid_blocks),
       warps_per_block_(warps_per_block),
       rates_(work.rates()),
-      in_step_cycles_(work.in_step_cycles) {
+      lockstep_cycles_(work.lockstep_cycles) {
   if (std::holds_alternative<EqualWork>(work.distribution)) everywhere_ = unit_cycles(0);
 }
 

@@ -54,17 +54,17 @@ class Tasks {
   double warp_cycles(std::int64_t block, int warp) const;
   double mean_cycles() const;
 
-  /// All 0 = it competes with nobody.
+  /// All 0 = it contends with nobody.
   const Rates& rates() const {
     return rates_;
   }
-  bool compete() const {
+  bool contend() const {
     return rates_ != Rates{};
   }
 
-  /// For how long warps that always issue stay in step; empty = not known.
-  std::optional<double> in_step_cycles() const {
-    return in_step_cycles_;
+  /// For how long warps that always issue stay in lockstep; empty = not known.
+  std::optional<double> lockstep_cycles() const {
+    return lockstep_cycles_;
   }
 
   /// By how much it was stretched, 1 = as given.
@@ -93,7 +93,7 @@ class Tasks {
   int warps_per_block_ = 1;
   double stretch_ = 1;
   Rates rates_;
-  std::optional<double> in_step_cycles_;
+  std::optional<double> lockstep_cycles_;
   std::optional<double> everywhere_;  ///< cycles of every warp before stretching
   bool within_blocks_ = false;
 };

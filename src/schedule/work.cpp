@@ -27,7 +27,7 @@ constexpr Parameter kCycles{"CYCLES", 1, 1e12};
 constexpr Parameter kIssue{"issue", 0, 1e12};
 constexpr Parameter kPipe{"pipe", 0, 1e12};
 constexpr Parameter kBytes{"bytes", 0, 1e12};
-constexpr Parameter kInStep{"in_step", 0, 1e12};
+constexpr Parameter kLockstep{"lockstep", 0, 1e12};
 constexpr std::uint64_t kDefaultSeed = 1;
 
 /// One line of the grammar: a distribution's name, its parameters after CYCLES, whether it has a seed, and
@@ -187,7 +187,7 @@ class Parser {
     return value;
   }
 
-  /// Reads `seed=`, `issue=`, `pipe=`, `bytes=` and `in_step=` in this order, each at most once; gives the
+  /// Reads `seed=`, `issue=`, `pipe=`, `bytes=` and `lockstep=` in this order, each at most once; gives the
   /// seed.
   std::uint64_t named_fields(const Form& form, Work& work) {
     std::uint64_t seed = kDefaultSeed;
@@ -210,19 +210,19 @@ class Parser {
       }
     }
     if (take("bytes=", value)) work.bytes = number(value, kBytes);
-    if (take("in_step=", value)) {
-      work.in_step_cycles = number(value, kInStep);
+    if (take("lockstep=", value)) {
+      work.lockstep_cycles = number(value, kLockstep);
       if (!work.rates().always_issues()) {
         fail(value,
-             fmt::format("only warps that can issue in almost every cycle stay in step: issue must be at "
-                         "least {} and no less than pipe; leave in_step out where it is less",
+             fmt::format("only warps that can issue in almost every cycle stay in lockstep: issue must be at "
+                         "least {} and no less than pipe; leave lockstep out where it is less",
                          kAlmostEveryCycle * work.cycles));
       }
     }
     if (next_ < fields_.size()) {
       fail(fields_[next_],
            fmt::format(
-               "'{}' does not belong here; in this order, write {}[:issue=N][:pipe=N][:bytes=N][:in_step=N]",
+               "'{}' does not belong here; in this order, write {}[:issue=N][:pipe=N][:bytes=N][:lockstep=N]",
                fields_[next_].text, syntax(form)));
     }
     return seed;
@@ -288,7 +288,7 @@ Work Work::scaled(double factor) const {
   work.issue_slots *= factor;
   work.pipe_cycles *= factor;
   work.bytes *= factor;
-  if (!work.rates().always_issues()) work.in_step_cycles.reset();
+  if (!work.rates().always_issues()) work.lockstep_cycles.reset();
   return work;
 }
 
@@ -319,7 +319,7 @@ std::string to_string(const Work& work) {
   if (work.issue_slots > 0) text += fmt::format(":issue={}", work.issue_slots);
   if (work.pipe_cycles > 0) text += fmt::format(":pipe={}", work.pipe_cycles);
   if (work.bytes > 0) text += fmt::format(":bytes={}", work.bytes);
-  if (work.in_step_cycles) text += fmt::format(":in_step={}", *work.in_step_cycles);
+  if (work.lockstep_cycles) text += fmt::format(":lockstep={}", *work.lockstep_cycles);
   return text;
 }
 

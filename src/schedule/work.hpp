@@ -23,7 +23,7 @@ namespace occbench {
 // With `warp/`, `every:C:W:F` where W = warps per block makes one slow warp in each block. A seed that is
 // left out is 1.
 //
-// A kernel that competes for what its neighbours need too is described by what each of its warps does when it
+// A kernel that contends for what its neighbours need too is described by what each of its warps does when it
 // has the device to itself, in more fields at the end, any of them, in this order:
 //
 //   :issue=N   instructions that a warp issues in its CYCLES (slots of its sub-partition), at most CYCLES
@@ -35,7 +35,8 @@ namespace occbench {
 // 20,000 dependent instructions of 4 cycles each. Where warps can issue in every cycle (at least 0.8 of
 // them), one thing more may be known of their code, from one reading of it, and is the same for all units:
 //
-//   :in_step=CYCLES  for how long they stay in step on a sub-partition (competition.hpp); without it, each
+//   :lockstep=CYCLES  for how long they stay in lockstep on a sub-partition (contention.hpp); without it,
+//   each
 //                    run of a prediction draws a time
 
 struct EqualWork {
@@ -109,8 +110,8 @@ struct Work {
   double issue_slots = 0;     ///< instructions that each warp of a unit whose factor is 1 issues, 0 to cycles
   double pipe_cycles = 0;     ///< for which each of them keeps the busiest pipe busy, 0 to cycles
   double bytes = 0;           ///< bytes that each warp of a unit whose factor is 1 moves, 0 to 1e12
-  /// For how long warps that always issue stay in step, 0 to 1e12; empty = not known.
-  std::optional<double> in_step_cycles = std::nullopt;
+  /// For how long warps that always issue stay in lockstep, 0 to 1e12; empty = not known.
+  std::optional<double> lockstep_cycles = std::nullopt;
 
   static Work equal(double cycles) {
     return {.cycles = cycles, .distribution = EqualWork{}};
@@ -123,8 +124,8 @@ struct Work {
   /// Cycles of unit `index` of `count`: cycles x factor, a whole number from 1 to kMaxUnitCycles.
   std::int64_t cycles_of(std::int64_t index, std::int64_t count) const;
 
-  /// The same with `factor` times as much to do in each unit, but not less than a cycle; in step as before,
-  /// unless they can no longer issue in every cycle.
+  /// The same with `factor` times as much to do in each unit, but not less than a cycle; in lockstep as
+  /// before, unless they can no longer issue in every cycle.
   Work scaled(double factor) const;
 
   Rates rates() const {

@@ -35,7 +35,7 @@ TEST(Command, WithoutAGpuTheListOfCasesIsThatOfTheRecordedSuite) {
   const Outcome listed = run_command({"run", "--list", "--filter", "^waves/.*waves=0"});
   EXPECT_EQ(listed.status, ExitStatus::done) << listed.err;
   EXPECT_EQ(listed.out,
-            "waves/hold/plain/waves=0.25\nwaves/hold/plain/waves=0.50\nwaves/hold/plain/waves=0.75\n");
+            "waves/spin/plain/waves=0.25\nwaves/spin/plain/waves=0.50\nwaves/spin/plain/waves=0.75\n");
   EXPECT_THAT(listed.err, HasSubstr("depends on the GPU"));
 }
 

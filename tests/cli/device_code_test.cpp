@@ -101,10 +101,10 @@ TEST(DeviceCode, LongNamesKeepWhatNamesTheKernel) {
     kernel.symbol = symbol;
     return answer_binary({&kernel, 1}, {}, AnswerFormat::table);
   };
-  // occbench::(anonymous namespace)::hold_kernel(occbench::WarpCyclesView, occbench::WarpRecord*)
-  EXPECT_THAT(shown("_ZN8occbench39_GLOBAL__N__11ddb033_7_hold_cu_7cbfc14911hold_kernelENS_14WarpCyclesViewE"
+  // occbench::(anonymous namespace)::spin_kernel(occbench::WarpCyclesView, occbench::WarpRecord*)
+  EXPECT_THAT(shown("_ZN8occbench39_GLOBAL__N__11ddb033_7_hold_cu_7cbfc14911spin_kernelENS_14WarpCyclesViewE"
                     "PNS_10WarpRecordE"),
-              HasSubstr("\noccbench::hold_kernel "));
+              HasSubstr("\noccbench::spin_kernel "));
 }
 
 #ifdef OCCBENCH_NVCC

@@ -55,26 +55,26 @@ TEST(Predict, TheSameQuestionHasTheSameAnswerByteForByte) {
   EXPECT_EQ(predict("2218", question).out, predict("2218", question).out);
 }
 
-TEST(Predict, WhatWasReadSaysForHowLongWarpsStayInStep) {
+TEST(Predict, WhatWasReadSaysForHowLongWarpsStayInLockstep) {
   const char* const work = "equal:24768:issue=24768";
   const Outcome outcome = predict("1056", {"--work", work, "--achieved", "80", "--format", "json"});
   ASSERT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   const nlohmann::json answer = nlohmann::json::parse(outcome.out);
-  EXPECT_THAT(answer.at("work").get<std::string>(), StartsWith(std::string(work) + ":in_step="));
+  EXPECT_THAT(answer.at("work").get<std::string>(), StartsWith(std::string(work) + ":lockstep="));
   EXPECT_NEAR(answer.at("predicted_pct").get<double>(), 80, 0.1);
   EXPECT_THAT(predict("1056", {"--work", work, "--achieved", "80"}).out,
               testing::AllOf(HasSubstr("fitted to what was read"),
-                             HasSubstr("--work equal:24768:issue=24768:in_step=")));
+                             HasSubstr("--work equal:24768:issue=24768:lockstep=")));
 }
 
-TEST(Predict, AReadingThatNoTimeInStepExplainsIsRefused) {
+TEST(Predict, AReadingThatNoTimeInLockstepExplainsIsRefused) {
   const auto refused = [](std::vector<const char*> arguments, const char* because) {
     const Outcome outcome = predict("1056", std::move(arguments));
     EXPECT_EQ(outcome.status, ExitStatus::usage);
     EXPECT_THAT(outcome.err, HasSubstr(because));
   };
   refused({"--work", "equal:24768:issue=24768", "--achieved", "30"},
-          "no time in step explains a reading of 30 %");
+          "no time in lockstep explains a reading of 30 %");
   for (const char* impossible : {"130", "-1", "nan", "x"}) {
     refused({"--work", "equal:24768:issue=24768", "--achieved", impossible}, "a number from 0 to 100");
   }
@@ -89,10 +89,10 @@ TEST(Predict, JsonHasTheNamesOfTheColumns) {
   EXPECT_EQ(answer.at("device_profile"), "h200");
   EXPECT_EQ(answer.at("work"), "equal:20000");
   const double losses =
-      answer.at("loss_underfill_points").get<double>() + answer.at("loss_tail_points").get<double>() +
+      answer.at("loss_small_grid_points").get<double>() + answer.at("loss_tail_points").get<double>() +
       answer.at("loss_between_blocks_points").get<double>() +
       answer.at("loss_within_block_points").get<double>() + answer.at("loss_overhead_points").get<double>() +
-      answer.at("loss_competition_points").get<double>();
+      answer.at("loss_contention_points").get<double>();
   EXPECT_NEAR(answer.at("theoretical_pct").get<double>() - answer.at("predicted_pct").get<double>(), losses,
               1e-9);
   EXPECT_GT(answer.at("timeline").at("warps").size(), 100u);

@@ -66,7 +66,7 @@ class GateCommand : public testing::Test {
 
 MadeUpRun with_regressions(int count) {
   return made_up_run(count).with([](MadeUpRun& run) {
-    for (Row& row : run.rows) planted::two_more_registers(row);
+    for (Row& row : run.rows) injected::two_more_registers(row);
   });
 }
 
@@ -120,7 +120,7 @@ TEST_F(GateCommand, EndsWith2WithoutAVerdict) {
 
 TEST_F(GateCommand, ARegressionIsOneEvenWhereOtherCasesHaveNoVerdict) {
   MadeUpRun run = made_up_run(3);
-  planted::two_more_registers(run.rows[0]);
+  injected::two_more_registers(run.rows[0]);
   EXPECT_EQ(gate({write_run("a", made_up_run(4)), write_run("b", run)}), 1);
 }
 
@@ -259,7 +259,7 @@ TEST_F(GatePairCommand, FindsThreePercentMoreTime) {
   EXPECT_EQ(gate_pair(a, b), 1);
   EXPECT_THAT(
       out_,
-      HasSubstr("regression  block_size/hold/plain/number=2\n            time_us 404 -> 416.1: 3 % slower"));
+      HasSubstr("regression  block_size/spin/plain/number=2\n            time_us 404 -> 416.1: 3 % slower"));
   EXPECT_THAT(out_, HasSubstr("over 6 pairs"));
 }
 

@@ -65,8 +65,8 @@ inline Row made_up_row(int number) {
   row.compute_capability = "9.0";
   row.sm_count = 132;
   row.experiment = number % 2 == 0 ? "block_size" : "waves";
-  row.case_ = fmt::format("hold/plain/number={}", number);
-  row.kernel = "hold";
+  row.case_ = fmt::format("spin/plain/number={}", number);
+  row.kernel = "spin";
   row.variant = "plain";
   row.work = "equal:200000";
   row.block_threads = 512;
@@ -106,8 +106,8 @@ inline MadeUpRun made_up_run(int cases = 4, unsigned seed = 1) {
   return run;
 }
 
-/// What one of the planted changes does to a row.
-namespace planted {
+/// What one of the injected changes does to a row.
+namespace injected {
 
 inline void two_more_registers(Row& row) {
   row.registers_per_thread = 33;
@@ -139,5 +139,5 @@ inline void one_slow_warp(Row& row) {
   row.sm_cycles_active_avg = 1'600'000;
 }
 
-}  // namespace planted
+}  // namespace injected
 }  // namespace occbench

@@ -2,13 +2,13 @@
 """Records on a GPU how the gate judges: unchanged code, and code in which one thing was made worse.
 
     tests/gate/on_gpu.py unchanged BUILD [--runs 20 | --recorded FOLDER] [--folder FOLDER]
-    tests/gate/on_gpu.py planted BUILD [--pairs 6] [--only PLANT ...] [--folder FOLDER]
+    tests/gate/on_gpu.py injected BUILD [--pairs 6] [--only INJECT ...] [--folder FOLDER]
 
 `unchanged` runs the smoke suite of a build again and again and gates each run against the one before: every pair must
-pass; `--recorded` gates runs that a folder holds already, and needs no GPU. `planted` needs the target of that name
-(tests/gate/planted) and gates each planted build against the one with nothing planted: each must be a regression of the one
-case, named by its cause; 17 s a plant on an H200. It writes FOLDER/planted.csv, a line a plant. Both print a Markdown table,
-keep runs and verdicts in FOLDER, and end with 0 if all came out as they must.
+pass; `--recorded` gates runs that a folder holds already, and needs no GPU. `injected` needs the target of that name
+(tests/gate/injected) and gates each injected build against the one with nothing injected: each must be a regression of the one
+case, named by its cause; 17 s a plant on an H200. It writes FOLDER/injected.csv, a line a plant. Both print a Markdown table,
+keep runs and verdicts in FOLDER, and end with 0 if all came out as expected.
 """
 
 import argparse
@@ -79,7 +79,7 @@ PLANTS = {
 
 @dataclass
 class Line:
-    """Of planted.csv."""
+    """Of injected.csv."""
 
     plant: str
     what: str
@@ -138,14 +138,14 @@ def line_of(name: str, judged: Judged, pairs: int, runs: pathlib.Path) -> Line:
     )
 
 
-def planted(build: pathlib.Path, folder: pathlib.Path, pairs: int, plants: list[str]) -> bool:
+def injected(build: pathlib.Path, folder: pathlib.Path, pairs: int, plants: list[str]) -> bool:
     lines = []
-    print("| planted | status | verdict | reason |\n|---|---|---|---|")
-    with (folder / "planted.csv").open("w", newline="", encoding="utf-8") as file:
+    print("| injected | status | verdict | reason |\n|---|---|---|---|")
+    with (folder / "injected.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Line)], lineterminator="\n")
         writer.writeheader()
         for plant in plants:
-            arguments = ["--pair", str(build / "planted" / "none"), str(build / "planted" / plant)]
+            arguments = ["--pair", str(build / "injected" / "none"), str(build / "injected" / plant)]
             arguments += ["--pairs", str(pairs), "--keep", str(folder / plant)]
             judged = gate(build / "bin" / "occbench", arguments, folder / f"{plant}.json")
             lines.append(line_of(plant, judged, pairs, folder / plant))
@@ -157,7 +157,7 @@ def planted(build: pathlib.Path, folder: pathlib.Path, pairs: int, plants: list[
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["unchanged", "planted"])
+    parser.add_argument("what", choices=["unchanged", "injected"])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--recorded", type=pathlib.Path)
@@ -172,7 +172,7 @@ def main() -> int:
         recorded = arguments.recorded and sorted(arguments.recorded.glob("[0-9][0-9].csv"))
         files = measure(program, folder, arguments.runs) if recorded is None else recorded
         return 0 if unchanged(program, folder, files) else 1
-    return 0 if planted(arguments.build, folder, arguments.pairs, arguments.only) else 1
+    return 0 if injected(arguments.build, folder, arguments.pairs, arguments.only) else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What on_gpu.py keeps of planted builds, and that a plant named by another cause is not as it must be: with a program in
+"""What on_gpu.py keeps of injected builds, and that a plant named by another cause is not as expected be: with a program in
 the place of occbench that answers what a test wants, and needs no GPU."""
 
 import contextlib
@@ -33,15 +33,15 @@ sys.exit(int('"regression"' in answer.read_text()))
 def verdict(case, cause):
     """A regression of that case, by that cause."""
     finding = {"subject": cause, "baseline": "1", "candidate": "2", "message": f"{cause} 1 -> 2"}
-    passed = {"case": "hold/plain/may_be_worse_in=another", "verdict": "pass", "findings": []}
-    worse = {"case": f"hold/plain/may_be_worse_in={case}", "verdict": "regression", "findings": [finding]}
+    passed = {"case": "spin/plain/may_be_worse_in=another", "verdict": "pass", "findings": []}
+    worse = {"case": f"spin/plain/may_be_worse_in={case}", "verdict": "regression", "findings": [finding]}
     return {"verdict": "regression", "headline": "regression: 2 cases", "cases": [worse, passed]}
 
 
 PASS = {"verdict": "pass", "headline": "pass: 2 cases", "cases": []}
 
 
-class Planted(unittest.TestCase):
+class Injected(unittest.TestCase):
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
@@ -51,15 +51,15 @@ class Planted(unittest.TestCase):
         program.write_text(PROGRAM.format(python=sys.executable))
         program.chmod(0o755)
 
-    def planted(self, **answers):
-        """Whether all is as it must be, and the lines that are kept."""
+    def injected(self, **answers):
+        """Whether all is as expected be, and the lines that are kept."""
         for plant, answer in answers.items():
             (self.folder / "build" / "bin" / f"{plant}.json").write_text(json.dumps(answer))
         out = self.folder / "out"
         out.mkdir()
         with contextlib.redirect_stdout(io.StringIO()):
-            right = on_gpu.planted(self.folder / "build", out, 6, list(on_gpu.PLANTS))
-        with (out / "planted.csv").open(newline="") as lines:
+            right = on_gpu.injected(self.folder / "build", out, 6, list(on_gpu.PLANTS))
+        with (out / "injected.csv").open(newline="") as lines:
             return right, {line["plant"]: line for line in csv.DictReader(lines)}
 
     def answers(self):
@@ -67,7 +67,7 @@ class Planted(unittest.TestCase):
         return {name: verdict(*of[0]) if of else PASS for name, of in named.items()}
 
     def test_each_plant_is_kept_with_its_cause_and_where_it_was_measured(self):
-        right, lines = self.planted(**self.answers())
+        right, lines = self.injected(**self.answers())
         self.assertTrue(right)
         self.assertEqual(list(lines), list(on_gpu.PLANTS))
         slower = lines["slower"]
@@ -81,7 +81,7 @@ class Planted(unittest.TestCase):
         answers = self.answers() | {"slow_warp": slow_warp, "registers": verdict("block_size", "registers_per_thread")}
         answers |= {"none": verdict("block_size", "time_us"), "slower": PASS}
         del answers["shared_memory"]
-        right, lines = self.planted(**answers)
+        right, lines = self.injected(**answers)
         self.assertFalse(right)
         wrong = [plant for plant, line in lines.items() if line["as_it_must"] == "no"]
         self.assertEqual(wrong, ["none", "registers", "shared_memory", "slow_warp", "slower"])

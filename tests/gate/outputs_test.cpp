@@ -21,7 +21,7 @@ Comparison compared(int cases, const std::function<void(MadeUpRun&)>& change) {
 }
 
 Comparison one_regression() {
-  return compared(4, [](MadeUpRun& run) { planted::two_more_registers(run.rows[1]); });
+  return compared(4, [](MadeUpRun& run) { injected::two_more_registers(run.rows[1]); });
 }
 
 Comparison regressions(int count) {
@@ -50,7 +50,7 @@ TEST(GateOutputs, TheTableSaysWhatWasComparedWhatWasFoundAndWhatCouldHaveBeen) {
   EXPECT_THAT(text,
               HasSubstr("before.csv\n           NVIDIA H200, commit 0123456789ab, 2026-03-01T12:00:00Z"));
   EXPECT_THAT(
-      text, HasSubstr("regression  waves/hold/plain/number=1\n            registers_per_thread 31 -> 33; "));
+      text, HasSubstr("regression  waves/spin/plain/number=1\n            registers_per_thread 31 -> 33; "));
   EXPECT_THAT(text, HasSubstr("\nregression: 4 cases, 1 regression, 3 pass\n"));
   EXPECT_THAT(text, HasSubstr("Smallest regression that would have been found: any change of registers"));
   EXPECT_THAT(text, HasSubstr("1 points of achieved occupancy at the median case"));
@@ -64,7 +64,7 @@ TEST(GateOutputs, TheWorstComesFirst) {
     *run.rows[1].achieved_elapsed_pct -= 2;
     *run.rows[2].achieved_pct -= 30;
     *run.rows[2].achieved_elapsed_pct -= 30;
-    planted::two_more_registers(run.rows[3]);
+    injected::two_more_registers(run.rows[3]);
   });
   std::vector<std::string> order;
   for (const ComparedCase& one : comparison.cases) order.push_back(one.name.substr(one.name.size() - 1));
@@ -117,7 +117,7 @@ TEST(GateOutputs, MarkdownKeepsATableWhateverANameHolds) {
 TEST(GateOutputs, AnnotationsAreEscapedAsTheRunnerReadsThem) {
   const std::string text =
       comparison_annotations(compared(2, [](MadeUpRun& run) { run.rows[0].work = "100%\nof,it:all"; }));
-  EXPECT_THAT(text, HasSubstr("::error title=occupancy regression%3A block_size/hold/plain/number=0::"
+  EXPECT_THAT(text, HasSubstr("::error title=occupancy regression%3A block_size/spin/plain/number=0::"
                               "work equal:200000 -> 100%25%0Aof,it:all"));
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_THAT(line, testing::StartsWith("::"));
@@ -131,7 +131,7 @@ TEST(GateOutputs, AnnotationsOfAPassAreOneNotice) {
 
 TEST(GateOutputs, JunitTellsFailuresFromWhatCouldNotBeTested) {
   const std::string text = comparison_junit(compared(4, [](MadeUpRun& run) {
-    planted::two_more_registers(run.rows[0]);
+    injected::two_more_registers(run.rows[0]);
     run.rows[1].gpu = "a \"<&>\" GPU\x01";
   }));
   EXPECT_THAT(text,
@@ -179,15 +179,15 @@ TEST(GateOutputs, GithubActionBenchmarkGetsOccupancyAsBiggerAndTimeAsSmallerIsBe
     const auto found = std::ranges::find_if(list, [&](const auto& one) { return one["name"] == name; });
     return found == list.end() ? nlohmann::json() : *found;
   };
-  const nlohmann::json achieved = entry(bigger, "block_size/hold/plain/number=0 achieved_pct");
+  const nlohmann::json achieved = entry(bigger, "block_size/spin/plain/number=0 achieved_pct");
   EXPECT_EQ(achieved["value"], 99.7);
   EXPECT_EQ(achieved["unit"], "%");
   EXPECT_EQ(achieved["range"], "± 0.05");
   EXPECT_EQ(achieved["extra"], "NVIDIA H200");
-  EXPECT_EQ(entry(bigger, "block_size/hold/plain/number=0 theoretical_pct")["value"], 100);
-  EXPECT_EQ(entry(smaller, "block_size/hold/plain/number=0 time_us")["value"], 404);
-  EXPECT_TRUE(entry(smaller, "block_size/hold/plain/number=0 achieved_pct").is_null());
-  EXPECT_TRUE(entry(smaller, "block_size/hold/plain/number=0 prediction_error_points").is_null())
+  EXPECT_EQ(entry(bigger, "block_size/spin/plain/number=0 theoretical_pct")["value"], 100);
+  EXPECT_EQ(entry(smaller, "block_size/spin/plain/number=0 time_us")["value"], 404);
+  EXPECT_TRUE(entry(smaller, "block_size/spin/plain/number=0 achieved_pct").is_null());
+  EXPECT_TRUE(entry(smaller, "block_size/spin/plain/number=0 prediction_error_points").is_null())
       << "the action alerts on ratios: 0.02 points instead of 0.01 would be twice as bad";
 }
 
@@ -196,7 +196,7 @@ TEST(GateOutputs, GithubActionBenchmarkGetsOccupancyAsBiggerAndTimeAsSmallerIsBe
 TEST(GateOutputs, BencherGetsOccupancyAndLatencyInNanoseconds) {
   const auto json = nlohmann::json::parse(comparison_bencher(one_regression()));
   ASSERT_EQ(json.size(), 4u);
-  const auto& measures = json["block_size/hold/plain/number=0"];
+  const auto& measures = json["block_size/spin/plain/number=0"];
   EXPECT_EQ(measures["achieved_pct"]["value"], 99.7);
   EXPECT_NEAR(measures["achieved_pct"]["lower_value"].get<double>(), 99.65, 1e-9);
   EXPECT_EQ(measures["latency"]["value"], 404'000);

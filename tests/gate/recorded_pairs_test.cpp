@@ -11,24 +11,24 @@ namespace occbench {
 namespace {
 
 /// What a build was made worse in, and what the gate must name.
-struct Planted {
+struct Injected {
   std::string plant;
   std::string case_;  ///< the end of the case's name
   std::string cause;
 };
 
-/// Six pairs of runs that tests/gate/on_gpu.py planted recorded on an H200, a build with one thing made worse
-/// in turn with the one in which nothing was.
+/// Six pairs of runs that tests/gate/on_gpu.py injected recorded on an H200, a build with one thing made
+/// worse in turn with the one in which nothing was.
 Comparison recorded(const std::string& plant) {
-  std::vector<RecordedRun> unplanted;
-  std::vector<RecordedRun> planted;
+  std::vector<RecordedRun> uninjected;
+  std::vector<RecordedRun> injected;
   for (int run = 0; run < 12; ++run) {
     const bool is_a = run % 4 == 0 || run % 4 == 3;
-    (is_a ? unplanted : planted)
+    (is_a ? uninjected : injected)
         .push_back(
             read_run(fmt::format("{}/{}/{:02}-{}.csv", OCC_PLANTED, plant, run + 1, is_a ? 'a' : 'b')));
   }
-  return compare_pairs(unplanted, planted, {});
+  return compare_pairs(uninjected, injected, {});
 }
 
 TEST(RecordedPairs, OfOneBuildPass) {
@@ -41,18 +41,18 @@ TEST(RecordedPairs, OfOneBuildPass) {
 }
 
 TEST(RecordedPairs, OfABuildThatIsWorseNameTheCaseAndTheCause) {
-  const Planted plants[] = {{"registers", "=registers", "registers_per_thread"},
-                            {"shared_memory", "=shared_memory", "dynamic_shared_bytes"},
-                            {"block_size", "=block_size", "block_threads"},
-                            {"slow_warp", "=slow_warp_or_slower", "achieved_pct"},
-                            {"slower", "=slow_warp_or_slower", "time_us"}};
-  for (const Planted& planted : plants) {
-    const Comparison comparison = recorded(planted.plant);
-    EXPECT_EQ(headline(comparison), "regression: 4 cases, 1 regression, 3 pass") << planted.plant;
+  const Injected plants[] = {{"registers", "=registers", "registers_per_thread"},
+                             {"shared_memory", "=shared_memory", "dynamic_shared_bytes"},
+                             {"block_size", "=block_size", "block_threads"},
+                             {"slow_warp", "=slow_warp_or_slower", "achieved_pct"},
+                             {"slower", "=slow_warp_or_slower", "time_us"}};
+  for (const Injected& injected : plants) {
+    const Comparison comparison = recorded(injected.plant);
+    EXPECT_EQ(headline(comparison), "regression: 4 cases, 1 regression, 3 pass") << injected.plant;
     const ComparedCase& worst = comparison.cases.front();
-    EXPECT_TRUE(worst.name.ends_with(planted.case_)) << worst.name;
-    ASSERT_FALSE(worst.findings.empty()) << planted.plant;
-    EXPECT_EQ(worst.findings.front().subject, planted.cause);
+    EXPECT_TRUE(worst.name.ends_with(injected.case_)) << worst.name;
+    ASSERT_FALSE(worst.findings.empty()) << injected.plant;
+    EXPECT_EQ(worst.findings.front().subject, injected.cause);
   }
 }
 

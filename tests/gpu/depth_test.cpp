@@ -7,7 +7,7 @@
 #include "gpu/error.hpp"
 #include "gpu/launch_timer.hpp"
 #include "harness/counter_columns.hpp"
-#include "kernels/hold.hpp"
+#include "kernels/spin.hpp"
 #include "measure/counters.hpp"
 #include "measure/metric_catalog.hpp"
 #include "measure/nvml.hpp"
@@ -47,15 +47,15 @@ class DepthOnAGpu : public OnAGpu {
   Case hold(double waves, const Work& work) const {
     const Launch launch{.block_threads = 256};
     const int blocks =
-        theoretical_occupancy(device_.limits, launch, inspect(kHold.find("plain")).usage).blocks_per_sm;
-    return {.kernel = &kHold,
+        theoretical_occupancy(device_.limits, launch, inspect(kSpin.find("plain")).usage).blocks_per_sm;
+    return {.kernel = &kSpin,
             .variant = "plain",
             .launch = {.block_threads = 256, .grid_blocks = std::llround(waves * device_.sm_count * blocks)},
             .work = work};
   }
 
   std::unique_ptr<Prepared> prepare(const Case& chosen) {
-    auto prepared = kHold.prepare(chosen, kHold.find("plain"), device_);
+    auto prepared = kSpin.prepare(chosen, kSpin.find("plain"), device_);
     prepared->launch(timer_->stream().get());
     timer_->stream().synchronize();
     return prepared;

@@ -5,7 +5,7 @@
 
 #include "gpu/error.hpp"
 #include "gpu/launch_timer.hpp"
-#include "kernels/hold.hpp"
+#include "kernels/spin.hpp"
 #include "measure/counters.hpp"
 #include "occupancy/input_error.hpp"
 #include "on_a_gpu.hpp"
@@ -16,7 +16,7 @@ namespace {
 class DeviceOnAGpu : public OnAGpu {
  protected:
   Case hold(std::int64_t grid_blocks, double cycles) const {
-    return {.kernel = &kHold,
+    return {.kernel = &kSpin,
             .variant = "plain",
             .launch = {.block_threads = 256, .grid_blocks = grid_blocks},
             .work = Work::equal(cycles),
@@ -33,13 +33,13 @@ TEST_F(DeviceOnAGpu, ADeviceThatIsNotThereIsWrongUse) {
   EXPECT_THROW(open_device("first"), InputError);
 }
 
-TEST_F(DeviceOnAGpu, HoldHoldsEachWarpForItsCyclesAndTheClockAgreesWithTheEvents) {
+TEST_F(DeviceOnAGpu, SpinHoldsEachWarpForItsCyclesAndTheClockAgreesWithTheEvents) {
   LaunchTimer timer;
   double microseconds[2] = {};
   for (const int i : {0, 1}) {
     const double cycles = i == 0 ? 400'000 : 800'000;
     const Case chosen = hold(device_.sm_count, cycles);
-    const auto prepared = kHold.prepare(chosen, kHold.find("plain"), device_);
+    const auto prepared = kSpin.prepare(chosen, kSpin.find("plain"), device_);
     EXPECT_EQ(prepared->check(timer.stream().get()), Check::ok);
     prepared->launch(timer.stream().get());
     timer.stream().synchronize();
@@ -52,7 +52,7 @@ TEST_F(DeviceOnAGpu, HoldHoldsEachWarpForItsCyclesAndTheClockAgreesWithTheEvents
 TEST_F(DeviceOnAGpu, CountersSeeTheBlocksThatWereLaunched) {
   LaunchTimer timer;
   const Case chosen = hold(1000, 20'000);
-  const auto prepared = kHold.prepare(chosen, kHold.find("plain"), device_);
+  const auto prepared = kSpin.prepare(chosen, kSpin.find("plain"), device_);
   prepared->launch(timer.stream().get());
   timer.stream().synchronize();
   try {

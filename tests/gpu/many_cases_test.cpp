@@ -7,7 +7,7 @@
 #include "gpu/error.hpp"
 #include "harness/instruments.hpp"
 #include "harness/run_cases.hpp"
-#include "kernels/hold.hpp"
+#include "kernels/spin.hpp"
 
 namespace occbench {
 namespace {
@@ -37,7 +37,7 @@ std::vector<Memory> memory_at_case;
 /// Prepares as hold does, and notes what memory the process has by then.
 std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device& device) {
   memory_at_case.push_back(memory_in_use());
-  return kHold.prepare(chosen, variant, device);
+  return kSpin.prepare(chosen, variant, device);
 }
 
 TEST(ManyCasesOnAGpu, TwoThousandCasesInOneProcessTakeNoMoreMemoryThanTwoHundred) {
@@ -47,7 +47,7 @@ TEST(ManyCasesOnAGpu, TwoThousandCasesInOneProcessTakeNoMoreMemoryThanTwoHundred
   } catch (const GpuUnavailable& unavailable) {
     GTEST_SKIP() << unavailable.what();
   }
-  const Kernel noting{"noting", "hold, and what memory is in use", kHold.variants, prepare};
+  const Kernel noting{"noting", "hold, and what memory is in use", kSpin.variants, prepare};
   const Experiment experiment{
       "many", "memory does not grow", "tests/gpu", [&](const Planner&) {
         std::vector<Case> cases;

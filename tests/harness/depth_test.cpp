@@ -58,12 +58,12 @@ TEST(TimelineFile, HasMeasuredAndPredictedOccupancyFromTheFirstWarpOn) {
       activity_of({{sample(0, 0), sample(1, 0), sample(2, 50), sample(3, 25)}, {}}, 100);
   const Timeline predicted{500, {40, 60, 30, 10}};  // cycles of 1 ns: four times half a microsecond
   const CsvTable table =
-      parse_csv(timeline_csv(row_named("hold/plain"), measured, &predicted, 100), "the timeline");
+      parse_csv(timeline_csv(row_named("spin/plain"), measured, &predicted, 100), "the timeline");
   EXPECT_THAT(table.names,
               ElementsAre("experiment", "case", "time_us", "active_warps_pct", "predicted_active_warps_pct"));
-  EXPECT_THAT(table.rows, ElementsAre(ElementsAre("waves", "hold/plain", "0", "50", "50"),
-                                      ElementsAre("waves", "hold/plain", "1", "25", "20"),
-                                      ElementsAre("waves", "hold/plain", "2", "0", "0")));
+  EXPECT_THAT(table.rows, ElementsAre(ElementsAre("waves", "spin/plain", "0", "50", "50"),
+                                      ElementsAre("waves", "spin/plain", "1", "25", "20"),
+                                      ElementsAre("waves", "spin/plain", "2", "0", "0")));
 }
 
 TEST(TimelineFile, GoesOnUntilTheLongerOfTheTwoHasEnded) {
@@ -85,8 +85,8 @@ TEST(TimelineFile, IsEmptyWhereNothingWasMeasuredOrPredicted) {
 }
 
 TEST(CaseFile, IsNamedAfterTheCaseInLettersThatEveryFileSystemTakes) {
-  EXPECT_EQ(case_file("folder", row_named("hold/plain/waves=0.75/a b"), "timeline"),
-            fs::path("folder") / "waves.hold_plain_waves=0.75_a_b.timeline.csv");
+  EXPECT_EQ(case_file("folder", row_named("spin/plain/waves=0.75/a b"), "timeline"),
+            fs::path("folder") / "waves.spin_plain_waves=0.75_a_b.timeline.csv");
 }
 
 TEST(PerSmFile, SaysWhatEachSmDidInEachLaunch) {
@@ -100,7 +100,7 @@ TEST(PerSmFile, SaysWhatEachSmDidInEachLaunch) {
   const CsvTable table = parse_csv(per_sm_csv(row_named("a"), launches, 1, 4), "per SM");
   EXPECT_THAT(table.names,
               ElementsAre("experiment", "case", "launch", "sm", "blocks", "achieved_pct", "start_order",
-                          "first_start_us", "last_end_us", "handover_median_us", "handovers"));
+                          "first_start_us", "last_end_us", "replacement_latency_median_us", "replacements"));
   EXPECT_THAT(table.rows,
               ElementsAre(ElementsAre("waves", "a", "0", "3", "2", "25", "1", "0", "2", "0.02", "1"),
                           ElementsAre("waves", "a", "0", "5", "1", "25", "2", "0.5", "3", "", "0"),

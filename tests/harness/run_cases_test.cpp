@@ -199,7 +199,7 @@ TEST_F(RunCases, ACaseThatWasUnstableIsTimedOnceMore) {
   EXPECT_THAT(row.note, HasSubstr("timed twice: unstable at first"));
   int set_aside = 0;
   for (const Sample& sample : read_samples(samples_path(csv()))) {
-    set_aside += sample.quantity == "time_us_set_aside" ? 1 : 0;
+    set_aside += sample.quantity == "time_us_discarded" ? 1 : 0;
   }
   EXPECT_EQ(set_aside, row.repetitions.value()) << "no time is lost";
 }

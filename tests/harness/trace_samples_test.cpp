@@ -15,7 +15,7 @@ using testing::StartsWith;
 Row traced_row() {
   Row row;
   row.experiment = "placement";
-  row.case_ = "hold/plain/waves=1";
+  row.case_ = "spin/plain/waves=1";
   return row;
 }
 
@@ -28,7 +28,7 @@ std::vector<double> values_of(const std::vector<Sample>& samples, std::string_vi
   for (const Sample& sample : samples) {
     if (sample.quantity != quantity) continue;
     EXPECT_EQ(sample.experiment, "placement");
-    EXPECT_EQ(sample.case_name, "hold/plain/waves=1");
+    EXPECT_EQ(sample.case_name, "spin/plain/waves=1");
     EXPECT_EQ(sample.index, static_cast<std::int64_t>(values.size()));
     values.push_back(sample.value);
   }
@@ -43,7 +43,7 @@ TEST(TraceSamples, EachBlockHasItsSmAndItsTimesFromTheFirstStart) {
   EXPECT_THAT(values_of(samples, "trace_start_ns"), ElementsAre(0, 50, 125));
   EXPECT_THAT(values_of(samples, "trace_end_ns"), ElementsAre(100, 400, 300));
   EXPECT_THAT(values_of(samples, "trace_sm_cycles"), ElementsAre(100, 350, 175));
-  EXPECT_THAT(values_of(samples, "trace_hand_over_cycles"), ElementsAre(25));
+  EXPECT_THAT(values_of(samples, "trace_replacement_latency_cycles"), ElementsAre(25));
   EXPECT_THAT(values_of(samples, "trace_most_blocks"), ElementsAre(1, 1));
   EXPECT_THAT(values_of(samples, "trace_out_of_order"), ElementsAre(0));
   EXPECT_THAT(values_of(samples, "trace_achieved_pct"), ElementsAre(100.0 / 64));

@@ -10,9 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/demanding.hpp"
-#include "kernels/live_values.hpp"
+#include "kernels/live_registers.hpp"
 #include "kernels/reads.hpp"
+#include "kernels/register_pressure.hpp"
 #include "occupancy/occupancy.hpp"
 
 namespace occbench {
@@ -70,8 +70,8 @@ std::vector<Build> builds_of(const std::string& pattern) {
 }
 
 /// Body and wanted registers.
-std::vector<Build> live_values_builds() {
-  return builds_of(R"(live_values_kernel<\(occbench::LiveValuesBody\)([01]), (\d+)>)");
+std::vector<Build> live_registers_builds() {
+  return builds_of(R"(live_registers_kernel<\(occbench::LiveRegistersBody\)([01]), (\d+)>)");
 }
 
 double occupancy_pct(std::string_view architecture, int registers, int block_threads) {
@@ -82,7 +82,7 @@ double occupancy_pct(std::string_view architecture, int registers, int block_thr
 
 TEST(LiveValues, EveryBuildForSm90HasExactlyTheRegistersOfItsName) {
   std::map<int, std::vector<int>> registers;
-  for (const Build& build : live_values_builds()) {
+  for (const Build& build : live_registers_builds()) {
     if (build.assembled.architecture != "sm_90") continue;
     EXPECT_EQ(build.assembled.registers_per_thread, build.numbers[1]);
     registers[build.numbers[0]].push_back(build.assembled.registers_per_thread);
@@ -93,8 +93,8 @@ TEST(LiveValues, EveryBuildForSm90HasExactlyTheRegistersOfItsName) {
 }
 
 TEST(LiveValues, NoBuildSpills) {
-  ASSERT_FALSE(live_values_builds().empty()) << "the build kept no reports of ptxas";
-  for (const Build& build : live_values_builds()) {
+  ASSERT_FALSE(live_registers_builds().empty()) << "the build kept no reports of ptxas";
+  for (const Build& build : live_registers_builds()) {
     EXPECT_EQ(build.assembled.spill_bytes, 0) << build.assembled.architecture << " " << build.numbers[1];
   }
 }
@@ -118,7 +118,7 @@ TEST(LiveValues, TheCliffIsWhereTheDocumentedLimitsPutIt) {
 /// asked for 66: any count above the edge is past the cliff.
 TEST(LiveValues, BothSidesOfEachArchitecturesOwnCliffAreBuilt) {
   std::map<std::pair<std::string_view, int>, std::vector<int>> registers;
-  for (const Build& build : live_values_builds()) {
+  for (const Build& build : live_registers_builds()) {
     registers[{build.assembled.architecture, build.numbers[0]}].push_back(
         build.assembled.registers_per_thread);
   }
@@ -140,7 +140,7 @@ TEST(Demanding, ACapBelowWhatItWantsIsReachedExactlyAndSpills) {
     EXPECT_EQ(build.assembled.spill_bytes, 0);
     wanted[build.assembled.architecture] = build.assembled.registers_per_thread;
   }
-  const std::vector<Build> by_option = builds_of(R"(demanding_capped_kernel<(\d+)>)");
+  const std::vector<Build> by_option = builds_of(R"(register_pressure_capped_kernel<(\d+)>)");
   const std::vector<Build> by_attribute = builds_of(R"(maxnreg_kernel<(\d+)>)");
   EXPECT_FALSE(by_option.empty());
   EXPECT_EQ(by_option.size() % 11, 0U);
@@ -157,7 +157,7 @@ TEST(Demanding, ACapBelowWhatItWantsIsReachedExactlyAndSpills) {
 
 TEST(Demanding, FewerRegistersSpillMore) {
   std::map<std::pair<std::string_view, int>, std::int64_t> spills;
-  for (const Build& build : builds_of(R"(demanding_capped_kernel<(\d+)>)")) {
+  for (const Build& build : builds_of(R"(register_pressure_capped_kernel<(\d+)>)")) {
     spills[{build.assembled.architecture, build.numbers[0]}] = build.assembled.spill_bytes;
   }
   for (auto here = spills.begin(); here != spills.end(); ++here) {
@@ -172,7 +172,7 @@ TEST(Demanding, LaunchBoundsReachTheirShareOfEachArchitecturesWarps) {
   EXPECT_FALSE(bounded.empty());
   for (const Build& build : bounded) {
     EXPECT_GE(occupancy_pct(build.assembled.architecture, build.assembled.registers_per_thread,
-                            kDemandingBlockThreads),
+                            kRegisterPressureBlockThreads),
               build.numbers[0])
         << build.assembled.architecture;
   }
@@ -193,7 +193,7 @@ TEST(Reads, EveryBuildHasRegistersForAllThatItHasUnderWay) {
 }
 
 TEST(Chains, NoBuildSpillsAndAllLetAnSmHoldAllItsWarps) {
-  const std::vector<Build> builds = builds_of("chains_kernel<");
+  const std::vector<Build> builds = builds_of("fma_chains_kernel<");
   EXPECT_FALSE(builds.empty());
   for (const Build& build : builds) {
     EXPECT_EQ(build.assembled.spill_bytes, 0);

@@ -8,17 +8,17 @@
 #include "gpu/launch_timer.hpp"
 #include "gpu/resources.hpp"
 #include "kernels/atomics.hpp"
-#include "kernels/chains.hpp"
-#include "kernels/chase.hpp"
-#include "kernels/demanding.hpp"
-#include "kernels/hold.hpp"
-#include "kernels/live_values.hpp"
-#include "kernels/pair.hpp"
-#include "kernels/queue.hpp"
+#include "kernels/concurrent_kernels.hpp"
+#include "kernels/fma_chains.hpp"
+#include "kernels/grid_barrier.hpp"
+#include "kernels/l1_reuse.hpp"
+#include "kernels/live_registers.hpp"
+#include "kernels/pointer_chase.hpp"
 #include "kernels/reads.hpp"
-#include "kernels/reread.hpp"
-#include "kernels/ring.hpp"
-#include "kernels/staged.hpp"
+#include "kernels/register_pressure.hpp"
+#include "kernels/shared_staging.hpp"
+#include "kernels/spin.hpp"
+#include "kernels/work_queue.hpp"
 #include "measure/trace.hpp"
 #include "occupancy/occupancy.hpp"
 
@@ -49,13 +49,13 @@ class KernelsOnGpu : public OnAGpu {
   std::optional<Stream> stream_;
 };
 
-Case hold_case(std::string_view variant, const Launch& launch, const Work& work) {
-  return {.kernel = &kHold, .variant = variant, .launch = launch, .work = work};
+Case spin_case(std::string_view variant, const Launch& launch, const Work& work) {
+  return {.kernel = &kSpin, .variant = variant, .launch = launch, .work = work};
 }
 
-TEST_F(KernelsOnGpu, HoldHoldsAsLongAsItsWorkSays) {
+TEST_F(KernelsOnGpu, SpinHoldsAsLongAsItsWorkSays) {
   for (const char* work : {"equal:20000", "uniform:20000:0.5:1.5", "warp/every:5000:8:16"}) {
-    EXPECT_EQ(check(hold_case("plain", {.block_threads = 256, .grid_blocks = 100}, parse_work(work))),
+    EXPECT_EQ(check(spin_case("plain", {.block_threads = 256, .grid_blocks = 100}, parse_work(work))),
               Check::ok)
         << work;
   }
@@ -65,26 +65,26 @@ TEST_F(KernelsOnGpu, NoWarpOfAFullDeviceIsKeptFromEndingByOthersThatWait) {
   for (const int block_threads : {64, 128, 256}) {
     const std::int64_t blocks =
         device_.sm_count * (device_.limits.max_threads_per_sm() / block_threads) * 3 / 2;
-    const Case chosen = hold_case("plain", {.block_threads = block_threads, .grid_blocks = blocks},
+    const Case chosen = spin_case("plain", {.block_threads = block_threads, .grid_blocks = blocks},
                                   parse_work("uniform:200000:0.5:1.5"));
     EXPECT_EQ(check(chosen), Check::ok) << block_threads;
   }
 }
 
 TEST_F(KernelsOnGpu, CodeThatIsOnlyPtxIsCompiledByTheDriver) {
-  const Case chosen = hold_case("ptx_only", {.block_threads = 96, .grid_blocks = 5}, Work::equal(2'000));
+  const Case chosen = spin_case("ptx_only", {.block_threads = 96, .grid_blocks = 5}, Work::equal(2'000));
   EXPECT_EQ(check(chosen), Check::ok);
-  EXPECT_THAT(inspect(kHold.find("ptx_only")).code_architecture, HasSubstr("from compute_75"));
-  EXPECT_EQ(inspect(kHold.find("ptx_only")).spill_bytes, std::nullopt);
+  EXPECT_THAT(inspect(kSpin.find("ptx_only")).code_architecture, HasSubstr("from compute_75"));
+  EXPECT_EQ(inspect(kSpin.find("ptx_only")).spill_bytes, std::nullopt);
 }
 
 TEST_F(KernelsOnGpu, ATraceOfAFullWaveFindsTheOccupancyOfTheCalculator) {
   const Launch launch{.block_threads = 512};
   const Occupancy occupancy =
-      theoretical_occupancy(device_.limits, launch, inspect(kHold.find("plain")).usage);
-  Case chosen = hold_case("plain", launch, Work::equal(200'000));
+      theoretical_occupancy(device_.limits, launch, inspect(kSpin.find("plain")).usage);
+  Case chosen = spin_case("plain", launch, Work::equal(200'000));
   chosen.launch.grid_blocks = device_.sm_count * occupancy.blocks_per_sm;
-  const auto prepared = kHold.prepare(chosen, kHold.find("plain"), device_);
+  const auto prepared = kSpin.prepare(chosen, kSpin.find("plain"), device_);
   const std::vector<WarpRecord> records = prepared->trace(stream_->get());
   const std::vector<SmRecord> sms = sms_of(records, occupancy.warps_per_block);
   EXPECT_EQ(sms.size(), static_cast<std::size_t>(device_.sm_count));
@@ -94,43 +94,43 @@ TEST_F(KernelsOnGpu, ATraceOfAFullWaveFindsTheOccupancyOfTheCalculator) {
 }
 
 TEST_F(KernelsOnGpu, LiveValuesComputesWhatTheHostDoes) {
-  for (const LiveValuesBody body : {LiveValuesBody::throughput, LiveValuesBody::latency}) {
-    for (const int registers : kLiveValuesRegisters) {
-      const Case chosen{.kernel = &kLiveValues,
-                        .variant = live_values_variant(body, registers),
+  for (const LiveRegistersBody body : {LiveRegistersBody::throughput, LiveRegistersBody::latency}) {
+    for (const int registers : kLiveRegisterCounts) {
+      const Case chosen{.kernel = &kLiveRegisters,
+                        .variant = live_registers_variant(body, registers),
                         .launch = {.block_threads = 96, .grid_blocks = 7},
-                        .work = live_values_work(body, registers, 2)};
+                        .work = live_registers_work(body, registers, 2)};
       EXPECT_EQ(check(chosen), Check::ok) << chosen.variant;
     }
   }
 }
 
 TEST_F(KernelsOnGpu, TheCheckOfLiveValuesFindsAnotherKernelsResult) {
-  const Case chosen{.kernel = &kLiveValues,
-                    .variant = live_values_variant(LiveValuesBody::throughput, 31),
+  const Case chosen{.kernel = &kLiveRegisters,
+                    .variant = live_registers_variant(LiveRegistersBody::throughput, 31),
                     .launch = {.block_threads = 96, .grid_blocks = 7},
-                    .work = live_values_work(LiveValuesBody::throughput, 31, 2)};
-  Variant other = kLiveValues.find(chosen.variant);
-  other.function = kLiveValues.find(live_values_variant(LiveValuesBody::throughput, 32)).function;
+                    .work = live_registers_work(LiveRegistersBody::throughput, 31, 2)};
+  Variant other = kLiveRegisters.find(chosen.variant);
+  other.function = kLiveRegisters.find(live_registers_variant(LiveRegistersBody::throughput, 32)).function;
   EXPECT_EQ(check(chosen, other), Check::wrong);
 }
 
 TEST_F(KernelsOnGpu, DemandingComputesTheSameHoweverFewRegistersItHas) {
-  for (const Variant& variant : kDemanding.variants) {
-    const Case chosen{.kernel = &kDemanding,
+  for (const Variant& variant : kRegisterPressure.variants) {
+    const Case chosen{.kernel = &kRegisterPressure,
                       .variant = variant.name,
-                      .launch = {.block_threads = kDemandingBlockThreads, .grid_blocks = 5},
-                      .work = demanding_work(3)};
+                      .launch = {.block_threads = kRegisterPressureBlockThreads, .grid_blocks = 5},
+                      .work = register_pressure_work(3)};
     EXPECT_EQ(check(chosen), Check::ok) << variant.name;
   }
 }
 
 TEST_F(KernelsOnGpu, StagedUsesAllOfItsSharedMemory) {
   const std::int64_t most = device_.limits.max_shared_bytes_per_block;
-  for (const Variant& variant : kStaged.variants) {
+  for (const Variant& variant : kSharedStaging.variants) {
     const std::int64_t fixed = inspect(variant).usage.static_shared_bytes;
     for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{4 * 777}, most - fixed}) {
-      const Case chosen{.kernel = &kStaged,
+      const Case chosen{.kernel = &kSharedStaging,
                         .variant = variant.name,
                         .launch = {.block_threads = 96, .grid_blocks = 9, .dynamic_shared_bytes = bytes},
                         .work = Work::equal(2'000)};
@@ -140,22 +140,22 @@ TEST_F(KernelsOnGpu, StagedUsesAllOfItsSharedMemory) {
 }
 
 TEST_F(KernelsOnGpu, TheCheckOfStagedFindsMemoryThatWasNotThere) {
-  const Case chosen{.kernel = &kStaged,
-                    .variant = staged_variant(8192),
+  const Case chosen{.kernel = &kSharedStaging,
+                    .variant = shared_staging_variant(8192),
                     .launch = {.block_threads = 96, .grid_blocks = 9},
                     .work = Work::equal(2'000)};
-  Variant smaller = kStaged.find(chosen.variant);
-  smaller.function = kStaged.find(staged_variant(4096)).function;
+  Variant smaller = kSharedStaging.find(chosen.variant);
+  smaller.function = kSharedStaging.find(shared_staging_variant(4096)).function;
   EXPECT_EQ(check(chosen, smaller), Check::wrong);
 }
 
 TEST_F(KernelsOnGpu, EveryItemOfTheQueueIsTakenOnceInEveryLaunch) {
   for (const std::int64_t items : {1, 1000}) {
-    const Case chosen{.kernel = &kQueue,
+    const Case chosen{.kernel = &kWorkQueue,
                       .variant = "plain",
                       .launch = {.block_threads = 96, .grid_blocks = 50},
                       .items = Items{.count = items, .work = parse_work("uniform:5000:0.5:1.5")}};
-    const auto prepared = kQueue.prepare(chosen, kQueue.find("plain"), device_);
+    const auto prepared = kWorkQueue.prepare(chosen, kWorkQueue.find("plain"), device_);
     for (int launch = 0; launch < 3; ++launch) {
       prepared->launch(stream_->get());
       EXPECT_EQ(prepared->check(stream_->get()), Check::ok);
@@ -174,7 +174,7 @@ TEST_F(KernelsOnGpu, APairOfLaunchesRunsTogetherWhereThereIsRoomAndIsTimedToTheE
     return timer.microseconds([&](cudaStream_t stream) { prepared->launch(stream); });
   };
   const auto pair = [&](std::int64_t blocks) {
-    return Case{.kernel = &kPair,
+    return Case{.kernel = &kConcurrentKernels,
                 .variant = "plain",
                 .launch = {.block_threads = 1024, .grid_blocks = blocks},
                 .items = Items{.count = blocks, .work = Work::equal(kCycles)}};
@@ -182,21 +182,21 @@ TEST_F(KernelsOnGpu, APairOfLaunchesRunsTogetherWhereThereIsRoomAndIsTimedToTheE
   const int blocks_per_sm = device_.limits.max_threads_per_sm() / 1024;
   const std::int64_t wave = device_.sm_count * blocks_per_sm;
   const double one =
-      microseconds(hold_case("plain", {.block_threads = 1024, .grid_blocks = wave}, Work::equal(kCycles)));
+      microseconds(spin_case("plain", {.block_threads = 1024, .grid_blocks = wave}, Work::equal(kCycles)));
   EXPECT_GT(microseconds(pair(wave)), 1.9 * one);
   EXPECT_LT(microseconds(pair(device_.sm_count / 4)), 1.3 * one);
 }
 
 TEST_F(KernelsOnGpu, ChainsComputeWhatTheHostDoesAndNotWhatFewerOfThemDo) {
-  for (const ChainsBody body : {ChainsBody::multiply_add, ChainsBody::exponential}) {
+  for (const ChainBody body : {ChainBody::fma, ChainBody::exponential}) {
     for (const int chains : kChainCounts) {
-      const Case chosen{.kernel = &kChains,
-                        .variant = chains_variant(body, chains),
+      const Case chosen{.kernel = &kFmaChains,
+                        .variant = fma_chains_variant(body, chains),
                         .launch = {.block_threads = 96, .grid_blocks = 7},
-                        .work = chains_work(device_.limits, body, chains, 1, 100'000)};
+                        .work = fma_chains_work(device_.limits, body, chains, 1, 100'000)};
       EXPECT_EQ(check(chosen), Check::ok) << chosen.variant;
-      Variant other = kChains.find(chosen.variant);
-      other.function = kChains.find(chains_variant(body, chains == 1 ? 2 : chains / 2)).function;
+      Variant other = kFmaChains.find(chosen.variant);
+      other.function = kFmaChains.find(fma_chains_variant(body, chains == 1 ? 2 : chains / 2)).function;
       EXPECT_EQ(check(chosen, other), Check::wrong) << chosen.variant;
     }
   }
@@ -237,12 +237,12 @@ TEST_F(KernelsOnGpu, TheRuntimesCopyIsCheckedAndCountsWhatItReadsAndWrites) {
 
 TEST_F(KernelsOnGpu, AChaseGoesOnWhereTheLastOneEnded) {
   for (const std::int64_t extent : {std::int64_t{8 << 10}, std::int64_t{1 << 20}}) {
-    const Case chosen{.kernel = &kChase,
+    const Case chosen{.kernel = &kPointerChase,
                       .variant = "plain",
                       .launch = {.block_threads = 32, .grid_blocks = 1},
-                      .work = chase_work(device_, extent, 333),
+                      .work = pointer_chase_work(device_, extent, 333),
                       .extent = extent};
-    const auto prepared = kChase.prepare(chosen, kChase.find("plain"), device_);
+    const auto prepared = kPointerChase.prepare(chosen, kPointerChase.find("plain"), device_);
     for (int launch = 0; launch < 3; ++launch) {
       prepared->launch(stream_->get());
       stream_->synchronize();
@@ -253,10 +253,10 @@ TEST_F(KernelsOnGpu, AChaseGoesOnWhereTheLastOneEnded) {
 
 TEST_F(KernelsOnGpu, RereadReadsItsBytesInEveryRound) {
   for (const std::int64_t steps : {1, 5}) {
-    const Case chosen{.kernel = &kReread,
+    const Case chosen{.kernel = &kL1Reuse,
                       .variant = "plain",
-                      .launch = {.block_threads = kRereadBlockThreads, .grid_blocks = 9},
-                      .extent = steps * kRereadStepBytes};
+                      .launch = {.block_threads = kL1ReuseBlockThreads, .grid_blocks = 9},
+                      .extent = steps * kL1ReuseStepBytes};
     EXPECT_EQ(check(chosen), Check::ok) << steps;
   }
 }
@@ -281,12 +281,12 @@ TEST_F(KernelsOnGpu, AddsThatRaceLoseMostOfTheSum) {
 }
 
 TEST_F(KernelsOnGpu, ValuesGoRoundInGroupsOfEverySize) {
-  for (const Variant& variant : kRing.variants) {
+  for (const Variant& variant : kGridBarrier.variants) {
     const bool clusters = variant.name == "cluster";
     if (clusters && device_.limits.max_cluster_blocks == 1) continue;
     for (const int cluster_blocks : {1, 2, 8}) {
       const Case chosen{
-          .kernel = &kRing,
+          .kernel = &kGridBarrier,
           .variant = variant.name,
           .launch = {.block_threads = 96, .grid_blocks = 48, .cluster_blocks = clusters ? cluster_blocks : 1},
           .extent = 101};
@@ -297,8 +297,9 @@ TEST_F(KernelsOnGpu, ValuesGoRoundInGroupsOfEverySize) {
 
 TEST_F(KernelsOnGpu, ACooperativeGridRunsUpToTheCalculatorsLimitAndNotOneBlockBeyond) {
   for (const int block_threads : {64, 256, 1024}) {
-    Case chosen{.kernel = &kRing, .variant = "grid", .launch = {.block_threads = block_threads}, .extent = 5};
-    const Usage usage = inspect(kRing.find("grid")).usage;
+    Case chosen{
+        .kernel = &kGridBarrier, .variant = "grid", .launch = {.block_threads = block_threads}, .extent = 5};
+    const Usage usage = inspect(kGridBarrier.find("grid")).usage;
     const std::int64_t most =
         full_wave_blocks(theoretical_occupancy(device_.limits, chosen.launch, usage), device_.sm_count);
     chosen.launch.grid_blocks = most;
@@ -312,7 +313,7 @@ TEST_F(KernelsOnGpu, ACooperativeGridRunsUpToTheCalculatorsLimitAndNotOneBlockBe
 
 TEST_F(KernelsOnGpu, TheRuntimeReportsTheRegistersThatTheAssemblerDid) {
   int compared = 0;
-  for (const Variant& variant : kLiveValues.variants) {
+  for (const Variant& variant : kLiveRegisters.variants) {
     const Compiled compiled = inspect(variant);
     if (!compiled.spill_bytes) continue;  // compiled by the driver
     EXPECT_EQ(*compiled.spill_bytes, 0) << variant.name;

@@ -88,7 +88,7 @@ TEST(Trace, ABlockIsOutOfOrderIfALaterOneStartedBeforeIt) {
   EXPECT_EQ(late({}), 0);
 }
 
-TEST(Trace, AHandOverIsFromTheLatestEndOnTheSameSm) {
+TEST(Trace, ReplacementLatencyIsFromTheLatestEndOnTheSameSm) {
   const std::vector<WarpRecord> records = {
       warp(0, 0, 100),    // the first of its SM takes nothing over
       warp(1, 0, 500),    // another SM
@@ -96,7 +96,7 @@ TEST(Trace, AHandOverIsFromTheLatestEndOnTheSameSm) {
       warp(0, 140, 400),  // 40 after block 0
       warp(0, 420, 600),  // 20 after block 3, not 120 after block 2
   };
-  EXPECT_THAT(hand_over_cycles(blocks_of(records, 1)), ElementsAre(40, 20));
+  EXPECT_THAT(replacement_latency_cycles(blocks_of(records, 1)), ElementsAre(40, 20));
 }
 
 }  // namespace

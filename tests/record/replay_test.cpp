@@ -32,7 +32,7 @@ Row recorded_row() {
 
 TEST(Replay, ARowSaysAllThatItsPredictionNeeds) {
   Row row = recorded_row();
-  predict_anew(row);
+  repredict(row);
   const Prediction prediction =
       predict({.block_threads = 256, .grid_blocks = 1584}, {.registers_per_thread = 20}, limits_of({9, 0}),
               132, find_profile("h200"), Tasks(Work::equal(20'000), 1584, 8));
@@ -58,10 +58,10 @@ TEST(Replay, TheGpcThatARowBeganWithIsThatOfItsPrediction) {
         .predicted_pct;
   };
   ASSERT_NE(predicted(5), predicted(std::nullopt));
-  predict_anew(row);
+  repredict(row);
   EXPECT_EQ(row.predicted_pct, predicted(std::nullopt));
   row.first_gpc = 5;
-  predict_anew(row);
+  repredict(row);
   EXPECT_EQ(row.predicted_pct, predicted(5));
 }
 
@@ -69,7 +69,7 @@ TEST(Replay, AGpcThatTheDeviceOfARowDoesNotHaveIsRefused) {
   for (const std::int64_t gpc : {std::int64_t{8}, std::int64_t{-1}, std::int64_t{1} << 40}) {
     Row row = recorded_row();
     row.first_gpc = gpc;
-    EXPECT_THROW(predict_anew(row), InputError) << gpc;
+    EXPECT_THROW(repredict(row), InputError) << gpc;
     row.experiment = "calibration";
     row.achieved_pct = 74;
     row.sm_cycles_active_avg = 40'000;
@@ -100,9 +100,9 @@ TEST(Calibrate, BandwidthIsWhatTheRowsThatReadMoved) {
 
 TEST(Replay, WithoutWorkThereIsNoPrediction) {
   Row row = recorded_row();
-  predict_anew(row);
+  repredict(row);
   row.work.clear();
-  predict_anew(row);
+  repredict(row);
   Row empty = recorded_row();
   empty.work.clear();
   EXPECT_EQ(row, empty);
@@ -112,7 +112,7 @@ TEST(Replay, ADeviceWithoutAProfileGetsTheDefault) {
   Row row = recorded_row();
   row.compute_capability = "8.0";
   row.sm_count = 108;
-  predict_anew(row);
+  repredict(row);
   EXPECT_EQ(row.device_profile, "default");
 }
 
@@ -120,12 +120,12 @@ TEST(Replay, AProfileThatIsGivenComesBeforeTheOneThatTheRowNames) {
   Row row = recorded_row();
   row.sm_count = 66;
   row.device_profile = "h200";
-  predict_anew(row);
+  repredict(row);
   EXPECT_EQ(row.device_profile, "h200");
-  predict_anew(row, default_profile({9, 0}, 66));
+  repredict(row, default_profile({9, 0}, 66));
   EXPECT_EQ(row.device_profile, "default");
   row.device_profile = "of a unit elsewhere";
-  predict_anew(row);
+  repredict(row);
   EXPECT_EQ(row.device_profile, "default");
 }
 
@@ -134,7 +134,7 @@ TEST(Replay, ARowThatLacksWhatIsNeededIsRefused) {
        {&Row::block_threads, &Row::grid_blocks, &Row::registers_per_thread, &Row::sm_count}) {
     Row row = recorded_row();
     (row.*column).reset();
-    EXPECT_THROW(predict_anew(row), InputError);
+    EXPECT_THROW(repredict(row), InputError);
   }
 }
 
@@ -148,10 +148,10 @@ TEST(RecordedSuite, ItsPredictionsAreThoseThatAreMadeToday) {
   const std::vector<Row> rows = recorded_suite_rows();
   ASSERT_GT(rows.size(), 600u);
   for (std::size_t i = 0; i < rows.size(); i += 25) {
-    Row anew = rows[i];
-    predict_anew(anew);
-    EXPECT_NEAR(*anew.predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
-    EXPECT_EQ(anew.explanation, rows[i].explanation) << full_name(rows[i]);
+    Row again = rows[i];
+    repredict(again);
+    EXPECT_NEAR(*again.predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
+    EXPECT_EQ(again.explanation, rows[i].explanation) << full_name(rows[i]);
   }
 }
 
@@ -168,7 +168,7 @@ TEST(RecordedSuite, UnevenBlocksOfOneWaveAreWhatIsPredictedWhereTheGpcThatBegins
   EXPECT_EQ(checked, 9);
 }
 
-/// What the counters say of the predictions for resident warps that do not compete, from 20,000 cycles on.
+/// What the counters say of the predictions for resident warps that do not contend, from 20,000 cycles on.
 /// Over both runs, for equal blocks in partial waves do not read the same twice. The profile is of the unit
 /// that the suite was measured on; one of these launches was in its calibration.
 void expect_agreement(bool per_warp, std::size_t least, double mean_points) {
@@ -236,9 +236,9 @@ TEST_P(LaunchesDrawnByChance, ArePredictedTodayAsTheyWere) {
   const DeviceProfile profile = find_profile(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/validation.profile");
   const std::vector<Row> rows = rows_of_kind();
   for (std::size_t i = 0; i < rows.size(); i += 20) {
-    Row anew = rows[i];
-    predict_anew(anew, profile);
-    EXPECT_NEAR(*anew.predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
+    Row again = rows[i];
+    repredict(again, profile);
+    EXPECT_NEAR(*again.predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
   }
 }
 

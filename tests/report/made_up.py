@@ -64,8 +64,8 @@ def write_recordings(folder):
                     "achieved_pct": 70 + sm % 7 + launch,
                     "first_start_us": 0.5,
                     "last_end_us": 99,
-                    "handover_median_us": "",
-                    "handovers": 0,
+                    "replacement_latency_median_us": "",
+                    "replacements": 0,
                 }
                 for launch in range(2)
                 for sm in range(132)

@@ -106,12 +106,12 @@ class Recorded(InBrowser):
         shutil.copy(made_up.RECORDED, rows)
         made_up.write_recordings(cls.folder)
         cls.file = cls.report(rows)
-        cls.untouched = cls.draw(cls.addClassCleanup, cls.file)
+        cls.held_out = cls.draw(cls.addClassCleanup, cls.file)
 
     def look(self):
         """A page for all tests that do no more than look at it."""
-        self.drawn.append(self.untouched)
-        return self.untouched.page
+        self.drawn.append(self.held_out)
+        return self.held_out.page
 
     def filter(self, page, text, rows):
         page.fill("#filter", text)

@@ -13,33 +13,33 @@
 namespace occbench {
 namespace {
 
-/// Blocks that took SMs in this order, one after another on each, and left it to the next after `hand_over`.
-std::vector<TracedBlock> traced(const std::vector<int>& order, auto&& hand_over) {
+/// Blocks that took SMs in this order, one after another on each, and left it to the next after `latency`.
+std::vector<TracedBlock> traced(const std::vector<int>& order, auto&& latency) {
   std::vector<TracedBlock> blocks;
   std::vector<double> free_at(64, -1);
   for (const int sm : order) {
     double& free = free_at[static_cast<std::size_t>(sm)];
-    const double start = free < 0 ? 0 : free + hand_over(sm);
+    const double start = free < 0 ? 0 : free + latency(sm);
     blocks.push_back({sm, start, start + 1000});
     free = start + 1000;
   }
   return blocks;
 }
 
-TEST(Calibration, GpcsAreRunsOfAscendingSmsAndThoseThatComeAgainAreEager) {
-  // Two GPCs (0, 1, 4, 5 and 2, 3, 6, 7), of which the second is far away, and two eager SMs (8, 9).
+TEST(Calibration, GpcsAreRunsOfAscendingSmsAndThoseThatComeAgainAreSingleton) {
+  // Two GPCs (0, 1, 4, 5 and 2, 3, 6, 7), of which the second is far away, and two singleton SMs (8, 9).
   const std::vector<int> order{8, 9, 2, 3, 6, 7, 8, 9, 0, 1, 4, 5, 2, 3, 6, 7, 0, 1, 4, 5};
   DeviceProfile profile;
   profile.sm_count = 10;
   find_gpcs(profile,
             traced(order, [](int sm) { return sm == 2 || sm == 3 || sm == 6 || sm == 7 ? 380 : 301; }));
-  EXPECT_EQ(profile.eager_sms, 2);
+  EXPECT_EQ(profile.singleton_sms, 2);
   EXPECT_EQ(profile.gpc_sms, (std::vector{4, 4}));
-  EXPECT_EQ(profile.tpc_hand_over_cycles, (std::vector{0, 0, 80, 80, 0}));
+  EXPECT_EQ(profile.tpc_replacement_latency_cycles, (std::vector{0, 0, 80, 80, 0}));
 }
 
 TEST(Calibration, EachGpcHasTheClockThatItsBlocksWereTracedWith) {
-  // Four SMs of each GPC, two eager ones; the first GPC's clock runs 0.1 % faster than the others'.
+  // Four SMs of each GPC, two singleton ones; the first GPC's clock runs 0.1 % faster than the others'.
   const std::vector<int> order{8, 9, 0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 0, 1, 4, 5, 2, 3, 6, 7};
   std::vector<TracedBlock> blocks = traced(order, [](int) { return 300; });
   for (TracedBlock& block : blocks) {
@@ -57,9 +57,9 @@ TEST(Calibration, EachGpcHasTheClockThatItsBlocksWereTracedWith) {
   EXPECT_EQ(profile.gpc_clock_ppm, (std::vector{0, 0, 0}));
 }
 
-TEST(Calibration, PairsOfEagerSmsHaveTheClockOfTheGpcThatIsNearestOverBothTraces) {
-  // Two GPCs of four SMs, 0.2 % apart, and two pairs of eager SMs: by both traces together the first is of
-  // the fast GPC, though one trace alone says otherwise, and the second of the slow one.
+TEST(Calibration, PairsOfSingletonSmsHaveTheClockOfTheGpcThatIsNearestOverBothTraces) {
+  // Two GPCs of four SMs, 0.2 % apart, and two pairs of singleton SMs: by both traces together the first is
+  // of the fast GPC, though one trace alone says otherwise, and the second of the slow one.
   const std::vector<int> order{8, 9, 10, 11, 0, 1, 4, 5, 8, 9, 10, 11, 2, 3, 6, 7, 0, 1, 4, 5, 2, 3, 6, 7};
   const auto trace = [&](double first_pair) {
     std::vector<TracedBlock> blocks = traced(order, [](int) { return 300; });
@@ -79,23 +79,23 @@ TEST(Calibration, PairsOfEagerSmsHaveTheClockOfTheGpcThatIsNearestOverBothTraces
   EXPECT_EQ(profile.gpc_clock_ppm[2], profile.gpc_clock_ppm[1]);
 }
 
-TEST(Calibration, TheSmsOfAnEagerTpcArePairedWhateverTheOrderOfTheirTurns) {
+TEST(Calibration, TheSmsOfAnSingletonTpcArePairedWhateverTheOrderOfTheirTurns) {
   const std::vector<int> order{8, 10, 9, 11, 0, 1, 4, 5, 8, 10, 9, 11, 2, 3, 6, 7, 0, 1, 4, 5, 2, 3, 6, 7};
   DeviceProfile profile;
   profile.sm_count = 12;
   find_gpcs(profile, traced(order, [](int sm) { return sm == 8 || sm == 9 ? 400 : 300; }));
-  EXPECT_EQ(profile.eager_sms, 4);
-  EXPECT_EQ(profile.tpc_hand_over_cycles, (std::vector{0, 0, 0, 0, 100, 0}));
+  EXPECT_EQ(profile.singleton_sms, 4);
+  EXPECT_EQ(profile.tpc_replacement_latency_cycles, (std::vector{0, 0, 0, 0, 100, 0}));
 }
 
 TEST(Calibration, WithoutATraceGpcsAreAsEvenAsCanBe) {
   DeviceProfile profile;
   profile.sm_count = 36;
-  profile.eager_sms = 3;
+  profile.singleton_sms = 3;
   find_gpcs(profile, {});
-  EXPECT_EQ(profile.eager_sms, 0);
+  EXPECT_EQ(profile.singleton_sms, 0);
   EXPECT_EQ(profile.gpc_sms, (std::vector{18, 18}));
-  EXPECT_THAT(profile.tpc_hand_over_cycles, testing::Each(0));
+  EXPECT_THAT(profile.tpc_replacement_latency_cycles, testing::Each(0));
 }
 
 TEST(Calibration, ALaunchIsHeldToTheGpcThatItBeganWith) {
@@ -127,7 +127,7 @@ TEST(Calibration, ALaunchThatDoesNotFitAnSmIsRefused) {
 
 TEST(Calibration, FindsTheCyclesThatLaunchesWereSimulatedWith) {
   DeviceProfile truth = find_profile("h200");
-  truth.hand_over_cycles *= 2;
+  truth.replacement_latency_cycles *= 2;
   std::vector<CalibrationLaunch> launches;
   for (const std::int64_t grid : {2112, 4224, 8448}) {
     const CalibrationLaunch launch{.launch = {.block_threads = 128, .grid_blocks = grid},
@@ -142,7 +142,7 @@ TEST(Calibration, FindsTheCyclesThatLaunchesWereSimulatedWith) {
   const DeviceProfile other = find_profile("h200");
   const DeviceProfile found = fit_cycles(other, limits_of({9, 0}), launches, true);
   EXPECT_LT(misfit(found, limits_of({9, 0}), launches), misfit(other, limits_of({9, 0}), launches) / 2);
-  EXPECT_GT(found.hand_over_cycles, 1.2 * 200);  // where the fit begins
+  EXPECT_GT(found.replacement_latency_cycles, 1.2 * 200);  // where the fit begins
 }
 
 }  // namespace

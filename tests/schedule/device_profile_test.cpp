@@ -30,7 +30,7 @@ TEST(DeviceProfile, AGpuWithoutOneGetsTheDefaultAndItsOwnSize) {
   EXPECT_EQ(profile.name, "default");
   EXPECT_EQ(profile.sm_count, 76);
   EXPECT_EQ(profile.compute_capability, (ComputeCapability{8, 9}));
-  EXPECT_EQ(profile.hand_over_cycles, find_profile("h200").hand_over_cycles);
+  EXPECT_EQ(profile.replacement_latency_cycles, find_profile("h200").replacement_latency_cycles);
 }
 
 TEST(DeviceProfile, AnUnknownDeviceHasEvenGpcsOfWholePairs) {
@@ -47,9 +47,9 @@ TEST(DeviceProfile, ItsGroupsFitOneAnother) {
                 ThrowsMessage<InputError>(AllOf(HasSubstr("my.profile"), HasSubstr(std::string(about)))));
   };
   complains([](DeviceProfile& profile) { profile.gpc_sms.pop_back(); }, "sm_count says 132");
-  complains([](DeviceProfile& profile) { profile.eager_sms = 10; }, "134 SMs together");
-  complains([](DeviceProfile& profile) { profile.tpc_hand_over_cycles.pop_back(); },
-            "tpc_hand_over_cycles has 65");
+  complains([](DeviceProfile& profile) { profile.singleton_sms = 10; }, "134 SMs together");
+  complains([](DeviceProfile& profile) { profile.tpc_replacement_latency_cycles.pop_back(); },
+            "tpc_replacement_latency_cycles has 65");
   complains([](DeviceProfile& profile) { profile.gpc_clock_ppm.pop_back(); },
             "gpc_clock_ppm has 11 values, 12");
 }
@@ -64,12 +64,12 @@ TEST(DeviceProfile, ComplaintsNameFileAndLine) {
   complains("speed = 3\n", "my.profile:1:", "no 'speed'");
   complains("# nothing\n\nsm_count = many\n", "my.profile:3:", "'many' is not a value for sm_count");
   complains("sm_count = 0\n", "my.profile:1:", "'0'");
-  complains("hand_over_cycles = -1\n", "my.profile:1:", "'-1'");
+  complains("replacement_latency_cycles = -1\n", "my.profile:1:", "'-1'");
   complains("gpc_sms = 16 x\n", "my.profile:1:", "'16 x'");
   complains("gpc_sms = 16 65\n", "my.profile:1:", "'16 65'");
   complains("gpc_clock_ppm = -100001\n", "my.profile:1:", "'-100001'");
   complains("gpc_clock_spread_ppm = 100001\n", "my.profile:1:", "'100001'");
-  complains("tpc_hand_over_cycles =\n", "my.profile:1:", "''");
+  complains("tpc_replacement_latency_cycles =\n", "my.profile:1:", "''");
   complains("name\n", "my.profile:1:", "name");
   complains("name = h\n", "my.profile:2:", "compute_capability is missing");
   EXPECT_THAT([] { find_profile("no_such_gpu"); }, ThrowsMessage<InputError>(HasSubstr("h200")));

@@ -13,11 +13,11 @@
 namespace occbench {
 namespace {
 
-constexpr std::array kGpcs{8, 16, 16, 16, 16, 16, 18, 18};  // of an H200, whose SMs 0 to 7 here are eager
+constexpr std::array kGpcs{8, 16, 16, 16, 16, 16, 18, 18};  // of an H200, whose SMs 0 to 7 here are singleton
 
-TEST(Dispatcher, GpcsHaveTheirTurnAndEagerSmsBetweenThem) {
+TEST(Dispatcher, GpcsHaveTheirTurnAndSingletonSmsBetweenThem) {
   // As recorded on an H200 (blocks of 256 threads, one launch of many): groups of SMs in the order in which
-  // they took blocks, e = the eager ones.
+  // they took blocks, e = the singleton ones.
   Dispatcher dispatcher(kGpcs, 8, 0);
   dispatcher.fill({8, {}});
   std::string order;
@@ -47,8 +47,8 @@ TEST(Dispatcher, InATurnEachSmWithRoomTakesOneBlock) {
 }
 
 TEST(FirstFill, AGridThatLeavesRoomIsSpreadOverPairsOfSms) {
-  // As recorded on an H200: of 317 blocks each SM has two, and one more have the eager SMs and the first ones
-  // of 45 pairs; of 119, the second ones of the last 13 pairs have none.
+  // As recorded on an H200: of 317 blocks each SM has two, and one more have the singleton SMs and the first
+  // ones of 45 pairs; of 119, the second ones of the last 13 pairs have none.
   const FirstFill fill = first_fill(kGpcs, 8, 8, 317);
   EXPECT_EQ(fill.rounds, 2);
   EXPECT_EQ(fill.rest.size(), 53u);
@@ -97,7 +97,7 @@ TEST(FirstFill, EachBlockGoesWhereTheTraceHasIt) {
     const std::vector<int> expected = placed(grid_blocks, blocks_per_sm);
     ASSERT_EQ(traced.size(), expected.size());
     ++grids;
-    // Of 400 blocks the eager SMs took what is left of whole rounds one turn early.
+    // Of 400 blocks the singleton SMs took what is left of whole rounds one turn early.
     const std::ptrdiff_t same = grid_blocks == 400 ? 378 : grid_blocks;
     EXPECT_EQ(std::ranges::mismatch(traced, expected).in1 - traced.begin(), same)
         << grid_blocks << " blocks of " << block_threads << " threads";

@@ -32,9 +32,9 @@ TEST(Prediction, LossesAddUpToTheoreticalLessPredicted) {
 }
 
 TEST(Prediction, EachLossHasItsOwnCause) {
-  const Losses underfill = predict_on_h200(256, 528, "equal:200000").losses;
-  EXPECT_NEAR(underfill.underfill, 50, 0.01);
-  EXPECT_NEAR(underfill.total(), underfill.underfill, 0.5);
+  const Losses small_grid = predict_on_h200(256, 528, "equal:200000").losses;
+  EXPECT_NEAR(small_grid.small_grid, 50, 0.01);
+  EXPECT_NEAR(small_grid.total(), small_grid.small_grid, 0.5);
 
   const Losses tail = predict_on_h200(256, 1056 + 528, "equal:200000").losses;
   EXPECT_NEAR(tail.tail, 25, 5);
@@ -53,22 +53,22 @@ TEST(Prediction, EachLossHasItsOwnCause) {
   EXPECT_GT(overhead.overhead, 5);
   EXPECT_NEAR(overhead.total(), overhead.overhead, 0.5);
 
-  const Losses competition = predict_on_h200(256, 1056, "equal:800000:issue=200000").losses;
-  EXPECT_NEAR(competition.competition, 37.5, 0.5);
-  EXPECT_NEAR(competition.total(), competition.competition, 0.5);
+  const Losses contention = predict_on_h200(256, 1056, "equal:800000:issue=200000").losses;
+  EXPECT_NEAR(contention.contention, 37.5, 0.5);
+  EXPECT_NEAR(contention.total(), contention.contention, 0.5);
 }
 
-TEST(Prediction, OfWarpsWhoseTimeInStepIsGivenHasNoRange) {
-  const auto predict_in_step = [](const std::string& cycles) {
+TEST(Prediction, OfWarpsWhoseTimeInLockstepIsGivenHasNoRange) {
+  const auto predict_lockstep = [](const std::string& cycles) {
     return predict_on_h200(128, 2112, "equal:24768:issue=24768" + cycles);
   };
-  EXPECT_GT(predict_in_step("").predicted_high_pct - predict_in_step("").predicted_low_pct, 30);
+  EXPECT_GT(predict_lockstep("").predicted_high_pct - predict_lockstep("").predicted_low_pct, 30);
   // 16 warps a sub-partition. In turns of 2 and once in four of 3, a warp ends half a turn, as warps see
-  // them, (3 x 2^2 + 3^2) / (3 x 2 + 3) / 2, after the mean of all 16; in step, with all others.
+  // them, (3 x 2^2 + 3^2) / (3 x 2 + 3) / 2, after the mean of all 16; in lockstep, with all others.
   constexpr double kInTurns = (8 + 7.0 / 6) / 16 * 100;
-  EXPECT_NEAR(predict_in_step(":in_step=0").predicted_pct, kInTurns, 0.5);
-  EXPECT_NEAR(predict_in_step(":in_step=1000000").predicted_pct, 100, 1);
-  const Prediction half = predict_in_step(":in_step=198144");
+  EXPECT_NEAR(predict_lockstep(":lockstep=0").predicted_pct, kInTurns, 0.5);
+  EXPECT_NEAR(predict_lockstep(":lockstep=1000000").predicted_pct, 100, 1);
+  const Prediction half = predict_lockstep(":lockstep=198144");
   EXPECT_NEAR(half.predicted_pct, (kInTurns + 100) / 2, 1);
   EXPECT_LT(half.predicted_high_pct - half.predicted_low_pct, 0.5);
 }
@@ -81,7 +81,7 @@ TEST(Prediction, SaysInOneSentenceWhereItWent) {
   EXPECT_THAT(predict_on_h200(256, 1056, "exponential:200000:8:seed=1").explanation,
               HasSubstr("blocks take unequally long"));
   EXPECT_THAT(predict_on_h200(256, 1056, "equal:80000:issue=20000").explanation,
-              HasSubstr("compete for issue slots"));
+              HasSubstr("contend for issue slots"));
   EXPECT_EQ(predict_on_h200(256, 1056, "equal:20000000").explanation,
             "Within half a point of theoretical occupancy.");
 }

@@ -1,4 +1,4 @@
-// The simulator against hardware counters: launches recorded on an H200 (tests/data/h200_hold/README.md and
+// The simulator against hardware counters: launches recorded on an H200 (tests/data/h200_spin/README.md and
 // tests/data/h200_launches/README.md).
 #include <algorithm>
 #include <array>
@@ -17,8 +17,8 @@
 #include <gtest/gtest.h>
 
 #include "occupancy/occupancy.hpp"
-#include "schedule/competition.hpp"
-#include "schedule/in_step.hpp"
+#include "schedule/contention.hpp"
+#include "schedule/lockstep.hpp"
 #include "schedule/simulate.hpp"
 
 namespace occbench {
@@ -71,8 +71,8 @@ bool read_cells(std::istream& file, std::array<std::string, kCells>& cell) {
 }
 
 std::vector<Recorded> read_recorded() {
-  std::ifstream launches = open("h200_hold/launches.csv");
-  std::ifstream factors = open("h200_hold/factors.u16");
+  std::ifstream launches = open("h200_spin/launches.csv");
+  std::ifstream factors = open("h200_spin/factors.u16");
   std::vector<Recorded> all;
   std::array<std::string, 10> cell;
   read_cells(launches, cell);
@@ -82,7 +82,7 @@ std::vector<Recorded> read_recorded() {
     all.push_back({std::stoi(cell[0]),
                    launch,
                    {.registers_per_thread = 20},
-                   "hold/" + cell[1],
+                   "spin/" + cell[1],
                    read_tasks(factors, cell[2], cell[1] == "perwarp", base_cycles, launch.grid_blocks,
                               (launch.block_threads + 31) / 32),
                    base_cycles,
@@ -171,7 +171,7 @@ class RecordedLaunches : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     all_ = read_recorded();
-    std::ifstream list = open("h200_hold/held_out.txt");
+    std::ifstream list = open("h200_spin/held_out.txt");
     for (int number = 0; list >> number;) held_out_.insert(number);
   }
 
@@ -180,12 +180,12 @@ class RecordedLaunches : public testing::Test {
   };
   /// Errors on what was tuned to and on what was not, and the median error of active cycles.
   static void expect_within(const Within& tuned, const Within& not_tuned, double active_pct, auto&& chosen) {
-    for (const bool untouched : {false, true}) {
-      const Within& within = untouched ? not_tuned : tuned;
+    for (const bool held_out : {false, true}) {
+      const Within& within = held_out ? not_tuned : tuned;
       Errors errors = errors_of(all_, [&](const Recorded& recorded) {
-        return chosen(recorded) && held_out_.contains(recorded.launch_number) == untouched;
+        return chosen(recorded) && held_out_.contains(recorded.launch_number) == held_out;
       });
-      const char* const name = untouched ? "untouched" : "tuned";
+      const char* const name = held_out ? "held_out" : "tuned";
       ASSERT_GT(errors.points.size(), 0u) << name;
       std::printf(
           "%s: %zu launches, mean error %.3f points (%.3f of the nearest run), 95th percentile %.2f, active "
@@ -256,15 +256,15 @@ TEST_F(RecordedLaunches, OneOfTheGpcsThatMayBeginExplainsWhatIsResidentAtOnce) {
   EXPECT_LE(best_sum / 60, 0.01);
 }
 
-bool untouched(const Recorded& recorded) {
+bool held_out(const Recorded& recorded) {
   return recorded.launch_number % 2 != 0;
 }
 
 TEST(FreshLaunches, OfOtherSizesRegistersAndSharedMemoryArePredicted) {
-  const std::vector<Recorded> all = read_launches("hold.csv");
+  const std::vector<Recorded> all = read_launches("spin.csv");
   const auto expect_mean = [&](const char* name, double mean, auto&& chosen) {
     const Errors errors =
-        errors_of(all, [&](const Recorded& recorded) { return untouched(recorded) && chosen(recorded); });
+        errors_of(all, [&](const Recorded& recorded) { return held_out(recorded) && chosen(recorded); });
     std::printf("%s: %zu launches, mean error %.3f points\n", name, errors.points.size(), errors.mean());
     EXPECT_LE(errors.mean(), mean) << name;
   };
@@ -288,15 +288,16 @@ TEST(FreshLaunches, OfOtherSizesRegistersAndSharedMemoryArePredicted) {
 }
 
 TEST(FreshLaunches, WarpsThatCompeteForIssueSlotsOrBandwidthArePredicted) {
-  const std::vector<Recorded> all = read_launches("competing.csv");
+  const std::vector<Recorded> all = read_launches("contention.csv");
   struct Expected {
     const char* kernel;
     double limit, share, mean;
     bool runs_differ = false;  // where warps could issue in every cycle
   };
-  for (const Expected& expected : {Expected{"chains1", 2, 0.97, 0.5}, Expected{"chains2", 2, 1, 0.4},
-                                   Expected{"chains4", 4, 0.85, 2.35, true}, Expected{"read1", 4, 0.98, 0.91},
-                                   Expected{"read2", 4, 0.96, 0.95}, Expected{"read8", 4, 0.84, 2.3}}) {
+  for (const Expected& expected :
+       {Expected{"fma_chains_1", 2, 0.97, 0.5}, Expected{"fma_chains_2", 2, 1, 0.4},
+        Expected{"fma_chains_4", 4, 0.85, 2.35, true}, Expected{"read1", 4, 0.98, 0.91},
+        Expected{"read2", 4, 0.96, 0.95}, Expected{"read8", 4, 0.84, 2.3}}) {
     const auto of_kernel = [&](const Recorded& recorded) { return recorded.kernel == expected.kernel; };
     const Errors errors = expected.runs_differ ? errors_of(all, of_kernel) : errors_of<1>(all, of_kernel);
     std::printf("%s: %zu launches, mean error %.3f points, within %.0f: %.3f\n", expected.kernel,
@@ -306,11 +307,11 @@ TEST(FreshLaunches, WarpsThatCompeteForIssueSlotsOrBandwidthArePredicted) {
   }
 }
 
-// How long they stay in step is found from one reading, of a full wave of 256 threads; the others are
+// How long they stay in lockstep is found from one reading, of a full wave of 256 threads; the others are
 // predicted.
 TEST(FreshLaunches, WarpsThatAlwaysIssueArePredictedFromOneReading) {
-  std::vector<Recorded> all = read_launches("competing.csv");
-  std::erase_if(all, [](const Recorded& recorded) { return recorded.kernel != "chains4"; });
+  std::vector<Recorded> all = read_launches("contention.csv");
+  std::erase_if(all, [](const Recorded& recorded) { return recorded.kernel != "fma_chains_4"; });
   Work work = parse_work("equal:22600:issue=20950");  // all 84 do this
   const auto read = std::ranges::find_if(all, [](const Recorded& recorded) {
     return recorded.launch.block_threads == 256 && recorded.launch.grid_blocks == 1056 &&
@@ -319,12 +320,12 @@ TEST(FreshLaunches, WarpsThatAlwaysIssueArePredictedFromOneReading) {
   ASSERT_NE(read, all.end());
   const DeviceProfile profile = find_profile("h200");
   work =
-      in_step_as_read(read->launch, read->usage, limits_of({9, 0}), 132, profile, work, read->achieved_pct);
+      lockstep_as_read(read->launch, read->usage, limits_of({9, 0}), 132, profile, work, read->achieved_pct);
   all.erase(read);
   for (Recorded& recorded : all) recorded = recorded.doing(work);
   const Errors errors = errors_of<1>(all, [](const Recorded&) { return true; });
-  std::printf("in step for %.0f cycles: %zu launches, mean error %.3f points, within 4: %.3f\n",
-              *work.in_step_cycles, errors.points.size(), errors.mean(), errors.share_within(4));
+  std::printf("in lockstep for %.0f cycles: %zu launches, mean error %.3f points, within 4: %.3f\n",
+              *work.lockstep_cycles, errors.points.size(), errors.mean(), errors.share_within(4));
   EXPECT_EQ(errors.points.size(), 83u);
   EXPECT_LE(errors.mean(), 2);
   EXPECT_GE(errors.share_within(4), 0.85);
@@ -371,7 +372,7 @@ TEST(Tails, AfterAWholeWaveArePredicted) {
   ASSERT_EQ(all.size(), 62u);
   const auto expect_mean = [&](const char* name, double mean, bool chosen, const std::string& profile) {
     const Errors errors = errors_of(
-        all, [=](const Recorded& recorded) { return untouched(recorded) == chosen; }, profile);
+        all, [=](const Recorded& recorded) { return held_out(recorded) == chosen; }, profile);
     std::printf("%s: %zu launches, mean error %.2f points\n", name, errors.points.size(), errors.mean());
     EXPECT_LE(errors.mean(), mean) << name;
   };
@@ -387,11 +388,11 @@ TEST(Tails, AfterAWholeWaveArePredicted) {
 TEST(FirstBlocks, OfGpcsBeginAlikeAndOfSecondSmsLater) {
   constexpr double kLater = 98;
   const DeviceProfile profile = find_profile("h200_recorded");
-  EXPECT_GE(profile.second_sm_cycles, 0.7 * kLater);
-  EXPECT_LE(profile.second_sm_cycles, 1.8 * kLater);  // fits make more of it than was recorded
+  EXPECT_GE(profile.second_sm_delay_cycles, 0.7 * kLater);
+  EXPECT_LE(profile.second_sm_delay_cycles, 1.8 * kLater);  // fits make more of it than was recorded
   // Both are drawn evenly, and fits hardly tell one from the other: the standard deviation of their sum.
-  EXPECT_LE(std::hypot(profile.sm_spread_cycles, profile.gpc_spread_cycles) / std::sqrt(12), 45);
-  std::vector<int> groups{profile.eager_sms};
+  EXPECT_LE(std::hypot(profile.sm_delay_cycles, profile.gpc_delay_cycles) / std::sqrt(12), 45);
+  std::vector<int> groups{profile.singleton_sms};
   groups.insert(groups.end(), profile.gpc_sms.begin(), profile.gpc_sms.end());
   std::ifstream file = open("h200_launches/first_blocks.csv");
   std::array<std::string, 4> cell;
@@ -450,23 +451,23 @@ std::vector<Finishing> read_finishing() {
   return all;
 }
 
-/// Competition alone, with what a warp of the same body took alone.
-Finishing simulated(const Finishing& recorded, const Finishing& alone, double in_step_cycles = 0) {
+/// Contention alone, with what a warp of the same body took alone.
+Finishing simulated(const Finishing& recorded, const Finishing& alone, double lockstep_cycles = 0) {
   const bool integer = recorded.body == "integer_multiply_add";
   const double rate = alone.instructions / alone.end_cycles.front();
   // An integer multiply-add keeps its pipe busy for two cycles.
-  Competition competition(1, {.issue = rate, .pipe = integer ? std::min(1.0, 2 * rate) : 0}, 1,
-                          {.in_step_cycles = in_step_cycles});
+  Contention contention(1, {.issue = rate, .pipe = integer ? std::min(1.0, 2 * rate) : 0}, 1,
+                        {.lockstep_cycles = lockstep_cycles});
   for (int first = 0; first < recorded.warps; first += recorded.warps_per_block) {
-    std::vector<Competition::Warp> warps;
+    std::vector<Contention::Warp> warps;
     for (int warp = 0; warp < recorded.warps_per_block; ++warp) {
       warps.push_back({recorded.instructions / rate, first + warp});
     }
-    competition.begin(0, 0, first, warps);
+    contention.begin(0, 0, first, warps);
   }
   Finishing result = recorded;
-  while (competition.next_finish() < std::numeric_limits<double>::infinity()) {
-    const Competition::Finished finished = competition.finish_next();
+  while (contention.next_finish() < std::numeric_limits<double>::infinity()) {
+    const Contention::Finished finished = contention.finish_next();
     for (const int warp : finished.warps) {
       result.end_cycles[static_cast<std::size_t>(warp)] = finished.time;
     }
@@ -485,7 +486,8 @@ void add_errors_of_ends(Errors& errors, const Finishing& predicted, const Finish
   }
 }
 
-/// Of simulations with warps in step for 10,000 cycles to a million, or not at all, that which is nearest.
+/// Of simulations with warps in lockstep for 10,000 cycles to a million, or not at all, that which is
+/// nearest.
 Finishing nearest(const Finishing& recorded, const Finishing& alone) {
   Finishing best = simulated(recorded, alone);
   for (double cycles = 10'000; cycles < 1e6; cycles *= 1.2) {
@@ -533,10 +535,10 @@ TEST(RecordedWarps, FinishInTheSimulatedOrder) {
 }
 
 // One launch of a loop of multiply-adds and nothing else reads differently by how its warps begin: at once,
-// with other kernels' instructions in the caches, or some cycles apart. A time in step that is fitted to each
-// reading says when its warps end. With a load in the loop readings hardly differ.
-TEST(RecordedWarps, StayInStepForATimeThatDependsOnHowTheyBegin) {
-  std::ifstream file = open("h200_launches/in_step.csv");
+// with other kernels' instructions in the caches, or some cycles apart. A time in lockstep that is fitted to
+// each reading says when its warps end. With a load in the loop readings hardly differ.
+TEST(RecordedWarps, StayInLockstepForATimeThatDependsOnHowTheyBegin) {
+  std::ifstream file = open("h200_launches/lockstep.csv");
   std::array<std::string, 7> cell;
   read_cells(file, cell);
   Errors errors;

@@ -29,7 +29,7 @@ BENCHMARK_CAPTURE(simulate_blocks, lognormal, "lognormal:20000:0.5:seed=1")
 BENCHMARK_CAPTURE(simulate_blocks, by_warp, "warp/uniform:20000:0.5:1.5:seed=1")
     ->Arg(1'000'000)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(simulate_blocks, competing, "uniform:20000:0.5:1.5:seed=1:issue=5000")
+BENCHMARK_CAPTURE(simulate_blocks, contending, "uniform:20000:0.5:1.5:seed=1:issue=5000")
     ->Arg(100'000)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(simulate_blocks, equal, "equal:20000")

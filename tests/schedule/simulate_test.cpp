@@ -112,9 +112,9 @@ TEST(Simulate, TheSameSeedGivesTheSameResultAndAnotherFallsOtherwise) {
 TEST(Simulate, BlocksThatCompeteKeepAnSmActiveOnceHoweverManyEndSideBySide) {
   const Launch launch{.block_threads = 64, .grid_blocks = 42'240};
   const Tasks tasks(parse_work("equal:8000:issue=1000"), launch.grid_blocks, 2);
-  const auto active_cycles = [&](double sm_end_cycles_per_warp) {
+  const auto active_cycles = [&](double warp_retire_cycles) {
     DeviceProfile profile = find_profile("h200");
-    profile.sm_end_cycles_per_warp = sm_end_cycles_per_warp;
+    profile.warp_retire_cycles = warp_retire_cycles;
     return simulate(launch, {.registers_per_thread = 20}, limits_of({9, 0}), 132, profile, tasks, 1)
         .cycles_active_mean;
   };
@@ -215,9 +215,9 @@ TEST(Simulate, AGpcWhoseClockIsFasterIsDoneSoonerAndTakesTheTail) {
   const auto achieved = [](std::vector<int> gpc_clock_ppm) {
     DeviceProfile profile = free_of_overheads();
     profile.sm_count = 4;
-    profile.eager_sms = 0;
+    profile.singleton_sms = 0;
     profile.gpc_sms = {2, 2};
-    profile.tpc_hand_over_cycles = {0, 0};
+    profile.tpc_replacement_latency_cycles = {0, 0};
     profile.gpc_clock_ppm = std::move(gpc_clock_ppm);
     return simulate({.block_threads = 1024, .grid_blocks = 12}, {.registers_per_thread = 20},
                     limits_of({9, 0}), 4, profile, Tasks(Work::equal(100'000), 12, 32), 1)

@@ -68,8 +68,8 @@ TEST(Tasks, EvenedOutKeepTheirTotal) {
 TEST(Tasks, RatesAreThoseOfAWarpAlone) {
   const Tasks tasks(parse_work("every:80000:2:3:issue=20000:pipe=60000:bytes=40000"), 4, 8);
   EXPECT_EQ(tasks.rates(), (Rates{.issue = 0.25, .pipe = 0.75, .bytes = 0.5}));
-  EXPECT_TRUE(tasks.compete());
-  EXPECT_FALSE(tasks.alone().compete());
+  EXPECT_TRUE(tasks.contend());
+  EXPECT_FALSE(tasks.alone().contend());
 }
 
 }  // namespace

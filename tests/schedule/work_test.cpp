@@ -45,8 +45,8 @@ TEST(Work, CanonicalStringsSurviveTheRoundTrip) {
            "equal:1000000000000:bytes=4096",
            "uniform:80000:0.5:1.5:seed=7:issue=20000:bytes=65536",
            "equal:17000:issue=1000:pipe=8000:bytes=512",
-           "equal:50000:issue=45000:in_step=240000",
-           "equal:50000:issue=50000:pipe=25000:bytes=64:in_step=0",
+           "equal:50000:issue=45000:lockstep=240000",
+           "equal:50000:issue=50000:pipe=25000:bytes=64:lockstep=0",
        }) {
     EXPECT_EQ(to_string(parse_work(text)), text);
   }
@@ -123,9 +123,9 @@ TEST(Work, ScaledWorkHasTheSameRatesAndNoLessThanACycle) {
   EXPECT_EQ(to_string(work.scaled(0.25)), "uniform:20000:0.5:1.5:seed=7:issue=5000:pipe=10000:bytes=16384");
   EXPECT_EQ(work.scaled(0.25).rates(), work.rates());
   EXPECT_EQ(work.scaled(1e-9).cycles, 1);
-  const Work in_step = parse_work("equal:80000:issue=80000:in_step=240000");
-  EXPECT_EQ(to_string(in_step.scaled(2)), "equal:160000:issue=160000:in_step=240000");
-  EXPECT_EQ(parse_work(to_string(in_step.scaled(1e-9))), in_step.scaled(1e-9));
+  const Work lockstep = parse_work("equal:80000:issue=80000:lockstep=240000");
+  EXPECT_EQ(to_string(lockstep.scaled(2)), "equal:160000:issue=160000:lockstep=240000");
+  EXPECT_EQ(parse_work(to_string(lockstep.scaled(1e-9))), lockstep.scaled(1e-9));
 }
 
 TEST(Work, ComplaintsNameThePartAndItsPlace) {
@@ -159,14 +159,14 @@ TEST(Work, ComplaintsNameThePartAndItsPlace) {
   complains("equal:100:issue=101", "character 17:", "at most 100");
   complains("equal:100:pipe=101", "character 16:", "at most 100");
   complains("equal:100:pipe=1:issue=1",
-            "character 18:", "write equal:CYCLES[:issue=N][:pipe=N][:bytes=N][:in_step=N]");
+            "character 18:", "write equal:CYCLES[:issue=N][:pipe=N][:bytes=N][:lockstep=N]");
   complains("equal:100:bytes=-1", "character 17:", "bytes");
   complains("equal:100:bytes=1:issue=1", "character 19:", "does not belong here");
-  complains("equal:100:issue=100:in_step=-1", "character 29:", "in_step must be a number from 0");
-  complains("equal:100:issue=100:in_step=long", "character 29:", "'long'");
-  complains("equal:100:issue=79:in_step=5", "character 28:", "issue must be at least 80");
-  complains("equal:100:issue=90:pipe=95:in_step=5", "character 36:", "no less than pipe");
-  complains("equal:100:in_step=5", "character 19:", "issue must be at least 80");
+  complains("equal:100:issue=100:lockstep=-1", "character 30:", "lockstep must be a number from 0");
+  complains("equal:100:issue=100:lockstep=long", "character 30:", "'long'");
+  complains("equal:100:issue=79:lockstep=5", "character 29:", "issue must be at least 80");
+  complains("equal:100:issue=90:pipe=95:lockstep=5", "character 37:", "no less than pipe");
+  complains("equal:100:lockstep=5", "character 20:", "issue must be at least 80");
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import claims  # noqa: E402
 import experiments  # noqa: E402
 from experiments import imbalance_within_block, latency_hiding, placement  # noqa: E402
-from judging import Finding, measured, verdict  # noqa: E402
 from recorded import Run  # noqa: E402
+from verdicts import Finding, measured, verdict  # noqa: E402
 
 
 def run_of(rows, samples=()):
@@ -62,7 +62,7 @@ class Verdicts(unittest.TestCase):
     def test_a_claim_holds_only_if_every_finding_bears_it_out(self):
         good, bad = Finding("a", True, ""), Finding("b", False, "")
         self.assertEqual(verdict([good, good]), "holds")
-        self.assertEqual(verdict([good, bad]), "holds except: b")
+        self.assertEqual(verdict([good, bad]), "partly holds, not: b")
         self.assertEqual(verdict([bad, bad]), "does not hold")
         self.assertEqual(verdict([]), "not measured")
 
@@ -74,7 +74,7 @@ class Verdicts(unittest.TestCase):
                 block_size_row(768, 66.6),
             ]
         )
-        self.assertEqual(verdict_of("block_size", run), "holds except: 768 threads")
+        self.assertEqual(verdict_of("block_size", run), "partly holds, not: 768 threads")
 
     def test_rows_without_counters_are_not_taken_for_measurements(self):
         self.assertEqual(experiments.findings("block_size", run_of([block_size_row(32, "")])), [])
@@ -93,7 +93,7 @@ class Verdicts(unittest.TestCase):
         )
         self.assertEqual(
             verdict_of("register_cliff", run),
-            "holds except: time of the throughput-bound kernel",
+            "partly holds, not: time of the throughput-bound kernel",
         )
 
     def test_a_control_that_is_as_fast_as_before_the_cliff_speaks_against_occupancy(
@@ -108,7 +108,7 @@ class Verdicts(unittest.TestCase):
         )
         self.assertEqual(
             verdict_of("register_cliff", run),
-            "holds except: latency-bound control",
+            "partly holds, not: latency-bound control",
         )
 
     def test_the_fastest_cap_must_beat_both_ends(self):
@@ -135,7 +135,7 @@ class Verdicts(unittest.TestCase):
         )
         self.assertEqual(
             verdict_of("register_cap", run({32: 900, 64: 800, 168: 700})),
-            "holds except: the fastest",
+            "partly holds, not: the fastest",
         )
 
     def test_a_tail_is_judged_by_what_the_counter_reads_and_by_all_sms_over_the_longest_ones_cycles(self):
@@ -155,7 +155,7 @@ class Verdicts(unittest.TestCase):
         )
         self.assertEqual(
             verdict_of("waves", run),
-            "holds except: achieved at 1.25 waves, of elapsed at 1.50 waves",
+            "partly holds, not: achieved at 1.25 waves, over elapsed cycles at 1.50 waves",
         )
 
     def test_few_long_warps_in_many_leave_less_empty_than_their_blocks_places(self):
@@ -175,7 +175,7 @@ class Verdicts(unittest.TestCase):
             "time_us": 1,
             "parameters": "block_threads=256",
         }
-        for capability, expected in ("9.0", "holds except: 100 KB"), ("8.0", "holds"):
+        for capability, expected in ("9.0", "partly holds, not: 100 KB"), ("8.0", "holds"):
             run = run_of([row | {"compute_capability": capability}])
             self.assertEqual(verdict_of("shared_memory", run), expected)
 
@@ -200,13 +200,13 @@ class Placement(unittest.TestCase):
 
     def test_blocks_on_other_sms_in_the_same_order_are_half_of_the_claim(self):
         run = placement_run(trace=[(0, 0), (1, 32), (2, 96)], trace_again=[(1, 0), (0, 64), (2, 96)])
-        self.assertEqual(verdict_of("placement", run), "holds except: the order, ascending starts")
+        self.assertEqual(verdict_of("placement", run), "partly holds, not: the order, ascending starts")
 
     def test_starts_one_step_of_the_clock_apart_are_simultaneous(self):
         near = placement_run(trace=[(0, 0), (1, 32), (2, 96)], trace_again=[(1, 32), (0, 0), (2, 96)])
-        self.assertEqual(verdict_of("placement", near), "holds except: the order, ascending starts")
+        self.assertEqual(verdict_of("placement", near), "partly holds, not: the order, ascending starts")
         far = placement_run(trace=[(0, 0), (1, 64), (2, 96)], trace_again=[(1, 64), (0, 0), (2, 96)])
-        self.assertEqual(verdict_of("placement", far), "holds except: ascending starts")
+        self.assertEqual(verdict_of("placement", far), "partly holds, not: ascending starts")
 
     def test_a_later_block_that_starts_earlier_by_more_than_a_step_is_out_of_order(self):
         self.assertTrue(placement.starts_ascending([0, 32, 0, 64], 32))
@@ -247,8 +247,8 @@ class EnoughOccupancy(unittest.TestCase):
         peak = 100 * 128 * 1e9
         one_chain = [
             hiding_row(
-                "chains",
-                "multiply_add_1",
+                "fma_chains",
+                "fma_1",
                 pct,
                 min(1, pct / 25) * peak,
                 chains=1,
@@ -261,18 +261,18 @@ class EnoughOccupancy(unittest.TestCase):
             hiding_row("reads", "bytes_16_in_flight_8", pct, min(1, pct / 12.5) * 4e12, bytes=16, in_flight=8)
             for pct in (6.25, 12.5, 50)
         ]
-        chase = hiding_row("chase", "plain", 50, 1e6, memory="device")
+        chase = hiding_row("pointer_chase", "plain", 50, 1e6, memory="device")
         return [*one_chain, *reads, chase, hiding_row("reads", "copy", "", 3.9e12)]
 
     def test_the_least_occupancy_with_nearly_the_best_throughput_is_enough(self):
         run = run_of(self.rows())
-        chains = run.of("latency_hiding").pick(kernel="chains")
+        chains = run.of("latency_hiding").pick(kernel="fma_chains")
         self.assertEqual(latency_hiding.enough(chains)["theoretical_pct"], "25")
         self.assertEqual(verdict_of("latency_hiding", run), "holds")
 
     def test_littles_law_asks_for_latency_times_throughput_over_what_a_warp_has_in_flight(self):
         rows = run_of(self.rows()).of("latency_hiding")
-        first = latency_hiding.enough(rows.pick(kernel="chains"))
+        first = latency_hiding.enough(rows.pick(kernel="fma_chains"))
         self.assertAlmostEqual(latency_hiding.little_pct(rows, first, 100 * 128 * 1e9), 25)
         reads = latency_hiding.enough(rows.pick(variant="bytes_16_in_flight_8"))
         # 4e12 B/s x 1 us over 100 SMs is 40,000 B, and 64 warps of 4096 B are 262,144.
@@ -280,7 +280,7 @@ class EnoughOccupancy(unittest.TestCase):
 
     def test_reads_below_what_a_copy_moves_are_named(self):
         rows = [row | {"throughput": 4.2e12} if row["variant"] == "copy" else row for row in self.rows()]
-        self.assertEqual(verdict_of("latency_hiding", run_of(rows)), "holds except: reads at their peak")
+        self.assertEqual(verdict_of("latency_hiding", run_of(rows)), "partly holds, not: reads at their peak")
 
 
 class PipeSaturation(unittest.TestCase):
@@ -335,13 +335,13 @@ class GridSync(unittest.TestCase):
 
     def test_one_block_more_has_to_be_refused_and_not_only_skipped(self):
         limit = self.row("limit", "ok")
-        refused = self.row("limit_and_one", "skipped", "a cooperative grid of 5 blocks is refused, as it must be")
+        refused = self.row("limit_plus_one", "skipped", "a cooperative grid of 5 blocks is refused, as expected be")
         self.assertEqual(verdict_of("grid_sync", run_of([limit, refused])), "holds")
-        skipped = self.row("limit_and_one", "skipped", "no code for this GPU")
-        self.assertEqual(verdict_of("grid_sync", run_of([limit, skipped])), "holds except: one block more")
+        skipped = self.row("limit_plus_one", "skipped", "no code for this GPU")
+        self.assertEqual(verdict_of("grid_sync", run_of([limit, skipped])), "partly holds, not: one block more")
 
     def test_a_cost_of_which_one_half_was_not_measured_is_left_out_and_the_others_are_judged(self):
-        rows = [self.row("limit", "ok"), self.row("limit_and_one", "skipped", "is refused")]
+        rows = [self.row("limit", "ok"), self.row("limit_plus_one", "skipped", "is refused")]
         counted = self.row("", "ok") | {"block_threads": 256, "achieved_pct": 50, "time_us": 1}
         for blocks, rate_of in (1, {"grid": 1e6, "alone": 2e6}), (4, {"grid": 0.5e6, "alone": 2e6}), (8, {"grid": 1e5}):
             parameters = f"blocks_per_sm={blocks}"

@@ -14,8 +14,8 @@ import depth_figures  # noqa: E402
 import record_depth  # noqa: E402
 
 ROWS = """experiment,case,parameters,work,waves,achieved_pct,achieved_elapsed_pct
-waves,hold/plain/waves=1.00,waves=1.00,equal:1000,1,99.5,75.5
-waves,hold/plain/waves=3.00,waves=3.00,equal:1000,3,99.5,80
+waves,spin/plain/waves=1.00,waves=1.00,equal:1000,1,99.5,75.5
+waves,spin/plain/waves=3.00,waves=3.00,equal:1000,3,99.5,80
 """
 # 10 us at 50 and 10 us at 100 %, of which the simulation misses the first by 10 points: the mean is 75, the root mean
 # square of the misses the root of 50.
@@ -24,15 +24,15 @@ waves,{case},0,50,60
 waves,{case},10,100,100
 waves,{case},20,0,0
 """
-PER_SM = """experiment,case,launch,sm,blocks,achieved_pct,start_order,first_start_us,last_end_us,handover_median_us,handovers
+PER_SM = """experiment,case,launch,sm,blocks,achieved_pct,start_order,first_start_us,last_end_us,replacement_latency_median_us,replacements
 waves,{case},0,0,2,90,1,0,20,0.5,1
 waves,{case},0,1,1,70,2,0.1,10,,0
 """
 SAMPLES = """experiment,case,quantity,index,value
-waves,hold/plain/waves=1.00,achieved_pct_by_trace,0,99.25
-waves,hold/plain/waves=1.00,same_launch_trace_pct,0,99.25
-waves,hold/plain/waves=1.00,same_launch_counter_pct,0,99.375
-waves,hold/plain/waves=1.00,time_us,0,20
+waves,spin/plain/waves=1.00,achieved_pct_by_trace,0,99.25
+waves,spin/plain/waves=1.00,same_launch_trace_pct,0,99.25
+waves,spin/plain/waves=1.00,same_launch_counter_pct,0,99.375
+waves,spin/plain/waves=1.00,time_us,0,20
 """
 
 
@@ -54,7 +54,7 @@ class Recording(unittest.TestCase):
 
     def write_all(self):
         for waves in ("1.00", "3.00"):
-            case = f"hold/plain/waves={waves}"
+            case = f"spin/plain/waves={waves}"
             self.write(f"timeline/waves.{waves}.timeline.csv", TIMELINE.format(case=case))
             self.write(f"per_sm/waves.{waves}.per_sm.csv", PER_SM.format(case=case))
         self.write("waves.csv", ROWS)
@@ -84,7 +84,7 @@ class Recording(unittest.TestCase):
         )
         traces = depth_figures.trace_table()
         self.assertIn(
-            "- `hold` against the same launch: 0.12 points from the counter at the median, 0.12 at most", traces
+            "- `spin` against the same launch: 0.12 points from the counter at the median, 0.12 at most", traces
         )
         self.assertIn("aside: 0.25 points from the counter at the median", traces)
         self.assertIn("from 70.0 to 90.0 %", depth_figures.per_sm())

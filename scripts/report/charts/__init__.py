@@ -78,7 +78,7 @@ def draw_all(rows: Rows, wanted: list[str] | None = None) -> tuple[list[Drawn], 
         except Missing as reason:
             left_out.append(LeftOut(chart, str(reason)))
         except Exception:
-            # The other charts and the table are worth having all the same.
+            # The other charts and the table are worth having still.
             traceback.print_exc()
             left_out.append(LeftOut(chart, "an internal fault, which standard error has told", fault=True))
     return drawn, left_out

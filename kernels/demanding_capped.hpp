@@ -1,9 +1,0 @@
-#pragma once
-
-namespace occbench {
-
-/// The function of the build with -maxrregcount=kCap, each from an object file of its own.
-template <int kCap>
-const void* demanding_capped();
-
-}  // namespace occbench

@@ -1,0 +1,272 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/launch.hpp"
+#include "gpu/resources.hpp"
+#include "kernels/assembled.hpp"
+#include "kernels/fma_chains.hpp"
+#include "kernels/result_of_launch.hpp"
+#include "occupancy/warps.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr int kMostChains = 8;
+/// So close to 1 that a multiply-add more or less shows at the end; part of the instruction, so that it reads
+/// two registers: three of them, of which no other instruction of the warp has just used one, take two
+/// cycles.
+constexpr float kFactor = 0.99995F;
+/// Threads with the same number modulo this have the same inputs.
+constexpr unsigned kChainInputSets = 8;
+
+struct ChainArguments {
+  const float* inputs;  ///< [kMostChains + 1][kChainInputSets]: first values, addend
+  int rounds;
+  float* sums;  ///< one a thread
+};
+
+/// Dependent instructions of a chain in a round. An instruction of the loop's own is one in 80 or fewer.
+constexpr int steps(ChainBody body, int chains) {
+  return (body == ChainBody::fma ? 512 : 256) / chains;
+}
+
+__device__ float power_of_two(float value) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+  return result;
+}
+
+__device__ float logarithm(float value) {
+  float result;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+  return result;
+}
+
+/// A multiply-add, or by turns a power of two and the logarithm that undoes it.
+template <ChainBody kBody>
+__device__ float next(float value, int step, float addend) {
+  if constexpr (kBody == ChainBody::fma) return __fmaf_rn(value, kFactor, addend);
+  return step % 2 == 0 ? power_of_two(value) : logarithm(value);
+}
+
+template <ChainBody kBody, int kFmaChains>
+__global__ void fma_chains_kernel(ChainArguments arguments) {
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  const float* const inputs = arguments.inputs + thread % kChainInputSets;
+  float values[kFmaChains];
+  float sums[kFmaChains] = {};
+#pragma unroll
+  for (int chain = 0; chain < kFmaChains; ++chain) values[chain] = inputs[chain * kChainInputSets];
+  const float addend = inputs[kMostChains * kChainInputSets];
+#pragma unroll 1
+  for (int round = 0; round < arguments.rounds; ++round) {
+#pragma unroll
+    for (int step = 0; step < steps(kBody, kFmaChains); ++step) {
+#pragma unroll
+      for (int chain = 0; chain < kFmaChains; ++chain) {
+        values[chain] = next<kBody>(values[chain], step, addend);
+      }
+    }
+    if constexpr (kBody == ChainBody::exponential) {
+#pragma unroll
+      for (int chain = 0; chain < kFmaChains; ++chain) sums[chain] += values[chain];
+    }
+  }
+  float total = 0;
+#pragma unroll
+  for (int chain = 0; chain < kFmaChains; ++chain) {
+    total += kBody == ChainBody::fma ? values[chain] : sums[chain];
+  }
+  arguments.sums[thread] = total;
+}
+
+/// One variant with all that is known of it before it runs.
+struct ChainBuild {
+  ChainBody body;
+  int chains;
+  std::string name;
+  void (*function)(ChainArguments);
+};
+
+template <ChainBody kBody, std::size_t... kIndex>
+void add_builds(std::vector<ChainBuild>& builds, const std::string& name, std::index_sequence<kIndex...>) {
+  (builds.push_back({kBody, kChainCounts[kIndex], name + "_" + std::to_string(kChainCounts[kIndex]),
+                     fma_chains_kernel<kBody, kChainCounts[kIndex]>}),
+   ...);
+}
+
+const std::vector<ChainBuild>& fma_chains_builds() {
+  static const auto all = [] {
+    constexpr auto kIndices = std::make_index_sequence<std::size(kChainCounts)>();
+    std::vector<ChainBuild> both;
+    add_builds<ChainBody::fma>(both, "multiply_add", kIndices);
+    add_builds<ChainBody::exponential>(both, "exponential", kIndices);
+    return both;
+  }();
+  return all;
+}
+
+const std::vector<Variant> kFmaChainsVariants = [] {
+  std::vector<Variant> variants;
+  for (const ChainBuild& build : fma_chains_builds())
+    variants.push_back(make_variant(build.name, build.function));
+  return variants;
+}();
+
+class PreparedFmaChains final : public Prepared {
+ public:
+  PreparedFmaChains(const Case& chosen, const ChainBuild& build, const Variant& variant, const Limits& limits)
+      : build_(build),
+        function_(variant.function),
+        launch_(chosen.launch),
+        rounds_(std::max(
+            1, static_cast<int>(std::lround(chosen.work.value().cycles /
+                                            fma_chains_round(limits, build.body, build.chains).cycles)))),
+        inputs_(random_inputs(build.body)),
+        device_inputs_(std::span<const float>(inputs_)),
+        sums_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads)) {
+    configure(function_, launch_);
+  }
+
+  void launch(cudaStream_t stream) override {
+    launch_kernel(function_, launch_, stream, ChainArguments{device_inputs_.data(), rounds_, sums_.data()});
+  }
+
+  Check check(cudaStream_t stream) override {
+    const std::vector<float> sums = result_of_launch(*this, stream, sums_);
+    std::array<float, kChainInputSets> reference{};
+    for (unsigned set = 0; set < kChainInputSets; ++set) reference[set] = reference_sum(set);
+    for (std::size_t thread = 0; thread < sums.size(); ++thread) {
+      if (!agrees(sums[thread], reference[thread % kChainInputSets])) return Check::wrong;
+    }
+    return Check::ok;
+  }
+
+  Amount useful() const override {
+    const double instructions =
+        static_cast<double>(sums_.size()) * rounds_ * build_.chains * steps(build_.body, build_.chains);
+    return {instructions, build_.body == ChainBody::fma ? "multiply-adds" : "exponentials"};
+  }
+
+ private:
+  static std::vector<float> random_inputs(ChainBody body) {
+    std::mt19937 generator(1);
+    const auto fill = [&](auto first, auto last, float low, float high) {
+      std::uniform_real_distribution<float> values(low, high);
+      std::generate(first, last, [&] { return values(generator); });
+    };
+    std::vector<float> inputs((kMostChains + 1) * kChainInputSets);
+    const auto addends = inputs.begin() + kMostChains * kChainInputSets;
+    const bool exponential = body == ChainBody::exponential;
+    fill(inputs.begin(), addends, exponential ? 1.25F : -0.5F, exponential ? 2.0F : 0.5F);
+    fill(addends, inputs.end(), 1e-5F, 1e-4F);
+    return inputs;
+  }
+
+  /// The host's multiply-add rounds as the device's does; a power and its logarithm give the value back but
+  /// for the last places.
+  bool agrees(float sum, float reference) const {
+    if (build_.body == ChainBody::fma) return sum == reference;
+    return std::abs(sum - reference) < 1e-3F * std::abs(reference);
+  }
+
+  float reference_sum(unsigned set) const {
+    const auto input = [&](int i) { return inputs_[static_cast<std::size_t>(i) * kChainInputSets + set]; };
+    std::array<float, kMostChains> values{};
+    for (int chain = 0; chain < build_.chains; ++chain)
+      values[static_cast<std::size_t>(chain)] = input(chain);
+    const std::span<float> chains(values.data(), static_cast<std::size_t>(build_.chains));
+    if (build_.body == ChainBody::exponential)
+      return rounds_ * std::accumulate(chains.begin(), chains.end(), 0.0F);
+    const std::int64_t count = static_cast<std::int64_t>(rounds_) * steps(build_.body, build_.chains);
+    for (std::int64_t step = 0; step < count; ++step) {
+      for (float& value : chains) value = std::fma(value, kFactor, input(kMostChains));
+    }
+    return std::accumulate(chains.begin(), chains.end(), 0.0F);
+  }
+
+  const ChainBuild& build_;
+  const void* function_;
+  Launch launch_;
+  int rounds_;
+  std::vector<float> inputs_;
+  DeviceBuffer<float> device_inputs_;
+  DeviceBuffer<float> sums_;
+};
+
+/// For how long warps of multiply-adds that can issue in every cycle stay in lockstep, by the compute
+/// capability that they are compiled for: the time with which the prediction for 16 warps a sub-partition of
+/// 400,000 instructions in all is what two recordings on an H200 read (latency_hiding, 70.70 and 80.73 %,
+/// commit 1fd64fd63cfa; `occbench predict --achieved` finds it).
+struct Lockstep {
+  ComputeCapability capability;
+  int chains;
+  double cycles;
+};
+constexpr Lockstep kLockstep[] = {{{9, 0}, 4, 126'000}, {{9, 0}, 8, 219'000}};
+
+std::optional<double> lockstep_cycles(const Limits& limits, ChainBody body, int chains) {
+  if (body != ChainBody::fma) return std::nullopt;
+  for (const Lockstep& known : kLockstep) {
+    if (known.capability == limits.compute_capability && known.chains == chains) return known.cycles;
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<Prepared> prepare_fma_chains(const Case& chosen, const Variant& variant,
+                                             const Device& device) {
+  const auto build = std::ranges::find(fma_chains_builds(), variant.name, &ChainBuild::name);
+  return std::make_unique<PreparedFmaChains>(chosen, *build, variant, device.limits);
+}
+
+}  // namespace
+
+std::string_view fma_chains_variant(ChainBody body, int chains) {
+  for (const ChainBuild& build : fma_chains_builds()) {
+    if (build.body == body && build.chains == chains) return build.name;
+  }
+  throw std::out_of_range("chains has no variant of " + std::to_string(chains) + " chains");
+}
+
+ChainRound fma_chains_round(const Limits& limits, ChainBody body, int chains) {
+  // A dependent multiply-add takes 4 cycles (CUDA C++ Programming Guide, Multiprocessor Level), a dependent
+  // power or logarithm nominally 17. The special-function pipe has 16 lanes an SM, 4 a sub-partition.
+  constexpr double kMultiplyAddCycles = 4;
+  constexpr double kExponentialCycles = 17;
+  constexpr double kExponentialLanes = 16;
+  constexpr double kLoop = 4;
+  const bool is_multiply_add = body == ChainBody::fma;
+  const double latency = is_multiply_add ? kMultiplyAddCycles : kExponentialCycles;
+  const double lanes = (is_multiply_add ? limits.fp32_lanes : kExponentialLanes) / limits.sub_partitions;
+  const double pipe_cycles = std::max(1.0, kThreadsPerWarp / lanes);
+  const double steps_in_round = steps(body, chains);
+  const double instructions = steps_in_round * chains;
+  return {.cycles = steps_in_round * std::max(latency, chains * pipe_cycles) + kLoop,
+          .issue_slots = instructions + kLoop,
+          .pipe_cycles = pipe_cycles > 1 ? instructions * pipe_cycles : 0};
+}
+
+Work fma_chains_work(const Limits& limits, ChainBody body, int chains, int warps, double cycles) {
+  const ChainRound round = fma_chains_round(limits, body, chains);
+  const double together = std::max(round.cycles, warps * std::max(round.issue_slots, round.pipe_cycles));
+  const double rounds = std::max(1.0, std::round(cycles / together));
+  return {.cycles = rounds * round.cycles,
+          .distribution = EqualWork{},
+          .issue_slots = rounds * round.issue_slots,
+          .pipe_cycles = rounds * round.pipe_cycles,
+          .lockstep_cycles = lockstep_cycles(limits, body, chains)};
+}
+
+const Kernel kFmaChains{"fma_chains", "independent chains of dependent arithmetic", kFmaChainsVariants,
+                        prepare_fma_chains};
+
+}  // namespace occbench

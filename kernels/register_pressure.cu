@@ -1,0 +1,92 @@
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/assembled.hpp"
+#include "kernels/multiply_add.hpp"
+#include "kernels/register_pressure.hpp"
+#include "kernels/register_pressure_capped.hpp"
+#include "kernels/register_pressure_kernel.cuh"
+
+namespace occbench {
+namespace {
+
+__global__ void uncapped_kernel(MultiplyAddArguments arguments) {
+  register_pressure_rounds(arguments);
+}
+
+template <int kRegisters>
+__global__ void __maxnreg__(kRegisters) maxnreg_kernel(MultiplyAddArguments arguments) {
+  register_pressure_rounds(arguments);
+}
+
+/// Warps that an SM can hold, of the architecture that is being compiled for: `max_warps_per_sm` of the
+/// limits table, which launch bounds cannot read. The host's pass only sees that there are bounds.
+constexpr int max_warps_per_sm() {
+#ifndef __CUDA_ARCH__
+  return 64;
+#elif __CUDA_ARCH__ == 750
+  return 32;
+#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1100
+  return 48;
+#else
+  return 64;
+#endif
+}
+
+/// Fewest blocks that make so many percent of the warps: 48 are no whole number of quarters of such blocks.
+constexpr int blocks_for(int percent) {
+  constexpr int kWarpsPerBlock = kRegisterPressureBlockThreads / 32;
+  return (max_warps_per_sm() * percent + 100 * kWarpsPerBlock - 1) / (100 * kWarpsPerBlock);
+}
+
+template <int kPercent>
+__global__ void __launch_bounds__(kRegisterPressureBlockThreads, blocks_for(kPercent))
+    bounded_kernel(MultiplyAddArguments arguments) {
+  register_pressure_rounds(arguments);
+}
+
+using RegisterCaps = std::integer_sequence<int,
+#include "register_pressure_register_caps.inc"
+                                           >;
+
+/// Variants whose names end in a number: the names outlive them, for the variants point into them.
+template <int... kNumbers, typename Make>
+void add_variants(std::vector<Variant>& variants, const std::string& prefix,
+                  std::integer_sequence<int, kNumbers...>, Make make) {
+  static const std::array<std::string, sizeof...(kNumbers)> names{prefix + std::to_string(kNumbers)...};
+  std::size_t i = 0;
+  (variants.push_back(make(std::integral_constant<int, kNumbers>(), names[i++])), ...);
+}
+
+std::vector<Variant> register_pressure_variants() {
+  std::vector<Variant> variants{make_variant("uncapped", uncapped_kernel)};
+  add_variants(variants, "cap_", RegisterCaps(), [](auto cap, std::string_view name) {
+    return make_variant(name, register_pressure_capped<cap()>());
+  });
+  add_variants(variants, "maxnreg_", std::integer_sequence<int, 32, 64, 128>(),
+               [](auto most, std::string_view name) { return make_variant(name, maxnreg_kernel<most()>); });
+  add_variants(
+      variants, "bounds_", std::integer_sequence<int, 25, 50, 75, 100>(),
+      [](auto percent, std::string_view name) { return make_variant(name, bounded_kernel<percent()>); });
+  return variants;
+}
+
+const std::vector<Variant> kRegisterPressureVariants = register_pressure_variants();
+
+std::unique_ptr<Prepared> prepare_register_pressure(const Case& chosen, const Variant& variant,
+                                                    const Device&) {
+  return prepare_multiply_add(kRegisterPressureShape, chosen, variant);
+}
+
+}  // namespace
+
+Work register_pressure_work(int rounds) {
+  return multiply_add_work(kRegisterPressureShape, rounds);
+}
+
+const Kernel kRegisterPressure{"register_pressure", "multiply-adds over 144 values that want 150 registers",
+                               kRegisterPressureVariants, prepare_register_pressure};
+
+}  // namespace occbench

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "gpu/kernel.hpp"
+
+namespace occbench {
+
+/// Each warp stays resident for its number of cycles, per block or per warp, as `Work` draws them, and does
+/// nothing else: achieved occupancy is then a question of scheduling alone, and known by construction.
+/// Sleeping in between, because spinning warps would keep their siblings from starting. Can be traced.
+///
+/// Variants: `plain`; `ptx_only`, the same without machine code in the binary, so that the driver compiles
+/// it.
+extern const Kernel kSpin;
+
+}  // namespace occbench

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "gpu/warp_record.hpp"
+#include "kernels/warp_cycles.hpp"
+
+namespace occbench {
+namespace {
+
+/// @param records null when timed or counted: writing would make another launch of it
+__global__ void spin_kernel(WarpCyclesView cycles, WarpRecord* records) {
+  const long long start = clock64();
+  WarpRecord record;
+  if (records != nullptr) record = begin_record(start);
+  stay(start, cycles.of(blockIdx.x, threadIdx.x / 32));
+  if (records != nullptr) end_record(record, records);
+}
+
+}  // namespace
+}  // namespace occbench

@@ -1,0 +1,43 @@
+"""Whether rows bear a claim out: each experiment turns its rows into findings, and `verdict` is the one rule over them."""
+
+from typing import NamedTuple
+
+# What counts as the same and what as a difference.
+SAME_POINTS = 1.0  # achieved occupancy, percentage points
+SAME_RATIO = 0.05  # times and rates, relative
+WORTH = 1.05  # a rate or time that is better by less is no gain
+ENOUGH = 0.95  # of the best throughput
+
+
+class Finding(NamedTuple):
+    name: str  # what it is about, as a word in the verdict
+    holds: bool
+    measured: str
+
+
+class Findings(list):
+    """The findings of an experiment that have too much to say for the table, which shows `summary` for them."""
+
+    def __init__(self, findings, summary):
+        super().__init__(findings)
+        self.summary = summary
+
+
+def near(value, wanted, points=SAME_POINTS):
+    return abs(value - wanted) <= points
+
+
+def measured(findings):
+    if isinstance(findings, Findings) and findings:
+        return findings.summary
+    return "; ".join(finding.measured for finding in findings)
+
+
+def verdict(findings):
+    """A claim holds if every finding supports it, and does not if none does."""
+    failed = [finding.name for finding in findings if not finding.holds]
+    if not findings:
+        return "not measured"
+    if not failed:
+        return "holds"
+    return "does not hold" if len(failed) == len(findings) else f"partly holds, not: {', '.join(failed)}"

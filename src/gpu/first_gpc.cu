@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "gpu/first_gpc.hpp"
+#include "gpu/kernel.hpp"
+#include "gpu/warp_record.hpp"
+#include "occupancy/occupancy.hpp"
+
+namespace occbench {
+namespace {
+
+/// As large as there are, so that few fill the device, and without shared memory, for whose size SMs would be
+/// configured again before the launch that follows.
+constexpr int kTurnThreads = 1024;
+
+/// Longer than it takes all blocks to begin, by a hundred times: some 0.5 ms.
+constexpr long long kTurnPatienceCycles = 1'000'000;
+
+/// Longer than it takes a block an SM to begin.
+constexpr long long kLookCycles = 10'000;
+
+/// GPCs are no more than half of these, and SMs are numbered across them, in pairs.
+constexpr int kMostSmsTried = 64;
+
+struct LastBlock {
+  unsigned sm;            ///< where it is to be placed
+  unsigned resident;      ///< blocks of the launch beside it
+  unsigned begun_before;  ///< blocks of earlier launches
+  unsigned launch;        ///< number of this one, from 1
+};
+
+/// All warps of a block stay until the first one has seen what it waits for, or what they leave would be room
+/// for the last block.
+__global__ void __launch_bounds__(kTurnThreads)
+    wait_for_last_block(LastBlock last, FirstGpcCounts* counts, volatile unsigned* missed) {
+  if (threadIdx.x == 0) {
+    const long long start = clock64();
+    const bool is_last = atomicAdd(&counts->begun, 1U) - last.begun_before == last.resident;
+    const bool is_there = current_sm() == last.sm;
+    if (is_last && !is_there) *missed = *missed + 1;
+    const bool makes_room = !is_last && is_there && atomicExch(&counts->left, last.launch) != last.launch;
+    const unsigned until = makes_room ? last.resident : last.resident + 1;
+    while (atomicAdd(&counts->begun, 0U) - last.begun_before < until &&
+           clock64() - start < kTurnPatienceCycles) {
+      __nanosleep(100);
+    }
+  }
+  __syncthreads();
+}
+
+/// The place of SM 0 among the blocks of a grid that is resident at once.
+__global__ void note_place_of_sm_0(unsigned* place) {
+  const long long start = clock64();
+  if (current_sm() == 0) atomicMin(place, blockIdx.x);
+  while (clock64() - start < kLookCycles) __nanosleep(100);
+}
+
+unsigned resident_blocks(const Device& device) {
+  const Launch launch{.block_threads = kTurnThreads};
+  const Variant kernel{"wait_for_last_block", reinterpret_cast<const void*>(&wait_for_last_block)};
+  return static_cast<unsigned>(
+      full_wave_blocks(theoretical_occupancy(device.limits, launch, inspect(kernel).usage), device.sm_count));
+}
+
+}  // namespace
+
+/// What came of placing a launch's last block.
+struct Turns::Seen {
+  unsigned missed = 0;
+  unsigned place_of_sm_0 = std::numeric_limits<unsigned>::max();
+
+  auto operator<=>(const Seen&) const = default;
+};
+
+Turns::Turns(const Device& device)
+    : sm_count_(device.sm_count), resident_blocks_(resident_blocks(device)), counts_(1) {
+  counts_.fill_bytes(0);
+  std::vector<int> sms(static_cast<std::size_t>(std::min(sm_count_, kMostSmsTried)));
+  std::iota(sms.begin(), sms.end(), 0);
+  const std::vector<Seen> seen = set_and_look(sms);
+  const auto earliest = std::ranges::min_element(seen);
+  const int best = sms[static_cast<std::size_t>(earliest - seen.begin())];
+  if (earliest->missed > 0 || earliest->place_of_sm_0 >= static_cast<unsigned>(sm_count_)) return;
+  std::vector<int> each_then_best;
+  for (const int sm : sms) each_then_best.insert(each_then_best.end(), {sm, best});
+  const std::vector<Seen> again = set_and_look(each_then_best);
+  for (std::size_t i = 1; i < again.size(); i += 2) {
+    if (again[i] != *earliest) return;
+  }
+  last_block_to_ = best;
+}
+
+void Turns::queue(cudaStream_t stream) {
+  if (last_block_to_) place_last_block_on(*last_block_to_, stream);
+}
+
+void Turns::place_last_block_on(int sm, cudaStream_t stream) {
+  place_last_block_on(sm, missed_.get(), stream);
+}
+
+/// Places the last block on each of `sms`, one after another, and looks where SM 0 stands after it.
+std::vector<Turns::Seen> Turns::set_and_look(std::span<const int> sms) {
+  const Stream stream;
+  DeviceBuffer<Seen> seen(std::vector<Seen>(sms.size()));
+  for (std::size_t i = 0; i < sms.size(); ++i) {
+    Seen* const of_this = seen.data() + i;
+    place_last_block_on(sms[i], &of_this->missed, stream.get());
+    note_place_of_sm_0<<<static_cast<unsigned>(sm_count_), 1, 0, stream.get()>>>(&of_this->place_of_sm_0);
+    check(cudaGetLastError(), "launch of note_place_of_sm_0");
+  }
+  stream.synchronize();
+  return seen.to_host();
+}
+
+void Turns::place_last_block_on(int sm, volatile unsigned* missed, cudaStream_t stream) {
+  const LastBlock last{.sm = static_cast<unsigned>(sm),
+                       .resident = resident_blocks_,
+                       .begun_before = launches_ * (resident_blocks_ + 1),
+                       .launch = launches_ + 1};
+  wait_for_last_block<<<resident_blocks_ + 1, kTurnThreads, 0, stream>>>(last, counts_.data(), missed);
+  check(cudaGetLastError(), "launch of wait_for_last_block");
+  ++launches_;
+}
+
+}  // namespace occbench

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gpu/device.hpp"
+#include "gpu/resources.hpp"
+
+namespace occbench {
+
+/// What the blocks of Turns' launches tell one another. Counts go on from launch to launch, modulo 2^32, so
+/// that nothing has to be set back between two.
+struct FirstGpcCounts {
+  unsigned begun = 0;  ///< blocks that have begun, of all launches
+  unsigned left = 0;   ///< number of the last launch of which a block made room for the last one
+};
+
+/// Sets which GPC the next launch begins with.
+///
+/// On an H200 that is the GPC after the one that took the last block of an earlier launch whose blocks had to
+/// wait for room; launches without such blocks change nothing (results/nvidia-h200/block-scheduling.md,
+/// "Which GPC begins"; no documentation says so). It decides which blocks lie side by side. Here the last
+/// block of a launch is made to go to a chosen SM: the one after which a grid of a block an SM has SM 0
+/// earliest, so that the GPC of SM 0 begins. Nothing is assumed of SMs and GPCs but that: the SM is found by
+/// trying, and where a device does not behave so, no turn is set.
+class Turns {
+ public:
+  /// Finds the SM, in some milliseconds. `device` must be the current device and do nothing else meanwhile.
+  /// @throws CudaError
+  explicit Turns(const Device& device);
+
+  /// Whether SM 0 had the same, earliest place each time that its turn was set after another. No where
+  /// placement does not follow turns, or another process has SMs of the device.
+  bool can_set() const {
+    return last_block_to_.has_value();
+  }
+
+  /// Queues a launch, of some 4 us on an H200, after which the GPC of SM 0 begins; nothing unless can_set().
+  /// Does not wait, and is to be called for one stream at a time. @throws CudaError
+  void queue(cudaStream_t stream);
+
+  /// Of the launches that have ended so far, how many failed to put their last block on its SM, modulo 2^32:
+  /// they set no turn. It happens where other processes take up SMs meanwhile.
+  unsigned missed() {
+    return *missed_.get();
+  }
+
+  /// Queues a launch with as many blocks as are resident at once and one more, for which there is room when
+  /// one on `sm` has left: it is placed there. Takes some 4 us on an H200, some 0.1 s at most where other
+  /// processes have the SMs. @throws CudaError
+  void place_last_block_on(int sm, cudaStream_t stream);
+
+ private:
+  struct Seen;
+
+  std::vector<Seen> set_and_look(std::span<const int> sms);
+  void place_last_block_on(int sm, volatile unsigned* missed, cudaStream_t stream);
+
+  int sm_count_;
+  unsigned resident_blocks_;
+  unsigned launches_ = 0;
+  DeviceBuffer<FirstGpcCounts> counts_;
+  SharedValue<unsigned> missed_;
+  std::optional<int> last_block_to_;
+};
+
+}  // namespace occbench
