@@ -158,6 +158,6 @@ std::string_view shared_staging_variant(int static_bytes) {
 }
 
 const Kernel kSharedStaging{"shared_staging", "each block fills its shared memory and stays for its cycles",
-                            kSharedStagingVariants, prepare_shared_staging};
+                            kSharedStagingVariants, prepare_shared_staging, kPollCyclesPerWarp};
 
 }  // namespace occbench

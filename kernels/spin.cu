@@ -72,7 +72,11 @@ Variant spin_plain() {
   return make_variant("plain", spin_kernel);
 }
 
-const Kernel kSpin{"spin", "each warp stays resident for its number of cycles", kSpinVariants, prepare_spin,
+const Kernel kSpin{"spin",
+                   "each warp stays resident for its number of cycles",
+                   kSpinVariants,
+                   prepare_spin,
+                   kPollCyclesPerWarp,
                    /*trace_agrees_with_counter=*/true};
 
 }  // namespace occbench

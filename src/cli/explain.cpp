@@ -14,10 +14,10 @@
 #include "cli/recorded.hpp"
 #include "cli/row_table.hpp"
 #include "occupancy/input_error.hpp"
+#include "predict/device_profile.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/replay.hpp"
-#include "schedule/device_profile.hpp"
 
 namespace occbench {
 namespace {

@@ -16,11 +16,11 @@
 #include "cli/text_table.hpp"
 #include "cli/tool_program.hpp"
 #include "occupancy/input_error.hpp"
+#include "predict/device_profile.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"
-#include "schedule/device_profile.hpp"
 
 namespace occbench {
 namespace {

@@ -13,7 +13,7 @@
 #include "gpu/device.hpp"
 #include "gpu/warp_record.hpp"
 #include "occupancy/launch.hpp"
-#include "schedule/work.hpp"
+#include "predict/work.hpp"
 
 namespace occbench {
 
@@ -86,7 +86,7 @@ class Prepared {
 
   /// Launches once more, with a record kept by each warp, block by block; empty where the family keeps none.
   /// Recording makes it another launch than the one that is timed and counted. What is queued before it is
-  /// no launch whose blocks wait for room (Turns); up to 1 MiB of memory may be filled, while filling 16 MiB
+  /// no launch whose blocks wait for room (FirstGpc); up to 1 MiB of memory may be filled, while filling 16 MiB
   /// is such a launch. @throws CudaError
   virtual std::vector<WarpRecord> trace(cudaStream_t) {
     return {};
@@ -101,6 +101,9 @@ struct Kernel {
   std::string_view description;  ///< one sentence
   std::span<const Variant> variants;
   std::unique_ptr<Prepared> (*prepare)(const Case& chosen, const Variant& variant, const Device& device);
+
+  /// Its warps wait for a clock: Workload::poll_cycles_per_warp of every case of it.
+  double poll_cycles_per_warp = 0;
 
   /// Achieved occupancy by Prepared::trace was shown to be the counter's, so that it can stand in for it
   /// where the counters cannot be read.

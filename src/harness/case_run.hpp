@@ -10,7 +10,7 @@
 #include <benchmark/benchmark.h>
 
 #include "harness/session.hpp"
-#include "schedule/prediction.hpp"
+#include "predict/prediction.hpp"
 
 namespace occbench {
 

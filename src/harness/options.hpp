@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpu/kernel.hpp"
-#include "schedule/device_profile.hpp"
+#include "predict/device_profile.hpp"
 
 namespace occbench {
 

@@ -65,6 +65,7 @@ std::vector<std::unique_ptr<CaseRun>> chosen_cases(Session& session, const Exper
   std::vector<std::unique_ptr<CaseRun>> chosen;
   for (Case& declared : of.cases(Planner(session.device()))) {
     if (declared.suite > session.options().suite) continue;
+    if (declared.work) declared.work->poll_cycles_per_warp = declared.kernel->poll_cycles_per_warp;
     if (session.options().small) declared = make_small(std::move(declared));
     auto run = std::make_unique<CaseRun>(session, of, std::move(declared));
     if (matches(run->name())) chosen.push_back(std::move(run));

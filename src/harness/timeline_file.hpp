@@ -6,7 +6,7 @@
 
 #include "measure/activity.hpp"
 #include "record/row.hpp"
-#include "schedule/timeline.hpp"
+#include "simulate/timeline.hpp"
 
 namespace occbench {
 

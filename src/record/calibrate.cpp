@@ -7,9 +7,9 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/warps.hpp"
+#include "predict/calibration.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"
-#include "schedule/calibration.hpp"
 
 namespace occbench {
 namespace {
@@ -82,18 +82,20 @@ DeviceProfile calibrate(std::span<const Row> rows, std::span<const Sample> sampl
   std::ranges::copy_if(ours, std::back_inserter(of_first_unit),
                        [&](const Row& row) { return row.gpu_uuid == first.gpu_uuid; });
   const ComputeCapability capability = parse_compute_capability(first.compute_capability);
-  DeviceProfile profile = default_profile(capability, static_cast<int>(first.sm_count.value_or(0)));
+  DeviceProfile profile = generic_profile(capability, static_cast<int>(first.sm_count.value_or(0)));
   profile.name = name;
+  profile.gpu = first.gpu;
+  if (of_first_unit.size() == ours.size()) profile.gpu_uuid = first.gpu_uuid;
   if (!launches.bytes_per_cycle.empty()) {
-    profile.bytes_per_cycle = std::round(median(launches.bytes_per_cycle));
+    profile.model.parameters.bytes_per_cycle = std::round(median(launches.bytes_per_cycle));
   }
-  bool clocks_are_known = find_gpcs(profile, traced_blocks(of_first_unit, samples, "trace_"),
+  bool clocks_are_known = find_gpcs(profile.model, traced_blocks(of_first_unit, samples, "trace_"),
                                     traced_blocks(of_first_unit, samples, "trace_again_"));
   if (of_first_unit.size() < ours.size()) {
     clocks_are_known = false;
-    std::ranges::fill(profile.gpc_clock_ppm, 0);
+    std::ranges::fill(profile.model.gpc_clock_ppm, 0);
   }
-  return fit_cycles(std::move(profile), limits_of(capability), launches.that_hold, clocks_are_known);
+  return fit_parameters(std::move(profile), limits_of(capability), launches.that_hold, clocks_are_known);
 }
 
 }  // namespace occbench

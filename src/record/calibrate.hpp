@@ -2,8 +2,8 @@
 
 #include <span>
 
+#include "predict/device_profile.hpp"
 #include "record/row.hpp"
-#include "schedule/device_profile.hpp"
 
 namespace occbench {
 

@@ -27,7 +27,7 @@ int as_int(std::int64_t value, const char* column) {
 DeviceProfile profile_for(const Row& row, ComputeCapability compute_capability, int sm_count) {
   const std::vector<std::string_view> built_in = built_in_profiles();
   return std::ranges::find(built_in, row.device_profile) != built_in.end()
-             ? find_profile(row.device_profile)
+             ? resized(find_profile(row.device_profile), sm_count)
              : profile_of_device(compute_capability, sm_count);
 }
 
@@ -80,10 +80,11 @@ std::optional<Prediction> prediction_of(const Row& row, const std::optional<Devi
   const Usage usage = usage_of(row);
   const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
   const int sm_count = static_cast<int>(needed(row, row.sm_count, "sm_count"));
-  const DeviceProfile profile = given ? *given : profile_for(row, limits.compute_capability, sm_count);
+  const DeviceProfile profile =
+      given ? resized(*given, sm_count) : profile_for(row, limits.compute_capability, sm_count);
   const Tasks tasks(parse_work(row.work), launch.grid_blocks,
                     theoretical_occupancy(limits, launch, usage).warps_per_block);
-  return predict(launch, usage, limits, sm_count, profile, tasks, {.first_gpc = first_gpc_of(row)});
+  return predict(launch, usage, limits, profile, tasks, {.first_gpc = first_gpc_of(row)});
 }
 
 void repredict(Row& row, const std::optional<DeviceProfile>& profile) {

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "occupancy/launch.hpp"
+#include "predict/prediction.hpp"
 #include "record/row.hpp"
-#include "schedule/prediction.hpp"
 
 namespace occbench {
 

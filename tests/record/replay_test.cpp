@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
+#include "predict/parameters.hpp"
+#include "predict/tasks.hpp"
 #include "record/calibrate.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
@@ -35,7 +37,7 @@ TEST(Replay, ARowSaysAllThatItsPredictionNeeds) {
   repredict(row);
   const Prediction prediction =
       predict({.block_threads = 256, .grid_blocks = 1584}, {.registers_per_thread = 20}, limits_of({9, 0}),
-              132, find_profile("h200"), Tasks(Work::equal(20'000), 1584, 8));
+              find_profile("h200"), Tasks(Work::equal(20'000), 1584, 8));
   EXPECT_EQ(row.device_profile, "h200");
   EXPECT_EQ(row.predicted_pct, prediction.predicted_pct);
   EXPECT_EQ(row.predicted_low_pct, prediction.predicted_low_pct);
@@ -53,7 +55,7 @@ TEST(Replay, TheGpcThatARowBeganWithIsThatOfItsPrediction) {
   row.work = "uniform:200000:0.5:1.5:seed=3";
   const auto predicted = [&](std::optional<int> first_gpc) {
     return predict({.block_threads = 256, .grid_blocks = 792}, {.registers_per_thread = 20},
-                   limits_of({9, 0}), 132, find_profile("h200"), Tasks(parse_work(row.work), 792, 8),
+                   limits_of({9, 0}), find_profile("h200"), Tasks(parse_work(row.work), 792, 8),
                    {.first_gpc = first_gpc})
         .predicted_pct;
   };
@@ -89,11 +91,11 @@ TEST(Calibrate, BandwidthIsWhatTheRowsThatReadMoved) {
   reads.sm_cycles_active_avg = 100'000;
   const double bytes_per_cycle = 1000 * 4 * 20'000 / 100'000.0;
   const std::vector<Row> both{holds, reads};
-  EXPECT_EQ(calibrate(both, {}, "name").bytes_per_cycle, bytes_per_cycle);
+  EXPECT_EQ(calibrate(both, {}, "name").model.parameters.bytes_per_cycle, bytes_per_cycle);
   // Which leaves all else as it is.
   DeviceProfile without = calibrate(std::span(&holds, 1), {}, "name");
-  EXPECT_EQ(without.bytes_per_cycle, find_profile("h200").bytes_per_cycle);
-  without.bytes_per_cycle = bytes_per_cycle;
+  EXPECT_EQ(without.model.parameters.bytes_per_cycle, typical_parameters().bytes_per_cycle);
+  without.model.parameters.bytes_per_cycle = bytes_per_cycle;
   EXPECT_EQ(to_string(calibrate(both, {}, "name")), to_string(without));
   EXPECT_THROW(calibrate(std::span(&reads, 1), {}, "name"), InputError);
 }
@@ -108,12 +110,12 @@ TEST(Replay, WithoutWorkThereIsNoPrediction) {
   EXPECT_EQ(row, empty);
 }
 
-TEST(Replay, ADeviceWithoutAProfileGetsTheDefault) {
+TEST(Replay, ADeviceWithoutAProfileGetsAGenericOne) {
   Row row = recorded_row();
   row.compute_capability = "8.0";
   row.sm_count = 108;
   repredict(row);
-  EXPECT_EQ(row.device_profile, "default");
+  EXPECT_EQ(row.device_profile, "generic");
 }
 
 TEST(Replay, AProfileThatIsGivenComesBeforeTheOneThatTheRowNames) {
@@ -122,11 +124,11 @@ TEST(Replay, AProfileThatIsGivenComesBeforeTheOneThatTheRowNames) {
   row.device_profile = "h200";
   repredict(row);
   EXPECT_EQ(row.device_profile, "h200");
-  repredict(row, default_profile({9, 0}, 66));
-  EXPECT_EQ(row.device_profile, "default");
+  repredict(row, generic_profile({9, 0}, 66));
+  EXPECT_EQ(row.device_profile, "generic");
   row.device_profile = "of a unit elsewhere";
   repredict(row);
-  EXPECT_EQ(row.device_profile, "default");
+  EXPECT_EQ(row.device_profile, "generic");
 }
 
 TEST(Replay, ARowThatLacksWhatIsNeededIsRefused) {
