@@ -76,7 +76,6 @@ const Kernel kSpin{"spin",
                    "each warp stays resident for its number of cycles",
                    kSpinVariants,
                    prepare_spin,
-                   kPollCyclesPerWarp,
-                   /*trace_agrees_with_counter=*/true};
+                   /*trace_agrees_with_counter=*/true, kPollCyclesPerWarp};
 
 }  // namespace occbench

@@ -205,7 +205,7 @@ def first_blocks():
     """When SMs begin, of the recorded starts; SMs are numbered by their turn, GPC by GPC, pairs side by side."""
     sources = RESULTS.parents[1]
     profile = dict(
-        line.split(" = ") for line in (sources / "src/schedule/profiles/h200.profile").read_text().splitlines()
+        line.split(" = ") for line in (sources / "src/predict/profiles/h200.profile").read_text().splitlines()
     )
     gpcs = [int(sms) for sms in (profile["singleton_sms"], *profile["gpc_sms"].split())]
     lines = []

@@ -102,12 +102,12 @@ struct Kernel {
   std::span<const Variant> variants;
   std::unique_ptr<Prepared> (*prepare)(const Case& chosen, const Variant& variant, const Device& device);
 
-  /// Its warps wait for a clock: Workload::poll_cycles_per_warp of every case of it.
-  double poll_cycles_per_warp = 0;
-
   /// Achieved occupancy by Prepared::trace was shown to be the counter's, so that it can stand in for it
   /// where the counters cannot be read.
   bool trace_agrees_with_counter = false;
+
+  /// Its warps wait for a clock: Workload::poll_cycles_per_warp of every case of it.
+  double poll_cycles_per_warp = 0;
 
   /// @throws std::out_of_range if the family has no such variant.
   const Variant& find(std::string_view variant) const;
