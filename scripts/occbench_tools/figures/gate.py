@@ -1,0 +1,93 @@
+"""Figures of results/nvidia-h200/gate.md: how far runs of unchanged code, and runs on two GPUs of a model, lie apart."""
+
+import polars as pl
+
+from occbench_tools.dataset import Results, each, error, read_rows, read_text
+from occbench_tools.markdown import revision, table
+
+MOST_NAMED = 4
+CASE = ["experiment", "case"]
+
+
+def range_of(column: str) -> pl.Expr:
+    return pl.col(column).max() - pl.col(column).min()
+
+
+def gpu_of(line) -> str:
+    return f"{line['gpu']}, driver {line['driver']}, {revision(line)}"
+
+
+def unchanged(results: Results) -> str:
+    files = sorted((results.folder / "unchanged").glob("[0-9][0-9].csv"))
+    rows = pl.concat([read_rows(file, results.occbench) for file in files], how="diagonal").drop_nulls("achieved_pct")
+    spread = 100 * (pl.col("time_us").max() / pl.col("time_us").min() - 1)
+    apart = rows.group_by(CASE, maintain_order=True).agg(
+        achieved=range_of("achieved_pct"), elapsed=range_of("achieved_elapsed_pct"), time=spread
+    )
+    columns = ["achieved", "elapsed", "time"]
+    worst = apart.sort(columns, descending=True)
+    lines = [
+        (f"{row['experiment']}, {row['case']}", *(f"{row[column]:.2f}" for column in columns))
+        for row in each(worst.head(MOST_NAMED))
+    ]
+    rest = worst.tail(-MOST_NAMED)
+    lines.append((f"the other {len(rest)}, at most", *(f"{rest[column].max():.2f}" for column in columns)))
+    head = ("case", "`achieved_pct`, points:", "`achieved_elapsed_pct`, points:", "time, %:")
+    return f"{gpu_of(rows.row(0, named=True))}: {len(files)} runs of {len(apart)} cases.\n\n" + table(head, lines)
+
+
+def injected(results: Results) -> str:
+    lines = list(each(read_text(results.file("injected/injected.csv"))))
+    wrong = [line["what"] for line in lines if line["as_it_must"] != "yes"]
+    right = f"{len(lines) - len(wrong)} of {len(lines)} came out as expected"
+    right += f"; not so: {', '.join(wrong)}" if wrong else ""
+    head = ("injected", "exit status:", "regressions:", "the gate names first")
+    said = [(line["what"], line["exit_status"], line["regressions"], line["finding"] or "nothing") for line in lines]
+    on = "; ".join(dict.fromkeys(map(gpu_of, lines)))
+    what = f"{on}: {lines[0]['pairs']} pairs of runs each, of {lines[0]['cases']} cases. {right}."
+    return f"{what}\n\n{table(head, said)}"
+
+
+def two_gpus(results: Results) -> pl.DataFrame:
+    """The cases of the recorded suite that were recorded on another GPU too, and the points that they lie apart."""
+    suite, other = (results.rows(name).drop_nulls("achieved_pct") for name in ("full.csv", "another_gpu.csv"))
+    assert set(suite["gpu_uuid"]).isdisjoint(other["gpu_uuid"])
+    both = other.join(suite, on=CASE, suffix="_suite")
+    return both.select(
+        case=pl.format("{}, {}", *CASE),
+        achieved=error("achieved_pct_suite"),
+        elapsed=error("achieved_elapsed_pct_suite", "achieved_elapsed_pct"),
+    )
+
+
+def two_gpus_block(results: Results) -> str:
+    apart = two_gpus(results)
+    far = apart.row(apart["achieved"].arg_max(), named=True)
+    return (
+        f"Of {len(apart)} cases on two H200s ([full.csv](full.csv), [another_gpu.csv](another_gpu.csv)) `achieved_pct` "
+        f"differs by up to {far['achieved']:.1f} points ({far['case']}), `achieved_elapsed_pct` by up to {apart['elapsed'].max():.2f}."
+    )
+
+
+def two_gpus_in_short(results: Results) -> str:
+    apart = two_gpus(results)
+    predicted = results.rows("another_gpu.csv").drop_nulls(["achieved_pct", "predicted_pct"])
+    theory, prediction = (
+        predicted.select(error(said)).to_series().mean() for said in ("theoretical_pct", "predicted_pct")
+    )
+    return (
+        f"Which SMs get the last blocks of a partial wave of equal work follows the clocks of each unit's GPCs and chance: of "
+        f"{len(apart)} cases on two H200s the counter differs by up to {apart['achieved'].max():.1f} points, and with it the last row of that table; what "
+        f"all SMs did together by up to {apart['elapsed'].max():.2f} ([why](results/nvidia-h200/block-scheduling.md), [gate.md](results/nvidia-h200/gate.md)). "
+        f"With a profile of its own, which `occbench calibrate` makes in seconds, {len(predicted)} cases of waves, tails and "
+        f"imbalance on the second unit are predicted within {prediction:.1f} points on average, where theory is {theory:.1f} off; "
+        "a built-in profile does not know the unit's clocks."
+    )
+
+
+BLOCKS = {
+    "gate: unchanged": unchanged,
+    "gate: injected": injected,
+    "gate: units": two_gpus_block,
+    "units": two_gpus_in_short,
+}
