@@ -7,6 +7,7 @@ Exit status as of `occbench`: 0 done, 1 a check or bound is not met, 2 a package
 import argparse
 import importlib
 import sys
+import tomllib
 import traceback
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -58,8 +59,9 @@ def remedy() -> str:
     script = package.parent / "python"
     if script.exists():
         return f"{script} --version sets it up"
+    needed = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     return (
-        f"install it: python3 -m venv FOLDER && FOLDER/bin/pip install {package}; "
+        f"install it: python3 -m venv FOLDER && FOLDER/bin/pip install {' '.join(needed)}; "
         "then name FOLDER/bin/python in the variable OCCBENCH_PYTHON"
     )
 

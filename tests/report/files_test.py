@@ -5,6 +5,7 @@ import random
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -76,6 +77,13 @@ class WrongInput(InFolder):
         self.refused(made_up.report(made_up.RECORDED, "-o", self.folder / "no" / "r.html"), "cannot be written")
         self.refused(made_up.report(made_up.RECORDED, *out, "--chart", "pie"), "pie", "waves")
         self.refused(made_up.report(made_up.RECORDED, *out, OCCBENCH_PYTHON="/no/python"), "/no/python")
+
+    def test_a_python_without_the_packages_says_which_and_how_to_set_them_up(self):
+        python = self.file(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n', "python")
+        python.chmod(0o755)
+        done = made_up.report(made_up.RECORDED, "-o", self.folder / "report.html", OCCBENCH_PYTHON=str(python))
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertRegex(done.stderr, r"^occbench: .* has no package \w+; .*scripts/python --version sets it up\n$")
 
     def test_a_recording_over_time_without_its_columns_is_refused_with_its_file(self):
         folder = self.folder / "timeline"

@@ -78,6 +78,15 @@ def written(file: Path, known: Blocks, results: Results) -> str:
     return MARKED.sub(block, file.read_text(encoding="utf-8"))
 
 
+def check_experiments(claims: list[Claim], binaries: Path) -> None:
+    """Each module of an experiment has its bench binary."""
+    for name in experiments.MODULES.keys() - {claim.experiment for claim in claims}:
+        raise WrongInput(
+            f"{binaries} has no bench_{name}, and {experiments.__path__[0]}/{name}.py is there: build all bench binaries, "
+            "or remove the module if the experiment is gone"
+        )
+
+
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", action="store_true", help="write nothing; status 1 if a text is not up to date")
     parser.add_argument(
@@ -92,7 +101,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     binaries = binaries_of(options, "bench_*")
-    known = blocks(read_claims(binaries))
+    claims = read_claims(binaries)
+    check_experiments(claims, binaries)
+    known = blocks(claims)
     results = Results(options.results.resolve(), Occbench(binaries / "occbench"))
     before = {file: file.read_text(encoding="utf-8") for file in texts(results.folder)}
     after = {file: written(file, known, results) for file in before}
