@@ -1,4 +1,5 @@
-"""Copies a dozen timelines and files per SM into results/nvidia-h200, with the rows and traced occupancies behind them.
+"""Copies six timelines and six files per SM into results/nvidia-h200, with the rows and traced occupancies of twelve cases
+and a line for each timeline of all.
 
 FOLDER is what this wrote: bench_waves and bench_imbalance_between_blocks with --occ_suite=quick --occ_csv=FOLDER/NAME.csv
 --occ_timeline=FOLDER/timeline --occ_per_sm=FOLDER/per_sm, NAME being waves and imbalance. Then run the command `figures`,
@@ -21,6 +22,8 @@ CASES = (
     r"|shape=(linear_up|uniform_1)/waves=1$|shape=(uniform_1|lognormal_1|heaviest_last)/waves=16$"
 )
 WANTED = pl.col("case").str.contains(CASES)
+# As many as a chart of the report draws.
+FILES = r"waves=(0\.75|1\.50|2\.25)$|shape=uniform_1/waves=1$|shape=(lognormal_1|heaviest_last)/waves=16$"
 TRACED = ("achieved_pct_by_trace", "same_launch_trace_pct", "same_launch_counter_pct")
 RUNS = ("waves", "imbalance")
 
@@ -28,7 +31,9 @@ RUNS = ("waves", "imbalance")
 def chosen(folder: Path, kind: str) -> list[Path]:
     """The files of one kind that are kept."""
     files = [
-        file for file in sorted((folder / kind).glob(f"*.{kind}.csv")) if len(read_text(file).head(1).filter(WANTED))
+        file
+        for file in sorted((folder / kind).glob(f"*.{kind}.csv"))
+        if len(read_text(file).head(1).filter(pl.col("case").str.contains(FILES)))
     ]
     if not files:
         raise WrongInput(f"{folder / kind}: none of the cases that are kept has a file *.{kind}.csv there")

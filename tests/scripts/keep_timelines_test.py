@@ -7,12 +7,13 @@ from pathlib import Path
 
 import made_up
 from occbench_tools import WrongInput
-from occbench_tools.dataset import Results
+from occbench_tools.dataset import Results, read_text
 from occbench_tools.figures import timelines
 from occbench_tools.keep_timelines import keep
 
 ROWS = """experiment,case,parameters,work,waves,achieved_pct,achieved_elapsed_pct
-waves,spin/plain/waves=1.00,waves=1.00,equal:1000,1,99.5,75.5
+waves,spin/plain/waves=0.75,waves=0.75,equal:1000,0.75,99.5,75.5
+waves,spin/plain/waves=1.00,waves=1.00,equal:1000,1,99.5,80
 waves,spin/plain/waves=3.00,waves=3.00,equal:1000,3,99.5,80
 """
 # 10 us at 50 and 10 us at 100 %, of which the simulation misses the first by 10 points: the mean is 75, the root mean
@@ -27,10 +28,10 @@ waves,{case},0,0,2,90,1,0,20,0.5,1
 waves,{case},0,1,1,70,2,0.1,10,,0
 """
 SAMPLES = """experiment,case,quantity,index,value
-waves,spin/plain/waves=1.00,achieved_pct_by_trace,0,99.25
-waves,spin/plain/waves=1.00,same_launch_trace_pct,0,99.25
-waves,spin/plain/waves=1.00,same_launch_counter_pct,0,99.375
-waves,spin/plain/waves=1.00,time_us,0,20
+waves,spin/plain/waves=0.75,achieved_pct_by_trace,0,99.25
+waves,spin/plain/waves=0.75,same_launch_trace_pct,0,99.25
+waves,spin/plain/waves=0.75,same_launch_counter_pct,0,99.375
+waves,spin/plain/waves=0.75,time_us,0,20
 """
 
 
@@ -46,7 +47,7 @@ class Recording(unittest.TestCase):
         file.write_text(text, encoding="utf-8")
 
     def write_all(self):
-        for waves in ("1.00", "3.00"):
+        for waves in ("0.75", "1.00", "3.00"):
             case = f"spin/plain/waves={waves}"
             self.write(f"timeline/waves.{waves}.timeline.csv", TIMELINE.format(case=case))
             self.write(f"per_sm/waves.{waves}.per_sm.csv", PER_SM.format(case=case))
@@ -64,14 +65,15 @@ class Recording(unittest.TestCase):
         kept = {file.name for file in self.results.glob("*/*.csv")}
         self.assertEqual(
             kept,
-            {"waves.1.00.timeline.csv", "waves.1.00.per_sm.csv", "rows.csv", "all.csv", "traced.samples.csv"},
+            {"waves.0.75.timeline.csv", "waves.0.75.per_sm.csv", "rows.csv", "all.csv", "traced.samples.csv"},
         )
+        self.assertEqual(len(read_text(self.results / "timeline" / "rows.csv")), 2)
         results = Results(self.results, made_up.OCCBENCH)
         table = timelines.timeline_table(results)
-        self.assertIn("| waves | waves=1.00 | 10.00 | 75.00 | 75.50 | 7.1 |", table)
+        self.assertIn("| waves | waves=0.75 | 10.00 | 75.00 | 75.50 | 7.1 |", table)
         self.assertIn("- The mean over time is within 1 point of the range counter in 1 of 1 cases, 0.50", table)
         self.assertIn(
-            "- All 2 cases that were recorded of `waves`: the mean within 1 point in 1, the simulation within 5 points in 0, "
+            "- All 3 cases that were recorded of `waves`: the mean within 1 point in 1, the simulation within 5 points in 0, "
             "7.1 at most.",
             table,
         )
@@ -85,11 +87,11 @@ class Recording(unittest.TestCase):
     def test_what_was_recorded_before_is_kept_where_the_folder_has_nothing(self):
         self.write_all()
         self.keep()
-        for file in self.folder.glob("timeline/*1.00*"):
+        for file in self.folder.glob("timeline/*0.75*"):
             file.unlink()
         with self.assertRaisesRegex(WrongInput, "none of the cases"):
             self.keep()
-        self.assertTrue((self.results / "timeline" / "waves.1.00.timeline.csv").exists())
+        self.assertTrue((self.results / "timeline" / "waves.0.75.timeline.csv").exists())
 
     def test_rows_that_are_not_there_are_named_and_nothing_is_replaced(self):
         self.write_all()

@@ -2,15 +2,12 @@
 
 import polars as pl
 
-from occbench_tools.dataset import Results, each, error, read_rows, read_text
+from occbench_tools.dataset import Results, each, error, read_table, read_text
 from occbench_tools.markdown import revision, table
 
 MOST_NAMED = 4
 CASE = ["experiment", "case"]
-
-
-def range_of(column: str) -> pl.Expr:
-    return pl.col(column).max() - pl.col(column).min()
+RANGES = dict.fromkeys(("achieved_range_points", "achieved_elapsed_range_points", "time_range_pct"), pl.Float64)
 
 
 def gpu_of(line) -> str:
@@ -18,27 +15,21 @@ def gpu_of(line) -> str:
 
 
 def unchanged(results: Results) -> str:
-    files = sorted((results.folder / "unchanged").glob("[0-9][0-9].csv"))
-    rows = pl.concat([read_rows(file, results.occbench) for file in files], how="diagonal").drop_nulls("achieved_pct")
-    spread = 100 * (pl.col("time_us").max() / pl.col("time_us").min() - 1)
-    apart = rows.group_by(CASE, maintain_order=True).agg(
-        achieved=range_of("achieved_pct"), elapsed=range_of("achieved_elapsed_pct"), time=spread
-    )
-    columns = ["achieved", "elapsed", "time"]
-    worst = apart.sort(columns, descending=True)
+    ranges = read_table(results.file("gate_unchanged.csv"), RANGES).sort(*RANGES, descending=True)
     lines = [
-        (f"{row['experiment']}, {row['case']}", *(f"{row[column]:.2f}" for column in columns))
-        for row in each(worst.head(MOST_NAMED))
+        (f"{row['experiment']}, {row['case']}", *(f"{row[name]:.2f}" for name in RANGES))
+        for row in each(ranges.head(MOST_NAMED))
     ]
-    rest = worst.tail(-MOST_NAMED)
-    lines.append((f"the other {len(rest)}, at most", *(f"{rest[column].max():.2f}" for column in columns)))
+    rest = ranges.tail(-MOST_NAMED)
+    lines.append((f"the other {len(rest)}, at most", *(f"{rest[name].max():.2f}" for name in RANGES)))
     head = ("case", "`achieved_pct`, points:", "`achieved_elapsed_pct`, points:", "time, %:")
-    return f"{gpu_of(rows.row(0, named=True))}: {len(files)} runs of {len(apart)} cases.\n\n" + table(head, lines)
+    on = ranges.row(0, named=True)
+    return f"{gpu_of(on)}: {on['runs']} runs of {len(ranges)} cases.\n\n" + table(head, lines)
 
 
 def injected(results: Results) -> str:
-    lines = list(each(read_text(results.file("injected/injected.csv"))))
-    wrong = [line["what"] for line in lines if line["as_it_must"] != "yes"]
+    lines = list(each(read_text(results.file("gate_injected.csv"))))
+    wrong = [line["what"] for line in lines if line["as_expected"] != "yes"]
     right = f"{len(lines) - len(wrong)} of {len(lines)} came out as expected"
     right += f"; not so: {', '.join(wrong)}" if wrong else ""
     head = ("injected", "exit status:", "regressions:", "the gate names first")

@@ -74,8 +74,8 @@ def without_contention(results: Results) -> str:
         "work that differs by block or is equal": by_block,
         "of these equal, in partial waves beyond the first": by_block.filter(IS_EQUAL, IS_PARTIAL),
         "of these uneven": by_block.filter(~IS_EQUAL),
-        "work that differs by block or is equal, in the second run (`again.csv`)": held(
-            results.rows("again.csv")
+        "work that differs by block or is equal, in the second run (`repeat.csv`)": held(
+            results.rows("repeat.csv")
         ).filter(~BY_WARP),
         "work that differs by warp": suite.filter(BY_WARP),
     }

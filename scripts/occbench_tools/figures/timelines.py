@@ -138,7 +138,7 @@ def per_sm(results: Results) -> str:
 
 
 def repeatability_block(results: Results) -> str:
-    found = repeatability.compare(results.rows("full.csv"), results.rows("again.csv"))
+    found = repeatability.compare(results.rows("full.csv"), results.rows("repeat.csv"))
     return bullets(
         f"Two runs of one build, {found['rows']:.0f} cases each, {found['unstable']:.0f} unstable and "
         f"{found['throttled']:.0f} throttled.",
