@@ -1,4 +1,4 @@
-"""Writes what came of the advice: asked and advised launches, predicted and measured, from the rows of the program `advice`.
+"""Prints a table of asked and advised launches, predicted and measured, from the rows of the program `advice`.
 
 build/release/bin/advice --occ_suite=smoke --occ_csv=results/nvidia-h200/advice.csv
 scripts/python -m occbench_tools advice results/nvidia-h200/advice.csv > results/nvidia-h200/advice.md
@@ -66,9 +66,9 @@ def run(options: argparse.Namespace) -> None:
         raise WrongInput(f"{options.rows} has no rows: run the program `advice` with --occ_csv first")
     gpu, driver = rows.select("gpu", "driver").row(0)
     print(
-        "# Advice that was tried\n"
-        "For each launch the simulation looked for a grid or block size near it that does the same work sooner "
-        "(`occbench predict` prints it). Both were run: blocks x threads, kernel `spin`, "
-        f"{gpu}, driver {driver}. Less time is better.\n"
+        "# Advice, tried on the GPU\n"
+        "For each launch the simulator looked for a grid or block size near it that does the same work in less time, as "
+        "`occbench predict` does. Both launches were measured. Launches are blocks x threads of the kernel `spin` on "
+        f"{gpu}, driver {driver}.\n"
     )
     print(advice_table(rows))

@@ -35,12 +35,13 @@ def figures(of):
     lowest = least(whole.filter(pl.col("block_threads") > 32), "achieved_pct")
     return bullets(
         f"The {len(whole)} multiples of 32 are within {worst['error']:.2f} points of theory; the "
-        f"furthest is {worst['block_threads']} threads.",
-        f"Prediction: {prediction_error(plain)}.",
-        f"`ncu` differs by {ncu.max():.2f} points at most in {len(ncu)} cases ([against_ncu.csv](against_ncu.csv)).",
-        f"PTX only, compiled by the driver: {cell(twins[0], 'achieved_pct', 2)} for {cell(twins[1], 'achieved_pct', 2)}.",
-        f"Of the multiples of 32, {', '.join(map(str, full))} fill an SM; the worst beyond 32 threads is "
-        f"{lowest['block_threads']} ({cell(lowest, 'achieved_pct', 2)}).",
+        f"worst case is {worst['block_threads']} threads.",
+        f"Prediction error: {prediction_error(plain)}.",
+        f"`ncu` differs by at most {ncu.max():.2f} points in {len(ncu)} cases ([against_ncu.csv](against_ncu.csv)).",
+        f"PTX that the driver compiles reads {cell(twins[0], 'achieved_pct', 2)} %, machine code for this GPU "
+        f"{cell(twins[1], 'achieved_pct', 2)} %.",
+        f"Of the multiples of 32, {', '.join(map(str, full))} have a theory of 100 %. The lowest beyond 32 "
+        f"threads is {lowest['block_threads']} ({cell(lowest, 'achieved_pct', 2)} %).",
         f"Throughput per point of achieved occupancy differs by {spread_pct(rates):.2f} % over all sizes.",
     )
 

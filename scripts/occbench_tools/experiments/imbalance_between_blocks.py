@@ -48,15 +48,15 @@ def figures(of):
     far = most(of.rows.with_columns(error=error()), "error")
     uneven = most(of.rows, "achieved_spread_points")
     return bullets(
-        f"Longest first or last (linear_down, linear_up): {time('linear_down', 1):.0f} and {time('linear_up', 1):.0f} µs at one "
+        f"Longest blocks first (linear_down) and last (linear_up): {time('linear_down', 1):.0f} and {time('linear_up', 1):.0f} µs at one "
         f"wave, {time('linear_down', 2):.0f} and {time('linear_up', 2):.0f} at two, {time('linear_down', 16):.0f} and "
         f"{time('linear_up', 16):.0f} at 16.",
         f"Two draws of the lognormal distribution, 16 waves: {time('lognormal_1', 16):.0f} and {time('lognormal_2', 16):.0f} µs.",
-        f"Cutting equal blocks in 16 takes {100 * (time('equal', 16) / time('equal', 1) - 1):.1f} % more time.",
-        f"The readings scatter most for {parameter_of(uneven, 'shape')} at {parameter_of(uneven, 'waves')} waves: "
+        f"Cutting equal blocks into 16 takes {100 * (time('equal', 16) / time('equal', 1) - 1):.1f} % more time.",
+        f"The readings spread most for {parameter_of(uneven, 'shape')} at {parameter_of(uneven, 'waves')} waves: "
         f"{cell(uneven, 'achieved_pct')} % with an interquartile range of {cell(uneven, 'achieved_spread_points')} points.",
-        f"Prediction: {prediction_error(of.rows)}; the furthest is {parameter_of(far, 'shape')} at {parameter_of(far, 'waves')} waves "
-        f"({cell(far, 'predicted_pct')} for {cell(far, 'achieved_pct')}). Of elapsed: {prediction_error(of.rows, elapsed=True)}.",
+        f"Prediction error: {prediction_error(of.rows)}; the worst case is {parameter_of(far, 'shape')} at {parameter_of(far, 'waves')} waves "
+        f"(predicted {cell(far, 'predicted_pct')}, achieved {cell(far, 'achieved_pct')}). Over elapsed cycles: {prediction_error(of.rows, elapsed=True)}.",
     )
 
 

@@ -27,7 +27,7 @@ def warps_of(row):
 
 
 def with_empty_places_pct(row):
-    """What the row claims to achieve if a place stays empty until its block's slowest warp has ended."""
+    """Expected value if a place stays empty until its block's slowest warp has ended."""
     return row["theoretical_pct"] / longest_of(shape_of(row), warps_of(row))
 
 
@@ -71,10 +71,10 @@ def figures(of):
     beside = of.rows.with_columns(error=error(), beyond=pl.col("achieved_pct") - pl.col("achieved_elapsed_pct"))
     flattered, far = most(beside, "beyond"), most(beside, "error")
     return bullets(
-        f"One slow warp in 8, 16 or 32: within {max(large):.1f} points of what empty places would make it, in {len(large)} cases.",
-        f"Equal warps in blocks of two read {cell(alike, 'achieved_pct')} %.",
-        f"Prediction: {prediction_error(of.rows)}; the furthest is {shape_of(far)} with {warps_of(far)} warps.",
-        f"Furthest apart are achieved and over elapsed cycles for {shape_of(flattered)} with "
+        f"One slow warp in 8, 16 or 32: within {max(large):.1f} points of the expected value, in {len(large)} cases.",
+        f"Blocks of two equal warps achieve {cell(alike, 'achieved_pct')} %.",
+        f"Prediction error: {prediction_error(of.rows)}; the worst case is {shape_of(far)} with {warps_of(far)} warps.",
+        f"Achieved occupancy exceeds that over elapsed cycles most for {shape_of(flattered)} with "
         f"{warps_of(flattered)} warps: {cell(flattered, 'achieved_pct')} and "
         f"{cell(flattered, 'achieved_elapsed_pct')} %.",
     )

@@ -124,15 +124,15 @@ def figures(of):
         for row in each(pick(of.rows, kernel="pointer_chase"))
     )
     return bullets(
-        f"Latency of a load by a chain of loads, {', '.join(latencies)}; of a dependent multiply-add "
+        f"Latency of a load, by a chain of dependent loads: {', '.join(latencies)}. Of a dependent multiply-add: "
         f"{latency_seconds(of.rows, 'multiply_add') * clock_hz(fastest):.2f} cycles.",
-        f"Reads: {rate_text(reads)} at best ({reads['variant']}, {cell(reads, 'achieved_pct')} % occupancy). The runtime's copy "
-        f"from device to device moves {rate_text(copied)}, what it reads and what it writes counted: "
-        f"{100 * reads['throughput'] / copied['throughput']:.1f} % of it are read.",
-        f"Multiply-adds: {rate_text(fastest)} at best ({fastest['variant']}, {cell(fastest, 'achieved_pct')} % occupancy), "
-        f"{100 * share_of_peak(fastest):.1f} % of SMs x lanes x the clock measured "
+        f"Reads: at best {rate_text(reads)} ({reads['variant']}, {cell(reads, 'achieved_pct')} % occupancy). The runtime's copy "
+        f"from device to device moves {rate_text(copied)}, reads and writes counted: the reads reach "
+        f"{100 * reads['throughput'] / copied['throughput']:.1f} % of it.",
+        f"Multiply-adds: at best {rate_text(fastest)} ({fastest['variant']}, {cell(fastest, 'achieved_pct')} % occupancy), "
+        f"{100 * share_of_peak(fastest):.1f} % of SMs x lanes x the measured clock "
         f"({cell(fastest, 'sm_clock_mhz', 0)} MHz).",
-        f"Prediction: {prediction_error(with_theory)}.",
+        f"Prediction error: {prediction_error(with_theory)}.",
     )
 
 

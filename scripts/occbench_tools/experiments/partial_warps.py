@@ -45,7 +45,7 @@ def cases(of):
 
 def figures(of):
     held, computed = (prediction_error(pick(of.rows, kernel=kernel)) for kernel in ("spin", "live_registers"))
-    return bullets(f"Prediction, the staying kernel: {held}; the multiply-adds: {computed}.")
+    return bullets(f"Prediction error, `spin`: {held}; multiply-adds: {computed}.")
 
 
 BLOCKS = {"cases": cases, "figures": figures}

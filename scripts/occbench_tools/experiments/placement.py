@@ -119,9 +119,9 @@ def figures(of):
             gaps += trace.samples("replacement_latency_cycles")
     return bullets(
         f"The clock of starts steps {step:.0f} ns. In the first wave no block starts more than {max(late):.0f} ns after one of a "
-        f"higher number, and a whole wave is there within {max(spreads):.0f} ns.",
-        f"Uneven warps aside, a freed place has a new block after {median(gaps):.0f} cycles at the median, 5 to 95 %: "
-        f"{quantile(gaps, 0.05):.0f} to {quantile(gaps, 0.95):.0f}.",
+        f"higher number, and all blocks of the wave start within {max(spreads):.0f} ns.",
+        f"Uneven warps aside, block replacement takes {median(gaps):.0f} cycles at the median, "
+        f"{quantile(gaps, 0.05):.0f} to {quantile(gaps, 0.95):.0f} from the 5th to the 95th percentile.",
     )
 
 

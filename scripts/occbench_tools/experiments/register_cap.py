@@ -74,9 +74,9 @@ def figures(of):
     local = of.rows["local_load_sectors"].count()
     return bullets(
         *gains,
-        f"`__maxnreg__` and `-maxrregcount` of the same number differ by "
-        f"{max(map(spread_pct, ways)):.2f} % in time at most.",
-        f"Prediction, which knows nothing of spills: {prediction_error(of.rows)}.",
+        f"`__maxnreg__` and `-maxrregcount` with the same number differ by at most "
+        f"{max(map(spread_pct, ways)):.2f} % in time.",
+        f"Prediction error (spills are not predicted): {prediction_error(of.rows)}.",
         f"Local loads were counted in {local} of {len(of.rows)} rows.",
     )
 

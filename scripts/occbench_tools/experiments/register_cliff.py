@@ -79,15 +79,15 @@ def figures(of):
     fastest = least(throughput, "time_us")
     even, odd = (throughput.filter(pl.col("registers_per_thread") % 2 == parity)["time_us"] for parity in (0, 1))
     return bullets(
-        f"Control, 31 registers held at the blocks per SM of more by shared memory: how much their times differ at most, "
+        f"Control, 31 registers limited by shared memory to the blocks per SM of more registers. Largest difference in time: "
         f"{', '.join(controls)}.",
         f"Latency-bound: throughput per point of achieved occupancy differs by {spread_pct(rates):.1f} % over "
         f"{len(rates)} cases.",
-        f"Throughput-bound: builds with an even number of registers take {even.min():.0f} to {even.max():.0f} µs, with an odd one "
+        f"Throughput-bound: builds with an even number of registers take {even.min():.0f} to {even.max():.0f} µs, with an odd number "
         f"{odd.min():.0f} to {odd.max():.0f}. The fastest has {fastest['registers_per_thread']} registers, "
         f"{fastest['block_threads']} threads and {cell(fastest, 'achieved_pct', 0)} % ({cell(fastest, 'time_us', 0)} µs, "
         f"{cell(fastest, 'issue_active_pct', 0)} % of issue slots).",
-        f"Prediction, latency-bound: {prediction_error(latency)}; throughput-bound: {prediction_error(throughput)}.",
+        f"Prediction error, latency-bound: {prediction_error(latency)}; throughput-bound: {prediction_error(throughput)}.",
     )
 
 

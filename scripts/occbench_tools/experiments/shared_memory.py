@@ -85,11 +85,11 @@ def figures(of):
     skipped = of.every.filter(time_status="skipped")["dynamic_shared_bytes"].unique().sort()
     refused = ", ".join(f"{size:,}" for size in skipped)
     return bullets(
-        f"{len(plain)} sizes without a carveout asked for: {median(off):.2f} points from theory at the median, "
+        f"{len(plain)} sizes with the default carveout: {median(off):.2f} points from theory at the median, "
         f"{off.max():.2f} at most.",
-        f"{plain['dynamic_shared_bytes'].max():,} B a block run, {refused} are refused and recorded as skipped.",
-        f"Time knows little of the sizes ({times.min():.0f} to {times.max():.0f} µs), as each case has its own four waves: the work "
-        "in them is what shrinks.",
+        f"{plain['dynamic_shared_bytes'].max():,} B a block run. {refused} are refused and recorded as skipped.",
+        f"Time hardly depends on the size ({times.min():.0f} to {times.max():.0f} µs): each case has four waves of its own, and "
+        "fewer blocks in them do less work.",
     )
 
 

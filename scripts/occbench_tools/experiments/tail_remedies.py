@@ -49,12 +49,12 @@ def figures(of):
         for waves in ("1.05", "1.50")
     )
     queue = (
-        f"{cell(equal('persistent_shorter', waves), 'time_us', 0)} for {cell(equal('shorter_blocks', waves), 'time_us', 0)} µs at {waves}"
+        f"{cell(equal('persistent_shorter', waves), 'time_us', 0)} and {cell(equal('shorter_blocks', waves), 'time_us', 0)} µs at {waves}"
         for waves in ("1.25", "1.50")
     )
     return bullets(
         f"Narrower blocks, achieved: {'; '.join(narrow)}.",
-        f"Persistent with items of a quarter, against shorter blocks: {'; '.join(queue)} waves.",
+        f"Persistent blocks with items of a quarter, and shorter blocks: {'; '.join(queue)} waves.",
         f"Second stream at 1.50 waves of equal blocks: {cell(equal('second_stream'), 'achieved_pct')} % achieved, two launches in "
         f"{cell(equal('second_stream'), 'time_us')} µs, one alone in {cell(equal('plain'), 'time_us')}.",
         f"{of.rows['predicted_pct'].null_count()} of {len(of.rows)} rows have no prediction.",

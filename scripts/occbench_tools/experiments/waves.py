@@ -70,13 +70,13 @@ def figures(of):
     return bullets(
         f"1, 2, 3 and 4 waves take {', '.join(cell(row, 'time_us') for row in whole)} µs.",
         f"One block more than a wave takes {more['time_us'] / alone['time_us']:.2f} times as long "
-        f"({cell(alone, 'time_us')} → {cell(more, 'time_us')} µs); the counter reads {cell(more, 'achieved_pct')} %, of "
-        f"elapsed it is {cell(more, 'achieved_elapsed_pct')} %.",
-        f"The 16 readings of a case are furthest apart at {uneven['waves']:g} waves ({lowest_to_highest(of, uneven)} "
-        f"%); those of 1, 2, 3 and 4 waves are within {max(spread(of, row) for row in whole):.2f} points.",
+        f"({cell(alone, 'time_us')} → {cell(more, 'time_us')} µs). The counter reads {cell(more, 'achieved_pct')} %; over "
+        f"elapsed cycles it is {cell(more, 'achieved_elapsed_pct')} %.",
+        f"The 16 readings of a case differ most at {uneven['waves']:g} waves ({lowest_to_highest(of, uneven)} "
+        f"%). At 1, 2, 3 and 4 waves they differ by at most {max(spread(of, row) for row in whole):.2f} points.",
         f"At 1.25 waves SMs are active for {cell(quarter, 'sm_cycles_active_min', 0)} to "
-        f"{cell(quarter, 'sm_cycles_active_max', 0)} cycles: some have none of the last wave.",
-        f"Prediction: {prediction_error(of.rows)}; the furthest is {far['waves']:g} waves. Of elapsed: {prediction_error(of.rows, elapsed=True)}.",
+        f"{cell(quarter, 'sm_cycles_active_max', 0)} cycles: some get no block of the last wave.",
+        f"Prediction error: {prediction_error(of.rows)}; the worst case is {far['waves']:g} waves. Over elapsed cycles: {prediction_error(of.rows, elapsed=True)}.",
         f"`ncu` is within 0.05 points in {len(ncu) - len(other)} of {len(ncu)} cases of this experiment; in the "
         f"others it differs by {other.min():+.1f} to {other.max():+.1f} ([against_ncu.csv](against_ncu.csv)).",
     )

@@ -67,18 +67,18 @@ def two_gpus_in_short(results: Results) -> str:
         predicted.select(error(said)).to_series().mean() for said in ("theoretical_pct", "predicted_pct")
     )
     return (
-        f"Which SMs get the last blocks of a partial wave of equal work follows the clocks of each unit's GPCs and chance: of "
-        f"{len(apart)} cases on two H200s the counter differs by up to {apart['achieved'].max():.1f} points, and with it the last row of that table; what "
-        f"all SMs did together by up to {apart['elapsed'].max():.2f} ([why](results/nvidia-h200/block-scheduling.md), [gate.md](results/nvidia-h200/gate.md)). "
-        f"With a profile of its own, which `occbench calibrate` makes in seconds, {len(predicted)} cases of waves, tails and "
-        f"imbalance on the second unit are predicted within {prediction:.1f} points on average, where theory is {theory:.1f} off; "
-        "a built-in profile does not know the unit's clocks."
+        f"The clocks of each GPU's GPCs and chance decide which SMs get the last blocks of a partial wave of equal work. Over "
+        f"{len(apart)} cases on two H200s the counter differs by up to {apart['achieved'].max():.1f} points; over elapsed "
+        f"cycles the difference is at most {apart['elapsed'].max():.2f} ([why](results/nvidia-h200/block-scheduling.md), "
+        f"[gate.md](results/nvidia-h200/gate.md)). `occbench calibrate` makes a profile of the second GPU in seconds. With it, "
+        f"{len(predicted)} cases of waves, tails and imbalance are predicted within {prediction:.1f} points on average, where "
+        f"theory is {theory:.1f} off. A built-in profile does not know a GPU's clocks."
     )
 
 
 BLOCKS = {
     "gate: unchanged": unchanged,
     "gate: injected": injected,
-    "gate: units": two_gpus_block,
-    "units": two_gpus_in_short,
+    "gate: two GPUs": two_gpus_block,
+    "two GPUs": two_gpus_in_short,
 }

@@ -11,13 +11,13 @@ from occbench_tools.statistics import median, quantile
 
 LONG = 20_000  # cycles
 RANDOM_KINDS = {
-    "blocks_from_20000_cycles": "20,000 cycles and more, equal or by block",
-    "warps_from_20000_cycles": "20,000 cycles and more, by warp",
-    "blocks_of_8000_cycles": "8,000 cycles, equal or by block",
-    "blocks_of_1000_to_8000_cycles": "1,000 to 8,000 cycles, equal or by block",
-    "issue_bound": "bound by issue slots or a pipe: one or two chains, exponentials",
+    "blocks_from_20000_cycles": "20,000 cycles and more, equal or uneven blocks",
+    "warps_from_20000_cycles": "20,000 cycles and more, uneven warps within a block",
+    "blocks_of_8000_cycles": "8,000 cycles, equal or uneven blocks",
+    "blocks_of_1000_to_8000_cycles": "1,000 to 8,000 cycles, equal or uneven blocks",
+    "issue_bound": "issue-bound or pipe-bound: one or two chains, exponentials",
     "always_issuing": "could issue in every cycle: four or eight chains",
-    "memory_bound": "bound by bandwidth: reads",
+    "memory_bound": "memory-bound: reads",
 }
 CONTENDS = pl.col("work").str.contains_any(["issue=", "pipe=", "bytes="])
 BY_WARP = pl.col("work").str.starts_with("warp/")
@@ -58,9 +58,9 @@ def random_launches(results: Results) -> str:
     )
     on = rows.row(0, named=True)
     return (
-        f"{len(rows)} launches random (block size, grid, shared memory, work), on which nothing was tuned, on one more "
-        f"H200, {revision(on)}, predicted with the profile that `occbench calibrate` had made there just "
-        f"before:\n\n{table(head, lines)}"
+        f"{len(rows)} random launches (block size, grid, shared memory, work), held out from all tuning, on a third "
+        f"H200, {revision(on)}. The profile that predicts them was made there just before by "
+        f"`occbench calibrate`:\n\n{table(head, lines)}"
     )
 
 
@@ -71,13 +71,11 @@ def without_contention(results: Results) -> str:
     suite = held(results.suite.rows)
     by_block = suite.filter(~BY_WARP)
     kinds = {
-        "work that differs by block or is equal": by_block,
+        "equal or uneven blocks": by_block,
         "of these equal, in partial waves beyond the first": by_block.filter(IS_EQUAL, IS_PARTIAL),
         "of these uneven": by_block.filter(~IS_EQUAL),
-        "work that differs by block or is equal, in the second run (`repeat.csv`)": held(
-            results.rows("repeat.csv")
-        ).filter(~BY_WARP),
-        "work that differs by warp": suite.filter(BY_WARP),
+        "equal or uneven blocks, second run (`repeat.csv`)": held(results.rows("repeat.csv")).filter(~BY_WARP),
+        "uneven warps within a block": suite.filter(BY_WARP),
     }
     lines = [(kind, len(chosen), *errors(chosen)) for kind, chosen in kinds.items()]
     head = (
@@ -106,7 +104,7 @@ def with_contention(results: Results) -> str:
         shares = (100 * (points <= limit).mean() for limit in (2, 4))
         mean, most = f"{points.mean():.2f}", f"{points.max():.1f}"
         lines.append((kind, len(points), mean, most, *(f"{share:.0f} %" for share in shares)))
-    head = ("rows of `full.csv`", "rows:", "mean error, points:", "most:", "within 2 points:", "within 4:")
+    head = ("rows of `full.csv`", "rows:", "mean error, points:", "worst case:", "within 2 points:", "within 4:")
     return table(head, lines)
 
 

@@ -4,7 +4,7 @@ import polars as pl
 
 from occbench_tools.dataset import Results, error, one, pick
 from occbench_tools.markdown import machine, revision, table
-from occbench_tools.statistics import median
+from occbench_tools.statistics import median, quantile
 
 
 def counted(rows: pl.DataFrame) -> pl.DataFrame:
@@ -29,13 +29,13 @@ def headline(results: Results) -> str:
     on = rows.row(0, named=True)
     return (
         f"Over {len(rows)} cases on an {on['gpu']} ({on['sm_count']} SMs, compute capability {on['compute_capability']}, driver "
-        f"{on['driver']}, CUDA {on['cuda_toolkit']}), {revision(on)}, theory is {theory:.1f} points from the "
-        f"counter on average; over the {len(predicted)} of them that are predicted, the prediction is "
-        f"{prediction.mean():.1f} points from it ({median(prediction):.1f} at the median) and theory "
-        f"{theory_of_predicted:.1f}. Over all SMs and the longest one's cycles, which do not depend on who gets the "
-        f"last blocks, the prediction is {median(elapsed):.1f} points off at the median. Its device profile, "
-        f"`{predicted['device_profile'][0]}`, was made on the same GPU before, by `occbench calibrate`, from {len(calibration)} "
-        f"launches, {len(calibration & launches(rows))} of them also in the suite."
+        f"{on['driver']}, CUDA {on['cuda_toolkit']}), {revision(on)}, theory is {theory:.1f} points from the counter on average. "
+        f"{len(predicted)} of the cases are predicted. There the prediction is {prediction.mean():.1f} points from the counter on "
+        f"average (median {median(prediction):.1f}, 95th percentile {quantile(prediction, 0.95):.1f}, worst case "
+        f"{prediction.max():.1f}), and theory {theory_of_predicted:.1f}. Over elapsed cycles, where tail placement does not matter, "
+        f"the median error of the prediction is {median(elapsed):.1f} points. The device profile, "
+        f"`{predicted['device_profile'][0]}`, was made by `occbench calibrate` on the same GPU before the suite, from "
+        f"{len(calibration)} launches; {len(calibration & launches(rows))} of them are also in the suite."
     )
 
 
@@ -55,7 +55,7 @@ def worked_examples(results: Results) -> str:
     worst = whole.select(error("theoretical_pct")).to_series().max()
     return (
         f"{table(('worked example', 'theory:', 'predicted:', 'counter:'), lines)}\n\n"
-        f"Every block size that is a multiple of 32 ({len(whole)} of them, 4 whole waves of 400,000 cycles) reads within "
+        f"Every block size that is a multiple of 32 ({len(whole)} of them, 4 whole waves of 400,000 cycles) is within "
         f"{worst:.2f} points of theory."
     )
 
@@ -68,9 +68,9 @@ def against_ncu_in_short(results: Results) -> str:
     time = rows["time_difference_us"].abs().max()
     ours, ncu = (median(rows[f"{each}_ms_per_launch"]) for each in ("counting", "ncu"))
     return (
-        f"`ncu` on the same {len(rows)} launches reads the same occupancy within 0.3 points in {len(rows) - len(others)} cases (the "
-        f"others, {partial}differ by {far.min():+.1f} to {far.max():+.1f}), and the same "
-        f"time within {time:.2f} µs. A counted launch costs {ours:.1f} ms here and {ncu:.1f} ms under `ncu` "
+        f"`ncu` reads the same occupancy on the same {len(rows)} launches within 0.3 points in {len(rows) - len(others)} cases. The "
+        f"others, {partial}differ by {far.min():+.1f} to {far.max():+.1f} points. Times agree within {time:.2f} µs. A counted "
+        f"launch costs {ours:.1f} ms here and {ncu:.1f} ms under `ncu` "
         f"([table](results/nvidia-h200/against_ncu.csv))."
     )
 
@@ -84,8 +84,8 @@ def recorded_run(results: Results) -> str:
     clocks = rows.drop_nulls("achieved_pct")["sm_clock_mhz"]
     return (
         f"{machine(rows.row(0, named=True))}.\n{len(rows)} cases: {rows['achieved_pct'].count()} measured with counters, "
-        f"{count('time_status', 'skipped')} that cannot be launched and are skipped, {count('time_status', 'unstable')} with a "
-        f"time that is unstable, {count('time_status', 'failed')} failed, {count('check', 'wrong')} with a wrong result. "
+        f"{count('time_status', 'skipped')} skipped because they cannot be launched, {count('time_status', 'unstable')} with an "
+        f"unstable time, {count('time_status', 'failed')} failed, {count('check', 'wrong')} with a wrong result. "
         f"SM clock: {clocks.min():.0f} to {clocks.max():.0f} MHz."
     )
 

@@ -111,7 +111,10 @@ def trace_table(results: Results) -> str:
             f"`spin` against the same launch: {median(apart):.2f} points from the counter at the median, {apart.max():.2f} at "
             f"most, in {len(apart)} launches of {cases} cases."
         )
-    for name, chosen in (("partial last waves of equal blocks aside", False), ("those", True)):
+    for name, chosen in (
+        ("without partial last waves of equal blocks", False),
+        ("partial last waves of equal blocks", True),
+    ):
         found = compared.filter(partial=chosen)["difference"]
         if len(found):
             parts.append(
@@ -133,7 +136,7 @@ def per_sm(results: Results) -> str:
     return bullets(
         f"SMs differ most in `{most[1]}`: from {most[2]:.1f} to {most[3]:.1f} % of their warps in their own active cycles; at the "
         f"median of {len(spreads)} cases they are {median(spread[0] for spread in spreads):.1f} points apart.",
-        f"A place is handed on within {median(gap):.2f} µs at the median of {len(gap)} SMs.",
+        f"Block replacement takes {median(gap):.2f} µs at the median of {len(gap)} SMs.",
     )
 
 
@@ -147,8 +150,8 @@ def repeatability_block(results: Results) -> str:
         f"Times from run to run: {found['time_apart_median_pct']:.2f} % apart at the median, {found['time_apart_p90_pct']:.2f} % at "
         f"the 90th percentile.",
         f"Achieved occupancy from run to run: {found['achieved_apart_median_points']:.2f} points apart at the median, "
-        f"{found['achieved_apart_p90_points']:.2f} at the 90th percentile, {found['achieved_apart_most_points']:.1f} at most; of "
-        f"elapsed {found['elapsed_apart_median_points']:.2f} and {found['elapsed_apart_p90_points']:.2f}.",
+        f"{found['achieved_apart_p90_points']:.2f} at the 90th percentile, {found['achieved_apart_most_points']:.1f} at most; over "
+        f"elapsed cycles {found['elapsed_apart_median_points']:.2f} and {found['elapsed_apart_p90_points']:.2f}.",
     )
 
 
