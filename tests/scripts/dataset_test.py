@@ -98,9 +98,9 @@ class Repeatability(unittest.TestCase):
     def test_runs_are_compared_case_by_case(self):
         found = compare(self.run_of(a=(50, 100), b=(60, 200), c=(1, 1)), self.run_of(b=(63, 220), a=(50, 100)))
         self.assertEqual(found["rows"], 2)
-        self.assertEqual(found["achieved_apart_most_points"], 3)
-        self.assertEqual(found["achieved_apart_median_points"], 1.5)
-        self.assertAlmostEqual(found["time_apart_median_pct"], 5)
+        self.assertEqual(found["achieved_difference_most_points"], 3)
+        self.assertEqual(found["achieved_difference_median_points"], 1.5)
+        self.assertAlmostEqual(found["time_difference_median_pct"], 5)
 
     def test_a_case_that_the_first_run_lacks_is_refused(self):
         with self.assertRaisesRegex(WrongInput, "1 cases of the second run are not in the first"):

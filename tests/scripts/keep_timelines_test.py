@@ -81,7 +81,7 @@ class Recording(unittest.TestCase):
         self.assertIn(
             "- `spin` against the same launch: 0.12 points from the counter at the median, 0.12 at most", traces
         )
-        self.assertIn("aside: 0.25 points from the counter at the median", traces)
+        self.assertIn("without partial last waves of equal blocks: 0.25 points from the counter at the median", traces)
         self.assertIn("from 70.0 to 90.0 %", timelines.per_sm(results))
 
     def test_what_was_recorded_before_is_kept_where_the_folder_has_nothing(self):

@@ -1,7 +1,7 @@
 """What the texts say of each experiment: a module of its name, and nothing elsewhere. It has
 
-findings(of)      its rule: what of its rows (dataset.Experiment) supports the claim, as findings (verdicts), none if
-                  there is nothing to judge by
+findings(of)      its rule: which of its rows (dataset.Experiment) support the claim, as findings (verdicts); none if
+                  nothing was measured
 BLOCKS            what else its text under results/ shows: `{"cases": cases}` for what stands between
                   `<!-- NAME: cases -->` and `<!-- end -->`; a function from the experiment to Markdown
 """

@@ -67,7 +67,7 @@ def texts(folder: Path = RESULTS) -> list[Path]:
 
 
 def written(file: Path, known: Blocks, results: Results) -> str:
-    """The text of a file with its blocks written anew."""
+    """The text of a file with its blocks rewritten."""
 
     def block(match: re.Match[str]) -> str:
         name = match["name"]

@@ -1,4 +1,4 @@
-"""Figures of results/nvidia-h200/gate.md: how far runs of unchanged code, and runs on two GPUs of a model, lie apart."""
+"""Figures of results/nvidia-h200/gate.md: how far runs of unchanged code, and runs on two GPUs of a model, differ."""
 
 import polars as pl
 
@@ -40,7 +40,7 @@ def injected(results: Results) -> str:
 
 
 def two_gpus(results: Results) -> pl.DataFrame:
-    """The cases of the recorded suite that were recorded on another GPU too, and the points that they lie apart."""
+    """The cases of the recorded suite that were recorded on another GPU too, and by how many points they differ."""
     suite, other = (results.rows(name).drop_nulls("achieved_pct") for name in ("full.csv", "another_gpu.csv"))
     assert set(suite["gpu_uuid"]).isdisjoint(other["gpu_uuid"])
     both = other.join(suite, on=CASE, suffix="_suite")
@@ -52,24 +52,24 @@ def two_gpus(results: Results) -> pl.DataFrame:
 
 
 def two_gpus_block(results: Results) -> str:
-    apart = two_gpus(results)
-    far = apart.row(apart["achieved"].arg_max(), named=True)
+    difference = two_gpus(results)
+    far = difference.row(difference["achieved"].arg_max(), named=True)
     return (
-        f"Of {len(apart)} cases on two H200s ([full.csv](full.csv), [another_gpu.csv](another_gpu.csv)) `achieved_pct` "
-        f"differs by up to {far['achieved']:.1f} points ({far['case']}), `achieved_elapsed_pct` by up to {apart['elapsed'].max():.2f}."
+        f"Of {len(difference)} cases on two H200s ([full.csv](full.csv), [another_gpu.csv](another_gpu.csv)) `achieved_pct` "
+        f"differs by up to {far['achieved']:.1f} points ({far['case']}), `achieved_elapsed_pct` by up to {difference['elapsed'].max():.2f}."
     )
 
 
 def two_gpus_in_short(results: Results) -> str:
-    apart = two_gpus(results)
+    difference = two_gpus(results)
     predicted = results.rows("another_gpu.csv").drop_nulls(["achieved_pct", "predicted_pct"])
     theory, prediction = (
         predicted.select(error(said)).to_series().mean() for said in ("theoretical_pct", "predicted_pct")
     )
     return (
         f"The clocks of each GPU's GPCs and chance decide which SMs get the last blocks of a partial wave of equal work. Over "
-        f"{len(apart)} cases on two H200s the counter differs by up to {apart['achieved'].max():.1f} points; over elapsed "
-        f"cycles the difference is at most {apart['elapsed'].max():.2f} ([why](results/nvidia-h200/block-scheduling.md), "
+        f"{len(difference)} cases on two H200s the counter differs by up to {difference['achieved'].max():.1f} points; over elapsed "
+        f"cycles the difference is at most {difference['elapsed'].max():.2f} ([why](results/nvidia-h200/block-scheduling.md), "
         f"[gate.md](results/nvidia-h200/gate.md)). `occbench calibrate` makes a profile of the second GPU in seconds. With it, "
         f"{len(predicted)} cases of waves, tails and imbalance are predicted within {prediction:.1f} points on average, where "
         f"theory is {theory:.1f} off. A built-in profile does not know a GPU's clocks."

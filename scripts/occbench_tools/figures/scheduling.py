@@ -200,7 +200,7 @@ def first_blocks(_: Results) -> str:
         "launches:",
         "second SM of a TPC after the first:",
         "GPCs, standard deviation:",
-        "SMs beside that:",
+        "SMs without both:",
         "from launch to launch:",
     )
     return table(head, lines)

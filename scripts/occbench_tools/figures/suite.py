@@ -13,7 +13,7 @@ def counted(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def launches(rows: pl.DataFrame) -> set[tuple]:
-    """The same for launches that the simulator cannot tell apart."""
+    """The same for launches that are alike to the simulator."""
     return set(rows.select("kernel", "block_threads", "grid_blocks", "dynamic_shared_bytes", "work").iter_rows())
 
 

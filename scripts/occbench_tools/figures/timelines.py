@@ -96,7 +96,7 @@ def trace_table(results: Results) -> str:
     case = ["experiment", "case"]
     same, counters = (samples.filter(quantity=f"same_launch_{each}_pct") for each in ("trace", "counter"))
     pairs = same.join(counters, on=[*case, "index"], suffix="_counter")
-    apart = (pairs["value"] - pairs["value_counter"]).abs()
+    difference = (pairs["value"] - pairs["value_counter"]).abs()
     traced = samples.filter(quantity="achieved_pct_by_trace").group_by(case, maintain_order=True)
     compared = traced.agg(median(pl.col("value"))).join(
         results.rows("timeline/rows.csv"), on=case, maintain_order="left"
@@ -105,11 +105,11 @@ def trace_table(results: Results) -> str:
     partial = pl.col("work").str.starts_with("equal") & (pl.col("waves") > 1) & (pl.col("waves") % 1 > 0)
     compared = compared.with_columns(difference=(pl.col("value") - pl.col("achieved_pct")).abs(), partial=partial)
     parts = []
-    if len(apart):
+    if len(difference):
         cases = counters.select(case).n_unique()
         parts.append(
-            f"`spin` against the same launch: {median(apart):.2f} points from the counter at the median, {apart.max():.2f} at "
-            f"most, in {len(apart)} launches of {cases} cases."
+            f"`spin` against the same launch: {median(difference):.2f} points from the counter at the median, {difference.max():.2f} at "
+            f"most, in {len(difference)} launches of {cases} cases."
         )
     for name, chosen in (
         ("without partial last waves of equal blocks", False),
@@ -135,7 +135,7 @@ def per_sm(results: Results) -> str:
     gap = pl.concat(gaps)
     return bullets(
         f"SMs differ most in `{most[1]}`: from {most[2]:.1f} to {most[3]:.1f} % of their warps in their own active cycles; at the "
-        f"median of {len(spreads)} cases they are {median(spread[0] for spread in spreads):.1f} points apart.",
+        f"median of {len(spreads)} cases they differ by {median(spread[0] for spread in spreads):.1f} points.",
         f"Block replacement takes {median(gap):.2f} µs at the median of {len(gap)} SMs.",
     )
 
@@ -147,11 +147,11 @@ def repeatability_block(results: Results) -> str:
         f"{found['throttled']:.0f} throttled.",
         f"Times within a run: the middle half of a case's launches is within {found['time_spread_from_100_us_pct']:.2f} % of their "
         f"median at the median of cases of 100 µs or more, {found['time_spread_from_10_us_pct']:.2f} % of those of 10 µs or more.",
-        f"Times from run to run: {found['time_apart_median_pct']:.2f} % apart at the median, {found['time_apart_p90_pct']:.2f} % at "
+        f"Times differ from run to run by {found['time_difference_median_pct']:.2f} % at the median, {found['time_difference_p90_pct']:.2f} % at "
         f"the 90th percentile.",
-        f"Achieved occupancy from run to run: {found['achieved_apart_median_points']:.2f} points apart at the median, "
-        f"{found['achieved_apart_p90_points']:.2f} at the 90th percentile, {found['achieved_apart_most_points']:.1f} at most; over "
-        f"elapsed cycles {found['elapsed_apart_median_points']:.2f} and {found['elapsed_apart_p90_points']:.2f}.",
+        f"Achieved occupancy differs from run to run by {found['achieved_difference_median_points']:.2f} points at the median, "
+        f"{found['achieved_difference_p90_points']:.2f} at the 90th percentile, {found['achieved_difference_most_points']:.1f} at most; over "
+        f"elapsed cycles {found['elapsed_difference_median_points']:.2f} and {found['elapsed_difference_p90_points']:.2f}.",
     )
 
 

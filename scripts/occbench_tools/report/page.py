@@ -70,7 +70,7 @@ def packed_rows(rows: Rows) -> str:
     known = rows.occbench.columns
     columns = []
     if len(rows.runs) > 1:
-        run = {"name": "run", "unit": "", "meaning": "which of the runs laid over each other", "shown": True}
+        run = {"name": "run", "unit": "", "meaning": "which run", "shown": True}
         columns.append(run | packed_column(rows.frame[RUN]))
     for name in dict.fromkeys([*SHOWN, *known, *rows.unknown_columns]):
         values = rows.frame[name]
@@ -88,8 +88,12 @@ def figures(frame: pl.DataFrame) -> list[dict[str, str]]:
     read = frame.drop_nulls("achieved_pct")
 
     def error(kind: str) -> tuple[str, str]:
-        apart = (read[f"{kind}_pct"] - read["achieved_pct"]).abs().drop_nulls()
-        return (f"{apart.mean():.1f}", f"points over {len(apart):,} cases") if len(apart) else ("–", "not known")
+        difference = (read[f"{kind}_pct"] - read["achieved_pct"]).abs().drop_nulls()
+        return (
+            (f"{difference.mean():.1f}", f"points over {len(difference):,} cases")
+            if len(difference)
+            else ("–", "not known")
+        )
 
     theory, prediction = error("theoretical"), error("predicted")
     return [

@@ -12,7 +12,7 @@ from occbench_tools.program import Occbench
 # Columns of ours beside those of the files.
 RUN = "__run"
 FILE = "__file"
-# More runs than colours that can be told apart are not laid over each other by what they are of, but by file.
+# More runs than there are distinct colours are labelled by their files.
 MOST_RUNS = 6
 
 
@@ -41,12 +41,12 @@ def read_folder(folder: Path | None, pattern: str, types: dict[str, pl.DataType]
 
 
 def labelled(frame: pl.DataFrame) -> pl.DataFrame:
-    """RUN: what tells the rows' runs apart, GPU or commit, and the file where these do not."""
+    """RUN: the GPU or commit of a row's run, or its file where these are the same."""
     commit = pl.col("commit").str.slice(0, 12)
-    told_by = [name.fill_null("?") for name in (pl.col("gpu"), commit) if frame.select(name.n_unique()).item() > 1]
+    labels_by = [name.fill_null("?") for name in (pl.col("gpu"), commit) if frame.select(name.n_unique()).item() > 1]
     files = frame[FILE].n_unique()
-    if told_by:
-        by_what = frame.select(pl.concat_str(told_by, separator=" · ").alias(RUN))
+    if labels_by:
+        by_what = frame.select(pl.concat_str(labels_by, separator=" · ").alias(RUN))
         labels = by_what[RUN].n_unique()
         if files <= labels <= MOST_RUNS:
             return frame.with_columns(by_what[RUN])

@@ -80,5 +80,5 @@ def draw_all(rows: Rows, wanted: list[str] | None = None) -> tuple[list[Drawn], 
         except Exception:
             # The other charts and the table are worth having still.
             traceback.print_exc()
-            left_out.append(LeftOut(chart, "an internal fault, which standard error has told", fault=True))
+            left_out.append(LeftOut(chart, "an internal fault; see standard error", fault=True))
     return drawn, left_out

@@ -64,10 +64,10 @@ def agreement(rows: Rows) -> Drawing:
     if of_prediction.is_empty():
         sentence = "No row is predicted: only theory can be compared with the counter."
     else:
-        closest, farthest = of_prediction.row(-1, named=True), of_prediction.row(0, named=True)
+        closest, worst = of_prediction.row(-1, named=True), of_prediction.row(0, named=True)
         sentence = (
             f"The prediction is closest to the counter in {closest['experiment']} ({closest['error']:.2f} points on average) and "
-            f"farthest from it in {farthest['experiment']} ({farthest['error']:.2f}, {farthest['most']:.1f} at most)."
+            f"worst in {worst['experiment']} ({worst['error']:.2f} on average, {worst['most']:.1f} at most)."
         )
     return Drawing(sentence, [Panel("", marks, 70 + ROW * means["experiment"].n_unique())])
 
@@ -140,11 +140,11 @@ def differences(rows: Rows) -> Drawing:
     told = []
     for run in rows.runs[1:]:
         one = frame.filter(pl.col(RUN) == run)
-        apart, ratio = one["achieved_difference"].drop_nulls(), one["time_ratio"].drop_nulls()
+        difference, ratio = one["achieved_difference"].drop_nulls(), one["time_ratio"].drop_nulls()
         words = [f"{counted(len(one), 'case')} in common"]
-        if len(apart):
+        if len(difference):
             words.append(
-                f"achieved occupancy differs by {apart.abs().mean():.2f} points on average and {apart.abs().max():.1f} at most"
+                f"achieved occupancy differs by {difference.abs().mean():.2f} points on average and {difference.abs().max():.1f} at most"
             )
         if len(ratio):
             words.append(f"time by × {median(ratio):.3f} at the median")

@@ -100,7 +100,7 @@ def knees(points: pl.DataFrame) -> pl.DataFrame:
     return reached.group_by(RUN, "series", maintain_order=True).first()
 
 
-def told_apart_parts(points: pl.DataFrame) -> list[pl.DataFrame]:
+def told_difference_parts(points: pl.DataFrame) -> list[pl.DataFrame]:
     """As many series each as can be told apart; more are split by all their factors but the last."""
     names = points["series"].unique().sort().to_list()
     if len(names) <= MOST_SERIES:
@@ -159,7 +159,7 @@ def throughput(rows: Rows) -> Drawing:
             how="left",
         )
         told.append((experiment, found))
-        panels += [throughput_panel(rows, part, f"{experiment} ({unit})") for part in told_apart_parts(points)]
+        panels += [throughput_panel(rows, part, f"{experiment} ({unit})") for part in told_difference_parts(points)]
     if not panels:
         raise Missing(
             f"needs counted rows that differ in occupancy by {LEAST_RANGE_POINTS} points and whose throughput is not {RESIDENCY}"
@@ -245,7 +245,7 @@ def throughput_varied(rows: Rows) -> Drawing:
         ).drop_nulls("x")
         points = medians(frame, ["x", "series"], ["achieved_pct", "throughput"]).sort("series", "x")
         points = points.with_columns(relative=100 * pl.col("throughput") / pl.col("throughput").max().over(RUN))
-        panels += [varied_panel(rows, part, name, f"{experiment} ({unit})") for part in told_apart_parts(points)]
+        panels += [varied_panel(rows, part, name, f"{experiment} ({unit})") for part in told_difference_parts(points)]
         told.append(sentence_of_varied(experiment, name, points))
     if not panels:
         raise Missing("needs counted rows of equal occupancy that differ in a numeric parameter")

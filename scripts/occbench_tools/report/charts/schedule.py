@@ -32,7 +32,7 @@ def errors(frame: pl.DataFrame, kind: str) -> pl.Series:
     return frame.select((pl.col(f"{kind}_pct") - pl.col("achieved_pct")).abs().drop_nulls()).to_series()
 
 
-def of_elapsed(frame: pl.DataFrame) -> pl.DataFrame:
+def over_elapsed(frame: pl.DataFrame) -> pl.DataFrame:
     """With the occupancy over elapsed cycles in the place of that over active ones."""
     return frame.with_columns(pl.col(f"{kind}_elapsed_pct").alias(f"{kind}_pct") for kind in ("predicted", "achieved"))
 
@@ -44,7 +44,7 @@ def waves(rows: Rows) -> Drawing:
         raise Missing("needs rows of waves")
     panels = [
         occupancy_panel(rows, frame, "waves", "Waves: the grid over the blocks that the device holds at once"),
-        occupancy_panel(rows, of_elapsed(frame), "waves", "The same over all SMs and the longest one's cycles"),
+        occupancy_panel(rows, over_elapsed(frame), "waves", "The same over elapsed cycles"),
     ]
     read = frame.drop_nulls("achieved_pct")
     teeth = read.filter(pl.col("waves") > 1).drop_nulls("theoretical_pct")
@@ -58,8 +58,8 @@ def waves(rows: Rows) -> Drawing:
     )
     if len(off):
         sentence += f" Over {counted(len(off), 'grid')} the prediction is {off.mean():.1f} points from the counter"
-        over_all = errors(of_elapsed(read), "predicted")
-        sentence += f", and {over_all.mean():.2f} over all SMs, idle ones too." if len(over_all) else "."
+        over_all = errors(over_elapsed(read), "predicted")
+        sentence += f", and {over_all.mean():.2f} over elapsed cycles." if len(over_all) else "."
     return Drawing(sentence, panels)
 
 
@@ -128,9 +128,9 @@ def losses(rows: Rows) -> Drawing:
     order = sorted(means, key=means.get, reverse=True)
     worst = frame.group_by("experiment").agg(pl.sum_horizontal(loss_columns(rows)).mean().alias("lost")).sort("lost")
     sentence = (
-        f"Over {counted(len(frame), 'predicted case')} theory's promise loses {sum(means.values()):.1f} points on average, "
-        f"most of it “{loss_name(order[0])}” ({means[order[0]]:.1f}) and “{loss_name(order[1])}” ({means[order[1]]:.1f}); "
-        f"{worst['experiment'][-1]} loses most, {worst['lost'][-1]:.1f} points."
+        f"Over {counted(len(frame), 'predicted case')} the prediction is {sum(means.values()):.1f} points below theory on "
+        f"average. The largest losses are “{loss_name(order[0])}” ({means[order[0]]:.1f}) and “{loss_name(order[1])}” "
+        f"({means[order[1]]:.1f}). {worst['experiment'][-1]} loses most, {worst['lost'][-1]:.1f} points."
     )
     return Drawing(
         sentence,
@@ -162,7 +162,7 @@ def imbalance(rows: Rows) -> Drawing:
         loss = max(loss_columns(rows), key=worst.get)
         achieved = f"{worst['achieved_pct']:.1f}" if worst["achieved_pct"] is not None else "not counted"
         told.append(
-            f"of {counted(len(frame), 'case')} of {experiment}, {worst['parameters']} is the emptiest: "
+            f"of {counted(len(frame), 'case')} of {experiment}, {worst['parameters']} has the lowest occupancy: "
             f"it loses {worst[loss]:.1f} points “{loss_name(loss)}”, predicted {worst['predicted_pct']:.1f} %, achieved {achieved} %"
         )
     if not panels:
@@ -275,12 +275,12 @@ def timeline(rows: Rows) -> Drawing:
             )
         )
         panels.append(Panel(f"{experiment}: {case}", lines))
-    apart = (frame["active_warps_pct"] - frame["predicted_active_warps_pct"]).abs().drop_nulls()
+    difference = (frame["active_warps_pct"] - frame["predicted_active_warps_pct"]).abs().drop_nulls()
     sentence = (
-        f"At {counted(len(apart), 'instant')} of {counted(count, 'case')} the simulation is {apart.mean():.1f} points from what "
-        f"was measured on average and {apart.max():.1f} at most."
-        if len(apart)
-        else f"{counted(count, 'case')} measured over time, without a simulation beside them."
+        f"At {counted(len(difference), 'instant')} of {counted(count, 'case')} the simulation is {difference.mean():.1f} points from what "
+        f"was measured on average and {difference.max():.1f} at most."
+        if len(difference)
+        else f"{counted(count, 'case')} measured over time, without a simulation to compare with."
     )
     return Drawing(sentence + shown(len(cases), count), panels)
 

@@ -99,7 +99,7 @@ def calculator(rows: Rows) -> Drawing:
     worst = points.row(differences.arg_max(), named=True)
     sentence = (
         f"The counter is within {median(differences):.1f} points of the calculator's line (grey) at the median of "
-        f"{counted(len(points), 'measured point')}; the farthest reads {worst['occupancy']:.1f} % where theory is "
+        f"{counted(len(points), 'measured point')}; the worst case reads {worst['occupancy']:.1f} % where theory is "
         f"{worst['theoretical_pct']:.1f} %."
     )
     return Drawing(sentence, [panel for panel, _ in drawn])
