@@ -59,5 +59,5 @@ end_python_set_up() {
   local status=0
   wait "$python_set_up" || status=$?
   trap - EXIT
-  return $status
+  return "$status"
 }

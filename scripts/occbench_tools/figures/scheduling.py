@@ -176,7 +176,8 @@ def streams(_: Results) -> str:
 
 def sms_of_gpcs() -> list[int]:
     """How many SMs each GPC of the built-in profile has, in dispatch order, first those outside of the order."""
-    text = (SOURCES / "src/schedule/profiles/h200.profile").read_text(encoding="utf-8")
+    (file,) = SOURCES.glob("src/*/profiles/h200.profile")
+    text = file.read_text(encoding="utf-8")
     profile = dict(line.split(" = ") for line in text.splitlines())
     return [int(sms) for sms in (profile["singleton_sms"], *profile["gpc_sms"].split())]
 
