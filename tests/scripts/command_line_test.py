@@ -1,6 +1,8 @@
 """The command line of occbench_tools, and what the package and the scripts need."""
 
 import ast
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -8,27 +10,49 @@ import tomllib
 import unittest
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
 
 import made_up
-from occbench_tools.__main__ import COMMANDS
+from occbench_tools.__main__ import COMMANDS, main
 
 SCRIPTS = made_up.ROOT / "scripts"
 PACKAGE = SCRIPTS / "occbench_tools"
 
 
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 def start(*arguments):
-    environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}
-    command = [sys.executable, "-m", "occbench_tools", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    """As `python -m occbench_tools ARGUMENTS` ends, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", ["occbench_tools", *map(str, arguments)]),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            status = main()
+        except SystemExit as end:
+            status = end.code or 0
+    return Done(status, out.getvalue(), err.getvalue())
 
 
 class CommandLine(unittest.TestCase):
-    def test_every_command_is_listed_and_says_what_it_is_for(self):
-        listed = start("--help")
-        self.assertEqual(listed.returncode, 0, listed.stderr)
+    def test_the_package_is_run_by_its_name(self):
+        command = [sys.executable, "-m", "occbench_tools", "--help"]
+        environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in COMMANDS:
+            self.assertIn(f"\n    {name}", done.stdout)
+
+    def test_every_command_says_what_it_is_for(self):
         for name in COMMANDS:
             with self.subTest(name):
-                self.assertIn(f"\n    {name}", listed.stdout)
                 done = start(name, "--help")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertRegex(done.stdout, r"(?s)^usage: .+?\n\n\S.{30}")
