@@ -34,12 +34,16 @@ bool compute_theory_anew(Row& row) {
 
 }  // namespace
 
-std::optional<fs::path> recorded_suite() {
+std::vector<fs::path> project_roots() {
   const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
   std::vector<fs::path> roots = {program.parent_path() / "share" / "occbench"};
   for (fs::path folder = program; folder != folder.parent_path(); folder = folder.parent_path())
     roots.push_back(folder);
-  for (const fs::path& root : roots) {
+  return roots;
+}
+
+std::optional<fs::path> recorded_suite() {
+  for (const fs::path& root : project_roots()) {
     for (const char* suite : {"full.csv", "quick.csv"}) {
       const fs::path file = root / "results" / kModel / suite;
       if (fs::exists(file)) return file;

@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "gpu/error.hpp"
 #include "harness/experiment.hpp"
@@ -13,6 +14,7 @@
 #include "harness/session.hpp"
 #include "occupancy/exit_status.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/json.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {
@@ -42,12 +44,22 @@ ExitStatus run(const std::string& program, const Options& options) {
   return run_cases(session, experiment);
 }
 
+void describe(const Experiment& described) {
+  fmt::print(
+      "{}\n",
+      json_text({{"name", described.name}, {"claim", described.claim}, {"source", described.source}}, -1));
+}
+
 ExitStatus guarded_main(const std::vector<std::string>& arguments) {
   try {
     const Options options = parse_options({arguments.begin() + 1, arguments.end()});
     if (options.help) {
       fmt::print("{}: {}\n\n{}\n", experiment.name, experiment.claim, options_help());
       benchmark::PrintDefaultHelp();
+      return ExitStatus::done;
+    }
+    if (options.describe) {
+      describe(experiment);
       return ExitStatus::done;
     }
     return run(arguments.front(), options);

@@ -133,6 +133,8 @@ struct Parser {
     app.add_flag("--occ_profile", options.profile,
                  "check each case, launch it once, and nothing else: for ncu and compute-sanitizer");
     app.add_flag("--occ_list", options.list, "print the cases as JSON, one a line, and end");
+    app.add_flag("--occ_describe", options.describe,
+                 "print the experiment's name, claim and source as JSON, and end; needs no GPU");
   }
 };
 

@@ -34,8 +34,9 @@ struct Options {
       device_profile;  ///< predictions are made with it; empty = that of such a device
   bool profile =
       false;  ///< check and launch each case once, neither timed nor counted, as other profilers want it
-  bool list = false;   ///< print the cases as JSON lines and end
-  bool small = false;  ///< small grids and short work, for compute-sanitizer
+  bool list = false;      ///< print the cases as JSON lines and end
+  bool describe = false;  ///< print name, claim and source as a JSON line and end; needs no GPU
+  bool small = false;     ///< small grids and short work, for compute-sanitizer
   bool help = false;
   std::vector<std::string> google_benchmark;  ///< the arguments that are not ours, in order, in the form that
                                               ///< this version of Google Benchmark wants

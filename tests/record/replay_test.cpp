@@ -177,7 +177,7 @@ void expect_agreement(bool per_warp, std::size_t least, double mean_points) {
   double points = 0;
   std::vector<double> active_pct;
   std::vector<Row> rows = recorded_suite_rows();
-  std::ranges::move(recorded_suite_rows("again"), std::back_inserter(rows));
+  std::ranges::move(recorded_suite_rows("repeat"), std::back_inserter(rows));
   for (const Row& row : rows) {
     const Work work = parse_work(row.work);
     if (work.cycles < 20'000 || work.rates() != Rates{} || work.per_warp != per_warp) continue;
