@@ -21,7 +21,7 @@ constexpr int kL2Times = 16;
 /// One whole wave with so many blocks an SM, held there by padding shared memory within the least carveout
 /// that lets an SM be full: the rest stays L1, and as much of it whatever the occupancy. With the driver's
 /// choice the padding would leave an H200's SM 28 KB of 256, where reads of old warps are served first
-/// (results/nvidia-h200/block-scheduling.md, "Bandwidth").
+/// (docs/prediction.md, "Device memory").
 std::optional<Launch> wave_of(const Planner& on, const Kernel& kernel, std::string_view variant, int blocks) {
   Launch launch{.block_threads = kBlockThreads};
   const int full = on.occupancy(kernel, variant, launch).blocks_per_sm;

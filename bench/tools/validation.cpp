@@ -171,6 +171,6 @@ std::vector<Case> cases(const Planner& on) {
 
 const Experiment experiment{"validation",
                             "what the counter reads of launches random is predicted within the errors stated",
-                            "results/nvidia-h200/block-scheduling.md", cases};
+                            "docs/prediction.md", cases};
 
 }  // namespace occbench

@@ -1,4 +1,4 @@
-// Which GPC begins (results/nvidia-h200/block-scheduling.md, "Which GPC begins").
+// Which GPC begins (docs/prediction.md, "The first GPC").
 #include "gpu/first_gpc.hpp"
 
 #include <algorithm>

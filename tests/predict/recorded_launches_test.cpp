@@ -44,7 +44,7 @@ class RecordedLaunches : public testing::Test {
 };
 
 // What is reached. What is missing are equal blocks in partial waves, where a few hundred cycles decide which
-// SM goes on alone, above all 396 blocks of 1,024 threads (results/nvidia-h200/block-scheduling.md).
+// SM goes on alone, above all 396 blocks of 1,024 threads (docs/prediction.md).
 TEST_F(RecordedLaunches, WorkThatDiffersByBlockIsPredicted) {
   expect_within({0.38, 1.3}, {0.36, 1.15}, 0.22, [](const Recorded& recorded) {
     return !recorded.tasks.differ_within_blocks() && recorded.base_cycles >= 20'000;

@@ -62,7 +62,7 @@ def blocks(claims: list[Claim]) -> Blocks:
 
 
 def texts(folder: Path = RESULTS) -> list[Path]:
-    front_page = [SOURCES / "README.md"] if folder == RESULTS else []
+    front_page = [SOURCES / "README.md", *sorted((SOURCES / "docs").glob("*.md"))] if folder == RESULTS else []
     return [*front_page, *sorted(folder.glob("*.md"))]
 
 

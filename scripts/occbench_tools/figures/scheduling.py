@@ -1,4 +1,4 @@
-"""How far predictions are from the counters by kind of work, for README.md and results/nvidia-h200/block-scheduling.md:
+"""How far predictions are from the counters by kind of work, for README.md and docs/prediction.md:
 the recorded suite, and random launches; and what other launches recorded on an H200 read."""
 
 import polars as pl
@@ -214,6 +214,6 @@ BLOCKS = {
     "scheduling: first blocks": first_blocks,
     "scheduling: reads": reads,
     "scheduling: tails": tails,
-    "scheduling: that hold": without_contention,
-    "scheduling: that contend": with_contention,
+    "scheduling: without contention": without_contention,
+    "scheduling: under contention": with_contention,
 }
