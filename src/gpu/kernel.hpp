@@ -13,6 +13,7 @@
 #include "gpu/device.hpp"
 #include "gpu/warp_record.hpp"
 #include "occupancy/launch.hpp"
+#include "occupancy/statuses.hpp"
 #include "schedule/work.hpp"
 
 namespace occbench {
@@ -70,8 +71,6 @@ struct Amount {
   std::string_view unit;
 };
 
-enum class Check { ok, wrong, none };
-
 /// A case made ready on the device: it owns its buffers and its reference. Its destructor frees them.
 class Prepared {
  public:
@@ -111,13 +110,6 @@ struct Kernel {
 };
 
 /// What the compiler decided for a variant, as the runtime reports it, and the code that this device runs.
-struct Compiled {
-  Usage usage;
-  std::string code_architecture;  ///< "sm_90", or "sm_90 from compute_75" where the driver compiled the PTX
-  std::optional<std::int64_t> spill_bytes =
-      {};  ///< spill stores plus loads, as the assembler reported them at build
-};
-
 /// @throws GpuUnavailable if the binary has no code for the current device; CudaError.
 Compiled inspect(const Variant& variant);
 
