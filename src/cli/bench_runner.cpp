@@ -68,12 +68,13 @@ void BenchRunner::run(const Bench& bench) {
   }
 }
 
+bool BenchRunner::has(const CaseRecord& wanted) const {
+  return std::ranges::any_of(
+      cases_, [&](const CaseRecord& each) { return full_name(each.identity) == full_name(wanted.identity); });
+}
+
 bool BenchRunner::is_complete(const Bench& bench) const {
-  return std::ranges::all_of(bench.cases, [&](const CaseRecord& wanted) {
-    return std::ranges::any_of(cases_, [&](const CaseRecord& each) {
-      return full_name(each.identity) == full_name(wanted.identity);
-    });
-  });
+  return std::ranges::all_of(bench.cases, [&](const CaseRecord& wanted) { return has(wanted); });
 }
 
 Ending BenchRunner::run_process(const Bench& bench) {
@@ -124,7 +125,8 @@ void BenchRunner::read_file() {
 void BenchRunner::record_crash(const Bench& bench, Ending ending) {
   const auto crashed = std::ranges::find(
       bench.cases, running_, [](const CaseRecord& each) -> const auto& { return each.identity.name; });
-  if (crashed == bench.cases.end()) return;
+  // It may have died between writing the row and telling of it.
+  if (crashed == bench.cases.end() || has(*crashed)) return;
   CaseRecord record = *crashed;
   record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());
   record.times.status = TimeStatus::failed;

@@ -34,6 +34,7 @@ class BenchRunner {
   std::filesystem::path log() const;
 
  private:
+  bool has(const CaseRecord& wanted) const;
   bool is_complete(const Bench& bench) const;
   Ending run_process(const Bench& bench);
   void hear(const std::string& line);

@@ -3,6 +3,8 @@
 #include <iterator>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "harness/per_sm_file.hpp"
 #include "harness/timeline_file.hpp"
 #include "harness/trace_samples.hpp"

@@ -128,6 +128,12 @@ TEST_F(RunningBenches, OnlyTheFileSaysWhatWasMeasured) {
   EXPECT_THAT(verdicts(), ElementsAre("b ok")) << "a was told of and has no row";
 }
 
+TEST_F(RunningBenches, ACaseWhoseProcessDiesOnceItsRowIsWrittenKeepsThatRow) {
+  write_bench({"a", "b"}, "printf '%s\\n' \"$row\" >> \"$csv\"; [[ $name == a ]] && kill -9 $$");
+  run();
+  EXPECT_THAT(verdicts(), ElementsAre("a ok", "b ok"));
+}
+
 TEST_F(RunningBenches, ABinaryThatEndsAfterItsRowsFailureIsStartedAgain) {
   write_bench({"a", "b", "c"}, "finish; [[ $name == b ]] && exit 2");
   run();
