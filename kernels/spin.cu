@@ -76,6 +76,7 @@ const Kernel kSpin{"spin",
                    "each warp stays resident for its number of cycles",
                    kSpinVariants,
                    prepare_spin,
-                   /*trace_agrees_with_counter=*/true, kPollCyclesPerWarp};
+                   /*trace_agrees_with_counter=*/true,
+                   kPollCyclesPerWarp};
 
 }  // namespace occbench

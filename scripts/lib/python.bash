@@ -3,9 +3,11 @@
 
 readonly lock_file=$root/scripts/requirements.lock
 
-# locked cuda|python: that part of the lock file. NVIDIA's packages are the toolkit, all others are for Python.
+# locked cuda|nvml|python: that part of the lock file. NVIDIA's packages are the toolkit, NVML's header among them, all others
+# are for Python.
 locked() {
-  awk -v want="$1" '/^[a-z]/ { part = /^nvidia-/ ? "cuda" : "python" } part == want' "$lock_file"
+  awk -v want="$1" '/^[a-z]/ { part = /^nvidia-/ ? "cuda" : "python"; if (want == "nvml" && /^nvidia-nvml-dev=/) part = want }
+    part == want' "$lock_file"
 }
 
 # is_current FOLDER PART: the folder was completed from what the lock file says today.

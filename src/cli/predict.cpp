@@ -16,11 +16,11 @@
 #include "occupancy/occupancy.hpp"
 #include "predict/advice.hpp"
 #include "predict/lockstep.hpp"
+#include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "record/json.hpp"
-#include "record/replay.hpp"
 
 namespace occbench {
 namespace {
@@ -68,23 +68,18 @@ Answer predict_launch(const PredictOptions& options) {
     answer.advice = advise(launch, usage, limits, profile, *work, answer.prediction, options.chance);
   }
 
-  Row& row = answer.row;
-  row.compute_capability = to_string(profile.compute_capability);
-  row.sm_count = profile.sm_count();
-  if (work) row.work = to_string(*work);
-  row.block_threads = launch.block_threads;
-  row.grid_blocks = launch.grid_blocks;
-  row.cluster_blocks = launch.cluster_blocks;
-  row.dynamic_shared_bytes = launch.dynamic_shared_bytes;
-  row.carveout_pct = launch.carveout_pct;
-  row.first_gpc = options.chance.first_gpc;
-  row.registers_per_thread = usage.registers_per_thread;
-  row.static_shared_bytes = usage.static_shared_bytes;
-  row.blocks_per_sm = occupancy.blocks_per_sm;
-  row.limiter = to_string(occupancy.limiters);
-  row.waves = waves(occupancy, launch.grid_blocks, profile.sm_count());
-  row.theoretical_pct = occupancy.theoretical_pct;
-  set_prediction(row, answer.prediction);
+  CaseRecord record;
+  record.provenance.compute_capability = profile.compute_capability;
+  record.provenance.sm_count = profile.sm_count();
+  record.identity.work = work;
+  record.launch = launch;
+  record.first_gpc = options.chance.first_gpc;
+  record.theory = theory_of(occupancy, launch, profile.sm_count());
+  record.prediction = answer.prediction;
+  answer.row = row_of(record);
+  // All of its usage that the user gives.
+  answer.row.registers_per_thread = usage.registers_per_thread;
+  answer.row.static_shared_bytes = usage.static_shared_bytes;
   return answer;
 }
 

@@ -8,6 +8,7 @@
 
 #include "gpu/error.hpp"
 #include "harness/experiment.hpp"
+#include "harness/google_benchmark.hpp"
 #include "harness/instruments.hpp"
 #include "harness/options.hpp"
 #include "harness/run_cases.hpp"
@@ -20,27 +21,13 @@
 namespace occbench {
 namespace {
 
-/// @param arguments must outlive the benchmarks: Google Benchmark keeps a pointer to the program's name
-void initialize_google_benchmark(std::vector<std::string>& arguments) {
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  int count = static_cast<int>(pointers.size());
-  benchmark::Initialize(&count, pointers.data());
-  if (count > 1) {
-    throw InputError(fmt::format(
-        "'{}' is neither a flag of this suite nor of Google Benchmark; --help lists both", pointers[1]));
-  }
-}
-
 ExitStatus run(const std::string& program, const Options& options) {
-  std::vector<std::string> arguments = options.google_benchmark;
-  arguments.insert(arguments.begin(), program);
-  initialize_google_benchmark(arguments);
+  initialize_google_benchmark(program, options);
   const Device device = open_device(options.device);
   for (const std::string& note : device.notes) fmt::print(stderr, "{}: {}\n", device.name, note);
   const std::unique_ptr<Instruments> instruments = make_gpu_instruments(device, options.readings);
   Session session(device, options, *instruments);
-  stop_on_signals();
+  const StopOnSignals stop;
   return run_cases(session, experiment);
 }
 
