@@ -1,6 +1,7 @@
 #include "cli/device_code.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cxxabi.h>
 #include <map>
@@ -166,27 +167,31 @@ void add_cubin(const Cubin& cubin, DeviceKernel& kernel) {
   kernel.required_block_threads = found->second.required_block_threads;
 }
 
-/// Symbols with commas between, in pieces that a command line takes.
-std::vector<std::string> lists_of_local_users(std::span<const Placed> kernels) {
-  constexpr std::size_t kLongest = 60'000;
-  std::vector<std::string> lists;
+/// cuobjdump takes a function out of a cubin in the time in which it shows about 20 of a whole one.
+constexpr std::size_t kFunctionsInTheTimeOfOne = 20;
+
+/// The symbols of the kernels that use local memory, with commas between, and how many they are.
+std::pair<std::string, std::size_t> local_users(std::span<const Placed> kernels) {
+  std::string symbols;
+  std::size_t count = 0;
   for (const auto& [number, kernel] : kernels) {
     if (kernel.usage.local_bytes_per_thread == 0) continue;
-    if (lists.empty() || lists.back().size() + kernel.symbol.size() > kLongest) {
-      lists.push_back(kernel.symbol);
-    } else {
-      lists.back() += "," + kernel.symbol;
-    }
+    symbols += (count > 0 ? "," : "") + kernel.symbol;
+    ++count;
   }
-  return lists;
+  return {symbols, count};
 }
 
 /// Counts the local accesses of those of a cubin's kernels that have local memory.
-void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& cubin, std::span<Placed> kernels) {
+void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, const Cubin& cubin,
+                        std::span<Placed> kernels) {
+  const auto [symbols, count] = local_users(kernels);
+  if (count == 0) return;
+  std::vector<std::string> options = {"-sass"};
+  if (kFunctionsInTheTimeOfOne * count < cubin.kernels.size())
+    options.insert(options.end(), {"-fun", symbols});
   CodeListing listing;
-  for (const std::string& symbols : lists_of_local_users(kernels)) {
-    cuobjdump.run({"-sass", "-fun", symbols}, cubin, [&](std::string_view line) { listing.read(line); });
-  }
+  cuobjdump.run(options, file, [&](std::string_view line) { listing.read(line); });
   for (auto& [number, kernel] : kernels) {
     const auto found = listing.functions().find(kernel.symbol);
     if (found == listing.functions().end()) continue;
@@ -212,11 +217,9 @@ class CubinReading {
       cubins.push_back(kernels.subspan(begin, end - begin));
       begin = end;
     }
-    for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce) {
-      if (cubins.size() > kFewCubins)
-        fmt::print(progress_, "reading machine code: {} of {} cubins\n", begin, cubins.size());
+    all_ = cubins.size();
+    for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce)
       read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)));
-    }
   }
 
  private:
@@ -231,14 +234,28 @@ class CubinReading {
       const fs::path path = folder.path() / names_[kernels.front().cubin];
       const Cubin cubin = parse_cubin(read_text(path), path.filename().string());
       for (Placed& placed : kernels) add_cubin(cubin, placed.kernel);
-      add_local_accesses(cuobjdump_, path, kernels);
+      add_local_accesses(cuobjdump_, path, cubin, kernels);
+      ++done_;
+      say_how_far();
     }
+  }
+
+  void say_how_far() {
+    constexpr std::chrono::seconds kBetween{5};
+    const auto now = std::chrono::steady_clock::now();
+    if (now - said_ < kBetween) return;
+    said_ = now;
+    fmt::print(progress_, "reading machine code: {} of {} cubins\n", done_, all_);
+    progress_.flush();
   }
 
   const Cuobjdump& cuobjdump_;
   const fs::path& file_;
   const std::vector<std::string>& names_;
   std::ostream& progress_;
+  std::size_t all_ = 0;
+  std::size_t done_ = 0;
+  std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace

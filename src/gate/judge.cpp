@@ -60,11 +60,25 @@ bool right_results(const Sides& sides, ComparedCase& into) {
   return !before && !now;
 }
 
-/// False if something that is known before the launch differs: then it is another launch, and what was
-/// measured of it is no finding of its own.
-bool same_launch(const Sides& sides, const GateContext& context, ComparedCase& into) {
-  const Row& before = sides.baseline.front()->row;
-  const Row& now = sides.candidate.front()->row;
+/// What became of what is known before the launch.
+enum class LaunchChange {
+  none,
+  better,  ///< less is needed or more fits, and nothing else differs: measurements are compared still
+  other,   ///< another launch, and what was measured of it is no finding of its own
+};
+
+/// How grave it is that a column differs; consequences are as grave as their causes and have no grade yet.
+std::optional<Grade> grade_of(const Column& column, const Row& before, const Row& now) {
+  if (column.gate == GateRule::consequence) return std::nullopt;
+  const Real was = number_of(before, column);
+  const Real is = number_of(now, column);
+  if (column.gate == GateRule::exact || !was || !is) return Grade::regression;
+  const bool better = column.gate == GateRule::lower_is_better ? *is < *was : *is > *was;
+  return better ? Grade::note : Grade::regression;
+}
+
+/// False if runs of one side differ in what is known before the launch.
+bool is_one_launch(const Sides& sides, const GateContext& context, ComparedCase& into) {
   for (const auto& [side, runs] : named(sides)) {
     for (const RecordedCase* recorded : *runs) {
       for (const Column* column : context.exact) {
@@ -75,21 +89,50 @@ bool same_launch(const Sides& sides, const GateContext& context, ComparedCase& i
       }
     }
   }
+  return true;
+}
+
+LaunchChange compare_launches(const Sides& sides, const GateContext& context, ComparedCase& into) {
+  const Row& before = sides.baseline.front()->row;
+  const Row& now = sides.candidate.front()->row;
   const double loss = before.theoretical_pct.value_or(0) - now.theoretical_pct.value_or(0);
-  const std::size_t findings = into.findings.size();
+  std::vector<const Column*> different;
+  std::optional<Grade> gravest;
   for (const Column* column : context.exact) {
+    if (cell_text(before, *column) == cell_text(now, *column)) continue;
+    different.push_back(column);
+    gravest = std::max(gravest, grade_of(*column, before, now));
+  }
+  if (different.empty()) return LaunchChange::none;
+  const Grade of_consequences = gravest.value_or(Grade::regression);
+  for (const Column* column : different) {
     const std::string was = cell_text(before, *column);
     const std::string is = cell_text(now, *column);
-    if (was == is) continue;
-    into.findings.push_back({Grade::regression, std::string(column->name), was, is,
-                             change(column->name, was, is), 1000 + std::max(0.0, loss)});
+    const Grade grade = grade_of(*column, before, now).value_or(of_consequences);
+    into.findings.push_back({grade, std::string(column->name), was, is,
+                             change(column->name, was, is) + (grade == Grade::note ? ": better" : ""),
+                             1000 + std::max(0.0, loss)});
   }
-  if (into.findings.size() == findings) return true;
+  if (of_consequences == Grade::note) {
+    add(into, Grade::note, "", "record the baseline again");
+    return LaunchChange::better;
+  }
   if (loss <= 0) {
     add(into, Grade::note, "",
         "theoretical occupancy is no lower; if the change is meant, record the baseline again");
   }
-  return false;
+  return LaunchChange::other;
+}
+
+/// Rows of what was calculated and never launched: all there is to compare is known before the launch.
+bool was_never_launched(const Sides& sides) {
+  const auto is_calculated = [](const RecordedCase* recorded) {
+    const Row& row = recorded->row;
+    return row.gpu.empty() && row.time_status.empty() && row.counters_status.empty() && !row.time_us &&
+           !row.achieved_pct;
+  };
+  return std::ranges::all_of(sides.baseline, is_calculated) &&
+         std::ranges::all_of(sides.candidate, is_calculated);
 }
 
 /// Why a row's measurements are good for nothing; empty if they are.
@@ -205,14 +248,15 @@ std::optional<Difference> difference(const Sides& sides, const Quantity& quantit
 }
 
 void add_difference(const Sides& sides, const Quantity& quantity, const Difference& found,
-                    ComparedCase& into) {
+                    LaunchChange launch_change, ComparedCase& into) {
   const bool worse = found.loss > 0;
   const std::string was = fmt::format("{:.4g}", found.before);
   const std::string is = fmt::format("{:.4g}", found.now);
   std::string message =
       fmt::format("{}: {:.3g} {} {}, {:.3g} allowed", change(quantity.name, was, is), std::abs(found.loss),
                   quantity.unit, worse ? "worse" : "better", found.allowed);
-  if (worse && quantity.name == "achieved_pct") message += circumstances(sides);
+  if (worse && quantity.name == "achieved_pct" && launch_change == LaunchChange::none)
+    message += circumstances(sides);
   if (!worse) message += "; record the baseline again";
   into.findings.push_back({worse ? Grade::regression : Grade::note, std::string(quantity.name), was, is,
                            message, std::abs(found.loss) / std::max(found.allowed, 1e-9)});
@@ -252,10 +296,13 @@ bool is_comparable(const Quantity& quantity, const Sides& sides, ComparedCase& i
   return false;
 }
 
-void judge_measured(const Sides& sides, const GateContext& context, ComparedCase& into) {
+/// Of a launch that needs less, only the occupancies themselves: what they are a share of is another.
+void judge_measured(const Sides& sides, const GateContext& context, LaunchChange launch_change,
+                    ComparedCase& into) {
   if (!achieved_is_comparable(sides, into)) return;
   const Real held = reading_if_only_placement_differs(sides, context, into);
   for (const Quantity& quantity : measured_quantities()) {
+    if (launch_change == LaunchChange::better && find_column(quantity.name) == nullptr) continue;
     const auto as_if_held = [&](const Row& row) {
       Row placed_alike = row;
       if (held) placed_alike.achieved_pct = held;
@@ -263,7 +310,7 @@ void judge_measured(const Sides& sides, const GateContext& context, ComparedCase
     };
     if (!is_comparable(quantity, sides, into)) continue;
     const auto found = difference(sides, quantity, as_if_held, context, into.experiment);
-    if (found && found->counts()) add_difference(sides, quantity, *found, into);
+    if (found && found->counts()) add_difference(sides, quantity, *found, launch_change, into);
     if (!found && median_of(sides.baseline, quantity.value)) {
       add(into, Grade::no_verdict, quantity.name,
           fmt::format("{} is missing in the candidate", quantity.name));
@@ -374,12 +421,17 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
 void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& into) {
   if (!same_machine(sides, into)) return;
   const bool right = right_results(sides, into);
-  if (!same_launch(sides, context, into) || !right) return;
+  if (!is_one_launch(sides, context, into)) return;
+  const LaunchChange launch_change = compare_launches(sides, context, into);
+  if (launch_change == LaunchChange::other || !right) return;
+  into.compared = was_never_launched(sides);
+  if (into.compared) return;
   const Sides fit = fit_pairs(sides, into);
   if (fit.baseline.empty()) return;
   into.compared = true;
-  judge_measured(fit, context, into);
-  judge_time(fit, context, into);
+  judge_measured(fit, context, launch_change, into);
+  const bool same_grid = fit.baseline.front()->row.grid_blocks == fit.candidate.front()->row.grid_blocks;
+  if (same_grid) judge_time(fit, context, into);
 }
 
 }  // namespace

@@ -156,8 +156,10 @@ TEST(DeviceCode, IsSelectedByNameAndArchitecture) {
 }
 
 TEST(DeviceCode, IsReadAsInstructionsOnlyForKernelsThatUseLocalMemory) {
-  // The recorded cuobjdump refuses to show the code of any other.
-  EXPECT_EQ(recorded({.kernels = "plain|bounded|spilling"}).size(), 6u);
+  setenv("NO_CODE", "1", 1);
+  EXPECT_EQ(recorded({.kernels = "plain|bounded|reversed|named_barriers"}).size(), 10u);
+  EXPECT_THAT(refusal_of({.kernels = "spilling"}), HasSubstr("asked for machine code"));
+  unsetenv("NO_CODE");
 }
 
 CsvTable answered(const std::vector<DeviceKernel>& kernels, const BinaryQuestion& question) {
