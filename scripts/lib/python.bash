@@ -3,9 +3,12 @@
 
 readonly lock_file=$root/scripts/requirements.lock
 
-# locked cuda|python: that part of the lock file. NVIDIA's packages are the toolkit, all others are for Python.
+# locked cuda|binaries|python: that part of the lock file. NVIDIA's packages are the toolkit, two of them what takes binaries
+# apart; all others are for Python.
 locked() {
-  awk -v want="$1" '/^[a-z]/ { part = /^nvidia-/ ? "cuda" : "python" } part == want' "$lock_file"
+  awk -v want="$1" '
+    /^[a-z]/ { part = /^nvidia-/ ? "cuda" : "python"; takes_apart = /^nvidia-cuda-(cuobjdump|nvdisasm)=/ }
+    part == want || (want == "binaries" && takes_apart)' "$lock_file"
 }
 
 # is_current FOLDER PART: the folder was completed from what the lock file says today.

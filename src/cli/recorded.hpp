@@ -8,8 +8,9 @@
 
 namespace occbench {
 
-/// The recorded suite that comes with the project, under `results/`: looked for above this program (a build
-/// folder in the source tree) and in the share folder of an installation.
+/// The recorded suite that comes with the project, under `results/`: looked for in the share folder of an
+/// installation, above this program (a build folder in the source tree), above the current folder, and in the
+/// source tree that this program was built from.
 std::optional<std::filesystem::path> recorded_suite();
 
 /// Shows the recorded rows that come with the project, theory computed again beside what the counter read.

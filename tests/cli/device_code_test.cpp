@@ -339,6 +339,36 @@ TEST(DeviceCode, OfAFreshBuildIsWhatTheAssemblerReports) {
     }
   }
 }
+/// Rows of data/registers.cu compiled to so many registers; empty where there is no cuobjdump.
+std::string rows_of_kernel_with(int registers, const fs::path& folder) {
+  const fs::path cubin = folder / fmt::format("registers_{}.cubin", registers);
+  const std::string command =
+      fmt::format("'{}' -arch=sm_90 -cubin -DREGISTERS={} -o '{}' '{}/tests/cli/data/registers.cu'",
+                  OCCBENCH_NVCC, registers, cubin.string(), OCCBENCH_SOURCE_DIR);
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  const Outcome outcome = run_command({"calc", "--from", cubin.c_str(), "--format", "csv"});
+  if (outcome.err.find("cuobjdump was not found") != std::string::npos) return "";
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  const std::string rows = (folder / fmt::format("registers_{}.csv", registers)).string();
+  std::ofstream(rows) << outcome.out;
+  return rows;
+}
+
+TEST(DeviceCode, OfTwoMoreRegistersFailsTheGateAndOfTwoFewerIsANote) {
+  const TemporaryFolder folder;
+  const std::string baseline = rows_of_kernel_with(36, folder.path());
+  if (baseline.empty()) GTEST_SKIP() << "no cuobjdump";
+  const std::string more = rows_of_kernel_with(38, folder.path());
+  const std::string fewer = rows_of_kernel_with(34, folder.path());
+  const Outcome failed = run_command({"gate", baseline.c_str(), more.c_str()});
+  EXPECT_EQ(failed.status, ExitStatus::regression);
+  EXPECT_THAT(failed.out, testing::AllOf(HasSubstr("binary/keeps_values(float*) sm_90"),
+                                         HasSubstr("registers_per_thread 36 -> 38")));
+  const Outcome passed = run_command({"gate", baseline.c_str(), fewer.c_str()});
+  EXPECT_EQ(passed.status, ExitStatus::done);
+  EXPECT_THAT(passed.out, HasSubstr("registers_per_thread 36 -> 34: better; record the baseline again"));
+  EXPECT_EQ(run_command({"gate", baseline.c_str(), baseline.c_str()}).status, ExitStatus::done);
+}
 #endif
 
 TEST(DeviceCode, IsRefusedWhereThereIsNone) {

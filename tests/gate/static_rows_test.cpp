@@ -10,6 +10,7 @@
 
 #include "cli/command.hpp"
 #include "gate/compare.hpp"
+#include "gate/outputs.hpp"
 #include "occupancy/occupancy.hpp"
 #include "record/csv.hpp"
 #include "record/replay.hpp"
@@ -78,6 +79,15 @@ TEST(StaticRows, TwoFewerRegistersAreANote) {
       messages_of(comparison.cases.front()),
       testing::AllOf(HasSubstr("registers_per_thread 33 -> 31: better"),
                      HasSubstr("theoretical_pct 75 -> 100: better"), HasSubstr("record the baseline again")));
+}
+
+TEST(StaticRows, SayThatNothingWasMeasured) {
+  const std::string rows = batch_of({{"a", 32}});
+  const std::string text = write_comparison(compare_texts(rows, rows), GateFormat::table);
+  EXPECT_THAT(text, HasSubstr("calculated, nothing measured"));
+  EXPECT_THAT(text,
+              HasSubstr("one more register or byte of shared memory or spills, any loss of theory; nothing "
+                        "was measured."));
 }
 
 TEST(StaticRows, AKernelThatIsGoneHasNoVerdict) {

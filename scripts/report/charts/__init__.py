@@ -9,7 +9,7 @@ import polars as pl
 from rows import Rows
 from style import Drawing, Missing
 
-from charts import compare, performance, schedule, theory
+from charts import compare, curves, performance, schedule, theory
 
 
 class Chart(NamedTuple):
@@ -24,6 +24,7 @@ CHARTS = [
     Chart("differences", "Differences between runs", [], compare.differences),
     Chart("losses", "Where the occupancy went", ["predicted_pct"], schedule.losses),
     Chart("calculator", "The calculator's three curves", ["theoretical_pct"], theory.calculator),
+    Chart("curves", "Theoretical occupancy over block size, registers and shared memory", [], curves.curves),
     Chart("register_cliff", "The register cliff", ["registers_per_thread", "throughput"], theory.register_cliff),
     Chart("register_cap", "Spills against occupancy", ["spill_bytes", "time_us"], theory.register_cap),
     Chart("waves", "The sawtooth of waves", ["waves"], schedule.waves),
