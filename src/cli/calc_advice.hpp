@@ -9,8 +9,8 @@
 
 namespace occbench {
 
-/// What to do about a configuration's theoretical occupancy, and what not, in sentences: the next step with its
-/// price, or that there is nothing to gain; then what alone gains nothing.
+/// What to do about a configuration's theoretical occupancy, and what not, in sentences: the next step with
+/// its price, or that there is nothing to gain; then what alone gains nothing.
 /// @param recorded rows that show a price: of register_cliff, what fewer registers did to time; may be empty
 /// @throws InputError as theoretical_occupancy.
 std::vector<std::string> what_to_do(const Question& question, std::span<const Row> recorded);

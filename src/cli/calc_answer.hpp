@@ -19,7 +19,8 @@ struct Question {
   std::vector<int> sms_per_gpc;  ///< empty = not known
 };
 
-/// @throws InputError for a grid below 0 blocks, a device below 1 SM or a GPC below 1, and as check_static_shared.
+/// @throws InputError for a grid below 0 blocks, a device below 1 SM or a GPC below 1, and as
+/// check_static_shared.
 void check_question(const Question& question);
 
 /// The columns that make an object a row of a file: schema, experiment and case.

@@ -14,10 +14,12 @@ enum class BatchOrder {
 };
 
 /// Every row of a CSV file ("-" = standard input) with the answers added; columns that an answer names, as in
-/// a recorded run, get the answer. Sizes in bytes may be written as 12K. The rows that come out are named by the
-/// file's column `case`, and have the columns schema and experiment (`batch`) where the file has none: with names
-/// they are rows that `gate` and `report` read. As a table only what was asked, the occupancy and its limiter.
-/// @throws InputError with file, line and column; for a column that calc does not know, with the nearest name.
+/// a recorded run, get the answer. Sizes in bytes may be written as 12K. The rows that come out are named by
+/// the file's column `case`, and have the columns schema and experiment (`batch`) where the file has none:
+/// with names they are rows that `gate` and `report` read. As a table only what was asked, the occupancy and
+/// its limiter.
+/// @throws InputError with file, line and column; for a column that calc does not know, with the nearest
+/// name.
 std::string answer_batch(const std::string& file, AnswerFormat format, BatchOrder order);
 
 }  // namespace occbench

@@ -8,9 +8,9 @@
 
 namespace occbench {
 
-/// Limits of compute capabilities. As CSV and JSON an object each, named as limit_columns, with `carveouts_kb`
-/// last. As a table one capability is a line a limit with its meaning; several are a line each, with what most
-/// configurations are limited by.
+/// Limits of compute capabilities. As CSV and JSON an object each, named as limit_columns, with
+/// `carveouts_kb` last. As a table one capability is a line a limit with its meaning; several are a line
+/// each, with what most configurations are limited by.
 std::string limits_text(std::span<const Limits> all, AnswerFormat format);
 
 }  // namespace occbench

@@ -7,8 +7,8 @@
 
 namespace occbench {
 
-/// All answers to one question for a terminal: occupancy, a line a resource, the rules applied, the device, what
-/// to do (calc_advice.hpp), the nearest steps.
+/// All answers to one question for a terminal: occupancy, a line a resource, the rules applied, the device,
+/// what to do (calc_advice.hpp), the nearest steps.
 std::string calc_report(const Question& question, std::span<const std::string> what_to_do);
 
 }  // namespace occbench

@@ -21,9 +21,9 @@ struct Cubin {
   std::map<std::string, CubinKernel, std::less<>> kernels;  ///< by symbol; functions that are no kernels too
 };
 
-/// Reads ELF's headers and the sections `.nv.info.SYMBOL`, in the layout that cuobjdump -elf shows (CUDA 11 to
-/// 13): attributes of 4 bytes (format, code, value), followed by as many bytes as the value says where the format
-/// is 4. @throws InputError naming `source` for what is no cubin.
+/// Reads ELF's headers and the sections `.nv.info.SYMBOL`, in the layout that cuobjdump -elf shows (CUDA 11
+/// to 13): attributes of 4 bytes (format, code, value), followed by as many bytes as the value says where the
+/// format is 4. @throws InputError naming `source` for what is no cubin.
 Cubin parse_cubin(std::string_view bytes, std::string_view source);
 
 }  // namespace occbench

@@ -11,7 +11,8 @@ namespace occbench {
 /// The CUDA toolkit's program that takes binaries apart. It needs nvdisasm beside it for machine code.
 class Cuobjdump {
  public:
-  /// Looks on PATH, in $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin and build/cuda/bin of a source tree.
+  /// Looks on PATH, in $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin and build/cuda/bin of a source
+  /// tree.
   /// @throws InputError naming these where it is in none
   Cuobjdump();
 

@@ -201,8 +201,8 @@ void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, const 
   }
 }
 
-/// Takes cubins out of the file, some at a time, and adds what they say to their kernels, which are in the order of
-/// the cubins.
+/// Takes cubins out of the file, some at a time, and adds what they say to their kernels, which are in the
+/// order of the cubins.
 class CubinReading {
  public:
   CubinReading(const Cuobjdump& cuobjdump, const fs::path& file, const std::vector<std::string>& names,

@@ -37,9 +37,9 @@ struct CodeSelection {
 /// "shared_sum<256>(float*)": the symbol as the source names it.
 std::string source_name(const std::string& symbol);
 
-/// The kernels of a cubin, object, library or executable, in the order of the file. Registers and memory are read
-/// of all of them, launch bounds and barriers of the cubins of those asked for, and instructions of those that
-/// use local memory: no other has any.
+/// The kernels of a cubin, object, library or executable, in the order of the file. Registers and memory are
+/// read of all of them, launch bounds and barriers of the cubins of those asked for, and instructions of
+/// those that use local memory: no other has any.
 ///
 /// From 9.0 on the linker adds the driver's 1 KB per block to a kernel's shared memory (CUDA 13.0: ptxas
 /// reports 4096 bytes where cuobjdump has 5120); it is taken off, since the limits table has it.

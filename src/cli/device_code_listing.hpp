@@ -14,8 +14,8 @@ class ResourceListing {
  public:
   void read(std::string_view line);
 
-  /// A list of kernels for each cubin, functions that are no kernels left out: symbol, registers, stack, local and
-  /// shared memory (with what the linker added).
+  /// A list of kernels for each cubin, functions that are no kernels left out: symbol, registers, stack,
+  /// local and shared memory (with what the linker added).
   const std::vector<std::vector<DeviceKernel>>& cubins() const {
     return cubins_;
   }
