@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cxxabi.h>
+#include <future>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -63,10 +64,14 @@ std::vector<std::string> cubin_names(const Cuobjdump& cuobjdump, const fs::path&
   return names;
 }
 
-std::vector<Placed> all_kernels(const Cuobjdump& cuobjdump, const fs::path& file,
-                                const std::vector<std::string>& names) {
+ResourceListing resources(const Cuobjdump& cuobjdump, const fs::path& file) {
   ResourceListing listing;
   cuobjdump.run({"-res-usage"}, file, [&](std::string_view line) { listing.read(line); });
+  return listing;
+}
+
+std::vector<Placed> all_kernels(const ResourceListing& listing, const std::vector<std::string>& names,
+                                const fs::path& file) {
   if (listing.cubins().size() != names.size()) {
     throw InputError(fmt::format("{}: cuobjdump lists {} cubins and the resources of {}: is it damaged?",
                                  file.string(), names.size(), listing.cubins().size()));
@@ -276,8 +281,11 @@ std::vector<DeviceKernel> read_device_code(const fs::path& file, const CodeSelec
     throw InputError(fmt::format("{} is no file that can be read", file.string()));
   }
   const Cuobjdump cuobjdump;
-  const std::vector<std::string> names = cubin_names(cuobjdump, file);
-  std::vector<Placed> kernels = all_kernels(cuobjdump, file, names);
+  // Each walks through the whole file, which takes seconds where it is large.
+  auto names_to_come = std::async(std::launch::async, [&] { return cubin_names(cuobjdump, file); });
+  const ResourceListing listing = resources(cuobjdump, file);
+  const std::vector<std::string> names = names_to_come.get();
+  std::vector<Placed> kernels = all_kernels(listing, names, file);
   if (kernels.empty()) {
     throw InputError(fmt::format(
         "{} has no kernels in machine code; PTX, which the driver compiles, does not say what they will "
