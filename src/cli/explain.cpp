@@ -35,7 +35,9 @@ std::vector<CaseRecord> counted_cases(const ExplainOptions& options) {
   std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
   if (files.empty()) {
     const std::optional<std::filesystem::path> recorded = recorded_suite();
-    if (!recorded) throw InputError("no recorded rows were found near this program: name a FILE.csv");
+    if (!recorded)
+      throw InputError(
+          "no recorded rows were found near this program or the current folder: name a FILE.csv");
     files.push_back(*recorded);
   }
   const auto matches = case_filter(options.filter);

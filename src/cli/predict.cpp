@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/size_option.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "predict/advice.hpp"
@@ -50,6 +51,7 @@ Answer predict_launch(const PredictOptions& options) {
   const Limits& limits = limits_of(profile.compute_capability);
   const Launch& launch = options.launch;
   const Usage& usage = options.usage;
+  check_static_shared(limits, usage);
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
 
   Answer answer;
@@ -165,8 +167,8 @@ Action declare_predict(CLI::App& parser) {
   parser.add_option("--block-size", launch.block_threads, "threads per block")->required();
   parser.add_option("--grid", launch.grid_blocks, "blocks in the grid")->required();
   parser.add_option("--registers", usage.registers_per_thread, "registers per thread")->required();
-  parser.add_option("--static-smem", usage.static_shared_bytes, "static shared memory per block, bytes");
-  parser.add_option("--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block, bytes");
+  add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block");
+  add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block");
   parser.add_option("--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
   parser.add_option("--cluster", launch.cluster_blocks, "blocks per cluster");
   parser.add_option("--seed", options->chance.seed, "first of the seeds that decide how ties fall")

@@ -74,6 +74,10 @@ std::string provenance(const Comparison& comparison, std::optional<RecordedCase>
     if (first == nullptr || row.recorded_at < first->recorded_at) first = &row;
   }
   if (first == nullptr) return "no rows";
+  if (first->gpu.empty() && first->recorded_at.empty()) {
+    return "calculated, nothing measured" +
+           (first->cuda_toolkit.empty() ? "" : fmt::format("; code by CUDA {}", first->cuda_toolkit));
+  }
   return fmt::format("{}, commit {}, {}", first->gpu, first->commit, first->recorded_at);
 }
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from occbench_tools.report.charts import compare, performance, schedule, theory
+from occbench_tools.report.charts import compare, curves, performance, schedule, theory
 from occbench_tools.report.rows import Rows
 from occbench_tools.report.style import Drawing, Missing
 
@@ -24,6 +24,7 @@ CHARTS = [
     Chart("differences", "Differences between runs", [], compare.differences),
     Chart("losses", "Where the occupancy went", ["predicted_pct"], schedule.losses),
     Chart("calculator", "The calculator's three curves", ["theoretical_pct"], theory.calculator),
+    Chart("curves", "Theoretical occupancy over block size, registers and shared memory", [], curves.curves),
     Chart("register_cliff", "The register cliff", ["registers_per_thread", "throughput"], theory.register_cliff),
     Chart("register_cap", "Spills against occupancy", ["spill_bytes", "time_us"], theory.register_cap),
     Chart("waves", "The sawtooth of waves", ["waves"], schedule.waves),
