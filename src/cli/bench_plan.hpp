@@ -23,6 +23,7 @@ struct RunOptions {
   std::string timeline;
   std::string per_sm;
   std::string shuffle;
+  bool calibrate = false;  ///< first make a profile of the GPU where there is none
   bool list = false;
   bool require_gpu = false;
   bool resume = false;

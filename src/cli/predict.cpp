@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/gpu_option.hpp"
 #include "cli/size_option.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
@@ -28,6 +29,7 @@ namespace {
 
 struct PredictOptions {
   std::string profile;
+  GpuOption gpu;
   Launch launch;
   Usage usage;
   Chance chance;
@@ -38,6 +40,10 @@ struct PredictOptions {
   std::string format = "table";
 };
 
+constexpr const char* kUnverified =
+    "unverified: no such GPU was calibrated; the range is that of every parameter of the profile "
+    "(docs/any-gpu.md)";
+
 /// What is printed: the launch and its prediction as columns, and what has no column.
 struct Answer {
   Row row;
@@ -47,7 +53,8 @@ struct Answer {
 };
 
 Answer predict_launch(const PredictOptions& options) {
-  const DeviceProfile profile = find_profile(options.profile);
+  const ChosenProfile chosen = profile_to_predict_with(options.profile, options.gpu);
+  const DeviceProfile& profile = chosen.profile;
   const Limits& limits = limits_of(profile.compute_capability);
   const Launch& launch = options.launch;
   const Usage& usage = options.usage;
@@ -65,12 +72,13 @@ Answer predict_launch(const PredictOptions& options) {
                            : Tasks(parse_durations(read_text(options.durations_file), options.durations_file,
                                                    options.per_warp),
                                    launch.grid_blocks, occupancy.warps_per_block);
-  answer.prediction = predict(launch, usage, limits, profile, tasks, options.chance);
+  answer.prediction = predict(launch, usage, limits, chosen, tasks, options.chance);
   if (work) {
     answer.advice = advise(launch, usage, limits, profile, *work, answer.prediction, options.chance);
   }
 
   CaseRecord record;
+  if (const Gpu* const gpu = named_gpu(options.gpu)) record.provenance.gpu = gpu->driver_name;
   record.provenance.compute_capability = profile.compute_capability;
   record.provenance.sm_count = profile.sm_count();
   record.identity.work = work;
@@ -78,6 +86,7 @@ Answer predict_launch(const PredictOptions& options) {
   record.first_gpc = options.chance.first_gpc;
   record.theory = theory_of(occupancy, launch, profile.sm_count());
   record.prediction = answer.prediction;
+  if (chosen.quality == ProfileQuality::generic) record.note = kUnverified;
   answer.row = row_of(record);
   // All of its usage that the user gives.
   answer.row.registers_per_thread = usage.registers_per_thread;
@@ -100,13 +109,16 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("  launch and replacement overhead", -losses.overhead, "points");
   line("  contention", -losses.contention, "points");
   line(answer.lockstep_cycles ? "fitted to what was read" : "predicted", prediction.predicted_pct, "%");
-  line("  lowest of the runs", prediction.predicted_low_pct, "%");
-  line("  highest of the runs", prediction.predicted_high_pct, "%");
+  const bool generic = prediction.profile_quality == ProfileQuality::generic;
+  line(generic ? "  lowest" : "  lowest of the runs", prediction.predicted_low_pct, "%");
+  line(generic ? "  highest" : "  highest of the runs", prediction.predicted_high_pct, "%");
   line("predicted over elapsed cycles", prediction.predicted_elapsed_pct, "%");
   line("active cycles of an SM, least", prediction.cycles_active_min, "cycles");
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
   line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
   fmt::print(out, "\n{}\n", prediction.explanation);
+  fmt::print(out, "Profile {} ({}){}{}\n", answer.row.device_profile, answer.row.profile_quality,
+             answer.row.note.empty() ? "." : ": ", answer.row.note);
   if (answer.lockstep_cycles) {
     fmt::print(
         out,
@@ -163,7 +175,11 @@ Action declare_predict(CLI::App& parser) {
   auto options = std::make_shared<PredictOptions>();
   Launch& launch = options->launch;
   Usage& usage = options->usage;
-  parser.add_option("--profile", options->profile, "device profile: a built-in one or a file")->required();
+  parser.add_option(
+      "--profile", options->profile,
+      "device profile: a built-in one or a file (default: the best known of --gpu, of --cc with "
+      "--sm-count, or of this machine's GPU)");
+  declare_gpu_option(parser, options->gpu);
   parser.add_option("--block-size", launch.block_threads, "threads per block")->required();
   parser.add_option("--grid", launch.grid_blocks, "blocks in the grid")->required();
   parser.add_option("--registers", usage.registers_per_thread, "registers per thread")->required();

@@ -3,6 +3,7 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <span>
@@ -15,12 +16,14 @@
 #include <fmt/ranges.h>
 
 #include "cli/bench_runner.hpp"
+#include "cli/calibrate.hpp"
 #include "cli/commands.hpp"
 #include "cli/gpu_presence.hpp"
 #include "cli/progress.hpp"
 #include "cli/recorded.hpp"
 #include "cli/row_table.hpp"
 #include "occupancy/input_error.hpp"
+#include "predict/profile_choice.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
@@ -111,7 +114,21 @@ bool summarize(const BenchRunner& runner, const std::set<std::string>& wanted, c
   return whole && !runner.something_missed();
 }
 
+/// Makes a profile of the GPU where there is none. The run goes on where that fails.
+/// @returns whether there is one now
+bool calibrate_first(const RunOptions& options, Console& console) {
+  const std::optional<GpuIdentity> gpu = gpu_here(options.device);
+  if (!gpu || choose_profile(*gpu).quality == ProfileQuality::calibrated_device) return true;
+  try {
+    return calibrate_device({kCalibration, options.device, options.benches}, console) == ExitStatus::done;
+  } catch (const InputError& error) {
+    fmt::print(console.err, "no profile of this GPU was made: {}\n", error.what());
+    return false;
+  }
+}
+
 ExitStatus measure(const RunOptions& options, Console& console) {
+  const bool calibrated = !options.calibrate || options.list || calibrate_first(options, console);
   const StopOnSignals stop;
   std::vector<Bench> benches;
   try {
@@ -143,7 +160,7 @@ ExitStatus measure(const RunOptions& options, Console& console) {
   if (!complete && stop_asked()) {
     fmt::print(console.err, "interrupted; to go on: {}\n", resuming_command(options, out));
   }
-  return complete ? ExitStatus::done : ExitStatus::no_verdict;
+  return complete && calibrated ? ExitStatus::done : ExitStatus::no_verdict;
 }
 
 ExitStatus run(const RunOptions& options, Console& console) {
@@ -199,12 +216,16 @@ Action declare_run(CLI::App& parser) {
                   "auto, off, or require: status 2 where they cannot be read")
       ->check(CLI::IsMember({"auto", "off", "require"}))
       ->capture_default_str();
+  CLI::Option* const profile =
+      parser
+          .add_option("--profile", options->profile,
+                      "device profile to predict with, a built-in one or a file of `occbench calibrate` "
+                      "(default: the best that is known of the GPU)")
+          ->type_name("NAME|FILE");
   parser
-      .add_option(
-          "--profile", options->profile,
-          "device profile to predict with, a built-in one or a file of `occbench calibrate` (default: the "
-          "built-in one of such a GPU)")
-      ->type_name("NAME|FILE");
+      .add_flag("--calibrate", options->calibrate,
+                "first make a profile of the GPU where there is none, which takes 12 s and is kept")
+      ->excludes(profile);
   declare_depth(parser, *options);
   parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")
       ->type_name("FOLDER");

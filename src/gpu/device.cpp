@@ -105,6 +105,7 @@ Device describe(int index) {
   device.uuid = uuid_text(properties.uuid);
   device.compute_capability = {properties.major, properties.minor};
   device.sm_count = properties.multiProcessorCount;
+  device.memory_bus_bits = properties.memoryBusWidth;
   device.integrated = properties.integrated != 0;
   device.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
   const Limits& table = nearest_limits(device.compute_capability);
@@ -153,9 +154,20 @@ std::vector<Device> find_devices() {
   return devices;
 }
 
+GpuIdentity identity_of(const Device& device) {
+  return {.name = device.name,
+          .uuid = device.uuid,
+          .memory_bus_bits = device.memory_bus_bits,
+          .compute_capability = device.compute_capability,
+          .sm_count = device.sm_count};
+}
+
+Device find_device(std::string_view choice) {
+  return choose(find_devices(), choice);
+}
+
 Device open_device(std::string_view choice) {
-  const std::vector<Device> devices = find_devices();
-  const Device device = choose(devices, choice);
+  const Device device = find_device(choice);
   check(cudaSetDevice(device.index), "cudaSetDevice");
   check(cudaFree(nullptr), "cudaFree (creating the context)");
   return device;

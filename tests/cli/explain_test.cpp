@@ -21,6 +21,7 @@ Row measured(const char* name, std::int64_t grid_blocks, double achieved_pct) {
   row.schema = kSchema;
   row.experiment = "waves";
   row.case_ = name;
+  row.gpu = "NVIDIA H200";
   row.compute_capability = "9.0";
   row.sm_count = 132;
   row.block_threads = 256;
@@ -31,6 +32,8 @@ Row measured(const char* name, std::int64_t grid_blocks, double achieved_pct) {
   row.achieved_pct = achieved_pct;
   return row;
 }
+
+constexpr const char* kRecordedProfile = OCCBENCH_SOURCE_DIR "/results/nvidia-h200/h200_recorded.profile";
 
 class Explain : public testing::Test {
  protected:
@@ -77,7 +80,7 @@ TEST_F(Explain, WritesRowsThatCanBeReadAgain) {
 
 TEST_F(Explain, PredictsWithTheProfileThatItIsGiven) {
   const Outcome outcome =
-      run_command({"explain", file_.c_str(), "--filter", "tail", "--csv", "--profile", "h200_recorded"});
+      run_command({"explain", file_.c_str(), "--filter", "tail", "--csv", "--profile", kRecordedProfile});
   const std::vector<Row> rows = parse_rows(outcome.out, "out");
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].device_profile, "h200_recorded");

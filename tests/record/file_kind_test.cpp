@@ -36,14 +36,14 @@ TEST(FileKind, OfARecordingBesideRowsIsNamedWithTheCommandThatReadsIt) {
   const auto refusal_of_recorded = [](const std::string& file) {
     return refusal_of(read_text(kResults + file), file);
   };
-  EXPECT_THAT(refusal_of_recorded("per_sm/waves.spin_plain_waves=4.00.per_sm.csv"),
+  EXPECT_THAT(refusal_of_recorded("per_sm/waves.spin_plain_waves=0.75.per_sm.csv"),
               HasSubstr("by SM; occbench report FILE.csv --per-sm FOLDER"));
-  EXPECT_THAT(refusal_of_recorded("timeline/waves.spin_plain_waves=4.00.timeline.csv"),
+  EXPECT_THAT(refusal_of_recorded("timeline/waves.spin_plain_waves=0.75.timeline.csv"),
               HasSubstr("over time; occbench report FILE.csv --timeline FOLDER"));
   EXPECT_THAT(refusal_of_recorded("per_sm/traced.samples.csv"),
               HasSubstr("(samples); name the file of rows: per_sm/traced.csv"));
   EXPECT_THAT(refusal_of_recorded("full.samples.csv.gz"), HasSubstr("it is compressed"));
-  EXPECT_THAT(refusal_of_recorded("validation.profile"), HasSubstr("occbench predict --profile"));
+  EXPECT_THAT(refusal_of_recorded("of_this_unit.profile"), HasSubstr("occbench predict --profile"));
   EXPECT_THAT(refusal_of_recorded("waves.svg"), testing::AnyOf(HasSubstr("no column"), HasSubstr("line 1")));
 }
 

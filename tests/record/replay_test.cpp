@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
-#include "predict/parameters.hpp"
 #include "predict/tasks.hpp"
 #include "record/calibrate.hpp"
 #include "record/case_filter.hpp"
@@ -25,6 +24,7 @@ CaseRecord recorded_case() {
   Row row;
   row.experiment = "waves";
   row.case_ = "spin";
+  row.gpu = "NVIDIA H200";
   row.compute_capability = "9.0";
   row.sm_count = 132;
   row.block_threads = 256;
@@ -99,7 +99,8 @@ TEST(Calibrate, BandwidthIsWhatTheRowsThatReadMoved) {
   EXPECT_EQ(calibrate(both, {}, "name").model.parameters.bytes_per_cycle, bytes_per_cycle);
   // Which leaves all else as it is.
   DeviceProfile without = calibrate(std::span(&holds, 1), {}, "name");
-  EXPECT_EQ(without.model.parameters.bytes_per_cycle, typical_parameters().bytes_per_cycle);
+  EXPECT_EQ(without.model.parameters.bytes_per_cycle,
+            generic_profile(identity_of(gpu_of("h200"))).model.parameters.bytes_per_cycle);
   without.model.parameters.bytes_per_cycle = bytes_per_cycle;
   EXPECT_EQ(to_string(calibrate(both, {}, "name")), to_string(without));
   EXPECT_THROW(calibrate(std::span(&reads, 1), {}, "name"), InputError);
@@ -160,11 +161,18 @@ std::vector<Row> recorded_suite_rows(const std::string& run = "full") {
   return rows;
 }
 
+/// A row of results/nvidia-h200, which finds its profile there.
+CaseRecord recorded_on_h200(const Row& row) {
+  CaseRecord record = case_record(row);
+  record.folder = OCCBENCH_SOURCE_DIR "/results/nvidia-h200";
+  return record;
+}
+
 TEST(RecordedSuite, ItsPredictionsAreThoseThatAreMadeToday) {
   const std::vector<Row> rows = recorded_suite_rows();
   ASSERT_GT(rows.size(), 600u);
   for (std::size_t i = 0; i < rows.size(); i += 25) {
-    CaseRecord again = case_record(rows[i]);
+    CaseRecord again = recorded_on_h200(rows[i]);
     repredict(again);
     EXPECT_NEAR(again.prediction->predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
     EXPECT_EQ(again.prediction->explanation, rows[i].explanation) << full_name(rows[i]);
@@ -249,11 +257,11 @@ TEST_P(LaunchesDrawnByChance, ArePredictedWithinWhatWasAsked) {
 }
 
 TEST_P(LaunchesDrawnByChance, ArePredictedTodayAsTheyWere) {
-  const DeviceProfile profile = find_profile(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/validation.profile");
   const std::vector<Row> rows = rows_of_kind();
   for (std::size_t i = 0; i < rows.size(); i += 20) {
-    CaseRecord again = case_record(rows[i]);
-    repredict(again, profile);
+    CaseRecord again = recorded_on_h200(rows[i]);
+    repredict(again);
+    EXPECT_EQ(again.profile_quality, ProfileQuality::calibrated_device);
     EXPECT_NEAR(again.prediction->predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
   }
 }
