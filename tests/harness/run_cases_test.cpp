@@ -259,7 +259,7 @@ TEST_F(RunCases, EachLaunchThatIsCountedOrTracedIsMadeReadyFor) {
   EXPECT_EQ(instruments_.made_ready, 3);
 }
 
-/// Blocks that take unequally long and all have room at once: which lie side by side is what counts.
+/// Uneven blocks that all have room at once: which lie side by side is what counts.
 Experiment uneven() {
   return one_case(kFake, [](Case& chosen) {
     chosen.launch = {.block_threads = 256, .grid_blocks = 792};
@@ -341,7 +341,7 @@ TEST_F(RunCases, AGpuThatTheLimitsTableLacksIsPredictedForItsOwnLimits) {
   const Row row = read_rows(csv()).at(0);
   EXPECT_EQ(row.compute_capability, "99.0");
   EXPECT_DOUBLE_EQ(row.theoretical_pct.value(), 100) << "two blocks of 24 warps";
-  EXPECT_EQ(row.device_profile, "default");
+  EXPECT_EQ(row.device_profile, "generic");
   EXPECT_LE(row.predicted_pct.value(), 100);
   EXPECT_EQ(row.note, "");
 }
