@@ -21,7 +21,7 @@ std::string text(std::int64_t number) {
   return std::to_string(number);
 }
 
-/// Grids of exactly so many blocks an SM, with grid.sync() in each round and without.
+/// Grids of exactly so many blocks per SM, with grid.sync() in each round and without.
 void add_grids(std::vector<Case>& cases, const Planner& on, int block_threads) {
   const Launch launch{.block_threads = block_threads};
   const int most = on.occupancy(kGridBarrier, "grid", launch).blocks_per_sm;

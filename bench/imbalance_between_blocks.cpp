@@ -62,7 +62,7 @@ std::vector<Case> cases(const Planner& on) {
 }  // namespace
 
 const Experiment experiment{"imbalance_between_blocks",
-                            "blocks that take unequally long leave SMs idle at the end; the same work in "
+                            "uneven blocks leave SMs idle at the end; the same work in "
                             "more, smaller blocks evens it out",
                             "achieved-occupancy translation, unbalanced workload across blocks; Nsight "
                             "documentation, achieved occupancy",

@@ -18,7 +18,7 @@ constexpr double kCycles = 400'000;
 /// A launch reads at most so many times what L2 holds.
 constexpr int kL2Times = 16;
 
-/// One whole wave with so many blocks an SM, held there by padding shared memory within the least carveout
+/// One whole wave with so many blocks per SM, held there by padding shared memory within the least carveout
 /// that lets an SM be full: the rest stays L1, and as much of it whatever the occupancy. With the driver's
 /// choice the padding would leave an H200's SM 28 KB of 256, where reads of old warps are served first
 /// (docs/prediction.md, "Device memory").

@@ -103,7 +103,7 @@ std::size_t whole_tiles(std::size_t bytes) {
 }
 
 /// Parts of equal size, of which each launch uses the next, so many that what a launch used last has left L2
-/// when its turn comes again; two where the case is small and its time says nothing.
+/// when it is used again; two where the case is small and its time says nothing.
 class RotatingBuffer {
  public:
   RotatingBuffer(std::size_t part_bytes, const Case& chosen, const Device& device)

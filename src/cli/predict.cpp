@@ -104,7 +104,7 @@ void print_table(const Answer& answer, std::ostream& out) {
   const Losses& losses = prediction.losses;
   line("  fewer blocks than one wave", -losses.small_grid, "points");
   line("  partial last wave", -losses.tail, "points");
-  line("  blocks take unequally long", -losses.between_blocks, "points");
+  line("  uneven blocks", -losses.between_blocks, "points");
   line("  warps of a block do", -losses.within_block, "points");
   line("  launch and replacement overhead", -losses.overhead, "points");
   line("  contention", -losses.contention, "points");

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kModel = "nvidia-h200";
 
 /// @returns whether theory computed again is what the row records
-bool compute_theory_anew(Theory& theory, const LaunchOnDevice& on) {
+bool recompute_theory(Theory& theory, const LaunchOnDevice& on) {
   const double recorded_pct = theory.theoretical_pct;
   theory = theory_of(theoretical_occupancy(on), on.launch, on.sm_count);
   return std::abs(recorded_pct - theory.theoretical_pct) < 1e-3;
@@ -103,7 +103,7 @@ ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
              first.commit, first.recorded_at, table.header());
   std::size_t agreeing = 0;
   for (CaseRecord& each : cases) {
-    agreeing += compute_theory_anew(*each.theory, launch_on_device(each)) ? 1 : 0;
+    agreeing += recompute_theory(*each.theory, launch_on_device(each)) ? 1 : 0;
     fmt::print(console.out, "{}\n", table.line(each));
   }
   fmt::print(console.out, "\n{} of {} rows have the theory that was recorded. {}\n", agreeing, cases.size(),

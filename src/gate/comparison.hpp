@@ -48,7 +48,7 @@ struct ComparedCase {
   std::vector<Finding> findings;         ///< gravest grade first, causes before what follows from them
   std::optional<RecordedCase> baseline;  ///< where the side has the case once
   std::optional<RecordedCase> candidate;
-  bool compared = false;                  ///< something was held against something
+  bool compared = false;                  ///< something was compared
   std::optional<double> caught_points;    ///< smallest loss of occupancy that would have been a regression
   std::optional<double> caught_time_pct;  ///< smallest loss of time likewise; empty where time is advisory
 

@@ -126,11 +126,10 @@ std::string explain(const Losses& losses, const Tasks& tasks, const DeviceProfil
                           with_thousands(wave));
       break;
     case 2:
-      cause = fmt::format("blocks take unequally long, the longest {:.1f} times the mean",
-                          longest_over_mean(tasks));
+      cause = fmt::format("blocks are uneven, the longest {:.1f} times the mean", longest_over_mean(tasks));
       break;
     case 3:
-      cause = "warps of one block take unequally long, and an SM takes new blocks only when one has ended";
+      cause = "warps within a block are uneven, and an SM takes new blocks only when one has ended";
       break;
     case 4:
       cause = fmt::format("each block costs about {:.0f} cycles to launch and replace, beside {:.0f} of work",

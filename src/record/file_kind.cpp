@@ -74,7 +74,7 @@ std::string what_table_it_is(std::string_view line, std::string_view source) {
   if (has_names(line, {"compute_capability", "max_warps_per_sm"}))
     return "it has the limits of compute capabilities, as occbench calc --limits prints them";
   if (line.starts_with("\"ID\",\"Process ID\"") || line.starts_with("==PROF=="))
-    return "it is what ncu --csv prints; scripts/compare_ncu.py holds it against rows";
+    return "it is what ncu --csv prints; scripts/python -m occbench_tools compare-ncu compares it with rows";
   if (line.starts_with("name = ")) return "it is a device profile; occbench predict --profile reads it";
   return "";
 }

@@ -259,7 +259,7 @@ TEST_F(RunCases, EachLaunchThatIsCountedOrTracedIsMadeReadyFor) {
   EXPECT_EQ(instruments_.made_ready, 3);
 }
 
-/// Blocks that take unequally long and all have room at once: which lie side by side is what counts.
+/// Uneven blocks that all have room at once: which lie side by side is what counts.
 Experiment uneven() {
   return one_case(kFake, [](Case& chosen) {
     chosen.launch = {.block_threads = 256, .grid_blocks = 792};

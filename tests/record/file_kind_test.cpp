@@ -36,9 +36,9 @@ TEST(FileKind, OfARecordingBesideRowsIsNamedWithTheCommandThatReadsIt) {
   const auto refusal_of_recorded = [](const std::string& file) {
     return refusal_of(read_text(kResults + file), file);
   };
-  EXPECT_THAT(refusal_of_recorded("per_sm/waves.spin_plain_waves=0.75.per_sm.csv"),
+  EXPECT_THAT(refusal_of_recorded("per_sm/waves.spin_plain_waves=1.50.per_sm.csv"),
               HasSubstr("by SM; occbench report FILE.csv --per-sm FOLDER"));
-  EXPECT_THAT(refusal_of_recorded("timeline/waves.spin_plain_waves=0.75.timeline.csv"),
+  EXPECT_THAT(refusal_of_recorded("timeline/waves.spin_plain_waves=1.50.timeline.csv"),
               HasSubstr("over time; occbench report FILE.csv --timeline FOLDER"));
   EXPECT_THAT(refusal_of_recorded("per_sm/traced.samples.csv"),
               HasSubstr("(samples); name the file of rows: per_sm/traced.csv"));
@@ -61,7 +61,7 @@ TEST(FileKind, OfWhatOtherCommandsAndToolsWriteIsNamed) {
        "ELF\x02",
        "occbench calc --from reads its kernels"},
       {"!<arch>\n", "occbench calc --from reads its kernels"},
-      {"\"ID\",\"Process ID\",\"Process Name\"\n", "scripts/compare_ncu.py"},
+      {"\"ID\",\"Process ID\",\"Process Name\"\n", "occbench_tools compare-ncu"},
       {"compute_capability,block_threads,registers_per_thread\n", "occbench calc --batch answers them"},
       {"schema,experiment,compute_capability,theoretical_pct\n", "a column case"},
       {"compute_capability,max_warps_per_sm\n", "occbench calc --limits"},

@@ -230,7 +230,7 @@ struct Asked {
   double active_pct = 2;  // median, percent of active cycles
 };
 
-class LaunchesDrawnByChance : public testing::TestWithParam<Asked> {
+class RandomLaunches : public testing::TestWithParam<Asked> {
  protected:
   std::vector<Row> rows_of_kind() const {
     std::vector<Row> rows = read_rows(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/validation.csv");
@@ -241,7 +241,7 @@ class LaunchesDrawnByChance : public testing::TestWithParam<Asked> {
   }
 };
 
-TEST_P(LaunchesDrawnByChance, ArePredictedWithinWhatWasAsked) {
+TEST_P(RandomLaunches, ArePredictedWithinWhatWasAsked) {
   std::vector<double> points;
   std::vector<double> active_pct;
   for (const Row& row : rows_of_kind()) {
@@ -256,7 +256,7 @@ TEST_P(LaunchesDrawnByChance, ArePredictedWithinWhatWasAsked) {
   EXPECT_LE(median(active_pct), GetParam().active_pct);
 }
 
-TEST_P(LaunchesDrawnByChance, ArePredictedTodayAsTheyWere) {
+TEST_P(RandomLaunches, ArePredictedTodayAsTheyWere) {
   const std::vector<Row> rows = rows_of_kind();
   for (std::size_t i = 0; i < rows.size(); i += 20) {
     CaseRecord again = recorded_on_h200(rows[i]);
@@ -266,7 +266,7 @@ TEST_P(LaunchesDrawnByChance, ArePredictedTodayAsTheyWere) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, LaunchesDrawnByChance,
+INSTANTIATE_TEST_SUITE_P(Kinds, RandomLaunches,
                          testing::Values(Asked{"blocks_from_20000_cycles", 240, 0.35, 1.2},
                                          Asked{"warps_from_20000_cycles", 120, 0.5, 1.2},
                                          Asked{"blocks_of_8000_cycles", 120, 0.8, 1.2},
