@@ -13,6 +13,7 @@
 
 #include "cli/commands.hpp"
 #include "occupancy/input_error.hpp"
+#include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
@@ -37,23 +38,6 @@ std::vector<Sample> samples_of(const fs::path& rows) {
   return parse_samples(read_gzip_text(compressed), compressed.string());
 }
 
-/// Writes the profile to a file, "-" = standard output, where it also goes if the file cannot be written.
-/// @throws InputError if it cannot
-void write(const DeviceProfile& profile, const fs::path& file, Console& console) {
-  if (file == "-") {
-    fmt::print(console.out, "{}", to_string(profile));
-    return;
-  }
-  try {
-    std::error_code ignored;  // the file's own error says more
-    if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
-    replace_text(file, to_string(profile));
-  } catch (const InputError&) {
-    write(profile, "-", console);
-    throw;
-  }
-}
-
 /// Rows measured before.
 ToolRun read_runs(const std::vector<std::string>& files) {
   ToolRun run;
@@ -66,27 +50,42 @@ ToolRun read_runs(const std::vector<std::string>& files) {
 ExitStatus calibrate_rows(const CalibrateOptions& options, Console& console) {
   const ToolRun run = read_runs(options.rows);
   const DeviceProfile profile = calibrate(run.cases, run.samples, options.name);
-  write(profile, options.out.empty() ? "-" : options.out, console);
+  keep_profile(profile, options.out.empty() ? "-" : options.out, console);
   return ExitStatus::done;
 }
 
 ExitStatus calibrate_now(const CalibrateOptions& options, Console& console) {
-  const fs::path folder = user_profiles();
-  if (folder.empty() && options.out.empty()) {
+  if (options.out.empty() && user_profiles().empty()) {
     throw InputError(
         "neither XDG_CONFIG_HOME nor HOME names a folder to keep the profile in: name a file with --out");
   }
   const ToolRun run = measure(options.program, "12 s", {"--occ_suite=smoke"}, {}, console);
   if (run.status != ExitStatus::done) return run.status;
   const DeviceProfile profile = calibrate(run.cases, run.samples, options.name);
-  const fs::path file = options.out.empty() ? profile_file(folder, profile.gpu_uuid) : fs::path(options.out);
-  write(profile, file, console);
+  const fs::path file = keep_profile(profile, options.out, console);
   fmt::print(console.err, "the profile {} of {} ({}): {}{}\n", profile.name, profile.gpu, profile.gpu_uuid,
              file.string(), options.out.empty() ? "; run, predict and explain find it by the UUID" : "");
   return ExitStatus::done;
 }
 
 }  // namespace
+
+fs::path keep_profile(const DeviceProfile& profile, const fs::path& out, Console& console) {
+  const fs::path file = out.empty() ? profile_file(user_profiles(), profile.gpu_uuid) : out;
+  if (file == "-") {
+    fmt::print(console.out, "{}", to_string(profile));
+    return file;
+  }
+  try {
+    std::error_code ignored;  // the file's own error says more
+    if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
+    replace_text(file, to_string(profile));
+  } catch (const InputError&) {
+    keep_profile(profile, "-", console);
+    throw;
+  }
+  return file;
+}
 
 ExitStatus calibrate_device(const ToolProgram& program, Console& console) {
   return calibrate_now({program, "", "", {}}, console);

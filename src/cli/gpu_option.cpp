@@ -20,7 +20,9 @@ void declare_gpu_option(CLI::App& parser, GpuOption& option) {
   parser.add_option("--cc", option.compute_capability, "compute capability: 9.0, 90 or sm_90")
       ->type_name("CC")
       ->excludes(name);
-  parser.add_option("--sm-count", option.sm_count, "SMs of the device")->type_name("SMS")->excludes(name);
+  parser.add_option("--sm-count", option.sm_count, "SMs of the device, for waves and predictions")
+      ->type_name("SMS")
+      ->excludes(name);
 }
 
 const Gpu* named_gpu(const GpuOption& option) {
