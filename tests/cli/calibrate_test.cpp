@@ -3,19 +3,14 @@
 #include <cstdlib>
 #include <sstream>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/files.hpp"
-#include "run_command.hpp"
 
 namespace occbench {
 namespace {
-
-using testing::HasSubstr;
-using testing::StartsWith;
 
 class KeptProfile : public testing::Test {
  protected:
@@ -56,16 +51,6 @@ TEST_F(KeptProfile, GoesWhereItIsToldTo) {
 TEST_F(KeptProfile, IsPrintedWhereItCannotBeWritten) {
   EXPECT_THROW(keep_profile(profile_, folder_.path(), console_), InputError);
   EXPECT_EQ(out_.str(), to_string(profile_));
-}
-
-// tests/data/h200_calibration is of four H200s, of which the first has samples.
-TEST(Calibrate, OfRowsOfOneGpuIsNamedByModelAndUuid) {
-  const Outcome outcome =
-      run_command({"calibrate", "--rows", OCCBENCH_SOURCE_DIR "/tests/data/h200_calibration/gpu_1.csv"});
-  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-  const DeviceProfile profile = parse_profile(outcome.out, "out");
-  EXPECT_THAT(profile.name, StartsWith("h200-"));
-  EXPECT_THAT(profile.gpu_uuid, StartsWith("GPU-" + profile.name.substr(5)));
 }
 
 }  // namespace
