@@ -61,7 +61,8 @@ std::string_view trimmed_blanks(std::string_view text) {
 std::string_view plain_number(std::string_view text) {
   if (text.starts_with('(')) {
     const std::size_t end = end_of_bracket(text, 0);
-    if (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) text.remove_prefix(end);
+    if (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0)
+      text.remove_prefix(end);
   }
   std::size_t digits = text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0);
   if (digits == std::string_view::npos) digits = text.size();

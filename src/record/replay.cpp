@@ -8,6 +8,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "record/observed.hpp"
 
 namespace occbench {
 namespace {
@@ -76,6 +77,9 @@ void set_prediction(Row& row, const Prediction& prediction) {
 
 std::optional<Prediction> prediction_of(const Row& row, const std::optional<DeviceProfile>& given) {
   if (row.work.empty()) return std::nullopt;
+  if (has_inferred_work(row)) {
+    if (auto observed = observed_prediction(row, given)) return std::move(observed->prediction);
+  }
   const Launch launch = launch_of(row);
   const Usage usage = usage_of(row);
   const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));

@@ -10,8 +10,9 @@
 namespace occbench {
 namespace {
 
-/// Blocks of one simulation.
+/// Blocks of one simulation, of those that infer and of those that predict.
 constexpr std::int64_t kMostSampledBlocks = 1 << 14;
+constexpr std::int64_t kMostPredictedBlocks = 1 << 18;
 
 /// Relative to what was observed; counters repeat to about as much.
 constexpr double kNearEnough = 1e-3;
@@ -28,37 +29,49 @@ constexpr double kUnexplainedPoints = 1;
 constexpr double kWidest = 2;
 constexpr int kHalvings = 6;
 
+/// A launch with as many blocks as are worth simulating, and what of the whole grid's active cycles these
+/// take: on the SM that has fewest, on average and on that with most.
+struct Cut {
+  Launch launch;
+  double shortest = 1;
+  double mean = 1;
+  double longest = 1;
+};
+
+/// Takes whole waves out of a grid of more than `most` blocks; its last wave stays.
+Cut cut(const Launch& launch, std::int64_t wave, std::int64_t most) {
+  if (wave == 0 || launch.grid_blocks <= std::max(most, wave)) return {launch};
+  const std::int64_t waves = launch.grid_blocks / wave;
+  const std::int64_t rest = launch.grid_blocks % wave;
+  const std::int64_t kept = std::clamp<std::int64_t>(most / wave, 1, waves);
+  const std::int64_t blocks = kept * wave + rest;
+  const auto part = [](std::int64_t of, std::int64_t whole) {
+    return static_cast<double>(of) / static_cast<double>(whole);
+  };
+  Cut result{launch, part(kept, waves), part(blocks, launch.grid_blocks),
+             part(kept + (rest > 0), waves + (rest > 0))};
+  result.launch.grid_blocks = blocks;
+  return result;
+}
+
 class Inference {
  public:
   Inference(const Launch& launch, const Usage& usage, const Limits& limits, int sm_count,
             const DeviceProfile& profile, const ObservedLaunch& observed, const Chance& chance)
       : occupancy_(theoretical_occupancy(limits, launch, usage)),
-        launch_(launch),
+        sample_(cut(launch, full_wave_blocks(occupancy_, sm_count), kMostSampledBlocks)),
         usage_(usage),
         limits_(limits),
         sm_count_(sm_count),
         profile_(profile),
         observed_(observed),
-        seed_(Seeds(chance, profile, sm_count).of_run(0)) {
-    const std::int64_t wave = full_wave_blocks(occupancy_, sm_count);
-    if (wave == 0 || launch.grid_blocks <= kMostSampledBlocks) return;
-    const std::int64_t waves = launch.grid_blocks / wave;
-    const std::int64_t rest = launch.grid_blocks % wave;
-    const std::int64_t kept =
-        std::clamp<std::int64_t>(kMostSampledBlocks / wave, 1, std::max<std::int64_t>(waves, 1));
-    launch_.grid_blocks = kept * wave + rest;
-    const auto part = [](std::int64_t of, std::int64_t whole) {
-      return static_cast<double>(of) / static_cast<double>(whole);
-    };
-    parts_ = {part(kept, waves), part(launch_.grid_blocks, launch.grid_blocks),
-              part(kept + (rest > 0), waves + (rest > 0))};
-  }
+        seed_(Seeds(chance, profile, sm_count).of_run(0)) {}
 
   std::optional<InferredWork> operator()() const {
     if (!observed_.cycles_active_mean) {
       if (!observed_.elapsed_cycles) return std::nullopt;
       return InferredWork{
-          matched(0, &Simulation::cycles_active_max, *observed_.elapsed_cycles * parts_.longest).work,
+          matched(0, &Simulation::cycles_active_max, *observed_.elapsed_cycles * sample_.longest).work,
           "time"};
     }
     if (const auto work = equal_with_tail()) return InferredWork{*work, "cycles"};
@@ -80,14 +93,6 @@ class Inference {
   }
 
  private:
-  /// What of the whole grid's active cycles is simulated, of the SM with fewest, on average and of that with
-  /// most.
-  struct Parts {
-    double shortest = 1;
-    double mean = 1;
-    double longest = 1;
-  };
-
   struct Fit {
     Work work;
     Simulation simulation;
@@ -103,8 +108,8 @@ class Inference {
   }
 
   Simulation simulated(const Work& work) const {
-    const Tasks tasks(work, launch_.grid_blocks, occupancy_.warps_per_block);
-    return simulate(launch_, usage_, limits_, sm_count_, profile_, tasks, seed_);
+    const Tasks tasks(work, sample_.launch.grid_blocks, occupancy_.warps_per_block);
+    return simulate(sample_.launch, usage_, limits_, sm_count_, profile_, tasks, seed_);
   }
 
   /// Work with which a simulation's cycles are those that are wanted: they grow almost linearly with it.
@@ -128,7 +133,7 @@ class Inference {
   }
 
   Fit fit(double width) const {
-    return matched(width, &Simulation::cycles_active_mean, *observed_.cycles_active_mean * parts_.mean);
+    return matched(width, &Simulation::cycles_active_mean, *observed_.cycles_active_mean * sample_.mean);
   }
 
   /// Equal blocks, if they explain the SM that was active longest and the one that was active for the
@@ -136,8 +141,8 @@ class Inference {
   std::optional<Work> equal_with_tail() const {
     if (!observed_.cycles_active_min || !observed_.cycles_active_max) return std::nullopt;
     const Fit longest =
-        matched(0, &Simulation::cycles_active_max, *observed_.cycles_active_max * parts_.longest);
-    const double shortest = longest.simulation.cycles_active_min / parts_.shortest;
+        matched(0, &Simulation::cycles_active_max, *observed_.cycles_active_max * sample_.longest);
+    const double shortest = longest.simulation.cycles_active_min / sample_.shortest;
     const bool explained =
         std::abs(shortest - *observed_.cycles_active_min) <= kUnexplained * *observed_.cycles_active_mean;
     return spread_of(longest.simulation) > kTail && explained ? std::optional(longest.work) : std::nullopt;
@@ -161,12 +166,11 @@ class Inference {
   /// Blocks that an SM runs one after another in each place, on average over SMs.
   double rounds() const {
     const double places = static_cast<double>(sm_count_) * std::max(1, occupancy_.blocks_per_sm);
-    return std::max(1.0, static_cast<double>(launch_.grid_blocks) / places);
+    return std::max(1.0, static_cast<double>(sample_.launch.grid_blocks) / places);
   }
 
   Occupancy occupancy_;
-  Launch launch_;  ///< of as many blocks as are worth simulating
-  Parts parts_;
+  Cut sample_;
   const Usage& usage_;
   const Limits& limits_;
   int sm_count_;
@@ -202,11 +206,16 @@ std::optional<ObservedPrediction> predict_observed(const Launch& launch, const U
   const auto inferred = infer_work(launch, usage, limits, sm_count, profile, observed, chance);
   if (!inferred) return std::nullopt;
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
-  const Tasks tasks(inferred->work, launch.grid_blocks, occupancy.warps_per_block);
-  ObservedPrediction result{*inferred, predict(launch, usage, limits, sm_count, profile, tasks, chance)};
+  const std::int64_t wave = full_wave_blocks(occupancy, sm_count);
+  const Cut part = cut(launch, wave, kMostPredictedBlocks);
+  const Tasks tasks(inferred->work, part.launch.grid_blocks, occupancy.warps_per_block);
+  ObservedPrediction result{*inferred, predict(part.launch, usage, limits, sm_count, profile, tasks, chance)};
+  Prediction& prediction = result.prediction;
+  prediction.cycles_active_min /= part.shortest;
+  prediction.cycles_active_mean /= part.mean;
+  prediction.cycles_active_max /= part.longest;
   if (observed.cycles_active_mean) {
-    use_observed_cycles(result.prediction, *observed.cycles_active_mean,
-                        launch.grid_blocks > full_wave_blocks(occupancy, sm_count));
+    use_observed_cycles(prediction, *observed.cycles_active_mean, launch.grid_blocks > wave);
   }
   return result;
 }

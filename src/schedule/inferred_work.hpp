@@ -35,7 +35,7 @@ struct InferredWork {
 /// Work that is equal for all blocks, if equal blocks explain what was observed. Where fewer blocks were
 /// resident, or SMs were active for more different times than equal blocks leave, work drawn for each block
 /// from a log-normal distribution as wide as that takes. Grids of more than some 16,000 blocks are cut to
-/// fewer whole waves.
+/// fewer whole waves, and the prediction's to some 260,000.
 /// @returns empty where neither cycles nor time are known
 /// @throws InputError as simulate() does
 std::optional<InferredWork> infer_work(const Launch& launch, const Usage& usage, const Limits& limits,

@@ -45,16 +45,20 @@ TEST(KernelName, OfALambdaIsThatOfTheKernelThatRunsIt) {
       shortened_kernel_name(
           "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<at::native::"
           "direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#7}::"
-          "operator()() const::{lambda(float)#1}>(at::TensorIteratorBase&, at::native::direct_copy_kernel_cuda("
-          "at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#7}::operator()() const::{lambda("
+          "operator()() const::{lambda(float)#1}>(at::TensorIteratorBase&, "
+          "at::native::direct_copy_kernel_cuda("
+          "at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#7}::operator()() "
+          "const::{lambda("
           "float)#1} const&)::{lambda(int)#1}>(int, int)"),
       "elementwise_kernel<128, 2, lambda>");
 }
 
 TEST(KernelName, LosesArgumentsOfArgumentsFirstWhereItIsLong) {
   const std::string name =
-      "void cub::CUB_200400_900::DeviceRadixSortOnesweepKernel<cub::CUB_200400_900::detail::radix::policy_hub<"
-      "unsigned int, cub::NullType, unsigned int>::Policy900, false, unsigned int, cub::NullType, unsigned int, "
+      "void "
+      "cub::CUB_200400_900::DeviceRadixSortOnesweepKernel<cub::CUB_200400_900::detail::radix::policy_hub<"
+      "unsigned int, cub::NullType, unsigned int>::Policy900, false, unsigned int, cub::NullType, unsigned "
+      "int, "
       "int, int, cub::detail::identity_decomposer_t>(int)";
   const std::string text = shortened_kernel_name(name);
   EXPECT_LE(text.size(), kLongestKernelName);
@@ -67,7 +71,8 @@ TEST(KernelName, OfALibraryKeepsBothEnds) {
       "kernel__5x_cublas";
   const std::string text = shortened_kernel_name(name);
   EXPECT_EQ(text.size(), kLongestKernelName);
-  EXPECT_TRUE(text.starts_with("sm90_xmma_gemm_f16f16_f16f32") && text.ends_with("kernel__5x_cublas")) << text;
+  EXPECT_TRUE(text.starts_with("sm90_xmma_gemm_f16f16_f16f32") && text.ends_with("kernel__5x_cublas"))
+      << text;
 }
 
 TEST(KernelName, IsFoundForAnyText) {

@@ -120,6 +120,15 @@ TEST(InferredWork, NeedsCyclesOrTime) {
   EXPECT_FALSE(predict_observed(launch(132), kUsage, limits(), kSms, profile(), {.resident_blocks = 3}));
 }
 
+TEST(InferredWork, OfTheLargestGridTakesNoLonger) {
+  const ObservedLaunch seen{.cycles_active_mean = 3e11};
+  const auto found = predict_observed(launch(2147483647), kUsage, limits(), kSms, profile(), seen);
+  // 2,033,602 waves.
+  EXPECT_NEAR(found->inferred.work.cycles, 3e11 / 2033602, 1500);
+  EXPECT_DOUBLE_EQ(found->prediction.cycles_active_mean, 3e11);
+  EXPECT_THAT(found->prediction.predicted_pct, testing::AllOf(Ge(97.0), Le(100.0)));
+}
+
 TEST(InferredWork, IsTheSameEveryTime) {
   const ObservedLaunch seen = observed(simulated(3000, "lognormal:30000:0.5:seed=2"));
   EXPECT_EQ(inferred(3000, seen).work, inferred(3000, seen).work);
