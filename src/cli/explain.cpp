@@ -16,6 +16,7 @@
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
+#include "record/observed.hpp"
 #include "record/replay.hpp"
 #include "schedule/device_profile.hpp"
 
@@ -41,7 +42,8 @@ std::vector<Row> counted_rows(const ExplainOptions& options) {
   std::vector<Row> rows;
   for (const std::filesystem::path& file : files) {
     std::ranges::copy_if(read_rows(file), std::back_inserter(rows), [&](const Row& row) {
-      return row.theoretical_pct && row.achieved_pct && matches(full_name(row));
+      // Launches of a program that were not counted are predicted from their time.
+      return row.theoretical_pct && (row.achieved_pct || has_inferred_work(row)) && matches(full_name(row));
     });
   }
   if (rows.empty())
@@ -53,13 +55,14 @@ std::vector<Row> counted_rows(const ExplainOptions& options) {
 }
 
 double lost_points(const Row& row) {
-  return *row.theoretical_pct - *row.achieved_pct;
+  return *row.theoretical_pct - (row.achieved_pct ? row.achieved_pct : row.predicted_pct).value_or(0);
 }
 
 void print_row(const Row& row, std::ostream& out) {
   fmt::print(out, "{}\n  theory {:.1f} %", full_name(row), *row.theoretical_pct);
   if (row.predicted_pct) fmt::print(out, ", predicted {:.1f} %", *row.predicted_pct);
-  fmt::print(out, ", counter {:.1f} %\n  {}\n", *row.achieved_pct,
+  if (row.achieved_pct) fmt::print(out, ", counter {:.1f} %", *row.achieved_pct);
+  fmt::print(out, "\n  {}\n",
              row.explanation.empty() ? "No prediction: the row does not say what each block had to do."
                                      : row.explanation);
 }

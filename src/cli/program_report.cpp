@@ -28,6 +28,14 @@ std::string milliseconds(double microseconds) {
   return fmt::format("{:.{}f}", microseconds / 1000, microseconds < 10'000 ? 3 : 1);
 }
 
+/// What tells kernels apart stands at both ends of their names.
+std::string narrow(const std::string& name) {
+  constexpr std::size_t kWidest = 64;
+  if (name.size() <= kWidest) return name;
+  const std::size_t tail = kWidest / 2;
+  return name.substr(0, kWidest - tail - 3) + "..." + name.substr(name.size() - tail);
+}
+
 std::vector<std::string> table_line(const Row& row, double all_us) {
   const double total_us = row.total_time_us.value_or(0);
   const Real lost = lost_us(row);
@@ -38,7 +46,7 @@ std::vector<std::string> table_line(const Row& row, double all_us) {
           percent(row.theoretical_pct),
           percent(row.predicted_pct),
           percent(row.achieved_pct),
-          row.case_,
+          narrow(row.case_),
           row.explanation};
 }
 
@@ -107,12 +115,11 @@ void print_program(std::span<const Row> rows, std::size_t top, std::ostream& out
       {"lost ms", "time ms", "%", "launches", "theory %", "predicted %", "achieved %", "kernel", "finding"}};
   for (const Row* row : order) lines.push_back(table_line(*row, all_us));
   fmt::print(out, "{}\n", text_table(lines, ">>>>>>><<"));
-  fmt::print(
-      out,
-      "{} of {} by time lost: time x (theory - achieved or, where it was not counted, predicted) / theory. "
-      "{}, {} ms. {}\n",
-      order.size(), counted(static_cast<long long>(rows.size()), "distinct launch"),
-      counted(launches, "launch"), milliseconds(all_us), agreement(rows));
+  fmt::print(out,
+             "{} of {} kernels and configurations, {} launches, {} ms. Time lost is time x (theory - "
+             "achieved) / theory, "
+             "with the prediction where nothing was counted. {}\n",
+             order.size(), rows.size(), launches, milliseconds(all_us), agreement(rows));
 }
 
 }  // namespace occbench

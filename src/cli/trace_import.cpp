@@ -39,12 +39,16 @@ void choose_clocks(TorchTrace& trace, const std::optional<double>& given, Consol
   }
 }
 
+std::string launches_text(std::int64_t launches) {
+  return fmt::format("{} launch{}", launches, launches == 1 ? "" : "es");
+}
+
 void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, Console& console) {
   const auto say = [&](EstimateFault fault, std::string_view what) {
     const auto found = launches.find(fault);
     if (found == launches.end()) return;
     fmt::print(console.err, "the trace's \"est. achieved occupancy %\" of {} {}\n",
-               counted(found->second, "launch"), what);
+               launches_text(found->second), what);
   };
   say(EstimateFault::shared_memory,
       "is 0, which is wrong: PyTorch's calculator allows no more than 48 KB of shared memory per block");

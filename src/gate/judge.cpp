@@ -10,6 +10,7 @@
 
 #include "gate/time_test.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/observed.hpp"
 #include "record/provenance.hpp"
 #include "record/statistics.hpp"
 
@@ -60,6 +61,16 @@ bool right_results(const Sides& sides, ComparedCase& into) {
   return !before && !now;
 }
 
+/// The launches of a program: how often it makes each is its own affair, and so what could be read of it.
+bool of_a_program(const Row& row) {
+  return row.launches.has_value();
+}
+
+/// Work that was inferred from a measurement differs from run to run.
+bool is_inferred(const Column& column, const Row& row) {
+  return column.name == "work" && has_inferred_work(row);
+}
+
 /// False if something that is known before the launch differs: then it is another launch, and what was
 /// measured of it is no finding of its own.
 bool same_launch(const Sides& sides, const GateContext& context, ComparedCase& into) {
@@ -69,6 +80,7 @@ bool same_launch(const Sides& sides, const GateContext& context, ComparedCase& i
     for (const RecordedCase* recorded : *runs) {
       for (const Column* column : context.exact) {
         if (cell_text(recorded->row, *column) == cell_text(runs->front()->row, *column)) continue;
+        if (is_inferred(*column, recorded->row)) continue;
         add(into, Grade::no_verdict, column->name,
             fmt::format("{} differs between runs of the {}", column->name, side));
         return false;
@@ -80,7 +92,7 @@ bool same_launch(const Sides& sides, const GateContext& context, ComparedCase& i
   for (const Column* column : context.exact) {
     const std::string was = cell_text(before, *column);
     const std::string is = cell_text(now, *column);
-    if (was == is) continue;
+    if (was == is || is_inferred(*column, now)) continue;
     into.findings.push_back({Grade::regression, std::string(column->name), was, is,
                              change(column->name, was, is), 1000 + std::max(0.0, loss)});
   }
@@ -155,7 +167,8 @@ bool achieved_is_comparable(const Sides& sides, ComparedCase& into) {
       const Row& row = recorded->row;
       if (row.achieved_pct) continue;
       const std::string status = row.counters_status.empty() ? "not read" : row.counters_status;
-      add(into, Grade::no_verdict, "counters_status",
+      const bool by_choice = status == "off" && of_a_program(row);
+      add(into, by_choice ? Grade::note : Grade::no_verdict, "counters_status",
           fmt::format("no achieved occupancy in the {}: counters {}", side, status));
       return false;
     }
@@ -346,15 +359,16 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
   const RecordedCase& now = *sides.candidate.front();
   const std::string advisory = context.paired ? "" : why_advisory(before.row, now.row);
   const std::string reason = context.paired ? "" : first_untestable(sides);
+  const Grade lack = of_a_program(before.row) && of_a_program(now.row) ? Grade::note : Grade::no_verdict;
   if (!reason.empty()) {
-    if (advisory.empty()) add(into, Grade::no_verdict, "time_us", reason);
+    if (advisory.empty()) add(into, lack, "time_us", reason);
     return;
   }
   const Quantity& quantity = context.paired ? paired_time_quantity() : time_quantity();
   const TimeVerdict verdict = test_times(sides, context, context.tolerances.of(into.experiment, quantity),
                                          largest_spread(sides, quantity));
   if (verdict.answer == TimeVerdict::Answer::too_few) {
-    if (advisory.empty()) add(into, Grade::no_verdict, "time_us", too_few(sides, context.paired));
+    if (advisory.empty()) add(into, lack, "time_us", too_few(sides, context.paired));
     return;
   }
   if (advisory.empty()) into.caught_time_pct = verdict.caught_pct;
