@@ -41,7 +41,8 @@ bool ContextCounter::attempt(Step step) {
 }
 
 void ContextCounter::give_up(CountersStatus status, const std::string& why) {
-  if (usable_.exchange(false)) listener_.ended(status, why);
+  usable_ = false;
+  if (!ended_.exchange(true)) listener_.ended(status, why);
 }
 
 /// Holds all other launches of the context, while no stream captures.
@@ -129,7 +130,7 @@ bool ContextCounter::end(bool launched) {
 
 /// While the gate is closed and nothing runs.
 void ContextCounter::end_session() {
-  if (!in_session_.exchange(false)) return;
+  if (broken_ || !in_session_.exchange(false)) return;
   const std::vector<std::uint32_t> correlations = std::exchange(correlations_, {});
   attempt([&] {
     if (std::exchange(range_left_open_, false)) context_->pop();

@@ -95,6 +95,7 @@ class ContextCounter {
   const CountingTimes times_;
   LaunchGate gate_;
   std::atomic<bool> usable_{true};
+  std::atomic<bool> ended_{false};  ///< and the listener knows
   std::atomic<std::int64_t> last_counted_ms_{0};
   std::atomic<bool> in_session_{false};
   std::atomic<bool> broken_{false};  ///< CUPTI failed: it is left alone

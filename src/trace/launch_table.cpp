@@ -116,6 +116,7 @@ void LaunchTable::add_readings(std::span<const std::uint32_t> correlations, cons
   for (std::size_t i = 0; i < correlations.size(); ++i) {
     const auto counted = expected_.find(correlations[i]);
     if (counted == expected_.end()) continue;
+    has_readings_ = true;
     for (const auto& [metric, values] : readings) {
       counted->second.reading[metric] = i < values.size() ? values[i] : std::nan("");
     }
@@ -155,6 +156,11 @@ std::vector<ProgramEntry> LaunchTable::entries(int process,
     }
   }
   return result;
+}
+
+bool LaunchTable::has_readings() const {
+  const std::lock_guard lock(mutex_);
+  return has_readings_;
 }
 
 std::uint64_t LaunchTable::version() const {

@@ -45,6 +45,7 @@ class LaunchTable {
   };
   std::vector<ProgramEntry> entries(int process, const std::function<DeviceWords(int)>& words) const;
 
+  bool has_readings() const;
   /// Grows with each change.
   std::uint64_t version() const;
   /// Launches that are in no entry: records that CUPTI lost, and kernels that found no more room.
@@ -86,6 +87,7 @@ class LaunchTable {
   std::unordered_map<std::uint32_t, Expected> expected_;
   std::size_t lost_ = 0;
   std::uint64_t version_ = 0;
+  bool has_readings_ = false;
 };
 
 }  // namespace occbench

@@ -5,10 +5,11 @@
 namespace occbench {
 namespace {
 
-/// A program repeats itself once it has made so many launches for each of its configurations, and at most so
-/// many in all, since one was new.
-constexpr std::int64_t kRepeatsOfEach = 4;
-constexpr std::int64_t kMostRepeats = 32;
+/// A program repeats itself once it has made so many launches since one of a new configuration. Tuners launch
+/// a candidate up to ten times or so, often with a kernel that clears the cache before each. A program of one
+/// kernel has nothing to choose.
+constexpr std::int64_t kRepeats = 32;
+constexpr std::int64_t kRepeatsOfOneKernel = 4;
 
 /// Launches that could not be counted, such as those that the driver refused, are tried again, but not for
 /// ever.
@@ -30,6 +31,7 @@ std::uint64_t pair(std::uint32_t a, std::uint32_t b) {
 
 std::size_t Sampling::Hash::operator()(const Key& key) const {
   std::uint64_t hash = reinterpret_cast<std::uintptr_t>(key.function);
+  hash = mixed(hash, reinterpret_cast<std::uintptr_t>(key.context));
   hash = mixed(hash, pair(key.grid.x, key.grid.y));
   hash = mixed(hash, pair(key.grid.z, key.block.x));
   hash = mixed(hash, pair(key.block.y, key.block.z));
@@ -38,7 +40,7 @@ std::size_t Sampling::Hash::operator()(const Key& key) const {
 }
 
 Sampling::Key Sampling::key_of(const LaunchCall& call) {
-  return {call.function, call.grid, call.block, call.cluster, call.dynamic_shared_bytes};
+  return {call.context, call.function, call.grid, call.block, call.cluster, call.dynamic_shared_bytes};
 }
 
 bool Sampling::look(const LaunchCall& call, bool can_count) {
@@ -76,8 +78,7 @@ void Sampling::failed(const LaunchCall& call) {
 bool Sampling::warmed_up() const {
   if (begun_.load()) return true;
   if (rules_.after) return launches_ > *rules_.after;
-  const auto configurations = static_cast<std::int64_t>(seen_.size());
-  return since_new_ >= std::min(kMostRepeats, kRepeatsOfEach * configurations);
+  return since_new_ >= (seen_.size() > 1 ? kRepeats : kRepeatsOfOneKernel);
 }
 
 std::int64_t Sampling::launches() const {

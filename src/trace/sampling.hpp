@@ -45,6 +45,7 @@ class Sampling {
 
  private:
   struct Key {
+    const void* context;
     const void* function;
     EventExtent grid, block, cluster;
     std::uint32_t dynamic_shared_bytes;

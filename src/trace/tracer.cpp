@@ -1,5 +1,6 @@
 #include "trace/tracer.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <unistd.h>
 #include <utility>
@@ -234,6 +235,14 @@ LaunchTable::DeviceWords Tracer::words_of(int device) {
   return words;
 }
 
+/// Nothing has kept the counters from being read.
+bool Tracer::words_of_all_are_ok() {
+  const std::lock_guard lock(words_mutex_);
+  return std::ranges::all_of(words_, [](const auto& words) {
+    return words.second.counters_status.empty() || words.second.counters_status == "ok";
+  });
+}
+
 void Tracer::write() {
   const std::lock_guard lock(write_mutex_);
   const std::uint64_t version = table_.version();
@@ -260,6 +269,12 @@ void Tracer::finish(const std::function<void()>& last_records) {
   for (const auto& context : live_contexts()) context->counter->finish(false);
   last_records();
   write();
+  if (counts() && sampling_.launches() > 0 && !table_.has_readings() && words_of_all_are_ok()) {
+    say_once(fmt::format(
+        "nothing was counted: {} launches of {} kernels and configurations were its warm-up, or were "
+        "not wanted; --after 0 counts from the second launch of each on",
+        sampling_.launches(), sampling_.configurations()));
+  }
   if (const std::size_t lost = table_.lost(); lost > 0) {
     say_once(fmt::format(
         "{} launches are in no row: CUPTI lost their records, or there were more than {} distinct ones", lost,

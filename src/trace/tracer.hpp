@@ -81,6 +81,7 @@ class Tracer : public ProgramListener {
   bool is_to_be_counted(const LaunchCall& call);
   void counting_ended(int device, CountersStatus status, const std::string& why);
   LaunchTable::DeviceWords words_of(int device);
+  bool words_of_all_are_ok();
   void write();
   void say_once(const std::string& line);
 
