@@ -77,7 +77,7 @@ void merge_and_report(const TraceOptions& options, const fs::path& out, Console&
   table.entries = merged_processes(out, console);
   if (table.entries.empty()) return;
   table.rows = program_rows(table.entries);
-  const std::string driver = driver_version();
+  const std::string driver = nvidia_module_version();
   for (Row& row : table.rows) row.driver = driver;
   finish(table, out, options, console);
 }

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <fstream>
 #include <ostream>
 #include <regex>
@@ -63,10 +64,15 @@ std::string why_not_traced() {
         "injected",
         kInjection, other);
   }
-  if (library_path().empty()) {
+  const fs::path library = library_path();
+  if (library.empty()) {
     return fmt::format("{} lies neither beside occbench nor in ../lib/occbench: build occbench with CUDA",
                        kLibrary);
   }
+  // The driver would not say why it did not load it.
+  void* const loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (loaded == nullptr) return fmt::format("the library cannot be loaded: {}", ::dlerror());
+  ::dlclose(loaded);
   return "";
 }
 
@@ -187,10 +193,9 @@ std::vector<ProgramEntry> merged_processes(const fs::path& out, Console& console
   if (files.empty()) {
     if (why_not_traced().empty()) {
       fmt::print(console.err,
-                 "occbench trace: no process loaded {}: the command does not use CUDA on this machine, "
-                 "clears {}, or "
-                 "{} and what it links (libcupti) cannot be loaded\n",
-                 kLibrary, kInjection, kLibrary);
+                 "occbench trace: no process loaded {}: the command does not use CUDA on this machine, or "
+                 "clears {}\n",
+                 kLibrary, kInjection);
     }
     return {};
   }
@@ -214,7 +219,7 @@ void remove_process_files(const fs::path& out) {
   }
 }
 
-std::string driver_version() {
+std::string nvidia_module_version() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   static const std::regex number(R"(\b(\d+\.\d+(\.\d+)?)\b)");

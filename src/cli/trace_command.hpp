@@ -33,6 +33,6 @@ std::vector<ProgramEntry> merged_processes(const std::filesystem::path& out, Con
 void remove_process_files(const std::filesystem::path& out);
 
 /// As /proc/driver/nvidia/version has it; empty without a driver.
-std::string driver_version();
+std::string nvidia_module_version();
 
 }  // namespace occbench
