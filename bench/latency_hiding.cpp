@@ -6,6 +6,7 @@
 #include "kernels/fma_chains.hpp"
 #include "kernels/pointer_chase.hpp"
 #include "kernels/reads.hpp"
+#include "predict/kernel_costs.hpp"
 
 namespace occbench {
 namespace {
@@ -20,7 +21,7 @@ constexpr int kL2Times = 16;
 /// One whole wave with so many blocks an SM, held there by padding shared memory within the least carveout
 /// that lets an SM be full: the rest stays L1, and as much of it whatever the occupancy. With the driver's
 /// choice the padding would leave an H200's SM 28 KB of 256, where reads of old warps are served first
-/// (results/nvidia-h200/block-scheduling.md, "Bandwidth").
+/// (docs/prediction.md, "Device memory").
 std::optional<Launch> wave_of(const Planner& on, const Kernel& kernel, std::string_view variant, int blocks) {
   Launch launch{.block_threads = kBlockThreads};
   const int full = on.occupancy(kernel, variant, launch).blocks_per_sm;
@@ -54,14 +55,16 @@ std::optional<Case> make_reads(const Planner& on, int bytes, int in_flight, int 
   const std::string_view variant = reads_variant(bytes, in_flight);
   const auto launch = wave_of(on, kReads, variant, blocks);
   if (!launch) return std::nullopt;
-  const auto waits = std::min(static_cast<std::int64_t>(kCycles / kReadCycles),
-                              most_waits(on.device(), *launch, bytes, in_flight, kL2Times));
+  const auto waits =
+      std::min(static_cast<std::int64_t>(
+                   kCycles / nearest_cost("reads", "read_cycles", on.limits().compute_capability)),
+               most_waits(on.device(), *launch, bytes, in_flight, kL2Times));
   const bool smoke = bytes == 16 && in_flight == 4 && blocks == 8;
   const bool quick = few_or_many(blocks) && bytes != 8 && (in_flight == 1 || in_flight == 4);
   return Case{.kernel = &kReads,
               .variant = variant,
               .launch = *launch,
-              .work = reads_work(bytes, in_flight, waits),
+              .work = reads_work(on.limits(), bytes, in_flight, waits),
               .suite = smoke   ? Suite::smoke
                        : quick ? Suite::quick
                                : Suite::full,

@@ -32,8 +32,8 @@ std::vector<Case> cases(const Planner& on) {
                        .suite = suite,
                        .parameters = {{"block_threads", std::to_string(block_threads)}}});
     };
-    add(kLiveRegisters, multiply_adds, live_registers_work(LiveRegistersBody::throughput, registers, kRounds),
-        kWaves,
+    add(kLiveRegisters, multiply_adds,
+        live_registers_work(on.limits(), LiveRegistersBody::throughput, registers, kRounds), kWaves,
         smoke   ? Suite::smoke
         : quick ? Suite::quick
                 : Suite::full);

@@ -1,5 +1,5 @@
-# What `cmake --install` installs: the programs, the recorded rows that occbench shows where there is no GPU, and with CUDA
-# the CMake package (occbench-config.cmake.in) for benchmarks of one's own kernels.
+# What `cmake --install` installs: the programs, the recorded rows that occbench shows where there is no GPU, the Python
+# package that draws the report, and with CUDA the CMake package (occbench-config.cmake.in) for benchmarks of one's own kernels.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -9,6 +9,8 @@ foreach(file IN LISTS recorded)
   get_filename_component(folder ${file} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/${folder})
 endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/scripts/occbench_tools DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/scripts
+        PATTERN __pycache__ EXCLUDE)
 if(NOT OCCBENCH_CUDA)
   return()
 endif()
@@ -18,7 +20,7 @@ install(TARGETS ${benches} calibration validation)  # the last two: those of the
 # What the command injects into other programs.
 install(TARGETS occ_trace_library LIBRARY DESTINATION lib/occbench)
 # harness and what it links
-set(packaged harness measure gpu record schedule occupancy)
+set(packaged harness measure gpu record predict simulate occupancy)
 foreach(module IN LISTS packaged ITEMS harness_main)
   set_target_properties(occ_${module} PROPERTIES EXPORT_NAME ${module})
   install(TARGETS occ_${module} EXPORT occbench ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/occbench

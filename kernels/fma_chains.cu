@@ -16,6 +16,7 @@
 #include "kernels/fma_chains.hpp"
 #include "kernels/result_of_launch.hpp"
 #include "occupancy/warps.hpp"
+#include "predict/kernel_costs.hpp"
 
 namespace occbench {
 namespace {
@@ -203,23 +204,10 @@ class PreparedFmaChains final : public Prepared {
   DeviceBuffer<float> sums_;
 };
 
-/// For how long warps of multiply-adds that can issue in every cycle stay in lockstep, by the compute
-/// capability that they are compiled for: the time with which the prediction for 16 warps a sub-partition of
-/// 400,000 instructions in all is what two recordings on an H200 read (latency_hiding, 70.70 and 80.73 %,
-/// commit 1fd64fd63cfa; `occbench predict --achieved` finds it).
-struct Lockstep {
-  ComputeCapability capability;
-  int chains;
-  double cycles;
-};
-constexpr Lockstep kLockstep[] = {{{9, 0}, 4, 126'000}, {{9, 0}, 8, 219'000}};
-
+/// For how long warps that can issue in every cycle stay in lockstep, where it is known for the capability.
 std::optional<double> lockstep_cycles(const Limits& limits, ChainBody body, int chains) {
   if (body != ChainBody::fma) return std::nullopt;
-  for (const Lockstep& known : kLockstep) {
-    if (known.capability == limits.compute_capability && known.chains == chains) return known.cycles;
-  }
-  return std::nullopt;
+  return known_cost("fma_chains", "lockstep_cycles_of_" + std::to_string(chains), limits.compute_capability);
 }
 
 std::unique_ptr<Prepared> prepare_fma_chains(const Case& chosen, const Variant& variant,
@@ -238,20 +226,18 @@ std::string_view fma_chains_variant(ChainBody body, int chains) {
 }
 
 ChainRound fma_chains_round(const Limits& limits, ChainBody body, int chains) {
-  // A dependent multiply-add takes 4 cycles (CUDA C++ Programming Guide, Multiprocessor Level), a dependent
-  // power or logarithm nominally 17. The special-function pipe has 16 lanes an SM, 4 a sub-partition.
-  constexpr double kMultiplyAddCycles = 4;
-  constexpr double kExponentialCycles = 17;
-  constexpr double kExponentialLanes = 16;
-  constexpr double kLoop = 4;
-  const bool is_multiply_add = body == ChainBody::fma;
-  const double latency = is_multiply_add ? kMultiplyAddCycles : kExponentialCycles;
-  const double lanes = (is_multiply_add ? limits.fp32_lanes : kExponentialLanes) / limits.sub_partitions;
+  const auto cost = [&](std::string_view name) {
+    return nearest_cost("fma_chains", name, limits.compute_capability);
+  };
+  const double loop = cost("loop_slots");
+  const bool is_fma = body == ChainBody::fma;
+  const double latency = cost(is_fma ? "fma_cycles" : "exponential_cycles");
+  const double lanes = (is_fma ? limits.fp32_lanes : cost("xu_lanes")) / limits.sub_partitions;
   const double pipe_cycles = std::max(1.0, kThreadsPerWarp / lanes);
   const double steps_in_round = steps(body, chains);
   const double instructions = steps_in_round * chains;
-  return {.cycles = steps_in_round * std::max(latency, chains * pipe_cycles) + kLoop,
-          .issue_slots = instructions + kLoop,
+  return {.cycles = steps_in_round * std::max(latency, chains * pipe_cycles) + loop,
+          .issue_slots = instructions + loop,
           .pipe_cycles = pipe_cycles > 1 ? instructions * pipe_cycles : 0};
 }
 

@@ -4,20 +4,34 @@
 #include <bit>
 #include <cmath>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "gpu/launch.hpp"
 #include "gpu/resources.hpp"
 #include "kernels/result_of_launch.hpp"
+#include "predict/kernel_costs.hpp"
 
 namespace occbench {
 namespace {
 
-constexpr double kCyclesPerMultiplyAdd = 4;
-
 int loads_in_round(const MultiplyAddShape& shape) {
   if (shape.steps_per_load == 0) return 0;
   return (shape.steps + shape.steps_per_load - 1) / shape.steps_per_load;
+}
+
+double cost(const Limits& limits, std::string_view name) {
+  return nearest_cost("multiply_add", name, limits.compute_capability);
+}
+
+double cycles_per_round(const Limits& limits, const MultiplyAddShape& shape) {
+  return shape.steps * cost(limits, "fma_cycles") + loads_in_round(shape) * cost(limits, "l2_load_cycles");
+}
+
+double issue_slots(const Limits& limits, const MultiplyAddShape& shape, double rounds) {
+  return rounds * (shape.steps + cost(limits, "slots_per_load") * loads_in_round(shape) +
+                   cost(limits, "slots_per_round")) +
+         shape.values + cost(limits, "slots_once");
 }
 
 /// Values below one half keep the sums bounded.
@@ -31,12 +45,13 @@ std::vector<float> random_floats(std::size_t count, std::uint32_t seed) {
 
 class PreparedMultiplyAdd final : public Prepared {
  public:
-  PreparedMultiplyAdd(const MultiplyAddShape& shape, const Case& chosen, const Variant& variant)
+  PreparedMultiplyAdd(const MultiplyAddShape& shape, const Case& chosen, const Variant& variant,
+                      const Limits& limits)
       : shape_(shape),
         function_(variant.function),
         launch_(chosen.launch),
-        rounds_(
-            std::max(1, static_cast<int>(std::lround(chosen.work.value().cycles / cycles_per_round(shape))))),
+        rounds_(std::max(
+            1, static_cast<int>(std::lround(chosen.work.value().cycles / cycles_per_round(limits, shape))))),
         inputs_(random_floats(static_cast<std::size_t>(shape.values + 1) * kInputSets, 1)),
         table_(random_floats(kTableByteMask / sizeof(float) + 1, 2)),
         device_inputs_(std::span<const float>(inputs_)),
@@ -94,26 +109,15 @@ class PreparedMultiplyAdd final : public Prepared {
 
 }  // namespace
 
-double cycles_per_round(const MultiplyAddShape& shape) {
-  return shape.steps * kCyclesPerMultiplyAdd + loads_in_round(shape) * kCyclesPerLoad;
-}
-
-double issue_slots(const MultiplyAddShape& shape, double rounds) {
-  constexpr double kPerLoad = 4;
-  constexpr double kPerRound = 3;
-  constexpr double kOnce = 20;
-  return rounds * (shape.steps + kPerLoad * loads_in_round(shape) + kPerRound) + shape.values + kOnce;
-}
-
-Work multiply_add_work(const MultiplyAddShape& shape, int rounds) {
-  return {.cycles = rounds * cycles_per_round(shape),
+Work multiply_add_work(const Limits& limits, const MultiplyAddShape& shape, int rounds) {
+  return {.cycles = rounds * cycles_per_round(limits, shape),
           .distribution = EqualWork{},
-          .issue_slots = issue_slots(shape, rounds)};
+          .issue_slots = issue_slots(limits, shape, rounds)};
 }
 
 std::unique_ptr<Prepared> prepare_multiply_add(const MultiplyAddShape& shape, const Case& chosen,
-                                               const Variant& variant) {
-  return std::make_unique<PreparedMultiplyAdd>(shape, chosen, variant);
+                                               const Variant& variant, const Device& device) {
+  return std::make_unique<PreparedMultiplyAdd>(shape, chosen, variant, device.limits);
 }
 
 }  // namespace occbench

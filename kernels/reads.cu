@@ -13,6 +13,7 @@
 #include "kernels/reads.hpp"
 #include "kernels/result_of_launch.hpp"
 #include "occupancy/warps.hpp"
+#include "predict/kernel_costs.hpp"
 
 namespace occbench {
 namespace {
@@ -154,8 +155,9 @@ class PreparedReads final : public Prepared {
   PreparedReads(const Case& chosen, const ReadsBuild& build, const Variant& variant, const Device& device)
       : function_(variant.function),
         launch_(chosen.launch),
-        waits_(std::max<std::int64_t>(1, std::llround(chosen.work.value().cycles /
-                                                      reads_work(build.bytes, build.in_flight, 1).cycles))),
+        waits_(std::max<std::int64_t>(
+            1, std::llround(chosen.work.value().cycles /
+                            reads_work(device.limits, build.bytes, build.in_flight, 1).cycles))),
         bytes_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads * waits_ *
                                         build.in_flight * build.bytes)),
         source_(bytes_, chosen, device),
@@ -254,12 +256,13 @@ std::int64_t most_waits(const Device& device, const Launch& launch, int bytes, i
   return std::max<std::int64_t>(1, l2_times * static_cast<std::int64_t>(device.l2_bytes) / bytes_of_wait);
 }
 
-Work reads_work(int bytes, int in_flight, std::int64_t waits) {
-  constexpr double kSlotsPerLoad = 3;
-  constexpr double kSlotsPerWait = 6;
+Work reads_work(const Limits& limits, int bytes, int in_flight, std::int64_t waits) {
+  const auto cost = [&](std::string_view name) {
+    return nearest_cost("reads", name, limits.compute_capability);
+  };
   const auto count = static_cast<double>(waits);
-  const double slots = in_flight * (kSlotsPerLoad + bytes / 4) + kSlotsPerWait;
-  const double latency = kReadCycles + kReadCyclesPerDoubling * std::log2(in_flight);
+  const double slots = in_flight * (cost("slots_per_load") + bytes / 4) + cost("slots_per_wait");
+  const double latency = cost("read_cycles") + cost("cycles_per_doubling") * std::log2(in_flight);
   return {.cycles = count * (latency + slots),
           .distribution = EqualWork{},
           .issue_slots = count * slots,

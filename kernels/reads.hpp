@@ -21,15 +21,9 @@ inline constexpr int kReadsInFlight[] = {1, 2, 4, 8};
 /// "bytes_16_in_flight_4". @throws std::out_of_range if there is none.
 std::string_view reads_variant(int bytes, int in_flight);
 
-/// From a load that misses all caches to its value, in cycles, as warps of latency_hiding see it with a block
-/// an SM on an H200; a chain of such loads (`pointer_chase`) takes some 670 there.
-inline constexpr double kReadCycles = 725;
-/// By so much longer a wait for twice as many loads is, which is one for the last of them (there, with the
-/// issue slots of their instructions: 708, 773, 864 and 976 cycles for 1, 2, 4 and 8 loads of 4 bytes).
-inline constexpr double kReadCyclesPerDoubling = 75;
-
-/// Each warp waits so often for all its loads at once.
-Work reads_work(int bytes, int in_flight, std::int64_t waits);
+/// Each warp waits so often for all its loads at once. A wait for twice as many loads is longer, for it is
+/// one for the last of them (predict/kernel_costs.hpp).
+Work reads_work(const Limits& limits, int bytes, int in_flight, std::int64_t waits);
 
 /// How often each warp may wait for a launch to read no more than `l2_times` what L2 holds; once at least.
 std::int64_t most_waits(const Device& device, const Launch& launch, int bytes, int in_flight, int l2_times);

@@ -157,7 +157,11 @@ std::string_view shared_staging_variant(int static_bytes) {
   throw std::out_of_range("staged has no variant of " + std::to_string(static_bytes) + " bytes");
 }
 
-const Kernel kSharedStaging{"shared_staging", "each block fills its shared memory and stays for its cycles",
-                            kSharedStagingVariants, prepare_shared_staging};
+const Kernel kSharedStaging{"shared_staging",
+                            "each block fills its shared memory and stays for its cycles",
+                            kSharedStagingVariants,
+                            prepare_shared_staging,
+                            /*trace_agrees_with_counter=*/false,
+                            kPollCyclesPerWarp};
 
 }  // namespace occbench

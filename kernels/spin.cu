@@ -72,7 +72,11 @@ Variant spin_plain() {
   return make_variant("plain", spin_kernel);
 }
 
-const Kernel kSpin{"spin", "each warp stays resident for its number of cycles", kSpinVariants, prepare_spin,
-                   /*trace_agrees_with_counter=*/true};
+const Kernel kSpin{"spin",
+                   "each warp stays resident for its number of cycles",
+                   kSpinVariants,
+                   prepare_spin,
+                   /*trace_agrees_with_counter=*/true,
+                   kPollCyclesPerWarp};
 
 }  // namespace occbench

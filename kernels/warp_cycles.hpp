@@ -20,6 +20,9 @@ struct WarpCyclesView {
 #endif
 };
 
+/// Of warps that stay() for a time: fits to the counters of six H200s found 2 to 2.54 (kernels/spin.cu).
+inline constexpr double kPollCyclesPerWarp = 2.5;
+
 #ifdef __CUDACC__
 /// Stays until `wanted` cycles have gone by since `start` (clock64). Warps that look often keep the younger
 /// ones of their sub-partition from looking at all: in uneven work with sleeps of 20 ns, some stayed a

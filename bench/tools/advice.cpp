@@ -1,4 +1,4 @@
-#include "schedule/advice.hpp"
+#include "predict/advice.hpp"
 
 #include <string>
 
@@ -53,10 +53,12 @@ std::vector<Case> cases(const Planner& on) {
   for (const Question& question : questions) {
     Launch launch{.block_threads = question.block_threads};
     launch.grid_blocks = on.grid(kSpin, "plain", launch, question.waves);
-    const Work work{.cycles = kCycles, .distribution = question.distribution};
+    const Work work{.cycles = kCycles,
+                    .distribution = question.distribution,
+                    .poll_cycles_per_warp = kSpin.poll_cycles_per_warp};
     const Tasks tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads));
-    const Prediction asked = predict(launch, usage, on.limits(), on.device().sm_count, profile, tasks);
-    const auto advice = advise(launch, usage, on.limits(), on.device().sm_count, profile, work, asked);
+    const Prediction asked = predict(launch, usage, on.limits(), profile, tasks);
+    const auto advice = advise(launch, usage, on.limits(), profile, work, asked);
     if (!advice) continue;
     const std::string name =
         fmt::format("{}x{}_{}", launch.block_threads, launch.grid_blocks,

@@ -7,7 +7,7 @@
 #include "kernels/fma_chains.hpp"
 #include "kernels/reads.hpp"
 #include "kernels/spin.hpp"
-#include "schedule/portable_math.hpp"
+#include "simulate/portable_math.hpp"
 
 namespace occbench {
 namespace {
@@ -126,8 +126,10 @@ Case draw_memory_bound(const Planner& on, Draws& draws) {
   const Launch launch = draw_launch(on, kReads, variant, block_threads, 1, kMostWaves, draws);
   const auto waits = std::min(static_cast<std::int64_t>(draws.between_in_ratio(10, 200)),
                               most_waits(on.device(), launch, bytes, in_flight, kMostL2Times));
-  return {
-      .kernel = &kReads, .variant = variant, .launch = launch, .work = reads_work(bytes, in_flight, waits)};
+  return {.kernel = &kReads,
+          .variant = variant,
+          .launch = launch,
+          .work = reads_work(on.limits(), bytes, in_flight, waits)};
 }
 
 /// What launches are drawn for: predictions of each kind have an error of their own.
@@ -169,6 +171,6 @@ std::vector<Case> cases(const Planner& on) {
 
 const Experiment experiment{"validation",
                             "what the counter reads of launches random is predicted within the errors stated",
-                            "results/nvidia-h200/block-scheduling.md", cases};
+                            "docs/prediction.md", cases};
 
 }  // namespace occbench

@@ -77,10 +77,30 @@ install_toolkit() {
   rm --recursive --force "$partial"
 }
 
+# A toolkit of compiler and CUPTI alone lacks the header of NVML.
+install_nvml_header() {
+  local nvcc=$1 folder=$build/nvml partial=$build/nvml.partial
+  [[ ! -e $(dirname "$(dirname "$(realpath "$(command -v "$nvcc")")")")/include/nvml.h ]] || return 0
+  is_current "$folder" nvml && return
+  if $offline; then
+    would_fetch+=("the header of NVML into $folder: $(names_of nvml)")
+    return
+  fi
+  say "the toolkit of $nvcc has no nvml.h: fetching it (0.1 MB) into $folder"
+  rm --recursive --force "$folder" "$partial"
+  "$(find_python)" -m venv "$partial/pip"
+  pip_install "$partial/pip/bin/python" nvml --target "$partial"
+  mv "$partial/nvidia/cu13/include" "$folder"
+  locked nvml | sha256sum >"$folder/.locked"
+  rm --recursive --force "$partial"
+}
+
 # set_up_cuda ARCHITECTURE...: sets nvcc.
 set_up_cuda() {
   nvcc=$(find_nvcc "$@")
-  if [[ -z $nvcc ]]; then
+  if [[ -n $nvcc ]]; then
+    install_nvml_header "$nvcc"
+  else
     require_driver_for_wheels
     install_toolkit
     nvcc=$build/cuda/bin/nvcc

@@ -3,9 +3,11 @@
 
 readonly lock_file=$root/scripts/requirements.lock
 
-# locked cuda|python: that part of the lock file. NVIDIA's packages are the toolkit, all others are for Python.
+# locked cuda|nvml|python: that part of the lock file. NVIDIA's packages are the toolkit, NVML's header among them, all others
+# are for Python.
 locked() {
-  awk -v want="$1" '/^[a-z]/ { part = /^nvidia-/ ? "cuda" : "python" } part == want' "$lock_file"
+  awk -v want="$1" '/^[a-z]/ { part = /^nvidia-/ ? "cuda" : "python"; if (want == "nvml" && /^nvidia-nvml-dev=/) part = want }
+    part == want' "$lock_file"
 }
 
 # is_current FOLDER PART: the folder was completed from what the lock file says today.
@@ -29,7 +31,7 @@ pip_install() {
 # The part's packages with their versions, in a line.
 names_of() { locked "$1" | sed --quiet 's/^\([a-z][^ ]*\).*/\1/p' | paste --serial --delimiters=' '; }
 
-# build/python: the virtual environment of the format checks, the plots and the report.
+# build/python: the virtual environment of occbench_tools, the format checks and the tests.
 set_up_python() {
   local folder=$build/python
   is_current "$folder" python && return
@@ -42,4 +44,22 @@ set_up_python() {
   "$(find_python)" -m venv --clear "$folder"
   pip_install "$folder/bin/python" python
   locked python | sha256sum >"$folder/.locked"
+}
+
+# Sets up build/python during a build. As a job of its own it can be ended with all that it started, and through a pipe
+# pip draws no progress between the lines of the build.
+begin_python_set_up() {
+  set -m
+  { set_up_python 2>&1 | cat >&2; } &
+  python_set_up=$!
+  set +m
+  trap 'kill -- -$python_set_up 2>/dev/null || true' EXIT
+}
+
+# Waits for it; ends with its status.
+end_python_set_up() {
+  local status=0
+  wait "$python_set_up" || status=$?
+  trap - EXIT
+  return "$status"
 }

@@ -12,10 +12,10 @@
 #include "cli/calc_answer.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/json.hpp"
-#include "record/replay.hpp"
 
 namespace occbench {
 namespace {
@@ -24,6 +24,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<const char*, 3> kNeeded = {"compute_capability", "block_threads",
                                                 "registers_per_thread"};
+/// Other columns are the user's own, whatever they are called.
+constexpr std::array<const char*, 7> kOptional = {
+    "static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "barriers",
+    "cluster_blocks",      "grid_blocks",          "sm_count"};
 
 std::string read_batch(const std::string& file) {
   if (file != "-") return read_text(file);
@@ -38,16 +42,22 @@ Row row_of(const CsvTable& table, const std::vector<std::string>& cells) {
   for (const char* name : kNeeded) {
     if (cell_text(row, *find_column(name)).empty()) throw InputError(fmt::format("{} is empty", name));
   }
-  if (!row.grid_blocks) row.grid_blocks = 0;
   return row;
 }
 
 Question question_of(const Row& row) {
-  Question question{&limits_of(parse_compute_capability(row.compute_capability)),
-                    {launch_of(row), usage_of(row)},
-                    std::nullopt,
-                    {}};
-  if (row.sm_count) question.sm_count = static_cast<int>(*row.sm_count);
+  Row asked;
+  const auto take = [&](const char* name) {
+    const Column& column = *find_column(name);
+    set_cell(asked, column, cell_text(row, column));
+  };
+  std::ranges::for_each(kNeeded, take);
+  std::ranges::for_each(kOptional, take);
+  const CaseRecord record = case_record(asked);
+  const Question question{&limits_of(record.provenance.compute_capability.value()),
+                          {record.launch.value(), record.compiled.value().usage},
+                          record.provenance.sm_count,
+                          {}};
   check_device(question);
   return question;
 }

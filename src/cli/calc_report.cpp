@@ -84,7 +84,7 @@ std::string resources(const Question& question, const Occupancy& occupancy) {
                      blocks == kUnlimited ? "any" : std::to_string(blocks),
                      occupancy.limiters.contains(line.limiter) ? "◀ limits" : ""});
   }
-  return "\n" + text_table(lines, "<>>>>><");
+  return fmt::format("\n{}", text_table(lines, "<>>>>><"));
 }
 
 std::string device_lines(const Question& question, const Occupancy& occupancy) {

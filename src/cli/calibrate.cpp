@@ -48,18 +48,21 @@ void write(const DeviceProfile& profile, const std::string& file, Console& conso
   if (!out.flush()) throw InputError(fmt::format("cannot write {}", file));
 }
 
+/// Rows measured before.
+ToolRun read_runs(const std::vector<std::string>& files) {
+  ToolRun run;
+  for (const std::string& file : files)
+    std::ranges::move(read_case_records(file), std::back_inserter(run.cases));
+  run.samples = samples_of(files.front());
+  return run;
+}
+
 ExitStatus calibrate_device(const CalibrateOptions& options, Console& console) {
-  const TemporaryFolder folder;
-  std::vector<fs::path> files(options.rows.begin(), options.rows.end());
-  if (files.empty()) {
-    files = {folder.path() / "rows.csv"};
-    const ExitStatus status = measure(options.program, "some 20 s",
-                                      {"--occ_suite=smoke", "--occ_csv=" + files[0].string()}, console);
-    if (status != ExitStatus::done) return status;
-  }
-  std::vector<Row> rows;
-  for (const fs::path& file : files) std::ranges::move(read_rows(file), std::back_inserter(rows));
-  write(calibrate(rows, samples_of(files[0]), options.name), options.out, console);
+  const ToolRun run = options.rows.empty()
+                          ? measure(options.program, "some 20 s", {"--occ_suite=smoke"}, {}, console)
+                          : read_runs(options.rows);
+  if (run.status != ExitStatus::done) return run.status;
+  write(calibrate(run.cases, run.samples, options.name), options.out, console);
   return ExitStatus::done;
 }
 

@@ -1,16 +1,20 @@
 #include "cli/child_process.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/core.h>
+
+#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {
@@ -39,11 +43,14 @@ class Descriptor {
 
 /// In the new process: becomes the program, or tells through the pipe why not. Only calls that are safe after
 /// a fork.
-[[noreturn]] void become(const char* program, char* const* arguments, int output, int failure, pid_t parent) {
+[[noreturn]] void become(const char* program, char* const* arguments, int output, int inherited, int failure,
+                         pid_t parent) {
   // Whatever ends the parent, SIGKILL included, ends the program: nobody would look after it.
   const bool bound = ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
   if (bound && ::getppid() != parent) ::_exit(1);
-  if (::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0) ::execv(program, arguments);
+  const bool ready = ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0 &&
+                     (inherited < 0 || ::fcntl(inherited, F_SETFD, 0) == 0);
+  if (ready) ::execv(program, arguments);
   const int code = errno;
   static_cast<void>(!::write(failure, &code, sizeof(code)));
   ::_exit(1);
@@ -62,7 +69,7 @@ std::string to_string(Ending ending) {
 }
 
 ChildProcess::ChildProcess(const std::filesystem::path& program, std::span<const std::string> arguments,
-                           const std::filesystem::path& output) {
+                           const std::filesystem::path& output, std::optional<int> inherited) {
   const Descriptor log(::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (log.number() < 0) throw_error(errno, fmt::format("cannot write {}", output.string()));
   int ends[2];
@@ -77,7 +84,9 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, std::span<const
   const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ < 0) throw_error(errno, fmt::format("cannot start {}", program.string()));
-  if (process_ == 0) become(name.c_str(), pointers.data(), log.number(), told.number(), parent);
+  if (process_ == 0) {
+    become(name.c_str(), pointers.data(), log.number(), inherited.value_or(-1), told.number(), parent);
+  }
   static_cast<void>(Descriptor(std::move(told)));  // the read ends when the program has begun
   int code = 0;
   if (::read(failure.number(), &code, sizeof(code)) == sizeof(code)) {
@@ -111,6 +120,16 @@ Ending ChildProcess::wait() {
     } else if (errno != EINTR) {
       throw_error(errno, "waitpid");
     }
+  }
+  return *ending_;
+}
+
+Ending ChildProcess::wait_or_stop() {
+  constexpr std::chrono::milliseconds kLook{50};
+  bool told = false;
+  while (!poll()) {
+    if (stop_asked() && !std::exchange(told, true)) terminate();
+    std::this_thread::sleep_for(kLook);
   }
   return *ending_;
 }

@@ -24,9 +24,10 @@ std::string to_string(Ending ending);
 /// SIGTERM and waited for on destruction; one whose starter was killed is killed too.
 class ChildProcess {
  public:
+  /// @param inherited  a file descriptor that the program gets under the same number
   /// @throws std::system_error if it cannot be started
   ChildProcess(const std::filesystem::path& program, std::span<const std::string> arguments,
-               const std::filesystem::path& output);
+               const std::filesystem::path& output, std::optional<int> inherited = std::nullopt);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -35,6 +36,9 @@ class ChildProcess {
   std::optional<Ending> poll();
 
   Ending wait();
+
+  /// As wait(); once the user asks to stop (stop_asked()), the program is asked to end, once.
+  Ending wait_or_stop();
 
   /// Asks it to end (SIGTERM).
   void terminate();

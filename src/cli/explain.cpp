@@ -14,11 +14,11 @@
 #include "cli/recorded.hpp"
 #include "cli/row_table.hpp"
 #include "occupancy/input_error.hpp"
+#include "predict/device_profile.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/observed.hpp"
 #include "record/replay.hpp"
-#include "schedule/device_profile.hpp"
 
 namespace occbench {
 namespace {
@@ -31,7 +31,8 @@ struct ExplainOptions {
   bool csv = false;
 };
 
-std::vector<Row> counted_rows(const ExplainOptions& options) {
+/// Those with theory and a counter's value, or work inferred from their time, that the filter matches.
+std::vector<CaseRecord> counted_cases(const ExplainOptions& options) {
   std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
   if (files.empty()) {
     const std::optional<std::filesystem::path> recorded = recorded_suite();
@@ -39,50 +40,54 @@ std::vector<Row> counted_rows(const ExplainOptions& options) {
     files.push_back(*recorded);
   }
   const auto matches = case_filter(options.filter);
-  std::vector<Row> rows;
+  std::vector<CaseRecord> cases;
   for (const std::filesystem::path& file : files) {
-    std::ranges::copy_if(read_rows(file), std::back_inserter(rows), [&](const Row& row) {
-      // Launches of a program that were not counted are predicted from their time.
-      return row.theoretical_pct && (row.achieved_pct || has_inferred_work(row)) && matches(full_name(row));
+    std::ranges::copy_if(read_case_records(file), std::back_inserter(cases), [&](const CaseRecord& each) {
+      const bool says_enough = each.readings.counters.achieved_pct || is_inferred_work(each.identity.work_source);
+      return each.theory && says_enough && matches(full_name(each.identity));
     });
   }
-  if (rows.empty())
+  if (cases.empty())
     throw InputError(fmt::format(
         "no row has a counter's value{}",
         options.filter.empty() ? std::string()
                                : fmt::format(" and a name that --filter '{}' is found in", options.filter)));
-  return rows;
+  return cases;
 }
 
-double lost_points(const Row& row) {
-  return *row.theoretical_pct - (row.achieved_pct ? row.achieved_pct : row.predicted_pct).value_or(0);
+double lost_points(const CaseRecord& record) {
+  const double reached = record.readings.counters.achieved_pct.value_or(
+      record.prediction ? record.prediction->predicted_pct : 0);
+  return record.theory->theoretical_pct - reached;
 }
 
-void print_row(const Row& row, std::ostream& out) {
-  fmt::print(out, "{}\n  theory {:.1f} %", full_name(row), *row.theoretical_pct);
-  if (row.predicted_pct) fmt::print(out, ", predicted {:.1f} %", *row.predicted_pct);
-  if (row.achieved_pct) fmt::print(out, ", counter {:.1f} %", *row.achieved_pct);
+void print_case(const CaseRecord& record, std::ostream& out) {
+  const std::optional<Prediction>& prediction = record.prediction;
+  fmt::print(out, "{}\n  theory {:.1f} %", full_name(record.identity), record.theory->theoretical_pct);
+  if (prediction) fmt::print(out, ", predicted {:.1f} %", prediction->predicted_pct);
+  if (const auto& achieved = record.readings.counters.achieved_pct)
+    fmt::print(out, ", counter {:.1f} %", *achieved);
   fmt::print(out, "\n  {}\n",
-             row.explanation.empty() ? "No prediction: the row does not say what each block had to do."
-                                     : row.explanation);
+             prediction ? prediction->explanation
+                        : "No prediction: the row does not say what each block had to do.");
 }
 
 ExitStatus explain(const ExplainOptions& options, Console& console) {
-  std::vector<Row> rows = counted_rows(options);
-  std::ranges::stable_sort(rows, std::ranges::greater{}, lost_points);
-  const std::size_t all = rows.size();
-  if (options.top > 0 && options.top < all) rows.resize(options.top);
+  std::vector<CaseRecord> cases = counted_cases(options);
+  std::ranges::stable_sort(cases, std::ranges::greater{}, lost_points);
+  const std::size_t all = cases.size();
+  if (options.top > 0 && options.top < all) cases.resize(options.top);
   std::optional<DeviceProfile> profile;
   if (!options.profile.empty()) profile = find_profile(options.profile);
-  for (Row& row : rows) repredict(row, profile);
+  for (CaseRecord& each : cases) repredict(each, profile);
   if (options.csv) {
     fmt::print(console.out, "{}", csv_header());
-    for (const Row& row : rows) fmt::print(console.out, "{}", csv_record(row));
+    for (const CaseRecord& each : cases) fmt::print(console.out, "{}", csv_record(row_of(each)));
     return ExitStatus::done;
   }
-  for (const Row& row : rows) print_row(row, console.out);
-  fmt::print(console.err, "{} of {} rows, those first that lost most; re-predicted. {}\n", rows.size(), all,
-             agreement(rows));
+  for (const CaseRecord& each : cases) print_case(each, console.out);
+  fmt::print(console.err, "{} of {} rows, those first that lost most; re-predicted. {}\n", cases.size(), all,
+             agreement(cases));
   return ExitStatus::done;
 }
 

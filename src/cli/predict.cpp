@@ -14,13 +14,13 @@
 #include "cli/commands.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "predict/advice.hpp"
+#include "predict/lockstep.hpp"
+#include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "record/json.hpp"
-#include "record/replay.hpp"
-#include "schedule/advice.hpp"
-#include "schedule/lockstep.hpp"
 
 namespace occbench {
 namespace {
@@ -55,37 +55,31 @@ Answer predict_launch(const PredictOptions& options) {
   Answer answer;
   std::optional<Work> work = options.work ? std::optional(parse_work(*options.work)) : std::nullopt;
   if (options.achieved_pct) {
-    work = lockstep_as_read(launch, usage, limits, profile.sm_count, profile, work.value(),
-                            *options.achieved_pct, options.chance);
+    work =
+        lockstep_as_read(launch, usage, limits, profile, work.value(), *options.achieved_pct, options.chance);
     answer.lockstep_cycles = work->lockstep_cycles;
   }
   const Tasks tasks = work ? Tasks(*work, launch.grid_blocks, occupancy.warps_per_block)
                            : Tasks(parse_durations(read_text(options.durations_file), options.durations_file,
                                                    options.per_warp),
                                    launch.grid_blocks, occupancy.warps_per_block);
-  answer.prediction = predict(launch, usage, limits, profile.sm_count, profile, tasks, options.chance);
+  answer.prediction = predict(launch, usage, limits, profile, tasks, options.chance);
   if (work) {
-    answer.advice =
-        advise(launch, usage, limits, profile.sm_count, profile, *work, answer.prediction, options.chance);
+    answer.advice = advise(launch, usage, limits, profile, *work, answer.prediction, options.chance);
   }
 
-  Row& row = answer.row;
-  row.compute_capability = to_string(profile.compute_capability);
-  row.sm_count = profile.sm_count;
-  if (work) row.work = to_string(*work);
-  row.block_threads = launch.block_threads;
-  row.grid_blocks = launch.grid_blocks;
-  row.cluster_blocks = launch.cluster_blocks;
-  row.dynamic_shared_bytes = launch.dynamic_shared_bytes;
-  row.carveout_pct = launch.carveout_pct;
-  row.first_gpc = options.chance.first_gpc;
-  row.registers_per_thread = usage.registers_per_thread;
-  row.static_shared_bytes = usage.static_shared_bytes;
-  row.blocks_per_sm = occupancy.blocks_per_sm;
-  row.limiter = to_string(occupancy.limiters);
-  row.waves = waves(occupancy, launch.grid_blocks, profile.sm_count);
-  row.theoretical_pct = occupancy.theoretical_pct;
-  set_prediction(row, answer.prediction);
+  CaseRecord record;
+  record.provenance.compute_capability = profile.compute_capability;
+  record.provenance.sm_count = profile.sm_count();
+  record.identity.work = work;
+  record.launch = launch;
+  record.first_gpc = options.chance.first_gpc;
+  record.theory = theory_of(occupancy, launch, profile.sm_count());
+  record.prediction = answer.prediction;
+  answer.row = row_of(record);
+  // All of its usage that the user gives.
+  answer.row.registers_per_thread = usage.registers_per_thread;
+  answer.row.static_shared_bytes = usage.static_shared_bytes;
   return answer;
 }
 

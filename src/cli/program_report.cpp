@@ -20,7 +20,7 @@
 namespace occbench {
 namespace {
 
-std::string percent(const Real& value) {
+std::string percent(const std::optional<double>& value) {
   return value ? fmt::format("{:.1f}", *value) : "-";
 }
 
@@ -36,90 +36,97 @@ std::string narrow(const std::string& name) {
   return name.substr(0, kWidest - tail - 3) + "..." + name.substr(name.size() - tail);
 }
 
-std::vector<std::string> table_line(const Row& row, double all_us) {
-  const double total_us = row.total_time_us.value_or(0);
-  const Real lost = lost_us(row);
+std::optional<double> prediction_pct(const CaseRecord& record) {
+  return record.prediction ? std::optional(record.prediction->predicted_pct) : std::nullopt;
+}
+
+std::vector<std::string> table_line(const CaseRecord& record, double all_us) {
+  const double total_us = record.program.total_time_us.value_or(0);
+  const std::optional<double> lost = lost_us(record);
   return {lost ? milliseconds(*lost) : "-",
           milliseconds(total_us),
           all_us > 0 ? fmt::format("{:.1f}", 100 * total_us / all_us) : "-",
-          fmt::format("{}", row.launches.value_or(0)),
-          percent(row.theoretical_pct),
-          percent(row.predicted_pct),
-          percent(row.achieved_pct),
-          narrow(row.case_),
-          row.explanation};
+          fmt::format("{}", record.program.launches.value_or(0)),
+          record.theory ? percent(record.theory->theoretical_pct) : "-",
+          percent(prediction_pct(record)),
+          percent(record.readings.counters.achieved_pct),
+          narrow(record.identity.name),
+          record.prediction ? record.prediction->explanation : ""};
 }
 
 }  // namespace
 
-void set_clocks(std::span<Row> rows, std::span<const ProgramEntry> entries) {
+void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entries) {
   std::map<std::string, std::vector<double>> counted;
-  for (const Row& row : rows) {
-    if (row.sm_clock_mhz) counted[row.gpu_uuid].push_back(*row.sm_clock_mhz);
+  for (const CaseRecord& record : cases) {
+    if (const auto& clock = record.readings.counters.sm_clock_mhz)
+      counted[record.provenance.gpu_uuid].push_back(*clock);
   }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    Row& row = rows[i];
-    if (row.sm_clock_mhz) continue;
-    if (const auto found = counted.find(row.gpu_uuid); found != counted.end()) {
-      row.sm_clock_mhz = median(found->second);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    CaseRecord& record = cases[i];
+    std::optional<double>& clock = record.readings.counters.sm_clock_mhz;
+    if (clock) continue;
+    if (const auto found = counted.find(record.provenance.gpu_uuid); found != counted.end()) {
+      clock = median(found->second);
     } else if (const double highest = entries[i].device.highest_clock_mhz; highest > 0) {
-      row.sm_clock_mhz = highest;
-      row.note +=
-          fmt::format("{}sm_clock_mhz is the GPU's highest, not measured", row.note.empty() ? "" : "; ");
+      clock = highest;
+      add_note(record.note, "sm_clock_mhz is the GPU's highest, not measured");
     }
   }
 }
 
-void predict_all(std::span<Row> rows, const std::optional<DeviceProfile>& profile) {
+void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>& profile) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < rows.size(); i = next++) infer_and_predict(rows[i], profile);
+    for (std::size_t i = next++; i < cases.size(); i = next++) infer_and_predict(cases[i], profile);
   };
   const std::size_t processors = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < std::min(processors, rows.size()); ++i) others.emplace_back(work);
+  for (std::size_t i = 1; i < std::min(processors, cases.size()); ++i) others.emplace_back(work);
   work();
 }
 
-Real lost_us(const Row& row) {
-  const Real reached = row.achieved_pct ? row.achieved_pct : row.predicted_pct;
-  if (!reached || !row.theoretical_pct || *row.theoretical_pct <= 0) return std::nullopt;
-  return row.total_time_us.value_or(0) * (*row.theoretical_pct - *reached) / *row.theoretical_pct;
+std::optional<double> lost_us(const CaseRecord& record) {
+  const auto& achieved = record.readings.counters.achieved_pct;
+  const std::optional<double> reached = achieved ? achieved : prediction_pct(record);
+  if (!reached || !record.theory || record.theory->theoretical_pct <= 0) return std::nullopt;
+  return record.program.total_time_us.value_or(0) * (record.theory->theoretical_pct - *reached) /
+         record.theory->theoretical_pct;
 }
 
-void write_program(const std::filesystem::path& file, std::span<const Row> rows,
+void write_program(const std::filesystem::path& file, std::span<const CaseRecord> cases,
                    std::span<const ProgramEntry> entries) {
   std::string text = csv_header();
   std::string samples = samples_header();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    text += csv_record(rows[i]);
-    for (const Sample& sample : program_samples(rows[i], entries[i].seen)) samples += csv_record(sample);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    text += csv_record(row_of(cases[i]));
+    for (const Sample& sample : program_samples(cases[i], entries[i].seen)) samples += csv_record(sample);
   }
   replace_text(samples_path(file), samples);
   replace_text(file, text);
 }
 
-void print_program(std::span<const Row> rows, std::size_t top, std::ostream& out) {
+void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostream& out) {
   double all_us = 0;
   std::int64_t launches = 0;
-  std::vector<const Row*> order;
-  for (const Row& row : rows) {
-    all_us += row.total_time_us.value_or(0);
-    launches += row.launches.value_or(0);
-    order.push_back(&row);
+  std::vector<const CaseRecord*> order;
+  for (const CaseRecord& record : cases) {
+    all_us += record.program.total_time_us.value_or(0);
+    launches += record.program.launches.value_or(0);
+    order.push_back(&record);
   }
   std::ranges::stable_sort(order, std::ranges::greater(),
-                           [](const Row* row) { return lost_us(*row).value_or(-1e300); });
+                           [](const CaseRecord* record) { return lost_us(*record).value_or(-1e300); });
   if (top > 0 && top < order.size()) order.resize(top);
   std::vector<std::vector<std::string>> lines = {
       {"lost ms", "time ms", "%", "launches", "theory %", "predicted %", "achieved %", "kernel", "finding"}};
-  for (const Row* row : order) lines.push_back(table_line(*row, all_us));
+  for (const CaseRecord* record : order) lines.push_back(table_line(*record, all_us));
   fmt::print(out, "{}\n", text_table(lines, ">>>>>>><<"));
   fmt::print(out,
              "{} of {} kernels and configurations, {} launches, {} ms. Time lost is time x (theory - "
              "achieved) / theory, "
              "with the prediction where nothing was counted. {}\n",
-             order.size(), rows.size(), launches, milliseconds(all_us), agreement(rows));
+             order.size(), cases.size(), launches, milliseconds(all_us), agreement(cases));
 }
 
 }  // namespace occbench

@@ -14,10 +14,10 @@ Progress::Progress(std::size_t total, std::size_t name_width, Console& console)
   fmt::print(console_.out, "{:>9} {}\n", "", table_.header());
 }
 
-void Progress::add(const Row& row) {
+void Progress::add(const CaseRecord& record) {
   clear();
   ++done_;
-  fmt::print(console_.out, "{:>9} {}\n", fmt::format("{}/{}", done_, total_), table_.line(row));
+  fmt::print(console_.out, "{:>9} {}\n", fmt::format("{}/{}", done_, total_), table_.line(record));
   console_.out.flush();
 }
 

@@ -9,14 +9,14 @@
 
 namespace occbench {
 
-/// Prints rows as they come, and on a terminal a last line with what is left.
+/// Prints cases as they end, and on a terminal a last line with what is left.
 class Progress {
  public:
-  /// @param total rows that are still to come
+  /// @param total cases that are still to come
   /// @param name_width as for RowTable
   Progress(std::size_t total, std::size_t name_width, Console& console);
 
-  void add(const Row& row);
+  void add(const CaseRecord& record);
 
   /// @param running what is being measured
   void show(const std::string& running);

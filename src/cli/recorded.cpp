@@ -13,7 +13,6 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "record/case_filter.hpp"
-#include "record/csv.hpp"
 #include "record/replay.hpp"
 
 namespace occbench {
@@ -25,21 +24,24 @@ namespace fs = std::filesystem;
 constexpr std::string_view kModel = "nvidia-h200";
 
 /// @returns whether theory computed again is what the row records
-bool compute_theory_anew(Row& row) {
-  const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
-  const Occupancy occupancy = theoretical_occupancy(limits, launch_of(row), usage_of(row));
-  const Real recorded = std::exchange(row.theoretical_pct, occupancy.theoretical_pct);
-  return recorded && std::abs(*recorded - occupancy.theoretical_pct) < 1e-3;
+bool compute_theory_anew(Theory& theory, const LaunchOnDevice& on) {
+  const double recorded_pct = theory.theoretical_pct;
+  theory = theory_of(theoretical_occupancy(on), on.launch, on.sm_count);
+  return std::abs(recorded_pct - theory.theoretical_pct) < 1e-3;
 }
 
 }  // namespace
 
-std::optional<fs::path> recorded_suite() {
+std::vector<fs::path> project_roots() {
   const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
   std::vector<fs::path> roots = {program.parent_path() / "share" / "occbench"};
   for (fs::path folder = program; folder != folder.parent_path(); folder = folder.parent_path())
     roots.push_back(folder);
-  for (const fs::path& root : roots) {
+  return roots;
+}
+
+std::optional<fs::path> recorded_suite() {
+  for (const fs::path& root : project_roots()) {
     for (const char* suite : {"full.csv", "quick.csv"}) {
       const fs::path file = root / "results" / kModel / suite;
       if (fs::exists(file)) return file;
@@ -51,51 +53,53 @@ std::optional<fs::path> recorded_suite() {
 namespace {
 
 /// Those that the filter matches; empty, and said so, where there are no recorded rows at all.
-std::vector<Row> recorded_rows(const std::string& filter, Console& console) {
+std::vector<CaseRecord> recorded_cases(const std::string& filter, Console& console) {
   const std::optional<fs::path> file = recorded_suite();
   if (!file) {
     fmt::print(console.err, "no recorded rows of {} were found near this program\n", kModel);
     return {};
   }
-  std::vector<Row> rows = read_rows(*file);
+  std::vector<CaseRecord> cases = read_case_records(*file);
   const auto matches = case_filter(filter);
-  std::erase_if(rows, [&](const Row& row) { return !matches(full_name(row)); });
-  if (rows.empty()) throw InputError(fmt::format("--filter {} matches no recorded case", filter));
-  return rows;
+  std::erase_if(cases, [&](const CaseRecord& each) { return !matches(full_name(each.identity)); });
+  if (cases.empty()) throw InputError(fmt::format("--filter {} matches no recorded case", filter));
+  return cases;
 }
 
 }  // namespace
 
 ExitStatus list_recorded_cases(const std::string& filter, Console& console) {
-  const std::vector<Row> rows = recorded_rows(filter, console);
-  if (rows.empty()) return ExitStatus::no_verdict;
+  const std::vector<CaseRecord> cases = recorded_cases(filter, console);
+  if (cases.empty()) return ExitStatus::no_verdict;
   fmt::print(
       console.err,
       "which cases there are depends on the GPU; these are those of the suite that was recorded on {}\n",
-      rows.front().gpu);
-  for (const Row& row : rows) fmt::print(console.out, "{}\n", full_name(row));
+      cases.front().provenance.gpu);
+  for (const CaseRecord& each : cases) fmt::print(console.out, "{}\n", full_name(each.identity));
   return ExitStatus::done;
 }
 
 ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
-  std::vector<Row> rows = recorded_rows(filter, console);
+  std::vector<CaseRecord> cases = recorded_cases(filter, console);
   // What the runtime launches by itself has no theory.
-  std::erase_if(rows, [](const Row& row) { return row.time_status == "skipped" || !row.theoretical_pct; });
-  if (rows.empty()) return ExitStatus::no_verdict;
+  std::erase_if(
+      cases, [](const CaseRecord& each) { return each.times.status == TimeStatus::skipped || !each.theory; });
+  if (cases.empty()) return ExitStatus::no_verdict;
 
   std::size_t widest = 0;
-  for (const Row& row : rows) widest = std::max(widest, full_name(row).size());
+  for (const CaseRecord& each : cases) widest = std::max(widest, full_name(each.identity).size());
   const RowTable table(widest);
-  fmt::print(console.out, "Recorded on {} at commit {}, {}; theory computed again:\n\n{}\n", rows.front().gpu,
-             rows.front().commit, rows.front().recorded_at, table.header());
+  const Provenance& first = cases.front().provenance;
+  fmt::print(console.out, "Recorded on {} at commit {}, {}; theory computed again:\n\n{}\n", first.gpu,
+             first.commit, first.recorded_at, table.header());
   std::size_t agreeing = 0;
-  for (Row& row : rows) {
-    agreeing += compute_theory_anew(row) ? 1 : 0;
-    fmt::print(console.out, "{}\n", table.line(row));
+  for (CaseRecord& each : cases) {
+    agreeing += compute_theory_anew(*each.theory, launch_on_device(each)) ? 1 : 0;
+    fmt::print(console.out, "{}\n", table.line(each));
   }
-  fmt::print(console.out, "\n{} of {} rows have the theory that was recorded. {}\n", agreeing, rows.size(),
-             agreement(rows));
-  return agreeing == rows.size() ? ExitStatus::done : ExitStatus::no_verdict;
+  fmt::print(console.out, "\n{} of {} rows have the theory that was recorded. {}\n", agreeing, cases.size(),
+             agreement(cases));
+  return agreeing == cases.size() ? ExitStatus::done : ExitStatus::no_verdict;
 }
 
 }  // namespace occbench

@@ -3,13 +3,17 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command.hpp"
 
 namespace occbench {
 
-/// The recorded suite that comes with the project, under `results/`: looked for above this program (a build
-/// folder in the source tree) and in the share folder of an installation.
+/// Folders that may hold `results/` and `scripts/` of the project: the share folder of an installation, then
+/// those above this program (a bundle, or the source tree of a build folder).
+std::vector<std::filesystem::path> project_roots();
+
+/// The recorded suite that comes with the project, under `results/` of the first of project_roots() with one.
 std::optional<std::filesystem::path> recorded_suite();
 
 /// Shows the recorded rows that come with the project, theory computed again beside what the counter read.

@@ -14,6 +14,7 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
+#include "cli/recorded.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 
@@ -32,26 +33,27 @@ struct ReportOptions {
   std::vector<std::string> charts;
 };
 
-/// The folder above this program that has scripts/report: a build folder lies in the source tree.
-std::optional<fs::path> source_tree(const fs::path& program) {
-  for (fs::path folder = program.parent_path(); folder != folder.parent_path();
-       folder = folder.parent_path()) {
-    if (fs::exists(folder / "scripts" / "report" / "__main__.py")) return folder;
+/// The project's folder with scripts/occbench_tools, the Python package that draws.
+std::optional<fs::path> folder_with_tools() {
+  for (const fs::path& root : project_roots()) {
+    if (fs::exists(root / "scripts" / "occbench_tools" / "__main__.py")) return root;
   }
   return std::nullopt;
 }
 
-/// The Python that has the report's packages. @throws InputError if the one that the user named cannot be run
-std::optional<fs::path> python_of(const fs::path& tree) {
+/// The Python that the user named; else that of the source tree's build folder; else the one on the PATH. It
+/// says itself which packages it lacks. @throws InputError if the one that the user named cannot be run
+std::string python_of(const fs::path& root) {
   if (const char* named = std::getenv("OCCBENCH_PYTHON"); named != nullptr && *named != '\0') {
     if (::access(named, X_OK) != 0) {
       throw InputError(fmt::format("OCCBENCH_PYTHON={}: {}; name a Python with the packages of {}", named,
-                                   std::strerror(errno), (tree / "scripts/requirements.lock").string()));
+                                   std::strerror(errno),
+                                   (root / "scripts/occbench_tools/pyproject.toml").string()));
     }
     return named;
   }
-  fs::path python = tree / "build" / "python" / "bin" / "python";
-  return ::access(python.c_str(), X_OK) == 0 ? std::optional(python) : std::nullopt;
+  const fs::path python = root / "build" / "python" / "bin" / "python";
+  return ::access(python.c_str(), X_OK) == 0 ? python.string() : "python3";
 }
 
 void check_files(const ReportOptions& options) {
@@ -67,10 +69,9 @@ void check_files(const ReportOptions& options) {
   }
 }
 
-std::vector<std::string> python_arguments(const ReportOptions& options, const fs::path& program,
-                                          const fs::path& python, const fs::path& tree) {
-  std::vector<std::string> arguments = {python.string(), (tree / "scripts" / "report").string(), "--occbench",
-                                        program.string()};
+std::vector<std::string> python_arguments(const ReportOptions& options, const std::string& python) {
+  std::vector<std::string> arguments = {python,   "-m",         "occbench_tools",
+                                        "report", "--occbench", fs::read_symlink("/proc/self/exe").string()};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) arguments.push_back(fmt::format("{}={}", name, value));
   };
@@ -85,39 +86,41 @@ std::vector<std::string> python_arguments(const ReportOptions& options, const fs
   return arguments;
 }
 
-/// This process becomes `arguments`. @throws std::system_error if it cannot
-[[noreturn]] void become(std::vector<std::string> arguments) {
+/// For the process that this one becomes: modules are looked for in `folder` first, and never in the folder
+/// that the command is called in.
+void set_python_path(const fs::path& folder) {
+  const char* before = std::getenv("PYTHONPATH");
+  const std::string after = before != nullptr && *before != '\0' ? fmt::format(":{}", before) : "";
+  ::setenv("PYTHONPATH", (folder.string() + after).c_str(), 1);
+  ::setenv("PYTHONSAFEPATH", "1", 1);
+}
+
+/// This process becomes `arguments`, or nothing happens.
+void become(std::vector<std::string> arguments) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  ::execv(pointers.front(), pointers.data());
-  throw std::system_error(errno, std::generic_category(), fmt::format("cannot start {}", arguments.front()));
+  ::execvp(pointers.front(), pointers.data());
 }
 
 ExitStatus report(const ReportOptions& options, Console& console) {
   check_files(options);
-  const fs::path program = fs::read_symlink("/proc/self/exe");
-  const std::optional<fs::path> tree = source_tree(program);
-  if (!tree) {
-    fmt::print(
-        console.err,
-        "occbench: the report is drawn by scripts/report of the source tree, and there is none above {}.\n"
-        "Run the occbench of a build folder in a checkout.\n",
-        program.string());
+  const std::optional<fs::path> root = folder_with_tools();
+  if (!root) {
+    fmt::print(console.err,
+               "occbench: scripts/occbench_tools, which draws the report, is not near this program.\n"
+               "Use the occbench of a checkout's build folder, of a bundle, or of an installation.\n");
     return ExitStatus::no_verdict;
   }
-  const std::optional<fs::path> python = python_of(*tree);
-  if (!python) {
-    fmt::print(
-        console.err,
-        "occbench: the report is drawn by Python, which is not set up in {}.\n"
-        "Run {} --version once, or name a Python with the packages of scripts/requirements.lock in the "
-        "variable OCCBENCH_PYTHON.\n",
-        (*tree / "build/python").string(), (*tree / "scripts/python").string());
-    return ExitStatus::no_verdict;
-  }
+  const std::string python = python_of(*root);
+  set_python_path(*root / "scripts");
   console.out.flush();
-  become(python_arguments(options, program, *python, *tree));
+  become(python_arguments(options, python));
+  fmt::print(console.err,
+             "occbench: {}, which draws the report, cannot be started: {}.\n"
+             "Install Python 3.11 or later, or name one in the variable OCCBENCH_PYTHON.\n",
+             python, std::strerror(errno));
+  return ExitStatus::no_verdict;
 }
 
 }  // namespace

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <vector>
 
 #include <fmt/core.h>
-
-#include "record/case_filter.hpp"
 
 namespace occbench {
 namespace {
@@ -19,27 +16,41 @@ std::string number(const Real& value, int decimals) {
   return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
 }
 
-std::string name_of(const Row& row, std::size_t width) {
-  const std::string name = full_name(row);
+std::string name_of(const CaseRecord& record, std::size_t width) {
+  const std::string name = full_name(record.identity);
   if (name.size() <= width) return name;
   // What tells cases apart stands at the end.
   const std::size_t head = width / 3;
   return fmt::format("{}…{}", name.substr(0, head), name.substr(name.size() - (width - head - 1)));
 }
 
-std::string verdict(const Row& row) {
-  if (row.time_status != "ok") return row.time_status;
-  if (row.check == "wrong") return "wrong result";
-  return row.counters_status == "ok" ? "ok" : fmt::format("ok, counters {}", row.counters_status);
+std::string verdict(const CaseRecord& record) {
+  if (!record.times.status) return "";
+  if (*record.times.status != TimeStatus::ok) return std::string(to_string(*record.times.status));
+  if (record.check == Check::wrong) return "wrong result";
+  const std::optional<CountersStatus>& counters = record.readings.status;
+  if (counters == CountersStatus::ok) return "ok";
+  return fmt::format("ok, counters {}", counters ? to_string(*counters) : "");
 }
 
-/// Mean of |column - achieved| over the rows that have both.
-std::optional<double> mean_error(std::span<const Row> rows, Real Row::*column, std::size_t& count) {
+Real theoretical_pct(const CaseRecord& record) {
+  return record.theory ? Real(record.theory->theoretical_pct) : std::nullopt;
+}
+
+Real predicted_pct(const CaseRecord& record) {
+  return record.prediction ? Real(record.prediction->predicted_pct) : std::nullopt;
+}
+
+/// Mean of |value - achieved| over the cases that have both.
+std::optional<double> mean_error(std::span<const CaseRecord> records, Real (*value_of)(const CaseRecord&),
+                                 std::size_t& count) {
   double sum = 0;
   count = 0;
-  for (const Row& row : rows) {
-    if (!row.achieved_pct || !(row.*column)) continue;
-    sum += std::abs(*(row.*column) - *row.achieved_pct);
+  for (const CaseRecord& record : records) {
+    const Real& achieved = record.readings.counters.achieved_pct;
+    const Real value = value_of(record);
+    if (!achieved || !value) continue;
+    sum += std::abs(*value - *achieved);
     ++count;
   }
   return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
@@ -54,20 +65,21 @@ std::string RowTable::header() const {
                      "predict %", "counter%", "+-", "time us", "+- %", "status");
 }
 
-std::string RowTable::line(const Row& row) const {
-  return fmt::format("{:<{}} {:>8} {:>9} {:>8} {:>6} {:>11} {:>6}  {}", name_of(row, name_width_),
-                     name_width_, number(row.theoretical_pct, 2), number(row.predicted_pct, 2),
-                     number(row.achieved_pct, 2), number(row.achieved_spread_points, 2),
-                     number(row.time_us, 2), number(row.time_spread_pct, 2), verdict(row));
+std::string RowTable::line(const CaseRecord& record) const {
+  return fmt::format("{:<{}} {:>8} {:>9} {:>8} {:>6} {:>11} {:>6}  {}", name_of(record, name_width_),
+                     name_width_, number(theoretical_pct(record), 2), number(predicted_pct(record), 2),
+                     number(record.readings.counters.achieved_pct, 2),
+                     number(record.readings.achieved_spread_points, 2), number(record.times.time_us, 2),
+                     number(record.times.time_spread_pct, 2), verdict(record));
 }
 
-std::string agreement(std::span<const Row> rows) {
+std::string agreement(std::span<const CaseRecord> records) {
   std::size_t count = 0;
-  const std::optional<double> theory = mean_error(rows, &Row::theoretical_pct, count);
+  const std::optional<double> theory = mean_error(records, theoretical_pct, count);
   if (!theory) return "";
   std::string text =
       fmt::format("Theory is {:.2f} points from the counter on average ({} cases)", *theory, count);
-  const std::optional<double> prediction = mean_error(rows, &Row::predicted_pct, count);
+  const std::optional<double> prediction = mean_error(records, predicted_pct, count);
   if (prediction) text += fmt::format("; the prediction {:.2f} points ({} cases)", *prediction, count);
   return text + ".";
 }

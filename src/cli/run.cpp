@@ -41,53 +41,70 @@ fs::path output_file(const RunOptions& options) {
 
 void list(std::span<const Bench> benches, Console& console) {
   for (const Bench& bench : benches) {
-    for (const Row& row : bench.cases) fmt::print(console.out, "{}\n", full_name(row));
+    for (const CaseRecord& each : bench.cases) fmt::print(console.out, "{}\n", full_name(each.identity));
   }
 }
 
-/// The rows of the cases that this run wanted; a file that is resumed may have others.
-std::vector<Row> wanted_rows(const BenchRunner& runner, std::span<const Bench> benches) {
-  std::set<std::string> wanted;
+std::set<std::string> names_of(std::span<const Bench> benches) {
+  std::set<std::string> names;
   for (const Bench& bench : benches) {
-    for (const Row& row : bench.cases) wanted.insert(full_name(row));
+    for (const CaseRecord& each : bench.cases) names.insert(full_name(each.identity));
   }
-  std::vector<Row> rows = runner.rows();
-  std::erase_if(rows, [&](const Row& row) { return !wanted.contains(full_name(row)); });
-  return rows;
+  return names;
 }
 
 /// The file that the binaries then resume, one after another.
 void prepare_file(const fs::path& out, const RunOptions& options, std::span<const Bench> benches) {
   const RunFile file(out, options.resume ? RunFile::Mode::resume : RunFile::Mode::create, options.metrics);
-  for (const Bench& bench : benches) file.require_same_origin(bench.cases.front());
+  for (const Bench& bench : benches) file.require_same_origin(row_of(bench.cases.front()));
 }
 
-/// What is not as it should be, in one line each; whether anything that was asked for was not measured.
-bool summarize(const BenchRunner& runner, std::span<const Bench> benches, const RunOptions& options,
-               Console& console) {
-  const std::vector<Row> rows = wanted_rows(runner, benches);
-  const auto count = [&](auto predicate) { return std::ranges::count_if(rows, predicate); };
-  const auto failed = count([](const Row& row) { return row.time_status == "failed"; });
-  const auto wrong = count([](const Row& row) { return row.check == "wrong"; });
-  const auto unstable = count([](const Row& row) { return row.time_status == "unstable"; });
-  const auto skipped = count([](const Row& row) { return row.time_status == "skipped"; });
-  const auto uncounted = count([](const Row& row) {
-    return row.counters_status != "ok" && (row.time_status == "ok" || row.time_status == "unstable");
-  });
-  std::size_t wanted = 0;
-  for (const Bench& bench : benches) wanted += bench.cases.size();
+bool has_times(const CaseRecord& record) {
+  return record.times.status == TimeStatus::ok || record.times.status == TimeStatus::unstable;
+}
 
+/// How many cases of a run are as they should be, and how many are not.
+struct Tally {
+  std::ptrdiff_t failed, wrong, skipped, unstable, uncounted;
+};
+
+Tally tally_of(std::span<const CaseRecord> cases) {
+  const auto with = [&](TimeStatus status) {
+    return std::ranges::count(cases, status, [](const CaseRecord& each) { return each.times.status; });
+  };
+  return {.failed = with(TimeStatus::failed),
+          .wrong = std::ranges::count(cases, Check::wrong, &CaseRecord::check),
+          .skipped = with(TimeStatus::skipped),
+          .unstable = with(TimeStatus::unstable),
+          .uncounted = std::ranges::count_if(cases, [](const CaseRecord& each) {
+            return has_times(each) && each.readings.status != CountersStatus::ok;
+          })};
+}
+
+/// Why counters could not be read, as the first such case says.
+void print_why_uncounted(std::span<const CaseRecord> cases, Console& console) {
+  const auto first = std::ranges::find_if(cases, [](const CaseRecord& each) {
+    return each.readings.status && each.readings.status != CountersStatus::ok;
+  });
+  if (first != cases.end() && !first->note.empty()) fmt::print(console.err, "counters: {}\n", first->note);
+}
+
+/// What is not as it should be, in one line each. @returns whether all that was asked for was measured
+bool summarize(const BenchRunner& runner, const std::set<std::string>& wanted, const RunOptions& options,
+               Console& console) {
+  // A file that is resumed may have others.
+  std::vector<CaseRecord> cases = runner.cases();
+  std::erase_if(cases, [&](const CaseRecord& each) { return !wanted.contains(full_name(each.identity)); });
+  const Tally tally = tally_of(cases);
   fmt::print(console.out,
              "\n{} of {} cases: {} failed, {} with a wrong result, {} skipped, {} unstable, {} without "
              "counters. {}\n",
-             rows.size(), wanted, failed, wrong, skipped, unstable, uncounted, agreement(rows));
-  if (uncounted > 0) {
-    const auto first = std::ranges::find_if(
-        rows, [](const Row& row) { return !row.counters_status.empty() && row.counters_status != "ok"; });
-    if (first != rows.end() && !first->note.empty()) fmt::print(console.err, "counters: {}\n", first->note);
-  }
-  const bool counters_missing = options.counters == "require" && uncounted > 0;
-  const bool whole = failed == 0 && wrong == 0 && rows.size() >= wanted && !counters_missing;
+             cases.size(), wanted.size(), tally.failed, tally.wrong, tally.skipped, tally.unstable,
+             tally.uncounted, agreement(cases));
+  if (tally.uncounted > 0) print_why_uncounted(cases, console);
+  const bool counters_missing = options.counters == "require" && tally.uncounted > 0;
+  const bool whole =
+      tally.failed == 0 && tally.wrong == 0 && cases.size() >= wanted.size() && !counters_missing;
   if (whole && runner.something_missed()) {
     fmt::print(console.err, "not all that was asked for was measured: the rows' column note says why\n");
   }
@@ -95,6 +112,7 @@ bool summarize(const BenchRunner& runner, std::span<const Bench> benches, const 
 }
 
 ExitStatus measure(const RunOptions& options, Console& console) {
+  const StopOnSignals stop;
   std::vector<Bench> benches;
   try {
     benches = planned_benches(options);
@@ -112,20 +130,14 @@ ExitStatus measure(const RunOptions& options, Console& console) {
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
   const FileLock lock(out);
   prepare_file(out, options, benches);
-  stop_on_signals();
 
-  std::size_t total = 0;
-  std::size_t widest_name = 0;
-  for (const Bench& bench : benches) {
-    total += bench.cases.size();
-    for (const Row& row : bench.cases) widest_name = std::max(widest_name, full_name(row).size());
-  }
-  total -= std::min(total, read_rows(out).size());
-  Progress progress(total, widest_name, console);
+  const std::set<std::string> wanted = names_of(benches);
+  const std::size_t widest = std::ranges::max_element(wanted, {}, &std::string::size)->size();
+  Progress progress(wanted.size() - std::min(wanted.size(), read_rows(out).size()), widest, console);
   BenchRunner runner(options, out, progress, console);
   for (const Bench& bench : benches) runner.run(bench);
   progress.clear();
-  const bool complete = summarize(runner, benches, options, console);
+  const bool complete = summarize(runner, wanted, options, console);
   fmt::print(console.out, "Rows: {}   samples: {}   log: {}\n", out.string(), samples_path(out).string(),
              runner.log().string());
   if (!complete && stop_asked()) {
@@ -148,6 +160,23 @@ ExitStatus run(const RunOptions& options, Console& console) {
     return ExitStatus::no_verdict;
   }
   return show_recorded_rows(options.filter, console);
+}
+
+/// What is measured of a case beside its times and the suite's counters, and in what order cases run.
+void declare_depth(CLI::App& parser, RunOptions& options) {
+  parser
+      .add_option("--metrics", options.metrics,
+                  "more hardware metrics, separated by commas: a column each, and their samples")
+      ->delimiter(',')
+      ->type_name("NAME,NAME");
+  parser.add_option("--timeline", options.timeline, "write occupancy over time there, a file a case")
+      ->type_name("FOLDER");
+  parser
+      .add_option("--per-sm", options.per_sm,
+                  "write what each SM did there, a file a case that can be traced")
+      ->type_name("FOLDER");
+  parser.add_option("--shuffle", options.shuffle, "cases of an experiment in random order, with this seed")
+      ->type_name("SEED");
 }
 
 }  // namespace
@@ -176,19 +205,7 @@ Action declare_run(CLI::App& parser) {
           "device profile to predict with, a built-in one or a file of `occbench calibrate` (default: the "
           "built-in one of such a GPU)")
       ->type_name("NAME|FILE");
-  parser
-      .add_option("--metrics", options->metrics,
-                  "more hardware metrics, separated by commas: a column each, and their samples")
-      ->delimiter(',')
-      ->type_name("NAME,NAME");
-  parser.add_option("--timeline", options->timeline, "write occupancy over time there, a file a case")
-      ->type_name("FOLDER");
-  parser
-      .add_option("--per-sm", options->per_sm,
-                  "write what each SM did there, a file a case that can be traced")
-      ->type_name("FOLDER");
-  parser.add_option("--shuffle", options->shuffle, "cases of an experiment in random order, with this seed")
-      ->type_name("SEED");
+  declare_depth(parser, *options);
   parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")
       ->type_name("FOLDER");
   parser.add_flag("--require-gpu", options->require_gpu, "end with status 2 where there is no GPU");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "record/case_record.hpp"
 
 namespace occbench {
 
@@ -18,12 +19,25 @@ struct ToolProgram {
 /// `--device` and `--benches`.
 void declare_options(CLI::App& parser, ToolProgram& program);
 
+/// What came of a tool program.
+struct ToolRun {
+  ExitStatus status = ExitStatus::done;
+  std::vector<CaseRecord> cases;
+  std::vector<Sample> samples;
+};
+
 /// Measures its launches in a process of their own, so that a fault of one ends no more than that. What the
-/// process prints is shown where it fails.
+/// process prints is shown where it fails. The user can end it with Ctrl-C.
 /// @param takes      how long, for the user: "some 20 s"
 /// @param arguments  further ones
-/// @returns what it ended with; no_verdict where there is no GPU
-ExitStatus measure(const ToolProgram& program, const std::string& takes,
-                   const std::vector<std::string>& arguments, Console& console);
+/// @param rows       the rows go here; empty: they are not kept
+/// @returns what it ended with, no_verdict where there is no GPU or it was interrupted; what it measured only
+/// where it is done
+ToolRun measure(const ToolProgram& program, const std::string& takes, std::vector<std::string> arguments,
+                const std::filesystem::path& rows, Console& console);
+
+/// As measure(), without looking for a GPU.
+ToolRun run_tool(const ToolProgram& program, std::vector<std::string> arguments,
+                 const std::filesystem::path& rows, Console& console);
 
 }  // namespace occbench

@@ -44,28 +44,28 @@ fs::path output_file(const TraceOptions& options) {
 void finish(ProgramTable& table, const fs::path& out, const TraceOptions& options, Console& console) {
   std::optional<DeviceProfile> profile;
   if (!options.profile.empty()) profile = find_profile(options.profile);
-  set_clocks(table.rows, table.entries);
-  predict_all(table.rows, profile);
+  set_clocks(table.cases, table.entries);
+  predict_all(table.cases, profile);
   const std::string now = iso_time(std::chrono::system_clock::now());
-  for (Row& row : table.rows) {
-    row.recorded_at = now;
-    row.commit = build_commit();
-    row.host = host_name();
+  for (CaseRecord& record : table.cases) {
+    record.provenance.recorded_at = now;
+    record.provenance.commit = build_commit();
+    record.provenance.host = host_name();
   }
-  write_program(out, table.rows, table.entries);
-  print_program(table.rows, options.top, console.out);
+  write_program(out, table.cases, table.entries);
+  print_program(table.cases, options.top, console.out);
   fmt::print(console.out, "Rows: {}   samples: {}\n", out.string(), samples_path(out).string());
 }
 
 ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Console& console) {
   ProgramTable table = import_torch_trace(options.import_from, console);
   const auto wanted = case_filter(options.command.kernels);
-  for (std::size_t i = table.rows.size(); i-- > 0;) {
-    if (wanted(table.rows[i].kernel)) continue;
-    table.rows.erase(table.rows.begin() + static_cast<std::ptrdiff_t>(i));
+  for (std::size_t i = table.cases.size(); i-- > 0;) {
+    if (wanted(table.cases[i].identity.kernel)) continue;
+    table.cases.erase(table.cases.begin() + static_cast<std::ptrdiff_t>(i));
     table.entries.erase(table.entries.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  if (table.rows.empty())
+  if (table.cases.empty())
     throw InputError(fmt::format("--kernels {} matches no kernel", options.command.kernels));
   finish(table, out, options, console);
   return ExitStatus::done;
@@ -76,9 +76,9 @@ void merge_and_report(const TraceOptions& options, const fs::path& out, Console&
   ProgramTable table;
   table.entries = merged_processes(out, console);
   if (table.entries.empty()) return;
-  table.rows = program_rows(table.entries);
+  table.cases = program_cases(table.entries);
   const std::string driver = nvidia_module_version();
-  for (Row& row : table.rows) row.driver = driver;
+  for (CaseRecord& record : table.cases) record.provenance.driver = driver;
   finish(table, out, options, console);
 }
 

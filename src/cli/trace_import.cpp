@@ -13,10 +13,6 @@
 namespace occbench {
 namespace {
 
-void add_note(Row& row, std::string_view note) {
-  if (!note.empty()) row.note += fmt::format("{}{}", row.note.empty() ? "" : "; ", note);
-}
-
 /// The clock of each GPU of the trace, and a line about it.
 void choose_clocks(TorchTrace& trace, const std::optional<double>& given, Console& console) {
   std::set<std::string> said;
@@ -70,17 +66,17 @@ ProgramTable import_torch_trace(const ImportOptions& options, Console& console) 
   }
   ProgramTable table;
   for (const TorchKernel& kernel : trace.kernels) table.entries.push_back(kernel.entry);
-  table.rows = program_rows(table.entries);
+  table.cases = program_cases(table.entries);
   std::map<EstimateFault, std::int64_t> estimates;
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    Row& row = table.rows[i];
+  for (std::size_t i = 0; i < table.cases.size(); ++i) {
+    CaseRecord& record = table.cases[i];
     const TorchKernel& kernel = trace.kernels[i];
-    add_note(row, fmt::format("imported from {}", options.file.filename().string()));
-    if (options.clock_mhz) row.sm_clock_mhz = options.clock_mhz;
-    if (!kernel.estimate_pct || !row.theoretical_pct) continue;
-    const EstimateFault fault = fault_of_estimate(kernel, row);
+    add_note(record.note, fmt::format("imported from {}", options.file.filename().string()));
+    if (options.clock_mhz) record.readings.counters.sm_clock_mhz = options.clock_mhz;
+    if (!kernel.estimate_pct || !record.theory) continue;
+    const EstimateFault fault = fault_of_estimate(kernel, record);
     estimates[fault] += kernel.entry.seen.launches;
-    add_note(row, to_string(fault, *kernel.estimate_pct));
+    add_note(record.note, to_string(fault, *kernel.estimate_pct));
   }
   report_estimates(estimates, console);
   return table;

@@ -7,7 +7,7 @@
 
 #include "cli/command.hpp"
 #include "record/program.hpp"
-#include "schedule/device_profile.hpp"
+#include "predict/device_profile.hpp"
 
 namespace occbench {
 
@@ -16,13 +16,13 @@ struct ImportOptions {
   std::optional<double> clock_mhz;
 };
 
-/// A program's rows, without predictions, and the entries that they are made of.
+/// A program's cases, without predictions, and the entries that they are made of.
 struct ProgramTable {
-  std::vector<Row> rows;
+  std::vector<CaseRecord> cases;
   std::vector<ProgramEntry> entries;
 };
 
-/// The rows of a trace of torch.profiler. Says on `console.err` what clock it takes and where the trace's own
+/// The cases of a trace of torch.profiler. Says on `console.err` what clock it takes and where the trace's own
 /// estimate of occupancy is wrong. @throws InputError as read_torch_trace()
 ProgramTable import_torch_trace(const ImportOptions& options, Console& console);
 

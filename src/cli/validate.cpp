@@ -16,11 +16,9 @@
 #include "cli/text_table.hpp"
 #include "cli/tool_program.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/csv.hpp"
-#include "record/files.hpp"
+#include "predict/device_profile.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"
-#include "schedule/device_profile.hpp"
 
 namespace occbench {
 namespace {
@@ -43,31 +41,29 @@ struct ErrorsOfKind {
   std::vector<double> active_pct;  ///< |predicted / measured - 1| of active cycles
 };
 
-/// What the row was drawn for; of other rows their experiment.
-std::string kind_of(const Row& row) {
-  const std::string parameters = fmt::format(";{}", row.parameters);
-  const std::string key = ";kind=";
-  const std::size_t found = parameters.find(key);
-  if (found == std::string::npos) return row.experiment;
-  const std::size_t begin = found + key.size();
-  return parameters.substr(begin, parameters.find(';', begin) - begin);
+/// What the case was drawn for; of other cases their experiment.
+std::string kind_of(const CaseIdentity& identity) {
+  const std::string* const kind = find_parameter(identity, "kind");
+  return kind == nullptr ? identity.experiment : *kind;
 }
 
 double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// In the order of their first rows, all of which have a prediction and a counter's value.
-std::vector<ErrorsOfKind> errors_by_kind(const std::vector<Row>& rows) {
+/// In the order of their first cases, all of which have theory, a prediction and a counter's value.
+std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CaseRecord>& cases) {
   std::vector<ErrorsOfKind> kinds;
-  for (const Row& row : rows) {
-    const std::string kind = kind_of(row);
+  for (const CaseRecord& each : cases) {
+    const std::string kind = kind_of(each.identity);
     auto of = std::ranges::find(kinds, kind, &ErrorsOfKind::kind);
     if (of == kinds.end()) of = kinds.insert(of, ErrorsOfKind{kind, {}, {}, {}});
-    of->theory.push_back(std::abs(*row.theoretical_pct - *row.achieved_pct));
-    of->predicted.push_back(std::abs(*row.predicted_pct - *row.achieved_pct));
-    if (row.predicted_cycles_active && row.sm_cycles_active_avg) {
-      of->active_pct.push_back(100 * std::abs(*row.predicted_cycles_active / *row.sm_cycles_active_avg - 1));
+    const CounterValues& counters = each.readings.counters;
+    of->theory.push_back(std::abs(each.theory->theoretical_pct - *counters.achieved_pct));
+    of->predicted.push_back(std::abs(each.prediction->predicted_pct - *counters.achieved_pct));
+    if (counters.sm_cycles_active_avg) {
+      of->active_pct.push_back(
+          100 * std::abs(each.prediction->cycles_active_mean / *counters.sm_cycles_active_avg - 1));
     }
   }
   return kinds;
@@ -89,37 +85,46 @@ std::string table_of(const std::vector<ErrorsOfKind>& kinds) {
   return text_table(lines, "<>");
 }
 
+/// Measures launches now, predicted with the profile where one is given.
+ToolRun measure_launches(const ValidateOptions& options, Console& console) {
+  std::error_code unknown;
+  if (fs::exists(options.out, unknown)) {
+    throw InputError(
+        fmt::format("{} exists: its rows would be mixed with the new ones; name another file", options.out));
+  }
+  std::vector<std::string> arguments = {"--occ_suite=" + options.suite};
+  if (!options.profile.empty()) arguments.push_back("--occ_device_profile=" + options.profile);
+  ToolRun run = measure(options.program, options.suite == "full" ? "a minute and a half" : "some 15 s",
+                        std::move(arguments), options.out, console);
+  if (run.status != ExitStatus::done && fs::exists(options.out, unknown))
+    fmt::print(console.err, "what was measured is in {}: --rows reads it\n", options.out);
+  return run;
+}
+
+/// Launches measured before, predicted again where a profile is given.
+ToolRun read_launches(const ValidateOptions& options, const std::optional<DeviceProfile>& profile) {
+  ToolRun run;
+  run.cases = read_case_records(options.rows);
+  if (profile) {
+    for (CaseRecord& each : run.cases) repredict(each, profile);
+  }
+  return run;
+}
+
 ExitStatus validate(const ValidateOptions& options, Console& console) {
   std::optional<DeviceProfile> profile;
   if (!options.profile.empty()) profile = find_profile(options.profile);
-  const TemporaryFolder folder;
-  fs::path file = options.rows;
-  if (file.empty()) {
-    std::error_code unknown;
-    if (fs::exists(options.out, unknown))
-      throw InputError(fmt::format("{} exists: its rows would be mixed with the new ones; name another file",
-                                   options.out));
-    file = options.out.empty() ? folder.path() / "rows.csv" : fs::path(options.out);
-    std::vector<std::string> arguments = {"--occ_suite=" + options.suite, "--occ_csv=" + file.string()};
-    if (profile) arguments.push_back("--occ_device_profile=" + options.profile);
-    const ExitStatus status = measure(
-        options.program, options.suite == "full" ? "a minute and a half" : "some 15 s", arguments, console);
-    if (status != ExitStatus::done) {
-      if (fs::exists(options.out, unknown))
-        fmt::print(console.err, "what was measured is in {}: --rows reads it\n", options.out);
-      return status;
-    }
+  ToolRun run = options.rows.empty() ? measure_launches(options, console) : read_launches(options, profile);
+  if (run.status != ExitStatus::done) return run.status;
+  std::erase_if(run.cases, [](const CaseRecord& each) {
+    return !each.theory || !each.prediction || !each.readings.counters.achieved_pct;
+  });
+  if (run.cases.empty()) {
+    throw InputError(fmt::format("{} has no row with a prediction and a counter's value",
+                                 options.rows.empty() ? "what was measured" : options.rows));
   }
-  std::vector<Row> rows = read_rows(file);
-  if (!options.rows.empty() && profile) {
-    for (Row& row : rows) repredict(row, profile);
-  }
-  std::erase_if(
-      rows, [](const Row& row) { return !row.theoretical_pct || !row.achieved_pct || !row.predicted_pct; });
-  if (rows.empty())
-    throw InputError(fmt::format("{} has no row with a prediction and a counter's value", file.string()));
-  fmt::print(console.out, "{}, predicted with the profile {}\n\n{}", rows.front().gpu,
-             rows.front().device_profile, table_of(errors_by_kind(rows)));
+  fmt::print(console.out, "{}, predicted with the profile {}\n\n{}", run.cases.front().provenance.gpu,
+             run.cases.front().prediction->device_profile, table_of(errors_by_kind(run.cases)));
   return ExitStatus::done;
 }
 

@@ -68,7 +68,7 @@ bool of_a_program(const Row& row) {
 
 /// Work that was inferred from a measurement differs from run to run.
 bool is_inferred(const Column& column, const Row& row) {
-  return column.name == "work" && has_inferred_work(row);
+  return column.name == "work" && is_inferred_work(row.work_source);
 }
 
 /// False if something that is known before the launch differs: then it is another launch, and what was

@@ -21,6 +21,11 @@ struct Device {
   std::size_t l2_bytes = 0;  ///< L2 cache
   Limits limits{};           ///< the table's line, or built from the device's attributes where it has none
   std::vector<std::string> notes;  ///< where the table and the device disagree, one sentence each
+
+  /// Warps that all SMs together can hold.
+  double warp_slots() const {
+    return static_cast<double>(sm_count) * limits.max_warps_per_sm;
+  }
 };
 
 /// All GPUs that the runtime sees, in its order.

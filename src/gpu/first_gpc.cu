@@ -12,10 +12,10 @@ namespace {
 
 /// As large as there are, so that few fill the device, and without shared memory, for whose size SMs would be
 /// configured again before the launch that follows.
-constexpr int kTurnThreads = 1024;
+constexpr int kFirstGpcThreads = 1024;
 
 /// Longer than it takes all blocks to begin, by a hundred times: some 0.5 ms.
-constexpr long long kTurnPatienceCycles = 1'000'000;
+constexpr long long kPatienceCycles = 1'000'000;
 
 /// Longer than it takes a block an SM to begin.
 constexpr long long kLookCycles = 10'000;
@@ -32,7 +32,7 @@ struct LastBlock {
 
 /// All warps of a block stay until the first one has seen what it waits for, or what they leave would be room
 /// for the last block.
-__global__ void __launch_bounds__(kTurnThreads)
+__global__ void __launch_bounds__(kFirstGpcThreads)
     wait_for_last_block(LastBlock last, FirstGpcCounts* counts, volatile unsigned* missed) {
   if (threadIdx.x == 0) {
     const long long start = clock64();
@@ -41,8 +41,7 @@ __global__ void __launch_bounds__(kTurnThreads)
     if (is_last && !is_there) *missed = *missed + 1;
     const bool makes_room = !is_last && is_there && atomicExch(&counts->left, last.launch) != last.launch;
     const unsigned until = makes_room ? last.resident : last.resident + 1;
-    while (atomicAdd(&counts->begun, 0U) - last.begun_before < until &&
-           clock64() - start < kTurnPatienceCycles) {
+    while (atomicAdd(&counts->begun, 0U) - last.begun_before < until && clock64() - start < kPatienceCycles) {
       __nanosleep(100);
     }
   }
@@ -57,7 +56,7 @@ __global__ void note_place_of_sm_0(unsigned* place) {
 }
 
 unsigned resident_blocks(const Device& device) {
-  const Launch launch{.block_threads = kTurnThreads};
+  const Launch launch{.block_threads = kFirstGpcThreads};
   const Variant kernel{"wait_for_last_block", reinterpret_cast<const void*>(&wait_for_last_block)};
   return static_cast<unsigned>(
       full_wave_blocks(theoretical_occupancy(device.limits, launch, inspect(kernel).usage), device.sm_count));
@@ -66,14 +65,14 @@ unsigned resident_blocks(const Device& device) {
 }  // namespace
 
 /// What came of placing a launch's last block.
-struct Turns::Seen {
+struct FirstGpc::Seen {
   unsigned missed = 0;
   unsigned place_of_sm_0 = std::numeric_limits<unsigned>::max();
 
   auto operator<=>(const Seen&) const = default;
 };
 
-Turns::Turns(const Device& device)
+FirstGpc::FirstGpc(const Device& device)
     : sm_count_(device.sm_count), resident_blocks_(resident_blocks(device)), counts_(1) {
   counts_.fill_bytes(0);
   std::vector<int> sms(static_cast<std::size_t>(std::min(sm_count_, kMostSmsTried)));
@@ -91,16 +90,16 @@ Turns::Turns(const Device& device)
   last_block_to_ = best;
 }
 
-void Turns::queue(cudaStream_t stream) {
+void FirstGpc::queue(cudaStream_t stream) {
   if (last_block_to_) place_last_block_on(*last_block_to_, stream);
 }
 
-void Turns::place_last_block_on(int sm, cudaStream_t stream) {
+void FirstGpc::place_last_block_on(int sm, cudaStream_t stream) {
   place_last_block_on(sm, missed_.get(), stream);
 }
 
 /// Places the last block on each of `sms`, one after another, and looks where SM 0 stands after it.
-std::vector<Turns::Seen> Turns::set_and_look(std::span<const int> sms) {
+std::vector<FirstGpc::Seen> FirstGpc::set_and_look(std::span<const int> sms) {
   const Stream stream;
   DeviceBuffer<Seen> seen(std::vector<Seen>(sms.size()));
   for (std::size_t i = 0; i < sms.size(); ++i) {
@@ -113,12 +112,12 @@ std::vector<Turns::Seen> Turns::set_and_look(std::span<const int> sms) {
   return seen.to_host();
 }
 
-void Turns::place_last_block_on(int sm, volatile unsigned* missed, cudaStream_t stream) {
+void FirstGpc::place_last_block_on(int sm, volatile unsigned* missed, cudaStream_t stream) {
   const LastBlock last{.sm = static_cast<unsigned>(sm),
                        .resident = resident_blocks_,
                        .begun_before = launches_ * (resident_blocks_ + 1),
                        .launch = launches_ + 1};
-  wait_for_last_block<<<resident_blocks_ + 1, kTurnThreads, 0, stream>>>(last, counts_.data(), missed);
+  wait_for_last_block<<<resident_blocks_ + 1, kFirstGpcThreads, 0, stream>>>(last, counts_.data(), missed);
   check(cudaGetLastError(), "launch of wait_for_last_block");
   ++launches_;
 }

@@ -10,7 +10,7 @@
 
 namespace occbench {
 
-/// What the blocks of Turns' launches tell one another. Counts go on from launch to launch, modulo 2^32, so
+/// What the blocks of its launches tell one another. Counts go on from launch to launch, modulo 2^32, so
 /// that nothing has to be set back between two.
 struct FirstGpcCounts {
   unsigned begun = 0;  ///< blocks that have begun, of all launches
@@ -20,19 +20,19 @@ struct FirstGpcCounts {
 /// Sets which GPC the next launch begins with.
 ///
 /// On an H200 that is the GPC after the one that took the last block of an earlier launch whose blocks had to
-/// wait for room; launches without such blocks change nothing (results/nvidia-h200/block-scheduling.md,
-/// "Which GPC begins"; no documentation says so). It decides which blocks lie side by side. Here the last
+/// wait for room; launches without such blocks change nothing (docs/prediction.md,
+/// "The first GPC"; no documentation says so). It decides which blocks lie side by side. Here the last
 /// block of a launch is made to go to a chosen SM: the one after which a grid of a block an SM has SM 0
 /// earliest, so that the GPC of SM 0 begins. Nothing is assumed of SMs and GPCs but that: the SM is found by
-/// trying, and where a device does not behave so, no turn is set.
-class Turns {
+/// trying, and where a device does not behave so, nothing is set.
+class FirstGpc {
  public:
   /// Finds the SM, in some milliseconds. `device` must be the current device and do nothing else meanwhile.
   /// @throws CudaError
-  explicit Turns(const Device& device);
+  explicit FirstGpc(const Device& device);
 
-  /// Whether SM 0 had the same, earliest place each time that its turn was set after another. No where
-  /// placement does not follow turns, or another process has SMs of the device.
+  /// Whether SM 0 had the same, earliest place each time that it was set after another. No where
+  /// placement does not follow the last block, or another process has SMs of the device.
   bool can_set() const {
     return last_block_to_.has_value();
   }
@@ -42,7 +42,7 @@ class Turns {
   void queue(cudaStream_t stream);
 
   /// Of the launches that have ended so far, how many failed to put their last block on its SM, modulo 2^32:
-  /// they set no turn. It happens where other processes take up SMs meanwhile.
+  /// they set nothing. It happens where other processes take up SMs meanwhile.
   unsigned missed() {
     return *missed_.get();
   }

@@ -13,7 +13,8 @@
 #include "gpu/device.hpp"
 #include "gpu/warp_record.hpp"
 #include "occupancy/launch.hpp"
-#include "schedule/work.hpp"
+#include "occupancy/statuses.hpp"
+#include "predict/work.hpp"
 
 namespace occbench {
 
@@ -70,8 +71,6 @@ struct Amount {
   std::string_view unit;
 };
 
-enum class Check { ok, wrong, none };
-
 /// A case made ready on the device: it owns its buffers and its reference. Its destructor frees them.
 class Prepared {
  public:
@@ -86,8 +85,8 @@ class Prepared {
 
   /// Launches once more, with a record kept by each warp, block by block; empty where the family keeps none.
   /// Recording makes it another launch than the one that is timed and counted. What is queued before it is
-  /// no launch whose blocks wait for room (Turns); up to 1 MiB of memory may be filled, while filling 16 MiB
-  /// is such a launch. @throws CudaError
+  /// no launch whose blocks wait for room (FirstGpc); up to 1 MiB of memory may be filled, while filling 16
+  /// MiB is such a launch. @throws CudaError
   virtual std::vector<WarpRecord> trace(cudaStream_t) {
     return {};
   }
@@ -106,18 +105,14 @@ struct Kernel {
   /// where the counters cannot be read.
   bool trace_agrees_with_counter = false;
 
+  /// Its warps wait for a clock: Workload::poll_cycles_per_warp of every case of it.
+  double poll_cycles_per_warp = 0;
+
   /// @throws std::out_of_range if the family has no such variant.
   const Variant& find(std::string_view variant) const;
 };
 
 /// What the compiler decided for a variant, as the runtime reports it, and the code that this device runs.
-struct Compiled {
-  Usage usage;
-  std::string code_architecture;  ///< "sm_90", or "sm_90 from compute_75" where the driver compiled the PTX
-  std::optional<std::int64_t> spill_bytes =
-      {};  ///< spill stores plus loads, as the assembler reported them at build
-};
-
 /// @throws GpuUnavailable if the binary has no code for the current device; CudaError.
 Compiled inspect(const Variant& variant);
 

@@ -31,26 +31,24 @@ std::vector<double> elapsed_occupancy(const CounterReadings& readings, double wa
   return numbers_of(values);
 }
 
-/// Those of local memory come from a unit that makes a session slower, and a kernel that has no local memory
-/// has no such traffic; those of pipes are read where asked for.
-bool is_read_always(const Column& column, const Row& row) {
-  if (column.metric.empty() || column.name.ends_with("_pipe_pct")) return false;
-  return !column.name.starts_with("local_") || row.local_bytes_per_thread != 0;
-}
-
 }  // namespace
 
-std::vector<std::string> metrics_for(const Row& row) {
+std::vector<std::string> metrics_for(const std::optional<Compiled>& compiled) {
+  const bool local_memory = !compiled || compiled->usage.local_bytes_per_thread > 0;
   std::vector<std::string> metrics = {std::string(kWarpsActive)};
   for (const Column& column : columns()) {
-    if (is_read_always(column, row)) metrics.emplace_back(column.metric);
+    if (!column.counter || column.counter->read == CounterRead::on_request) continue;
+    if (column.counter->read == CounterRead::local_memory && !local_memory) continue;
+    metrics.emplace_back(column.counter->metric);
   }
   return metrics;
 }
 
 std::vector<std::string> metrics_of(std::span<const std::string_view> column_names) {
   std::vector<std::string> metrics;
-  for (const std::string_view name : column_names) metrics.emplace_back(find_column(name)->metric);
+  for (const std::string_view name : column_names) {
+    metrics.emplace_back(find_column(name)->counter.value().metric);
+  }
   return metrics;
 }
 
@@ -61,43 +59,39 @@ std::vector<double> numbers_of(std::span<const double> readings) {
   return numbers;
 }
 
-void set_counter_columns(Row& row, const CounterReadings& readings, std::span<const std::string> metrics,
-                         int max_warps_per_sm) {
+void set_counters(Readings& into, const CounterReadings& readings, double warp_slots) {
   for (const Column& column : columns()) {
-    if (column.metric.empty()) continue;
-    const std::vector<double> values = numbers_of(readings_of(readings, column.metric));
-    if (!values.empty()) row.*std::get<Real Row::*>(column.where) = column.scale * median(values);
+    if (!column.counter) continue;
+    const std::vector<double> values = numbers_of(readings_of(readings, column.counter->metric));
+    if (!values.empty()) into.counters.*column.counter->value = column.counter->scale * median(values);
   }
-  for (const std::string& metric : metrics) {
-    if (!numbers_of(readings_of(readings, metric)).empty()) continue;
-    row.note += fmt::format("{}this GPU gave no value of {}", row.note.empty() ? "" : "; ", metric);
-  }
-  const std::vector<double> achieved = numbers_of(readings_of(readings, find_column("achieved_pct")->metric));
+  const std::vector<double> achieved =
+      numbers_of(readings_of(readings, find_column("achieved_pct")->counter.value().metric));
   if (!achieved.empty()) {
-    row.achieved_spread_points = quartiles(achieved).range();
-    row.achieved_source = "counter";
+    into.achieved_spread_points = quartiles(achieved).range();
+    into.achieved_source = AchievedSource::counter;
   }
-  const double warp_slots = static_cast<double>(row.sm_count.value_or(0)) * max_warps_per_sm;
   const std::vector<double> elapsed = elapsed_occupancy(readings, warp_slots);
-  if (!elapsed.empty()) row.achieved_elapsed_pct = median(elapsed);
+  if (!elapsed.empty()) into.achieved_elapsed_pct = median(elapsed);
 }
 
-void set_extra_columns(Row& row, const CounterReadings& readings, std::span<const std::string> metrics) {
+std::string note_on_missing(const CounterReadings& readings, std::span<const std::string> metrics) {
+  std::string note;
+  for (const std::string& metric : metrics) {
+    if (numbers_of(readings_of(readings, metric)).empty())
+      add_note(note, fmt::format("this GPU gave no value of {}", metric));
+  }
+  return note;
+}
+
+std::vector<std::pair<std::string, std::string>> extra_columns(const CounterReadings& readings,
+                                                               std::span<const std::string> metrics) {
+  std::vector<std::pair<std::string, std::string>> columns;
   for (const std::string& metric : metrics) {
     const std::vector<double> values = numbers_of(readings_of(readings, metric));
-    row.extra.emplace_back(metric, values.empty() ? "" : fmt::format("{}", median(values)));
+    columns.emplace_back(metric, values.empty() ? "" : fmt::format("{}", median(values)));
   }
-}
-
-std::vector<Sample> counter_samples(const Row& row, const CounterReadings& readings) {
-  std::vector<Sample> samples;
-  for (const auto& [metric, values] : readings) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!std::isfinite(values[i])) continue;
-      samples.push_back({row.experiment, row.case_, metric, static_cast<std::int64_t>(i), values[i]});
-    }
-  }
-  return samples;
+  return columns;
 }
 
 }  // namespace occbench

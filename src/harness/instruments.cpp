@@ -30,20 +30,20 @@ class GpuInstruments final : public Instruments {
   }
 
   double microseconds(const std::function<void(cudaStream_t)>& queue, bool cold) override {
-    find_turns();  // waits for the device, which it must not once the stream is blocked
+    find_first_gpc();  // waits for the device, which it must not once the stream is blocked
     return timer_.microseconds(queue, [&](cudaStream_t stream) { queue_before(stream, cold); });
   }
 
   void make_ready(bool cold) override {
-    find_turns();
+    find_first_gpc();
     queue_before(stream(), cold);
     synchronize();
   }
 
   std::optional<int> first_gpc() override {
-    if (!turns_ || !turns_->can_set()) return std::nullopt;
-    const unsigned missed = turns_->missed();
-    return std::exchange(missed_turns_, missed) == missed ? std::optional(0) : std::nullopt;
+    if (!first_gpc_ || !first_gpc_->can_set()) return std::nullopt;
+    const unsigned missed = first_gpc_->missed();
+    return std::exchange(missed_, missed) == missed ? std::optional(0) : std::nullopt;
   }
 
   CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
@@ -81,14 +81,14 @@ class GpuInstruments final : public Instruments {
 
  private:
   /// When something is to be measured: other profilers and sanitizers are to see the cases alone.
-  void find_turns() {
-    if (!turns_) turns_.emplace(device_);
+  void find_first_gpc() {
+    if (!first_gpc_) first_gpc_.emplace(device_);
   }
 
   /// The flush first, which may itself be a launch whose blocks wait for room.
   void queue_before(cudaStream_t stream, bool cold) {
     if (cold) flush_.queue(stream);
-    turns_->queue(stream);
+    first_gpc_->queue(stream);
   }
 
   Device device_;
@@ -96,8 +96,8 @@ class GpuInstruments final : public Instruments {
   GpuMonitor monitor_;
   LaunchTimer timer_;
   L2Flush flush_;
-  std::optional<Turns> turns_;
-  unsigned missed_turns_ = 0;
+  std::optional<FirstGpc> first_gpc_;
+  unsigned missed_ = 0;
   std::optional<Counters> counters_;
 };
 

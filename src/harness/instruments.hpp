@@ -32,10 +32,10 @@ class Instruments {
   virtual double microseconds(const std::function<void(cudaStream_t)>& queue, bool cold) = 0;
 
   /// Does what comes before a launch that is measured, and waits: sets which GPC begins, where that can be
-  /// set (Turns). @param cold the L2 cache is emptied first
+  /// set (FirstGpc). @param cold the L2 cache is emptied first
   virtual void make_ready(bool cold) = 0;
 
-  /// The GPC that measured launches began with since this was last asked: its place in the order of turns, in
+  /// The GPC that measured launches began with since this was last asked: its place in the dispatch order, in
   /// which that of SM 0 has 0; empty where one of them was left to what ran before.
   virtual std::optional<int> first_gpc() = 0;
 

@@ -4,42 +4,37 @@
 
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "gpu/error.hpp"
 #include "harness/experiment.hpp"
+#include "harness/google_benchmark.hpp"
 #include "harness/instruments.hpp"
 #include "harness/options.hpp"
 #include "harness/run_cases.hpp"
 #include "harness/session.hpp"
 #include "occupancy/exit_status.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/json.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {
 
-/// @param arguments must outlive the benchmarks: Google Benchmark keeps a pointer to the program's name
-void initialize_google_benchmark(std::vector<std::string>& arguments) {
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  int count = static_cast<int>(pointers.size());
-  benchmark::Initialize(&count, pointers.data());
-  if (count > 1) {
-    throw InputError(fmt::format(
-        "'{}' is neither a flag of this suite nor of Google Benchmark; --help lists both", pointers[1]));
-  }
-}
-
 ExitStatus run(const std::string& program, const Options& options) {
-  std::vector<std::string> arguments = options.google_benchmark;
-  arguments.insert(arguments.begin(), program);
-  initialize_google_benchmark(arguments);
+  initialize_google_benchmark(program, options);
   const Device device = open_device(options.device);
   for (const std::string& note : device.notes) fmt::print(stderr, "{}: {}\n", device.name, note);
   const std::unique_ptr<Instruments> instruments = make_gpu_instruments(device, options.readings);
   Session session(device, options, *instruments);
-  stop_on_signals();
+  const StopOnSignals stop;
   return run_cases(session, experiment);
+}
+
+void describe(const Experiment& described) {
+  fmt::print(
+      "{}\n",
+      json_text({{"name", described.name}, {"claim", described.claim}, {"source", described.source}}, -1));
 }
 
 ExitStatus guarded_main(const std::vector<std::string>& arguments) {
@@ -48,6 +43,10 @@ ExitStatus guarded_main(const std::vector<std::string>& arguments) {
     if (options.help) {
       fmt::print("{}: {}\n\n{}\n", experiment.name, experiment.claim, options_help());
       benchmark::PrintDefaultHelp();
+      return ExitStatus::done;
+    }
+    if (options.describe) {
+      describe(experiment);
       return ExitStatus::done;
     }
     return run(arguments.front(), options);

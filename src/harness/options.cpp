@@ -1,7 +1,9 @@
 #include "harness/options.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <random>
@@ -39,24 +41,65 @@ std::string min_time_argument(std::string_view value) {
   return fmt::format("{}{}{}", kMinTime, value, unit_wanted ? "s" : "");
 }
 
+/// The value of `--benchmark_FLAG=VALUE` where the argument is that; of a flag without a value "true".
+std::optional<std::string> value_of(std::string_view argument, std::string_view flag) {
+  const std::string name = fmt::format("--benchmark_{}", flag);
+  if (argument == name) return "true";
+  if (!argument.starts_with(name + "=")) return std::nullopt;
+  return std::string(argument.substr(name.size() + 1));
+}
+
+/// As Google Benchmark takes the values of its flags.
+bool is_true(std::string value) {
+  std::ranges::transform(value, value.begin(), [](unsigned char letter) { return std::tolower(letter); });
+  constexpr std::string_view kFalse[] = {"0", "f", "n", "false", "no", "off"};
+  return std::ranges::find(kFalse, value) == std::end(kFalse);
+}
+
 /// What Google Benchmark would answer with its usage text and status 0 or 1.
 void refuse_what_google_benchmark_would(std::string_view argument) {
   const auto refuse_unless = [&](std::string_view flag, std::initializer_list<std::string_view> values) {
-    const std::string prefix = fmt::format("--benchmark_{}=", flag);
-    if (!argument.starts_with(prefix)) return;
-    const std::string_view value = argument.substr(prefix.size());
-    if (std::ranges::find(values, value) == values.end()) {
+    const std::optional<std::string> value = value_of(argument, flag);
+    if (value && std::ranges::find(values, *value) == values.end()) {
       throw InputError(fmt::format("{}: must be one of {}", argument, fmt::join(values, ", ")));
     }
   };
   refuse_unless("format", {"console", "json", "csv"});
   refuse_unless("out_format", {"console", "json", "csv"});
   refuse_unless("time_unit", {"ns", "us", "ms", "s"});
-  constexpr std::string_view kOut = "--benchmark_out=";
-  if (argument.starts_with(kOut) &&
-      !std::ofstream(std::string(argument.substr(kOut.size())), std::ios::app)) {
+  const std::optional<std::string> out = value_of(argument, "out");
+  if (out && !out->empty() && !std::ofstream(*out, std::ios::app)) {
     throw InputError(fmt::format("{}: the file cannot be written", argument));
   }
+}
+
+/// Takes up a flag of Google Benchmark's that this program carries out. @returns whether that is all, and
+/// Google Benchmark is not to have it
+bool take_up(std::string_view argument, Options& options) {
+  Reports& reports = options.reports;
+  if (const auto value = value_of(argument, "format")) reports.format = *value;
+  if (const auto value = value_of(argument, "repetitions")) reports.repetitions = std::atoi(value->c_str());
+  if (const auto value = value_of(argument, "out")) return reports.out = *value, true;
+  if (const auto value = value_of(argument, "out_format")) return reports.out_format = *value, true;
+  if (const auto value = value_of(argument, "list_tests")) return options.list_tests = is_true(*value), true;
+  if (const auto value = value_of(argument, "display_aggregates_only"))
+    return reports.display_aggregates_only = is_true(*value), true;
+  return false;
+}
+
+/// Google Benchmark's flags can also be given by environment variables, as BENCHMARK_OUT: those that this
+/// program carries out, as arguments.
+std::vector<std::string> arguments_from_environment() {
+  std::vector<std::string> arguments;
+  for (const std::string_view flag :
+       {"format", "repetitions", "out", "out_format", "list_tests", "display_aggregates_only"}) {
+    std::string variable = fmt::format("BENCHMARK_{}", flag);
+    std::ranges::transform(variable, variable.begin(),
+                           [](unsigned char letter) { return std::toupper(letter); });
+    if (const char* value = std::getenv(variable.c_str()))
+      arguments.push_back(fmt::format("--benchmark_{}={}", flag, value));
+  }
+  return arguments;
 }
 
 const std::map<std::string, Suite> kSuites = {
@@ -133,6 +176,29 @@ struct Parser {
     app.add_flag("--occ_profile", options.profile,
                  "check each case, launch it once, and nothing else: for ncu and compute-sanitizer");
     app.add_flag("--occ_list", options.list, "print the cases as JSON, one a line, and end");
+    app.add_flag("--occ_describe", options.describe,
+                 "print the experiment's name, claim and source as JSON, and end; needs no GPU");
+    app.add_option("--occ_progress_fd", options.progress_fd,
+                   "tell the progress through this open file descriptor, a line of JSON a case")
+        ->check(CLI::NonNegativeNumber);
+  }
+
+  /// Makes values of what was parsed as text. @throws InputError for what does not go together
+  void finish() {
+    options.suite = kSuites.at(suite);
+    options.counters = kCounterModes.at(counters);
+    if (!device_profile.empty()) options.device_profile = find_profile(device_profile);
+    if (!csv.empty()) options.csv = csv;
+    if (!timeline.empty()) options.timeline = timeline;
+    if (!per_sm.empty()) options.per_sm = per_sm;
+    if (!shuffle.empty()) options.shuffle = seed_of(shuffle);
+    options.metrics = split_at_commas(metrics);
+    if (options.resume && !options.csv)
+      throw InputError("--occ_resume needs the file to go on with: --occ_csv=FILE");
+    if (options.counters == CounterMode::off && (options.timeline || !options.metrics.empty())) {
+      throw InputError(fmt::format("{} is read by hardware counters: leave --occ_counters=off out",
+                                   options.timeline ? "--occ_timeline" : "--occ_metrics"));
+    }
   }
 };
 
@@ -140,13 +206,17 @@ struct Parser {
 
 Options parse_options(const std::vector<std::string>& arguments) {
   Parser parser;
+  Options& options = parser.options;
+  for (const std::string& argument : arguments_from_environment()) {
+    refuse_what_google_benchmark_would(argument);
+    take_up(argument, options);
+  }
   std::vector<std::string> ours;
   std::vector<std::string> theirs;
-  bool help = false;
   bool min_time_given = false;
   for (const std::string& argument : arguments) {
     if (argument == "--help" || argument == "-h") {
-      help = true;
+      options.help = true;
     } else if (argument.starts_with(kOurs)) {
       ours.push_back(argument);
     } else if (argument.starts_with(kMinTime)) {
@@ -157,33 +227,18 @@ Options parse_options(const std::vector<std::string>& arguments) {
       throw InputError("--benchmark_enable_random_interleaving would finish no case before all have run");
     } else {
       refuse_what_google_benchmark_would(argument);
-      theirs.push_back(argument);
+      if (!take_up(argument, options)) theirs.push_back(argument);
     }
   }
+  if (!min_time_given) theirs.insert(theirs.begin(), min_time_argument(kDefaultMinTime));
+  options.google_benchmark = std::move(theirs);
   try {
     std::ranges::reverse(ours);  // CLI11 takes its vector from the back
     parser.app.parse(ours);
   } catch (const CLI::ParseError& error) {
     throw InputError(fmt::format("{}; --help lists the flags", error.what()));
   }
-  Options options = parser.options;
-  options.suite = kSuites.at(parser.suite);
-  options.counters = kCounterModes.at(parser.counters);
-  if (!parser.device_profile.empty()) options.device_profile = find_profile(parser.device_profile);
-  if (!parser.csv.empty()) options.csv = parser.csv;
-  if (!parser.timeline.empty()) options.timeline = parser.timeline;
-  if (!parser.per_sm.empty()) options.per_sm = parser.per_sm;
-  if (!parser.shuffle.empty()) options.shuffle = seed_of(parser.shuffle);
-  options.metrics = split_at_commas(parser.metrics);
-  if (options.resume && !options.csv)
-    throw InputError("--occ_resume needs the file to go on with: --occ_csv=FILE");
-  if (options.counters == CounterMode::off && (options.timeline || !options.metrics.empty())) {
-    throw InputError(fmt::format("{} is read by hardware counters: leave --occ_counters=off out",
-                                 options.timeline ? "--occ_timeline" : "--occ_metrics"));
-  }
-  if (!min_time_given) theirs.insert(theirs.begin(), min_time_argument(kDefaultMinTime));
-  options.help = help;
-  options.google_benchmark = std::move(theirs);
+  parser.finish();
   return options;
 }
 

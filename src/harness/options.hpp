@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpu/kernel.hpp"
-#include "schedule/device_profile.hpp"
+#include "predict/device_profile.hpp"
 
 namespace occbench {
 
@@ -16,6 +16,16 @@ enum class CounterMode {
   automatic,  ///< where they can be read; a row says why where they cannot
   off,        ///< not even tried, as under another profiler
   require,    ///< the binary ends with status 2 where they cannot be read
+};
+
+/// What was asked for of Google Benchmark's reports: of its flags those that it cannot carry out itself while
+/// it is given one case after another.
+struct Reports {
+  std::string format = "console";   ///< --benchmark_format: console, json or csv
+  std::string out;                  ///< --benchmark_out, a file; empty = none
+  std::string out_format = "json";  ///< --benchmark_out_format
+  bool display_aggregates_only = false;
+  int repetitions = 1;  ///< --benchmark_repetitions, which is passed on too
 };
 
 /// What a bench binary was asked for: its own flags (`--occ_*`), and Google Benchmark's, which it passes on.
@@ -34,9 +44,13 @@ struct Options {
       device_profile;  ///< predictions are made with it; empty = that of such a device
   bool profile =
       false;  ///< check and launch each case once, neither timed nor counted, as other profilers want it
-  bool list = false;   ///< print the cases as JSON lines and end
-  bool small = false;  ///< small grids and short work, for compute-sanitizer
+  bool list = false;      ///< print the cases as JSON lines and end
+  bool describe = false;  ///< print name, claim and source as a JSON line and end; needs no GPU
+  bool small = false;     ///< small grids and short work, for compute-sanitizer
   bool help = false;
+  std::optional<int> progress_fd;  ///< file descriptor that the progress is told through (progress_lines.hpp)
+  Reports reports;
+  bool list_tests = false;                    ///< --benchmark_list_tests
   std::vector<std::string> google_benchmark;  ///< the arguments that are not ours, in order, in the form that
                                               ///< this version of Google Benchmark wants
 };

@@ -61,8 +61,8 @@ std::string us_since(std::int64_t first_ns, std::int64_t ns) {
 
 }  // namespace
 
-std::string per_sm_csv(const Row& row, std::span<const std::vector<WarpRecord>> launches, int warps_per_block,
-                       int max_warps_per_sm) {
+std::string per_sm_csv(const CaseIdentity& of, std::span<const std::vector<WarpRecord>> launches,
+                       int warps_per_block, int max_warps_per_sm) {
   std::string text = csv_record(std::vector<std::string>{
       "experiment", "case", "launch", "sm", "blocks", "achieved_pct", "start_order", "first_start_us",
       "last_end_us", "replacement_latency_median_us", "replacements"});
@@ -77,7 +77,7 @@ std::string per_sm_csv(const Row& row, std::span<const std::vector<WarpRecord>> 
       const Span span = span_of(its_blocks);
       const std::vector<std::int64_t> latencies = replacement_latency_cycles(its_blocks);
       text += csv_record(std::vector<std::string>{
-          row.experiment, row.case_, fmt::format("{}", launch), fmt::format("{}", sm.sm),
+          of.experiment, of.name, fmt::format("{}", launch), fmt::format("{}", sm.sm),
           fmt::format("{}", sm.blocks), real_text(sm.achieved_pct(max_warps_per_sm)),
           fmt::format("{}", 1 + earlier_than(span.start_ns, starts)), us_since(first_ns, span.start_ns),
           us_since(first_ns, span.end_ns), latency_cell(latencies, span.cycles_per_us()),

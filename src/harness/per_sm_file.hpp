@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gpu/warp_record.hpp"
-#include "record/row.hpp"
+#include "record/case_record.hpp"
 
 namespace occbench {
 
@@ -15,7 +15,7 @@ namespace occbench {
 /// last_end_us (from the launch's first start), replacement_latency_median_us (from the end of a block to the
 /// start of the next one on that SM; empty where no block followed another) and replacements. SMs that ran
 /// nothing have no line.
-std::string per_sm_csv(const Row& row, std::span<const std::vector<WarpRecord>> launches, int warps_per_block,
-                       int max_warps_per_sm);
+std::string per_sm_csv(const CaseIdentity& of, std::span<const std::vector<WarpRecord>> launches,
+                       int warps_per_block, int max_warps_per_sm);
 
 }  // namespace occbench

@@ -1,73 +1,38 @@
 #include "harness/run_cases.hpp"
 
+#include <algorithm>
 #include <cstdio>
-#include <map>
-#include <memory>
 #include <random>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/case_run.hpp"
-#include "harness/reporter.hpp"
+#include "gpu/error.hpp"
+#include "harness/google_benchmark.hpp"
+#include "harness/measure_case.hpp"
+#include "harness/planned_case.hpp"
+#include "harness/ready_case.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
-#include "record/columns.hpp"
 #include "record/json.hpp"
 
 namespace occbench {
 namespace {
 
-/// What the console shows of a row; the JSON has every number.
-constexpr std::string_view kConsoleColumns[] = {"theoretical_pct", "predicted_pct", "achieved_pct",
-                                                "time_spread_pct"};
-
-std::vector<std::string_view> numeric_columns() {
-  std::vector<std::string_view> names;
-  for (const Column& column : columns()) {
-    if (!std::holds_alternative<Text Row::*>(column.where)) names.push_back(column.name);
-  }
-  return names;
-}
-
-/// The cases that are still to be reported, and the one that is. A process runs thousands of cases: all that
-/// one gathered on its way to its row goes when the next is reported.
-class CaseRuns {
- public:
-  bool empty() const {
-    return waiting_.empty();
-  }
-
-  void add(std::unique_ptr<CaseRun> run) {
-    waiting_.emplace(run->name(), std::move(run));
-  }
-
-  /// As FindRow: each of Google Benchmark's reporters asks for the row of a case before the next case begins.
-  const Row* finished_row(std::string_view name, std::size_t repetitions) {
-    if (const auto found = waiting_.find(name); found != waiting_.end()) {
-      reported_ = std::move(found->second);
-      waiting_.erase(found);
-      reported_->finish(repetitions);
-    }
-    return reported_ && reported_->name() == name ? &reported_->row() : nullptr;
-  }
-
- private:
-  std::map<std::string, std::unique_ptr<CaseRun>, std::less<>> waiting_;
-  std::unique_ptr<CaseRun> reported_;
-};
-
-std::vector<std::unique_ptr<CaseRun>> chosen_cases(Session& session, const Experiment& of) {
+std::vector<PlannedCase> chosen_cases(Session& session, const Experiment& of) {
   const auto matches = case_filter(benchmark::GetBenchmarkFilter());
-  std::vector<std::unique_ptr<CaseRun>> chosen;
+  std::vector<PlannedCase> chosen;
   for (Case& declared : of.cases(Planner(session.device()))) {
     if (declared.suite > session.options().suite) continue;
+    if (declared.work) declared.work->poll_cycles_per_warp = declared.kernel->poll_cycles_per_warp;
     if (session.options().small) declared = make_small(std::move(declared));
-    auto run = std::make_unique<CaseRun>(session, of, std::move(declared));
-    if (matches(run->name())) chosen.push_back(std::move(run));
+    PlannedCase planned = plan_case(std::move(declared), of.name, session.provenance(), session.device(),
+                                    session.instruments());
+    if (matches(planned.name)) chosen.push_back(std::move(planned));
   }
   if (chosen.empty()) {
     throw InputError(
@@ -77,89 +42,71 @@ std::vector<std::unique_ptr<CaseRun>> chosen_cases(Session& session, const Exper
   return chosen;
 }
 
-void register_case(CaseRun& run) {
-  benchmark::RegisterBenchmark(run.name().c_str(), [&run](benchmark::State& state) { run.time(state); })
-      ->UseManualTime()
-      ->Unit(benchmark::kMicrosecond);
-}
-
-/// The value of the last `--NAME=value` among the arguments, empty if there is none.
-std::string argument_value(const std::vector<std::string>& arguments, std::string_view name) {
-  const std::string prefix = fmt::format("--{}=", name);
-  for (auto argument = arguments.rbegin(); argument != arguments.rend(); ++argument) {
-    if (argument->starts_with(prefix)) return argument->substr(prefix.size());
+/// "launched", "wrong" where the result was, or "skipped". @throws CudaError
+std::string_view launch_once(const PlannedCase& planned, Session& session) {
+  if (!planned.can_launch()) return "skipped";
+  try {
+    const Check check = ReadyCase(planned, session.device(), session.instruments()).check_and_launch();
+    return check == Check::wrong ? "wrong" : "launched";
+  } catch (const CannotRun&) {
+    return "skipped";
   }
-  return "";
 }
 
-/// The numbers that a reporter of Google Benchmark's shows of a row. Its own CSV cannot hold counters that
-/// appear late, and says itself that it is on its way out: it stays as it is.
-std::vector<std::string_view> columns_for(const std::string& format) {
-  if (format == "csv") return {};
-  return format == "json"
-             ? numeric_columns()
-             : std::vector<std::string_view>(std::begin(kConsoleColumns), std::end(kConsoleColumns));
-}
-
-std::unique_ptr<benchmark::BenchmarkReporter> file_reporter(const std::string& format) {
-  if (format == "console") {
-    return std::make_unique<benchmark::ConsoleReporter>(benchmark::ConsoleReporter::OO_None);
-  }
-  return std::make_unique<benchmark::JSONReporter>();
-}
-
-void run_benchmarks(const FindRow& find_row, const std::vector<std::string>& arguments) {
-  RowReporter display(*benchmark::CreateDefaultDisplayReporter(), find_row,
-                      columns_for(argument_value(arguments, "benchmark_format")));
-  const std::string format = argument_value(arguments, "benchmark_out_format");
-  if (argument_value(arguments, "benchmark_out").empty() || format == "csv") {
-    benchmark::RunSpecifiedBenchmarks(&display);
-    return;
-  }
-  const auto inner = file_reporter(format);
-  RowReporter file(*inner, find_row, columns_for(format == "console" ? format : "json"));
-  benchmark::RunSpecifiedBenchmarks(&display, &file);
-}
-
-ExitStatus launch_each_once(std::span<const std::unique_ptr<CaseRun>> runs) {
+ExitStatus launch_each_once(std::span<const PlannedCase> cases, Session& session) {
   ExitStatus status = ExitStatus::done;
-  for (const auto& run : runs) {
-    const bool right = run->launch_once();
-    fmt::print("{} {}\n",
-               run->row().time_status == "skipped" ? "skipped"
-               : right                             ? "launched"
-                                                   : "wrong",
-               run->name());
-    if (!right) status = ExitStatus::no_verdict;
+  for (const PlannedCase& planned : cases) {
+    const std::string_view outcome = launch_once(planned, session);
+    fmt::print("{} {}\n", outcome, planned.name);
+    if (outcome == "wrong") status = ExitStatus::no_verdict;
   }
   return status;
 }
 
+void print_as_json(std::span<const PlannedCase> cases) {
+  for (const PlannedCase& planned : cases)
+    fmt::print("{}\n", json_text(row_to_json(row_of(planned.known)), -1));
+}
+
+std::vector<std::string> names_of(std::span<const PlannedCase> cases) {
+  std::vector<std::string> names;
+  for (const PlannedCase& planned : cases) names.push_back(planned.name);
+  return names;
+}
+
 /// The same order for the same seed on every machine, which std::shuffle does not promise.
-void shuffle(std::vector<std::unique_ptr<CaseRun>>& cases, std::uint64_t seed) {
+void shuffle(std::vector<PlannedCase>& cases, std::uint64_t seed) {
   fmt::print(stderr, "cases in random order; --occ_shuffle={} repeats it\n", seed);
   std::mt19937_64 generator(seed);
   for (std::size_t left = cases.size(); left > 1; --left)
     std::swap(cases[left - 1], cases[generator() % left]);
 }
 
-ExitStatus measure(Session& session, const Experiment& of, std::vector<std::unique_ptr<CaseRun>> chosen) {
-  session.open_files(of);
-  if (session.options().shuffle) shuffle(chosen, *session.options().shuffle);
-  CaseRuns runs;
-  for (auto& run : chosen) {
-    if (session.is_finished(run->row().experiment, run->row().case_)) continue;
-    register_case(*run);
-    runs.add(std::move(run));
+/// Measures, records and reports one case after another, until the run is stopped.
+void measure_each(std::span<const PlannedCase> cases, Session& session) {
+  std::size_t widest = 0;
+  for (const PlannedCase& planned : cases) widest = std::max(widest, planned.name.size());
+  GoogleBenchmark benchmark(session.options().reports, widest);
+  for (const PlannedCase& planned : cases) {
+    if (session.stop() != Stop::no) return;
+    std::optional<MeasuredCase> measured = measure_case(planned, session, benchmark);
+    if (!measured) return;
+    const Row row = session.end(measured->record, measured->samples.all());
+    if (measured->runs.empty()) measured->runs = benchmark.without_times(planned.name, row.note);
+    benchmark.report(std::move(measured->runs), row);
   }
-  if (runs.empty()) {
+}
+
+ExitStatus measure(Session& session, const Experiment& of, std::vector<PlannedCase> cases) {
+  session.open_files(of);
+  if (session.options().shuffle) shuffle(cases, *session.options().shuffle);
+  std::erase_if(cases,
+                [&](const PlannedCase& planned) { return session.is_finished(planned.known.identity); });
+  if (cases.empty()) {
     fmt::print(stderr, "{}: nothing is missing in {}\n", of.name, session.options().csv->string());
     return ExitStatus::done;
   }
-  benchmark::SetBenchmarkFilter(".");
-  run_benchmarks(
-      [&](std::string_view name, std::size_t repetitions) { return runs.finished_row(name, repetitions); },
-      session.options().google_benchmark);
+  measure_each(cases, session);
   if (session.stop() != Stop::no) {
     fmt::print(stderr, "{}: {}; the finished rows are kept, --occ_resume runs the rest\n", of.name,
                session.stop() == Stop::interrupted
@@ -172,15 +119,19 @@ ExitStatus measure(Session& session, const Experiment& of, std::vector<std::uniq
 }  // namespace
 
 ExitStatus run_cases(Session& session, const Experiment& of) {
-  std::vector<std::unique_ptr<CaseRun>> chosen = chosen_cases(session, of);
-  if (session.options().profile) return launch_each_once(chosen);
+  std::vector<PlannedCase> cases = chosen_cases(session, of);
+  if (session.options().profile) return launch_each_once(cases, session);
   // Also for a list, which is asked for before there is a file that a wrong name could leave without rows.
   session.check_metrics();
   if (session.options().list) {
-    for (const auto& run : chosen) fmt::print("{}\n", json_text(row_to_json(run->row()), -1));
+    print_as_json(cases);
     return ExitStatus::done;
   }
-  return measure(session, of, std::move(chosen));
+  if (session.options().list_tests) {
+    list_tests(names_of(cases));
+    return ExitStatus::done;
+  }
+  return measure(session, of, std::move(cases));
 }
 
 }  // namespace occbench

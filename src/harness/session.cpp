@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -17,28 +16,23 @@
 namespace occbench {
 namespace {
 
-std::filesystem::path running_mark(const std::filesystem::path& rows) {
-  return rows.string() + ".running";
-}
-
 std::string toolkit_version() {
   return fmt::format("{}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
 }
 
-Row provenance_of(const Device& device, Instruments& instruments) {
-  Row row;
-  row.schema = kSchema;
-  row.commit = build_commit();
-  row.host = host_name();
-  row.gpu = device.name;
-  row.gpu_uuid = device.uuid;
-  row.device_index = device.index;
-  row.compute_capability = to_string(device.compute_capability);
-  row.sm_count = device.sm_count;
-  row.driver = driver_version();
-  row.cuda_toolkit = toolkit_version();
-  row.gpu_settings = instruments.gpu_settings();
-  return row;
+Provenance provenance_of(const Device& device, Instruments& instruments) {
+  return {.schema = kSchema,
+          .recorded_at = {},
+          .commit = std::string(build_commit()),
+          .host = host_name(),
+          .gpu = device.name,
+          .gpu_uuid = device.uuid,
+          .device_index = device.index,
+          .compute_capability = device.compute_capability,
+          .sm_count = device.sm_count,
+          .driver = driver_version(),
+          .cuda_toolkit = toolkit_version(),
+          .gpu_settings = instruments.gpu_settings()};
 }
 
 void make_folder(const std::filesystem::path& folder, std::string_view flag) {
@@ -56,7 +50,8 @@ Session::Session(const Device& device, const Options& options, Instruments& inst
     : device_(device),
       options_(options),
       instruments_(instruments),
-      provenance_(provenance_of(device, instruments)) {}
+      provenance_(provenance_of(device, instruments)),
+      progress_(options.progress_fd) {}
 
 void Session::open_files(const Experiment& of) {
   if (options_.timeline) make_folder(*options_.timeline, "--occ_timeline");
@@ -64,7 +59,10 @@ void Session::open_files(const Experiment& of) {
   if (!options_.csv) return;
   file_.emplace(*options_.csv, options_.resume ? RunFile::Mode::resume : RunFile::Mode::create,
                 options_.metrics);
-  file_->require_same_origin(new_row(of));
+  CaseRecord next;
+  next.provenance = provenance_;
+  next.identity.experiment = of.name;
+  file_->require_same_origin(row_of(next));
 }
 
 void Session::check_metrics() {
@@ -86,32 +84,26 @@ void Session::check_metrics() {
   }
 }
 
-Row Session::new_row(const Experiment& of) const {
-  Row row = provenance_;
-  row.experiment = of.name;
-  return row;
-}
-
-bool Session::is_finished(std::string_view experiment_name, std::string_view name) const {
+bool Session::is_finished(const CaseIdentity& identity) const {
   return file_ && std::ranges::any_of(file_->finished(), [&](const Row& row) {
-           return row.experiment == experiment_name && row.case_ == name;
+           return row.experiment == identity.experiment && row.case_ == identity.name;
          });
 }
 
-void Session::begin(std::string_view name) const {
-  if (file_) std::ofstream(running_mark(*options_.csv)) << name << '\n';
+void Session::begin(const CaseIdentity& identity) {
+  progress_.tell(CaseBegun{identity.name});
 }
 
-void Session::end(const Row& row, std::span<const Sample> samples) {
-  if (row.time_status == "failed" || row.check == "wrong") complete_ = false;
-  if (options_.counters == CounterMode::require && row.counters_status != "ok" &&
-      row.time_status != "skipped") {
+Row Session::end(const CaseRecord& record, std::span<const Sample> samples) {
+  if (record.times.status == TimeStatus::failed || record.check == Check::wrong) complete_ = false;
+  if (options_.counters == CounterMode::require && record.readings.status != CountersStatus::ok &&
+      record.times.status != TimeStatus::skipped) {
     complete_ = false;
   }
-  if (!file_) return;
-  file_->append(row, samples);
-  std::error_code ignored;
-  std::filesystem::remove(running_mark(*options_.csv), ignored);
+  Row row = row_of(record);
+  if (file_) file_->append(row, samples);
+  progress_.tell(CaseEnded{row});
+  return row;
 }
 
 Counted Session::count(const std::vector<std::string>& metrics, const std::function<void()>& launch,

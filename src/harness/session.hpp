@@ -8,8 +8,9 @@
 #include "harness/experiment.hpp"
 #include "harness/instruments.hpp"
 #include "harness/options.hpp"
+#include "harness/progress_writer.hpp"
+#include "record/case_record.hpp"
 #include "record/csv.hpp"
-#include "record/row.hpp"
 
 namespace occbench {
 
@@ -36,7 +37,7 @@ struct Sampled {
 /// What all cases of a process share: the device, the counters and the file that the rows go to.
 class Session {
  public:
-  /// `instruments` must outlive the session.
+  /// `instruments` must outlive the session. @throws InputError if nothing can be told of its progress
   Session(const Device& device, const Options& options, Instruments& instruments);
 
   /// Says in how many passes the metrics that were asked for are read. @throws InputError if the GPU does not
@@ -57,18 +58,20 @@ class Session {
     return instruments_;
   }
 
-  /// A row with the provenance filled in.
-  Row new_row(const Experiment& of) const;
+  /// Of every row of this process, less the time.
+  const Provenance& provenance() const {
+    return provenance_;
+  }
 
   /// Whether the file of rows has the case already, from the run that this one resumes.
-  bool is_finished(std::string_view experiment_name, std::string_view name) const;
+  bool is_finished(const CaseIdentity& identity) const;
 
-  /// Leaves a mark beside the file of rows that the case is being run, until its row is written: whoever
-  /// finds the mark knows which case ended the process.
-  void begin(std::string_view name) const;
+  /// Tells that the case has begun: whoever listens knows which case it was if it ends the process.
+  void begin(const CaseIdentity& identity);
 
-  /// Writes the row to disk and keeps what decides the exit status.
-  void end(const Row& row, std::span<const Sample> samples);
+  /// Writes the case's row to disk, tells that it has ended and keeps what decides the exit status.
+  /// @returns the row
+  Row end(const CaseRecord& record, std::span<const Sample> samples);
 
   /// Reads counters of `launch`, which must queue one launch and wait for it. Where they cannot be read the
   /// reason goes to standard error, once. @throws what `launch` throws
@@ -85,8 +88,10 @@ class Session {
   }
 
   Stop stop() const;
-  void lose_context() {
-    context_lost_ = true;
+
+  /// After a launch that failed: whether any later one of this process could go well.
+  void note_lost_context() {
+    if (instruments_.context_is_lost()) context_lost_ = true;
   }
 
   /// Whether everything that was asked for was measured.
@@ -98,7 +103,8 @@ class Session {
   Device device_;
   Options options_;
   Instruments& instruments_;
-  Row provenance_;
+  Provenance provenance_;
+  ProgressWriter progress_;
   std::optional<RunFile> file_;
   Counted last_count_;
   std::string sampling_note_;  ///< why sampling did not work when it was last tried

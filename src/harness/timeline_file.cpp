@@ -64,9 +64,10 @@ std::string cell(const std::optional<double>& value) {
 
 }  // namespace
 
-std::filesystem::path case_file(const std::filesystem::path& folder, const Row& row, std::string_view kind) {
+std::filesystem::path case_file(const std::filesystem::path& folder, const CaseIdentity& of,
+                                std::string_view kind) {
   constexpr std::string_view kAllowed = "._=+-";
-  std::string name = fmt::format("{}.{}", row.experiment, row.case_);
+  std::string name = fmt::format("{}.{}", of.experiment, of.name);
   for (char& letter : name) {
     const bool plain = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
                        (letter >= '0' && letter <= '9') || kAllowed.find(letter) != std::string_view::npos;
@@ -75,13 +76,13 @@ std::filesystem::path case_file(const std::filesystem::path& folder, const Row& 
   return folder / fmt::format("{}.{}.csv", name, kind);
 }
 
-std::string timeline_csv(const Row& row, const Activity& measured, const Timeline* predicted,
+std::string timeline_csv(const CaseIdentity& of, const Activity& measured, const Timeline* predicted,
                          double warp_slots) {
   const Predicted prediction(predicted, measured.sm_clock_mhz, warp_slots);
   std::string text = csv_record(std::vector<std::string>{"experiment", "case", "time_us", "active_warps_pct",
                                                          "predicted_active_warps_pct"});
   const auto add = [&](double time_us, std::optional<double> active, std::optional<double> predicted_pct) {
-    text += csv_record(std::vector<std::string>{row.experiment, row.case_, real_text(time_us), cell(active),
+    text += csv_record(std::vector<std::string>{of.experiment, of.name, real_text(time_us), cell(active),
                                                 cell(predicted_pct)});
   };
   const std::vector<ActivityStep> steps = with_idle_until(measured.steps, prediction.duration_us());

@@ -10,15 +10,14 @@
 
 namespace occbench {
 
-std::vector<Sample> trace_samples(const Row& row, std::span<const WarpRecord> records, int warps_per_block,
-                                  int max_warps_per_sm, std::string_view prefix) {
-  if (records.empty()) return {};
+void add_trace_samples(CaseSamples& samples, std::span<const WarpRecord> records, int warps_per_block,
+                       int max_warps_per_sm, std::string_view prefix) {
+  if (records.empty()) return;
   const std::vector<BlockRecord> blocks = blocks_of(records, warps_per_block);
   const std::vector<SmRecord> sms = sms_of(records, warps_per_block);
   const std::int64_t first_ns = std::ranges::min(blocks, {}, &BlockRecord::start_ns).start_ns;
-  std::vector<Sample> samples;
   const auto add = [&](std::string_view quantity, std::int64_t index, double value) {
-    samples.push_back({row.experiment, row.case_, fmt::format("{}{}", prefix, quantity), index, value});
+    samples.add(fmt::format("{}{}", prefix, quantity), index, value);
   };
   add("achieved_pct", 0, achieved_pct(sms, max_warps_per_sm));
   add("out_of_order", 0, static_cast<double>(out_of_order(blocks)));
@@ -35,7 +34,6 @@ std::vector<Sample> trace_samples(const Row& row, std::span<const WarpRecord> re
   for (std::size_t i = 0; i < sms.size(); ++i) {
     add("most_blocks", static_cast<std::int64_t>(i), static_cast<double>(sms[i].most_blocks));
   }
-  return samples;
 }
 
 }  // namespace occbench

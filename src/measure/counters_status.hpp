@@ -2,14 +2,10 @@
 
 #include <stdexcept>
 #include <string>
-#include <string_view>
+
+#include "occupancy/statuses.hpp"
 
 namespace occbench {
-
-/// What became of the hardware counters of a case; the words of the column `counters_status`.
-enum class CountersStatus { ok, denied, busy, unsupported, off, failed };
-
-std::string_view to_string(CountersStatus status);
 
 /// The hardware counters could not be read. The message has the remedy.
 class CountersUnavailable : public std::runtime_error {

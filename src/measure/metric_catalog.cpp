@@ -1,29 +1,16 @@
 #include "measure/metric_catalog.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "measure/cupti.hpp"
+#include "occupancy/nearest.hpp"
 
 namespace occbench {
 namespace {
 
 constexpr int kCuptiSuccess = 0;
-
-/// Levenshtein's distance: letters to insert, take out or exchange.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t exchanged = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, exchanged}));
-    }
-  }
-  return row.back();
-}
 
 /// Where the roll-up of a full name begins: behind the base metric, whose own name may have points in front
 /// of its "__", as in TPC.TriageCompute.tpc__warps_active_realtime.sum.
@@ -37,17 +24,6 @@ std::string chip_of(const Device& device) {
 }
 
 }  // namespace
-
-std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> known,
-                                       std::size_t count) {
-  std::vector<std::pair<std::size_t, std::string_view>> ranked;
-  for (const std::string& name : known) ranked.emplace_back(edit_distance(wanted, name), name);
-  const std::size_t kept = std::min(count, ranked.size());
-  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(kept), ranked.end());
-  std::vector<std::string> nearest;
-  for (std::size_t i = 0; i < kept; ++i) nearest.emplace_back(ranked[i].second);
-  return nearest;
-}
 
 class MetricCatalog::Names {
  public:

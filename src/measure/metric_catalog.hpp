@@ -1,18 +1,12 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gpu/device.hpp"
 
 namespace occbench {
-
-/// The names among `known` that are most like `wanted`, best first, at most `count`.
-std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> known,
-                                       std::size_t count);
 
 /// The hardware metrics of a GPU's chip by name, as CUPTI knows them; reading one may still need permission.
 class MetricCatalog {

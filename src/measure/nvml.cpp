@@ -5,15 +5,17 @@
 #include <dlfcn.h>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/core.h>
+#include <nvml.h>
 
 namespace occbench {
 namespace {
 
-// NVML comes with the driver, not with the toolkit, and its interface is stable: it is loaded at run time,
-// and a machine without it loses nothing but what NVML says. Names and signatures: NVML API reference.
+// NVML comes with the driver and is loaded at run time: a machine without it loses nothing but what NVML
+// says. Types are those of its header.
 struct CloseLibrary {
   void operator()(void* library) const {
     static_cast<void>(dlclose(library));
@@ -23,11 +25,11 @@ struct CloseLibrary {
 class Nvml {
  public:
   Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW)) {
-    const auto initialize = function<int()>("nvmlInit_v2");
-    initialized_ = initialize != nullptr && initialize() == kSuccess;
+    auto* const initialize = function<decltype(nvmlInit_v2)>("nvmlInit_v2");
+    initialized_ = initialize != nullptr && initialize() == NVML_SUCCESS;
   }
   ~Nvml() {
-    const auto shut_down = function<int()>("nvmlShutdown");
+    auto* const shut_down = function<decltype(nvmlShutdown)>("nvmlShutdown");
     if (initialized_ && shut_down != nullptr) static_cast<void>(shut_down());
   }
   Nvml(const Nvml&) = delete;
@@ -42,8 +44,6 @@ class Nvml {
     return library_ ? reinterpret_cast<Signature*>(dlsym(library_.get(), name)) : nullptr;
   }
 
-  static constexpr int kSuccess = 0;
-
  private:
   std::unique_ptr<void, CloseLibrary> library_;
   bool initialized_ = false;
@@ -55,33 +55,43 @@ struct EventReason {
   bool is_throttle;
 };
 
-/// nvmlClocksEventReason*, NVML API reference.
-constexpr EventReason kEventReasons[] = {{0x001, "gpu_idle", false},
-                                         {0x002, "applications_clocks_setting", false},
-                                         {0x004, "sw_power_cap", true},
-                                         {0x008, "hw_slowdown", true},
-                                         {0x010, "sync_boost", true},
-                                         {0x020, "sw_thermal_slowdown", true},
-                                         {0x040, "hw_thermal_slowdown", true},
-                                         {0x080, "hw_power_brake_slowdown", true},
-                                         {0x100, "display_clock_setting", false}};
+constexpr EventReason kEventReasons[] = {
+    {nvmlClocksEventReasonGpuIdle, "gpu_idle", false},
+    {nvmlClocksEventReasonApplicationsClocksSetting, "applications_clocks_setting", false},
+    {nvmlClocksEventReasonSwPowerCap, "sw_power_cap", true},
+    {nvmlClocksThrottleReasonHwSlowdown, "hw_slowdown", true},
+    {nvmlClocksEventReasonSyncBoost, "sync_boost", true},
+    {nvmlClocksEventReasonSwThermalSlowdown, "sw_thermal_slowdown", true},
+    {nvmlClocksThrottleReasonHwThermalSlowdown, "hw_thermal_slowdown", true},
+    {nvmlClocksThrottleReasonHwPowerBrakeSlowdown, "hw_power_brake_slowdown", true},
+    {nvmlClocksEventReasonDisplayClockSetting, "display_clock_setting", false}};
 
-/// nvmlProcessInfo_t of the functions that end in _v3.
-struct ProcessInfo {
-  unsigned pid;
-  unsigned long long used_memory;
-  unsigned gpu_instance;
-  unsigned compute_instance;
+/// What a function of the form nvmlDeviceGet...(device, value*) or (device, argument, value*) says.
+template <typename Function>
+struct Answer;
+template <typename Value>
+struct Answer<nvmlReturn_t(nvmlDevice_t, Value*)> {
+  using Type = Value;
 };
+template <typename Argument, typename Value>
+struct Answer<nvmlReturn_t(nvmlDevice_t, Argument, Value*)> {
+  using Type = Value;
+};
+
+/// nvmlDeviceGetTemperature, which headers from CUDA 13.1 on warn of; older drivers have no other.
+using GetTemperature = nvmlReturn_t(nvmlDevice_t, nvmlTemperatureSensors_t, unsigned*);
+
+using CountProcesses = decltype(nvmlDeviceGetComputeRunningProcesses_v3);
+static_assert(std::is_same_v<CountProcesses, decltype(nvmlDeviceGetGraphicsRunningProcesses_v3)> &&
+              std::is_same_v<CountProcesses, decltype(nvmlDeviceGetMPSComputeRunningProcesses_v3)>);
 
 }  // namespace
 
 std::string driver_version() {
   const Nvml nvml;
-  const auto read = nvml.function<int(char*, unsigned)>("nvmlSystemGetDriverVersion");
-  std::array<char, 80> text{};
-  if (!nvml.initialized() || read == nullptr || read(text.data(), text.size() - 1) != Nvml::kSuccess)
-    return "";
+  auto* const read = nvml.function<decltype(nvmlSystemGetDriverVersion)>("nvmlSystemGetDriverVersion");
+  std::array<char, NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE> text{};
+  if (!nvml.initialized() || read == nullptr || read(text.data(), text.size() - 1) != NVML_SUCCESS) return "";
   return text.data();
 }
 
@@ -103,34 +113,34 @@ std::string clocks_event_reasons_text(std::uint64_t clocks_event_reasons) {
 class GpuMonitor::Handle {
  public:
   explicit Handle(const std::string& gpu_uuid) {
-    const auto find = nvml_.function<int(const char*, void**)>("nvmlDeviceGetHandleByUUID");
-    if (!nvml_.initialized() || find == nullptr || find(gpu_uuid.c_str(), &device_) != Nvml::kSuccess)
+    auto* const find = nvml_.function<decltype(nvmlDeviceGetHandleByUUID)>("nvmlDeviceGetHandleByUUID");
+    if (!nvml_.initialized() || find == nullptr || find(gpu_uuid.c_str(), &device_) != NVML_SUCCESS)
       device_ = nullptr;
   }
 
-  /// What a function of the form nvmlDeviceGet...(device, arguments..., Value*) says.
-  template <typename Value, typename... Arguments>
-  std::optional<Value> get(const char* name, Arguments... arguments) const {
-    const auto read = nvml_.function<int(void*, Arguments..., Value*)>(name);
-    Value value{};
-    if (device_ == nullptr || read == nullptr || read(device_, arguments..., &value) != Nvml::kSuccess)
+  /// What a function says of the device.
+  template <typename Function, typename... Arguments>
+  std::optional<typename Answer<Function>::Type> get(const char* name, Arguments... arguments) const {
+    auto* const read = nvml_.function<Function>(name);
+    typename Answer<Function>::Type value{};
+    if (device_ == nullptr || read == nullptr || read(device_, arguments..., &value) != NVML_SUCCESS)
       return std::nullopt;
     return value;
   }
 
   /// Processes that one of NVML's lists has.
   std::optional<std::int64_t> count_processes(const char* name) const {
-    const auto read = nvml_.function<int(void*, unsigned*, ProcessInfo*)>(name);
-    std::vector<ProcessInfo> processes(256);
+    auto* const read = nvml_.function<CountProcesses>(name);
+    std::vector<nvmlProcessInfo_t> processes(256);
     auto count = static_cast<unsigned>(processes.size());
-    if (device_ == nullptr || read == nullptr || read(device_, &count, processes.data()) != Nvml::kSuccess)
+    if (device_ == nullptr || read == nullptr || read(device_, &count, processes.data()) != NVML_SUCCESS)
       return std::nullopt;
     return count;
   }
 
  private:
   Nvml nvml_;
-  void* device_ = nullptr;
+  nvmlDevice_t device_ = nullptr;
 };
 
 GpuMonitor::GpuMonitor(const std::string& gpu_uuid) : handle_(std::make_unique<Handle>(gpu_uuid)) {}
@@ -139,20 +149,19 @@ GpuMonitor::GpuMonitor(GpuMonitor&&) noexcept = default;
 GpuMonitor& GpuMonitor::operator=(GpuMonitor&&) noexcept = default;
 
 GpuCondition GpuMonitor::condition() const {
-  constexpr unsigned kSmClock = 1;
-  constexpr unsigned kMemoryClock = 2;
-  constexpr unsigned kGpuSensor = 0;
+  using GetEventReasons = decltype(nvmlDeviceGetCurrentClocksEventReasons);
+  using GetClock = decltype(nvmlDeviceGetClockInfo);
   GpuCondition condition;
-  condition.clocks_event_reasons = handle_->get<unsigned long long>("nvmlDeviceGetCurrentClocksEventReasons");
+  condition.clocks_event_reasons = handle_->get<GetEventReasons>("nvmlDeviceGetCurrentClocksEventReasons");
   if (!condition.clocks_event_reasons) {
     // Its name up to driver 530.
     condition.clocks_event_reasons =
-        handle_->get<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons");
+        handle_->get<GetEventReasons>("nvmlDeviceGetCurrentClocksThrottleReasons");
   }
-  condition.sm_clock_mhz = handle_->get<unsigned>("nvmlDeviceGetClockInfo", kSmClock);
-  condition.memory_clock_mhz = handle_->get<unsigned>("nvmlDeviceGetClockInfo", kMemoryClock);
-  condition.temperature_c = handle_->get<unsigned>("nvmlDeviceGetTemperature", kGpuSensor);
-  if (const auto milliwatts = handle_->get<unsigned>("nvmlDeviceGetPowerUsage"))
+  condition.sm_clock_mhz = handle_->get<GetClock>("nvmlDeviceGetClockInfo", NVML_CLOCK_SM);
+  condition.memory_clock_mhz = handle_->get<GetClock>("nvmlDeviceGetClockInfo", NVML_CLOCK_MEM);
+  condition.temperature_c = handle_->get<GetTemperature>("nvmlDeviceGetTemperature", NVML_TEMPERATURE_GPU);
+  if (const auto milliwatts = handle_->get<decltype(nvmlDeviceGetPowerUsage)>("nvmlDeviceGetPowerUsage"))
     condition.power_w = 1e-3 * *milliwatts;
   const auto compute = handle_->count_processes("nvmlDeviceGetComputeRunningProcesses_v3");
   const auto graphics = handle_->count_processes("nvmlDeviceGetGraphicsRunningProcesses_v3");
@@ -166,13 +175,15 @@ std::string GpuMonitor::settings() const {
   const auto add = [&](std::string_view name, const auto& value) {
     text += fmt::format("{}{}={}", text.empty() ? "" : ";", name, value);
   };
-  if (const auto persistence = handle_->get<unsigned>("nvmlDeviceGetPersistenceMode"))
-    add("persistence", *persistence != 0 ? "on" : "off");
+  if (const auto mode = handle_->get<decltype(nvmlDeviceGetPersistenceMode)>("nvmlDeviceGetPersistenceMode"))
+    add("persistence", *mode == NVML_FEATURE_ENABLED ? "on" : "off");
   unsigned mig = 0;
-  if (handle_->get<unsigned>("nvmlDeviceGetMigMode", &mig)) add("mig", mig != 0 ? "on" : "off");
+  if (handle_->get<decltype(nvmlDeviceGetMigMode)>("nvmlDeviceGetMigMode", &mig))
+    add("mig", mig == NVML_DEVICE_MIG_ENABLE ? "on" : "off");
   if (const auto processes = handle_->count_processes("nvmlDeviceGetMPSComputeRunningProcesses_v3"))
     add("mps_processes", *processes);
-  if (const auto milliwatts = handle_->get<unsigned>("nvmlDeviceGetEnforcedPowerLimit"))
+  if (const auto milliwatts =
+          handle_->get<decltype(nvmlDeviceGetEnforcedPowerLimit)>("nvmlDeviceGetEnforcedPowerLimit"))
     add("power_limit_w", *milliwatts / 1000);
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace occbench {
 
@@ -25,6 +26,16 @@ struct Usage {
   int barriers = 0;                         ///< named barriers per block, 0 to 16
 
   bool operator==(const Usage&) const = default;
+};
+
+/// A kernel's usage, and the code that a device runs of it.
+struct Compiled {
+  Usage usage;
+  std::string code_architecture;  ///< "sm_90", or "sm_90 from compute_75" where the driver compiled the PTX
+  std::optional<std::int64_t> spill_bytes =
+      {};  ///< spill stores plus loads, as the assembler reported them at build
+
+  bool operator==(const Compiled&) const = default;
 };
 
 }  // namespace occbench

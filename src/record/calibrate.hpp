@@ -2,8 +2,8 @@
 
 #include <span>
 
-#include "record/row.hpp"
-#include "schedule/device_profile.hpp"
+#include "predict/device_profile.hpp"
+#include "record/case_record.hpp"
 
 namespace occbench {
 
@@ -13,6 +13,7 @@ namespace occbench {
 /// samples these are, cycles are fitted to all rows, and clocks, which each unit has its own of, fall by
 /// chance.
 /// @throws InputError where the rows have no counters, or are of several kinds of devices.
-DeviceProfile calibrate(std::span<const Row> rows, std::span<const Sample> samples, std::string_view name);
+DeviceProfile calibrate(std::span<const CaseRecord> cases, std::span<const Sample> samples,
+                        std::string_view name);
 
 }  // namespace occbench

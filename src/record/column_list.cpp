@@ -56,12 +56,20 @@ This page is what `occbench columns --format markdown` prints.
 |---|---|---|---|---|---|
 )";
 
-constexpr std::array<const char*, 6> kNames = {"name", "type", "unit", "gate", "metric", "meaning"};
+constexpr std::array<const char*, 7> kNames = {"name", "type", "unit", "gate", "metric", "meaning", "read"};
+
+std::string_view metric_of(const Column& column) {
+  return column.counter ? column.counter->metric : "";
+}
 
 std::vector<std::string> cells(const Column& column) {
-  return {std::string(column.name),   std::string(type_name(column)),
-          std::string(column.unit),   std::string(to_string(column.gate)),
-          std::string(column.metric), std::string(column.meaning)};
+  return {std::string(column.name),
+          std::string(type_name(column)),
+          std::string(column.unit),
+          std::string(to_string(column.gate)),
+          std::string(metric_of(column)),
+          std::string(column.meaning),
+          column.counter ? std::string(to_string(column.counter->read)) : ""};
 }
 
 std::string code(std::string_view text) {
@@ -72,7 +80,7 @@ std::string markdown() {
   std::string text(kResultsReadme);
   for (const Column& column : columns()) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", code(column.name), type_name(column),
-                        column.unit, column.meaning, to_string(column.gate), code(column.metric));
+                        column.unit, column.meaning, to_string(column.gate), code(metric_of(column)));
   }
   return text;
 }
@@ -101,7 +109,7 @@ std::string json() {
     const std::vector<std::string> values = cells(column);
     nlohmann::ordered_json& entry = list.emplace_back();
     for (std::size_t i = 0; i < values.size(); ++i) entry[kNames[i]] = values[i];
-    if (!column.metric.empty()) entry["scale"] = column.scale;
+    if (column.counter) entry["scale"] = column.counter->scale;
   }
   return json_text(list) + "\n";
 }

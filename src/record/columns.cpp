@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include <fmt/core.h>
@@ -17,12 +18,43 @@ constexpr std::string_view without_trailing_underscore(std::string_view name) {
   return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
 }
 
+constexpr std::int64_t kMostOfInt = std::numeric_limits<int>::max();
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+constexpr Range at_least(std::int64_t low) {
+  return {low, kMost};
+}
+constexpr Range between(std::int64_t low, std::int64_t high) {
+  return {low, high};
+}
+constexpr Range any() {
+  return {std::numeric_limits<std::int64_t>::min(), kMost};
+}
+
 constexpr auto kColumns = std::to_array<Column>({
-#define OCC_COLUMN(TYPE, NAME, UNIT, GATE, METRIC, SCALE, MEANING) \
-  {without_trailing_underscore(#NAME), UNIT, GateRule::GATE, METRIC, SCALE, MEANING, &Row::NAME},
+#define OCC_NAME(NAME) without_trailing_underscore(#NAME)
+#define OCC_TEXT(NAME, GATE, MEANING) \
+  {OCC_NAME(NAME), "", GateRule::GATE, any(), std::nullopt, MEANING, &Row::NAME},
+#define OCC_INTEGER(NAME, UNIT, GATE, RANGE, MEANING) \
+  {OCC_NAME(NAME), UNIT, GateRule::GATE, RANGE, std::nullopt, MEANING, &Row::NAME},
+#define OCC_REAL(NAME, UNIT, GATE, MEANING) \
+  {OCC_NAME(NAME), UNIT, GateRule::GATE, any(), std::nullopt, MEANING, &Row::NAME},
+#define OCC_COUNTER(NAME, UNIT, GATE, METRIC, SCALE, READ, MEANING)       \
+  {OCC_NAME(NAME),                                                        \
+   UNIT,                                                                  \
+   GateRule::GATE,                                                        \
+   any(),                                                                 \
+   ColumnCounter{METRIC, SCALE, CounterRead::READ, &CounterValues::NAME}, \
+   MEANING,                                                               \
+   &Row::NAME},
 #include "record/columns.inc"
-#undef OCC_COLUMN
+#undef OCC_NAME
 });
+
+std::string range_text(const Range& range) {
+  return range.high == kMost ? fmt::format("{} or more", range.low)
+                             : fmt::format("{} to {}", range.low, range.high);
+}
 
 template <typename Number>
 Number parse_number(const Column& column, std::string_view text) {
@@ -56,6 +88,18 @@ std::string_view to_string(GateRule rule) {
       return "time";
     case GateRule::status:
       return "status";
+  }
+  return "";
+}
+
+std::string_view to_string(CounterRead read) {
+  switch (read) {
+    case CounterRead::always:
+      return "always";
+    case CounterRead::local_memory:
+      return "local_memory";
+    case CounterRead::on_request:
+      return "on_request";
   }
   return "";
 }
@@ -118,6 +162,16 @@ void set_cell(Row& row, const Column& column, std::string_view text) {
         }
       },
       column.where);
+  require_in_range(row, column);
+}
+
+void require_in_range(const Row& row, const Column& column) {
+  const auto* member = std::get_if<Integer Row::*>(&column.where);
+  if (member == nullptr) return;
+  const Integer& value = row.**member;
+  if (!value || (*value >= column.range.low && *value <= column.range.high)) return;
+  throw InputError(
+      fmt::format("{} = {} is out of range: it is {}", column.name, *value, range_text(column.range)));
 }
 
 }  // namespace occbench

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "record/counter_values.hpp"
 #include "record/row.hpp"
 
 namespace occbench {
@@ -30,12 +32,36 @@ enum class GateRule {
 /// "none", "key", ...
 std::string_view to_string(GateRule rule);
 
+/// Which cases read the counter of a column.
+enum class CounterRead {
+  always,        ///< all; these counters and those of local memory fit one pass together
+  local_memory,  ///< those whose kernel has local memory, for its unit makes a session slower
+  on_request,    ///< those that name the column (Case::counters), in a session of their own
+};
+
+/// "always", "local_memory" or "on_request".
+std::string_view to_string(CounterRead read);
+
+/// Whole numbers from `low` to `high`, both included.
+struct Range {
+  std::int64_t low;
+  std::int64_t high;
+};
+
+/// The hardware counter that fills a column.
+struct ColumnCounter {
+  std::string_view metric;
+  double scale;  ///< column = scale x counter
+  CounterRead read;
+  Real CounterValues::*value;
+};
+
 struct Column {
   std::string_view name;  ///< as in the CSV's first line
   std::string_view unit;
   GateRule gate;
-  std::string_view metric;  ///< hardware counter, empty if none
-  double scale;             ///< column = scale x counter
+  Range range;  ///< of a whole number
+  std::optional<ColumnCounter> counter;
   std::string_view meaning;
   std::variant<Text Row::*, Integer Row::*, Real Row::*> where;
 };
@@ -55,7 +81,12 @@ std::string real_text(double value);
 /// A row's value as the CSV shows it: integers in full, reals as real_text, empty if not measured.
 std::string cell_text(const Row& row, const Column& column);
 
-/// Sets a row's value from a CSV cell. @throws InputError if the cell is not what the column holds.
+/// Sets a row's value from a CSV cell. @throws InputError if the cell is not what the column holds, or out of
+/// its range.
 void set_cell(Row& row, const Column& column, std::string_view text);
+
+/// @throws InputError naming column, value and range for a whole number of the row that is out of its
+/// column's range.
+void require_in_range(const Row& row, const Column& column);
 
 }  // namespace occbench

@@ -32,17 +32,6 @@ namespace fs = std::filesystem;
   throw std::system_error(error, std::generic_category(), fmt::format("cannot {} {}", what, file.string()));
 }
 
-/// True once all of `text` is written; a signal or a full disk may split a write.
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 /// The lock is held: fine if by this process or by the one that started it.
 void require_kinship(const fs::path& lock, const fs::path& file) {
   pid_t holder = 0;
@@ -63,6 +52,16 @@ void sync_folder(const fs::path& folder) {
 }
 
 }  // namespace
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
 
 std::string read_text(const fs::path& file) {
   std::error_code error;

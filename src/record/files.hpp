@@ -13,6 +13,10 @@ std::string read_text(const std::filesystem::path& file);
 /// The whole of a file that gzip compressed. @throws InputError if it cannot be read or is damaged.
 std::string read_gzip_text(const std::filesystem::path& file);
 
+/// Writes to a file descriptor, however often a signal or a full disk splits the write. @returns whether all
+/// of it is written
+bool write_all(int descriptor, std::string_view text);
+
 /// Puts `text` in the place of a file: at every instant the file is the old one or the new one, whole, and
 /// the new one is on disk on return. Symbolic links are followed.
 /// @throws InputError if the folder cannot be written or `file` is something else than a file.

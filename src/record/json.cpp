@@ -62,6 +62,7 @@ Row row_from_json(const Json& object) {
     if (value.is_null()) continue;
     if (const Column* column = find_column(item.key())) {
       std::visit([&](auto member) { read_cell(row.*member, value, column->name); }, column->where);
+      require_in_range(row, *column);
     } else {
       row.extra.emplace_back(item.key(), value.is_string() ? value.get<std::string>() : json_text(value, -1));
     }

@@ -13,48 +13,48 @@ namespace {
 
 constexpr std::string_view kInferred = "inferred from ";
 
-std::optional<double> above_zero(const Real& value) {
+std::optional<double> above_zero(const std::optional<double>& value) {
   return value && *value > 0 ? value : std::nullopt;
 }
 
 }  // namespace
 
-ObservedLaunch observed_of(const Row& row) {
-  ObservedLaunch observed{.cycles_active_min = row.sm_cycles_active_min,
-                          .cycles_active_mean = above_zero(row.sm_cycles_active_avg),
-                          .cycles_active_max = above_zero(row.sm_cycles_active_max),
-                          .resident_blocks = above_zero(row.resident_blocks)};
-  if (row.time_us && above_zero(row.sm_clock_mhz)) {
-    observed.elapsed_cycles = std::max(1.0, (*row.time_us - kRecordOverheadUs) * *row.sm_clock_mhz);
+ObservedLaunch observed_of(const CaseRecord& record) {
+  const CounterValues& counters = record.readings.counters;
+  ObservedLaunch observed{.cycles_active_min = counters.sm_cycles_active_min,
+                          .cycles_active_mean = above_zero(counters.sm_cycles_active_avg),
+                          .cycles_active_max = above_zero(counters.sm_cycles_active_max),
+                          .resident_blocks = above_zero(counters.resident_blocks)};
+  if (record.times.time_us && above_zero(counters.sm_clock_mhz)) {
+    observed.elapsed_cycles =
+        std::max(1.0, (*record.times.time_us - kRecordOverheadUs) * *counters.sm_clock_mhz);
   }
   return observed;
 }
 
-bool has_inferred_work(const Row& row) {
-  return row.work_source.starts_with(kInferred);
+bool is_inferred_work(std::string_view source) {
+  return source.starts_with(kInferred);
 }
 
-std::optional<ObservedPrediction> observed_prediction(const Row& row,
+std::optional<ObservedPrediction> observed_prediction(const CaseRecord& record,
                                                       const std::optional<DeviceProfile>& given) {
-  if (!row.sm_count || *row.sm_count < 1) return std::nullopt;
-  const Launch launch = launch_of(row);
-  const Usage usage = usage_of(row);
-  const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
-  const int sm_count = static_cast<int>(*row.sm_count);
-  const DeviceProfile profile = given ? *given : profile_of_device(limits.compute_capability, sm_count);
-  return predict_observed(launch, usage, limits, sm_count, profile, observed_of(row));
+  const LaunchOnDevice on = launch_on_device(record);
+  const DeviceProfile profile = given ? resized(*given, on.sm_count)
+                                      : profile_of_device(on.limits.compute_capability, on.sm_count);
+  return predict_observed(on.launch, on.usage, on.limits, profile, observed_of(record));
 }
 
-void infer_and_predict(Row& row, const std::optional<DeviceProfile>& profile) {
-  if (!row.theoretical_pct || *row.theoretical_pct == 0) return;
+void infer_and_predict(CaseRecord& record, const std::optional<DeviceProfile>& profile) {
+  if (!record.theory || record.theory->theoretical_pct == 0 || !record.provenance.sm_count) return;
   try {
-    const auto found = observed_prediction(row, profile);
+    auto found = observed_prediction(record, profile);
     if (!found) return;
-    row.work = to_string(found->inferred.work);
-    row.work_source = fmt::format("{}{}", kInferred, found->inferred.source);
-    set_prediction(row, found->prediction);
+    record.identity.work = std::move(found->inferred.work);
+    record.identity.work_source = fmt::format("{}{}", kInferred, found->inferred.source);
+    record.prediction = std::move(found->prediction);
+    record.device_profile = record.prediction->device_profile;
   } catch (const InputError& refused) {
-    row.note += fmt::format("{}no prediction: {}", row.note.empty() ? "" : "; ", refused.what());
+    add_note(record.note, fmt::format("no prediction: {}", refused.what()));
   }
 }
 

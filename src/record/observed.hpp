@@ -1,10 +1,10 @@
 #pragma once
 
 #include <optional>
-#include <span>
+#include <string_view>
 
-#include "record/row.hpp"
-#include "schedule/inferred_work.hpp"
+#include "predict/inferred_work.hpp"
+#include "record/case_record.hpp"
 
 namespace occbench {
 
@@ -12,19 +12,19 @@ namespace occbench {
 /// 580.159.04, CUDA 13.0) of a kernel that spins for a known time.
 inline constexpr double kRecordOverheadUs = 0.5;
 
-/// What a row knows of its launch that work can be inferred from.
-ObservedLaunch observed_of(const Row& row);
+/// What is known of a recorded launch that work can be inferred from.
+ObservedLaunch observed_of(const CaseRecord& record);
 
-/// Whether a row's work was inferred: the column work_source says so.
-bool has_inferred_work(const Row& row);
+/// Whether work was inferred, by its source: the column work_source, `identity.work_source` of a record.
+bool is_inferred_work(std::string_view source);
 
-/// The prediction of a row with work that is inferred from what it observed; empty where that is too little.
-/// @throws InputError as prediction_of() does
-std::optional<ObservedPrediction> observed_prediction(const Row& row,
+/// The prediction of a record with work that is inferred from what was observed; empty where that is too
+/// little. @throws InputError as launch_on_device() and predict() do
+std::optional<ObservedPrediction> observed_prediction(const CaseRecord& record,
                                                       const std::optional<DeviceProfile>& profile);
 
-/// Infers the work of a row that lacks it, with its source, and predicts it. Where nothing can be inferred
-/// the row stays as it is; where theory refuses the launch a note says why.
-void infer_and_predict(Row& row, const std::optional<DeviceProfile>& profile = std::nullopt);
+/// Infers the work of a record that lacks it, with its source, and predicts it. Where nothing can be inferred
+/// the record stays as it is; where theory refuses the launch a note says why.
+void infer_and_predict(CaseRecord& record, const std::optional<DeviceProfile>& profile = std::nullopt);
 
 }  // namespace occbench

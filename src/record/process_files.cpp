@@ -108,12 +108,12 @@ std::vector<fs::path> process_files(const fs::path& out) {
 }
 
 void write_process_file(const fs::path& file, std::span<const ProgramEntry> entries) {
-  const std::vector<Row> rows = process_rows(entries);
+  const std::vector<CaseRecord> cases = process_cases(entries);
   std::string text = csv_header(process_columns());
   std::string samples = samples_header();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    text += csv_record(rows[i]);
-    for (const Sample& sample : program_samples(rows[i], entries[i].seen)) samples += csv_record(sample);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    text += csv_record(row_of(cases[i]));
+    for (const Sample& sample : program_samples(cases[i], entries[i].seen)) samples += csv_record(sample);
   }
   put(samples_path(file), samples);
   put(file, text);

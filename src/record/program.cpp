@@ -13,6 +13,7 @@
 #include "occupancy/occupancy.hpp"
 #include "record/columns.hpp"
 #include "record/kernel_name.hpp"
+#include "record/replay.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {
@@ -62,23 +63,22 @@ std::set<std::int64_t> parse_joined(std::string_view text) {
   return numbers;
 }
 
-std::string parameters_of(const ProgramKernel& kernel) {
-  std::string text = fmt::format("grid={};block={}", to_string(kernel.grid), to_string(kernel.block));
-  if (kernel.cluster != Extent{}) text += fmt::format(";cluster={}", to_string(kernel.cluster));
-  return text;
+std::vector<std::pair<std::string, std::string>> parameters_of(const ProgramKernel& kernel) {
+  std::vector<std::pair<std::string, std::string>> parameters = {{"grid", to_string(kernel.grid)},
+                                                                 {"block", to_string(kernel.block)}};
+  if (kernel.cluster != Extent{}) parameters.emplace_back("cluster", to_string(kernel.cluster));
+  return parameters;
 }
 
-/// Of a parameter of a row; one block or thread where it has none of that name.
-Extent extent_in(const Row& row, std::string_view name) {
-  std::string_view rest = row.parameters;
-  while (!rest.empty()) {
-    const std::string_view field = rest.substr(0, rest.find(';'));
-    rest.remove_prefix(std::min(rest.size(), field.size() + 1));
-    if (field.starts_with(name) && field.substr(name.size()).starts_with('=')) {
-      return parse_extent(field.substr(name.size() + 1));
-    }
-  }
-  return {};
+/// Of a parameter of a case; one block or thread where it has none of that name.
+Extent extent_in(const CaseIdentity& identity, std::string_view name) {
+  const std::string* const text = find_parameter(identity, name);
+  return text == nullptr ? Extent{} : parse_extent(*text);
+}
+
+std::optional<ComputeCapability> known_capability(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return parse_compute_capability(text);
 }
 
 std::string configuration_text(const ProgramKernel& kernel) {
@@ -100,46 +100,49 @@ std::span<const double> readings_of(const ProgramLaunches& seen, std::string_vie
   return found == seen.readings.end() ? std::span<const double>() : std::span<const double>(found->second);
 }
 
-void add_note(Row& row, std::string_view note) {
-  if (note.empty()) return;
-  row.note += fmt::format("{}{}", row.note.empty() ? "" : "; ", note);
+Provenance provenance_of(const ProgramDevice& device) {
+  Provenance provenance;
+  provenance.schema = kSchema;
+  provenance.gpu = device.name;
+  provenance.gpu_uuid = device.uuid;
+  provenance.device_index = device.index;
+  provenance.compute_capability = known_capability(device.compute_capability);
+  if (device.sm_count > 0) provenance.sm_count = device.sm_count;
+  return provenance;
 }
 
-void set_theory(Row& row, const ProgramKernel& kernel) {
+CaseIdentity identity_of(const ProgramKernel& kernel) {
+  CaseIdentity identity;
+  identity.experiment = kTraceExperiment;
+  identity.kernel = demangled_kernel_name(kernel.name);
+  if (identity.kernel != kernel.name) identity.variant = kernel.name;
+  identity.name = shortened_kernel_name(identity.kernel) + configuration_text(kernel);
+  identity.parameters = parameters_of(kernel);
+  return identity;
+}
+
+void set_theory(CaseRecord& record) {
   try {
-    const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
-    const Launch launch{.block_threads = static_cast<int>(kernel.block.volume()),
-                        .grid_blocks = kernel.grid.volume(),
-                        .cluster_blocks = static_cast<int>(kernel.cluster.volume()),
-                        .dynamic_shared_bytes = kernel.dynamic_shared_bytes,
-                        .carveout_pct = kernel.carveout_pct};
-    const Usage usage{.registers_per_thread = kernel.registers_per_thread,
-                      .static_shared_bytes = kernel.static_shared_bytes,
-                      .local_bytes_per_thread = kernel.local_bytes_per_thread};
-    const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
-    row.blocks_per_sm = occupancy.blocks_per_sm;
-    row.limiter = to_string(occupancy.limiters);
-    row.theoretical_pct = occupancy.theoretical_pct;
-    if (*row.sm_count > 0) row.waves = waves(occupancy, launch.grid_blocks, static_cast<int>(*row.sm_count));
-    if (occupancy.blocks_per_sm == 0) add_note(row, why_it_cannot_launch(limits, launch, usage));
+    const LaunchOnDevice on = launch_on_device(record);
+    const Occupancy occupancy = theoretical_occupancy(on);
+    record.theory = theory_of(occupancy, on.launch, on.sm_count);
+    if (occupancy.blocks_per_sm == 0)
+      add_note(record.note, why_it_cannot_launch(on.limits, on.launch, on.usage));
   } catch (const InputError& unknown) {
-    add_note(row, fmt::format("no theory: {}", unknown.what()));
+    add_note(record.note, fmt::format("no theory: {}", unknown.what()));
   }
 }
 
-void set_times(Row& row, const ProgramLaunches& seen) {
-  row.launches = seen.launches;
-  row.graph = seen.of_graphs;
-  row.total_time_us = seen.total_us;
-  row.process = joined(seen.processes, seen.processes.size());
-  row.stream = joined(seen.streams, kMostStreams);
-  row.time_status = "ok";
-  const std::vector<double> times = finite(seen.times_us);
-  if (times.empty()) return;
-  const Quartiles quartiles = occbench::quartiles(times);
-  row.time_us = quartiles.median;
-  if (quartiles.median > 0) row.time_spread_pct = 100 * quartiles.range() / quartiles.median;
-  row.repetitions = seen.timed;
+Times times_of(const ProgramLaunches& seen) {
+  Times times;
+  times.status = TimeStatus::ok;
+  const std::vector<double> known = finite(seen.times_us);
+  if (known.empty()) return times;
+  const Quartiles quartiles = occbench::quartiles(known);
+  times.time_us = quartiles.median;
+  if (quartiles.median > 0) times.time_spread_pct = 100 * quartiles.range() / quartiles.median;
+  times.repetitions = seen.timed;
+  return times;
 }
 
 /// Occupancy over all SMs and the longest one's cycles, in each launch.
@@ -154,60 +157,68 @@ std::vector<double> elapsed_pcts(const ProgramLaunches& seen, double warp_slots)
 }
 
 /// Where the occupancy went between theory and counter, as the counters say.
-void set_measured_losses(Row& row, const Limits& limits) {
-  if (!row.resident_blocks || !row.achieved_pct || !row.theoretical_pct || !row.block_threads) return;
-  const auto warps = (*row.block_threads + limits.threads_per_warp - 1) / limits.threads_per_warp;
-  const double filled = 100 * *row.resident_blocks * static_cast<double>(warps) / limits.max_warps_per_sm;
-  row.measured_loss_blocks_points = *row.theoretical_pct - filled;
-  row.measured_loss_warps_points = filled - *row.achieved_pct;
+void set_measured_losses(CaseRecord& record, const Limits& limits) {
+  Readings& readings = record.readings;
+  if (!readings.counters.resident_blocks) return;
+  const int warps = (record.launch->block_threads + limits.threads_per_warp - 1) / limits.threads_per_warp;
+  const double filled = 100 * *readings.counters.resident_blocks * warps / limits.max_warps_per_sm;
+  readings.measured_loss_blocks_points = record.theory->theoretical_pct - filled;
+  readings.measured_loss_warps_points = filled - *readings.counters.achieved_pct;
 }
 
-void set_counters(Row& row, const ProgramLaunches& seen) {
-  row.counters_status = seen.counters_status;
+void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
+  Readings& readings = record.readings;
+  readings.status = seen.counters_status;
   for (const Column& column : columns()) {
-    if (column.metric.empty()) continue;
-    const std::vector<double> values = finite(readings_of(seen, column.metric));
-    if (!values.empty()) row.*std::get<Real Row::*>(column.where) = column.scale * median(values);
+    if (!column.counter) continue;
+    const std::vector<double> values = finite(readings_of(seen, column.counter->metric));
+    if (!values.empty())
+      readings.counters.*column.counter->value = column.counter->scale * median(values);
   }
-  if (!row.achieved_pct) return;
-  row.counters_status = "ok";
-  row.achieved_source = "counter";
-  row.achieved_spread_points =
-      quartiles(finite(readings_of(seen, find_column("achieved_pct")->metric))).range();
-  if (!row.theoretical_pct) return;
-  const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
-  set_measured_losses(row, limits);
+  if (!readings.counters.achieved_pct) return;
+  readings.status = CountersStatus::ok;
+  readings.achieved_source = AchievedSource::counter;
+  readings.achieved_spread_points =
+      quartiles(finite(readings_of(seen, find_column("achieved_pct")->counter->metric))).range();
+  if (!record.theory) return;
+  const LaunchOnDevice on = launch_on_device(record);
+  set_measured_losses(record, on.limits);
   const std::vector<double> elapsed =
-      elapsed_pcts(seen, static_cast<double>(*row.sm_count) * limits.max_warps_per_sm);
-  if (!elapsed.empty()) row.achieved_elapsed_pct = median(elapsed);
+      elapsed_pcts(seen, static_cast<double>(on.sm_count) * on.limits.max_warps_per_sm);
+  if (!elapsed.empty()) readings.achieved_elapsed_pct = median(elapsed);
 }
 
-ProgramEntry entry_of(const Row& row) {
-  const auto whole = [&](const Integer& value, std::string_view column) {
-    if (!value) throw InputError(fmt::format("case {} of a program has no {}", row.case_, column));
-    return *value;
+ProgramEntry entry_of(const CaseRecord& record) {
+  const auto need = [&](bool there, std::string_view column) {
+    if (!there)
+      throw InputError(fmt::format("case {} of a program has no {}", record.identity.name, column));
   };
+  need(record.launch.has_value(), "block_threads");
+  need(record.compiled.has_value(), "registers_per_thread");
+  need(record.program.launches.has_value(), "launches");
+  const Provenance& from = record.provenance;
+  const Usage& usage = record.compiled->usage;
   ProgramEntry entry;
-  entry.device = {row.gpu, row.gpu_uuid, static_cast<int>(row.device_index.value_or(0)),
-                  row.compute_capability, static_cast<int>(whole(row.sm_count, "sm_count"))};
-  entry.kernel.name = row.variant.empty() ? row.kernel : row.variant;
-  entry.kernel.grid = extent_in(row, "grid");
-  entry.kernel.block = extent_in(row, "block");
-  entry.kernel.cluster = extent_in(row, "cluster");
-  entry.kernel.registers_per_thread =
-      static_cast<int>(whole(row.registers_per_thread, "registers_per_thread"));
-  entry.kernel.static_shared_bytes = row.static_shared_bytes.value_or(0);
-  entry.kernel.dynamic_shared_bytes = row.dynamic_shared_bytes.value_or(0);
-  entry.kernel.local_bytes_per_thread = row.local_bytes_per_thread.value_or(0);
-  if (row.carveout_pct) entry.kernel.carveout_pct = static_cast<int>(*row.carveout_pct);
-  entry.seen.launches = whole(row.launches, "launches");
-  entry.seen.of_graphs = row.graph.value_or(0);
-  entry.seen.timed = row.repetitions.value_or(0);
-  entry.seen.total_us = row.total_time_us.value_or(0);
-  entry.seen.counters_status = row.counters_status;
-  entry.seen.processes = parse_joined(row.process);
-  entry.seen.streams = parse_joined(row.stream);
-  for (const auto& [name, value] : row.extra) {
+  entry.device = {from.gpu, from.gpu_uuid, static_cast<int>(from.device_index.value_or(0)),
+                  from.compute_capability ? to_string(*from.compute_capability) : "",
+                  from.sm_count.value_or(0)};
+  entry.kernel = {.name = record.identity.variant.empty() ? record.identity.kernel : record.identity.variant,
+                  .grid = extent_in(record.identity, "grid"),
+                  .block = extent_in(record.identity, "block"),
+                  .cluster = extent_in(record.identity, "cluster"),
+                  .registers_per_thread = usage.registers_per_thread,
+                  .static_shared_bytes = usage.static_shared_bytes,
+                  .dynamic_shared_bytes = record.launch->dynamic_shared_bytes,
+                  .local_bytes_per_thread = usage.local_bytes_per_thread,
+                  .carveout_pct = record.launch->carveout_pct};
+  entry.seen.launches = *record.program.launches;
+  entry.seen.of_graphs = record.program.of_graphs.value_or(0);
+  entry.seen.timed = record.times.repetitions.value_or(0);
+  entry.seen.total_us = record.program.total_time_us.value_or(0);
+  entry.seen.counters_status = record.readings.status;
+  entry.seen.processes = parse_joined(record.program.processes);
+  entry.seen.streams = parse_joined(record.program.streams);
+  for (const auto& [name, value] : record.extra) {
     if (name == kHighestClock)
       static_cast<void>(
           std::from_chars(value.data(), value.data() + value.size(), entry.device.highest_clock_mhz));
@@ -226,7 +237,7 @@ void merge_into(ProgramLaunches& into, const ProgramLaunches& other) {
     std::vector<double>& all = into.readings[metric];
     all.insert(all.end(), values.begin(), values.end());
   }
-  if (into.counters_status != "ok" && !other.counters_status.empty()) {
+  if (into.counters_status != CountersStatus::ok && other.counters_status) {
     into.counters_status = other.counters_status;
     into.note = other.note;
   }
@@ -263,62 +274,57 @@ Extent parse_extent(std::string_view text) {
 std::vector<std::string> program_metrics() {
   std::vector<std::string> metrics = {std::string(kWarpsActive)};
   for (const Column& column : columns()) {
-    // Local memory and pipes are read where somebody asks for them: they make a session dearer.
-    const bool is_extra = column.name.ends_with("_sectors") || column.name.ends_with("_pipe_pct");
-    if (!column.metric.empty() && !is_extra) metrics.emplace_back(column.metric);
+    if (column.counter && column.counter->read == CounterRead::always)
+      metrics.emplace_back(column.counter->metric);
   }
   return metrics;
 }
 
-Row program_row(const ProgramEntry& entry) {
+CaseRecord program_case(const ProgramEntry& entry) {
   const auto& [device, kernel, seen] = entry;
-  Row row;
-  row.schema = kSchema;
-  row.experiment = kTraceExperiment;
-  row.gpu = device.name;
-  row.gpu_uuid = device.uuid;
-  row.device_index = device.index;
-  row.compute_capability = device.compute_capability;
-  row.sm_count = device.sm_count;
-  row.kernel = demangled_kernel_name(kernel.name);
-  if (row.kernel != kernel.name) row.variant = kernel.name;
-  row.case_ = shortened_kernel_name(row.kernel) + configuration_text(kernel);
-  row.parameters = parameters_of(kernel);
-  row.block_threads = kernel.block.volume();
-  row.grid_blocks = kernel.grid.volume();
-  row.cluster_blocks = kernel.cluster.volume();
-  row.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
-  row.carveout_pct = kernel.carveout_pct;
-  row.registers_per_thread = kernel.registers_per_thread;
-  row.static_shared_bytes = kernel.static_shared_bytes;
-  row.local_bytes_per_thread = kernel.local_bytes_per_thread;
-  row.check = "none";
-  add_note(row, seen.note);
-  set_theory(row, kernel);
-  set_times(row, seen);
-  set_counters(row, seen);
-  return row;
+  CaseRecord record;
+  record.provenance = provenance_of(device);
+  record.identity = identity_of(kernel);
+  record.launch = Launch{.block_threads = static_cast<int>(kernel.block.volume()),
+                         .grid_blocks = kernel.grid.volume(),
+                         .cluster_blocks = static_cast<int>(kernel.cluster.volume()),
+                         .dynamic_shared_bytes = kernel.dynamic_shared_bytes,
+                         .carveout_pct = kernel.carveout_pct};
+  record.compiled.emplace().usage = {.registers_per_thread = kernel.registers_per_thread,
+                                     .static_shared_bytes = kernel.static_shared_bytes,
+                                     .local_bytes_per_thread = kernel.local_bytes_per_thread};
+  record.check = Check::none;
+  record.program = {.launches = seen.launches,
+                    .total_time_us = seen.total_us,
+                    .processes = joined(seen.processes, seen.processes.size()),
+                    .streams = joined(seen.streams, kMostStreams),
+                    .of_graphs = seen.of_graphs};
+  record.note = seen.note;
+  set_theory(record);
+  record.times = times_of(seen);
+  set_readings(record, seen);
+  return record;
 }
 
 std::vector<std::string> process_columns() {
   return {kHighestClock, kOwnNote};
 }
 
-std::vector<Row> process_rows(std::span<const ProgramEntry> entries) {
-  std::vector<Row> rows = program_rows(entries);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].extra = {{kHighestClock, fmt::format("{}", entries[i].device.highest_clock_mhz)},
-                     {kOwnNote, entries[i].seen.note}};
+std::vector<CaseRecord> process_cases(std::span<const ProgramEntry> entries) {
+  std::vector<CaseRecord> cases = program_cases(entries);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    cases[i].extra = {{kHighestClock, fmt::format("{}", entries[i].device.highest_clock_mhz)},
+                      {kOwnNote, entries[i].seen.note}};
   }
-  return rows;
+  return cases;
 }
 
-std::vector<Sample> program_samples(const Row& row, const ProgramLaunches& seen) {
+std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunches& seen) {
   std::vector<Sample> samples;
   const auto add = [&](const std::string& quantity, std::span<const double> values) {
     std::int64_t index = 0;
     for (const double value : values) {
-      if (std::isfinite(value)) samples.push_back({row.experiment, row.case_, quantity, index, value});
+      if (std::isfinite(value)) samples.push_back({record.identity.experiment, record.identity.name, quantity, index, value});
       ++index;
     }
   };
@@ -332,7 +338,7 @@ std::vector<ProgramEntry> program_entries(std::span<const Row> rows, std::span<c
   std::vector<ProgramEntry> entries;
   for (const Row& row : rows) {
     by_case[row.case_] = entries.size();
-    entries.push_back(entry_of(row));
+    entries.push_back(entry_of(case_record(row)));
   }
   for (const Sample& sample : samples) {
     const auto found = by_case.find(sample.case_name);
@@ -369,25 +375,26 @@ std::vector<ProgramEntry> merged(std::vector<ProgramEntry> entries) {
   return result;
 }
 
-std::vector<Row> program_rows(std::span<const ProgramEntry> entries) {
+std::vector<CaseRecord> program_cases(std::span<const ProgramEntry> entries) {
   std::set<std::string> devices;
   for (const ProgramEntry& entry : entries) devices.insert(device_text(entry.device));
-  std::vector<Row> rows;
+  std::vector<CaseRecord> cases;
   std::map<std::string, int> times_used;
   for (const ProgramEntry& entry : entries) {
-    Row& row = rows.emplace_back(program_row(entry));
-    if (devices.size() > 1) row.case_ += fmt::format(" on {}", device_text(entry.device));
-    ++times_used[row.case_];
+    std::string& name = cases.emplace_back(program_case(entry)).identity.name;
+    if (devices.size() > 1) name += fmt::format(" on {}", device_text(entry.device));
+    ++times_used[name];
   }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (times_used[rows[i].case_] == 1) continue;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    std::string& name = cases[i].identity.name;
+    if (times_used[name] == 1) continue;
     const ProgramKernel& kernel = entries[i].kernel;
     const std::string whole =
         fmt::format("{} {} {} {} {}", kernel.name, kernel.registers_per_thread, kernel.static_shared_bytes,
                     kernel.local_bytes_per_thread, kernel.carveout_pct.value_or(-1));
-    rows[i].case_ += fmt::format(" #{:08x}", hash_of(whole));
+    name += fmt::format(" #{:08x}", hash_of(whole));
   }
-  return rows;
+  return cases;
 }
 
 }  // namespace occbench

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "occupancy/launch.hpp"
+#include "occupancy/statuses.hpp"
+#include "record/case_record.hpp"
 #include "record/row.hpp"
 
 namespace occbench {
@@ -71,7 +73,7 @@ struct ProgramLaunches {
   std::vector<double> times_us{};  ///< a sample of the times of those timed
   /// By name of the counter; a place is the same launch in all.
   std::map<std::string, std::vector<double>, std::less<>> readings{};
-  std::string counters_status{};  ///< word of that column where there are no readings
+  std::optional<CountersStatus> counters_status{};  ///< where there are no readings
   std::string note{};
   std::set<std::int64_t> processes{};
   std::set<std::int64_t> streams{};
@@ -89,29 +91,29 @@ inline constexpr const char* kTraceExperiment = "trace";
 /// Hardware counters that the columns of a program's row need, all collected in one pass.
 std::vector<std::string> program_metrics();
 
-/// The row of an entry: identity, launch, theory, times and counters; without a prediction. Where the limits
+/// The case of an entry: identity, launch, theory, times and counters; without a prediction. Where the limits
 /// of the GPU are not known or the launch is none that they allow, without theory and with a note that says
 /// why. `kernel` is the demangled name; the mangled one is the column `variant` where it differs.
-Row program_row(const ProgramEntry& entry);
+CaseRecord program_case(const ProgramEntry& entry);
 
 /// Columns beyond the table of the files that traced processes write, for what merging them needs.
 std::vector<std::string> process_columns();
 
-/// The rows of one process: as program_rows(), with those columns.
-std::vector<Row> process_rows(std::span<const ProgramEntry> entries);
+/// The cases of one process: as program_cases(), with those columns.
+std::vector<CaseRecord> process_cases(std::span<const ProgramEntry> entries);
 
-/// The times and readings behind a row.
-std::vector<Sample> program_samples(const Row& row, const ProgramLaunches& seen);
+/// The times and readings behind a case.
+std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunches& seen);
 
 /// The entries that the rows and samples of one file were made of.
-/// @throws InputError where a row lacks what process_rows() writes
+/// @throws InputError where a row lacks what process_cases() has
 std::vector<ProgramEntry> program_entries(std::span<const Row> rows, std::span<const Sample> samples);
 
 /// Entries of the same kernel on the same GPU become one; in order of total time, longest first.
 std::vector<ProgramEntry> merged(std::vector<ProgramEntry> entries);
 
-/// The rows of a program, each with a case of its own: short name and launch configuration, the GPU where
+/// The cases of a program, each with a name of its own: short name and launch configuration, the GPU where
 /// there are several, and a part of the hash of the whole name where these are equal.
-std::vector<Row> program_rows(std::span<const ProgramEntry> entries);
+std::vector<CaseRecord> program_cases(std::span<const ProgramEntry> entries);
 
 }  // namespace occbench

@@ -12,12 +12,14 @@ using Text = std::string;                     ///< empty = not known
 using Integer = std::optional<std::int64_t>;  ///< empty = not measured, never 0
 using Real = std::optional<double>;           ///< empty = not measured, never 0; always finite
 
-/// One case of one run: a member for each line of columns.inc, and the columns that the user asked for by
-/// name.
+/// One case of one run as files have it: a member for each line of columns.inc, and the columns that the user
+/// asked for by name. Made of a CaseRecord once, at the end, and read back into one once, at the start.
 struct Row {
-#define OCC_COLUMN(TYPE, NAME, UNIT, GATE, METRIC, SCALE, MEANING) TYPE NAME;
+#define OCC_TEXT(NAME, ...) Text NAME;
+#define OCC_INTEGER(NAME, ...) Integer NAME;
+#define OCC_REAL(NAME, ...) Real NAME;
+#define OCC_COUNTER(NAME, ...) Real NAME;
 #include "record/columns.inc"
-#undef OCC_COLUMN
 
   /// Columns beyond the table (`--occ_metrics`, or a file of a newer version), by name, as read or to be
   /// written.

@@ -1,7 +1,5 @@
 #include "record/stop_signals.hpp"
 
-#include <csignal>
-
 namespace occbench {
 namespace {
 
@@ -13,9 +11,19 @@ void note_signal(int) {
 
 }  // namespace
 
-void stop_on_signals() {
-  static_cast<void>(std::signal(SIGINT, note_signal));
-  static_cast<void>(std::signal(SIGTERM, note_signal));
+StopOnSignals::StopOnSignals() {
+  asked = 0;
+  struct sigaction action {};
+  action.sa_handler = note_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  static_cast<void>(sigaction(SIGINT, &action, &before_interrupt_));
+  static_cast<void>(sigaction(SIGTERM, &action, &before_terminate_));
+}
+
+StopOnSignals::~StopOnSignals() {
+  static_cast<void>(sigaction(SIGINT, &before_interrupt_, nullptr));
+  static_cast<void>(sigaction(SIGTERM, &before_terminate_, nullptr));
 }
 
 bool stop_asked() {

@@ -244,7 +244,7 @@ TorchTrace Reader::finish() {
     TorchKernel kernel{{device_of(key.first), key.second, std::move(collected.seen)}, collected.estimate_pct};
     kernel.entry.seen.timed = collected.times.seen();
     kernel.entry.seen.times_us = collected.times.kept();
-    kernel.entry.seen.counters_status = "off";
+    kernel.entry.seen.counters_status = CountersStatus::off;
     trace_.kernels.push_back(std::move(kernel));
   }
   std::ranges::stable_sort(trace_.kernels, std::ranges::greater(),
@@ -278,18 +278,18 @@ TorchTrace read_torch_trace(const std::filesystem::path& file) {
   return parse_torch_trace(stream, file.string());
 }
 
-EstimateFault fault_of_estimate(const TorchKernel& kernel, const Row& row) {
-  if (!kernel.estimate_pct || !row.theoretical_pct || *row.sm_count < 1) return EstimateFault::none;
+EstimateFault fault_of_estimate(const TorchKernel& kernel, const CaseRecord& record) {
+  if (!kernel.estimate_pct || !record.theory) return EstimateFault::none;
   const double estimate = *kernel.estimate_pct;
-  if (std::abs(estimate - *row.theoretical_pct) <= kRounding) return EstimateFault::none;
-  if (estimate == 0 && *row.dynamic_shared_bytes > kDefaultSharedBytes) return EstimateFault::shared_memory;
-  const Limits& limits = limits_of(parse_compute_capability(row.compute_capability));
-  const double blocks = static_cast<double>(*row.grid_blocks) / static_cast<double>(*row.sm_count);
-  const double spread = 100 * std::min(blocks, static_cast<double>(*row.blocks_per_sm)) *
-                        static_cast<double>(*row.block_threads) / limits.max_threads_per_sm();
-  if (blocks < static_cast<double>(*row.blocks_per_sm) && std::abs(estimate - spread) <= kRounding) {
-    return EstimateFault::spread_over_sms;
-  }
+  if (std::abs(estimate - record.theory->theoretical_pct) <= kRounding) return EstimateFault::none;
+  const LaunchOnDevice on = launch_on_device(record);
+  if (estimate == 0 && on.launch.dynamic_shared_bytes > kDefaultSharedBytes)
+    return EstimateFault::shared_memory;
+  const auto resident = static_cast<double>(record.theory->blocks_per_sm.value_or(0));
+  const double blocks = static_cast<double>(on.launch.grid_blocks) / on.sm_count;
+  const double spread =
+      100 * std::min(blocks, resident) * on.launch.block_threads / on.limits.max_threads_per_sm();
+  if (blocks < resident && std::abs(estimate - spread) <= kRounding) return EstimateFault::spread_over_sms;
   return EstimateFault::other;
 }
 

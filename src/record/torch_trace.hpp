@@ -41,7 +41,7 @@ enum class EstimateFault {
 };
 
 /// @param row of the kernel, with theory
-EstimateFault fault_of_estimate(const TorchKernel& kernel, const Row& row);
+EstimateFault fault_of_estimate(const TorchKernel& kernel, const CaseRecord& record);
 
 /// A sentence for the row's note; empty for none.
 std::string to_string(EstimateFault fault, double estimate_pct);

@@ -150,8 +150,8 @@ std::vector<ProgramEntry> LaunchTable::entries(int process,
     if (!seen.readings.empty()) continue;
     entry.seen.counters_status = device->second.counters_status;
     entry.seen.note = device->second.note;
-    if (entry.seen.counters_status == "ok") {
-      entry.seen.counters_status = "off";
+    if (entry.seen.counters_status == CountersStatus::ok) {
+      entry.seen.counters_status = CountersStatus::off;
       entry.seen.note = why_uncounted(seen.launches, seen.of_graphs);
     }
   }

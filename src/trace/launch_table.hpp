@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -40,7 +41,7 @@ class LaunchTable {
   /// What the table says of a GPU: what it is, and its counters' status and note where there are no readings.
   struct DeviceWords {
     ProgramDevice device;
-    std::string counters_status;
+    std::optional<CountersStatus> counters_status;
     std::string note;
   };
   std::vector<ProgramEntry> entries(int process, const std::function<DeviceWords(int)>& words) const;

@@ -45,7 +45,7 @@ void Tracer::counting_ended(int device, CountersStatus status, const std::string
   {
     const std::lock_guard lock(words_mutex_);
     LaunchTable::DeviceWords& words = words_[device];
-    words.counters_status = to_string(status);
+    words.counters_status = status;
     words.note = why;
   }
   say_once(fmt::format("no launch is counted any more (GPU {}): {}", device, why));
@@ -231,7 +231,8 @@ LaunchTable::DeviceWords Tracer::words_of(int device) {
   const std::lock_guard lock(words_mutex_);
   LaunchTable::DeviceWords& words = words_[device];
   if (words.device.sm_count == 0) words.device = driver_.describe(device);
-  if (words.counters_status.empty()) words.counters_status = counts() ? "ok" : "off";
+  if (!words.counters_status)
+    words.counters_status = counts() ? CountersStatus::ok : CountersStatus::off;
   return words;
 }
 
@@ -239,7 +240,7 @@ LaunchTable::DeviceWords Tracer::words_of(int device) {
 bool Tracer::words_of_all_are_ok() {
   const std::lock_guard lock(words_mutex_);
   return std::ranges::all_of(words_, [](const auto& words) {
-    return words.second.counters_status.empty() || words.second.counters_status == "ok";
+    return words.second.counters_status.value_or(CountersStatus::ok) == CountersStatus::ok;
   });
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "record/json.hpp"
+#include "record/progress_lines.hpp"
 
 namespace occbench {
 namespace {
@@ -33,8 +35,8 @@ Row row_of(const std::string& name) {
   return row;
 }
 
-/// Bench binaries are shell scripts here: the runner knows nothing of one but its arguments, its rows and its
-/// end.
+/// Bench binaries are shell scripts here: the runner knows nothing of one but its arguments, its progress,
+/// its rows and its end.
 class RunningBenches : public ::testing::Test {
  protected:
   RunningBenches() {
@@ -44,19 +46,26 @@ class RunningBenches : public ::testing::Test {
   }
 
   /// A binary with these cases. `body` runs for each case that has no row yet, with the case's name in $name
-  /// and its row in $row; it is given `finish` to write the row, as a case that went well does.
+  /// and its row in $row; it is given `finish` to write the row and tell of it, as a case that went well
+  /// does.
   void write_bench(const std::vector<std::string>& names, const std::string& body) {
     std::ofstream script(folder_ / "bench_fake");
     script << "#!/bin/bash\n"
-           << "for a in \"$@\"; do case $a in --occ_list) list=1;; --occ_csv=*) csv=${a#*=};; esac; done\n"
-           << "finish() { printf '%s\\n' \"$row\" >> \"$csv\"; rm -f \"$csv.running\"; }\n";
+           << "for a in \"$@\"; do case $a in --occ_list) list=1;; --occ_csv=*) csv=${a#*=};; "
+           << "--occ_progress_fd=*) fd=${a#*=};; esac; done\n"
+           << "finish() { printf '%s\\n' \"$row\" >> \"$csv\"; printf '%s\\n' \"$ended\" >&$fd; }\n";
     for (const std::string& name : names) {
       std::string line = csv_record(row_of(name));
       line.pop_back();
-      script << "name='" << name << "' row='" << line << "'\n"
+      const auto told = [](const CaseProgress& progress) {
+        std::string text = progress_line(progress);
+        text.pop_back();
+        return text;
+      };
+      script << "name='" << name << "' row='" << line << "' ended='" << told(CaseEnded{row_of(name)}) << "'\n"
              << "if [[ $list ]]; then printf '%s\\n' '" << json_text(row_to_json(row_of(name)), -1) << "'\n"
-             << "elif ! grep -q \",$name,\" \"$csv\"; then echo \"$name\" > \"$csv.running\"; " << body
-             << "\nfi\n";
+             << "elif ! grep -q \",$name,\" \"$csv\"; then printf '%s\\n' '" << told(CaseBegun{name})
+             << "' >&$fd; " << body << "\nfi\n";
     }
     script.close();
     fs::permissions(folder_ / "bench_fake", fs::perms::owner_all);
@@ -68,13 +77,14 @@ class RunningBenches : public ::testing::Test {
     const std::vector<Bench> benches = planned_benches(options_);
     BenchRunner runner(options_, options_.out, progress, console);
     for (const Bench& bench : benches) runner.run(bench);
-    rows_ = runner.rows();
+    cases_ = runner.cases();
     something_missed_ = runner.something_missed();
   }
 
   std::vector<std::string> verdicts() const {
     std::vector<std::string> texts;
-    for (const Row& row : rows_) texts.push_back(row.case_ + " " + row.time_status);
+    for (const CaseRecord& each : cases_)
+      texts.push_back(fmt::format("{} {}", each.identity.name, to_string(each.times.status.value())));
     return texts;
   }
 
@@ -83,7 +93,7 @@ class RunningBenches : public ::testing::Test {
   RunOptions options_;
   std::ostringstream out_;
   std::ostringstream err_;
-  std::vector<Row> rows_;
+  std::vector<CaseRecord> cases_;
   bool something_missed_ = false;
 };
 
@@ -97,7 +107,31 @@ TEST_F(RunningBenches, ACaseThatKillsItsProcessIsFailedAndTheOthersRun) {
   write_bench({"a", "b", "c"}, "[[ $name == b ]] && kill -9 $$; finish");
   run();
   EXPECT_THAT(verdicts(), ElementsAre("a ok", "b failed", "c ok"));
-  EXPECT_THAT(rows_[1].note, HasSubstr("signal 9"));
+  EXPECT_THAT(cases_[1].note, HasSubstr("signal 9"));
+}
+
+TEST_F(RunningBenches, ACaseIsShownOnceWhenItEndsWhetherItsBinaryTellsOrOnlyWritesIt) {
+  write_bench({"a", "b"}, "[[ $name == a ]] && finish || printf '%s\\n' \"$row\" >> \"$csv\"");
+  run();
+  EXPECT_THAT(verdicts(), ElementsAre("a ok", "b ok"));
+  for (const char* name : {"fake/a", "fake/b"}) {
+    const std::size_t shown = out_.str().find(name);
+    ASSERT_NE(shown, std::string::npos) << name;
+    EXPECT_EQ(out_.str().find(name, shown + 1), std::string::npos) << name;
+  }
+}
+
+TEST_F(RunningBenches, OnlyTheFileSaysWhatWasMeasured) {
+  write_bench({"a", "b"},
+              "printf 'no line of progress\\n%s\\n' \"$ended\" >&$fd; [[ $name == a ]] || finish");
+  run();
+  EXPECT_THAT(verdicts(), ElementsAre("b ok")) << "a was told of and has no row";
+}
+
+TEST_F(RunningBenches, ACaseWhoseProcessDiesOnceItsRowIsWrittenKeepsThatRow) {
+  write_bench({"a", "b"}, "printf '%s\\n' \"$row\" >> \"$csv\"; [[ $name == a ]] && kill -9 $$");
+  run();
+  EXPECT_THAT(verdicts(), ElementsAre("a ok", "b ok"));
 }
 
 TEST_F(RunningBenches, ABinaryThatEndsAfterItsRowsFailureIsStartedAgain) {
@@ -109,7 +143,7 @@ TEST_F(RunningBenches, ABinaryThatEndsAfterItsRowsFailureIsStartedAgain) {
 TEST_F(RunningBenches, ABinaryThatNeverBeginsIsGivenUpAndItsOutputIsShown) {
   write_bench({"a"}, "echo the driver is gone; exit 2");
   run();
-  EXPECT_TRUE(rows_.empty());
+  EXPECT_TRUE(cases_.empty());
   EXPECT_THAT(err_.str(), HasSubstr("the driver is gone"));
 }
 

@@ -84,6 +84,20 @@ TEST_F(Explain, PredictsWithTheProfileThatItIsGiven) {
   EXPECT_THAT(refused.err, HasSubstr("no device profile 'no_such_gpu'"));
 }
 
+TEST_F(Explain, RefusesARowWhoseValueNoColumnOfThatNameCanHave) {
+  const std::pair<std::int64_t, const char*> refused[] = {
+      {-5, "sm_count = -5"}, {0, "sm_count = 0"}, {2'000'000'000, "sm_count = 2000000000"}};
+  for (const auto& [sm_count, named] : refused) {
+    Row row = measured("wrong", 1056, 90);
+    row.sm_count = sm_count;
+    std::ofstream(file_) << csv_header() << csv_record(row);
+    const Outcome outcome = run_command({"explain", file_.c_str()});
+    EXPECT_EQ(outcome.status, ExitStatus::usage);
+    EXPECT_THAT(outcome.err, HasSubstr("rows.csv, line 2: " + std::string(named)));
+    EXPECT_THAT(outcome.err, HasSubstr("1 to 1024"));
+  }
+}
+
 TEST_F(Explain, RefusesWhatMatchesNothing) {
   const Outcome outcome = run_command({"explain", file_.c_str(), "--filter", "nothing"});
   EXPECT_EQ(outcome.status, ExitStatus::usage);

@@ -149,7 +149,7 @@ ProgramEntry launched(int process, const char* uuid = "GPU-11111111-1") {
   entry.seen.total_us = 450;
   entry.seen.timed = 2;
   entry.seen.times_us = {44, 46};
-  entry.seen.counters_status = "denied";
+  entry.seen.counters_status = CountersStatus::denied;
   entry.seen.processes = {process};
   return entry;
 }
@@ -177,14 +177,14 @@ TEST_F(TraceCommandTest, BeginsWithoutTheFilesOfAnEarlierTrace) {
 }
 
 TEST(TimeLost, IsTheShareOfTheoryThatWasNotThere) {
-  Row row;
-  row.total_time_us = 1000;
-  EXPECT_FALSE(lost_us(row));
-  row.theoretical_pct = 50;
-  row.predicted_pct = 40;
-  EXPECT_DOUBLE_EQ(*lost_us(row), 200);
-  row.achieved_pct = 25;
-  EXPECT_DOUBLE_EQ(*lost_us(row), 500);
+  CaseRecord record;
+  record.program.total_time_us = 1000;
+  EXPECT_FALSE(lost_us(record));
+  record.theory.emplace().theoretical_pct = 50;
+  record.prediction.emplace().predicted_pct = 40;
+  EXPECT_DOUBLE_EQ(*lost_us(record), 200);
+  record.readings.counters.achieved_pct = 25;
+  EXPECT_DOUBLE_EQ(*lost_us(record), 500);
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ Row drawn(const char* kind, double achieved_pct, double predicted_pct) {
   row.device_profile = "unit";
   row.theoretical_pct = 100;
   row.achieved_pct = achieved_pct;
+  for (const Column& column : columns()) {
+    if (column.name.starts_with("predicted_") || column.name.starts_with("loss_")) set_cell(row, column, "0");
+  }
   row.predicted_pct = predicted_pct;
   row.sm_cycles_active_avg = 1000;
   row.predicted_cycles_active = 1020;

@@ -1,34 +1,51 @@
+#include <map>
 #include <string>
 #include <vector>
 
-#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "gate/compare.hpp"
 #include "gate/outputs.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
 
 namespace occbench {
 namespace {
 
-/// What a build was made worse in, and what the gate must name.
-struct Injected {
-  std::string plant;
+/// What a build was made worse in, and what the gate has to name.
+struct Injection {
+  std::string name;   ///< of the files in tests/data/gate
   std::string case_;  ///< the end of the case's name
   std::string cause;
 };
 
-/// Six pairs of runs that tests/gate/on_gpu.py injected recorded on an H200, a build with one thing made
-/// worse in turn with the one in which nothing was.
-Comparison recorded(const std::string& plant) {
-  std::vector<RecordedRun> uninjected;
-  std::vector<RecordedRun> injected;
-  for (int run = 0; run < 12; ++run) {
-    const bool is_a = run % 4 == 0 || run % 4 == 3;
-    (is_a ? uninjected : injected)
-        .push_back(
-            read_run(fmt::format("{}/{}/{:02}-{}.csv", OCC_PLANTED, plant, run + 1, is_a ? 'a' : 'b')));
+/// The files of several runs that were packed as one: text by the first column, which is taken away.
+std::map<std::string, std::string> unpack(const std::string& name) {
+  const std::string file = std::string(OCCBENCH_SOURCE_DIR "/tests/data/gate/") + name;
+  CsvTable packed = parse_csv(read_gzip_text(file), file);
+  packed.names.erase(packed.names.begin());
+  std::map<std::string, std::string> runs;
+  for (std::vector<std::string>& cells : packed.rows) {
+    const std::string run = cells.front();
+    cells.erase(cells.begin());
+    const auto [text, is_new] = runs.try_emplace(run);
+    if (is_new) text->second = csv_record(packed.names);
+    text->second += csv_record(cells);
   }
-  return compare_pairs(uninjected, injected, {});
+  return runs;
+}
+
+/// Six pairs of runs that tests/gate/on_gpu.py recorded on an H200: a build with one thing made worse in turn
+/// with the one in which nothing was. The runs of the latter end in -a.
+Comparison recorded(const std::string& injection) {
+  std::vector<RecordedRun> unchanged;
+  std::vector<RecordedRun> injected;
+  std::map<std::string, std::string> samples = unpack(injection + ".samples.csv.gz");
+  for (const auto& [run, rows] : unpack(injection + ".csv.gz"))
+    (run.ends_with("-a") ? unchanged : injected).push_back(parse_run(rows, samples[run], run + ".csv"));
+  EXPECT_EQ(unchanged.size(), 6u);
+  EXPECT_EQ(injected.size(), 6u);
+  return compare_pairs(unchanged, injected, {});
 }
 
 TEST(RecordedPairs, OfOneBuildPass) {
@@ -41,18 +58,18 @@ TEST(RecordedPairs, OfOneBuildPass) {
 }
 
 TEST(RecordedPairs, OfABuildThatIsWorseNameTheCaseAndTheCause) {
-  const Injected plants[] = {{"registers", "=registers", "registers_per_thread"},
-                             {"shared_memory", "=shared_memory", "dynamic_shared_bytes"},
-                             {"block_size", "=block_size", "block_threads"},
-                             {"slow_warp", "=slow_warp_or_slower", "achieved_pct"},
-                             {"slower", "=slow_warp_or_slower", "time_us"}};
-  for (const Injected& injected : plants) {
-    const Comparison comparison = recorded(injected.plant);
-    EXPECT_EQ(headline(comparison), "regression: 4 cases, 1 regression, 3 pass") << injected.plant;
+  const Injection injections[] = {{"registers", "=registers", "registers_per_thread"},
+                                  {"shared_memory", "=shared_memory", "dynamic_shared_bytes"},
+                                  {"block_size", "=block_size", "block_threads"},
+                                  {"slow_warp", "=slow_warp_or_slower", "achieved_pct"},
+                                  {"slower", "=slow_warp_or_slower", "time_us"}};
+  for (const Injection& injection : injections) {
+    const Comparison comparison = recorded(injection.name);
+    EXPECT_EQ(headline(comparison), "regression: 4 cases, 1 regression, 3 pass") << injection.name;
     const ComparedCase& worst = comparison.cases.front();
-    EXPECT_TRUE(worst.name.ends_with(injected.case_)) << worst.name;
-    ASSERT_FALSE(worst.findings.empty()) << injected.plant;
-    EXPECT_EQ(worst.findings.front().subject, injected.cause);
+    EXPECT_TRUE(worst.name.ends_with(injection.case_)) << worst.name;
+    ASSERT_FALSE(worst.findings.empty()) << injection.name;
+    EXPECT_EQ(worst.findings.front().subject, injection.cause);
   }
 }
 

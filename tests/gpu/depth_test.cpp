@@ -66,10 +66,6 @@ class DepthOnAGpu : public OnAGpu {
     timer_->stream().synchronize();
   }
 
-  double warp_slots() const {
-    return static_cast<double>(device_.sm_count) * device_.limits.max_warps_per_sm;
-  }
-
   std::optional<LaunchTimer> timer_;
 };
 
@@ -87,10 +83,8 @@ TEST_F(DepthOnAGpu, ATimeInWhichTheHostWasHeldUpIsTakenAgain) {
 TEST_F(DepthOnAGpu, TheSuitesMetricsFitOnePass) {
   with_counters([&] {
     const MetricCatalog catalog(device_);
-    Row without_local_memory;
-    without_local_memory.local_bytes_per_thread = 0;
-    EXPECT_EQ(catalog.passes(metrics_for(Row())), 1U);
-    EXPECT_EQ(catalog.passes(metrics_for(without_local_memory)), 1U);
+    EXPECT_EQ(catalog.passes(metrics_for(std::nullopt)), 1U);
+    EXPECT_EQ(catalog.passes(metrics_for(Compiled{})), 1U);
   });
 }
 
@@ -116,19 +110,17 @@ TEST_F(DepthOnAGpu, MetricsThatNeedTwoPassesAreReadFromRepeatedLaunches) {
 
 TEST_F(DepthOnAGpu, OccupancyOverTimeHasTheMeanThatTheCountersHave) {
   with_counters([&] {
-    const std::vector<std::string> metrics = metrics_for(Row());
+    const std::vector<std::string> metrics = metrics_for(std::nullopt);
     for (const double waves : {0.75, 1.0, 1.5, 4.0}) {
       const auto prepared = prepare(hold(waves, Work::equal(200'000)));
       const auto launch = [&] { launch_and_wait(*prepared); };
       const auto elapsed = [&] {
-        Row row;
-        row.sm_count = device_.sm_count;
-        set_counter_columns(row, Counters(device_, 4).read(metrics, launch), metrics,
-                            device_.limits.max_warps_per_sm);
-        return row.achieved_elapsed_pct.value();
+        Readings readings;
+        set_counters(readings, Counters(device_, 4).read(metrics, launch), device_.warp_slots());
+        return readings.achieved_elapsed_pct.value();
       };
       const double before = elapsed();
-      const Activity activity = activity_of(PmSampling(device_).sample(400, launch), warp_slots());
+      const Activity activity = activity_of(PmSampling(device_).sample(400, launch), device_.warp_slots());
       const double after = elapsed();
       EXPECT_THAT(activity.losses, ::testing::IsEmpty());
       EXPECT_THAT(activity.steps, SizeIs(Gt(50U)));

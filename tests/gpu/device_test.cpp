@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/error.hpp"
+#include "gpu/launch.hpp"
 #include "gpu/launch_timer.hpp"
 #include "kernels/spin.hpp"
 #include "measure/counters.hpp"
@@ -47,6 +48,20 @@ TEST_F(DeviceOnAGpu, SpinHoldsEachWarpForItsCyclesAndTheClockAgreesWithTheEvents
   }
   // Twice the cycles take twice as long but for what launching takes, a few microseconds.
   EXPECT_NEAR(microseconds[1] - microseconds[0], microseconds[0], 5);
+}
+
+TEST_F(DeviceOnAGpu, ACaseWithoutLargeClustersFindsNothingOfTheOneBefore) {
+  if (device_.limits.max_cluster_blocks <= 8) GTEST_SKIP() << "this device has no clusters beyond 8 blocks";
+  const void* const function = kSpin.find("plain").function;
+  const auto allowed_after = [&](int cluster_blocks) {
+    configure(function, {.block_threads = 256, .grid_blocks = 16, .cluster_blocks = cluster_blocks});
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes");
+    return attributes.nonPortableClusterSizeAllowed;
+  };
+  EXPECT_EQ(allowed_after(16), 1);
+  EXPECT_EQ(allowed_after(8), 0);
+  EXPECT_EQ(allowed_after(1), 0);
 }
 
 TEST_F(DeviceOnAGpu, CountersSeeTheBlocksThatWereLaunched) {

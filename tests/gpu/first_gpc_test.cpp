@@ -1,4 +1,4 @@
-// Which GPC begins (results/nvidia-h200/block-scheduling.md, "Which GPC begins").
+// Which GPC begins (docs/prediction.md, "The first GPC").
 #include "gpu/first_gpc.hpp"
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 #include "harness/run_cases.hpp"
 #include "kernels/spin.hpp"
 #include "on_a_gpu.hpp"
+#include "predict/device_profile.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
-#include "schedule/device_profile.hpp"
 #include "sms_of_blocks.hpp"
 
 namespace occbench {
@@ -32,25 +32,25 @@ class TurnsOnAGpu : public OnAGpu {
     OnAGpu::SetUp();
     if (IsSkipped()) return;
     const DeviceProfile profile = profile_of_device(device_.limits.compute_capability, device_.sm_count);
-    if (profile.name == "default") GTEST_SKIP() << "the turns of this GPU's GPCs are not known";
-    gpcs_ = static_cast<int>(profile.gpc_sms.size());
-    singleton_sms_ = profile.singleton_sms;
+    if (profile.name == "generic") GTEST_SKIP() << "the dispatch order of this GPU's GPCs is not known";
+    gpcs_ = static_cast<int>(profile.model.topology.gpc_sms().size());
+    singleton_sms_ = profile.model.topology.singleton_sms();
     stream_.emplace();
-    turns_.emplace(device_);
+    first_gpc_.emplace(device_);
   }
 
   void place_last_block_on(int sm) {
-    turns_->place_last_block_on(sm, stream_->get());
+    first_gpc_->place_last_block_on(sm, stream_->get());
     stream_->synchronize();
   }
 
   void set_turn() {
-    turns_->queue(stream_->get());
+    first_gpc_->queue(stream_->get());
     stream_->synchronize();
   }
 
-  /// The first SM of the GPC that began. SMs are numbered across GPCs, two of each in turn; singleton ones
-  /// last.
+  /// The first SM of the GPC that began. SMs are numbered across GPCs, two of each one after another;
+  /// singleton ones last.
   int first_sm(int blocks) const {
     const std::vector<int> sms = sms_of_blocks(blocks);
     return *std::ranges::find_if(sms, [&](int sm) { return sm < device_.sm_count - singleton_sms_; });
@@ -80,14 +80,14 @@ class TurnsOnAGpu : public OnAGpu {
   int gpcs_ = 0;
   int singleton_sms_ = 0;
   std::optional<Stream> stream_;
-  std::optional<Turns> turns_;
+  std::optional<FirstGpc> first_gpc_;
 };
 
 TEST_F(TurnsOnAGpu, TheNextLaunchBeginsWithTheGpcAfterTheOneThatTookTheLastBlock) {
   for (int round = 0; round < 2; ++round) {
     for (int gpc = 0; gpc < gpcs_; ++gpc) {
       place_last_block_on(2 * gpc);
-      ASSERT_EQ(turns_->missed(), 0U);
+      ASSERT_EQ(first_gpc_->missed(), 0U);
       const int next = 2 * ((gpc + 1) % gpcs_);
       EXPECT_EQ(first_sm(device_.sm_count), next) << gpc;
       // And so on, as long as all blocks have room at once.
@@ -98,7 +98,7 @@ TEST_F(TurnsOnAGpu, TheNextLaunchBeginsWithTheGpcAfterTheOneThatTookTheLastBlock
 }
 
 TEST_F(TurnsOnAGpu, OnceSetItIsTheTurnOfTheGpcOfSm0WhoeverHadItBefore) {
-  ASSERT_TRUE(turns_->can_set());
+  ASSERT_TRUE(first_gpc_->can_set());
   set_turn();
   const int wanted = place_of_sm_0();
   EXPECT_EQ(first_sm(device_.sm_count), 0);
@@ -109,11 +109,11 @@ TEST_F(TurnsOnAGpu, OnceSetItIsTheTurnOfTheGpcOfSm0WhoeverHadItBefore) {
       EXPECT_EQ(place_of_sm_0(), wanted) << gpc;
     }
   }
-  EXPECT_EQ(turns_->missed(), 0U);
+  EXPECT_EQ(first_gpc_->missed(), 0U);
 }
 
 TEST_F(TurnsOnAGpu, OnceSetItIsTheTurnOfTheGpcOfSm0WhateverTailCameBefore) {
-  ASSERT_TRUE(turns_->can_set());
+  ASSERT_TRUE(first_gpc_->can_set());
   set_turn();
   const int wanted = place_of_sm_0();
   int elsewhere = 0;
@@ -123,14 +123,14 @@ TEST_F(TurnsOnAGpu, OnceSetItIsTheTurnOfTheGpcOfSm0WhateverTailCameBefore) {
     set_turn();
     EXPECT_EQ(place_of_sm_0(), wanted) << draw;
   }
-  EXPECT_GT(elsewhere, 10) << "tails that end anywhere leave the turn to any GPC";
+  EXPECT_GT(elsewhere, 10) << "tails that end anywhere let any GPC be the first";
 }
 
 TEST_F(TurnsOnAGpu, SettingItTakesSomeMicroseconds) {
   LaunchTimer timer;
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < 10; ++i) {
-    least = std::min(least, timer.microseconds([&](cudaStream_t stream) { turns_->queue(stream); }));
+    least = std::min(least, timer.microseconds([&](cudaStream_t stream) { first_gpc_->queue(stream); }));
   }
   RecordProperty("microseconds", std::to_string(least));
   EXPECT_GT(least, 1);
@@ -139,7 +139,7 @@ TEST_F(TurnsOnAGpu, SettingItTakesSomeMicroseconds) {
 
 // As a traced launch does between what is made ready and itself.
 TEST_F(TurnsOnAGpu, FillingUpToAMebibyteLeavesTheTurnWhereItIs) {
-  ASSERT_TRUE(turns_->can_set());
+  ASSERT_TRUE(first_gpc_->can_set());
   for (const int bits : {10, 16, 20}) {
     DeviceBuffer<unsigned char> memory(std::size_t{1} << bits);
     for (int gpc = 0; gpc < gpcs_; ++gpc) {
@@ -159,7 +159,7 @@ class UnevenWorkOnAGpu : public TurnsOnAGpu {
   }
 
   Row measure(const Case& chosen) {
-    const Experiment of{"turns", "a claim", "tests/gpu",
+    const Experiment of{"first_gpc", "a claim", "tests/gpu",
                         [&](const Planner&) { return std::vector<Case>{chosen}; }};
     benchmark::ClearRegisteredBenchmarks();
     const Options options = parse_options({"--occ_readings=4", "--benchmark_min_time=0.0002",

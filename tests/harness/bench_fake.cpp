@@ -21,19 +21,15 @@ class SlowInstruments final : public FakeInstruments {
 
 int run(const std::vector<std::string>& arguments) {
   const Options options = parse_options(arguments);
-  std::vector<std::string> theirs = options.google_benchmark;
-  theirs.insert(theirs.begin(), "bench_fake");
-  std::vector<char*> pointers;
-  for (std::string& argument : theirs) pointers.push_back(argument.data());
-  int count = static_cast<int>(pointers.size());
-  benchmark::Initialize(&count, pointers.data());
+  static const std::string program = "bench_fake";
+  initialize_google_benchmark(program, options);
   std::vector<int> block_sizes;
   for (int threads = 176; threads <= 1024; threads += 32) block_sizes.push_back(threads);
   block_sizes.resize(20);
   SlowInstruments instruments;
   instruments_in_use = &instruments;
   Session session(fake_device(), options, instruments);
-  stop_on_signals();
+  const StopOnSignals stop;
   return static_cast<int>(run_cases(session, experiment_of(block_sizes)));
 }
 

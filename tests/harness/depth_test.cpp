@@ -41,11 +41,11 @@ CsvTable table_of(const fs::path& file) {
   return parse_csv(read_text(file), file.string());
 }
 
-Row row_named(const std::string& case_name) {
-  Row row;
-  row.experiment = "waves";
-  row.case_ = case_name;
-  return row;
+CaseIdentity case_named(const std::string& name) {
+  CaseIdentity identity;
+  identity.experiment = "waves";
+  identity.name = name;
+  return identity;
 }
 
 /// 1 us at 1000 MHz with `warps` of 100 resident.
@@ -58,7 +58,7 @@ TEST(TimelineFile, HasMeasuredAndPredictedOccupancyFromTheFirstWarpOn) {
       activity_of({{sample(0, 0), sample(1, 0), sample(2, 50), sample(3, 25)}, {}}, 100);
   const Timeline predicted{500, {40, 60, 30, 10}};  // cycles of 1 ns: four times half a microsecond
   const CsvTable table =
-      parse_csv(timeline_csv(row_named("spin/plain"), measured, &predicted, 100), "the timeline");
+      parse_csv(timeline_csv(case_named("spin/plain"), measured, &predicted, 100), "the timeline");
   EXPECT_THAT(table.names,
               ElementsAre("experiment", "case", "time_us", "active_warps_pct", "predicted_active_warps_pct"));
   EXPECT_THAT(table.rows, ElementsAre(ElementsAre("waves", "spin/plain", "0", "50", "50"),
@@ -69,7 +69,7 @@ TEST(TimelineFile, HasMeasuredAndPredictedOccupancyFromTheFirstWarpOn) {
 TEST(TimelineFile, GoesOnUntilTheLongerOfTheTwoHasEnded) {
   const Activity measured = activity_of({{sample(0, 0), sample(1, 50)}, {}}, 100);
   const Timeline longer{1000, {40, 30, 20}};
-  const CsvTable table = parse_csv(timeline_csv(row_named("a"), measured, &longer, 100), "the timeline");
+  const CsvTable table = parse_csv(timeline_csv(case_named("a"), measured, &longer, 100), "the timeline");
   ASSERT_EQ(table.rows.size(), 4U);
   EXPECT_EQ(table.rows[2][3], "0");
   EXPECT_EQ(table.rows[2][4], "20");
@@ -78,14 +78,14 @@ TEST(TimelineFile, GoesOnUntilTheLongerOfTheTwoHasEnded) {
 
 TEST(TimelineFile, IsEmptyWhereNothingWasMeasuredOrPredicted) {
   Activity measured = activity_of({{sample(0, 0), sample(1, 50), sample(3, 50)}, {}}, 100);
-  const CsvTable table = parse_csv(timeline_csv(row_named("a"), measured, nullptr, 100), "the timeline");
+  const CsvTable table = parse_csv(timeline_csv(case_named("a"), measured, nullptr, 100), "the timeline");
   ASSERT_EQ(table.rows.size(), 4U);
   EXPECT_EQ(table.rows[1][3], "") << "a sample was lost";
   for (const auto& line : table.rows) EXPECT_EQ(line[4], "");
 }
 
 TEST(CaseFile, IsNamedAfterTheCaseInLettersThatEveryFileSystemTakes) {
-  EXPECT_EQ(case_file("folder", row_named("spin/plain/waves=0.75/a b"), "timeline"),
+  EXPECT_EQ(case_file("folder", case_named("spin/plain/waves=0.75/a b"), "timeline"),
             fs::path("folder") / "waves.spin_plain_waves=0.75_a_b.timeline.csv");
 }
 
@@ -97,7 +97,7 @@ TEST(PerSmFile, SaysWhatEachSmDidInEachLaunch) {
   };
   const std::vector<std::vector<WarpRecord>> launches = {
       {warp(3, 1000, 2000), warp(5, 1500, 4000), warp(3, 2020, 3000)}, {warp(3, 0, 10)}};
-  const CsvTable table = parse_csv(per_sm_csv(row_named("a"), launches, 1, 4), "per SM");
+  const CsvTable table = parse_csv(per_sm_csv(case_named("a"), launches, 1, 4), "per SM");
   EXPECT_THAT(table.names,
               ElementsAre("experiment", "case", "launch", "sm", "blocks", "achieved_pct", "start_order",
                           "first_start_us", "last_end_us", "replacement_latency_median_us", "replacements"));

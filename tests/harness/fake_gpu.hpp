@@ -8,10 +8,10 @@
 #include <functional>
 #include <map>
 
-#include <benchmark/benchmark.h>
 #include <gtest/gtest.h>
 
 #include "gpu/error.hpp"
+#include "harness/google_benchmark.hpp"
 #include "harness/run_cases.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
@@ -204,30 +204,25 @@ class RunCases : public ::testing::Test {
   RunCases() {
     instruments_in_use = &instruments_;
   }
-  ~RunCases() override {
-    benchmark::ClearRegisteredBenchmarks();
-  }
-
   fs::path csv() const {
     return folder_ / "rows.csv";
   }
 
   ExitStatus run(const Experiment& of, std::vector<std::string> arguments = {}) {
-    benchmark::ClearRegisteredBenchmarks();
     arguments.push_back("--occ_csv=" + csv().string());
     const Options options = parse_options(arguments);
-    std::vector<std::string> theirs = options.google_benchmark;
+    Options once = options;
     // Google Benchmark keeps its flags from one run of a process to the next.
-    theirs.insert(theirs.begin(),
-                  {"test", "--benchmark_filter=", "--benchmark_repetitions=1", "--benchmark_out="});
-    std::vector<char*> pointers;
-    for (std::string& argument : theirs) pointers.push_back(argument.data());
-    int count = static_cast<int>(pointers.size());
-    benchmark::Initialize(&count, pointers.data());
-    Session session(fake_device(), options, instruments_);
+    once.google_benchmark.insert(
+        once.google_benchmark.begin(),
+        {"--benchmark_filter=", "--benchmark_repetitions=1", "--benchmark_report_aggregates_only=false"});
+    static const std::string program = "test";
+    initialize_google_benchmark(program, once);
+    Session session(device_, options, instruments_);
     return run_cases(session, of);
   }
 
+  Device device_ = fake_device();
   FakeInstruments instruments_;
   TemporaryFolder temporary_;
   fs::path folder_ = temporary_.path();

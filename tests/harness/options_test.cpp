@@ -1,5 +1,7 @@
 #include "harness/options.hpp"
 
+#include <cstdlib>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +19,31 @@ TEST(Options, GoogleBenchmarksFlagsPassThroughInOrder) {
   EXPECT_EQ(options.google_benchmark.size(), 3U);  // and a minimum time, since none was given
   EXPECT_EQ(options.google_benchmark[1], "--benchmark_filter=a");
   EXPECT_EQ(options.google_benchmark[2], "--benchmark_repetitions=3");
+}
+
+TEST(Options, WhatGoogleBenchmarkWouldBeginAnewWithEachCaseIsNotPassedOn) {
+  const std::string out = testing::TempDir() + "out.json";
+  const Options options =
+      parse_options({"--benchmark_out=" + out, "--benchmark_out_format=console", "--benchmark_list_tests",
+                     "--benchmark_display_aggregates_only=False", "--benchmark_format=json"});
+  EXPECT_EQ(options.reports.out, out);
+  EXPECT_EQ(options.reports.out_format, "console");
+  EXPECT_EQ(options.reports.format, "json");
+  EXPECT_FALSE(options.reports.display_aggregates_only);
+  EXPECT_TRUE(options.list_tests);
+  EXPECT_THAT(options.google_benchmark,
+              ElementsAre(testing::StartsWith("--benchmark_min_time="), "--benchmark_format=json"));
+}
+
+TEST(Options, GoogleBenchmarksEnvironmentVariablesHoldUntilAFlagSaysOtherwise) {
+  const std::string out = testing::TempDir() + "out.json";
+  ::setenv("BENCHMARK_OUT", out.c_str(), 1);
+  ::setenv("BENCHMARK_REPETITIONS", "3", 1);
+  EXPECT_EQ(parse_options({}).reports.out, out);
+  EXPECT_EQ(parse_options({}).reports.repetitions, 3);
+  EXPECT_EQ(parse_options({"--benchmark_out="}).reports.out, "");
+  ::unsetenv("BENCHMARK_OUT");
+  ::unsetenv("BENCHMARK_REPETITIONS");
 }
 
 TEST(Options, AMinimumTimeIsTakenWithAndWithoutItsUnit) {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fcntl.h>
 #include <fstream>
+#include <unistd.h>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +14,7 @@
 #include "fake_gpu.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
+#include "record/progress_lines.hpp"
 
 namespace occbench {
 namespace {
@@ -50,7 +54,7 @@ TEST_F(RunCases, WhatTheDeviceCannotDoIsSkippedWithTheReasonAndNoFailure) {
 }
 
 TEST_F(RunCases, CountersOfPipesAreReadWhereACaseAsksForThem) {
-  const std::string metric(find_column("xu_pipe_pct")->metric);
+  const std::string metric(find_column("xu_pipe_pct")->counter->metric);
   run(experiment_of({256}));
   EXPECT_THAT(instruments_.counted_metrics, ::testing::Not(::testing::Contains(metric)));
   run({"fake_experiment", "a claim", "a source", [](const Planner&) {
@@ -319,6 +323,68 @@ TEST_F(RunCases, CasesInRandomOrderAreTheSameCasesAndASeedRepeatsTheOrder) {
   const auto declared = order("--occ_suite=smoke");
   EXPECT_TRUE(std::ranges::is_sorted(declared));
   EXPECT_THAT(first, ::testing::UnorderedElementsAreArray(declared));
+}
+
+/// As a GPU that is newer than the limits table.
+Device unknown_device() {
+  Device device = fake_device();
+  device.compute_capability = {99, 0};
+  device.limits.compute_capability = device.compute_capability;
+  return device;
+}
+
+TEST_F(RunCases, AGpuThatTheLimitsTableLacksIsPredictedForItsOwnLimits) {
+  ASSERT_THROW(limits_of({99, 0}), InputError);
+  device_ = unknown_device();
+  device_.limits.max_warps_per_sm = 48;
+  run(experiment_of({768}));
+  const Row row = read_rows(csv()).at(0);
+  EXPECT_EQ(row.compute_capability, "99.0");
+  EXPECT_DOUBLE_EQ(row.theoretical_pct.value(), 100) << "two blocks of 24 warps";
+  EXPECT_EQ(row.device_profile, "default");
+  EXPECT_LE(row.predicted_pct.value(), 100);
+  EXPECT_EQ(row.note, "");
+}
+
+TEST_F(RunCases, WhyThereIsNoPredictionStandsBesideOtherNotes) {
+  instruments_.status = CountersStatus::denied;
+  instruments_.first_gpcs = {1000, 1000};  // of a device that has 8
+  run(experiment_of({768}));
+  const Row row = read_rows(csv()).at(0);
+  EXPECT_FALSE(row.predicted_pct);
+  EXPECT_THAT(row.note, HasSubstr("because the test says so; no prediction: "));
+  EXPECT_THAT(row.note, HasSubstr("1000"));
+}
+
+TEST_F(RunCases, ProgressIsToldAsCasesBeginAndEnd) {
+  const fs::path told = folder_ / "told";
+  const int descriptor = ::open(told.c_str(), O_WRONLY | O_CREAT, 0600);
+  run(experiment_of({64, kFailing}), {fmt::format("--occ_progress_fd={}", descriptor)});
+  ::close(descriptor);
+  const std::vector<Row> rows = read_rows(csv());
+  std::ifstream lines(told);
+  std::string line;
+  for (const Row& row : rows) {
+    std::getline(lines, line);
+    EXPECT_EQ(std::get<CaseBegun>(parse_progress_line(line)).name, row.case_);
+    std::getline(lines, line);
+    EXPECT_EQ(csv_record(std::get<CaseEnded>(parse_progress_line(line)).row), csv_record(row));
+  }
+  EXPECT_FALSE(std::getline(lines, line));
+}
+
+TEST_F(RunCases, ProgressThatNobodyReadsCostsNothing) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  EXPECT_EQ(run(experiment_of({64, 256}), {fmt::format("--occ_progress_fd={}", ends[1])}), ExitStatus::done);
+  ::close(ends[1]);
+  EXPECT_EQ(read_rows(csv()).size(), 2U);
+}
+
+TEST_F(RunCases, ProgressThroughADescriptorThatIsNotOpenIsWrongUse) {
+  EXPECT_THROW(run(experiment_of({64}), {"--occ_progress_fd=987"}), InputError);
+  EXPECT_EQ(instruments_.launches, 0);
 }
 
 TEST_F(RunCases, AFilterThatMatchesNothingIsWrongUseAndLeavesTheFileAlone) {

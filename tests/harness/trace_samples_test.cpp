@@ -12,11 +12,14 @@ using testing::Field;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-Row traced_row() {
-  Row row;
-  row.experiment = "placement";
-  row.case_ = "spin/plain/waves=1";
-  return row;
+std::vector<Sample> trace_samples(const std::vector<WarpRecord>& records, int warps_per_block,
+                                  std::string_view prefix = kTracePrefixes[0]) {
+  CaseIdentity traced;
+  traced.experiment = "placement";
+  traced.name = "spin/plain/waves=1";
+  CaseSamples samples(traced);
+  add_trace_samples(samples, records, warps_per_block, 64, prefix);
+  return samples.all();
 }
 
 WarpRecord warp(std::uint32_t sm, std::int64_t start, std::int64_t end) {
@@ -38,7 +41,7 @@ std::vector<double> values_of(const std::vector<Sample>& samples, std::string_vi
 TEST(TraceSamples, EachBlockHasItsSmAndItsTimesFromTheFirstStart) {
   // Three blocks of one warp: two on SM 4, the second of them 25 after the first, and one on SM 9.
   const std::vector<WarpRecord> records = {warp(4, 100, 200), warp(9, 150, 500), warp(4, 225, 400)};
-  const std::vector<Sample> samples = trace_samples(traced_row(), records, 1, 64);
+  const std::vector<Sample> samples = trace_samples(records, 1);
   EXPECT_THAT(values_of(samples, "trace_sm"), ElementsAre(4, 9, 4));
   EXPECT_THAT(values_of(samples, "trace_start_ns"), ElementsAre(0, 50, 125));
   EXPECT_THAT(values_of(samples, "trace_end_ns"), ElementsAre(100, 400, 300));
@@ -51,13 +54,13 @@ TEST(TraceSamples, EachBlockHasItsSmAndItsTimesFromTheFirstStart) {
 
 TEST(TraceSamples, ASecondLaunchOfTheCaseHasNamesOfItsOwn) {
   const std::vector<WarpRecord> records = {warp(4, 100, 200)};
-  const std::vector<Sample> samples = trace_samples(traced_row(), records, 1, 64, kTracePrefixes[1]);
+  const std::vector<Sample> samples = trace_samples(records, 1, kTracePrefixes[1]);
   EXPECT_THAT(values_of(samples, "trace_again_sm"), ElementsAre(4));
   EXPECT_THAT(samples, Each(Field(&Sample::quantity, StartsWith("trace_again_"))));
 }
 
 TEST(TraceSamples, AFamilyThatKeepsNoTraceAddsNothing) {
-  EXPECT_THAT(trace_samples(traced_row(), {}, 8, 64), IsEmpty());
+  EXPECT_THAT(trace_samples({}, 8), IsEmpty());
 }
 
 }  // namespace

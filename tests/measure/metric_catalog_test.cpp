@@ -9,14 +9,7 @@ namespace occbench {
 namespace {
 
 using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::SizeIs;
-
-TEST(NearestNames, AreThoseWithFewestLettersToChange) {
-  const std::vector<std::string> known = {"warps", "wraps", "blocks", "warp"};
-  EXPECT_THAT(nearest_names("warqs", known, 2), ElementsAre("warps", "warp"));
-  EXPECT_THAT(nearest_names("warqs", known, 9), SizeIs(4));
-}
 
 TEST(MetricCatalog, KnowsWhichNamesAreMetricsOfAChip) {
   const MetricCatalog catalog("GH100");

@@ -22,6 +22,25 @@ foreach(file IN LISTS package_files)
   endforeach()
 endforeach()
 
+# The report is drawn by the installed Python package, not by that of the source tree above: a Python that tells where it looks.
+set(python ${WORK}/python)
+file(WRITE ${python} "#!/bin/sh\necho \"$PYTHONPATH|$*\"\n")
+file(CHMOD ${python} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+set(rows ${WORK}/occbench/share/occbench/results/nvidia-h200/full.csv)
+succeed(${CMAKE_COMMAND} -E env --unset=PYTHONPATH OCCBENCH_PYTHON=${python} ${WORK}/occbench/bin/occbench report ${rows})
+if(NOT output MATCHES "^${WORK}/occbench/share/occbench/scripts\\|-m occbench_tools report .*full.csv\n$")
+  message(FATAL_ERROR "the report is not drawn by what was installed:\n${output}")
+endif()
+# And as it is, where the packages are that it needs.
+set(python ${SOURCE}/build/python/bin/python)
+if(EXISTS ${python})
+  succeed(${CMAKE_COMMAND} -E env OCCBENCH_PYTHON=${python} ${WORK}/occbench/bin/occbench report ${rows} --chart waves
+          --output ${WORK}/report.html)
+  if(NOT EXISTS ${WORK}/report.html)
+    message(FATAL_ERROR "no page was written:\n${output}")
+  endif()
+endif()
+
 succeed(${CMAKE_COMMAND} -S ${WORK}/matrix_product -B ${WORK}/build -G ${GENERATOR} -C ${SETTINGS})
 succeed(${CMAKE_COMMAND} --build ${WORK}/build)
 succeed(${WORK}/build/bench_matrix_product --help)

@@ -57,6 +57,35 @@ TEST(Columns, ACellThatIsNotItsColumnsTypeIsRefusedByName) {
   }
 }
 
+std::string refusal(const char* column, const char* text) {
+  Row row;
+  try {
+    set_cell(row, *find_column(column), text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Columns, AWholeNumberOutOfItsColumnsRangeIsRefusedWithNameValueAndRange) {
+  EXPECT_EQ(refusal("sm_count", "-5"), "sm_count = -5 is out of range: it is 1 to 1024");
+  EXPECT_EQ(refusal("sm_count", "0"), "sm_count = 0 is out of range: it is 1 to 1024");
+  EXPECT_EQ(refusal("sm_count", "2000000000"), "sm_count = 2000000000 is out of range: it is 1 to 1024");
+  EXPECT_EQ(refusal("spill_bytes", "-1"), "spill_bytes = -1 is out of range: it is 0 or more");
+  EXPECT_EQ(refusal("sm_count", "1024") + refusal("sm_count", "1") + refusal("temperature_c", "-40"), "");
+}
+
+TEST(Columns, EveryCounterHasAPlaceOfItsOwnAndNoOtherColumnHasOne) {
+  CounterValues values;
+  for (const Column& column : columns()) {
+    if (!column.counter) continue;
+    EXPECT_FALSE(column.counter->metric.empty()) << column.name;
+    EXPECT_FALSE(values.*column.counter->value) << column.name << " shares its place";
+    values.*column.counter->value = 1;
+  }
+  EXPECT_TRUE(values.achieved_pct && values.local_store_sectors);
+}
+
 TEST(ColumnList, EveryFormatHasEveryColumn) {
   const auto json = nlohmann::json::parse(column_list(ColumnListFormat::json));
   const CsvTable csv = parse_csv(column_list(ColumnListFormat::csv), "csv");

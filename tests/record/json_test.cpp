@@ -14,7 +14,7 @@ TEST(Json, ARowSurvivesTheWayThereAndBack) {
   row.experiment = "block_size";
   row.case_ = "quote \" and \n newline";
   row.schema = kSchema;
-  row.grid_blocks = std::int64_t{1} << 53;
+  row.dynamic_shared_bytes = std::int64_t{1} << 53;
   row.achieved_pct = 74.94123456789;
   row.extra = {{"dram__bytes.sum", "12"}};
   EXPECT_EQ(parse_rows_json(rows_to_json(std::vector<Row>{row, Row{}}), "text"), (std::vector<Row>{row, {}}));

@@ -28,7 +28,7 @@ ProgramEntry reduction(std::int64_t blocks = 1584) {
   entry.kernel.block = {256, 1, 1};
   entry.kernel.registers_per_thread = 40;
   entry.seen = {.launches = 10, .timed = 7, .total_us = 120, .times_us = {11, 12, 13}};
-  entry.seen.counters_status = "off";
+  entry.seen.counters_status = CountersStatus::off;
   entry.seen.processes = {41};
   entry.seen.streams = {7, 13};
   return entry;
@@ -44,8 +44,14 @@ void count(ProgramLaunches& seen, double achieved_pct, double resident_blocks) {
                    {"sm__cycles_elapsed.avg.per_second", {1.7e9, 1.8e9, 1.9e9}}};
 }
 
+std::vector<Row> rows_of(std::span<const ProgramEntry> entries) {
+  std::vector<Row> rows;
+  for (const CaseRecord& record : program_cases(entries)) rows.push_back(row_of(record));
+  return rows;
+}
+
 TEST(ProgramRow, HasTheLaunchAndItsTheory) {
-  const Row row = program_row(reduction());
+  const Row row = row_of(program_case(reduction()));
   EXPECT_EQ(row.experiment, "trace");
   EXPECT_EQ(row.case_, "reduce<<<1584, 256>>>");
   EXPECT_EQ(row.kernel, "reduce(float const*, float*, int)");
@@ -68,7 +74,7 @@ TEST(ProgramRow, HasTheLaunchAndItsTheory) {
 TEST(ProgramRow, SaysWhereTheCountersSawTheOccupancyGo) {
   ProgramEntry entry = reduction();
   count(entry.seen, 60, 5.2);
-  const Row row = program_row(entry);
+  const Row row = row_of(program_case(entry));
   EXPECT_EQ(row.achieved_pct, 60);
   EXPECT_EQ(row.achieved_spread_points, 1);
   EXPECT_EQ(row.counters_status, "ok");
@@ -84,7 +90,7 @@ TEST(ProgramRow, SaysWhereTheCountersSawTheOccupancyGo) {
 TEST(ProgramRow, WithoutTimesHasNone) {
   ProgramEntry entry = reduction();
   entry.seen.times_us.clear();
-  const Row row = program_row(entry);
+  const Row row = row_of(program_case(entry));
   EXPECT_FALSE(row.time_us);
   EXPECT_EQ(row.launches, 10);
 }
@@ -92,7 +98,7 @@ TEST(ProgramRow, WithoutTimesHasNone) {
 TEST(ProgramRow, OfAGpuThatTheTableLacksHasNoTheoryAndSaysSo) {
   ProgramEntry entry = reduction();
   entry.device.compute_capability = "17.5";
-  const Row row = program_row(entry);
+  const Row row = row_of(program_case(entry));
   EXPECT_FALSE(row.theoretical_pct);
   EXPECT_THAT(row.note, HasSubstr("17.5"));
   EXPECT_EQ(row.time_us, 12);
@@ -101,7 +107,7 @@ TEST(ProgramRow, OfAGpuThatTheTableLacksHasNoTheoryAndSaysSo) {
 TEST(ProgramRow, OfABlockThatFitsNoSmSaysWhy) {
   ProgramEntry entry = reduction();
   entry.kernel.static_shared_bytes = 300'000;
-  const Row row = program_row(entry);
+  const Row row = row_of(program_case(entry));
   EXPECT_EQ(row.blocks_per_sm, 0);
   EXPECT_THAT(row.note, HasSubstr("shared memory"));
 }
@@ -120,7 +126,7 @@ TEST(ProgramRows, AreNamedByKernelAndConfiguration) {
   entries[1].kernel.block = {16, 16, 1};
   entries[1].kernel.dynamic_shared_bytes = 49152;
   entries[2].kernel.cluster = {2, 1, 1};
-  const std::vector<Row> rows = program_rows(entries);
+  const std::vector<Row> rows = rows_of(entries);
   EXPECT_EQ(rows[1].case_, "reduce<<<66x2x3, 16x16, 49152>>>");
   EXPECT_EQ(rows[1].grid_blocks, 396);
   EXPECT_EQ(rows[2].case_, "reduce<<<1584, 256, cluster 2>>>");
@@ -131,9 +137,9 @@ TEST(ProgramRows, OfOneShortNameAreToldApartAlikeInEveryRun) {
   std::vector<ProgramEntry> entries(3, reduction());
   entries[1].kernel.registers_per_thread = 48;
   entries[2].kernel.grid = {7, 1, 1};
-  const std::vector<Row> rows = program_rows(entries);
+  const std::vector<Row> rows = rows_of(entries);
   std::ranges::reverse(entries);
-  const std::vector<Row> again = program_rows(entries);
+  const std::vector<Row> again = rows_of(entries);
   EXPECT_NE(rows[0].case_, rows[1].case_);
   EXPECT_THAT(rows[0].case_, testing::StartsWith("reduce<<<1584, 256>>> #"));
   EXPECT_EQ(rows[2].case_, "reduce<<<7, 256>>>");
@@ -143,19 +149,19 @@ TEST(ProgramRows, OfOneShortNameAreToldApartAlikeInEveryRun) {
 TEST(ProgramRows, OfSeveralGpusNameTheGpu) {
   std::vector<ProgramEntry> entries(2, reduction());
   entries[1].device.uuid = "GPU-99999999-2222";
-  const std::vector<Row> rows = program_rows(entries);
+  const std::vector<Row> rows = rows_of(entries);
   EXPECT_EQ(rows[0].case_, "reduce<<<1584, 256>>> on GPU-11111111");
   EXPECT_EQ(rows[1].case_, "reduce<<<1584, 256>>> on GPU-99999999");
 }
 
 /// As a process writes them and the command reads them.
 std::vector<ProgramEntry> written_and_read(std::span<const ProgramEntry> entries) {
-  const std::vector<Row> rows = process_rows(entries);
+  const std::vector<CaseRecord> cases = process_cases(entries);
   std::string text = csv_header(process_columns());
   std::string samples = samples_header();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    text += csv_record(rows[i]);
-    for (const Sample& sample : program_samples(rows[i], entries[i].seen)) samples += csv_record(sample);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    text += csv_record(row_of(cases[i]));
+    for (const Sample& sample : program_samples(cases[i], entries[i].seen)) samples += csv_record(sample);
   }
   return program_entries(parse_rows(text, "rows"), parse_samples(samples, "samples"));
 }
@@ -176,7 +182,7 @@ TEST(ProcessRows, KeepEverything) {
     EXPECT_EQ(read[i].seen.readings, entries[i].seen.readings);
     EXPECT_EQ(read[i].seen.times_us, entries[i].seen.times_us);
     EXPECT_EQ(read[i].seen.note, entries[i].seen.note);
-    EXPECT_EQ(program_row(read[i]), program_row(entries[i]));
+    EXPECT_EQ(row_of(program_case(read[i])), row_of(program_case(entries[i])));
   }
 }
 
@@ -192,7 +198,7 @@ TEST(Merged, AreLaunchesOfOneKernelOnOneGpuInSeveralProcesses) {
   EXPECT_EQ(all[0].seen.total_us, 240);
   EXPECT_THAT(all[0].seen.times_us, ElementsAre(11, 12, 13, 20));
   EXPECT_THAT(all[0].seen.processes, ElementsAre(41, 99));
-  EXPECT_EQ(program_row(all[0]).achieved_pct, 70);
+  EXPECT_EQ(row_of(program_case(all[0])).achieved_pct, 70);
   EXPECT_EQ(all[1].kernel.grid.x, 5);
 }
 
@@ -211,25 +217,25 @@ TEST(Extents, AreReadAsWritten) {
   }
 }
 
-TEST(ObservedRow, IsPredictedFromItsCyclesAndSaysSo) {
-  Row row = program_row(reduction());
-  row.sm_cycles_active_avg = 40'000;
-  infer_and_predict(row);
-  EXPECT_EQ(row.work_source, "inferred from cycles");
-  EXPECT_TRUE(row.work.starts_with("equal:"));
-  ASSERT_TRUE(row.predicted_pct);
-  EXPECT_LE(*row.predicted_pct, 75);
-  EXPECT_GE(*row.predicted_pct, 70);
+TEST(ObservedCase, IsPredictedFromItsCyclesAndSaysSo) {
+  CaseRecord record = program_case(reduction());
+  record.readings.counters.sm_cycles_active_avg = 40'000;
+  infer_and_predict(record);
+  EXPECT_EQ(record.identity.work_source, "inferred from cycles");
+  ASSERT_TRUE(record.prediction);
+  EXPECT_TRUE(std::holds_alternative<EqualWork>(record.identity.work->distribution));
+  EXPECT_LE(record.prediction->predicted_pct, 75);
+  EXPECT_GE(record.prediction->predicted_pct, 70);
 }
 
-TEST(ObservedRow, IsPredictedFromItsTimeWhereThereAreNoCounters) {
-  Row row = program_row(reduction());
-  infer_and_predict(row);
-  EXPECT_FALSE(row.predicted_pct) << "no clock";
-  row.sm_clock_mhz = 1980;
-  infer_and_predict(row);
-  EXPECT_EQ(row.work_source, "inferred from time");
-  EXPECT_TRUE(row.predicted_pct);
+TEST(ObservedCase, IsPredictedFromItsTimeWhereThereAreNoCounters) {
+  CaseRecord record = program_case(reduction());
+  infer_and_predict(record);
+  EXPECT_FALSE(record.prediction) << "no clock";
+  record.readings.counters.sm_clock_mhz = 1980;
+  infer_and_predict(record);
+  EXPECT_EQ(record.identity.work_source, "inferred from time");
+  EXPECT_TRUE(record.prediction);
 }
 
 }  // namespace

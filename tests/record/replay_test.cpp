@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
+#include "predict/parameters.hpp"
+#include "predict/tasks.hpp"
 #include "record/calibrate.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
@@ -19,23 +21,26 @@
 namespace occbench {
 namespace {
 
-Row recorded_row() {
+CaseRecord recorded_case() {
   Row row;
+  row.experiment = "waves";
+  row.case_ = "spin";
   row.compute_capability = "9.0";
   row.sm_count = 132;
   row.block_threads = 256;
   row.grid_blocks = 1584;
   row.registers_per_thread = 20;
   row.work = "equal:20000";
-  return row;
+  return case_record(row);
 }
 
-TEST(Replay, ARowSaysAllThatItsPredictionNeeds) {
-  Row row = recorded_row();
-  repredict(row);
+TEST(Replay, ACaseSaysAllThatItsPredictionNeeds) {
+  CaseRecord record = recorded_case();
+  repredict(record);
   const Prediction prediction =
       predict({.block_threads = 256, .grid_blocks = 1584}, {.registers_per_thread = 20}, limits_of({9, 0}),
-              132, find_profile("h200"), Tasks(Work::equal(20'000), 1584, 8));
+              find_profile("h200"), Tasks(Work::equal(20'000), 1584, 8));
+  const Row row = row_of(record);
   EXPECT_EQ(row.device_profile, "h200");
   EXPECT_EQ(row.predicted_pct, prediction.predicted_pct);
   EXPECT_EQ(row.predicted_low_pct, prediction.predicted_low_pct);
@@ -47,95 +52,106 @@ TEST(Replay, ARowSaysAllThatItsPredictionNeeds) {
   EXPECT_EQ(row.explanation, prediction.explanation);
 }
 
-TEST(Replay, TheGpcThatARowBeganWithIsThatOfItsPrediction) {
-  Row row = recorded_row();
-  row.grid_blocks = 792;
-  row.work = "uniform:200000:0.5:1.5:seed=3";
+TEST(Replay, TheGpcThatACaseBeganWithIsThatOfItsPrediction) {
+  CaseRecord record = recorded_case();
+  record.launch->grid_blocks = 792;
+  record.identity.work = parse_work("uniform:200000:0.5:1.5:seed=3");
   const auto predicted = [&](std::optional<int> first_gpc) {
     return predict({.block_threads = 256, .grid_blocks = 792}, {.registers_per_thread = 20},
-                   limits_of({9, 0}), 132, find_profile("h200"), Tasks(parse_work(row.work), 792, 8),
+                   limits_of({9, 0}), find_profile("h200"), Tasks(*record.identity.work, 792, 8),
                    {.first_gpc = first_gpc})
         .predicted_pct;
   };
   ASSERT_NE(predicted(5), predicted(std::nullopt));
-  repredict(row);
-  EXPECT_EQ(row.predicted_pct, predicted(std::nullopt));
-  row.first_gpc = 5;
-  repredict(row);
-  EXPECT_EQ(row.predicted_pct, predicted(5));
+  repredict(record);
+  EXPECT_EQ(record.prediction->predicted_pct, predicted(std::nullopt));
+  record.first_gpc = 5;
+  repredict(record);
+  EXPECT_EQ(record.prediction->predicted_pct, predicted(5));
 }
 
-TEST(Replay, AGpcThatTheDeviceOfARowDoesNotHaveIsRefused) {
-  for (const std::int64_t gpc : {std::int64_t{8}, std::int64_t{-1}, std::int64_t{1} << 40}) {
-    Row row = recorded_row();
-    row.first_gpc = gpc;
-    EXPECT_THROW(repredict(row), InputError) << gpc;
-    row.experiment = "calibration";
-    row.achieved_pct = 74;
-    row.sm_cycles_active_avg = 40'000;
-    EXPECT_THROW(calibrate(std::span(&row, 1), {}, "name"), InputError) << gpc;
+/// As a row of the experiment `calibration`, of which a profile can be made.
+CaseRecord calibrating(CaseRecord record) {
+  record.identity.experiment = "calibration";
+  record.readings.counters.achieved_pct = 74;
+  record.readings.counters.sm_cycles_active_avg = 40'000;
+  return record;
+}
+
+TEST(Replay, AGpcThatTheDeviceOfACaseDoesNotHaveIsRefused) {
+  for (const int gpc : {8, -1, 1 << 30}) {
+    CaseRecord record = recorded_case();
+    record.first_gpc = gpc;
+    EXPECT_THROW(repredict(record), InputError) << gpc;
+    const CaseRecord calibration = calibrating(record);
+    EXPECT_THROW(calibrate(std::span(&calibration, 1), {}, "name"), InputError) << gpc;
   }
 }
 
 TEST(Calibrate, BandwidthIsWhatTheRowsThatReadMoved) {
-  Row holds = recorded_row();
-  holds.experiment = "calibration";
-  holds.achieved_pct = 74;
-  holds.sm_cycles_active_avg = 40'000;
-  Row reads = holds;
-  reads.grid_blocks = 1000;
-  reads.block_threads = 128;
-  reads.work = "equal:7500:issue=300:bytes=20000";
-  reads.sm_cycles_active_avg = 100'000;
+  const CaseRecord holds = calibrating(recorded_case());
+  CaseRecord reads = holds;
+  reads.launch = {.block_threads = 128, .grid_blocks = 1000};
+  reads.identity.work = parse_work("equal:7500:issue=300:bytes=20000");
+  reads.readings.counters.sm_cycles_active_avg = 100'000;
   const double bytes_per_cycle = 1000 * 4 * 20'000 / 100'000.0;
-  const std::vector<Row> both{holds, reads};
-  EXPECT_EQ(calibrate(both, {}, "name").bytes_per_cycle, bytes_per_cycle);
+  const std::vector<CaseRecord> both{holds, reads};
+  EXPECT_EQ(calibrate(both, {}, "name").model.parameters.bytes_per_cycle, bytes_per_cycle);
   // Which leaves all else as it is.
   DeviceProfile without = calibrate(std::span(&holds, 1), {}, "name");
-  EXPECT_EQ(without.bytes_per_cycle, find_profile("h200").bytes_per_cycle);
-  without.bytes_per_cycle = bytes_per_cycle;
+  EXPECT_EQ(without.model.parameters.bytes_per_cycle, typical_parameters().bytes_per_cycle);
+  without.model.parameters.bytes_per_cycle = bytes_per_cycle;
   EXPECT_EQ(to_string(calibrate(both, {}, "name")), to_string(without));
   EXPECT_THROW(calibrate(std::span(&reads, 1), {}, "name"), InputError);
 }
 
 TEST(Replay, WithoutWorkThereIsNoPrediction) {
-  Row row = recorded_row();
-  repredict(row);
-  row.work.clear();
-  repredict(row);
-  Row empty = recorded_row();
-  empty.work.clear();
-  EXPECT_EQ(row, empty);
+  CaseRecord record = recorded_case();
+  repredict(record);
+  record.identity.work.reset();
+  repredict(record);
+  CaseRecord empty = recorded_case();
+  empty.identity.work.reset();
+  EXPECT_EQ(row_of(record), row_of(empty));
 }
 
-TEST(Replay, ADeviceWithoutAProfileGetsTheDefault) {
-  Row row = recorded_row();
-  row.compute_capability = "8.0";
-  row.sm_count = 108;
-  repredict(row);
-  EXPECT_EQ(row.device_profile, "default");
+TEST(Replay, ADeviceWithoutAProfileGetsAGenericOne) {
+  CaseRecord record = recorded_case();
+  record.provenance.compute_capability = {8, 0};
+  record.provenance.sm_count = 108;
+  repredict(record);
+  EXPECT_EQ(record.device_profile, "generic");
 }
 
 TEST(Replay, AProfileThatIsGivenComesBeforeTheOneThatTheRowNames) {
-  Row row = recorded_row();
-  row.sm_count = 66;
-  row.device_profile = "h200";
-  repredict(row);
-  EXPECT_EQ(row.device_profile, "h200");
-  repredict(row, default_profile({9, 0}, 66));
-  EXPECT_EQ(row.device_profile, "default");
-  row.device_profile = "of a unit elsewhere";
-  repredict(row);
-  EXPECT_EQ(row.device_profile, "default");
+  CaseRecord record = recorded_case();
+  record.provenance.sm_count = 66;
+  record.device_profile = "h200";
+  repredict(record);
+  EXPECT_EQ(record.device_profile, "h200");
+  repredict(record, generic_profile({9, 0}, 66));
+  EXPECT_EQ(record.device_profile, "generic");
+  record.device_profile = "of a unit elsewhere";
+  repredict(record);
+  EXPECT_EQ(record.device_profile, "generic");
 }
 
-TEST(Replay, ARowThatLacksWhatIsNeededIsRefused) {
-  for (Integer Row::*const column :
-       {&Row::block_threads, &Row::grid_blocks, &Row::registers_per_thread, &Row::sm_count}) {
-    Row row = recorded_row();
+TEST(Replay, ACaseThatLacksWhatIsNeededIsRefusedByTheColumnsName) {
+  const auto message_without = [](Integer Row::*column) -> std::string {
+    Row row = row_of(recorded_case());
     (row.*column).reset();
-    EXPECT_THROW(repredict(row), InputError);
-  }
+    try {
+      CaseRecord record = case_record(row);
+      repredict(record);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "predicted";
+  };
+  EXPECT_EQ(message_without(&Row::block_threads), "waves/spin has no block_threads");
+  EXPECT_EQ(message_without(&Row::grid_blocks), "waves/spin has no grid_blocks");
+  EXPECT_EQ(message_without(&Row::registers_per_thread), "waves/spin has no registers_per_thread");
+  EXPECT_EQ(message_without(&Row::sm_count), "waves/spin has no sm_count");
 }
 
 std::vector<Row> recorded_suite_rows(const std::string& run = "full") {
@@ -148,10 +164,10 @@ TEST(RecordedSuite, ItsPredictionsAreThoseThatAreMadeToday) {
   const std::vector<Row> rows = recorded_suite_rows();
   ASSERT_GT(rows.size(), 600u);
   for (std::size_t i = 0; i < rows.size(); i += 25) {
-    Row again = rows[i];
+    CaseRecord again = case_record(rows[i]);
     repredict(again);
-    EXPECT_NEAR(*again.predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
-    EXPECT_EQ(again.explanation, rows[i].explanation) << full_name(rows[i]);
+    EXPECT_NEAR(again.prediction->predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
+    EXPECT_EQ(again.prediction->explanation, rows[i].explanation) << full_name(rows[i]);
   }
 }
 
@@ -175,7 +191,7 @@ void expect_agreement(bool per_warp, std::size_t least, double mean_points) {
   double points = 0;
   std::vector<double> active_pct;
   std::vector<Row> rows = recorded_suite_rows();
-  std::ranges::move(recorded_suite_rows("again"), std::back_inserter(rows));
+  std::ranges::move(recorded_suite_rows("repeat"), std::back_inserter(rows));
   for (const Row& row : rows) {
     const Work work = parse_work(row.work);
     if (work.cycles < 20'000 || work.rates() != Rates{} || work.per_warp != per_warp) continue;
@@ -236,9 +252,9 @@ TEST_P(LaunchesDrawnByChance, ArePredictedTodayAsTheyWere) {
   const DeviceProfile profile = find_profile(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/validation.profile");
   const std::vector<Row> rows = rows_of_kind();
   for (std::size_t i = 0; i < rows.size(); i += 20) {
-    Row again = rows[i];
+    CaseRecord again = case_record(rows[i]);
     repredict(again, profile);
-    EXPECT_NEAR(*again.predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
+    EXPECT_NEAR(again.prediction->predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
   }
 }
 

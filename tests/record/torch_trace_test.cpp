@@ -74,14 +74,14 @@ TEST(TorchTrace, HasAnEntryForEachKernelAndConfiguration) {
 
 TEST(TorchTrace, GivesRowsWithTheTheoryOfTheGpu) {
   const TorchTrace trace = parsed(kernel_event("gemm", 100, "66,2,1", "384,1,1", 168, 229376, 0));
-  const Row row = program_row(trace.kernels[0].entry);
+  const Row row = row_of(program_case(trace.kernels[0].entry));
   // One block of 12 warps: its shared memory is all that an SM has.
   EXPECT_EQ(row.blocks_per_sm, 1);
   EXPECT_EQ(row.theoretical_pct, 18.75);
 }
 
 EstimateFault fault(const TorchTrace& trace) {
-  return fault_of_estimate(trace.kernels[0], program_row(trace.kernels[0].entry));
+  return fault_of_estimate(trace.kernels[0], program_case(trace.kernels[0].entry));
 }
 
 TEST(TorchEstimate, IsZeroAboveTheDefaultOfSharedMemory) {

@@ -131,6 +131,19 @@ class Prerequisites(unittest.TestCase):
         self.says("could not be fetched", "check the network", **nowhere)
         self.assertFalse((self.checkout / "build" / "cuda").exists())
 
+    def test_without_the_packages_of_the_report_a_run_still_measures(self):
+        program = self.checkout / "build" / "cpu" / "bin" / "occbench"
+        program.parent.mkdir(parents=True)
+        program.write_text('#!/bin/sh\necho "measured with $*"\n')
+        program.chmod(0o755)
+        self.machine(python="[[ $1 == -c ]]")  # it serves, and makes no environment
+        process = self.start("run", "--suite", "smoke", PYTHON=str(self.programs / "python"))
+        text, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, text)
+        self.assertIn("measuring goes on without the Python packages", text)
+        self.assertIn("scripts/python --version sets them up", text)
+        self.assertTrue(text.endswith("measured with run --suite smoke\n"), text)
+
     def test_two_at_once_take_turns(self):
         self.machine(**{"dpkg-query": ""})
         (self.checkout / "build").mkdir()

@@ -39,7 +39,7 @@ LaunchCall call(std::uint32_t correlation, std::uint32_t grid = 66, std::string_
 
 const ProgramDevice kGpu{"NVIDIA H100", "GPU-1", 0, "9.0", 132, 1980};
 
-std::vector<ProgramEntry> entries(const LaunchTable& table, const std::string& status = "ok") {
+std::vector<ProgramEntry> entries(const LaunchTable& table, CountersStatus status = CountersStatus::ok) {
   return table.entries(41, [&](int) { return LaunchTable::DeviceWords{kGpu, status, ""}; });
 }
 
@@ -62,7 +62,7 @@ TEST(LaunchTable, HasAnEntryForEachKernelAndConfiguration) {
     EXPECT_EQ(entry.seen.launches, 2);
     EXPECT_EQ(entry.seen.total_us, 30);
     EXPECT_THAT(entry.seen.times_us, ElementsAre(10, 20));
-    EXPECT_EQ(entry.seen.counters_status, "off");
+    EXPECT_EQ(entry.seen.counters_status, CountersStatus::off);
   }
 }
 
@@ -119,7 +119,7 @@ TEST(LaunchTable, SaysWhyNothingWasCounted) {
   for (const ProgramEntry& entry : entries(table)) {
     EXPECT_THAT(entry.seen.note, HasSubstr(entry.kernel.grid.x == 66 ? "launched once" : "graphs"));
   }
-  for (const ProgramEntry& entry : entries(table, "denied")) EXPECT_EQ(entry.seen.counters_status, "denied");
+  for (const ProgramEntry& entry : entries(table, CountersStatus::denied)) EXPECT_EQ(entry.seen.counters_status, CountersStatus::denied);
 }
 
 TEST(LaunchTable, KeepsLaunchesWithoutRecords) {

@@ -1,0 +1,10 @@
+"""The Python part of occbench: the report, and the texts and comparisons that are made of recorded rows."""
+
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036  a Python of any age may have been asked
+    sys.exit(f"occbench: {sys.executable} is older than Python 3.11: name a newer one in the variable OCCBENCH_PYTHON")
+
+
+class WrongInput(Exception):
+    """Input from the user that cannot be used. The message names the file or value, the limit and the fix."""

@@ -1,0 +1,85 @@
+"""The Python part of occbench: the report, and the texts and comparisons that are made of recorded rows.
+
+Exit status as of `occbench`: 0 done, 1 a check or bound is not met, 2 a package is missing, 64 wrong use or input,
+70 a fault of ours.
+"""
+
+import argparse
+import importlib
+import sys
+import tomllib
+import traceback
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from occbench_tools import WrongInput
+
+
+class Command(NamedTuple):
+    module: str  # has `declare(parser)`, which adds the arguments, and `run(options)`, which returns the exit status
+    summary: str
+
+
+COMMANDS = {
+    "report": Command("report.command", "draw the report or its charts; `occbench report` and scripts/plot call it"),
+    "figures": Command("figures.command", "write the figures of README.md and of the texts under results/"),
+    "claims": Command("claims_table", "print what documents claim beside what recorded rows show"),
+    "repeatability": Command("repeatability", "compare two runs of one build, row by row"),
+    "compare-ncu": Command("compare_ncu", "measure the same launches with occbench and with ncu (needs a GPU)"),
+    "advice": Command("advice", "compare launches that were advised with those that were asked for"),
+    "repredict": Command("repredict", "predict recorded rows again, in place"),
+    "keep-timelines": Command("keep_timelines", "copy some recorded timelines and per-SM files into results/"),
+}
+WRONG_INPUT, FAULT, NOT_THERE = 64, 70, 2
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(WRONG_INPUT, f"{self.prog}: {message}; --help lists what there is\n")
+
+
+def run(arguments: list[str]) -> int | None:
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = Parser(prog="python -m occbench_tools", description=__doc__, formatter_class=layout)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
+    for name, command in COMMANDS.items():
+        subparser = commands.add_parser(name, help=command.summary, formatter_class=layout)
+        if arguments[:1] == [name]:  # the others' packages need not be there
+            module = importlib.import_module(f"occbench_tools.{command.module}")
+            subparser.description = module.__doc__
+            module.declare(subparser)
+            subparser.set_defaults(run=module.run)
+    options = parser.parse_args(arguments)
+    return options.run(options)
+
+
+def remedy() -> str:
+    package = Path(__file__).resolve().parent
+    script = package.parent / "python"
+    if script.exists():
+        return f"{script} --version sets it up"
+    needed = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    return (
+        f"install it: python3 -m venv FOLDER && FOLDER/bin/pip install {' '.join(needed)}; "
+        "then name FOLDER/bin/python in the variable OCCBENCH_PYTHON"
+    )
+
+
+def main() -> int:
+    try:
+        return run(sys.argv[1:]) or 0
+    except WrongInput as error:
+        print(f"occbench: {error}", file=sys.stderr)
+        return WRONG_INPUT
+    except ModuleNotFoundError as error:
+        print(f"occbench: {sys.executable} has no package {error.name}; {remedy()}", file=sys.stderr)
+        return NOT_THERE
+    except Exception:
+        traceback.print_exc()
+        print(f"occbench: internal fault in {' '.join(sys.argv[1:2])}", file=sys.stderr)
+        return FAULT
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""Prints the table of claims: what documents say, what recorded rows show, and whether the two agree.
+
+Claims and sources are those of the experiments, which their bench binaries print. What was measured and the verdict are
+computed from the rows and their samples (FILE.samples.csv). Each experiment has a rule (occbench_tools/experiments),
+which turns its rows into findings. Each finding supports the claim or does not, and one rule makes the verdict of them.
+The table has one line an experiment; its text under results/ has all findings.
+"""
+
+import argparse
+from pathlib import Path
+
+from occbench_tools import experiments
+from occbench_tools.dataset import Run, read_run
+from occbench_tools.markdown import table
+from occbench_tools.program import Claim, Occbench, binaries_of, declare_binaries, read_claims
+from occbench_tools.verdicts import measured, verdict
+
+
+def table_of_claims(run: Run, claims: list[Claim]) -> str:
+    lines = []
+    for claim in claims:
+        findings = experiments.findings(run.of(claim.experiment))
+        lines.append((f"`{claim.experiment}`", claim.claim, claim.source, measured(findings), verdict(findings)))
+    return table(("experiment", "claim", "source", "measured", "verdict"), lines)
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.csv", help="recorded rows")
+    declare_binaries(parser, "bench_*")
+
+
+def run(options: argparse.Namespace) -> None:
+    binaries = binaries_of(options, "bench_*")
+    print(table_of_claims(read_run(options.files, Occbench(binaries / "occbench")), read_claims(binaries)))

@@ -1,0 +1,261 @@
+"""Recorded rows and samples as Polars frames, typed by the column table. A value that was not measured is null."""
+
+import gzip
+import io
+import lzma
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from occbench_tools import WrongInput
+from occbench_tools.program import Occbench
+
+Row = dict[str, Any]  # cells by column
+
+TYPES = {"text": pl.String, "integer": pl.Int64, "real": pl.Float64}
+SAMPLE = {
+    "experiment": pl.String,
+    "case": pl.String,
+    "quantity": pl.String,
+    "index": pl.Int64,
+    "value": pl.Float64,
+}
+TIMELINE = {
+    "experiment": pl.String,
+    "case": pl.String,
+    "time_us": pl.Float64,
+    "active_warps_pct": pl.Float64,
+    "predicted_active_warps_pct": pl.Float64,
+}
+PER_SM = {
+    "experiment": pl.String,
+    "case": pl.String,
+    "launch": pl.Int64,
+    "sm": pl.Int64,
+    "blocks": pl.Int64,
+    "achieved_pct": pl.Float64,
+}
+UNPACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".xz": lzma.decompress}
+
+
+def packed(file: Path) -> Path | None:
+    """The file, or where it is kept packed that; None if there is neither."""
+    names = [file, *(file.with_name(file.name + suffix) for suffix in UNPACK)]
+    return next((name for name in names if name.exists()), None)
+
+
+def whole_records(text: bytes) -> bytes:
+    """Without a last line that has no end: it was being written when the run was stopped."""
+    end = text.rfind(b"\n") + 1
+    quotes = text.count(b'"', 0, end)
+    while quotes % 2:
+        before = text.rfind(b"\n", 0, end - 1) + 1
+        quotes -= text.count(b'"', before, end)
+        end = before
+    return text[:end]
+
+
+def read_text(file: Path) -> pl.DataFrame:
+    """Any CSV file, packed or not, each cell as text."""
+    found = packed(file)
+    if not found:
+        raise WrongInput(f"{file} is not there, nor packed as {' or '.join(UNPACK)}")
+    try:
+        text = whole_records(UNPACK.get(found.suffix, bytes)(found.read_bytes()))
+        if not text.strip():
+            raise WrongInput(f"{found} is empty: there is no line of column names")
+        frame = pl.read_csv(io.BytesIO(text), infer_schema=False, encoding="utf8-lossy")
+    except OSError as error:
+        raise WrongInput(f"{found} cannot be read: {error.strerror or error}") from error
+    except pl.exceptions.PolarsError as error:
+        raise WrongInput(f"{found} is not a CSV file: {str(error).splitlines()[0]}") from error
+    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
+
+
+def typed(cells: pl.DataFrame, types: Mapping[str, type[pl.DataType]], source: Path) -> pl.DataFrame:
+    """Each column of `types` that is there, as that type. Numbers are finite."""
+    for name, kind in types.items():
+        if name not in cells.columns or kind == pl.String:
+            continue
+        numbers = cells[name].cast(kind, strict=False)
+        wrong = cells[name].is_not_null() & (numbers.is_null() | ~numbers.cast(pl.Float64).is_finite())
+        if wrong.any():
+            row = wrong.arg_max()
+            raise WrongInput(f"{source}, row {row + 1} below the names: {name} is '{cells[name][row]}', not a number")
+        cells = cells.with_columns(numbers)
+    return cells
+
+
+def read_table(file: Path, types: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """A file that has to have the columns of `types`; its other columns are text."""
+    cells = read_text(file)
+    missing = [name for name in types if name not in cells.columns]
+    if missing:
+        raise WrongInput(f"{file}, line 1: no column '{missing[0]}'; it needs {', '.join(types)}")
+    return typed(cells, types, file)
+
+
+def read_rows(file: Path, occbench: Occbench) -> pl.DataFrame:
+    """Columns that the file has, then those of the column table that it lacks, which are null."""
+    types = {column.name: TYPES[column.type] for column in occbench.columns.values()}
+    rows = typed(read_text(file), types, file)
+    return rows.with_columns(pl.lit(None, kind).alias(name) for name, kind in types.items() if name not in rows.columns)
+
+
+def read_samples(rows_file: Path) -> pl.DataFrame:
+    """The samples beside a file of rows: columns of SAMPLE, empty if none were kept."""
+    file = rows_file.with_suffix(".samples.csv")
+    return read_table(file, SAMPLE) if packed(file) else pl.DataFrame(schema=SAMPLE)
+
+
+def write_table(file: Path, lines: pl.DataFrame | list[Row]) -> None:
+    pl.DataFrame(lines).write_csv(file, line_terminator="\n")
+
+
+def parameter(name: str) -> pl.Expr:
+    """The text of one of `parameters`, which are `key=value;key=value`; null where a row has no such parameter."""
+    return pl.col("parameters").str.extract(rf"(?:^|;){name}=([^;]*)")
+
+
+def parameter_names(frame: pl.DataFrame) -> list[str]:
+    """Those that are words."""
+    keys = frame["parameters"].drop_nulls().str.extract_all(r"(?:^|;)\w+=").explode().drop_nulls()
+    return keys.str.strip_chars(";=").unique(maintain_order=True).to_list()
+
+
+def parameter_of(row: Row, name: str) -> str | None:
+    return dict(pair.split("=", 1) for pair in (row["parameters"] or "").split(";") if pair).get(name)
+
+
+def each(rows: pl.DataFrame) -> Iterator[Row]:
+    return rows.iter_rows(named=True)
+
+
+def pick(rows: pl.DataFrame, **wanted: object) -> pl.DataFrame:
+    """Rows with these values of parameters, or of columns where a row has no such parameter."""
+    for name, value in wanted.items():
+        cell = parameter(name)
+        if name in rows.columns:
+            cell = pl.coalesce(cell, pl.col(name).cast(pl.String))
+        rows = rows.filter(cell == str(value))
+    return rows
+
+
+def first(rows: pl.DataFrame, **wanted: object) -> Row | None:
+    return next(each(pick(rows, **wanted)), None)
+
+
+def one(rows: pl.DataFrame, **wanted: object) -> Row:
+    found = pick(rows, **wanted)
+    if len(found) != 1:
+        experiment = next(iter(rows["experiment"]), "the experiment")
+        values = ", ".join(f"{name}={value}" for name, value in wanted.items())
+        raise WrongInput(f"{experiment} has {len(found)} measured rows of {values}, not one: record its whole suite")
+    return found.row(0, named=True)
+
+
+def least(rows: pl.DataFrame, column: str) -> Row:
+    return rows.row(rows[column].arg_min(), named=True)
+
+
+def most(rows: pl.DataFrame, column: str) -> Row:
+    return rows.row(rows[column].arg_max(), named=True)
+
+
+def spread_pct(values: pl.Series) -> float:
+    """By how much the largest exceeds the least."""
+    return 100 * (values.max() / values.min() - 1)
+
+
+def error(against: str = "predicted_pct", of: str = "achieved_pct") -> pl.Expr:
+    """Points between the counter and what was predicted, or what theory allows; null where one is not known."""
+    return (pl.col(of) - pl.col(against)).abs()
+
+
+def clock_hz(row: Row) -> float:
+    return 1e6 * row["sm_clock_mhz"]
+
+
+class Experiment:
+    """An experiment's rows of a run, and the samples behind them."""
+
+    def __init__(self, name: str, rows: pl.DataFrame, samples: pl.DataFrame, against_ncu: pl.DataFrame | None = None):
+        self.name = name
+        self.every = rows.filter(experiment=name)
+        """Its rows, those that were not measured too."""
+        self.rows = self.every.drop_nulls(["achieved_pct", "time_us"])
+        self.against_ncu = pl.DataFrame() if against_ncu is None else against_ncu.filter(experiment=name)
+        self._samples = samples
+
+    @cached_property
+    def _samples_of(self) -> dict[tuple[str, str], pl.Series]:
+        mine = self._samples.filter(experiment=self.name)
+        parts = mine.partition_by("case", "quantity", as_dict=True, include_key=False)
+        return {key: part["value"] for key, part in parts.items()}
+
+    def samples(self, row: Row, quantity: str) -> pl.Series:
+        """In the order of the file; empty if there are none."""
+        return self._samples_of.get((row["case"], quantity), pl.Series(dtype=pl.Float64))
+
+
+@dataclass(frozen=True)
+class Run:
+    """All rows of some files, with the samples beside them."""
+
+    rows: pl.DataFrame
+    samples: pl.DataFrame
+
+    def of(self, experiment: str) -> Experiment:
+        return Experiment(experiment, self.rows, self.samples)
+
+
+def read_run(files: list[Path], occbench: Occbench) -> Run:
+    rows = [read_rows(file, occbench) for file in files]
+    return Run(pl.concat(rows, how="diagonal"), pl.concat(map(read_samples, files)))
+
+
+AGAINST_NCU = dict.fromkeys(
+    (
+        *("achieved_pct", "achieved_spread_points", "ncu_achieved_pct", "achieved_difference_points"),
+        *("time_us", "ncu_time_us", "time_difference_us", "counting_ms_per_launch", "ncu_ms_per_launch"),
+    ),
+    pl.Float64,
+)
+
+
+class Results:
+    """The recorded runs of one GPU model, a folder under results/. Each file is read once."""
+
+    def __init__(self, folder: Path, occbench: Occbench):
+        self.folder = folder
+        self.occbench = occbench
+        self._rows: dict[str, pl.DataFrame] = {}
+
+    def file(self, name: str) -> Path:
+        file = self.folder / name
+        if not packed(file):
+            raise WrongInput(
+                f"{file} is not there: record it first. scripts/run --suite full --out {self.folder}/full.csv records the "
+                "suite; results/nvidia-h200/README.md has the commands for the other files"
+            )
+        return file
+
+    def rows(self, name: str) -> pl.DataFrame:
+        if name not in self._rows:
+            self._rows[name] = read_rows(self.file(name), self.occbench)
+        return self._rows[name]
+
+    @cached_property
+    def suite(self) -> Run:
+        return Run(self.rows("full.csv"), read_samples(self.file("full.csv")))
+
+    @cached_property
+    def against_ncu(self) -> pl.DataFrame:
+        return read_table(self.file("against_ncu.csv"), AGAINST_NCU)
+
+    def experiment(self, name: str) -> Experiment:
+        return Experiment(name, self.suite.rows, self.suite.samples, self.against_ncu)

@@ -1,0 +1,84 @@
+import polars as pl
+
+from occbench_tools.dataset import least, one, pick, spread_pct
+from occbench_tools.markdown import bullets, cell, prediction_error, table
+from occbench_tools.verdicts import SAME_POINTS, WORTH, Finding
+
+
+def capped(rows, threads):
+    return pick(rows, block_threads=threads).filter(pl.col("variant").str.starts_with("cap_"))
+
+
+def findings(of):
+    by_registers = capped(of.rows, 256).sort("registers_per_thread", maintain_order=True)
+    if by_registers.is_empty():
+        return []
+    fewest, most = (by_registers.row(place, named=True) for place in (0, -1))
+    fastest = least(by_registers, "time_us")
+    gains = [row["time_us"] / fastest["time_us"] for row in (fewest, most)]
+    found = [
+        Finding(
+            "occupancy",
+            fewest["achieved_pct"] > most["achieved_pct"] + SAME_POINTS,
+            f"{fewest['registers_per_thread']} registers: {cell(fewest, 'achieved_pct', 0)} %, "
+            f"{most['registers_per_thread']}: {cell(most, 'achieved_pct', 0)} %",
+        ),
+        Finding(
+            "the fastest",
+            min(gains) >= WORTH,
+            f"fastest with {fastest['registers_per_thread']} ({cell(fastest, 'achieved_pct', 0)} %): "
+            f"{gains[0]:.2f} and {gains[1]:.2f} times as fast as those",
+        ),
+    ]
+    spills = by_registers["spill_bytes"]
+    if not spills.has_nulls():
+        found.append(
+            Finding(
+                "spills",
+                spills.is_sorted(descending=True) and spills[0] > 0,
+                f"spills of {spills[0]:.0f} and {spills[-1]:.0f} B a thread",
+            )
+        )
+    return found
+
+
+def cases(of):
+    lines = []
+    for variant in ("uncapped", *(f"cap_{cap}" for cap in (128, 96, 80, 72, 64, 56, 48, 40, 32))):
+        of_threads = [one(of.rows, variant=variant, block_threads=threads) for threads in (256, 128)]
+        line = [variant.removeprefix("cap_"), of_threads[0]["registers_per_thread"], of_threads[0]["spill_bytes"]]
+        for row in of_threads:
+            values = (f"{row['theoretical_pct']:g}", cell(row, "achieved_pct"), cell(row, "issue_active_pct"))
+            line += [", ".join(values), cell(row, "time_us", 0)]
+        lines.append(line)
+    head = ("cap", "registers:", "spills, B:", "256 threads: theory, achieved, issue:", "time, µs:")
+    return table((*head, "128 threads: theory, achieved, issue:", "time, µs:"), lines)
+
+
+def figures(of):
+    gains = []
+    for threads in (256, 128):
+        uncapped = one(of.rows, variant="uncapped", block_threads=threads)
+        fastest = least(capped(of.rows, threads), "time_us")
+        gains.append(
+            f"Blocks of {threads}: fastest with {fastest['registers_per_thread']} registers ({cell(fastest, 'achieved_pct')} %), "
+            f"{uncapped['time_us'] / fastest['time_us']:.2f} times as fast as uncapped "
+            f"({uncapped['registers_per_thread']} registers, {cell(uncapped, 'achieved_pct')} %)."
+        )
+    ways = (
+        pl.Series(
+            one(of.rows, variant=f"{way}_{registers}", block_threads=256)["time_us"] for way in ("cap", "maxnreg")
+        )
+        for registers in (32, 64, 128)
+    )
+    local = of.rows["local_load_sectors"].count()
+    return bullets(
+        *gains,
+        f"`__maxnreg__` and `-maxrregcount` with the same number differ by at most "
+        f"{max(map(spread_pct, ways)):.2f} % in time.",
+        f"Prediction error (spills are not predicted): {prediction_error(of.rows)}.",
+        f"Local loads were counted in {local} of {len(of.rows)} rows.",
+    )
+
+
+BLOCKS = {"cases": cases, "figures": figures}

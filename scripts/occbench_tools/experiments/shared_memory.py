@@ -1,0 +1,96 @@
+from occbench_tools.dataset import each, error, first, one, parameter, pick
+from occbench_tools.markdown import bullets, cell, table
+from occbench_tools.statistics import median
+from occbench_tools.verdicts import SAME_POINTS, Finding
+
+
+def without_carveout(rows):
+    return rows.filter(parameter("carveout_pct").is_null()).with_columns(error=error("theoretical_pct"))
+
+
+def findings(of):
+    plain = without_carveout(of.rows)
+    found = []
+    if len(plain):
+        off = plain["error"]
+        found.append(
+            Finding(
+                "achieved",
+                median(off) <= SAME_POINTS,
+                f"{len(plain)} sizes: {median(off):.1f} points from theory at the median, {off.max():.1f} at most",
+            )
+        )
+    for row in each(pick(plain, dynamic_shared_bytes=102400, block_threads=256)):
+        capability = row["compute_capability"]
+        if capability not in ("9.0", "10.0"):
+            continue  # the claim says nothing of others
+        found.append(
+            Finding(
+                "100 KB",
+                row["blocks_per_sm"] == 2,
+                f"100 KB on {capability}, the only one measured: {row['blocks_per_sm']} blocks, "
+                f"{cell(row, 'achieved_pct')} %",
+            )
+        )
+    little, much = (first(of.rows, dynamic_shared_bytes=16384, carveout_pct=carveout) for carveout in (0, 100))
+    if little and much:
+        achieved = [row["achieved_pct"] for row in (little, much)]
+        found.append(
+            Finding(
+                "carveout",
+                achieved[1] > achieved[0] + SAME_POINTS,
+                f"16 KB a block: carveout 0 → {achieved[0]:.1f} %, 100 → {achieved[1]:.1f} %",
+            )
+        )
+    return found
+
+
+def edges(of):
+    lines = []
+    for threads, most in (
+        (128, 13568),
+        (128, 115712),
+        (256, 28160),
+        (256, 115712),
+        (512, 57344),
+        (512, 115712),
+        (1024, 115712),
+    ):
+        pair = [one(of.rows, block_threads=threads, dynamic_bytes=size, variant="dynamic") for size in (most, most + 1)]
+        both = (
+            " → ".join(f"{row[column]:.{decimals}f}".rstrip("0").rstrip(".") for row in pair)
+            for column, decimals in (("blocks_per_sm", 1), ("theoretical_pct", 2), ("achieved_pct", 2))
+        )
+        left = pair[1]["throughput"] / pair[0]["throughput"]
+        lines.append((threads, most, *both, f"{100 * left:.0f}"))
+    head = ("threads a block:", "bytes, then one more:", "blocks an SM:", "theory:", "achieved:", "throughput left, %:")
+    return table(head, lines)
+
+
+def carveouts(of):
+    lines = []
+    for kilobytes in (4, 8, 16, 24):
+        size = kilobytes * 1024
+        chosen = [one(of.rows, dynamic_bytes=size, carveout_pct=carveout) for carveout in (0, 25, 50, 100)]
+        chosen.append(one(of.rows, variant=f"static_{size}"))
+        cells = (f"{row['achieved_pct'] / (100 * 8 / 64):.0f}, {cell(row, 'achieved_pct')}" for row in chosen)
+        lines.append((kilobytes, *cells))
+    head = ("KiB a block:", "carveout 0 %:", "25 %:", "50 %:", "100 %:", "the driver's default:")
+    return table(head, lines)
+
+
+def figures(of):
+    plain = without_carveout(of.rows)
+    off, times = plain["error"], plain["time_us"]
+    skipped = of.every.filter(time_status="skipped")["dynamic_shared_bytes"].unique().sort()
+    refused = ", ".join(f"{size:,}" for size in skipped)
+    return bullets(
+        f"{len(plain)} sizes with the default carveout: {median(off):.2f} points from theory at the median, "
+        f"{off.max():.2f} at most.",
+        f"{plain['dynamic_shared_bytes'].max():,} B a block run. {refused} are refused and recorded as skipped.",
+        f"Time hardly depends on the size ({times.min():.0f} to {times.max():.0f} µs): each case has four waves of its own, and "
+        "fewer blocks in them do less work.",
+    )
+
+
+BLOCKS = {"edges": edges, "carveouts": carveouts, "figures": figures}

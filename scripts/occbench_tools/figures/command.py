@@ -1,0 +1,121 @@
+"""Writes the figures of README.md and of the texts under results/ from the recorded rows, between the marks
+`<!-- NAME -->` and `<!-- end -->`. Nothing outside of the marks is touched, and no figure of a recorded run belongs there.
+
+    scripts/python -m occbench_tools figures            # writes them
+    scripts/python -m occbench_tools figures --check    # status 1 if what a text says is not what the rows say
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from occbench_tools import WrongInput, experiments
+from occbench_tools.claims_table import table_of_claims
+from occbench_tools.dataset import Results
+from occbench_tools.experiments import NOT_RECORDED
+from occbench_tools.figures import gate, scheduling, suite, timelines
+from occbench_tools.markdown import machine, table
+from occbench_tools.program import RESULTS, SOURCES, Claim, Occbench, binaries_of, declare_binaries, read_claims
+from occbench_tools.verdicts import verdict
+
+MARKED = re.compile(r"(<!-- (?P<name>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+Blocks = dict[str, Callable[[Results], str]]
+
+
+def claim_in_text(claim: Claim, results: Results) -> str:
+    rows = results.experiment(claim.experiment).every
+    recorded = (
+        NOT_RECORDED
+        if rows.is_empty()
+        else f"{machine(rows.row(0, named=True))}. {len(rows)} rows of [full.csv](full.csv), experiment "
+        f"`{claim.experiment}`; occupancies in percent."
+    )
+    return f"**Claimed:** {claim.claim} ({claim.source}).\n\n{recorded}"
+
+
+def findings_in_text(claim: Claim, results: Results) -> str:
+    findings = experiments.findings(results.experiment(claim.experiment))
+    lines = [(finding.name, finding.measured, "yes" if finding.holds else "no") for finding in findings]
+    return f"{table(('finding', 'measured', 'supports the claim'), lines)}\n\nThe claim: **{verdict(findings)}**."
+
+
+def block_in_text(name: str, what: str, results: Results) -> str:
+    return experiments.block(results.experiment(name), what)
+
+
+def blocks(claims: list[Claim]) -> Blocks:
+    """By name, of all texts."""
+    of_experiments: Blocks = {
+        f"{name}: {what}": partial(block_in_text, name, what)
+        for name, module in experiments.MODULES.items()
+        for what in module.BLOCKS
+    }
+    for claim in claims:
+        of_experiments[f"{claim.experiment}: claim"] = partial(claim_in_text, claim)
+        of_experiments[f"{claim.experiment}: findings"] = partial(findings_in_text, claim)
+    table_of_all: Blocks = {"claims": lambda results: table_of_claims(results.suite, claims)}
+    return of_experiments | table_of_all | suite.BLOCKS | timelines.BLOCKS | gate.BLOCKS | scheduling.BLOCKS
+
+
+def texts(folder: Path = RESULTS) -> list[Path]:
+    front_page = [SOURCES / "README.md", *sorted((SOURCES / "docs").glob("*.md"))] if folder == RESULTS else []
+    return [*front_page, *sorted(folder.glob("*.md"))]
+
+
+def written(file: Path, known: Blocks, results: Results) -> str:
+    """The text of a file with its blocks rewritten."""
+
+    def block(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in known:
+            raise WrongInput(f"{file}: nothing writes the block <!-- {name} -->")
+        return match[1] + known[name](results) + "\n" + match[3]
+
+    return MARKED.sub(block, file.read_text(encoding="utf-8"))
+
+
+def check_experiments(claims: list[Claim], binaries: Path) -> None:
+    """Each module of an experiment has its bench binary."""
+    for name in experiments.MODULES.keys() - {claim.experiment for claim in claims}:
+        raise WrongInput(
+            f"{binaries} has no bench_{name}, and {experiments.__path__[0]}/{name}.py is there: build all bench binaries, "
+            "or remove the module if the experiment is gone"
+        )
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--check", action="store_true", help="write nothing; status 1 if a text is not up to date")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=RESULTS,
+        metavar="FOLDER",
+        help="folder with the rows of a GPU model and its texts (default: results/nvidia-h200, and README.md)",
+    )
+    declare_binaries(parser, "bench_*")
+
+
+def run(options: argparse.Namespace) -> int:
+    binaries = binaries_of(options, "bench_*")
+    claims = read_claims(binaries)
+    check_experiments(claims, binaries)
+    known = blocks(claims)
+    results = Results(options.results.resolve(), Occbench(binaries / "occbench"))
+    before = {file: file.read_text(encoding="utf-8") for file in texts(results.folder)}
+    after = {file: written(file, known, results) for file in before}
+    changed = [file for file in before if before[file] != after[file]]
+    if not options.check:
+        for file in changed:
+            file.write_text(after[file], encoding="utf-8")
+        return 0
+    if changed:
+        print(
+            f"occbench: not what the recorded rows say: {', '.join(map(str, changed))}; "
+            "scripts/python -m occbench_tools figures writes them",
+            file=sys.stderr,
+        )
+    return 1 if changed else 0

@@ -1,0 +1,219 @@
+"""How far predictions are from the counters by kind of work, for README.md and docs/prediction.md:
+the recorded suite, and random launches; and what other launches recorded on an H200 read."""
+
+import polars as pl
+
+from occbench_tools import WrongInput
+from occbench_tools.dataset import Results, each, error, pick, read_table
+from occbench_tools.markdown import revision, table
+from occbench_tools.program import SOURCES
+from occbench_tools.statistics import median, quantile
+
+LONG = 20_000  # cycles
+RANDOM_KINDS = {
+    "blocks_from_20000_cycles": "20,000 cycles and more, equal or uneven blocks",
+    "warps_from_20000_cycles": "20,000 cycles and more, uneven warps within a block",
+    "blocks_of_8000_cycles": "8,000 cycles, equal or uneven blocks",
+    "blocks_of_1000_to_8000_cycles": "1,000 to 8,000 cycles, equal or uneven blocks",
+    "issue_bound": "issue-bound or pipe-bound: one or two chains, exponentials",
+    "always_issuing": "could issue in every cycle: four or eight chains",
+    "memory_bound": "memory-bound: reads",
+}
+CONTENDS = pl.col("work").str.contains_any(["issue=", "pipe=", "bytes="])
+BY_WARP = pl.col("work").str.starts_with("warp/")
+IS_LONG = pl.col("work").str.extract(r"^(?:warp/)?\w+:([\d.]+)").cast(pl.Float64) >= LONG
+IS_EQUAL = pl.col("work").str.starts_with("equal:")
+IS_PARTIAL = (pl.col("waves") > 1) & ((pl.col("waves") - pl.col("waves").round()).abs() > 1e-6)
+ACTIVE_PCT = 100 * (pl.col("predicted_cycles_active") / pl.col("sm_cycles_active_avg") - 1).abs()
+
+
+def predicted(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.drop_nulls(["predicted_pct", "achieved_pct"]).with_columns(error=error())
+
+
+def errors(rows: pl.DataFrame) -> tuple[str, ...]:
+    """Mean, median and 95th percentile of the points that predictions are off, and active cycles."""
+    points = rows["error"]
+    off = (points.mean(), median(points), quantile(points, 0.95))
+    return (*(f"{figure:.2f}" for figure in off), f"{median(rows.select(ACTIVE_PCT).to_series()):.2f} %")
+
+
+def random_launches(results: Results) -> str:
+    rows = predicted(results.rows("validation.csv"))
+    lines = []
+    for kind, name in RANDOM_KINDS.items():
+        of_kind = pick(rows, kind=kind)
+        theory = of_kind.select(error("theoretical_pct")).to_series().mean()
+        lines.append((name, len(of_kind), f"{theory:.1f}", *errors(of_kind)))
+    if sum(line[1] for line in lines) != len(rows):
+        raise WrongInput("validation.csv has launches of a kind that is not described, or that were not predicted")
+    head = (
+        "work",
+        "launches:",
+        "theory, mean error, points:",
+        "prediction, mean:",
+        "median:",
+        "95th percentile:",
+        "active cycles, median:",
+    )
+    on = rows.row(0, named=True)
+    return (
+        f"{len(rows)} random launches (block size, grid, shared memory, work), held out from all tuning, on a third "
+        f"H200, {revision(on)}. The profile that predicts them was made there just before by "
+        f"`occbench calibrate`:\n\n{table(head, lines)}"
+    )
+
+
+def without_contention(results: Results) -> str:
+    def held(rows: pl.DataFrame) -> pl.DataFrame:
+        return predicted(rows).filter(~CONTENDS, IS_LONG)
+
+    suite = held(results.suite.rows)
+    by_block = suite.filter(~BY_WARP)
+    kinds = {
+        "equal or uneven blocks": by_block,
+        "of these equal, in partial waves beyond the first": by_block.filter(IS_EQUAL, IS_PARTIAL),
+        "of these uneven": by_block.filter(~IS_EQUAL),
+        "equal or uneven blocks, second run (`repeat.csv`)": held(results.rows("repeat.csv")).filter(~BY_WARP),
+        "uneven warps within a block": suite.filter(BY_WARP),
+    }
+    lines = [(kind, len(chosen), *errors(chosen)) for kind, chosen in kinds.items()]
+    head = (
+        "rows of `full.csv`",
+        "rows:",
+        "mean error, points:",
+        "median:",
+        "95th percentile:",
+        "active cycles, median:",
+    )
+    return table(head, lines)
+
+
+def with_contention(results: Results) -> str:
+    rows = predicted(results.suite.rows).filter(CONTENDS)
+    kinds = {
+        "multiply-adds in one or two chains": pl.col("variant").is_in(["fma_1", "fma_2"]),
+        "multiply-adds in four chains": pl.col("variant") == "fma_4",
+        "multiply-adds in eight chains": pl.col("variant") == "fma_8",
+        "exponentials": pl.col("variant").str.starts_with("exponential"),
+        "streaming reads": pl.col("kernel") == "reads",
+    }
+    lines = []
+    for kind, of_kind in kinds.items():
+        points = rows.filter(of_kind)["error"]
+        shares = (100 * (points <= limit).mean() for limit in (2, 4))
+        mean, most = f"{points.mean():.2f}", f"{points.max():.1f}"
+        lines.append((kind, len(points), mean, most, *(f"{share:.0f} %" for share in shares)))
+    head = ("rows of `full.csv`", "rows:", "mean error, points:", "worst case:", "within 2 points:", "within 4:")
+    return table(head, lines)
+
+
+def recorded_launches(name: str, **types: type[pl.DataType]) -> pl.DataFrame:
+    """A file of tests/data/h200_launches; columns without a type are text."""
+    return read_table(SOURCES / "tests/data/h200_launches" / name, types)
+
+
+def tails(_: Results) -> str:
+    """SMs that take a tail after one whole wave of equal blocks."""
+    launches = recorded_launches(
+        "tails.csv", block_threads=pl.Int64, blocks_per_sm=pl.Int64, grid_blocks=pl.Int64, sms_with_tail=pl.Float64
+    ).filter(work="equal:20000")
+    shape = ["block_threads", "blocks_per_sm"]
+    sms = {row[:3]: row[3] for row in launches.select(*shape, "grid_blocks", "sms_with_tail").iter_rows()}
+    lines = []
+    for threads, per_sm in launches.select(shape).unique().sort(shape).iter_rows():
+        taken = [sms.get((threads, per_sm, 132 * per_sm + tail)) for tail in (20, 60, 132)]
+        lines.append((f"{threads:,}", per_sm, *("" if each is None else f"{each:.0f}" for each in taken)))
+    return table(("threads", "blocks an SM:", "SMs with a tail of 20:", "of 60:", "of 132:"), lines)
+
+
+def reads(_: Results) -> str:
+    """Occupancy of reads where little of an SM's memory is L1, and where much is."""
+    key = ["bytes_per_load", "loads_in_flight", "carveout_pct", "blocks_per_sm"]
+    launches = recorded_launches(
+        "reads.csv", **dict.fromkeys([*key, "block_threads"], pl.Int64), achieved_pct=pl.Float64
+    )
+    share = 2048 * pl.col("achieved_pct") / (pl.col("block_threads") * pl.col("blocks_per_sm"))
+    shares = {row[:4]: row[4] for row in launches.select(*key, share).iter_rows()}
+    blocks = (4, 6, 8, 10, 12, 14, 16)
+    lines = []
+    for size, loads in launches.select(key[:2]).unique().sort(key[:2]).iter_rows():
+        for carveout in (100, 0):
+            of_blocks = (shares.get((size, loads, carveout, count)) for count in blocks)
+            cells = ("" if each is None else f"{each:.0f}" for each in of_blocks)
+            lines.append((f"{loads} of {size} B", f"{carveout} %", *cells))
+    head = ("loads in flight", "carveout:", "4 blocks an SM:", *(f"{count}:" for count in blocks[1:]))
+    return table(head, lines)
+
+
+def after_the_loop(_: Results) -> str:
+    """What one loop reads with and without a store after it."""
+    read = {"achieved_pct": pl.Float64, "achieved_with_store_pct": pl.Float64}
+    launches = recorded_launches("after_the_loop.csv", blocks_per_sm=pl.Int64, instructions=pl.Int64, **read)
+    total = pl.col("instructions") * pl.col("blocks_per_sm")
+    chosen = launches.filter(
+        pl.col("block_threads") == "128", total.is_between(350_000, 450_000, "none"), pl.col("grid_blocks") != "6336"
+    )
+    lines = [(row["chains"], row["blocks_per_sm"], *(f"{row[name]:.1f} %" for name in read)) for row in each(chosen)]
+    return table(("chains", "warps a sub-partition:", "counter:", "with a store after the loop:"), lines)
+
+
+def streams(_: Results) -> str:
+    """What streams of warps that always issue read, by block size."""
+    shapes = [(64, 50), (256, 50), (512, 50), (64, 100), (256, 100), (512, 100), (1024, 100)]
+    launches = recorded_launches("streams.csv", block_threads=pl.Int64, grid_blocks=pl.Int64, blocks_per_sm=pl.Int64)
+    long = launches.filter(
+        pl.col("instructions") == "20480", pl.col("grid_blocks") == 8 * 132 * pl.col("blocks_per_sm")
+    )
+    read = {}
+    for row in each(long):
+        shape = row["block_threads"], round(100 * row["block_threads"] * row["blocks_per_sm"] / 2048)
+        read.setdefault((row["chains"], row["loop_instructions"]), {})[shape] = row["achieved_pct"]
+    lines = [(*code, *(of_code[shape] for shape in shapes)) for code, of_code in read.items()]
+    head = ("chains", "loop:", *(f"{threads} threads, {pct} %:" for threads, pct in shapes))
+    return table(head, lines)
+
+
+def sms_of_gpcs() -> list[int]:
+    """How many SMs each GPC of the built-in profile has, in dispatch order, first those outside of the order."""
+    (file,) = SOURCES.glob("src/*/profiles/h200.profile")
+    text = file.read_text(encoding="utf-8")
+    profile = dict(line.split(" = ") for line in text.splitlines())
+    return [int(sms) for sms in (profile["singleton_sms"], *profile["gpc_sms"].split())]
+
+
+def first_blocks(_: Results) -> str:
+    """When SMs begin, of the recorded starts; SMs are numbered in dispatch order, GPC by GPC, pairs side by side."""
+    gpcs = pl.Series([gpc for gpc, sms in enumerate(sms_of_gpcs()) for _ in range(sms)])
+    launches = recorded_launches("first_blocks.csv", block_threads=pl.Int64, launch_to_launch=pl.Float64)
+    lines = []
+    for row in each(launches):
+        starts = pl.DataFrame({"gpc": gpcs, "start": map(float, row["start_cycles"].split())}).with_row_index("sm")
+        second = pl.col("sm") % 2 == 1
+        later = starts.select(pl.col("start").filter(second).mean() - pl.col("start").filter(~second).mean()).item()
+        rest = starts.select(pl.col("start") + pl.when(second).then(-later / 2).otherwise(later / 2)).to_series()
+        of_gpcs = starts.group_by("gpc").agg(pl.col("start").mean())["start"]
+        spread = (of_gpcs.std(ddof=0), rest.std(ddof=0), row["launch_to_launch"])
+        threads = f"{row['block_threads']:,}"
+        lines.append((threads, row["launches"], f"{later:.0f}", *(f"{cycles:.0f}" for cycles in spread)))
+    head = (
+        "threads",
+        "launches:",
+        "second SM of a TPC after the first:",
+        "GPCs, standard deviation:",
+        "SMs without both:",
+        "from launch to launch:",
+    )
+    return table(head, lines)
+
+
+BLOCKS = {
+    "random": random_launches,
+    "scheduling: after the loop": after_the_loop,
+    "scheduling: streams": streams,
+    "scheduling: first blocks": first_blocks,
+    "scheduling: reads": reads,
+    "scheduling: tails": tails,
+    "scheduling: without contention": without_contention,
+    "scheduling: under contention": with_contention,
+}

@@ -1,0 +1,98 @@
+"""Figures of the recorded suite as a whole, for README.md and results/nvidia-h200/README.md."""
+
+import polars as pl
+
+from occbench_tools.dataset import Results, error, one, pick
+from occbench_tools.markdown import machine, revision, table
+from occbench_tools.statistics import median, quantile
+
+
+def counted(rows: pl.DataFrame) -> pl.DataFrame:
+    """Those with both; what the runtime launches by itself has no theory."""
+    return rows.drop_nulls(["achieved_pct", "theoretical_pct"])
+
+
+def launches(rows: pl.DataFrame) -> set[tuple]:
+    """The same for launches that are alike to the simulator."""
+    return set(rows.select("kernel", "block_threads", "grid_blocks", "dynamic_shared_bytes", "work").iter_rows())
+
+
+def headline(results: Results) -> str:
+    rows = counted(results.suite.rows)
+    predicted = rows.drop_nulls("predicted_pct")
+    calibration = launches(counted(results.rows("calibration.csv")))
+    theory, theory_of_predicted = (
+        each.select(error("theoretical_pct")).to_series().mean() for each in (rows, predicted)
+    )
+    prediction = predicted.select(error()).to_series()
+    elapsed = predicted.select(error("predicted_elapsed_pct", "achieved_elapsed_pct")).to_series()
+    on = rows.row(0, named=True)
+    return (
+        f"Over {len(rows)} cases on an {on['gpu']} ({on['sm_count']} SMs, compute capability {on['compute_capability']}, driver "
+        f"{on['driver']}, CUDA {on['cuda_toolkit']}), {revision(on)}, theory is {theory:.1f} points from the counter on average. "
+        f"{len(predicted)} of the cases are predicted. There the prediction is {prediction.mean():.1f} points from the counter on "
+        f"average (median {median(prediction):.1f}, 95th percentile {quantile(prediction, 0.95):.1f}, worst case "
+        f"{prediction.max():.1f}), and theory {theory_of_predicted:.1f}. Over elapsed cycles, where tail placement does not matter, "
+        f"the median error of the prediction is {median(elapsed):.1f} points. The device profile, "
+        f"`{predicted['device_profile'][0]}`, was made by `occbench calibrate` on the same GPU before the suite, from "
+        f"{len(calibration)} launches; {len(calibration & launches(rows))} of them are also in the suite."
+    )
+
+
+def worked_examples(results: Results) -> str:
+    block_size, waves = (results.experiment(name).rows for name in ("block_size", "waves"))
+    examples = [
+        *(
+            (f"{threads} threads a block, 4 waves", one(block_size, variant="plain", block_threads=threads))
+            for threads in (32, 64, 768, 1024)
+        ),
+        ("256 threads a block, three quarters of a wave", one(waves, waves="0.75")),
+        ("256 threads a block, one wave and a half", one(waves, waves="1.50")),
+    ]
+    columns = ("theoretical_pct", "predicted_pct", "achieved_pct")
+    lines = [(what, *(f"{row[column]:.2f} %" for column in columns)) for what, row in examples]
+    whole = pick(block_size, variant="plain").filter(pl.col("block_threads") % 32 == 0)
+    worst = whole.select(error("theoretical_pct")).to_series().max()
+    return (
+        f"{table(('worked example', 'theory:', 'predicted:', 'counter:'), lines)}\n\n"
+        f"Every block size that is a multiple of 32 ({len(whole)} of them, 4 whole waves of 400,000 cycles) is within "
+        f"{worst:.2f} points of theory."
+    )
+
+
+def against_ncu_in_short(results: Results) -> str:
+    rows = results.against_ncu
+    others = rows.filter(pl.col("achieved_difference_points").abs() > 0.3)
+    far = others["achieved_difference_points"]
+    partial = "partial waves of equal blocks, " if (others["experiment"] == "waves").all() else ""
+    time = rows["time_difference_us"].abs().max()
+    ours, ncu = (median(rows[f"{each}_ms_per_launch"]) for each in ("counting", "ncu"))
+    return (
+        f"`ncu` reads the same occupancy on the same {len(rows)} launches within 0.3 points in {len(rows) - len(others)} cases. The "
+        f"others, {partial}differ by {far.min():+.1f} to {far.max():+.1f} points. Times agree within {time:.2f} µs. A counted "
+        f"launch costs {ours:.1f} ms here and {ncu:.1f} ms under `ncu` "
+        f"([table](results/nvidia-h200/against_ncu.csv))."
+    )
+
+
+def recorded_run(results: Results) -> str:
+    rows = results.suite.rows
+
+    def count(column: str, value: str) -> int:
+        return len(rows.filter(pl.col(column) == value))
+
+    clocks = rows.drop_nulls("achieved_pct")["sm_clock_mhz"]
+    return (
+        f"{machine(rows.row(0, named=True))}.\n{len(rows)} cases: {rows['achieved_pct'].count()} measured with counters, "
+        f"{count('time_status', 'skipped')} skipped because they cannot be launched, {count('time_status', 'unstable')} with an "
+        f"unstable time, {count('time_status', 'failed')} failed, {count('check', 'wrong')} with a wrong result. "
+        f"SM clock: {clocks.min():.0f} to {clocks.max():.0f} MHz."
+    )
+
+
+BLOCKS = {
+    "headline": headline,
+    "worked examples": worked_examples,
+    "against ncu": against_ncu_in_short,
+    "recorded run": recorded_run,
+}

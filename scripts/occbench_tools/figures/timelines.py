@@ -1,0 +1,163 @@
+"""Figures of results/nvidia-h200/depth.md: timelines, traces, files per SM and repeated runs."""
+
+import polars as pl
+
+from occbench_tools import repeatability
+from occbench_tools.dataset import PER_SM, SAMPLE, TIMELINE, Results, Row, each, read_table
+from occbench_tools.markdown import bullets, table
+from occbench_tools.statistics import median
+
+ALL_TIMELINES = {"mean_pct": pl.Float64, "achieved_elapsed_pct": pl.Float64, "rms_points": pl.Float64}
+REPLACED = {"replacement_latency_median_us": pl.Float64}
+
+
+def rows_by_case(rows: pl.DataFrame) -> dict[tuple[str, str], Row]:
+    return {(row["experiment"], row["case"]): row for row in each(rows)}
+
+
+class Timeline:
+    """Occupancy over time of a launch: steps with their length in µs, what was measured and what was simulated."""
+
+    def __init__(self, file):
+        lines = read_table(file, TIMELINE)
+        self.key = lines.select("experiment", "case").row(0)
+        self.steps = lines.select(
+            pl.col("time_us").diff().shift(-1).alias("length"),
+            pl.col("active_warps_pct").alias("measured"),
+            pl.col("predicted_active_warps_pct").alias("simulated"),
+        ).drop_nulls("length")
+        self.busy = self.steps.filter(pl.col("measured") > 0)
+
+    def mean(self) -> float:
+        """Over the time in which the launch ran."""
+        ran = pl.int_range(pl.len()) <= pl.arg_where(pl.col("measured") > 0).last()
+        known = self.steps.filter(ran).drop_nulls("measured")
+        return (known["length"] * known["measured"]).sum() / known["length"].sum()
+
+    def rms(self) -> float:
+        """Root mean square over time of measured less simulated."""
+        both = self.steps.drop_nulls()
+        difference = both["measured"] - both["simulated"]
+        return ((both["length"] * difference * difference).sum() / both["length"].sum()) ** 0.5
+
+    def step_us(self) -> float:
+        return median(self.busy["length"])
+
+
+def timeline_table(results: Results) -> str:
+    lines, differences, misses = [], [], []
+    recorded = rows_by_case(results.rows("timeline/rows.csv"))
+    for timeline in map(Timeline, sorted((results.folder / "timeline").glob("*.timeline.csv"))):
+        row = recorded[timeline.key]
+        counter = row["achieved_elapsed_pct"]
+        differences.append(timeline.mean() - counter)
+        misses.append(timeline.rms())
+        lines.append(
+            (
+                timeline.key[0],
+                row["parameters"].replace(";", ", "),
+                f"{timeline.step_us():.2f}",
+                f"{timeline.mean():.2f}",
+                f"{counter:.2f}",
+                f"{timeline.rms():.1f}",
+            )
+        )
+    head = ("experiment", "case", "step, µs:", "mean over time:", "counter, over elapsed cycles:", "simulator, RMS:")
+    close = sum(abs(difference) <= 1 for difference in differences)
+    return (
+        table(head, lines)
+        + "\n\n"
+        + bullets(
+            f"The mean over time is within 1 point of the range counter in {close} of {len(lines)} cases, "
+            f"{max(map(abs, differences)):.2f} points from it at most.",
+            f"The simulated timeline is {median(misses):.1f} points (root mean square over time) from the measured "
+            f"one at the median, {max(misses):.1f} at most.",
+            *all_timelines(results),
+        )
+    )
+
+
+def all_timelines(results: Results):
+    """Of each experiment, of the timelines too that are not kept."""
+    every = read_table(results.file("timeline/all.csv"), ALL_TIMELINES).with_columns(
+        difference=(pl.col("mean_pct") - pl.col("achieved_elapsed_pct")).abs()
+    )
+    for (experiment,), found in sorted(every.partition_by("experiment", as_dict=True).items()):
+        yield (
+            f"All {len(found)} cases that were recorded of `{experiment}`: the mean within 1 point in "
+            f"{(found['difference'] <= 1).sum()}, the simulation within 5 points in "
+            f"{(found['rms_points'] <= 5).sum()}, {found['rms_points'].max():.1f} at most."
+        )
+
+
+def trace_table(results: Results) -> str:
+    """Traced launches against the counter of the same launches, and of launches that were not traced."""
+    samples = read_table(results.file("per_sm/traced.samples.csv"), SAMPLE)
+    case = ["experiment", "case"]
+    same, counters = (samples.filter(quantity=f"same_launch_{each}_pct") for each in ("trace", "counter"))
+    pairs = same.join(counters, on=[*case, "index"], suffix="_counter")
+    difference = (pairs["value"] - pairs["value_counter"]).abs()
+    traced = samples.filter(quantity="achieved_pct_by_trace").group_by(case, maintain_order=True)
+    compared = traced.agg(median(pl.col("value"))).join(
+        results.rows("timeline/rows.csv"), on=case, maintain_order="left"
+    )
+    # Equal blocks in a partial wave spread over SMs as chance and timing have it.
+    partial = pl.col("work").str.starts_with("equal") & (pl.col("waves") > 1) & (pl.col("waves") % 1 > 0)
+    compared = compared.with_columns(difference=(pl.col("value") - pl.col("achieved_pct")).abs(), partial=partial)
+    parts = []
+    if len(difference):
+        cases = counters.select(case).n_unique()
+        parts.append(
+            f"`spin` against the same launch: {median(difference):.2f} points from the counter at the median, {difference.max():.2f} at "
+            f"most, in {len(difference)} launches of {cases} cases."
+        )
+    for name, chosen in (
+        ("without partial last waves of equal blocks", False),
+        ("partial last waves of equal blocks", True),
+    ):
+        found = compared.filter(partial=chosen)["difference"]
+        if len(found):
+            parts.append(
+                f"`spin` against other launches, {name}: {median(found):.2f} points from the counter at the median, "
+                f"{found.max():.2f} at most, in {len(found)} cases."
+            )
+    return bullets(*parts)
+
+
+def per_sm(results: Results) -> str:
+    spreads, gaps = [], []
+    for file in sorted((results.folder / "per_sm").glob("*.per_sm.csv")):
+        lines = read_table(file, PER_SM | REPLACED).filter(launch=0)
+        achieved = lines["achieved_pct"]
+        spreads.append((achieved.max() - achieved.min(), lines["case"][0], achieved.min(), achieved.max()))
+        gaps.append(lines["replacement_latency_median_us"].drop_nulls())
+    most = max(spreads)
+    gap = pl.concat(gaps)
+    return bullets(
+        f"SMs differ most in `{most[1]}`: from {most[2]:.1f} to {most[3]:.1f} % of their warps in their own active cycles; at the "
+        f"median of {len(spreads)} cases they differ by {median(spread[0] for spread in spreads):.1f} points.",
+        f"Block replacement takes {median(gap):.2f} µs at the median of {len(gap)} SMs.",
+    )
+
+
+def repeatability_block(results: Results) -> str:
+    found = repeatability.compare(results.rows("full.csv"), results.rows("repeat.csv"))
+    return bullets(
+        f"Two runs of one build, {found['rows']:.0f} cases each, {found['unstable']:.0f} unstable and "
+        f"{found['throttled']:.0f} throttled.",
+        f"Times within a run: the middle half of a case's launches is within {found['time_spread_from_100_us_pct']:.2f} % of their "
+        f"median at the median of cases of 100 µs or more, {found['time_spread_from_10_us_pct']:.2f} % of those of 10 µs or more.",
+        f"Times differ from run to run by {found['time_difference_median_pct']:.2f} % at the median, {found['time_difference_p90_pct']:.2f} % at "
+        f"the 90th percentile.",
+        f"Achieved occupancy differs from run to run by {found['achieved_difference_median_points']:.2f} points at the median, "
+        f"{found['achieved_difference_p90_points']:.2f} at the 90th percentile, {found['achieved_difference_most_points']:.1f} at most; over "
+        f"elapsed cycles {found['elapsed_difference_median_points']:.2f} and {found['elapsed_difference_p90_points']:.2f}.",
+    )
+
+
+BLOCKS = {
+    "depth: timelines": timeline_table,
+    "depth: traces": trace_table,
+    "depth: per SM": per_sm,
+    "depth: repeatability": repeatability_block,
+}

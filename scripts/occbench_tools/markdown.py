@@ -1,0 +1,50 @@
+"""What the texts are made of: tables, lists, and figures in words."""
+
+import re
+
+import polars as pl
+
+from occbench_tools.dataset import Row, error
+from occbench_tools.statistics import median
+
+
+def table(head, lines) -> str:
+    """`head`: names; those of columns of numbers have a colon at their end."""
+    names = [name.rstrip(":") for name in head]
+    rule = ["---:" if name.endswith(":") else "---" for name in head]
+    return "\n".join(
+        [f"| {' | '.join(names)} |", f"|{'|'.join(rule)}|", *(f"| {' | '.join(map(str, line))} |" for line in lines)]
+    )
+
+
+def bullets(*lines: str) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def cell(row: Row, column: str, decimals: int = 1, scale: float = 1.0) -> str:
+    return "" if row[column] is None else f"{row[column] * scale:.{decimals}f}"
+
+
+def prediction_error(rows: pl.DataFrame, elapsed: bool = False) -> str:
+    """How far predictions are from the counter, in words."""
+    columns = (f"{kind}_{'elapsed_' if elapsed else ''}pct" for kind in ("predicted", "achieved"))
+    points = rows.select(error(*columns)).to_series().drop_nulls()
+    return (
+        f"{median(points):.2f} points at the median, {points.mean():.2f} on average, {points.max():.1f} at most, "
+        f"in {len(points)} cases"
+        if len(points)
+        else "none"
+    )
+
+
+def revision(row: Row) -> str:
+    """Commit and day; what follows the hash, as -dirty does, is kept."""
+    commit = re.sub(r"^([0-9a-f]{12})[0-9a-f]*", r"\1", row["commit"])
+    return f"commit `{commit}`, {row['recorded_at'][:10]}"
+
+
+def machine(row: Row) -> str:
+    return (
+        f"{row['gpu']} ({row['sm_count']} SMs, compute capability {row['compute_capability']}), driver {row['driver']}, "
+        f"CUDA {row['cuda_toolkit']}, {revision(row)}"
+    )

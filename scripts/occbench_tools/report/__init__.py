@@ -1,0 +1,1 @@
+"""The page of `occbench report`, and its charts as pictures."""

@@ -1,0 +1,152 @@
+"""Theory, prediction and counter against each other, and runs against each other."""
+
+import altair as alt
+import polars as pl
+
+from occbench_tools.report.rows import RUN, Rows
+from occbench_tools.report.style import (
+    Drawing,
+    Missing,
+    Panel,
+    colour,
+    counted,
+    numbered,
+    swatches,
+    tip,
+    told_apart,
+    tooltip,
+)
+from occbench_tools.statistics import median, quantile
+
+MOST_EXPERIMENTS = 30
+ROW = 24
+
+
+def agreement(rows: Rows) -> Drawing:
+    frame = rows.frame.drop_nulls("achieved_pct")
+    if frame.is_empty():
+        raise Missing("no row was counted")
+    kinds = ["theoretical", "predicted"]
+    errors = frame.select(
+        RUN, "experiment", *((pl.col(f"{kind}_pct") - pl.col("achieved_pct")).abs().alias(kind) for kind in kinds)
+    )
+    long = errors.unpivot(kinds, index=[RUN, "experiment"], variable_name="kind", value_name="error").drop_nulls(
+        "error"
+    )
+    means = long.group_by(RUN, "experiment", "kind", maintain_order=True).agg(
+        pl.col("error").mean(), pl.col("error").max().alias("most"), pl.len().alias("cases")
+    )
+    top = means.group_by("experiment").agg(pl.col("cases").sum()).sort("cases", descending=True).head(MOST_EXPERIMENTS)
+    means = means.filter(pl.col("experiment").is_in(top["experiment"].implode())).sort("error", descending=True)
+    marks = (
+        alt.Chart(means)
+        .mark_point(filled=True, size=80, opacity=1)
+        .encode(
+            y=alt.Y(
+                "experiment:N",
+                title=None,
+                sort=alt.EncodingSortField("error", op="max", order="descending"),
+                axis=alt.Axis(grid=True),
+            ),
+            x=alt.X("error:Q", title="mean distance from counter, points"),
+            tooltip=[
+                *tip(rows),
+                alt.Tooltip("experiment:N"),
+                alt.Tooltip("kind:N"),
+                tooltip("error", "mean, points"),
+                tooltip("most", "most, points"),
+                tooltip("cases", "cases"),
+            ],
+            **told_apart(rows, "kind", kinds, swatches(kinds)),
+        )
+    )
+    of_prediction = means.filter(pl.col("kind") == "predicted")
+    if of_prediction.is_empty():
+        sentence = "No row is predicted: only theory can be compared with the counter."
+    else:
+        closest, worst = of_prediction.row(-1, named=True), of_prediction.row(0, named=True)
+        sentence = (
+            f"The prediction is closest to the counter in {closest['experiment']} ({closest['error']:.2f} points on average) and "
+            f"worst in {worst['experiment']} ({worst['error']:.2f} on average, {worst['most']:.1f} at most)."
+        )
+    return Drawing(sentence, [Panel("", marks, 70 + ROW * means["experiment"].n_unique())])
+
+
+def matched(rows: Rows) -> pl.DataFrame:
+    """Cases of every later run beside the same case of the first: medians where a case was recorded more than once."""
+    values = ["achieved_pct", "time_us"]
+    middle = rows.frame.group_by(RUN, "experiment", "case", maintain_order=True).agg(median(pl.col(values)))
+    first = middle.filter(pl.col(RUN) == rows.runs[0]).drop(RUN)
+    others = middle.filter(pl.col(RUN) != rows.runs[0])
+    return others.join(first, on=["experiment", "case"], suffix="_first").with_columns(
+        achieved_difference=pl.col("achieved_pct") - pl.col("achieved_pct_first"),
+        time_ratio=pl.col("time_us") / pl.col("time_us_first"),
+    )
+
+
+def difference_panel(rows: Rows, frame: pl.DataFrame, value: str, title: str, same: float) -> Panel | None:
+    frame = frame.drop_nulls(value).filter(pl.col(value).is_finite())
+    if frame.is_empty():
+        return None
+    quartiles = (
+        frame.group_by(RUN, "experiment", maintain_order=True)
+        .agg(
+            quantile(pl.col(value), 0.25).alias("low"),
+            median(pl.col(value)).alias("middle"),
+            quantile(pl.col(value), 0.75).alias("high"),
+            pl.col(value).min().alias("least"),
+            pl.col(value).max().alias("most"),
+            pl.len().alias("cases"),
+        )
+        .filter(pl.col("experiment").rank("dense") <= MOST_EXPERIMENTS)
+    )
+    later = rows.runs[1:]
+    base = alt.Chart(quartiles).encode(
+        y=alt.Y("experiment:N", title=None, axis=alt.Axis(grid=True)),
+        yOffset=alt.YOffset(f"{RUN}:N", scale=alt.Scale(domain=later)),
+        color=alt.Color(f"{RUN}:N", title=None, scale=numbered(rows.runs), legend=alt.Legend(columns=1, values=later)),
+        tooltip=[
+            *tip(rows),
+            alt.Tooltip("experiment:N"),
+            *(tooltip(name, name) for name in ("least", "low", "middle", "high", "most", "cases")),
+        ],
+    )
+    rule = (
+        alt.Chart(pl.DataFrame({"same": [same]})).mark_rule(color=colour("muted"), strokeDash=[4, 3]).encode(x="same:Q")
+    )
+    x = alt.X("least:Q", title=title, scale=alt.Scale(zero=False))
+    layers = [
+        rule,
+        base.mark_rule(strokeWidth=1).encode(x=x, x2="most:Q"),
+        base.mark_rule(strokeWidth=4).encode(x="low:Q", x2="high:Q"),
+        base.mark_point(filled=True, size=60, opacity=1).encode(x="middle:Q"),
+    ]
+    return Panel(
+        title.capitalize(), alt.layer(*layers), 60 + ROW * quartiles["experiment"].n_unique() * max(1, len(later))
+    )
+
+
+def differences(rows: Rows) -> Drawing:
+    if len(rows.runs) < 2:
+        raise Missing("needs two runs: files of two GPUs, of two commits, or two files")
+    frame = matched(rows)
+    panels = [
+        difference_panel(rows, frame, "achieved_difference", "difference in achieved occupancy, points", 0),
+        difference_panel(rows, frame, "time_ratio", "time over that of the first run", 1),
+    ]
+    panels = [panel for panel in panels if panel]
+    if not panels:
+        raise Missing("the runs have no measured case in common")
+    told = []
+    for run in rows.runs[1:]:
+        one = frame.filter(pl.col(RUN) == run)
+        difference, ratio = one["achieved_difference"].drop_nulls(), one["time_ratio"].drop_nulls()
+        words = [f"{counted(len(one), 'case')} in common"]
+        if len(difference):
+            words.append(
+                f"achieved occupancy differs by {difference.abs().mean():.2f} points on average and {difference.abs().max():.1f} at most"
+            )
+        if len(ratio):
+            words.append(f"time by × {median(ratio):.3f} at the median")
+        told.append(f"{run} against {rows.runs[0]}: {', '.join(words)}")
+    return Drawing(f"{'; '.join(told)}. Point: median; thick line: quartiles; thin line: all.", panels)

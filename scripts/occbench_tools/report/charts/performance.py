@@ -1,0 +1,269 @@
+"""What occupancy is worth: useful throughput against it, and where more of it does not help."""
+
+import itertools
+
+import altair as alt
+import polars as pl
+
+from occbench_tools.dataset import parameter, parameter_names
+from occbench_tools.report.rows import RUN, Rows
+from occbench_tools.report.style import (
+    MOST_POINTS,
+    Drawing,
+    Missing,
+    Panel,
+    colour,
+    medians,
+    numbered,
+    tip,
+    told_apart,
+    tooltip,
+)
+from occbench_tools.statistics import median
+
+# Throughput that counts as all of it, and how far occupancy has to go for the question to make sense.
+WHOLE_PCT = 95
+LEAST_RANGE_POINTS = 10
+SAME_POINTS = 1
+# Values that span more are drawn on a logarithmic axis.
+WIDE = 50
+MOST_SERIES = 6
+MOST_PANELS = 12
+MOST_FACTORS = 12
+GROUP = ["experiment", "throughput_unit"]
+# Work that is residency itself: its throughput is occupancy by another name.
+RESIDENCY = "warp-cycles/s"
+
+
+def candidates(rows: Rows) -> pl.DataFrame:
+    """Rows of whole warps and at least a wave, whose useful work is not holding a place; of the experiments that have most
+    of them, by unit."""
+    frame = rows.frame.filter(
+        pl.col("throughput") > 0,
+        pl.col("achieved_pct").is_not_null(),
+        pl.col("theoretical_pct").is_not_null(),
+        pl.col("throughput_unit") != RESIDENCY,
+        (pl.col("block_threads").fill_null(32) % 32) == 0,
+        pl.col("waves").fill_null(1) > 0.999,
+    )
+    largest = frame.group_by(GROUP, maintain_order=True).len().sort("len", descending=True, maintain_order=True)
+    return frame.join(largest.head(MOST_PANELS), on=GROUP, how="semi", maintain_order="left")
+
+
+def factors(frame: pl.DataFrame) -> dict[str, pl.Expr]:
+    """What an experiment's rows differ in, as text."""
+    named = {name: parameter(name).fill_null("") for name in parameter_names(frame)[:MOST_FACTORS]}
+    columns = {name: pl.col(name).fill_null("") for name in ("kernel", "variant")}
+    return {name: value for name, value in (named | columns).items() if frame.select(value.n_unique()).item() > 1}
+
+
+def in_words(values: dict[str, pl.Expr]) -> pl.Expr:
+    """`name=value, ...` of the factors that a row has a value of."""
+    texts = [pl.when(value != "").then(pl.format("{}={}", pl.lit(name), value)) for name, value in values.items()]
+    return pl.concat_str(texts, separator=", ", ignore_nulls=True) if texts else pl.lit("")
+
+
+def moves_occupancy(frame: pl.DataFrame, name: str, others: list[str]) -> bool:
+    """Whether theory changes with this factor, all others equal."""
+    theory = pl.col("theoretical_pct")
+    means = frame.group_by(*others, name).agg(theory.mean())
+    ranges = means.group_by(others).agg(theory.max() - theory.min(), values=pl.len()).filter(pl.col("values") > 1)
+    return len(ranges) > 0 and median(ranges["theoretical_pct"]) >= SAME_POINTS
+
+
+def series_of(frame: pl.DataFrame) -> pl.DataFrame:
+    """`series`: the factors that leave theoretical occupancy as it is. Those that change it move along a series."""
+    values = factors(frame)
+    columns = {name: f"factor {name}" for name in values}
+    frame = frame.with_columns(value.alias(columns[name]) for name, value in values.items())
+    kept: list[str] = []
+    for name in values:
+        told = frame.select(pl.struct(RUN, *(columns[other] for other in kept)).n_unique()).item()
+        adds = frame.select(pl.struct(RUN, *(columns[other] for other in [*kept, name])).n_unique()).item() > told
+        others = [RUN, *(columns[other] for other in values if other != name)]
+        if adds and not moves_occupancy(frame, columns[name], others):
+            kept.append(name)
+    return frame.with_columns(series=in_words({name: pl.col(columns[name]) for name in kept}))
+
+
+def launches(frame: pl.DataFrame) -> pl.DataFrame:
+    """A point for each launch that was measured: launches that differ may read the same occupancy and not get as much done."""
+    points = medians(frame, ["series", "case", "theoretical_pct"], ["achieved_pct", "throughput"]).drop("case")
+    if len(points) <= MOST_POINTS:
+        return points
+    return medians(points, ["series", "achieved_pct"], ["theoretical_pct", "throughput"]).select(points.columns)
+
+
+def knees(points: pl.DataFrame) -> pl.DataFrame:
+    """Of each series the least occupancy that has WHOLE_PCT of its most throughput."""
+    reached = points.filter(pl.col("relative") >= WHOLE_PCT).sort("achieved_pct")
+    return reached.group_by(RUN, "series", maintain_order=True).first()
+
+
+def told_difference_parts(points: pl.DataFrame) -> list[pl.DataFrame]:
+    """As many series each as can be told apart; more are split by all their factors but the last."""
+    names = points["series"].unique().sort().to_list()
+    if len(names) <= MOST_SERIES:
+        return [points]
+    groups = [list(group) for _, group in itertools.groupby(names, key=lambda name: name.rpartition(", ")[0])]
+    parts = [group[first : first + MOST_SERIES] for group in groups for first in range(0, len(group), MOST_SERIES)]
+    return [points.filter(pl.col("series").is_in(part)) for part in parts]
+
+
+def throughput_panel(rows: Rows, points: pl.DataFrame, title: str) -> Panel:
+    names = points["series"].unique().sort().to_list()
+    encoding = told_apart(rows, "series", names, numbered(names))
+    encoding["color"].legend = alt.Legend(columns=1) if len(names) > 1 or len(rows.runs) > 1 else None
+    base = alt.Chart(points).encode(
+        x=alt.X(
+            "achieved_pct:Q", title=rows.occbench.title("achieved_pct"), scale=alt.Scale(domainMin=0, domainMax=105)
+        ),
+        y=alt.Y("relative:Q", title="throughput, % of the series' most", scale=alt.Scale(domainMin=0, domainMax=105)),
+        tooltip=[
+            *tip(rows),
+            alt.Tooltip("series:N"),
+            tooltip("achieved_pct", rows.occbench.title("achieved_pct")),
+            tooltip("relative", "throughput, % of the series' most"),
+            alt.Tooltip("throughput:Q", title="throughput", format=".4~s"),
+            alt.Tooltip("throughput_unit:N", title="unit"),
+        ],
+        **encoding,
+    )
+    through = {name: f"median({name})" for name in ("achieved_pct", "relative")}
+    middles = base.transform_aggregate(**through, groupby=[RUN, "series", "theoretical_pct"])
+    lines = middles.mark_line(strokeWidth=1.5, opacity=0.6, tooltip=None)
+    marks = base.mark_point(filled=True, size=35, opacity=1)
+    knee = base.transform_filter("datum.knee").mark_point(
+        size=200, strokeWidth=2, opacity=1, shape="diamond", stroke=colour("ink")
+    )
+    return Panel(title, alt.layer(lines, marks, knee))
+
+
+def throughput(rows: Rows) -> Drawing:
+    panels = []
+    told = []
+    for (experiment, unit), frame in candidates(rows).group_by(GROUP, maintain_order=True):
+        points = launches(series_of(frame))
+        spread = pl.col("achieved_pct").max() - pl.col("achieved_pct").min()
+        points = points.filter(spread.over(RUN, "series") >= LEAST_RANGE_POINTS, pl.len().over(RUN, "series") >= 3)
+        if points.is_empty():
+            continue
+        points = points.with_columns(
+            relative=100 * pl.col("throughput") / pl.col("throughput").max().over(RUN, "series"),
+            throughput_unit=pl.lit(unit),
+        ).sort("achieved_pct")
+        found = knees(points)
+        points = points.join(
+            found.select(RUN, "series", "achieved_pct", knee=pl.lit(True)),
+            on=[RUN, "series", "achieved_pct"],
+            how="left",
+        )
+        told.append((experiment, found))
+        panels += [throughput_panel(rows, part, f"{experiment} ({unit})") for part in told_difference_parts(points)]
+    if not panels:
+        raise Missing(
+            f"needs counted rows that differ in occupancy by {LEAST_RANGE_POINTS} points and whose throughput is not {RESIDENCY}"
+        )
+    return Drawing(
+        sentence_of(told) + (f" {MOST_PANELS} of {len(panels)} panels are drawn." if len(panels) > MOST_PANELS else ""),
+        panels[:MOST_PANELS],
+    )
+
+
+def sentence_of(told: list[tuple[str, pl.DataFrame]]) -> str:
+    both = pl.concat([found.with_columns(experiment=pl.lit(experiment)) for experiment, found in told])
+    both = both.with_columns(
+        name=pl.when(pl.col("series") == "").then("experiment").otherwise(pl.format("{} ({})", "experiment", "series"))
+    )
+    early, late = (
+        both.row(index, named=True) for index in (both["achieved_pct"].arg_min(), both["achieved_pct"].arg_max())
+    )
+    half = (both["achieved_pct"] <= 50).sum()
+    return (
+        f"A line goes through the medians of launches of equal theory. "
+        f"Outlined is the least occupancy with {WHOLE_PCT} % of a series' most throughput: {early['achieved_pct']:.0f} % is "
+        f"enough for {early['name']}, while {late['name']} needs "
+        f"{late['achieved_pct']:.0f} %. For {half} of {len(both)} series half the warps or fewer are enough."
+    )
+
+
+def numeric_parameter(frame: pl.DataFrame) -> str | None:
+    """The parameter with most values, at least three, of those that are all numbers."""
+    counts = {}
+    for name in parameter_names(frame)[:MOST_FACTORS]:
+        texts = frame.select(parameter(name)).to_series().drop_nulls().unique()
+        if texts.cast(pl.Float64, strict=False).is_finite().fill_null(False).all():
+            counts[name] = len(texts)
+    best = max(counts, key=counts.get, default=None)
+    return best if best and counts[best] >= 3 else None
+
+
+def others_of(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """All other factors, as text; of two that say the same the first."""
+    kept: list[str] = []
+    values = {other: value for other, value in factors(frame).items() if other != name}
+    for other, value in values.items():
+        before = frame.select(pl.struct(pl.lit(0), *(values[one] for one in kept)).n_unique()).item()
+        if frame.select(pl.struct(pl.lit(0), *(values[one] for one in kept), value).n_unique()).item() > before:
+            kept.append(other)
+    return in_words({other: values[other] for other in kept})
+
+
+def varied_panel(rows: Rows, points: pl.DataFrame, x: str, title: str) -> Panel:
+    names = points["series"].unique().sort().to_list()
+    encoding = told_apart(rows, "series", names)
+    encoding["color"].legend = alt.Legend(columns=1) if len(names) > 1 or len(rows.runs) > 1 else None
+
+    def scale(values: pl.Series, **otherwise: object) -> alt.Scale:
+        wide = values.min() > 0 and values.max() / values.min() > WIDE
+        return alt.Scale(type="log") if wide else alt.Scale(**otherwise)
+
+    base = alt.Chart(points).encode(
+        x=alt.X("x:Q", title=x.replace("_", " "), scale=scale(points["x"], zero=False)),
+        y=alt.Y("relative:Q", title="throughput, % of the most", scale=scale(points["relative"], domainMin=0)),
+        tooltip=[
+            *tip(rows),
+            alt.Tooltip("series:N"),
+            tooltip("x", x),
+            tooltip("relative", "throughput, % of the most"),
+            tooltip("achieved_pct", rows.occbench.title("achieved_pct")),
+        ],
+        **encoding,
+    )
+    return Panel(title, alt.layer(base.mark_line(strokeWidth=1.5, opacity=0.6), base.mark_point(filled=True, size=35)))
+
+
+def throughput_varied(rows: Rows) -> Drawing:
+    panels = []
+    told = []
+    for (experiment, unit), frame in candidates(rows).group_by(GROUP, maintain_order=True):
+        name = numeric_parameter(frame)
+        if not name or frame["achieved_pct"].max() - frame["achieved_pct"].min() >= LEAST_RANGE_POINTS:
+            continue
+        frame = frame.with_columns(
+            x=parameter(name).cast(pl.Float64, strict=False), series=others_of(frame, name)
+        ).drop_nulls("x")
+        points = medians(frame, ["x", "series"], ["achieved_pct", "throughput"]).sort("series", "x")
+        points = points.with_columns(relative=100 * pl.col("throughput") / pl.col("throughput").max().over(RUN))
+        panels += [varied_panel(rows, part, name, f"{experiment} ({unit})") for part in told_difference_parts(points)]
+        told.append(sentence_of_varied(experiment, name, points))
+    if not panels:
+        raise Missing("needs counted rows of equal occupancy that differ in a numeric parameter")
+    return Drawing(" ".join(told), panels[:MOST_PANELS])
+
+
+def sentence_of_varied(experiment: str, name: str, points: pl.DataFrame) -> str:
+    low, high = f"{points['achieved_pct'].min():.0f}", f"{points['achieved_pct'].max():.0f}"
+    occupancy = low if low == high else f"{low} to {high}"
+    best, worst = (
+        points.row(index, named=True) for index in (points["relative"].arg_max(), points["relative"].arg_min())
+    )
+    gain = best["throughput"] / worst["throughput"]
+
+    def place(point: dict) -> str:
+        return f"{name}={point['x']:g}" + (f", {point['series']}" if point["series"] else "")
+
+    return (
+        f"At {occupancy} % achieved occupancy {experiment} gets × "
+        f"{gain:,.{0 if gain >= 100 else 2}f} as much done at best ({place(best)}) as at worst ({place(worst)})."
+    )

@@ -1,0 +1,329 @@
+"""How blocks are placed, run and replaced: waves, imbalance and its remedies, occupancy over time and over SMs."""
+
+import altair as alt
+import polars as pl
+
+from occbench_tools.dataset import parameter
+from occbench_tools.report.rows import RUN, Rows
+from occbench_tools.report.style import (
+    BAR,
+    Drawing,
+    Missing,
+    Panel,
+    binned,
+    colour,
+    counted,
+    medians,
+    most_frequent,
+    occupancy_panel,
+    shapes,
+    swatches,
+    tip,
+    told_apart,
+    tooltip,
+)
+from occbench_tools.statistics import median
+
+MOST_BARS = 24
+MOST_RECORDINGS = 6
+
+
+def errors(frame: pl.DataFrame, kind: str) -> pl.Series:
+    return frame.select((pl.col(f"{kind}_pct") - pl.col("achieved_pct")).abs().drop_nulls()).to_series()
+
+
+def over_elapsed(frame: pl.DataFrame) -> pl.DataFrame:
+    """With the occupancy over elapsed cycles in the place of that over active ones."""
+    return frame.with_columns(pl.col(f"{kind}_elapsed_pct").alias(f"{kind}_pct") for kind in ("predicted", "achieved"))
+
+
+def waves(rows: Rows) -> Drawing:
+    # Blocks of another count than a part of a wave (one block, a wave and a block) are among them.
+    frame = rows.of("waves").drop_nulls("waves")
+    if frame.is_empty():
+        raise Missing("needs rows of waves")
+    panels = [
+        occupancy_panel(rows, frame, "waves", "Waves: the grid over the blocks that the device holds at once"),
+        occupancy_panel(rows, over_elapsed(frame), "waves", "The same over elapsed cycles"),
+    ]
+    read = frame.drop_nulls("achieved_pct")
+    teeth = read.filter(pl.col("waves") > 1).drop_nulls("theoretical_pct")
+    if teeth.is_empty():
+        return Drawing(f"{counted(len(frame), 'grid')}, none of more than a wave was counted.", panels)
+    deepest = teeth.row(teeth["achieved_pct"].arg_min(), named=True)
+    off = errors(read, "predicted")
+    sentence = (
+        f"Past a full wave the counter falls to {deepest['achieved_pct']:.1f} % at {deepest['waves']:.2f} waves, where theory "
+        f"stays at {deepest['theoretical_pct']:.0f} %: the partial last wave leaves SMs idle."
+    )
+    if len(off):
+        sentence += f" Over {counted(len(off), 'grid')} the prediction is {off.mean():.1f} points from the counter"
+        over_all = errors(over_elapsed(read), "predicted")
+        sentence += f", and {over_all.mean():.2f} over elapsed cycles." if len(over_all) else "."
+    return Drawing(sentence, panels)
+
+
+def loss_columns(rows: Rows) -> list[str]:
+    return [name for name in rows.occbench.columns if name.startswith("loss_")]
+
+
+def loss_name(column: str) -> str:
+    return column.removeprefix("loss_").removesuffix("_points").replace("_", " ")
+
+
+def stacked(rows: Rows, frame: pl.DataFrame, by: str, title: str) -> Panel:
+    """A bar of 100 % for each value of `by`: what is predicted, what each loss takes, and the counter as a tick."""
+    losses = loss_columns(rows)
+    means = frame.group_by(by, maintain_order=True).agg(
+        pl.col("predicted_pct", "achieved_pct", "theoretical_pct", *losses).mean()
+    )
+    means = means.head(MOST_BARS)
+    parts = means.rename({"predicted_pct": "predicted"} | {name: loss_name(name) for name in losses})
+    names = ["predicted", *map(loss_name, losses)]
+    parts = parts.unpivot(names, index=by, variable_name="part", value_name="points").drop_nulls("points")
+    order = pl.col("part").replace_strict({name: i for i, name in enumerate(names)}, return_dtype=pl.Int64)
+    # The differences between simulations can be slightly negative: drawn as nothing, told as they are.
+    parts = parts.with_columns(order=order, drawn=pl.col("points").clip(0))
+    y = alt.Y(f"{by}:N", title=None, sort=None)
+    bars = (
+        alt.Chart(parts)
+        .mark_bar(stroke=colour("paper"), strokeWidth=0.5, height=BAR - 4)
+        .encode(
+            y=y,
+            x=alt.X("drawn:Q", title="share of the SM's warps, %", scale=alt.Scale(domain=[0, 100])),
+            color=alt.Color("part:N", title=None, sort=names, scale=part_colours(names)),
+            order=alt.Order("order:Q"),
+            tooltip=[alt.Tooltip(f"{by}:N", title="of"), alt.Tooltip("part:N"), tooltip("points", "points")],
+        )
+    )
+    ticks = (
+        alt.Chart(means.select(by, "achieved_pct").drop_nulls())
+        .mark_tick(thickness=3, color=colour("ink"), size=BAR - 2)
+        .encode(
+            y=y, x="achieved_pct:Q", tooltip=[f"{by}:N", tooltip("achieved_pct", rows.occbench.title("achieved_pct"))]
+        )
+    )
+    return Panel(title, alt.layer(bars, ticks), 60 + BAR * len(means))
+
+
+def part_colours(names: list[str]) -> alt.Scale:
+    return alt.Scale(domain=names, range=[colour("predicted"), *(colour(f"loss-{i}") for i in range(1, len(names)))])
+
+
+def each_run(rows: Rows, frame: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """Of each run its rows and what a title says of it: nothing where there is one run."""
+    several = len(rows.runs) > 1
+    return [(f" · {run}" if several else "", frame.filter(pl.col(RUN) == run)) for run in rows.runs]
+
+
+def with_losses(rows: Rows, frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.drop_nulls(["predicted_pct", "theoretical_pct", *loss_columns(rows)])
+
+
+def losses(rows: Rows) -> Drawing:
+    frame = with_losses(rows, rows.frame)
+    if frame.is_empty():
+        raise Missing("no row has a prediction with its losses")
+    means = frame.select(pl.col(loss_columns(rows)).mean()).row(0, named=True)
+    order = sorted(means, key=means.get, reverse=True)
+    worst = frame.group_by("experiment").agg(pl.sum_horizontal(loss_columns(rows)).mean().alias("lost")).sort("lost")
+    sentence = (
+        f"Over {counted(len(frame), 'predicted case')} the prediction is {sum(means.values()):.1f} points below theory on "
+        f"average. The largest losses are “{loss_name(order[0])}” ({means[order[0]]:.1f}) and “{loss_name(order[1])}” "
+        f"({means[order[1]]:.1f}). {worst['experiment'][-1]} loses most, {worst['lost'][-1]:.1f} points."
+    )
+    return Drawing(
+        sentence,
+        [
+            stacked(rows, part, "experiment", f"Mean over each experiment (tick: counter){run}")
+            for run, part in each_run(rows, frame)
+        ],
+    )
+
+
+def imbalance(rows: Rows) -> Drawing:
+    panels = []
+    told = []
+    for experiment, setting, words in (
+        ("imbalance_between_blocks", "waves", "Uneven blocks, waves: {}"),
+        ("imbalance_within_block", "warps_per_block", "Uneven warps, warps per block: {}"),
+    ):
+        frame = with_losses(rows, rows.of(experiment)).with_columns(
+            shape=parameter("shape"), setting=parameter(setting).cast(pl.Float64, strict=False)
+        )
+        frame = frame.drop_nulls(["shape", "setting"])
+        if frame.is_empty():
+            continue
+        for value in sorted({frame["setting"].min(), frame["setting"].max()}):
+            chosen = frame.filter(pl.col("setting") == value)
+            title = words.format(f"{value:g}")
+            panels += [stacked(rows, part, "shape", title + run) for run, part in each_run(rows, chosen)]
+        worst = frame.row(frame["predicted_pct"].arg_min(), named=True)
+        loss = max(loss_columns(rows), key=worst.get)
+        achieved = f"{worst['achieved_pct']:.1f}" if worst["achieved_pct"] is not None else "not counted"
+        told.append(
+            f"of {counted(len(frame), 'case')} of {experiment}, {worst['parameters']} has the lowest occupancy: "
+            f"it loses {worst[loss]:.1f} points “{loss_name(loss)}”, predicted {worst['predicted_pct']:.1f} %, achieved {achieved} %"
+        )
+    if not panels:
+        raise Missing("needs predicted rows of imbalance_between_blocks or imbalance_within_block")
+    sentence = "; ".join(told)
+    return Drawing(f"{sentence[0].upper()}{sentence[1:]}. The tick is the counter.", panels)
+
+
+def tail_remedies(rows: Rows) -> Drawing:
+    frame = rows.of("tail_remedies").with_columns(
+        remedy=parameter("remedy"), waves_text=parameter("waves"), shape=parameter("shape").fill_null("")
+    )
+    frame = frame.drop_nulls(["remedy", "waves_text"]).filter(pl.col("throughput") > 0)
+    frame = most_frequent(most_frequent(frame, "waves_text"), "remedy", MOST_BARS)
+    keys = [RUN, "waves_text", "shape"]
+    plain = frame.filter(pl.col("remedy") == "plain").group_by(keys).agg(median(pl.col("throughput")).alias("plain"))
+    frame = frame.filter(pl.col("remedy") != "plain").join(plain, on=keys)
+    frame = frame.with_columns(
+        gain=pl.col("throughput") / pl.col("plain"), remedy=pl.col("remedy").str.replace_all("_", " ")
+    )
+    if frame.is_empty():
+        raise Missing("needs rows of tail_remedies, a plain one and others, with throughput")
+    points = medians(frame, ["remedy", "waves_text", "shape"], ["gain", "achieved_pct", "time_us"]).rename(
+        {"waves_text": "waves"}
+    )
+    counts = points["waves"].unique().sort().to_list()
+    title = rows.occbench.title
+    panels = []
+    for shape in points["shape"].unique(maintain_order=True).head(MOST_RECORDINGS):
+        chosen = points.filter(pl.col("shape") == shape)
+        marks = (
+            alt.Chart(chosen)
+            .mark_point(filled=True, size=70, opacity=1)
+            .encode(
+                y=alt.Y("remedy:N", title=None, sort=None),
+                x=alt.X("gain:Q", title="throughput over that of the plain launch", scale=alt.Scale(zero=False)),
+                tooltip=[
+                    *tip(rows),
+                    alt.Tooltip("remedy:N"),
+                    alt.Tooltip("waves:N"),
+                    tooltip("gain", "throughput over plain"),
+                    tooltip("achieved_pct", title("achieved_pct")),
+                    tooltip("time_us", title("time_us")),
+                ],
+                **waves_of_remedies(rows, counts),
+            )
+        )
+        one = (
+            alt.Chart(pl.DataFrame({"gain": [1.0]}))
+            .mark_rule(color=colour("muted"), strokeDash=[4, 3])
+            .encode(x="gain:Q")
+        )
+        panels.append(
+            Panel(f"Work: {shape}" if shape else "", alt.layer(one, marks), 70 + 30 * chosen["remedy"].n_unique())
+        )
+    best = points.row(points["gain"].arg_max(), named=True)
+    means = points.group_by("remedy").agg(median(pl.col("gain"))).sort("gain", descending=True)
+    ranking = ", ".join(f"{name} × {gain:.2f}" for name, gain in means.iter_rows())
+    sentence = (
+        f"Median gain in throughput over the plain launch: {ranking}. The most is × {best['gain']:.2f}, {best['remedy']} at "
+        f"{best['waves']} waves{' of ' + best['shape'] + ' work' if best['shape'] else ''}."
+    )
+    return Drawing(sentence, panels)
+
+
+def waves_of_remedies(rows: Rows, counts: list[str]) -> dict:
+    channels = told_apart(rows, "waves", counts)
+    if len(rows.runs) == 1:
+        channels["color"].title = "waves"
+        channels["shape"] = alt.Shape("waves:N", title="waves", scale=shapes(counts))
+    return channels
+
+
+def recordings(frame: pl.DataFrame) -> tuple[list[tuple[str, str]], int]:
+    """(experiment, case) of what is drawn, experiments in turn, and of how many."""
+    cases = frame.select("experiment", "case").unique(maintain_order=True)
+    turns = cases.with_columns(turn=pl.int_range(pl.len()).over("experiment")).sort("turn", maintain_order=True)
+    return turns.select("experiment", "case").head(MOST_RECORDINGS).rows(), len(cases)
+
+
+def of_case(frame: pl.DataFrame, experiment: str, case: str) -> pl.DataFrame:
+    return frame.filter(pl.col("experiment") == experiment, pl.col("case") == case)
+
+
+def shown(drawn: int, all_of_them: int) -> str:
+    return f" {drawn} of {all_of_them} recorded cases are drawn." if drawn < all_of_them else ""
+
+
+def timeline(rows: Rows) -> Drawing:
+    frame = rows.timeline.drop_nulls(["time_us", "active_warps_pct"])
+    if frame.is_empty():
+        raise Missing("needs recordings of occupancy over time (--timeline FOLDER)")
+    cases, count = recordings(frame)
+    panels = []
+    for experiment, case in cases:
+        points = binned(of_case(frame, experiment, case), "time_us")
+        points = points.group_by("time_us").agg(pl.col("active_warps_pct", "predicted_active_warps_pct").mean())
+        points = points.rename({"active_warps_pct": "achieved", "predicted_active_warps_pct": "predicted"}).sort(
+            "time_us"
+        )
+        kinds = ["predicted", "achieved"]
+        lines = (
+            alt.Chart(points.unpivot(kinds, index="time_us", variable_name="kind", value_name="active").drop_nulls())
+            .mark_line(strokeWidth=1.5, interpolate="step-after")
+            .encode(
+                x=alt.X("time_us:Q", title="time since the launch began, us"),
+                y=alt.Y("active:Q", title="active warps, %", scale=alt.Scale(domainMin=0, domainMax=105)),
+                color=alt.Color("kind:N", title=None, sort=kinds, scale=swatches(kinds)),
+                tooltip=[tooltip("time_us", "time, us"), alt.Tooltip("kind:N"), tooltip("active", "active warps, %")],
+            )
+        )
+        panels.append(Panel(f"{experiment}: {case}", lines))
+    difference = (frame["active_warps_pct"] - frame["predicted_active_warps_pct"]).abs().drop_nulls()
+    sentence = (
+        f"At {counted(len(difference), 'instant')} of {counted(count, 'case')} the simulation is {difference.mean():.1f} points from what "
+        f"was measured on average and {difference.max():.1f} at most."
+        if len(difference)
+        else f"{counted(count, 'case')} measured over time, without a simulation to compare with."
+    )
+    return Drawing(sentence + shown(len(cases), count), panels)
+
+
+def per_sm(rows: Rows) -> Drawing:
+    frame = rows.per_sm.drop_nulls(["sm", "achieved_pct"])
+    if frame.is_empty():
+        raise Missing("needs recordings of each SM (--per-sm FOLDER)")
+    cases, count = recordings(frame)
+    title = rows.occbench.title
+    panels = []
+    spreads = []
+    for experiment, case in cases:
+        sms = (
+            of_case(frame, experiment, case)
+            .group_by("sm")
+            .agg(pl.col("achieved_pct", "blocks").mean(), launches=pl.len())
+        )
+        sms = sms.sort("sm")
+        spreads.append((sms["achieved_pct"].max() - sms["achieved_pct"].min(), experiment, case, sms))
+        bars = (
+            alt.Chart(sms)
+            .mark_bar(color=colour("achieved"), stroke=colour("paper"), strokeWidth=0.3)
+            .encode(
+                x=alt.X(
+                    "sm:O",
+                    title="SM",
+                    axis=alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8, ticks=False),
+                ),
+                y=alt.Y("achieved_pct:Q", title=title("achieved_pct"), scale=alt.Scale(domainMin=0, domainMax=105)),
+                tooltip=[
+                    tooltip("sm", "SM"),
+                    tooltip("achieved_pct", title("achieved_pct")),
+                    tooltip("blocks", "blocks"),
+                    tooltip("launches", "launches"),
+                ],
+            )
+        )
+        panels.append(Panel(f"{experiment}: {case}", bars))
+    spread, experiment, case, sms = max(spreads, key=lambda entry: entry[0])
+    least, most = sms.row(sms["achieved_pct"].arg_min(), named=True), sms.row(sms["achieved_pct"].arg_max(), named=True)
+    sentence = (
+        f"SMs differ most in {experiment}, {case}: SM {least['sm']} holds {least['achieved_pct']:.1f} % with "
+        f"{least['blocks'] or 0:.4g} blocks, SM {most['sm']} {most['achieved_pct']:.1f} % with {most['blocks'] or 0:.4g}."
+    )
+    return Drawing(sentence + shown(len(cases), count), panels)

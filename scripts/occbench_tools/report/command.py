@@ -1,0 +1,63 @@
+"""The Python half of `occbench report`, which calls it with files that it has read before."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from occbench_tools import WrongInput
+from occbench_tools.program import Occbench
+from occbench_tools.report.charts import CHARTS, LeftOut, draw_all
+from occbench_tools.report.files import replace_text
+from occbench_tools.report.page import write_page
+from occbench_tools.report.pictures import FORMATS, write_pictures
+from occbench_tools.report.rows import load
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.csv")
+    parser.add_argument("--occbench", required=True, metavar="PROGRAM", help="asked for columns and curves")
+    parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE.html")
+    parser.add_argument("--timeline", type=Path, metavar="FOLDER", help="default: timeline/ beside the first file")
+    parser.add_argument("--per-sm", type=Path, metavar="FOLDER", help="default: per_sm/ beside the first file")
+    parser.add_argument(
+        "--pictures", type=Path, metavar="FOLDER", help="no page: each chart as pictures, into this folder"
+    )
+    parser.add_argument("--chart", action="append", default=[], metavar="NAME", help="only this chart")
+    parser.add_argument("--picture-format", action="append", default=[], choices=FORMATS)
+
+
+def beside(file: Path, name: str) -> Path | None:
+    folder = file.parent / name
+    return folder if folder.is_dir() else None
+
+
+def check_names(names: list[str]) -> None:
+    known = [chart.name for chart in CHARTS]
+    for name in names:
+        if name not in known:
+            raise WrongInput(f"there is no chart '{name}'; the charts are {', '.join(known)}")
+
+
+def say(left_out: list[LeftOut]) -> None:
+    for entry in left_out:
+        print(f"occbench: left out: {entry.chart.name}: {entry.reason}", file=sys.stderr)
+
+
+def run(options: argparse.Namespace) -> int:
+    check_names(options.chart)
+    first = options.files[0]
+    rows = load(
+        options.files,
+        Occbench(options.occbench),
+        options.timeline or beside(first, "timeline"),
+        options.per_sm or beside(first, "per_sm"),
+    )
+    drawn, left_out = draw_all(rows, options.chart)
+    say(left_out)
+    if options.pictures:
+        for file in write_pictures(drawn, options.pictures, options.picture_format or list(FORMATS)):
+            print(file)
+    else:
+        replace_text(options.output, write_page(rows, drawn, left_out))
+        print(options.output)
+    return 70 if any(entry.fault for entry in left_out) else 0

@@ -1,0 +1,176 @@
+"""One HTML page with all that it needs in it: charts, table, scripts."""
+
+import base64
+import contextlib
+import gzip
+import hashlib
+import itertools
+import json
+import sys
+from pathlib import Path
+
+import jinja2
+import polars as pl
+import vl_convert
+
+from occbench_tools import WrongInput
+from occbench_tools.report.charts import Drawn, LeftOut
+from occbench_tools.report.files import replace_text
+from occbench_tools.report.rows import FILE, RUN, Rows
+from occbench_tools.report.style import Panel, configuration, counted, finite
+
+HERE = Path(__file__).parent
+
+# First in the table, and shown until the reader chooses others.
+SHOWN = (
+    *("experiment", "case", "theoretical_pct", "predicted_pct", "achieved_pct", "time_us", "limiter", "waves"),
+    *("block_threads", "registers_per_thread", "blocks_per_sm", "throughput", "throughput_unit", "note"),
+)
+MOST_VALUES = 3
+
+
+def specification(panel: Panel) -> dict:
+    sized = panel.chart.properties(width="container", height=panel.height)
+    return finite(sized.to_dict()) | {"autosize": {"type": "fit-x", "contains": "padding"}, "config": {}}
+
+
+def in_html(value: object) -> str:
+    """JSON that cannot end the script element that it stands in."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def vega() -> str:
+    """Vega-Lite and all that it needs. To bundle it takes seconds: it is kept in the Python environment where that can be
+    written."""
+    kept = Path(sys.prefix) / f"vega-bundle-{vl_convert.__version__}.js"
+    with contextlib.suppress(OSError):
+        return kept.read_text(encoding="utf-8")
+    code = vl_convert.javascript_bundle()
+    with contextlib.suppress(WrongInput):
+        replace_text(kept, code)
+    return code
+
+
+def in_script(code: str) -> str:
+    """JavaScript whose strings cannot end the script element."""
+    return code.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def packed_column(values: pl.Series) -> dict:
+    if values.dtype.is_numeric():
+        return {"values": values.to_list()}
+    names = values.drop_nulls().unique(maintain_order=True)
+    places = pl.DataFrame({"name": names, "place": range(len(names))}, schema={"name": pl.String, "place": pl.Int32})
+    index = values.to_frame("name").join(places, on="name", how="left", maintain_order="left")["place"]
+    return {"names": names.to_list(), "index": index.to_list()}
+
+
+def packed_rows(rows: Rows) -> str:
+    known = rows.occbench.columns
+    columns = []
+    if len(rows.runs) > 1:
+        run = {"name": "run", "unit": "", "meaning": "which run", "shown": True}
+        columns.append(run | packed_column(rows.frame[RUN]))
+    for name in dict.fromkeys([*SHOWN, *known, *rows.unknown_columns]):
+        values = rows.frame[name]
+        if values.is_null().all():
+            continue
+        unit, meaning = (known[name].unit, known[name].meaning) if name in known else ("", "not a column of occbench")
+        described = {"name": name, "unit": unit, "meaning": meaning, "shown": name in SHOWN}
+        columns.append(described | packed_column(values))
+    text = json.dumps({"rows": len(rows.frame), "columns": columns}, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+
+
+def figures(frame: pl.DataFrame) -> list[dict[str, str]]:
+    """The headline of a run."""
+    read = frame.drop_nulls("achieved_pct")
+
+    def error(kind: str) -> tuple[str, str]:
+        difference = (read[f"{kind}_pct"] - read["achieved_pct"]).abs().drop_nulls()
+        return (
+            (f"{difference.mean():.1f}", f"points over {len(difference):,} cases")
+            if len(difference)
+            else ("–", "not known")
+        )
+
+    theory, prediction = error("theoretical"), error("predicted")
+    return [
+        {
+            "what": "Cases",
+            "value": f"{len(frame):,}",
+            "unit": "in " + counted(frame["experiment"].n_unique(), "experiment"),
+        },
+        {"what": "Read by the counter", "value": f"{len(read):,}", "unit": f"of {len(frame):,}"},
+        {"what": "Theory from the counter, on average", "value": theory[0], "unit": theory[1]},
+        {"what": "Prediction from the counter, on average", "value": prediction[0], "unit": prediction[1]},
+    ]
+
+
+def summary(frame: pl.DataFrame) -> str:
+    """What went wrong, if anything, and what the three occupancies are."""
+    text = (
+        "Theory: the warps that the launch's resources allow. Prediction: a simulation of how blocks are placed, run and "
+        "replaced. Counter: what the hardware read. "
+    )
+    troubles = []
+    for column, good in (("time_status", ["ok"]), ("counters_status", ["ok", "off"]), ("check", ["ok", "none"])):
+        bad = frame.filter(pl.col(column).is_not_null(), ~pl.col(column).is_in(good))[column].value_counts(sort=True)
+        troubles += [f"{column} {value} in {count:,}" for value, count in bad.head(MOST_VALUES).iter_rows()]
+    return text + (f"Rows to look at: {', '.join(troubles)}." if troubles else "Every row's checks are ok.")
+
+
+def some(values: pl.Series) -> str:
+    values = values.drop_nulls().unique().sort()
+    if len(values) <= MOST_VALUES:
+        return ", ".join(map(str, values))
+    return f"{values[0]} to {values[-1]}, {len(values):,} values"
+
+
+def machine(rows: Rows, part: pl.DataFrame) -> list[dict[str, str]]:
+    """Every column that stands before the experiment: the machine and the build."""
+    columns = itertools.takewhile(lambda column: column.name != "experiment", rows.occbench.columns.values())
+    facts = [{"title": c.title, "meaning": c.meaning, "value": some(part[c.name])} for c in columns]
+    facts.append({"title": "file", "meaning": "what the rows were read from", "value": some(part[FILE])})
+    return [fact for fact in facts if fact["value"]]
+
+
+def script_hash(code: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
+
+
+def write_page(rows: Rows, drawn: list[Drawn], left_out: list[LeftOut]) -> str:
+    parts = [rows.frame.filter(pl.col(RUN) == run) for run in rows.runs]
+    scripts = [
+        in_script(vega()),
+        in_script((HERE / "page.js").read_text(encoding="utf-8")),
+    ]
+    views = {
+        "configuration": configuration(),
+        "specifications": [specification(panel) for entry in drawn for panel in entry.drawing.panels],
+    }
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html").render(
+        title=f"Occupancy on {some(rows.frame['gpu']) or 'an unknown GPU'}",
+        summary=summary(rows.frame),
+        runs=[
+            {"name": run, "figures": figures(part), "machine": machine(rows, part)}
+            for run, part in zip(rows.runs, parts, strict=True)
+        ],
+        drawn=drawn,
+        left_out=left_out,
+        files=some(rows.frame[FILE]),
+        version=rows.occbench.version(),
+        style=(HERE / "page.css").read_text(encoding="utf-8"),
+        views=in_html(views),
+        packed_rows=packed_rows(rows),
+        scripts=scripts,
+        script_hashes=" ".join(map(script_hash, scripts)),
+    )

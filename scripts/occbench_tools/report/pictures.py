@@ -1,0 +1,53 @@
+"""Each chart as a picture for a paper: PNG, SVG and the Vega-Lite JSON that both are made from."""
+
+import json
+from pathlib import Path
+
+import altair as alt
+import vl_convert
+
+from occbench_tools.report.charts import Drawn
+from occbench_tools.report.style import configuration, finite, light_colours
+
+WIDTH = 860
+FORMATS = ("svg", "png", "json")
+
+
+def specification(entry: Drawn) -> dict:
+    """Light, on white, all panels of a chart in one picture."""
+    panels = entry.drawing.panels
+    columns = 3 if len(panels) == 3 else min(len(panels), 2)
+    charts = [
+        panel.chart.properties(width=WIDTH // columns, height=panel.height, title=panel.title) for panel in panels
+    ]
+    whole = (
+        charts[0]
+        if len(charts) == 1
+        else alt.concat(*charts, columns=columns).resolve_scale(
+            color="independent", shape="independent", strokeDash="independent"
+        )
+    )
+    light = configuration() | {"background": "white"}
+    light["legend"]["columns"] = 4
+    text = json.dumps(finite(whole.to_dict()) | {"config": light, "description": entry.drawing.sentence})
+    for name, value in light_colours().items():
+        text = text.replace(name, value)
+    return json.loads(text)
+
+
+def write_pictures(drawn: list[Drawn], folder: Path, formats: list[str]) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for entry in drawn:
+        chart = specification(entry)
+        svg = vl_convert.vegalite_to_svg(chart) if {"svg", "png"} & set(formats) else ""
+        contents = {
+            "svg": lambda svg=svg: svg.encode(),
+            "png": lambda svg=svg: vl_convert.svg_to_png(svg, scale=2),
+            "json": lambda chart=chart: (json.dumps(chart, indent=1) + "\n").encode(),
+        }
+        for name in formats:
+            file = folder / f"{entry.chart.name}.{name}"
+            file.write_bytes(contents[name]())
+            written.append(file)
+    return written

@@ -1,0 +1,69 @@
+"""Recorded rows as one Polars frame: typed by the column table, with the run that each row is of in the column RUN."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from occbench_tools import WrongInput
+from occbench_tools.dataset import PER_SM, TIMELINE, read_rows, read_table
+from occbench_tools.program import Occbench
+
+# Columns of ours beside those of the files.
+RUN = "__run"
+FILE = "__file"
+# More runs than there are distinct colours are labelled by their files.
+MOST_RUNS = 6
+
+
+@dataclass(frozen=True)
+class Rows:
+    frame: pl.DataFrame  # one row a case, in the order of the files; columns that no file has are all null
+    unknown_columns: list[str]  # of the files, and not of the column table
+    occbench: Occbench
+    timeline: pl.DataFrame  # columns of TIMELINE, empty without recordings
+    per_sm: pl.DataFrame  # columns of PER_SM, empty without recordings
+
+    @property
+    def runs(self) -> list[str]:
+        return self.frame[RUN].unique(maintain_order=True).to_list()
+
+    def of_run(self, run: str) -> "Rows":
+        return replace(self, frame=self.frame.filter(pl.col(RUN) == run))
+
+    def of(self, *experiments: str) -> pl.DataFrame:
+        return self.frame.filter(pl.col("experiment").is_in(experiments))
+
+
+def read_folder(folder: Path | None, pattern: str, types: dict[str, pl.DataType]) -> pl.DataFrame:
+    files = sorted(folder.glob(pattern)) if folder else []
+    return pl.concat([pl.DataFrame(schema=types), *(read_table(file, types).select(types.keys()) for file in files)])
+
+
+def labelled(frame: pl.DataFrame) -> pl.DataFrame:
+    """RUN: the GPU or commit of a row's run, or its file where these are the same."""
+    commit = pl.col("commit").str.slice(0, 12)
+    labels_by = [name.fill_null("?") for name in (pl.col("gpu"), commit) if frame.select(name.n_unique()).item() > 1]
+    files = frame[FILE].n_unique()
+    if labels_by:
+        by_what = frame.select(pl.concat_str(labels_by, separator=" · ").alias(RUN))
+        labels = by_what[RUN].n_unique()
+        if files <= labels <= MOST_RUNS:
+            return frame.with_columns(by_what[RUN])
+    name = pl.col(FILE) if files > 1 else pl.col("gpu").fill_null("?").first()
+    return frame.with_columns(name.alias(RUN))
+
+
+def load(files: list[Path], occbench: Occbench, timeline: Path | None = None, per_sm: Path | None = None) -> Rows:
+    read = [read_rows(file, occbench).with_columns(pl.lit(str(file)).alias(FILE)) for file in files]
+    frame = pl.concat(read, how="diagonal")
+    if frame.is_empty():
+        raise WrongInput(f"{', '.join(map(str, files))}: there is no row below the names of the columns")
+    unknown = [name for name in frame.columns if name not in occbench.columns and name not in (FILE, RUN)]
+    return Rows(
+        labelled(frame),
+        unknown,
+        occbench,
+        read_folder(timeline, "*.timeline.csv", TIMELINE),
+        read_folder(per_sm, "*.per_sm.csv", PER_SM),
+    )

@@ -1,0 +1,195 @@
+"""How charts look: colours by the custom properties of page.css, so that light, dark and print are one specification."""
+
+import math
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import altair as alt
+import polars as pl
+
+from occbench_tools.report.rows import RUN, Rows
+from occbench_tools.statistics import median
+
+KINDS = ("theoretical", "predicted", "achieved")
+# More marks than this on an axis cannot be told apart, and make the page slow.
+MOST_POINTS = 400
+HEIGHT = 260
+BAR = 18
+
+
+class Missing(Exception):
+    """Why a chart cannot be drawn from these rows."""
+
+
+class Panel(NamedTuple):
+    title: str
+    chart: alt.Chart | alt.LayerChart
+    height: int = HEIGHT
+
+
+class Drawing(NamedTuple):
+    sentence: str  # what to see in it, computed from the data
+    panels: list[Panel]
+
+
+def colour(name: str) -> str:
+    return f"var(--{name.replace('_', '-')})"
+
+
+def light_colours() -> dict[str, str]:
+    """Of page.css's first block, by `var(--NAME)`."""
+    css = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+    return {f"var({name})": value for name, value in re.findall(r"(--[\w-]+):\s*(#\w+);", css.split("}")[0])}
+
+
+def configuration() -> dict:
+    axis = {
+        "labelColor": colour("muted"),
+        "titleColor": colour("ink"),
+        "gridColor": colour("line"),
+        "domainColor": colour("muted"),
+        "tickColor": colour("muted"),
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 170,
+    }
+    return {
+        "font": "system-ui, 'DejaVu Sans', Arial, sans-serif",
+        "background": "transparent",
+        "aria": False,
+        "axis": axis,
+        # A mitred corner would reach beyond the values that meet in it.
+        "line": {"strokeJoin": "round"},
+        "axisX": {"tickCount": 8},
+        "axisY": {"tickCount": 6},
+        "legend": {
+            "orient": "top",
+            "columns": 2,
+            "columnPadding": 6,
+            "labelColor": colour("ink"),
+            "titleColor": colour("ink"),
+            "labelFontSize": 11,
+            "labelLimit": 240,
+            "symbolStrokeWidth": 2,
+        },
+        "title": {"color": colour("ink"), "anchor": "start", "fontSize": 13},
+        "view": {"stroke": None},
+    }
+
+
+def swatches(names: list[str], prefix: str = "") -> alt.Scale:
+    return alt.Scale(domain=names, range=[colour(prefix + name) for name in names])
+
+
+def numbered(names: list[str]) -> alt.Scale:
+    """Colours of things that have none of their own: runs, series."""
+    return alt.Scale(domain=names, range=[colour(f"series-{i % 6 + 1}") for i in range(len(names))])
+
+
+def shapes(names: list[str]) -> alt.Scale:
+    return alt.Scale(domain=names, range=[SHAPES[i % len(SHAPES)] for i in range(len(names))])
+
+
+SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
+
+
+def told_apart(rows: Rows, series: str, names: list[str], scale: alt.Scale | None = None, dashes: bool = False) -> dict:
+    """Channels for `series`: by colour; where several runs are laid over each other those have the colours, and series differ
+    in shape, or as lines in dashes."""
+    if len(rows.runs) == 1:
+        return {"color": alt.Color(f"{series}:N", title=None, scale=scale or numbered(names))}
+    channels = {"color": alt.Color(f"{RUN}:N", title=None, scale=numbered(rows.runs), legend=alt.Legend(columns=1))}
+    if len(names) > 1 and dashes:
+        patterns = alt.Scale(domain=names, range=[[2, 3], [1, 0], [8, 3], [6, 2, 2, 2]][: len(names)])
+        channels["strokeDash"] = alt.StrokeDash(f"{series}:N", title=None, scale=patterns)
+    elif len(names) > 1:
+        channels["detail"] = f"{series}:N"
+        channels["shape"] = alt.Shape(f"{series}:N", title=None, scale=shapes(names))
+    return channels
+
+
+def binned(frame: pl.DataFrame, x: str) -> pl.DataFrame:
+    """At most MOST_POINTS values of a numeric column: more are rounded to the middles of as many bins."""
+    if not frame[x].dtype.is_numeric() or frame[x].n_unique() <= MOST_POINTS:
+        return frame
+    low, width = frame[x].min(), (frame[x].max() - frame[x].min()) / MOST_POINTS
+    middle = low + (((pl.col(x) - low) / width).floor().clip(0, MOST_POINTS - 1) + 0.5) * width
+    return frame.with_columns(middle.alias(x))
+
+
+def medians(frame: pl.DataFrame, keys: list[str], values: list[str]) -> pl.DataFrame:
+    """One point for all rows that are drawn at the same place, with how many there are."""
+    for key in keys:
+        frame = binned(frame, key)
+    return frame.group_by(RUN, *keys, maintain_order=True).agg(median(pl.col(values)), pl.len().alias("rows"))
+
+
+def most_frequent(frame: pl.DataFrame, column: str, most: int = 6) -> pl.DataFrame:
+    """The rows of those values that most rows have: what can be told apart in one chart."""
+    values = frame.group_by(column, maintain_order=True).len().sort("len", descending=True, maintain_order=True)
+    return frame.join(values.head(most), on=column, how="semi", maintain_order="left")
+
+
+def finite(value: object) -> object:
+    """JSON has no infinities: what overflowed is not drawn."""
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def occupancies(frame: pl.DataFrame, x: str) -> pl.DataFrame:
+    """Long form, `kind` and `occupancy`, of the three occupancies over a column."""
+    columns = [f"{kind}_pct" for kind in KINDS]
+    return (
+        medians(frame, [x], columns)
+        .unpivot(columns, index=[RUN, x, "rows"], variable_name="kind", value_name="occupancy")
+        .drop_nulls("occupancy")
+        .with_columns(pl.col("kind").str.strip_suffix("_pct"))
+        .sort(x)
+    )
+
+
+def occupancy_axis(**options) -> alt.Y:
+    return alt.Y("occupancy:Q", title="occupancy, %", scale=alt.Scale(domainMax=105, domainMin=0), **options)
+
+
+def occupancy_panel(rows: Rows, frame: pl.DataFrame, x: str, title: str) -> Panel:
+    """Theory and prediction as lines, the counter as points."""
+    x_title = rows.occbench.title(x)
+    points = occupancies(frame, x)
+    base = alt.Chart(points).encode(
+        x=alt.X(f"{x}:Q", title=x_title),
+        y=occupancy_axis(),
+        tooltip=[*tip(rows), tooltip(x, x_title), alt.Tooltip("kind:N"), tooltip("occupancy", "occupancy, %")],
+    )
+    lines = base.transform_filter(alt.datum["kind"] != "achieved").mark_line(strokeWidth=2)
+    marks = base.transform_filter(alt.datum["kind"] == "achieved").mark_point(filled=True, size=40, opacity=1)
+    kinds = list(KINDS)
+    scale = swatches(kinds)
+    if len(rows.runs) == 1:
+        encoding = told_apart(rows, "kind", kinds, scale)
+        return Panel(title, alt.layer(lines.encode(**encoding), marks.encode(**encoding)))
+    return Panel(
+        title,
+        alt.layer(
+            lines.encode(**told_apart(rows, "kind", kinds[:2], dashes=True)),
+            marks.encode(**told_apart(rows, "kind", kinds[2:])),
+        ),
+    )
+
+
+def tooltip(field: str, title: str, form: str = ",.4~g") -> alt.Tooltip:
+    return alt.Tooltip(f"{field}:Q", title=title, format=form)
+
+
+def tip(rows: Rows) -> list[alt.Tooltip]:
+    """Which run, where there are several."""
+    return [alt.Tooltip(f"{RUN}:N", title="run")] if len(rows.runs) > 1 else []
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,52 @@
+"""Predicts recorded rows again, in place: what `occbench explain --csv` says of them replaces their predictions.
+
+Measurements stay as they are, and so do rows without a counter's value, which explain leaves out.
+"""
+
+import argparse
+import io
+from pathlib import Path
+
+import polars as pl
+
+from occbench_tools.dataset import read_text, write_table
+from occbench_tools.program import Occbench, binaries_of, declare_binaries
+
+PREDICTED = ("device_profile", "explanation")
+CASE = ["experiment", "case"]
+
+
+def is_predicted(column: str) -> bool:
+    return column in PREDICTED or column.startswith(("predicted_", "loss_"))
+
+
+def repredicted(rows: pl.DataFrame, again: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the predictions of `again`, where it has the row. All cells are text."""
+    columns = [name for name in again.columns if is_predicted(name)]
+    both = rows.join(
+        again.select(*CASE, *columns).with_columns(there=pl.lit(True)),
+        on=CASE,
+        how="left",
+        suffix="_again",
+        maintain_order="left",
+        validate="m:1",
+    )
+    return both.select(
+        pl.when("there").then(pl.col(f"{name}_again")).otherwise(pl.col(name)).alias(name) if name in columns else name
+        for name in rows.columns
+    )
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    declare_binaries(parser)
+    parser.add_argument("--profile", help="device profile to predict with (default: the built-in one that a row names)")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.csv")
+
+
+def run(options: argparse.Namespace) -> None:
+    occbench = Occbench(binaries_of(options) / "occbench")
+    profile = ["--profile", options.profile] if options.profile else []
+    for file in options.files:
+        again = occbench.output("explain", file, "--top", "0", "--csv", *profile)
+        cells = pl.read_csv(io.StringIO(again), infer_schema=False)
+        write_table(file, repredicted(read_text(file), cells))

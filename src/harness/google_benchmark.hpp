@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "harness/options.hpp"
+#include "record/row.hpp"
+
+namespace occbench {
+
+/// Hands Google Benchmark its flags. @param program  its name; it and `options` must outlive the benchmarks
+/// @throws InputError for a flag that Google Benchmark does not know
+void initialize_google_benchmark(const std::string& program, const Options& options);
+
+/// Lists cases as Google Benchmark lists its tests, one a line.
+void list_tests(std::span<const std::string> names);
+
+/// What Google Benchmark reports of one case: its repetitions, and aggregates of several.
+using Runs = std::vector<benchmark::BenchmarkReporter::Run>;
+
+/// What it timed of a case.
+struct TimedLaunches {
+  std::vector<double>
+      microseconds;  ///< of each launch of the repetitions, and not of the search for their length
+  Runs runs;
+};
+
+/// Google Benchmark, one case at a time. It decides how many launches a case is timed with, and prints; what
+/// it prints of a case is handed to it when all of the case is known.
+class GoogleBenchmark {
+ public:
+  /// Begins the reports. @param widest_name  characters of the longest name of a case
+  GoogleBenchmark(const Reports& reports, std::size_t widest_name);
+
+  /// Ends the reports.
+  ~GoogleBenchmark();
+  GoogleBenchmark(const GoogleBenchmark&) = delete;
+  GoogleBenchmark& operator=(const GoogleBenchmark&) = delete;
+
+  /// Times a case by its flags. @throws what `launch` throws
+  /// @param launch  makes one launch and returns its microseconds
+  /// @param stopped  whether to end early
+  TimedLaunches time(const std::string& name, const std::function<double()>& launch,
+                     const std::function<bool()>& stopped);
+
+  /// What it reports of a case that has no times.
+  Runs without_times(const std::string& name, const std::string& reason);
+
+  /// Prints the runs of a case with the numbers of its row as user counters: the three occupancies on the
+  /// console, all of them as JSON.
+  void report(Runs runs, const Row& row);
+
+ private:
+  struct Output {
+    benchmark::BenchmarkReporter* reporter;
+    std::vector<std::string_view> columns;  ///< shown as user counters
+    bool aggregates_only;
+  };
+
+  std::ofstream file_;
+  std::unique_ptr<benchmark::BenchmarkReporter> file_reporter_;
+  std::vector<Output> outputs_;
+  std::int64_t reported_ = 0;  ///< cases
+};
+
+}  // namespace occbench

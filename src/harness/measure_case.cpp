@@ -1,0 +1,108 @@
+#include "harness/measure_case.hpp"
+
+#include <chrono>
+#include <memory>
+
+#include <fmt/core.h>
+
+#include "gpu/error.hpp"
+#include "harness/count_case.hpp"
+#include "harness/gpu_watch.hpp"
+#include "harness/ready_case.hpp"
+#include "harness/time_case.hpp"
+#include "harness/timeline_case.hpp"
+#include "harness/trace_case.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/provenance.hpp"
+#include "record/replay.hpp"
+
+namespace occbench {
+namespace {
+
+void end_without_times(CaseRecord& record, TimeStatus status, const std::string& why) {
+  record.times.status = status;
+  record.note = why;
+}
+
+/// @returns the case as it is on the device, nullptr where a launch of it failed or is none of the device's
+std::unique_ptr<ReadyCase> check_and_time(const PlannedCase& planned, Session& session,
+                                          GoogleBenchmark& benchmark, GpuWatch& watch, MeasuredCase& into) {
+  const auto stopped = [&] { return session.stop() != Stop::no; };
+  CaseRecord& record = into.record;
+  try {
+    auto ready = std::make_unique<ReadyCase>(planned, session.device(), session.instruments());
+    // These launches load the module, which must not happen behind a blocked stream.
+    record.check = ready->check_and_launch();
+    watch.look();
+    TimedLaunches timed = benchmark.time(
+        planned.name, [&] { return ready->time_launch(); }, stopped);
+    into.runs = std::move(timed.runs);
+    time_case(*ready, std::move(timed.microseconds), watch, stopped, into);
+    return ready;
+  } catch (const CannotRun& reason) {
+    end_without_times(record, TimeStatus::skipped, reason.what());
+  } catch (const std::exception& error) {
+    end_without_times(record, TimeStatus::failed, error.what());
+    session.note_lost_context();
+  }
+  into.runs.clear();
+  return nullptr;
+}
+
+/// For the limits of the device itself: one whose compute capability the table lacks is predicted like any
+/// other.
+void predict_case(CaseRecord& record, const Device& device, const std::optional<DeviceProfile>& given) {
+  if (!record.identity.work || !record.launch || !record.compiled) return;
+  try {
+    const LaunchOnDevice on{*record.launch, record.compiled->usage, device.limits, device.sm_count};
+    const DeviceProfile profile =
+        given ? *given : profile_of_device(device.compute_capability, device.sm_count);
+    record.prediction = predict(on, *record.identity.work, profile, record.first_gpc);
+  } catch (const InputError& refused) {
+    add_note(record.note, fmt::format("no prediction: {}", refused.what()));
+  }
+}
+
+}  // namespace
+
+std::optional<MeasuredCase> measure_case(const PlannedCase& planned, Session& session,
+                                         GoogleBenchmark& benchmark) {
+  // Usage and theory are known.
+  MeasuredCase measured{planned.known, CaseSamples(planned.known.identity), {}};
+  CaseRecord& record = measured.record;
+
+  // Check and times. A case that the end of the run cuts off is as if it had not begun.
+  std::unique_ptr<ReadyCase> ready;
+  if (planned.can_launch()) {
+    session.begin(record.identity);
+    GpuWatch watch(session.instruments());
+    ready = check_and_time(planned, session, benchmark, watch, measured);
+    if (session.stop() != Stop::no && record.times.status != TimeStatus::failed) return std::nullopt;
+    record.condition = watch.condition();
+    record.readings.counters.sm_clock_mhz = watch.sm_clock_mhz();
+  }
+
+  // Counters, occupancy over time and traces, each in launches of its own. A run that is interrupted here
+  // ends its case first, for a resumed one would take the row for the whole of it.
+  std::optional<Activity> activity;
+  if (ready) {
+    const auto goes_on = [&] { return session.stop() != Stop::context_lost; };
+    record.first_gpc = session.instruments().first_gpc();
+    count_case(planned, *ready, session, measured);
+    if (goes_on() && session.options().timeline)
+      activity = sample_activity(planned, *ready, session, measured);
+    if (goes_on()) trace_case(planned, *ready, session, measured);
+    // Left open where it could not be set before each of these launches too.
+    if (record.first_gpc && !session.instruments().first_gpc()) record.first_gpc.reset();
+  }
+
+  // The prediction, last: for the GPC that all of these launches began with.
+  if (record.times.status != TimeStatus::skipped)
+    predict_case(record, session.device(), session.options().device_profile);
+  if (activity) write_timeline(*activity, session, record);
+
+  record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());
+  return measured;
+}
+
+}  // namespace occbench

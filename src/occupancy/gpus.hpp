@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "occupancy/compute_capability.hpp"
+
+namespace occbench {
+
+/// One GPU as NVIDIA sells it; of a board with several GPUs, one of them. One line of the table in gpus.cpp,
+/// which names the sources of every line.
+struct Gpu {
+  std::string_view name;  ///< key for the command line: lower case, dashes, as in a100-sxm4-80gb
+  std::string_view
+      driver_name;  ///< what the driver calls it; empty where unknown or shared with another line
+  ComputeCapability compute_capability;
+  int sm_count;           ///< SMs enabled in the product, which are often fewer than on the die
+  int clock_mhz;          ///< boost clock; the shader clock of 1.x and 2.x; the highest GPU clock of a Jetson
+  double bandwidth_gb_s;  ///< peak bandwidth of device memory, 10^9 bytes a second
+  int memory_bus_bits;
+  int l2_kb;  ///< L2 cache, 1024 bytes; 0 = none for global memory (1.x)
+};
+
+/// All GPUs of the table, oldest compute capability first.
+std::span<const Gpu> all_gpus();
+
+/// The GPU with this key or driver's name. Upper and lower case are alike, as are spaces and dashes.
+/// @throws InputError for a name that the table lacks, naming the nearest keys.
+const Gpu& gpu_of(std::string_view name);
+
+/// The GPU that the driver calls so, or nullptr. Upper and lower case are alike; a leading "NVIDIA",
+/// "GeForce" or "Tesla" may be missing, since drivers of different years write different ones. The driver
+/// gives some GPUs of different numbers of SMs one name (GeForce RTX 3080 of 10 and 12 GB): compare
+/// `sm_count` with the device's.
+const Gpu* find_gpu_by_driver_name(std::string_view driver_name);
+
+}  // namespace occbench

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace occbench {
+
+// What became of a case. The columns of these names have the enumerators as words.
+
+/// The column `time_status`.
+enum class TimeStatus {
+  ok,
+  unstable,   ///< the times are spread too widely
+  throttled,  ///< heat or power held the clocks down
+  failed,     ///< a launch or its check ended with an error
+  skipped,    ///< this device cannot launch it
+};
+
+/// The column `counters_status`.
+enum class CountersStatus {
+  ok,
+  denied,       ///< the driver does not allow it to this user
+  busy,         ///< another profiler holds them
+  unsupported,  ///< this GPU or driver has none that can be read
+  off,          ///< the user asked for none
+  failed,
+};
+
+/// The column `check`: whether a kernel's result agreed with its reference.
+enum class Check {
+  ok,
+  wrong,
+  none,  ///< the kernel has no result to compare
+};
+
+std::string_view to_string(TimeStatus status);
+std::string_view to_string(CountersStatus status);
+std::string_view to_string(Check check);
+
+/// The reverse of to_string. @throws InputError naming the column for a word that it does not have
+TimeStatus parse_time_status(std::string_view word);
+CountersStatus parse_counters_status(std::string_view word);
+Check parse_check(std::string_view word);
+
+}  // namespace occbench

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "predict/prediction.hpp"
+
+namespace occbench {
+
+/// A launch near the asked one that does the same work sooner.
+struct Advice {
+  Launch launch;
+  Work work;                  ///< of that launch, the same in total
+  double predicted_pct = 0;   ///< occupancy of that launch, as predict() has it
+  double gain_points = 0;     ///< over the prediction of the asked one
+  double time_saved_pct = 0;  ///< by the longest SM's active cycles
+  std::string sentence;
+};
+
+/// Tries whole waves (the same work in more or fewer blocks) and block sizes from half to twice the asked one
+/// (the same threads in other blocks, dynamic shared memory in proportion), and gives the one that is done
+/// soonest by simulation; empty if none saves 1 % of the time, or the grid is so large (65,536 blocks)
+/// that its last wave does not matter.
+/// @param prediction  what predict() says of the asked launch
+/// @throws InputError as predict() does.
+std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits,
+                             const DeviceProfile& profile, const Work& work, const Prediction& prediction,
+                             const Chance& chance = {});
+
+}  // namespace occbench

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "occupancy/launch.hpp"
+#include "occupancy/limits.hpp"
+#include "predict/device_profile.hpp"
+#include "predict/work.hpp"
+
+namespace occbench {
+
+// A device profile from launches of known work: GPCs, TPCs and clocks from a launch that was traced, the
+// parameters from what the counters of others read.
+
+/// A launch of known work and what its counters read.
+struct CalibrationLaunch {
+  Launch launch;
+  Usage usage;
+  Work work;
+  double achieved_pct = 0;
+  double cycles_active = 0;           ///< mean over SMs
+  std::optional<int> first_gpc = {};  ///< as Chance has it
+};
+
+/// A block of a traced launch.
+struct TracedBlock {
+  int sm = 0;
+  double start_cycles = 0;  ///< on a clock that is the same for all SMs
+  double end_cycles = 0;
+  double own_cycles = 0;  ///< from start to end on the clock of its SM, 0 = not recorded
+};
+
+/// GPCs and singleton TPCs, from the order in which SMs took the blocks of a launch that fills the device
+/// (ascending by index), what a replacement takes longer on each TPC, and how fast each GPC's clock runs. A
+/// GPC is a run of ascending SMs; SMs that had a second block before all had one belong to singleton TPCs,
+/// each of which has the clock of the GPC whose clock is nearest to its own. Where the order tells nothing (a
+/// run of more than 64 SMs, SMs without a block), GPCs are as even as can be.
+/// @param model  whose number of SMs and parameters stay
+/// @param again  blocks of another trace of that launch, for latencies and clocks
+/// @return whether clocks were traced
+bool find_gpcs(DeviceModel& model, std::span<const TracedBlock> blocks,
+               std::span<const TracedBlock> again = {});
+
+/// How far predictions are from the counters, mean over launches: points of occupancy, and a third of a point
+/// for each percent of active cycles.
+double misfit(const DeviceProfile& profile, const Limits& limits,
+              std::span<const CalibrationLaunch> launches);
+
+/// The parameters of `profile` fitted again: each in its turn made larger or smaller as long as the misfit
+/// falls, first those that equal blocks in whole waves, or in no more than one, depend on, with these, then
+/// those that decide who takes a tail, with all other launches. Traced clocks are scaled to what they are in
+/// such launches. The same launches give the same profile on every machine. Clocks that were not traced are
+/// drawn.
+/// @throws InputError as simulate() does.
+DeviceProfile fit_parameters(DeviceProfile profile, const Limits& limits,
+                             std::span<const CalibrationLaunch> launches, bool clocks_are_known);
+
+}  // namespace occbench

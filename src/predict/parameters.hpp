@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "simulate/device_model.hpp"
+
+namespace occbench {
+
+/// Which launches of a calibration a parameter is fitted to.
+enum class FittedTo {
+  nothing,       ///< it keeps its typical value, or is measured directly
+  whole_waves,   ///< equal blocks in whole waves, or in no more than one: nothing is left to chance
+  tails,         ///< launches in which chance decides who takes the last blocks
+  known_clocks,  ///< likewise, where GPC clocks were traced
+};
+
+/// One parameter of a device: all that is known of it in one place. Reading and writing profiles, defaults,
+/// calibration, the ablation table and the range of a generic prediction follow from this table.
+struct Parameter {
+  std::string_view name;  ///< as in a profile
+  double DeviceParameters::*value;
+  double typical;  ///< an H200's, rounded: where a fit starts, and what a GPU has that nobody measured
+  std::optional<double> off;  ///< switches its rule off; empty where the rule is no option
+  double low, high;           ///< where it may lie on a GPU that nobody measured, as `source` allows
+  double least, most;         ///< what a profile may say
+  FittedTo fitted_to;
+  std::string_view meaning;
+  std::string_view source;  ///< of the typical value and of low and high
+};
+
+/// Every parameter, in the order of a profile.
+std::span<const Parameter> parameters();
+
+/// nullptr if there is none of that name.
+const Parameter* find_parameter(std::string_view name);
+
+/// Every parameter at its typical value.
+DeviceParameters typical_parameters();
+
+}  // namespace occbench

@@ -1,0 +1,183 @@
+#include "predict/prediction.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "occupancy/occupancy.hpp"
+
+namespace occbench {
+namespace {
+
+/// Blocks simulated for one figure, over all runs: in large grids chance matters less, and fewer runs do.
+/// Blocks that contend take ten times as long to simulate.
+constexpr std::int64_t kMostBlocksOfRuns = 1 << 16;
+constexpr std::int64_t kMostContendingBlocksOfRuns = 1 << 15;
+constexpr std::int64_t kMostRuns = 9;  // an odd number, in which each of eight GPCs begins
+
+/// Work of this mean length has no overheads to speak of.
+constexpr double kVeryLongCycles = 1e9;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// The same launch under changed circumstances.
+class Runs {
+ public:
+  Runs(const Launch& launch, const Usage& usage, const Limits& limits, const DeviceProfile& profile,
+       const Chance& chance)
+      : launch_(launch), usage_(usage), limits_(limits), profile_(profile), seeds_(chance, profile) {}
+
+  std::vector<Simulation> operator()(const Tasks& tasks) const {
+    const std::int64_t most = tasks.contends() ? kMostContendingBlocksOfRuns : kMostBlocksOfRuns;
+    const std::int64_t fit = most / std::max<std::int64_t>(1, tasks.grid_blocks());
+    // An odd number: the median is then one of them.
+    const std::int64_t runs = (std::clamp<std::int64_t>(fit, 1, kMostRuns) - 1) / 2 * 2 + 1;
+    std::vector<Simulation> simulations;
+    for (std::int64_t run = 0; run < runs; ++run) {
+      simulations.push_back(simulate(launch_, usage_, limits_, profile_.model, tasks,
+                                     seeds_.of_run(static_cast<std::uint64_t>(run))));
+    }
+    return simulations;
+  }
+
+  double achieved_pct(const Tasks& tasks) const {
+    std::vector<double> values;
+    for (const Simulation& simulation : (*this)(tasks)) values.push_back(simulation.achieved_pct);
+    return median(std::move(values));
+  }
+
+  double achieved_pct_without_overheads(const Tasks& tasks) const {
+    return achieved_pct(tasks.stretched(std::max(1.0, kVeryLongCycles / tasks.mean_cycles())));
+  }
+
+ private:
+  const Launch& launch_;
+  const Usage& usage_;
+  const Limits& limits_;
+  const DeviceProfile& profile_;
+  Seeds seeds_;
+};
+
+/// `predicted` = with everything; `wave` = blocks the device holds at once.
+Losses find_losses(const Runs& runs, const Tasks& tasks, double theoretical, double predicted,
+                   std::int64_t wave) {
+  const Tasks alone = tasks.alone();
+  const Tasks even = alone.even_everywhere();
+  const double one_wave =
+      tasks.grid_blocks() < wave ? runs.achieved_pct_without_overheads(even) : theoretical;
+  const double whole_grid =
+      tasks.grid_blocks() <= wave ? one_wave : runs.achieved_pct_without_overheads(even);
+  const double uneven_blocks = tasks.all_equal()
+                                   ? whole_grid
+                                   : runs.achieved_pct_without_overheads(
+                                         tasks.differ_within_blocks() ? alone.even_within_blocks() : alone);
+  const double uneven_warps =
+      tasks.differ_within_blocks() ? runs.achieved_pct_without_overheads(alone) : uneven_blocks;
+  const double with_overheads = tasks.contends() ? runs.achieved_pct(alone) : predicted;
+  return {theoretical - one_wave,       one_wave - whole_grid,         whole_grid - uneven_blocks,
+          uneven_blocks - uneven_warps, uneven_warps - with_overheads, with_overheads - predicted};
+}
+
+double longest_over_mean(const Tasks& tasks) {
+  double longest = 0;
+  for (std::int64_t block = 0; block < tasks.grid_blocks(); ++block) {
+    longest = std::max(longest, tasks.block_cycles(block));
+  }
+  return longest / tasks.mean_cycles();
+}
+
+std::string what_is_competed_for(const Rates& rates) {
+  const std::string of_sub_partition = rates.pipe > rates.issue ? "a pipe"
+                                       : rates.issue > 0        ? "issue slots"
+                                                                : "";
+  if (rates.bytes == 0) return of_sub_partition;
+  return of_sub_partition.empty() ? "bandwidth" : of_sub_partition + " and bandwidth";
+}
+
+std::string explain(const Losses& losses, const Tasks& tasks, const DeviceProfile& profile,
+                    std::int64_t wave) {
+  const std::array amounts{losses.small_grid,   losses.tail,     losses.between_blocks,
+                           losses.within_block, losses.overhead, losses.contention};
+  const auto largest = std::ranges::max_element(amounts);
+  if (*largest < 0.5) return "Within half a point of theoretical occupancy.";
+  const std::int64_t blocks = tasks.grid_blocks();
+  std::string cause;
+  switch (largest - amounts.begin()) {
+    case 0:
+      cause = fmt::format("the grid has {} block{}, and the device holds {} at once", with_thousands(blocks),
+                          blocks == 1 ? "" : "s", with_thousands(wave));
+      break;
+    case 1:
+      cause = fmt::format("the last wave has {} of {} blocks", with_thousands(blocks % wave),
+                          with_thousands(wave));
+      break;
+    case 2:
+      cause = fmt::format("blocks take unequally long, the longest {:.1f} times the mean",
+                          longest_over_mean(tasks));
+      break;
+    case 3:
+      cause = "warps of one block take unequally long, and an SM takes new blocks only when one has ended";
+      break;
+    case 4:
+      cause = fmt::format("each block costs about {:.0f} cycles to launch and replace, beside {:.0f} of work",
+                          profile.model.parameters.replacement_latency_cycles +
+                              profile.model.parameters.launch_overhead_cycles,
+                          tasks.mean_cycles());
+      break;
+    default:
+      cause = fmt::format("warps contend for {}, and some have finished long before others",
+                          what_is_competed_for(tasks.rates()));
+  }
+  return fmt::format("{:.0f} point{}: {}.", *largest, std::round(*largest) == 1 ? "" : "s", cause);
+}
+
+}  // namespace
+
+Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
+                   const DeviceProfile& profile, const Tasks& tasks, const Chance& chance) {
+  const Runs runs(launch, usage, limits, profile, chance);
+  std::vector<Simulation> simulations = runs(tasks);
+  std::ranges::sort(simulations, {}, &Simulation::achieved_pct);
+  const auto middle = [&](double Simulation::*value) {
+    std::vector<double> values;
+    for (const Simulation& simulation : simulations) values.push_back(simulation.*value);
+    return median(std::move(values));
+  };
+
+  const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
+  const std::int64_t wave = full_wave_blocks(occupancy, profile.sm_count());
+  Prediction prediction;
+  prediction.device_profile = profile.name;
+  prediction.theoretical_pct = occupancy.theoretical_pct;
+  prediction.predicted_pct = middle(&Simulation::achieved_pct);
+  prediction.predicted_low_pct = simulations.front().achieved_pct;
+  prediction.predicted_high_pct = simulations.back().achieved_pct;
+  prediction.predicted_elapsed_pct = middle(&Simulation::elapsed_pct);
+  prediction.cycles_active_min = middle(&Simulation::cycles_active_min);
+  prediction.cycles_active_mean = middle(&Simulation::cycles_active_mean);
+  prediction.cycles_active_max = middle(&Simulation::cycles_active_max);
+  prediction.resident_blocks = middle(&Simulation::resident_blocks);
+  prediction.losses = find_losses(runs, tasks, prediction.theoretical_pct, prediction.predicted_pct, wave);
+  prediction.explanation = explain(prediction.losses, tasks, profile, wave);
+  prediction.timeline = std::move(simulations[simulations.size() / 2].timeline);
+  return prediction;
+}
+
+std::string with_thousands(std::int64_t number) {
+  const std::string digits = fmt::format("{}", number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const std::size_t left = digits.size() - i;
+    if (i > 0 && left % 3 == 0 && digits[i - 1] != '-') text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+}  // namespace occbench

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "predict/chance.hpp"
+#include "predict/device_profile.hpp"
+#include "predict/tasks.hpp"
+#include "simulate/simulate.hpp"
+
+namespace occbench {
+
+/// Where the occupancy that theory promised went, in points of it. Each loss is the difference between two
+/// simulations that differ in one thing, in this order, so that together they are theoretical - predicted:
+/// one full wave of even work; the grid's part of a wave; the whole grid; the blocks as uneven as they are;
+/// the warps as uneven as they are; with overheads; with contention. Without overheads means: the limit of
+/// work that is very long. A loss below 0 is a gain: what came after undid some of what came before.
+struct Losses {
+  double small_grid = 0;      ///< the grid has fewer blocks than one wave
+  double tail = 0;            ///< the last wave is partial
+  double between_blocks = 0;  ///< blocks take unequally long
+  double within_block = 0;    ///< warps of one block take unequally long
+  double overhead = 0;        ///< launching, dispatching and replacing blocks
+  double contention = 0;      ///< warps contend for issue slots, a pipe or bandwidth
+
+  double total() const {
+    return small_grid + tail + between_blocks + within_block + overhead + contention;
+  }
+};
+
+/// What the counters should read, as medians over runs that differ in how ties fall.
+struct Prediction {
+  std::string device_profile;
+  double theoretical_pct = 0;
+  double predicted_pct = 0;
+  double predicted_low_pct = 0;  ///< lowest and highest of the runs
+  double predicted_high_pct = 0;
+  double predicted_elapsed_pct = 0;
+  double cycles_active_min = 0;
+  double cycles_active_mean = 0;
+  double cycles_active_max = 0;
+  double resident_blocks = 0;  ///< blocks resident on an SM, mean over its active cycles
+  Losses losses;
+  std::string explanation;  ///< the largest loss in one plain sentence
+  Timeline timeline;        ///< of the run in the middle
+};
+
+/// @throws InputError as Seeds and simulate() do.
+Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
+                   const DeviceProfile& profile, const Tasks& tasks, const Chance& chance = {});
+
+/// 1234567 as "1,234,567".
+std::string with_thousands(std::int64_t number);
+
+}  // namespace occbench

@@ -1,0 +1,337 @@
+#include "predict/work.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+#include "simulate/portable_math.hpp"
+
+namespace occbench {
+namespace {
+
+/// A number in the string: what it is called, and the range it must be in.
+struct Parameter {
+  std::string_view name;
+  double least, most;
+  bool whole = false;
+};
+
+constexpr double kMaxFactor = 1e6;
+constexpr double kMaxUnits = 1e12;
+constexpr Parameter kCycles{"CYCLES", 1, 1e12};
+constexpr Parameter kIssue{"issue", 0, 1e12};
+constexpr Parameter kPipe{"pipe", 0, 1e12};
+constexpr Parameter kBytes{"bytes", 0, 1e12};
+constexpr Parameter kLockstep{"lockstep", 0, 1e12};
+constexpr Parameter kPoll{"poll", 0, 1e6};
+constexpr std::uint64_t kDefaultSeed = 1;
+
+/// One line of the grammar: a distribution's name, its parameters after CYCLES, whether it has a seed, and
+/// how it is made of them.
+struct Form {
+  std::string_view name;
+  std::vector<Parameter> parameters;
+  bool seeded;
+  Distribution (*make)(const std::array<double, 2>& values, std::uint64_t seed);
+};
+
+using Values = std::array<double, 2>;
+
+const std::array<Form, std::variant_size_v<Distribution>>& forms() {
+  static const std::array<Form, std::variant_size_v<Distribution>> all{{
+      {"equal", {}, false, [](const Values&, std::uint64_t) -> Distribution { return EqualWork{}; }},
+      {"linear",
+       {{"FIRST", 0, kMaxFactor}, {"LAST", 0, kMaxFactor}},
+       false,
+       [](const Values& v, std::uint64_t) -> Distribution {
+         return LinearWork{v[0], v[1]};
+       }},
+      {"uniform",
+       {{"LOW", 0, kMaxFactor}, {"HIGH", 0, kMaxFactor}},
+       true,
+       [](const Values& v, std::uint64_t seed) -> Distribution {
+         return UniformWork{v[0], v[1], seed};
+       }},
+      {"lognormal",
+       {{"SIGMA", 0, 4}},
+       true,
+       [](const Values& v, std::uint64_t seed) -> Distribution {
+         return LognormalWork{v[0], seed};
+       }},
+      {"exponential",
+       {{"MOST", 0, kMaxFactor}},
+       true,
+       [](const Values& v, std::uint64_t seed) -> Distribution {
+         return ExponentialWork{v[0], seed};
+       }},
+      {"bimodal",
+       {{"FRACTION", 0, 1}, {"FACTOR", 0, kMaxFactor}},
+       true,
+       [](const Values& v, std::uint64_t seed) -> Distribution {
+         return BimodalWork{v[0], v[1], seed};
+       }},
+      {"every",
+       {{"N", 1, kMaxUnits, true}, {"FACTOR", 0, kMaxFactor}},
+       false,
+       [](const Values& v, std::uint64_t) -> Distribution {
+         return EveryWork{static_cast<std::int64_t>(v[0]), v[1]};
+       }},
+      {"last",
+       {{"COUNT", 0, kMaxUnits, true}, {"FACTOR", 0, kMaxFactor}},
+       false,
+       [](const Values& v, std::uint64_t) -> Distribution {
+         return LastWork{static_cast<std::int64_t>(v[0]), v[1]};
+       }},
+  }};
+  return all;
+}
+
+/// "uniform:CYCLES:LOW:HIGH:seed=N"
+std::string syntax(const Form& form) {
+  std::string text = fmt::format("{}:CYCLES", form.name);
+  for (const Parameter& parameter : form.parameters) text += fmt::format(":{}", parameter.name);
+  return text + (form.seeded ? ":seed=N" : "");
+}
+
+/// A piece of the text between colons, and where it begins.
+struct Field {
+  std::string_view text;
+  std::size_t position;  ///< characters from 1
+};
+
+/// Reads one work string; every complaint says where.
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Work parse() {
+    Work work;
+    std::size_t begin = 0;
+    if (text_.starts_with("warp/")) {
+      work.per_warp = true;
+      begin = 5;
+    }
+    split(begin);
+    const Form& form = find_form();
+    work.cycles = number(next(form, kCycles), kCycles);
+    Values values{};
+    for (std::size_t i = 0; i < form.parameters.size(); ++i) {
+      const Field field = next(form, form.parameters[i]);
+      values[i] = number(field, form.parameters[i]);
+      if (form.name == "uniform" && i == 1 && values[1] < values[0]) fail(field, "HIGH is below LOW");
+    }
+    const std::uint64_t seed = named_fields(form, work);
+    work.distribution = form.make(values, seed);
+    return work;
+  }
+
+ private:
+  [[noreturn]] void fail(const Field& field, std::string_view complaint) const {
+    throw InputError(fmt::format("work '{}', character {}: {}", text_, field.position, complaint));
+  }
+
+  void split(std::size_t begin) {
+    while (true) {
+      const std::size_t end = std::min(text_.find(':', begin), text_.size());
+      fields_.push_back({text_.substr(begin, end - begin), begin + 1});
+      if (end == text_.size()) return;
+      begin = end + 1;
+    }
+  }
+
+  const Form& find_form() {
+    const Field& field = fields_[next_++];
+    for (const Form& form : forms()) {
+      if (form.name == field.text) return form;
+    }
+    std::string known;
+    for (const Form& form : forms()) known += fmt::format("{}{}", known.empty() ? "" : ", ", form.name);
+    fail(field,
+         fmt::format("'{}' is not a distribution; there are {} (for work by warp with 'warp/' in front)",
+                     field.text, known));
+  }
+
+  Field next(const Form& form, const Parameter& parameter) {
+    if (next_ == fields_.size()) {
+      fail({"", text_.size() + 1}, fmt::format("{} is missing; write {}", parameter.name, syntax(form)));
+    }
+    return fields_[next_++];
+  }
+
+  double number(const Field& field, const Parameter& parameter) const {
+    double value = 0;
+    const char* const last = field.text.data() + field.text.size();
+    const auto [end, error] = std::from_chars(field.text.data(), last, value);
+    if (error != std::errc() || end != last) {
+      fail(field, fmt::format("{} must be a number, not '{}'", parameter.name, field.text));
+    }
+    if (!(value >= parameter.least && value <= parameter.most) ||
+        (parameter.whole && value != std::floor(value))) {
+      fail(field, fmt::format("{} must be a {}number from {} to {}, not {}", parameter.name,
+                              parameter.whole ? "whole " : "", parameter.least, parameter.most, field.text));
+    }
+    return value == 0 ? 0 : value;  // no -0 in a canonical string
+  }
+
+  std::uint64_t whole_64_bits(const Field& field) const {
+    std::uint64_t value = 0;
+    const char* const last = field.text.data() + field.text.size();
+    const auto [end, error] = std::from_chars(field.text.data(), last, value);
+    if (error != std::errc() || end != last) {
+      fail(field, fmt::format("seed must be a whole number from 0 to 2^64 - 1, not '{}'", field.text));
+    }
+    return value;
+  }
+
+  /// Reads `seed=` and the other named fields, each at most once, in any order; gives the seed.
+  std::uint64_t named_fields(const Form& form, Work& work) {
+    std::uint64_t seed = kDefaultSeed;
+    Field lockstep{};
+    std::set<std::string_view> seen;
+    for (; next_ < fields_.size(); ++next_) {
+      const Field& whole = fields_[next_];
+      const std::size_t sign = whole.text.find('=');
+      const std::string_view name = whole.text.substr(0, sign);
+      if (sign == std::string_view::npos) fail_unknown(whole, form);
+      const Field value{whole.text.substr(sign + 1), whole.position + sign + 1};
+      if (!seen.insert(name).second) fail(whole, fmt::format("{} is given twice", name));
+      if (name == "seed" && form.seeded) {
+        seed = whole_64_bits(value);
+      } else if (name == "issue") {
+        work.issue_slots = number(value, kIssue);
+        at_most_cycles(value, work.issue_slots, work,
+                       "a warp alone issues at most one instruction a cycle: issue");
+      } else if (name == "pipe") {
+        work.pipe_cycles = number(value, kPipe);
+        at_most_cycles(value, work.pipe_cycles, work,
+                       "a warp alone keeps a pipe busy for no longer than it takes: pipe");
+      } else if (name == "bytes") {
+        work.bytes = number(value, kBytes);
+      } else if (name == "lockstep") {
+        work.lockstep_cycles = number(value, kLockstep);
+        lockstep = value;
+      } else if (name == "poll") {
+        work.poll_cycles_per_warp = number(value, kPoll);
+      } else {
+        fail_unknown(whole, form);
+      }
+    }
+    if (work.lockstep_cycles && !work.rates().always_issues()) {
+      fail(lockstep,
+           fmt::format("only warps that can issue in almost every cycle stay in lockstep: issue must be at "
+                       "least {} and no less than pipe; leave lockstep out where it is less",
+                       kAlmostEveryCycle * work.cycles));
+    }
+    return seed;
+  }
+
+  void at_most_cycles(const Field& value, double amount, const Work& work, std::string_view what) const {
+    if (amount > work.cycles) fail(value, fmt::format("{} must be at most {}", what, work.cycles));
+  }
+
+  [[noreturn]] void fail_unknown(const Field& field, const Form& form) const {
+    fail(field, fmt::format("'{}' does not belong here; write "
+                            "{}[:issue=N][:pipe=N][:bytes=N][:lockstep=N][:poll=N]",
+                            field.text, syntax(form)));
+  }
+
+  std::string_view text_;
+  std::vector<Field> fields_;
+  std::size_t next_ = 0;
+};
+
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;  // which Clang before 17 does not deduce by itself
+
+/// cycles x factor as a whole number.
+std::int64_t whole(double amount) {
+  return static_cast<std::int64_t>(std::clamp(amount, 1.0, kMaxUnitCycles) + 0.5);
+}
+
+}  // namespace
+
+double Work::factor_of(std::int64_t index, std::int64_t count) const {
+  const auto draw = static_cast<std::uint64_t>(index);
+  return std::visit(
+      Overloaded{
+          [](const EqualWork&) { return 1.0; },
+          [&](const LinearWork& work) {
+            if (count <= 1) return work.first;
+            return work.first +
+                   (work.last - work.first) * (static_cast<double>(index) / static_cast<double>(count - 1));
+          },
+          [&](const UniformWork& work) {
+            return work.low + (work.high - work.low) * unit_interval(random_bits(work.seed, draw));
+          },
+          [&](const LognormalWork& work) {
+            return portable_exp(work.sigma * random_normal(work.seed, draw) - work.sigma * work.sigma / 2);
+          },
+          [&](const ExponentialWork& work) {
+            return std::min(-portable_log(unit_interval(random_bits(work.seed, draw))), work.most);
+          },
+          [&](const BimodalWork& work) {
+            return unit_interval(random_bits(work.seed, draw)) < work.fraction ? work.factor : 1.0;
+          },
+          [&](const EveryWork& work) { return index % work.period == 0 ? work.factor : 1.0; },
+          [&](const LastWork& work) { return count - index <= work.count ? work.factor : 1.0; },
+      },
+      distribution);
+}
+
+Work Work::scaled(double factor) const {
+  Work work = *this;
+  work.cycles = std::max(1.0, cycles * factor);
+  work.issue_slots *= factor;
+  work.pipe_cycles *= factor;
+  work.bytes *= factor;
+  if (!work.rates().always_issues()) work.lockstep_cycles.reset();
+  return work;
+}
+
+std::int64_t Work::cycles_of(std::int64_t index, std::int64_t count) const {
+  return whole(cycles * factor_of(index, count));
+}
+
+std::int64_t Work::cycles_of_warp(std::int64_t block, int warp, std::int64_t grid_blocks,
+                                  int warps_per_block) const {
+  return cycles_of(unit_of(block, warp, warps_per_block), unit_count(grid_blocks, warps_per_block));
+}
+
+std::string to_string(const Work& work) {
+  const std::string parameters = std::visit(
+      Overloaded{
+          [](const EqualWork&) { return std::string(); },
+          [](const LinearWork& w) { return fmt::format(":{}:{}", w.first, w.last); },
+          [](const UniformWork& w) { return fmt::format(":{}:{}:seed={}", w.low, w.high, w.seed); },
+          [](const LognormalWork& w) { return fmt::format(":{}:seed={}", w.sigma, w.seed); },
+          [](const ExponentialWork& w) { return fmt::format(":{}:seed={}", w.most, w.seed); },
+          [](const BimodalWork& w) { return fmt::format(":{}:{}:seed={}", w.fraction, w.factor, w.seed); },
+          [](const EveryWork& w) { return fmt::format(":{}:{}", w.period, w.factor); },
+          [](const LastWork& w) { return fmt::format(":{}:{}", w.count, w.factor); },
+      },
+      work.distribution);
+  std::string text = fmt::format("{}{}:{}{}", work.per_warp ? "warp/" : "",
+                                 forms()[work.distribution.index()].name, work.cycles, parameters);
+  if (work.issue_slots > 0) text += fmt::format(":issue={}", work.issue_slots);
+  if (work.pipe_cycles > 0) text += fmt::format(":pipe={}", work.pipe_cycles);
+  if (work.bytes > 0) text += fmt::format(":bytes={}", work.bytes);
+  if (work.lockstep_cycles) text += fmt::format(":lockstep={}", *work.lockstep_cycles);
+  if (work.poll_cycles_per_warp > 0) text += fmt::format(":poll={}", work.poll_cycles_per_warp);
+  return text;
+}
+
+Work parse_work(std::string_view text) {
+  return Parser(text).parse();
+}
+
+}  // namespace occbench

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "simulate/workload.hpp"
+
+namespace occbench {
+
+// How long the units of a launch are busy. A unit is a block, or with `warp/` in front a warp (block by
+// block). One canonical string feeds the kernel's input, the simulator, the CSV and `predict --work`:
+//
+//   equal:CYCLES                           every unit the same
+//   linear:CYCLES:FIRST:LAST               factor from FIRST (first unit) to LAST (last unit)
+//   uniform:CYCLES:LOW:HIGH:seed=N         factor drawn evenly from LOW to HIGH
+//   lognormal:CYCLES:SIGMA:seed=N          factor exp(SIGMA * normal), mean scaled to 1
+//   exponential:CYCLES:MOST:seed=N         factor drawn from an exponential of mean 1, cut at MOST
+//   bimodal:CYCLES:FRACTION:FACTOR:seed=N  a FRACTION of the units takes FACTOR times as long
+//   every:CYCLES:N:FACTOR                  each N-th unit (unit % N == 0) takes FACTOR times as long
+//   last:CYCLES:COUNT:FACTOR               the last COUNT units take FACTOR times as long
+//
+// With `warp/`, `every:C:W:F` where W = warps per block makes one slow warp in each block. A seed that is
+// left out is 1.
+//
+// What else is known of the kernel's warps follows in named fields, any of them, in any order:
+//
+//   :issue=N     instructions that a warp issues in its CYCLES when it has the device to itself (slots of its
+//                sub-partition), at most CYCLES
+//   :pipe=N      cycles for which it then keeps the busiest of its sub-partition's pipes busy, at most
+//                CYCLES; to be given where an instruction takes a pipe more than one cycle
+//   :bytes=N     bytes that a warp moves to and from device memory in its CYCLES
+//   :lockstep=N  for how many cycles warps that can issue in every cycle (at least 0.8 of them) stay in
+//                lockstep on a sub-partition (simulate/issue_contention.hpp), from one reading of their code;
+//                without it, each run of a prediction draws a time
+//   :poll=N      warps that wait for a clock look at it once in so many cycles for each warp of their SM
+//
+// Issue, pipe and bytes are for a factor of 1 and grow with it, as the cycles do; the others are the same for
+// all units. `equal:80000:issue=20000` is a chain of 20,000 dependent instructions of 4 cycles each.
+
+struct EqualWork {
+  bool operator==(const EqualWork&) const = default;
+};
+struct LinearWork {
+  double first, last;
+  bool operator==(const LinearWork&) const = default;
+};
+struct UniformWork {
+  double low, high;
+  std::uint64_t seed;
+  bool operator==(const UniformWork&) const = default;
+};
+struct LognormalWork {
+  double sigma;
+  std::uint64_t seed;
+  bool operator==(const LognormalWork&) const = default;
+};
+struct ExponentialWork {
+  double most;
+  std::uint64_t seed;
+  bool operator==(const ExponentialWork&) const = default;
+};
+struct BimodalWork {
+  double fraction, factor;
+  std::uint64_t seed;
+  bool operator==(const BimodalWork&) const = default;
+};
+struct EveryWork {
+  std::int64_t period;
+  double factor;
+  bool operator==(const EveryWork&) const = default;
+};
+struct LastWork {
+  std::int64_t count;
+  double factor;
+  bool operator==(const LastWork&) const = default;
+};
+
+using Distribution = std::variant<EqualWork, LinearWork, UniformWork, LognormalWork, ExponentialWork,
+                                  BimodalWork, EveryWork, LastWork>;
+
+/// No unit takes longer than this, whatever its factor.
+inline constexpr double kMaxUnitCycles = 1e15;
+
+/// What each block or warp of a launch has to do.
+struct Work {
+  double cycles = 1;          ///< cycles of a unit whose factor is 1, from 1 to 1e12
+  Distribution distribution;  ///< the factor of each unit
+  bool per_warp = false;      ///< a unit is a warp, not a block
+  double issue_slots = 0;     ///< instructions that each warp of a unit whose factor is 1 issues, 0 to cycles
+  double pipe_cycles = 0;     ///< for which each of them keeps the busiest pipe busy, 0 to cycles
+  double bytes = 0;           ///< bytes that each warp of a unit whose factor is 1 moves, 0 to 1e12
+  /// For how long warps that always issue stay in lockstep, 0 to 1e12; empty = not known.
+  std::optional<double> lockstep_cycles = std::nullopt;
+  double poll_cycles_per_warp = 0;  ///< Workload::poll_cycles_per_warp, 0 to 1e6
+
+  static Work equal(double cycles) {
+    return {.cycles = cycles, .distribution = EqualWork{}};
+  }
+
+  /// Factor of unit `index` of `count`, at least 0. Depends on nothing but its arguments, and is the same on
+  /// every machine; units can be asked for in any order.
+  double factor_of(std::int64_t index, std::int64_t count) const;
+
+  /// Cycles of unit `index` of `count`: cycles x factor, a whole number from 1 to kMaxUnitCycles.
+  std::int64_t cycles_of(std::int64_t index, std::int64_t count) const;
+
+  /// The same with `factor` times as much to do in each unit, but not less than a cycle; in lockstep as
+  /// before, unless they can no longer issue in every cycle.
+  Work scaled(double factor) const;
+
+  Rates rates() const {
+    return {issue_slots / cycles, pipe_cycles / cycles, bytes / cycles};
+  }
+
+  /// Units of a grid: its blocks or its warps.
+  std::int64_t unit_count(std::int64_t grid_blocks, int warps_per_block) const {
+    return per_warp ? grid_blocks * warps_per_block : grid_blocks;
+  }
+
+  /// The unit that a warp belongs to.
+  std::int64_t unit_of(std::int64_t block, int warp, int warps_per_block) const {
+    return per_warp ? block * warps_per_block + warp : block;
+  }
+
+  /// Cycles of one warp of a grid.
+  std::int64_t cycles_of_warp(std::int64_t block, int warp, std::int64_t grid_blocks,
+                              int warps_per_block) const;
+
+  bool operator==(const Work&) const = default;
+};
+
+/// The canonical string; parse_work(to_string(work)) gives the same work.
+std::string to_string(const Work& work);
+
+/// @throws InputError naming the part that is malformed and its position (characters from 1).
+Work parse_work(std::string_view text);
+
+}  // namespace occbench

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "occupancy/compute_capability.hpp"
+#include "occupancy/launch.hpp"
+#include "occupancy/occupancy.hpp"
+#include "occupancy/statuses.hpp"
+#include "predict/prediction.hpp"
+#include "predict/work.hpp"
+#include "record/counter_values.hpp"
+#include "record/row.hpp"
+
+namespace occbench {
+
+// What is known of a case, as values. A row is made of them once, when the case has ended, and read back into
+// them once, where a file is read.
+
+/// Who measured a case, and on which device.
+struct Provenance {
+  Integer schema;
+  std::string recorded_at;  ///< when the case ended, as iso_time writes it
+  std::string commit;
+  std::string host;
+  std::string gpu;
+  std::string gpu_uuid;
+  Integer device_index;
+  std::optional<ComputeCapability> compute_capability;
+  std::optional<int> sm_count;  ///< 1 to 1024
+  std::string driver;
+  std::string cuda_toolkit;
+  std::string gpu_settings;
+};
+
+/// Which case of which experiment, and what its blocks do.
+struct CaseIdentity {
+  std::string experiment;
+  std::string name;  ///< the column `case`
+  std::string kernel;
+  std::string variant;
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< what the experiment varied
+  std::optional<Work> work;   ///< empty where no single `Work` describes it: nothing is predicted
+  std::string work_source{};  ///< "inferred from" and what told it; empty where the work was given
+};
+
+/// "experiment/case", as filters, progress and Google Benchmark name a case.
+std::string full_name(const CaseIdentity& identity);
+
+/// The value of a parameter, nullptr where the case has none of that name.
+const std::string* find_parameter(const CaseIdentity& identity, std::string_view name);
+
+/// Theoretical occupancy and what it follows from.
+struct Theory {
+  double theoretical_pct = 0;
+  std::optional<std::int64_t> blocks_per_sm;  ///< empty where a row does not say
+  Limiters limiters;
+  std::optional<double> waves;  ///< empty also where no block fits
+};
+
+Theory theory_of(const Occupancy& occupancy, const Launch& launch, int sm_count);
+
+/// What was read of achieved occupancy.
+enum class AchievedSource { counter, trace };
+
+/// Medians over the launches that were counted or, where a trace stands in, traced.
+struct Readings {
+  std::optional<CountersStatus> status;  ///< empty where the case came to no counted launch
+  CounterValues counters;
+  std::optional<double> achieved_elapsed_pct;
+  std::optional<double> achieved_spread_points;  ///< interquartile range of achieved_pct
+  std::optional<double> measured_loss_blocks_points;
+  std::optional<double> measured_loss_warps_points;
+  std::optional<AchievedSource> achieved_source;
+};
+
+/// What the timed launches of a case say.
+struct Times {
+  std::optional<TimeStatus> status;  ///< empty where the case was not run
+  std::optional<double> time_us;     ///< median
+  std::optional<double> time_spread_pct;
+  Integer repetitions;               ///< timed launches
+  std::optional<double> throughput;  ///< in throughput_unit
+  std::string throughput_unit;
+};
+
+/// How often a traced program launched the kernel. All are empty in rows of other experiments.
+struct ProgramUse {
+  Integer launches;
+  std::optional<double> total_time_us;  ///< of all of them
+  std::string processes;                ///< their numbers, separated by +
+  std::string streams;                  ///< likewise
+  Integer of_graphs;                    ///< those that a CUDA graph made
+};
+
+/// The GPU when the times had been taken.
+struct Condition {
+  Integer memory_clock_mhz;
+  Integer temperature_c;
+  std::optional<double> power_w;
+  std::string throttle_reasons;  ///< as clocks_event_reasons_text writes them
+  Integer other_processes;
+};
+
+/// All that a row says of a case.
+struct CaseRecord {
+  Provenance provenance;
+  CaseIdentity identity;
+  std::optional<Launch> launch;      ///< empty where the runtime launches what only it knows
+  std::optional<int> first_gpc;      ///< empty where it was left to what ran before
+  std::optional<Compiled> compiled;  ///< empty where there is no code for the device
+  std::optional<Theory> theory;
+  std::string device_profile;  ///< that the prediction used
+  std::optional<Prediction> prediction;
+  Readings readings;
+  Times times;
+  std::optional<Check> check;
+  ProgramUse program;
+  Condition condition;
+  std::string note;
+  std::vector<std::pair<std::string, std::string>> extra;  ///< columns beyond the table
+};
+
+/// Appends to a note; an empty one adds nothing.
+void add_note(std::string& note, std::string_view more);
+
+/// The row that records the case. `prediction` gives it its device profile, where there is one.
+Row row_of(const CaseRecord& record);
+
+/// The reverse: `row_of(case_record(row))` is the row again, where the row is whole. What the row lacks of a
+/// launch or of a kernel's usage is taken to be 0, of a prediction that lacks a figure only its profile is
+/// kept.
+/// @throws InputError with the case's name, where it has one, and the column, its value and its range or the
+/// words that it can have, where the value is none of them
+CaseRecord case_record(const Row& row);
+
+/// The cases of a file of rows. @throws InputError naming the file, as read_rows and case_record do
+std::vector<CaseRecord> read_case_records(const std::filesystem::path& file);
+
+}  // namespace occbench

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+
+#include "simulate/portable_math.hpp"
+
+namespace occbench {
+
+/// Everything that a simulation leaves to chance, from one seed: the same on every machine. Each kind of draw
+/// has a stream of its own, so that drawing more of one changes none of the others. Values are in (0, 1).
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : seed_(seed) {}
+
+  std::uint64_t seed() const {
+    return seed_;
+  }
+
+  /// How late an SM starts.
+  double sm_delay(int sm) const {
+    return unit_interval(random_bits(~seed_, static_cast<std::uint64_t>(sm)));
+  }
+  /// How late a GPC starts.
+  double gpc_delay(int gpc) const {
+    return unit_interval(random_bits(seed_ + kGpcStream, static_cast<std::uint64_t>(gpc)));
+  }
+  /// How fast a clock is.
+  double clock(int domain) const {
+    return unit_interval(random_bits(seed_ + kClockStream, static_cast<std::uint64_t>(domain)));
+  }
+  /// How long a launch takes on an SM, alike for blocks that are side by side there.
+  double jitter(int sm, int generation) const {
+    return unit_interval(
+        random_bits(seed_ + static_cast<std::uint64_t>(sm), static_cast<std::uint64_t>(generation)));
+  }
+  /// Which of `count` equally likely delays the latest warp of a block has.
+  std::size_t poll(std::int64_t block, std::size_t count) const {
+    return random_bits(seed_ + kPollStream, static_cast<std::uint64_t>(block)) % count;
+  }
+  /// How long a warp's reads take; `warp` counts over the grid.
+  double memory(std::int64_t warp) const {
+    return unit_interval(random_bits(seed_ + kMemoryStream, static_cast<std::uint64_t>(warp)));
+  }
+  /// Whether the `number`-th group of oldest warps has three.
+  double greedy(std::uint64_t number) const {
+    return unit_interval(random_bits(seed_ + kGreedyStream, number));
+  }
+
+ private:
+  static constexpr std::uint64_t kPollStream = 0x9e3779b97f4a7c15;
+  static constexpr std::uint64_t kGpcStream = 0xbf58476d1ce4e5b9;
+  static constexpr std::uint64_t kClockStream = 0x94d049bb133111eb;
+  static constexpr std::uint64_t kMemoryStream = 0xd1b54a32d192ed03;
+  static constexpr std::uint64_t kGreedyStream = 0x2545f4914f6cdd1d;
+
+  std::uint64_t seed_;
+};
+
+}  // namespace occbench

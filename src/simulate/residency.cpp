@@ -1,0 +1,66 @@
+#include "simulate/residency.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace occbench {
+
+SkippedWaves skipped_waves(std::int64_t grid_blocks, std::int64_t wave_blocks) {
+  constexpr std::int64_t kMostBlocks = 1 << 18;
+  constexpr std::int64_t kLeastWaves = 16;
+  if (grid_blocks <= kMostBlocks) return {grid_blocks, wave_blocks, 0};
+  const std::int64_t simulated = std::max(kMostBlocks, kLeastWaves * wave_blocks);
+  const std::int64_t waves = std::max<std::int64_t>(0, (grid_blocks - simulated) / wave_blocks);
+  return {grid_blocks - waves * wave_blocks, wave_blocks, waves};
+}
+
+/// A quarter of the simulated waves in, they have found their steady length; three quarters in, the waves
+/// that are left out are put in at the mean length between, on each SM its own.
+void Residency::skip_waves(std::int64_t block, double now, std::span<const Sm> sms) {
+  const std::int64_t quarter = skipped_.simulated_blocks / skipped_.wave_blocks / 4;
+  if (block == quarter * skipped_.wave_blocks) {
+    for (const Sm& sm : sms) skipped_active_.push_back({sm.active.total(), 0});
+    skipped_warp_cycles_.at_quarter = warp_cycles_;
+    skipped_block_cycles_.at_quarter = block_cycles_;
+  } else if (block == 3 * quarter * skipped_.wave_blocks) {
+    const double share = static_cast<double>(skipped_.waves) / static_cast<double>(2 * quarter);
+    const auto extrapolate = [&](Extrapolated& of, double now_total) {
+      of.skipped = (now_total - of.at_quarter) * share;
+    };
+    extrapolate(skipped_warp_cycles_, warp_cycles_);
+    extrapolate(skipped_block_cycles_, block_cycles_);
+    double cycles = 0;
+    for (std::size_t sm = 0; sm < sms.size(); ++sm) {
+      extrapolate(skipped_active_[sm], sms[sm].active.total());
+      cycles += skipped_active_[sm].skipped / static_cast<double>(sms.size());
+    }
+    timeline_.add(now, now + cycles, skipped_warp_cycles_.skipped / cycles);
+    skipped_cycles_ = cycles;
+  }
+}
+
+Simulation Residency::result(std::span<const Sm> sms, int max_warps) const {
+  double sum = 0;
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (std::size_t sm = 0; sm < sms.size(); ++sm) {
+    const double cycles =
+        sms[sm].active.total() + (skipped_active_.empty() ? 0 : skipped_active_[sm].skipped);
+    sum += cycles;
+    least = std::min(least, cycles);
+    most = std::max(most, cycles);
+  }
+  const double resident = warp_cycles_ + skipped_warp_cycles_.skipped;
+  const auto count = static_cast<double>(sms.size());
+  Simulation simulation;
+  simulation.achieved_pct = 100 * resident / (sum * max_warps);
+  simulation.elapsed_pct = 100 * resident / (most * count * max_warps);
+  simulation.cycles_active_min = least;
+  simulation.cycles_active_mean = sum / count;
+  simulation.cycles_active_max = most;
+  simulation.resident_blocks = (block_cycles_ + skipped_block_cycles_.skipped) / sum;
+  simulation.timeline = timeline_.finish();
+  return simulation;
+}
+
+}  // namespace occbench

@@ -1,0 +1,100 @@
+#include "simulate/sm.hpp"
+
+namespace occbench {
+namespace {
+
+/// Blocks of fewer warps let the second SM of a TPC start sooner.
+double second_sm_delay(const DeviceParameters& parameters, int warps_per_block) {
+  const double share = parameters.second_sm_delay_warps > 0
+                           ? std::min(1.0, warps_per_block / parameters.second_sm_delay_warps)
+                           : 1;
+  return parameters.second_sm_delay_cycles * share;
+}
+
+/// Stretched work falls out of step by as many cycles as it does otherwise: tail placement stays the same.
+double slowness(const DeviceModel& device, const Draws& draws, int clock_domain, double stretch) {
+  const double known = device.gpc_clock_ppm[static_cast<std::size_t>(clock_domain)];
+  const double chance = 2 * draws.clock(clock_domain) - 1;
+  return 1 / (1 + 1e-6 * (known + chance * device.parameters.gpc_clock_spread_ppm) / stretch);
+}
+
+}  // namespace
+
+std::vector<Sm> sms_of(const DeviceModel& device, int warps_per_block, const FirstWave& wave,
+                       const Draws& draws, double stretch) {
+  const Topology& topology = device.topology;
+  const DeviceParameters& parameters = device.parameters;
+  std::vector<int> extra(static_cast<std::size_t>(topology.sm_count()));
+  for (const int sm : wave.rest) ++extra[static_cast<std::size_t>(sm)];
+  std::vector<Sm> sms;
+  for (int sm = 0; sm < topology.sm_count(); ++sm) {
+    SmTraits traits;
+    traits.first_start = parameters.sm_delay_cycles * draws.sm_delay(sm);
+    if (topology.is_second_of_tpc(sm)) {
+      traits.first_start += second_sm_delay(parameters, warps_per_block);
+    }
+    const int gpc = topology.gpc_of(sm);
+    if (gpc < topology.gpc_count()) {
+      traits.first_start += parameters.gpc_delay_cycles * draws.gpc_delay(gpc);
+    }
+    traits.slowness = slowness(device, draws, topology.clock_domain_of(sm), stretch);
+    traits.replacement_latency_cycles =
+        parameters.replacement_latency_cycles +
+        device.tpc_replacement_latency_cycles[static_cast<std::size_t>(topology.tpc_of(sm))];
+    traits.first_wave_blocks = wave.rounds + extra[static_cast<std::size_t>(sm)];
+    sms.emplace_back(traits);
+  }
+  return sms;
+}
+
+SmRules::SmRules(const DeviceParameters& parameters, const Limits& limits, const Occupancy& occupancy)
+    : max_warps(limits.max_warps_per_sm),
+      warps_per_block(occupancy.warps_per_block),
+      blocks_per_sm(occupancy.blocks_per_sm),
+      block_launch_cycles(parameters.block_launch_cycles),
+      warp_launch_cycles(parameters.warp_launch_cycles),
+      busy_extra_warp_launch_cycles(parameters.busy_sm_extra_warp_launch_cycles),
+      shared_launch_share(parameters.shared_launch_share),
+      retire_interval_cycles(parameters.warp_retire_cycles * std::min(2, occupancy.warps_per_block)),
+      active_until_retired(occupancy.warps_per_block <= parameters.retire_active_warps),
+      full_sm_retire_delay_cycles(active_until_retired && occupancy.blocks_per_sm == limits.max_blocks_per_sm
+                                      ? parameters.full_sm_retire_delay_cycles
+                                      : 0) {}
+
+Sm::Launched Sm::launch(double now, const SmRules& rules) {
+  const double first_warp = std::max(now, may_start_);
+  const double cycles = launch_cycles(blocks_started_, rules);
+  may_start_ = first_warp + std::max(cycles, rules.block_launch_cycles);
+  const double last_warp = first_warp + cycles + shared_launch_cycles(rules);
+  ++resident_blocks_;
+  return {blocks_started_++, first_warp, last_warp};
+}
+
+/// Of the warps of the SM's block of that number, those that start in the first wave while more than half of
+/// the SM's places are taken.
+int Sm::busy_warps(int block, const SmRules& rules) const {
+  if (block >= traits_.first_wave_blocks) return 0;
+  return std::clamp((block + 1) * rules.warps_per_block - rules.max_warps / 2, 0, rules.warps_per_block);
+}
+
+/// From the start of a block's first warp to that of its last, if no other block's start in between.
+double Sm::launch_cycles(int block, const SmRules& rules) const {
+  return rules.warp_launch_cycles * rules.warps_per_block +
+         rules.busy_extra_warp_launch_cycles * busy_warps(block, rules);
+}
+
+/// The last block before the SM is busy and the next one launch their warps side by side.
+double Sm::shared_launch_cycles(const SmRules& rules) const {
+  const bool gets_busy =
+      busy_warps(blocks_started_, rules) == 0 && busy_warps(blocks_started_ + 1, rules) > 0;
+  return gets_busy ? rules.shared_launch_share * launch_cycles(blocks_started_ + 1, rules) : 0;
+}
+
+double Sm::retire_delay(double end, bool others_running, const SmRules& rules) {
+  const double late = std::max(0.0, retired_until_ + rules.retire_interval_cycles - end);
+  retired_until_ = end + late;
+  if (late > 0 && rules.active_until_retired && !others_running) active.add(end, retired_until_);
+  return late;
+}
+
+}  // namespace occbench

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "occupancy/occupancy.hpp"
+#include "simulate/device_model.hpp"
+#include "simulate/dispatcher.hpp"
+#include "simulate/draws.hpp"
+
+namespace occbench {
+
+/// How the SMs of a device launch and retire the blocks of one launch.
+struct SmRules {
+  SmRules(const DeviceParameters& parameters, const Limits& limits, const Occupancy& occupancy);
+
+  int max_warps;  ///< of an SM
+  int warps_per_block;
+  int blocks_per_sm;  ///< that an SM holds at once
+  double block_launch_cycles;
+  double warp_launch_cycles;
+  double busy_extra_warp_launch_cycles;
+  double shared_launch_share;
+  double retire_interval_cycles;  ///< between two blocks that an SM retires
+  bool active_until_retired;      ///< blocks keep the SM active until it has retired them
+  double full_sm_retire_delay_cycles;
+};
+
+/// Cycles in which something was resident, of intervals whose begins ascend.
+class ActiveCycles {
+ public:
+  void add(double begin, double end) {
+    total_ += std::max(0.0, end - std::max(begin, until_));
+    until_ = std::max(until_, end);
+  }
+  double total() const {
+    return total_;
+  }
+
+ private:
+  double total_ = 0;
+  double until_ = 0;
+};
+
+/// What tells SMs of one device apart, in one launch.
+struct SmTraits {
+  double first_start = 0;                 ///< when it can start its first block
+  double slowness = 1;                    ///< what one of its cycles takes of the mean clock's
+  double replacement_latency_cycles = 0;  ///< from the end of a block to the start of the one in its place
+  int first_wave_blocks = 0;              ///< blocks that it takes of the first wave
+};
+
+/// One SM: when it launches blocks, when it has retired them, how long it is active.
+class Sm {
+ public:
+  explicit Sm(const SmTraits& traits) : traits_(traits), may_start_(traits.first_start) {}
+
+  const SmTraits& traits() const {
+    return traits_;
+  }
+
+  /// A block that the SM has taken: when its first warp is resident, and when its last one is.
+  struct Launched {
+    int number;  ///< 0, 1, ... on this SM
+    double first_warp;
+    double last_warp;
+  };
+  /// Takes a block that was dispatched at `now`.
+  Launched launch(double now, const SmRules& rules);
+
+  int resident_blocks() const {
+    return resident_blocks_;
+  }
+
+  /// A block ended at `end`. An SM retires blocks that end side by side one after another.
+  /// @param others_running  blocks whose end is not known keep the SM active
+  /// @return by how much later than its end it is retired; 0 = at once
+  double retire_delay(double end, bool others_running, const SmRules& rules);
+
+  /// A completion beside another one on a full SM is seen later, for as many as the SM took of the first
+  /// wave.
+  bool ends_in_first_wave() const {
+    return blocks_started_ - resident_blocks_ < traits_.first_wave_blocks;
+  }
+
+  /// A block has left: there is room for another.
+  void release() {
+    --resident_blocks_;
+  }
+
+  ActiveCycles active;
+
+ private:
+  int busy_warps(int block, const SmRules& rules) const;
+  double launch_cycles(int block, const SmRules& rules) const;
+  double shared_launch_cycles(const SmRules& rules) const;
+
+  SmTraits traits_;
+  double may_start_;
+  double retired_until_ = -std::numeric_limits<double>::infinity();
+  int blocks_started_ = 0;
+  int resident_blocks_ = 0;  ///< until release()
+};
+
+/// All SMs of a device before a launch. SMs of one GPC have in common when their first blocks reach them and
+/// how fast their clock runs, those of one TPC how long a replacement takes.
+/// @param stretch  Workload::stretch()
+std::vector<Sm> sms_of(const DeviceModel& device, int warps_per_block, const FirstWave& wave,
+                       const Draws& draws, double stretch);
+
+}  // namespace occbench

@@ -1,0 +1,47 @@
+#include <filesystem>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/bench_runner.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+
+// The command's runner and a bench binary, each as it is but for the GPU.
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+TEST(ThroughThePipe, CasesOfABenchBinaryAreShownAndInTheFileAndTheSecondRunHasNothingToDo) {
+  const TemporaryFolder folder;
+  fs::create_symlink(OCC_BENCH_FAKE, folder.path() / "bench_fake");
+  RunOptions options;
+  options.suite = "smoke";
+  options.benches = folder.path();
+  options.filter = "block_threads=(176|208|240)$";
+  const fs::path out = folder.path() / "rows.csv";
+  static_cast<void>(RunFile(out, RunFile::Mode::create));
+  const std::vector<Bench> benches = planned_benches(options);
+  ASSERT_EQ(benches.size(), 1U);
+  ASSERT_EQ(benches[0].cases.size(), 3U);
+  EXPECT_EQ(benches[0].cases[0].launch->block_threads, 176);
+  const auto run = [&] {
+    std::ostringstream shown;
+    Console console{shown, shown};
+    Progress progress(3, 60, console);
+    BenchRunner runner(options, out, progress, console);
+    runner.run(benches[0]);
+    EXPECT_EQ(runner.cases().size(), 3U) << read_text(runner.log());
+    return shown.str();
+  };
+  const std::string first = run();
+  for (const char* line : {"1/3", "2/3", "3/3", "block_threads=240"}) EXPECT_THAT(first, HasSubstr(line));
+  EXPECT_EQ(read_rows(out).size(), 3U);
+  EXPECT_THAT(run(), ::testing::Not(HasSubstr("1/3")));
+}
+
+}  // namespace
+}  // namespace occbench

@@ -1,0 +1,89 @@
+// What each optional rule of the simulation is worth: predictions of recorded launches with each rule in its
+// turn switched off, by group of launches. Only launches that calibration may see; held-out and random ones
+// decide nothing. Prints CSV; the first lines have every rule on.
+#include <cstdio>
+#include <functional>
+#include <map>
+
+#include "predict/parameters.hpp"
+#include "recorded_launches.hpp"
+
+namespace occbench {
+namespace {
+
+struct Group {
+  std::string name;
+  std::vector<Recorded> launches;
+};
+
+std::vector<Recorded> chosen(const std::vector<Recorded>& all, auto&& is_chosen) {
+  std::vector<Recorded> some;
+  std::ranges::copy_if(all, std::back_inserter(some), is_chosen);
+  return some;
+}
+
+bool in_clusters(const Recorded& recorded) {
+  return recorded.launch.cluster_blocks > 1;
+}
+
+std::string kind_of(const Recorded& recorded) {
+  if (in_clusters(recorded)) return "clusters";
+  const std::string work = recorded.tasks.differ_within_blocks() ? "by_warp"
+                           : recorded.tasks.all_equal()          ? "equal"
+                                                                 : "by_block";
+  const std::string length = recorded.base_cycles >= 20'000  ? "from_20000_cycles"
+                             : recorded.base_cycles >= 8'000 ? "8000_cycles"
+                                                             : "below_8000_cycles";
+  return work + "_" + length;
+}
+
+std::vector<Group> groups() {
+  std::map<std::string, std::vector<Recorded>> by_name;
+  const std::set<int> held = read_held_out();
+  for (const Recorded& recorded : read_recorded()) {
+    if (!held.contains(recorded.launch_number)) by_name["spin_" + kind_of(recorded)].push_back(recorded);
+  }
+  for (const char* file : {"spin.csv", "tails.csv"}) {
+    for (const Recorded& recorded : read_launches(file)) {
+      if (held_out(recorded)) continue;
+      const bool tail = std::string_view(file) == "tails.csv";
+      by_name[tail ? "tails_of_64_threads" : "spin_" + kind_of(recorded)].push_back(recorded);
+    }
+  }
+  for (const Recorded& recorded : read_launches("contention.csv"))
+    by_name[recorded.kernel].push_back(recorded);
+  for (const Recorded& recorded : read_streams()) by_name["streams"].push_back(recorded);
+  std::vector<Group> all;
+  for (auto& [name, launches] : by_name) all.push_back({name, std::move(launches)});
+  return all;
+}
+
+void print_errors(std::string_view rule, const std::vector<Group>& all, const DeviceProfile& profile) {
+  for (const Group& group : all) {
+    Errors errors = errors_of(
+        group.launches, [](const Recorded&) { return true; }, profile);
+    std::printf("%s,%s,%zu,%.4f,%.4f,%.4f\n", std::string(rule).c_str(), group.name.c_str(),
+                errors.points.size(), errors.mean(), errors.percentile(0.95), errors.median_active_pct());
+    std::fflush(stdout);
+  }
+}
+
+void run() {
+  const std::vector<Group> all = groups();
+  const DeviceProfile profile = find_profile("h200");
+  std::printf("rule_off,group,launches,mean_error_points,error_95_points,active_cycles_median_error_pct\n");
+  print_errors("none", all, profile);
+  for (const Parameter& parameter : parameters()) {
+    if (!parameter.off) continue;
+    DeviceProfile without = profile;
+    without.model.parameters.*parameter.value = *parameter.off;
+    print_errors(parameter.name, all, without);
+  }
+}
+
+}  // namespace
+}  // namespace occbench
+
+int main() {
+  occbench::run();
+}

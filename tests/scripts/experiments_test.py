@@ -1,0 +1,379 @@
+"""The rules behind the table of claims, on made-up rows."""
+
+import random
+import unittest
+
+from made_up import OCCBENCH, ROOT, run_of
+from occbench_tools import WrongInput, experiments
+from occbench_tools.claims_table import table_of_claims
+from occbench_tools.dataset import Experiment, pick, read_run
+from occbench_tools.experiments import imbalance_within_block, latency_hiding, placement
+from occbench_tools.program import Claim
+from occbench_tools.verdicts import Finding, measured, verdict
+
+
+def verdict_of(experiment, run):
+    return verdict(experiments.findings(run.of(experiment)))
+
+
+def block_size_row(threads, achieved):
+    return {
+        "experiment": "block_size",
+        "variant": "plain",
+        "block_threads": threads,
+        "achieved_pct": achieved,
+        "time_us": 1000,
+        "parameters": f"block_threads={threads}",
+    }
+
+
+def cliff_row(body, registers, achieved, time, padded=""):
+    return {
+        "experiment": "register_cliff",
+        "block_threads": 512,
+        "registers_per_thread": registers,
+        "theoretical_pct": 100 if registers == 31 and not padded else 75,
+        "achieved_pct": achieved,
+        "time_us": time,
+        "parameters": f"body={body};block_threads=512" + (f";padded_as={padded}" if padded else ""),
+    }
+
+
+class Verdicts(unittest.TestCase):
+    def test_a_claim_holds_only_if_every_finding_supports_it(self):
+        good, bad = Finding("a", True, ""), Finding("b", False, "")
+        self.assertEqual(verdict([good, good]), "holds")
+        self.assertEqual(verdict([good, bad]), "partly holds (not: b)")
+        self.assertEqual(verdict([bad, bad]), "does not hold")
+        self.assertEqual(verdict([]), "not measured")
+
+    def test_a_block_size_that_misses_its_claimed_occupancy_is_named(self):
+        run = run_of(
+            [
+                block_size_row(32, 49.9),
+                block_size_row(64, 99.8),
+                block_size_row(768, 66.6),
+            ]
+        )
+        self.assertEqual(verdict_of("block_size", run), "partly holds (not: 768 threads)")
+
+    def test_rows_without_counters_are_not_taken_for_measurements(self):
+        self.assertEqual(experiments.findings(run_of([block_size_row(32, "")]).of("block_size")), [])
+
+    def test_a_cliff_that_costs_the_throughput_bound_kernel_no_time_is_an_exception(
+        self,
+    ):
+        run = run_of(
+            [
+                cliff_row("latency", 31, 99, 1000),
+                cliff_row("latency", 33, 74.5, 1320),
+                cliff_row("latency", 31, 74.6, 1310, padded=33),
+                cliff_row("throughput", 31, 97, 1000),
+                cliff_row("throughput", 33, 73, 1010),
+            ]
+        )
+        self.assertEqual(
+            verdict_of("register_cliff", run),
+            "partly holds (not: time of the throughput-bound kernel)",
+        )
+
+    def test_a_control_that_is_as_fast_as_before_the_cliff_contradicts_the_claim_on_occupancy(
+        self,
+    ):
+        run = run_of(
+            [
+                cliff_row("latency", 31, 99, 1000),
+                cliff_row("latency", 33, 74.5, 1320),
+                cliff_row("latency", 31, 74.6, 1000, padded=33),
+            ]
+        )
+        self.assertEqual(
+            verdict_of("register_cliff", run),
+            "partly holds (not: latency-bound control)",
+        )
+
+    def test_the_fastest_cap_must_beat_both_ends(self):
+        def run(times):
+            return run_of(
+                [
+                    {
+                        "experiment": "register_cap",
+                        "variant": f"cap_{cap}",
+                        "block_threads": 256,
+                        "registers_per_thread": cap,
+                        "spill_bytes": 1000 - cap,
+                        "achieved_pct": 3200 / cap,
+                        "time_us": time,
+                        "parameters": "block_threads=256",
+                    }
+                    for cap, time in times.items()
+                ]
+            )
+
+        self.assertEqual(
+            verdict_of("register_cap", run({32: 900, 64: 500, 168: 700})),
+            "holds",
+        )
+        self.assertEqual(
+            verdict_of("register_cap", run({32: 900, 64: 800, 168: 700})),
+            "partly holds (not: the fastest)",
+        )
+
+    def test_a_tail_has_findings_over_active_and_over_elapsed_cycles(self):
+        run = run_of(
+            [
+                {
+                    "experiment": "waves",
+                    "parameters": f"waves={waves}",
+                    "waves": waves,
+                    "theoretical_pct": 100,
+                    "achieved_pct": achieved,
+                    "achieved_elapsed_pct": elapsed,
+                    "time_us": 1,
+                }
+                for waves, achieved, elapsed in (("0.75", 75.2, 74.9), ("1.25", 86.3, 62.4), ("1.50", 74.6, 80.0))
+            ]
+        )
+        self.assertEqual(
+            verdict_of("waves", run),
+            "partly holds (not: achieved at 1.25 waves, over elapsed cycles at 1.50 waves)",
+        )
+
+    def test_few_long_warps_in_many_leave_less_empty_than_their_blocks_places(self):
+        self.assertAlmostEqual(100 / imbalance_within_block.longest_of("slow_16", 8), 100 * (7 + 16) / (8 * 16))
+        self.assertAlmostEqual(imbalance_within_block.longest_of("uniform_1", 1), 1)
+        self.assertAlmostEqual(imbalance_within_block.longest_of("bimodal_2", 1), 1)
+        self.assertAlmostEqual(imbalance_within_block.longest_of("bimodal_1", 10**6), 8 / 1.7)
+
+    def test_a_gpu_of_which_the_claim_on_shared_memory_says_nothing_is_not_judged_by_it(self):
+        row = {
+            "experiment": "shared_memory",
+            "block_threads": 256,
+            "dynamic_shared_bytes": 102400,
+            "blocks_per_sm": 1,
+            "theoretical_pct": 12.5,
+            "achieved_pct": 12.5,
+            "time_us": 1,
+            "parameters": "block_threads=256",
+        }
+        for capability, expected in ("9.0", "partly holds (not: 100 KB)"), ("8.0", "holds"):
+            run = run_of([row | {"compute_capability": capability}])
+            self.assertEqual(verdict_of("shared_memory", run), expected)
+
+
+def placement_run(**launches):
+    """Of one case; each launch is a list of (SM, start in ns), a pair a block."""
+    row = {"experiment": "placement", "case": "c", "achieved_pct": 50, "time_us": 1, "parameters": ""}
+    samples = [
+        ("placement", "c", f"{prefix}_{quantity}", block, value)
+        for prefix, blocks in launches.items()
+        for block, pair in enumerate(blocks)
+        for quantity, value in zip(("sm", "start_ns"), pair, strict=True)
+    ]
+    return run_of([row], samples)
+
+
+class Placement(unittest.TestCase):
+    def test_two_launches_that_place_and_order_alike_support_nothing(self):
+        blocks = [(0, 0), (2, 32), (1, 64), (3, 96)]
+        run = placement_run(trace=blocks, trace_again=blocks)
+        self.assertEqual(verdict_of("placement", run), "does not hold")
+
+    def test_blocks_on_other_sms_in_the_same_order_are_half_of_the_claim(self):
+        run = placement_run(trace=[(0, 0), (1, 32), (2, 96)], trace_again=[(1, 0), (0, 64), (2, 96)])
+        self.assertEqual(verdict_of("placement", run), "partly holds (not: the order, ascending starts)")
+
+    def test_starts_one_step_of_the_clock_apart_are_simultaneous(self):
+        near = placement_run(trace=[(0, 0), (1, 32), (2, 96)], trace_again=[(1, 32), (0, 0), (2, 96)])
+        self.assertEqual(verdict_of("placement", near), "partly holds (not: the order, ascending starts)")
+        far = placement_run(trace=[(0, 0), (1, 64), (2, 96)], trace_again=[(1, 64), (0, 0), (2, 96)])
+        self.assertEqual(verdict_of("placement", far), "partly holds (not: ascending starts)")
+
+    def test_a_later_block_that_starts_earlier_by_more_than_a_step_is_out_of_order(self):
+        self.assertTrue(placement.starts_ascending([0, 32, 0, 64], 32))
+        self.assertFalse(placement.starts_ascending([0, 64, 0, 64], 32))
+
+    def test_an_order_that_differs_is_found_wherever_it_is(self):
+        for seed in range(50):
+            random_numbers = random.Random(seed)
+            one, other = ([random_numbers.randrange(12) for _ in range(6)] for _ in range(2))
+            pairs = [(i, j) for i in range(6) for j in range(6)]
+            expected = any(one[i] + 2 < one[j] and other[j] + 2 < other[i] for i, j in pairs)
+            self.assertEqual(placement.swapped(one, other, 2), expected, (one, other))
+
+
+def hiding_row(kernel, variant, theory, throughput, **parameters):
+    return {
+        "experiment": "latency_hiding",
+        "kernel": kernel,
+        "variant": variant,
+        "compute_capability": "9.0",
+        "theoretical_pct": theory,
+        "achieved_pct": theory or 50,
+        "time_us": 100,
+        "throughput": throughput,
+        "sm_count": 100,
+        "sm_clock_mhz": 1000,
+        "block_threads": 128,
+        "blocks_per_sm": theory and int(theory * 64 / 100 / 4),
+        "grid_blocks": theory and 100 * int(theory * 64 / 100 / 4),
+        "parameters": ";".join(f"{key}={value}" for key, value in parameters.items()),
+    }
+
+
+class EnoughOccupancy(unittest.TestCase):
+    """A made-up device of 100 SMs at 1 GHz, whose schedulers each start 32 multiply-adds a cycle of 4 cycles latency."""
+
+    def rows(self):
+        peak = 100 * 128 * 1e9
+        one_chain = [
+            hiding_row(
+                "fma_chains",
+                "fma_1",
+                pct,
+                min(1, pct / 25) * peak,
+                chains=1,
+                blocks_per_sm=int(pct * 64 / 100 / 4),
+            )
+            for pct in (6.25, 12.5, 25, 50, 100)
+        ]
+        # A warp of 8 loads of 16 bytes has 4096 bytes under way; a load takes 1000 cycles.
+        reads = [
+            hiding_row("reads", "bytes_16_in_flight_8", pct, min(1, pct / 12.5) * 4e12, bytes=16, in_flight=8)
+            for pct in (6.25, 12.5, 50)
+        ]
+        chase = hiding_row("pointer_chase", "plain", 50, 1e6, memory="device")
+        return [*one_chain, *reads, chase, hiding_row("reads", "copy", "", 3.9e12)]
+
+    def test_the_least_occupancy_with_nearly_the_best_throughput_is_enough(self):
+        run = run_of(self.rows())
+        chains = pick(run.of("latency_hiding").rows, kernel="fma_chains")
+        self.assertEqual(latency_hiding.enough(chains)["theoretical_pct"], 25)
+        self.assertEqual(verdict_of("latency_hiding", run), "holds")
+
+    def test_littles_law_asks_for_latency_times_throughput_over_what_a_warp_has_in_flight(self):
+        rows = run_of(self.rows()).of("latency_hiding").rows
+        first = latency_hiding.enough(pick(rows, kernel="fma_chains"))
+        self.assertAlmostEqual(latency_hiding.little_pct(rows, first, 100 * 128 * 1e9), 25)
+        reads = latency_hiding.enough(pick(rows, variant="bytes_16_in_flight_8"))
+        # 4e12 B/s x 1 us over 100 SMs is 40,000 B, and 64 warps of 4096 B are 262,144.
+        self.assertAlmostEqual(latency_hiding.little_pct(rows, reads, 4e12), 100 * 40_000 / 262_144)
+
+    def test_reads_below_what_a_copy_moves_are_named(self):
+        rows = [row | {"throughput": 4.2e12} if row["variant"] == "copy" else row for row in self.rows()]
+        self.assertEqual(verdict_of("latency_hiding", run_of(rows)), "partly holds (not: reads at their peak)")
+
+
+class PipeSaturation(unittest.TestCase):
+    """One chain a thread, its pipe full from a quarter of the warps on."""
+
+    def found(self, used):
+        rows = [
+            {
+                "experiment": "pipe_saturation",
+                "theoretical_pct": theory,
+                "achieved_pct": theory,
+                "time_us": 1000,
+                "fp32_pipe_pct": pct,
+                "throughput": pct * 1e11,
+                "parameters": f"pipe=fp32;chains=1;blocks_per_sm={theory * 16 // 100}",
+            }
+            for theory, pct in used.items()
+        ]
+        return experiments.findings(run_of(rows).of("pipe_saturation"))
+
+    def test_a_step_after_the_first_full_one_that_gets_less_done_is_named(self):
+        found = self.found({12.5: 50, 25: 100, 37.5: 75, 50: 98, 100: 99})
+        self.assertEqual(verdict(found), "does not hold")
+        self.assertEqual(
+            found[0].measured,
+            "100.0 % of the pipe at 25 % occupancy; lowest later: × 0.75 at 37.5 %, highest: × 0.99 at 100 %",
+        )
+        self.assertTrue(measured(found).endswith("fp32, 1: 100 at 25, × 0.75 at 37.5"))
+
+    def test_steps_that_get_as_much_done_support_the_claim_and_more_does_not(self):
+        self.assertEqual(verdict(self.found({12.5: 50, 25: 96, 37.5: 97, 50: 95, 100: 96})), "holds")
+        self.assertEqual(verdict(self.found({12.5: 50, 25: 95, 50: 100, 100: 95})), "does not hold")
+
+    def test_a_pipe_that_no_step_fills_does_not_support_the_claim(self):
+        found = self.found({25: 40, 100: 90})
+        self.assertEqual(verdict(found), "does not hold")
+        self.assertEqual(found[0].measured, "90.0 % of the pipe at 100 % occupancy")
+
+
+class GridSync(unittest.TestCase):
+    def row(self, grid, status, note=""):
+        return {
+            "experiment": "grid_sync",
+            "variant": "grid",
+            "time_status": status,
+            "check": "ok" if status == "ok" else "",
+            "achieved_pct": "",
+            "time_us": "",
+            "note": note,
+            "parameters": f"grid={grid}",
+        }
+
+    def test_one_block_more_has_to_be_refused_and_not_only_skipped(self):
+        limit = self.row("limit", "ok")
+        refused = self.row("limit_plus_one", "skipped", "a cooperative grid of 5 blocks is refused, as expected be")
+        self.assertEqual(verdict_of("grid_sync", run_of([limit, refused])), "holds")
+        skipped = self.row("limit_plus_one", "skipped", "no code for this GPU")
+        self.assertEqual(verdict_of("grid_sync", run_of([limit, skipped])), "partly holds (not: one block more)")
+
+    def test_a_cost_of_which_one_half_was_not_measured_is_left_out_and_the_others_are_judged(self):
+        rows = [self.row("limit", "ok"), self.row("limit_plus_one", "skipped", "is refused")]
+        counted = self.row("", "ok") | {"block_threads": 256, "achieved_pct": 50, "time_us": 1}
+        for blocks, rate_of in (1, {"grid": 1e6, "alone": 2e6}), (4, {"grid": 0.5e6, "alone": 2e6}), (8, {"grid": 1e5}):
+            parameters = f"blocks_per_sm={blocks}"
+            rows += [
+                counted | {"variant": variant, "throughput": rate, "parameters": parameters}
+                for variant, rate in rate_of.items()
+            ]
+        found = {finding.name: finding for finding in experiments.findings(run_of(rows).of("grid_sync"))}
+        self.assertTrue(found["its cost"].holds)
+        self.assertEqual(found["its cost"].measured, "0.50 µs with 1 block of 256 an SM, 1.50 with 4")
+
+
+CLAIMS = [Claim(name, f"the claim of {name}", "a document") for name in experiments.MODULES]
+
+
+class Table(unittest.TestCase):
+    def test_an_experiment_that_was_not_run_says_so(self):
+        lines = table_of_claims(run_of([block_size_row(32, 50)]), CLAIMS).splitlines()
+        self.assertEqual(len(lines), 2 + len(CLAIMS))
+        measured = [line for line in lines[2:] if not line.endswith("|  | not measured |")]
+        self.assertEqual(len(measured), 1)
+        self.assertTrue(measured[0].endswith("| 32: 50.0 % | holds |"))
+
+    def test_what_was_measured_is_said_in_a_line_of_at_most_200_characters(self):
+        run = read_run([ROOT / "results" / "nvidia-h200" / "full.csv"], OCCBENCH)
+        for name in experiments.MODULES:
+            self.assertLessEqual(len(measured(experiments.findings(run.of(name)))), 200, name)
+
+
+class NotRecorded(unittest.TestCase):
+    """A new experiment has no rows yet; where counters are closed, it has rows without them."""
+
+    def test_no_experiment_has_findings_or_figures_without_rows(self):
+        uncounted = {"block_threads": 256, "time_us": 1, "parameters": "body=latency", "time_status": "ok"}
+        for name in experiments.MODULES:
+            for run in (run_of([{"experiment": "another"}]), run_of([uncounted | {"experiment": name}])):
+                with self.subTest(name):
+                    self.assertEqual(list(experiments.findings(run.of(name))), [])
+                    for block in experiments.MODULES[name].BLOCKS:
+                        self.assertEqual(experiments.block(run.of(name), block), "Not recorded yet.")
+
+    def test_a_part_of_the_suite_names_the_rows_that_a_figure_lacks(self):
+        run = run_of([block_size_row(32, 50)])
+        with self.assertRaisesRegex(WrongInput, "block_size has 0 measured rows of block_threads=1, variant=plain"):
+            experiments.block(run.of("block_size"), "cases")
+
+    def test_an_experiment_without_a_module_is_told_where_it_belongs(self):
+        run = run_of([block_size_row(32, 50)])
+        with self.assertRaisesRegex(WrongInput, r"experiments/unheard_of\.py is not there.*findings"):
+            experiments.findings(Experiment("unheard_of", run.rows, run.samples))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,72 @@
+#include "simulate/sm.hpp"
+
+#include <gtest/gtest.h>
+
+namespace occbench {
+namespace {
+
+SmRules rules_of(const DeviceParameters& parameters, int block_threads) {
+  const Limits& limits = limits_of({9, 0});
+  return {parameters, limits,
+          theoretical_occupancy(limits, {.block_threads = block_threads}, {.registers_per_thread = 20})};
+}
+
+TEST(Sm, BlocksAreLaunchedAsFarApartAsTheirWarpsNeed) {
+  const SmRules rules = rules_of({.block_launch_cycles = 20, .warp_launch_cycles = 3}, 256);
+  Sm sm({});
+  EXPECT_EQ(sm.launch(100, rules).first_warp, 100);
+  const Sm::Launched second = sm.launch(100, rules);
+  EXPECT_EQ(second.first_warp, 100 + 8 * 3) << "eight warps take longer than a block's 20 cycles";
+  EXPECT_EQ(second.last_warp, second.first_warp + 8 * 3);
+  EXPECT_EQ(second.number, 1);
+  EXPECT_EQ(sm.resident_blocks(), 2);
+}
+
+TEST(Sm, InTheFirstWaveWarpsBeyondHalfAreLaunchedSlower) {
+  const SmRules rules = rules_of({.warp_launch_cycles = 3, .busy_sm_extra_warp_launch_cycles = 7}, 512);
+  Sm sm({.first_wave_blocks = 4});
+  EXPECT_EQ(sm.launch(0, rules).last_warp, 16 * 3);
+  sm.launch(0, rules);
+  const Sm::Launched third = sm.launch(0, rules);
+  EXPECT_EQ(third.last_warp - third.first_warp, 16 * (3 + 7)) << "32 of 64 warps are there";
+  sm.launch(0, rules);
+  const Sm::Launched replacing = sm.launch(10'000, rules);
+  EXPECT_EQ(replacing.last_warp - replacing.first_warp, 16 * 3);
+}
+
+TEST(Sm, BlocksThatEndSideBySideAreRetiredOneAfterAnother) {
+  const SmRules rules = rules_of({.warp_retire_cycles = 20, .retire_active_warps = 2}, 64);
+  Sm sm({});
+  sm.active.add(0, 1000);
+  EXPECT_EQ(sm.retire_delay(1000, false, rules), 0);
+  EXPECT_EQ(sm.retire_delay(1000, false, rules), 40) << "20 cycles for each of two warps";
+  EXPECT_EQ(sm.retire_delay(1000, false, rules), 80);
+  EXPECT_EQ(sm.active.total(), 1080) << "small blocks keep the SM active until they are retired";
+  EXPECT_EQ(sm.retire_delay(2000, false, rules), 0);
+}
+
+TEST(Sm, ActiveCyclesCountWhatOverlapsOnce) {
+  ActiveCycles active;
+  active.add(0, 10);
+  active.add(5, 8);
+  active.add(9, 20);
+  active.add(30, 40);
+  EXPECT_EQ(active.total(), 30);
+}
+
+TEST(Sms, OfOneGpcStartLateTogetherAndSecondOnesOfATpcLater) {
+  const Topology topology({4, 4}, 2);
+  const DeviceModel device = DeviceModel::uniform(
+      topology, {.gpc_delay_cycles = 100, .second_sm_delay_cycles = 60, .second_sm_delay_warps = 6});
+  const FirstWave wave{2, {3}};
+  const std::vector<Sm> sms = sms_of(device, 3, wave, Draws(1), 1);
+  EXPECT_EQ(sms[0].traits().first_start, 0) << "singleton TPCs wait for no GPC";
+  EXPECT_DOUBLE_EQ(sms[3].traits().first_start - sms[2].traits().first_start, 30) << "three warps of six";
+  EXPECT_EQ(sms[2].traits().first_start, sms[4].traits().first_start) << "of one GPC";
+  EXPECT_NE(sms[2].traits().first_start, sms[6].traits().first_start) << "of two";
+  EXPECT_EQ(sms[2].traits().first_wave_blocks, 2);
+  EXPECT_EQ(sms[3].traits().first_wave_blocks, 3);
+}
+
+}  // namespace
+}  // namespace occbench
