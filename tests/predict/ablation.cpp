@@ -1,9 +1,15 @@
 // What each optional rule of the simulation is worth: predictions of recorded launches with each rule in its
 // turn switched off, by group of launches. Only launches that calibration may see; held-out and random ones
 // decide nothing. Prints CSV; the first lines have every rule on.
-#include <cstdio>
-#include <functional>
+#include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/core.h>
 
 #include "predict/parameters.hpp"
 #include "recorded_launches.hpp"
@@ -58,27 +64,56 @@ std::vector<Group> groups() {
   return all;
 }
 
-void print_errors(std::string_view rule, const std::vector<Group>& all, const DeviceProfile& profile) {
+/// Simulations of a launch; the same seeds with a rule and without it.
+constexpr std::size_t kSeeds = 3;
+
+/// The lines of a rule: one for each group.
+std::string lines_of(std::string_view rule, const std::vector<Group>& all, const DeviceProfile& profile) {
+  std::string lines;
   for (const Group& group : all) {
-    Errors errors = errors_of(
+    Errors errors = errors_of<kSeeds>(
         group.launches, [](const Recorded&) { return true; }, profile);
-    std::printf("%s,%s,%zu,%.4f,%.4f,%.4f\n", std::string(rule).c_str(), group.name.c_str(),
-                errors.points.size(), errors.mean(), errors.percentile(0.95), errors.median_active_pct());
-    std::fflush(stdout);
+    // Of launches on two streams the active cycles were not recorded.
+    const double active = errors.median_active_pct();
+    lines += fmt::format("{},{},{},{:.4f},{:.4f},{}\n", rule, group.name, errors.points.size(), errors.mean(),
+                         errors.percentile(0.95), std::isfinite(active) ? fmt::format("{:.4f}", active) : "");
   }
+  return lines;
 }
 
-void run() {
-  const std::vector<Group> all = groups();
+struct Ablation {
+  std::string_view rule;
+  DeviceProfile profile;
+};
+
+/// Every rule on, then each of them off.
+std::vector<Ablation> ablations() {
   const DeviceProfile profile = find_profile("h200");
-  std::printf("rule_off,group,launches,mean_error_points,error_95_points,active_cycles_median_error_pct\n");
-  print_errors("none", all, profile);
+  std::vector<Ablation> all = {{"none", profile}};
   for (const Parameter& parameter : parameters()) {
     if (!parameter.off) continue;
-    DeviceProfile without = profile;
-    without.model.parameters.*parameter.value = *parameter.off;
-    print_errors(parameter.name, all, without);
+    all.push_back({parameter.name, profile});
+    all.back().profile.model.parameters.*parameter.value = *parameter.off;
   }
+  return all;
+}
+
+/// As many at once as there are processors.
+void run() {
+  const std::vector<Group> all = groups();
+  const std::vector<Ablation> work = ablations();
+  std::vector<std::string> lines(work.size());
+  std::atomic<std::size_t> next = 0;
+  const auto take = [&] {
+    for (std::size_t i = next++; i < work.size(); i = next++)
+      lines[i] = lines_of(work[i].rule, all, work[i].profile);
+  };
+  {
+    std::vector<std::jthread> threads(std::max(1U, std::thread::hardware_concurrency()));
+    std::ranges::generate(threads, [&] { return std::jthread(take); });
+  }
+  fmt::print("rule_off,group,launches,mean_error_points,error_95_points,active_cycles_median_error_pct\n");
+  for (const std::string& each : lines) fmt::print("{}", each);
 }
 
 }  // namespace
