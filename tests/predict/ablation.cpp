@@ -1,16 +1,20 @@
 // What each optional rule of the simulation is worth: predictions of recorded launches with each rule in its
 // turn switched off, by group of launches. Only launches that calibration may see; held-out and random ones
-// decide nothing. Prints CSV; the first lines have every rule on.
+// decide nothing. Prints CSV; the first lines have every rule on. Arguments are combinations to switch off
+// instead, such as sm_delay_cycles+gpc_delay_cycles.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <map>
+#include <span>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "occupancy/input_error.hpp"
 #include "predict/parameters.hpp"
 #include "recorded_launches.hpp"
 
@@ -82,31 +86,46 @@ std::string lines_of(std::string_view rule, const std::vector<Group>& all, const
 }
 
 struct Ablation {
-  std::string_view rule;
+  std::string rules;  ///< "none", or names of parameters with + between them
   DeviceProfile profile;
 };
 
-/// Every rule on, then each of them off.
-std::vector<Ablation> ablations() {
+void switch_off(const Parameter& parameter, DeviceProfile& profile) {
+  profile.model.parameters.*parameter.value = parameter.off.value();
+}
+
+/// Every rule on, then each of them off, or each of these combinations.
+std::vector<Ablation> ablations(std::span<const char* const> combinations) {
   const DeviceProfile profile = find_profile("h200");
   std::vector<Ablation> all = {{"none", profile}};
+  for (const std::string combination : combinations) {
+    all.push_back({combination, profile});
+    std::istringstream rules(combination);
+    for (std::string rule; std::getline(rules, rule, '+');) {
+      const Parameter* parameter = find_parameter(rule);
+      if (parameter == nullptr || !parameter->off)
+        throw InputError(rule + " is no rule that can be switched off");
+      switch_off(*parameter, all.back().profile);
+    }
+  }
+  if (!combinations.empty()) return all;
   for (const Parameter& parameter : parameters()) {
     if (!parameter.off) continue;
-    all.push_back({parameter.name, profile});
-    all.back().profile.model.parameters.*parameter.value = *parameter.off;
+    all.push_back({std::string(parameter.name), profile});
+    switch_off(parameter, all.back().profile);
   }
   return all;
 }
 
 /// As many at once as there are processors.
-void run() {
+void run(std::span<const char* const> combinations) {
   const std::vector<Group> all = groups();
-  const std::vector<Ablation> work = ablations();
+  const std::vector<Ablation> work = ablations(combinations);
   std::vector<std::string> lines(work.size());
   std::atomic<std::size_t> next = 0;
   const auto take = [&] {
     for (std::size_t i = next++; i < work.size(); i = next++)
-      lines[i] = lines_of(work[i].rule, all, work[i].profile);
+      lines[i] = lines_of(work[i].rules, all, work[i].profile);
   };
   {
     std::vector<std::jthread> threads(std::max(1U, std::thread::hardware_concurrency()));
@@ -119,6 +138,9 @@ void run() {
 }  // namespace
 }  // namespace occbench
 
-int main() {
-  occbench::run();
+int main(int argc, char** argv) try {
+  occbench::run(std::span<const char* const>(argv + 1, static_cast<std::size_t>(argc - 1)));
+} catch (const occbench::InputError& error) {
+  fmt::print(stderr, "ablation: {}\n", error.what());
+  return 64;
 }
