@@ -27,7 +27,8 @@ ExitStatus run(const std::string& program, const Options& options) {
   for (const std::string& note : device.notes) fmt::print(stderr, "{}: {}\n", device.name, note);
   const std::unique_ptr<Instruments> instruments = make_gpu_instruments(device, options.readings);
   Session session(device, options, *instruments);
-  if (const std::string remark = remark_on(session.profile(), device.name); !remark.empty()) {
+  const ChosenProfile& used = session.profile();
+  if (const std::string remark = remark_on(used.profile.name, used.quality, device.name); !remark.empty()) {
     fmt::print(stderr, "{}{}\n", remark,
                options.device_profile ? "" : "; occbench run --calibrate first makes one of this GPU, 12 s");
   }

@@ -178,19 +178,23 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
 
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
                    const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
-  const bool generic = chosen.quality == ProfileQuality::generic;
   Chance runs = chance;
-  if (generic) {
+  if (chosen.quality == ProfileQuality::generic) {
     const double fit = kGenericRunsMicroseconds / std::max(1.0, simulation_microseconds(tasks));
     runs.most_runs = std::clamp(static_cast<std::int64_t>(fit), std::int64_t{1}, chance.most_runs);
   }
   Prediction prediction = predict(launch, usage, limits, chosen.profile, tasks, runs);
+  add_quality(prediction, launch, usage, limits, chosen, tasks, chance);
+  return prediction;
+}
+
+void add_quality(Prediction& prediction, const Launch& launch, const Usage& usage, const Limits& limits,
+                 const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
   prediction.profile_quality = chosen.quality;
-  if (!generic) return prediction;
+  if (chosen.quality != ProfileQuality::generic) return;
   const OccupancyRange range = parameter_range(launch, usage, limits, chosen, tasks, chance);
   prediction.predicted_low_pct = std::min(prediction.predicted_low_pct, range.low_pct);
   prediction.predicted_high_pct = std::max(prediction.predicted_high_pct, range.high_pct);
-  return prediction;
 }
 
 std::string with_thousands(std::int64_t number) {

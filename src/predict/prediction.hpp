@@ -59,6 +59,10 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
                    const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {});
 
+/// Says in a prediction how well its profile knows the GPU, and adds the range of a generic one.
+void add_quality(Prediction& prediction, const Launch& launch, const Usage& usage, const Limits& limits,
+                 const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {});
+
 /// 1234567 as "1,234,567".
 std::string with_thousands(std::int64_t number);
 

@@ -72,20 +72,18 @@ std::string name_of_profile(const std::string& gpu, const std::string& uuid) {
   return digits.empty() ? name : name + "-" + digits.substr(0, 8);
 }
 
-std::string remark_on(const ChosenProfile& chosen, const std::string& gpu) {
-  const std::string& name = chosen.profile.name;
-  switch (chosen.quality) {
+std::string remark_on(const std::string& profile, ProfileQuality quality, const std::string& gpu) {
+  const std::string predicted =
+      fmt::format("{} is predicted with the profile {}", gpu.empty() ? "a GPU without a name" : gpu, profile);
+  switch (quality) {
     case ProfileQuality::calibrated_device:
       return "";
     case ProfileQuality::calibrated_model:
-      return fmt::format("{} is predicted with the profile {}, made on GPUs of this model (calibrated_model)",
-                         gpu, name);
+      return predicted + ", made on GPUs of this model (calibrated_model)";
     case ProfileQuality::generic:
       break;
   }
-  return fmt::format(
-      "{} is predicted with the profile {}, made on no such GPU (generic): predictions are unverified", gpu,
-      name);
+  return predicted + ", made on no such GPU (generic): predictions are unverified";
 }
 
 ChosenProfile choose_profile(const GpuIdentity& gpu, const fs::path& folder) {

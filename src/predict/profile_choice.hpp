@@ -53,7 +53,7 @@ std::string name_of_profile(const std::string& gpu, const std::string& uuid);
 
 /// In one line, which profile a GPU is predicted with and how well it is known; empty where the profile was
 /// made on this GPU.
-std::string remark_on(const ChosenProfile& chosen, const std::string& gpu);
+std::string remark_on(const std::string& profile, ProfileQuality quality, const std::string& gpu);
 
 /// The best profile that is known of a GPU: that of its UUID in `folder`, else a built-in one of its model,
 /// else a generic one.

@@ -47,7 +47,13 @@ struct CaseIdentity {
   std::string variant;
   std::vector<std::pair<std::string, std::string>> parameters;  ///< what the experiment varied
   std::optional<Work> work;  ///< empty where no single `Work` describes it: nothing is predicted
+  std::string
+      work_source{};  ///< how the work is known: source_of_given(), or "inferred from" and its evidence
 };
+
+/// The column work_source of work that was given: "reading" where it says for how long warps stay in lockstep,
+/// which only a reading of the same machine code tells, else "given".
+std::string source_of_given(const Work& work);
 
 /// "experiment/case", as filters, progress and Google Benchmark name a case.
 std::string full_name(const CaseIdentity& identity);
@@ -74,6 +80,8 @@ struct Readings {
   CounterValues counters;
   std::optional<double> achieved_elapsed_pct;
   std::optional<double> achieved_spread_points;  ///< interquartile range of achieved_pct
+  std::optional<double> measured_loss_blocks_points;
+  std::optional<double> measured_loss_warps_points;
   std::optional<AchievedSource> achieved_source;
 };
 
@@ -85,6 +93,15 @@ struct Times {
   Integer repetitions;               ///< timed launches
   std::optional<double> throughput;  ///< in throughput_unit
   std::string throughput_unit;
+};
+
+/// How often a traced program launched the kernel. All are empty in rows of other experiments.
+struct ProgramUse {
+  Integer launches;
+  std::optional<double> total_time_us;  ///< of all of them
+  std::string processes;                ///< their numbers, separated by +
+  std::string streams;                  ///< likewise
+  Integer of_graphs;                    ///< those that a CUDA graph made
 };
 
 /// The GPU when the times had been taken.
@@ -110,6 +127,7 @@ struct CaseRecord {
   Readings readings;
   Times times;
   std::optional<Check> check;
+  ProgramUse program;
   Condition condition;
   std::string note;
   std::vector<std::pair<std::string, std::string>> extra;  ///< columns beyond the table

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "record/observed.hpp"
 
 namespace occbench {
 namespace {
@@ -77,11 +79,29 @@ void repredict(CaseRecord& record, const std::optional<DeviceProfile>& profile) 
     record.profile_quality.reset();
     return;
   }
+  if (is_inferred_work(record.identity.work_source)) {
+    if (auto observed = observed_prediction(record, profile)) {
+      record.prediction = std::move(observed->prediction);
+      record.device_profile = record.prediction->device_profile;
+      record.profile_quality = record.prediction->profile_quality;
+      return;
+    }
+  }
   const LaunchOnDevice on = launch_on_device(record);
   const ChosenProfile with = profile ? chosen(*profile, identity_of(record.provenance)) : profile_of(record);
   record.prediction = predict(on, *record.identity.work, with, record.first_gpc);
   record.device_profile = record.prediction->device_profile;
   record.profile_quality = record.prediction->profile_quality;
+}
+
+std::set<std::string> remarks_on_profiles(std::span<const CaseRecord> cases) {
+  std::set<std::string> remarks;
+  for (const CaseRecord& each : cases) {
+    if (each.prediction && each.profile_quality)
+      remarks.insert(remark_on(each.device_profile, *each.profile_quality, each.provenance.gpu));
+  }
+  remarks.erase("");
+  return remarks;
 }
 
 }  // namespace occbench

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <span>
+#include <string>
 
 #include "predict/prediction.hpp"
 #include "record/case_record.hpp"
@@ -43,5 +46,8 @@ ChosenProfile profile_of(const CaseRecord& record);
 /// profile, else with profile_of() it. A case without work (no kernel's work is known, or the case is several launches) loses the
 /// prediction that it had. @throws InputError as launch_on_device() and predict() do.
 void repredict(CaseRecord& record, const std::optional<DeviceProfile>& profile = std::nullopt);
+
+/// A line for each GPU that predictions of cases did not know by a profile of its own (remark_on()).
+std::set<std::string> remarks_on_profiles(std::span<const CaseRecord> cases);
 
 }  // namespace occbench

@@ -87,16 +87,12 @@ TEST(NameOfAProfile, HasTheModelAndTheFirstDigitsOfTheUuid) {
 }
 
 TEST(RemarkOnAProfile, SaysWhichItIsWhereItIsNotTheGpusOwn) {
-  const DeviceProfile h200 = find_profile("h200");
-  EXPECT_THAT(remark_on(chosen(h200, kH200), kH200.name), HasSubstr("h200, made on GPUs of this model"));
-  GpuIdentity h100 = kH200;
-  h100.name = "NVIDIA H100 80GB HBM3";
+  EXPECT_EQ(remark_on("h200-1", ProfileQuality::calibrated_device, kH200.name), "");
+  EXPECT_THAT(remark_on("h200", ProfileQuality::calibrated_model, kH200.name),
+              HasSubstr("h200, made on GPUs of this model"));
   EXPECT_THAT(
-      remark_on(chosen(h200, h100), h100.name),
+      remark_on("h200", ProfileQuality::generic, "NVIDIA H100 80GB HBM3"),
       AllOf(HasSubstr("NVIDIA H100 80GB HBM3 is predicted with the profile h200"), HasSubstr("unverified")));
-  DeviceProfile own = h200;
-  own.gpu_uuid = kH200.uuid;
-  EXPECT_EQ(remark_on(chosen(own, kH200), kH200.name), "");
 }
 
 TEST(UserProfiles, AreInTheConfigurationFolder) {
