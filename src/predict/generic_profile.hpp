@@ -29,7 +29,7 @@ struct Bandwidth {
   double high = 0;
 };
 
-/// 0.93 of the peak, and from 0.85 to 1 of it: five calibrations of H200s and an H100 measured 0.91 to 0.97.
+/// 0.93 of the peak, and from 0.85 to 1 of it: calibrations of H200s and an H100 measured 0.91 to 0.97.
 /// The peak is that of the table of GPUs. For a GPU that the table lacks it is the median over GPUs of the
 /// nearest compute capability, by SM, and low and high are from the least to the most of them.
 Bandwidth bandwidth_of(const GpuIdentity& gpu);
