@@ -28,8 +28,8 @@ Cells cells_of(const Row& row) {
 }
 
 const Cells kProvenance = {
-    {"schema", std::to_string(kSchema)}, {"gpu", "Fake GPU"}, {"device_index", "0"},
-    {"compute_capability", "9.0"},       {"sm_count", "132"}, {"gpu_settings", "persistence=on"},
+    {"schema", std::to_string(kSchema)}, {"gpu", "NVIDIA H200"}, {"device_index", "0"},
+    {"compute_capability", "9.0"},       {"sm_count", "132"},    {"gpu_settings", "persistence=on"},
     {"experiment", "fake_experiment"},   {"variant", "plain"}};
 
 const Cells kCondition = {{"memory_clock_mhz", "3201"},
@@ -62,6 +62,7 @@ Cells prediction_of_768_threads(std::optional<int> first_gpc = std::nullopt) {
       predict({.block_threads = 768, .grid_blocks = 1056}, {.registers_per_thread = 20}, limits_of({9, 0}),
               find_profile("h200"), Tasks(Work::equal(1000), 1056, 24), {.first_gpc = first_gpc});
   Cells cells = {{"device_profile", "h200"},
+                 {"profile_quality", "calibrated_model"},
                  {"predicted_pct", real_text(prediction.predicted_pct)},
                  {"predicted_low_pct", real_text(prediction.predicted_low_pct)},
                  {"predicted_high_pct", real_text(prediction.predicted_high_pct)},
