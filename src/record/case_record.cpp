@@ -201,6 +201,7 @@ CaseRecord parse(const Row& row) {
   pass_times(row, record.times, kFromRow);
   record.times.status = parsed(row.time_status, parse_time_status);
   record.check = parsed(row.check, parse_check);
+  record.lost_updates_pct = row.lost_updates_pct;
   pass_condition(row, record.condition, kFromRow);
   record.note = row.note;
   record.extra = row.extra;
@@ -284,6 +285,7 @@ Row row_of(const CaseRecord& record) {
   pass_times(row, record.times, kToRow);
   if (record.times.status) row.time_status = to_string(*record.times.status);
   if (record.check) row.check = to_string(*record.check);
+  row.lost_updates_pct = record.lost_updates_pct;
   pass_condition(row, record.condition, kToRow);
   row.note = record.note;
   row.extra = record.extra;

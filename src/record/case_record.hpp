@@ -108,6 +108,7 @@ struct CaseRecord {
   Readings readings;
   Times times;
   std::optional<Check> check;
+  std::optional<double> lost_updates_pct;  ///< median; empty where the case is not about lost updates
   Condition condition;
   std::string note;
   std::vector<std::pair<std::string, std::string>> extra;  ///< columns beyond the table
