@@ -8,6 +8,7 @@
 #include "device_wide_sum.hpp"
 #include "gpu/launch_timer.hpp"
 #include "gpu/resources.hpp"
+#include "kernels/atomic_forms.hpp"
 #include "kernels/atomics.hpp"
 #include "kernels/concurrent_kernels.hpp"
 #include "kernels/data_race.hpp"
@@ -278,6 +279,42 @@ TEST_F(KernelsOnGpu, AtomicsAddUpHoweverManyAddTogether) {
       EXPECT_EQ(check(atomics_case(variant, addresses)), Check::ok) << variant << " to " << addresses;
     }
   }
+}
+
+TEST_F(KernelsOnGpu, AtomicsOfEveryFormTypeAndScopeAddUp) {
+  for (const Variant& variant : kAtomicForms.variants) {
+    // One address for a block is the most that block scope allows.
+    for (const std::int64_t threads_per_address : {1, 32, kAtomicFormsBlockThreads}) {
+      const Case chosen{.kernel = &kAtomicForms,
+                        .variant = variant.name,
+                        .launch = {.block_threads = kAtomicFormsBlockThreads, .grid_blocks = 300},
+                        .extent = threads_per_address};
+      EXPECT_EQ(check(chosen), Check::ok) << variant.name << ", " << threads_per_address << " an address";
+    }
+  }
+}
+
+TEST_F(KernelsOnGpu, AtomicsOfDeviceAndSystemScopeAddUpBetweenBlocks) {
+  for (const AtomicForm form : kAtomicFormKinds) {
+    for (const AtomicScope scope : {AtomicScope::device, AtomicScope::system}) {
+      const std::string variant = atomic_forms_variant(form, AtomicType::float32, scope);
+      const Case chosen{.kernel = &kAtomicForms,
+                        .variant = variant,
+                        .launch = {.block_threads = kAtomicFormsBlockThreads, .grid_blocks = 8},
+                        .extent = 1'000'000};
+      EXPECT_EQ(check(chosen), Check::ok) << variant;
+    }
+  }
+}
+
+TEST_F(KernelsOnGpu, TheCheckOfAtomicFormsFindsAddsOfAnotherType) {
+  const Case chosen{.kernel = &kAtomicForms,
+                    .variant = "function_float32_device",
+                    .launch = {.block_threads = kAtomicFormsBlockThreads, .grid_blocks = 8},
+                    .extent = 1};
+  Variant other = kAtomicForms.find(chosen.variant);
+  other.function = kAtomicForms.find("function_uint32_device").function;
+  EXPECT_EQ(check(chosen, other), Check::wrong);
 }
 
 Case data_race_case(RaceForm form, RaceAdders adders, std::int64_t blocks) {

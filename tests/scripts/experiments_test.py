@@ -69,6 +69,17 @@ def reduction_row(by, grid, time):
     }
 
 
+def form_row(time, form="atomic_ref", scope="device"):
+    return {
+        "experiment": "atomic_forms",
+        "variant": f"{form}_float32_{scope}",
+        "achieved_pct": 90,
+        "time_us": time,
+        "throughput": 1e9 / time,
+        "parameters": f"addresses=one;form={form};type=float32;scope={scope}",
+    }
+
+
 class Verdicts(unittest.TestCase):
     def test_a_claim_holds_only_if_every_finding_supports_it(self):
         good, bad = Finding("a", True, ""), Finding("b", False, "")
@@ -85,6 +96,12 @@ class Verdicts(unittest.TestCase):
     def test_a_race_that_loses_nothing_contradicts_the_claim(self):
         lost = "load, add, store by every thread"
         self.assertEqual(verdict_of("data_race", race("ok", [0, 0])), f"partly holds (not: {lost}, {lost}, repeated)")
+
+    def test_a_scope_that_costs_time_contradicts_the_claim(self):
+        rows = [form_row(10), form_row(400, form="compare_swap"), form_row(14, form="ordered")]
+        self.assertEqual(verdict_of("atomic_forms", run_of([*rows, form_row(10.2, scope="system")])), "holds")
+        wide = run_of([*rows, form_row(12, scope="system")])
+        self.assertEqual(verdict_of("atomic_forms", wide), "partly holds (not: system scope, one address)")
 
     def test_a_reduction_counts_by_the_faster_of_its_grids(self):
         rows = [reduction_row("nothing", "wave", 60), reduction_row("shuffle", "load_a_thread", 90)]
