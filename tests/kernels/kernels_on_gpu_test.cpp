@@ -155,15 +155,17 @@ TEST_F(KernelsOnGpu, TheCheckOfStagedFindsMemoryThatWasNotThere) {
 }
 
 TEST_F(KernelsOnGpu, EveryItemOfTheQueueIsTakenOnceInEveryLaunch) {
-  for (const std::int64_t items : {1, 1000}) {
-    const Case chosen{.kernel = &kWorkQueue,
-                      .variant = "plain",
-                      .launch = {.block_threads = 96, .grid_blocks = 50},
-                      .items = Items{.count = items, .work = parse_work("uniform:5000:0.5:1.5")}};
-    const auto prepared = kWorkQueue.prepare(chosen, kWorkQueue.find("plain"), device_);
-    for (int launch = 0; launch < 3; ++launch) {
-      prepared->launch(stream_->get());
-      EXPECT_EQ(prepared->check(stream_->get()), Check::ok);
+  for (const Variant& variant : kWorkQueue.variants) {
+    for (const std::int64_t items : {1, 1000}) {
+      const Case chosen{.kernel = &kWorkQueue,
+                        .variant = variant.name,
+                        .launch = {.block_threads = 96, .grid_blocks = 50},
+                        .items = Items{.count = items, .work = parse_work("uniform:5000:0.5:1.5")}};
+      const auto prepared = kWorkQueue.prepare(chosen, variant, device_);
+      for (int launch = 0; launch < 3; ++launch) {
+        prepared->launch(stream_->get());
+        EXPECT_EQ(prepared->check(stream_->get()), Check::ok) << variant.name;
+      }
     }
   }
 }

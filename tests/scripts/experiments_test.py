@@ -69,6 +69,17 @@ def reduction_row(by, grid, time):
     }
 
 
+def remedy_row(remedy, throughput):
+    return {
+        "experiment": "equal_work",
+        "variant": "plain",
+        "achieved_pct": 90,
+        "time_us": 1e9 / throughput,
+        "throughput": throughput,
+        "parameters": f"problem=lognormal;remedy={remedy}",
+    }
+
+
 def form_row(time, form="atomic_ref", scope="device"):
     return {
         "experiment": "atomic_forms",
@@ -102,6 +113,12 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict_of("atomic_forms", run_of([*rows, form_row(10.2, scope="system")])), "holds")
         wide = run_of([*rows, form_row(12, scope="system")])
         self.assertEqual(verdict_of("atomic_forms", wide), "partly holds (not: system scope, one address)")
+
+    def test_blocks_of_one_warp_are_no_part_of_the_claim_on_remedies(self):
+        rows = [remedy_row("none", 100), remedy_row("queue_of_warps", 150), remedy_row("blocks_of_32", 90)]
+        self.assertEqual(verdict_of("equal_work", run_of(rows)), "holds")
+        narrower = run_of([*rows, remedy_row("blocks_of_64", 101)])
+        self.assertEqual(verdict_of("equal_work", narrower), "partly holds (not: lognormal warps, blocks of 64)")
 
     def test_a_reduction_counts_by_the_faster_of_its_grids(self):
         rows = [reduction_row("nothing", "wave", 60), reduction_row("shuffle", "load_a_thread", 90)]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from occbench_tools.report.charts import compare, performance, schedule, theory
+from occbench_tools.report.charts import compare, launches, performance, schedule, theory
 from occbench_tools.report.rows import Rows
 from occbench_tools.report.style import Drawing, Missing
 
@@ -24,6 +24,12 @@ CHARTS = [
     Chart("differences", "Differences between runs", [], compare.differences),
     Chart("losses", "Where the occupancy went", ["predicted_pct"], schedule.losses),
     Chart("calculator", "The calculator's three curves", ["theoretical_pct"], theory.calculator),
+    Chart(
+        "calculator_of_launches",
+        "The calculator's curves around each launch",
+        ["theoretical_pct", "registers_per_thread"],
+        launches.calculator_of_launches,
+    ),
     Chart("register_cliff", "The register cliff", ["registers_per_thread", "throughput"], theory.register_cliff),
     Chart("register_cap", "Spills against occupancy", ["spill_bytes", "time_us"], theory.register_cap),
     Chart("waves", "The sawtooth of waves", ["waves"], schedule.waves),
@@ -38,6 +44,10 @@ CHARTS = [
         ["achieved_pct", "throughput"],
         performance.throughput_varied,
     ),
+    Chart(
+        "issue", "Issue and eligible warps against occupancy", ["issue_active_pct", "eligible_warps"], launches.issue
+    ),
+    Chart("pipes", "Use of pipes against occupancy", ["achieved_pct"], launches.pipes),
 ]
 
 
