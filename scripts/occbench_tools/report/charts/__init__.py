@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from occbench_tools.report.charts import compare, launches, performance, schedule, theory
+from occbench_tools.report.charts import compare, launches, performance, schedule, sms, theory
 from occbench_tools.report.rows import Rows
 from occbench_tools.report.style import Drawing, Missing
 
@@ -36,7 +36,7 @@ CHARTS = [
     Chart("imbalance", "Imbalance between blocks and within a block", ["predicted_pct"], schedule.imbalance),
     Chart("tail_remedies", "Remedies for the tail", ["throughput"], schedule.tail_remedies),
     Chart("timeline", "Occupancy over time", [], schedule.timeline),
-    Chart("per_sm", "Occupancy of each SM", [], schedule.per_sm),
+    Chart("per_sm", "Occupancy of each SM", [], sms.per_sm),
     Chart("throughput", "Throughput against occupancy", ["achieved_pct", "throughput"], performance.throughput),
     Chart(
         "throughput_varied",
