@@ -20,7 +20,7 @@ struct Addresses {
 std::vector<Addresses> addresses_on(const Planner& on) {
   constexpr int kFullDevices = 15;
   const std::int64_t many = on.blocks_of_full_device(kAtomicFormsBlockThreads, kFullDevices);
-  // One block an SM, because a loop of compare-and-swap to one address takes a round trip to L2 an add.
+  // One block per SM, because a loop of compare-and-swap to one address takes a round trip to L2 an add.
   return {{"one", std::numeric_limits<std::int64_t>::max(), on.device().sm_count},
           {"one_a_block", kAtomicFormsBlockThreads, many},
           {"one_a_thread", 1, many}};

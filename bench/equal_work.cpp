@@ -36,7 +36,7 @@ Case make_case(const std::string& problem, const std::string& remedy, const Kern
           .parameters = {{"problem", problem}, {"remedy", remedy}}};
 }
 
-/// Warps of a block take unequally long: the block's place is held until its slowest warp ends.
+/// Uneven warps within a block: the block's place is held until its slowest warp ends.
 void add_uneven_warps(std::vector<Case>& cases, const Planner& on, const Imbalance& imbalance, Suite suite) {
   const int warp_threads = on.limits().threads_per_warp;
   Launch launch{.block_threads = kBlockThreads};

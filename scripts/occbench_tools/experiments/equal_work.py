@@ -6,7 +6,7 @@ PROBLEMS = {
     "one_warp_in_8_times_4": "one warp in 8 × 4",
     "one_warp_in_8_times_16": "one warp in 8 × 16",
     "lognormal": "lognormal warps",
-    "blocks_that_sms_do_not_share_evenly": "1.5 blocks an SM",
+    "blocks_that_sms_do_not_share_evenly": "1.5 blocks per SM",
 }
 # What the claim names for each problem: blocks of one warp cannot fill an SM that holds half as many blocks as warps, and
 # blocks of 1,024 threads leave a quarter of the SMs idle.
