@@ -215,6 +215,21 @@ class Pictures(InFolder):
         drawn = {file.stem for file in folder.iterdir()}
         self.assertLessEqual({"agreement", "calculator_of_launches", "issue", "pipes", "losses"}, drawn)
 
+    def test_a_filter_draws_the_curves_of_the_rows_that_it_names(self):
+        done = made_up.report(
+            *(made_up.RECORDED, "--filter", "^block_size/.*block_threads=768", "--chart", "calculator_of_launches"),
+            *("--pictures", self.folder, "--picture-format", "json"),
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        drawn = json.loads((self.folder / "calculator_of_launches.json").read_text())
+        self.assertIn("768 threads", drawn["description"])
+        nothing = made_up.report(made_up.RECORDED, "--filter", "no/such=case", "-o", self.folder / "page.html")
+        self.assertEqual(nothing.returncode, 64)
+        self.assertIn("--filter no/such=case", nothing.stderr)
+        broken = made_up.report(made_up.RECORDED, "--filter", "(", "-o", self.folder / "page.html")
+        self.assertEqual(broken.returncode, 64)
+        self.assertNotIn("Traceback", broken.stderr)
+
     def test_one_chart_in_one_format(self):
         done = made_up.report(
             made_up.RECORDED, "--pictures", self.folder, "--chart", "waves", "--picture-format", "svg"
