@@ -83,6 +83,12 @@ class Prepared {
   /// Launches once more with poisoned outputs and compares with the reference. @throws CudaError
   virtual Check check(cudaStream_t stream) = 0;
 
+  /// Launches once more. @returns how many of the launch's updates its result lacks, in %; empty where the
+  /// family is not about lost updates. @throws CudaError
+  virtual std::optional<double> lost_updates_pct(cudaStream_t) {
+    return std::nullopt;
+  }
+
   /// Launches once more, with a record kept by each warp, block by block; empty where the family keeps none.
   /// Recording makes it another launch than the one that is timed and counted. What is queued before it is
   /// no launch whose blocks wait for room (FirstGpc); up to 1 MiB of memory may be filled, while filling 16

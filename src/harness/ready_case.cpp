@@ -13,6 +13,10 @@ Check ReadyCase::check_and_launch() {
   return result;
 }
 
+std::optional<double> ReadyCase::lost_updates_pct() {
+  return prepared_->lost_updates_pct(instruments_.stream());
+}
+
 double ReadyCase::time_launch() {
   return instruments_.microseconds([&](cudaStream_t stream) { prepared_->launch(stream); }, cold_);
 }
