@@ -19,7 +19,8 @@ Case make_case(std::string_view variant, const std::string& grid, const Launch& 
           .launch = launch,
           .extent = kValues,
           .suite = suite,
-          .parameters = {{"by", std::string(variant)}, {"grid", grid}}};
+          .parameters = {{"by", std::string(variant)}, {"grid", grid}},
+          .cold = true};
 }
 
 /// Whole waves of whole clusters.
