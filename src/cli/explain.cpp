@@ -43,7 +43,8 @@ std::vector<CaseRecord> counted_cases(const ExplainOptions& options) {
   std::vector<CaseRecord> cases;
   for (const std::filesystem::path& file : files) {
     std::ranges::copy_if(read_case_records(file), std::back_inserter(cases), [&](const CaseRecord& each) {
-      const bool says_enough = each.readings.counters.achieved_pct || is_inferred_work(each.identity.work_source);
+      const bool says_enough =
+          each.readings.counters.achieved_pct || is_inferred_work(each.identity.work_source);
       return each.theory && says_enough && matches(full_name(each.identity));
     });
   }

@@ -56,8 +56,8 @@ Cut cut(const Launch& launch, std::int64_t wave, std::int64_t most) {
 
 class Inference {
  public:
-  Inference(const Launch& launch, const Usage& usage, const Limits& limits,
-            const DeviceProfile& profile, const ObservedLaunch& observed, const Chance& chance)
+  Inference(const Launch& launch, const Usage& usage, const Limits& limits, const DeviceProfile& profile,
+            const ObservedLaunch& observed, const Chance& chance)
       : occupancy_(theoretical_occupancy(limits, launch, usage)),
         sample_(cut(launch, full_wave_blocks(occupancy_, profile.sm_count()), kMostSampledBlocks)),
         usage_(usage),
@@ -192,14 +192,13 @@ void use_observed_cycles(Prediction& prediction, double cycles_active_mean, bool
 }  // namespace
 
 std::optional<InferredWork> infer_work(const Launch& launch, const Usage& usage, const Limits& limits,
-                                       const DeviceProfile& profile,
-                                       const ObservedLaunch& observed, const Chance& chance) {
+                                       const DeviceProfile& profile, const ObservedLaunch& observed,
+                                       const Chance& chance) {
   return Inference(launch, usage, limits, profile, observed, chance)();
 }
 
 std::optional<ObservedPrediction> predict_observed(const Launch& launch, const Usage& usage,
-                                                   const Limits& limits,
-                                                   const DeviceProfile& profile,
+                                                   const Limits& limits, const DeviceProfile& profile,
                                                    const ObservedLaunch& observed, const Chance& chance) {
   const auto inferred = infer_work(launch, usage, limits, profile, observed, chance);
   if (!inferred) return std::nullopt;

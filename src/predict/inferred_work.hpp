@@ -39,8 +39,8 @@ struct InferredWork {
 /// @returns empty where neither cycles nor time are known
 /// @throws InputError as simulate() does
 std::optional<InferredWork> infer_work(const Launch& launch, const Usage& usage, const Limits& limits,
-                                       const DeviceProfile& profile,
-                                       const ObservedLaunch& observed, const Chance& chance = {});
+                                       const DeviceProfile& profile, const ObservedLaunch& observed,
+                                       const Chance& chance = {});
 
 struct ObservedPrediction {
   InferredWork inferred;
@@ -53,8 +53,7 @@ struct ObservedPrediction {
 /// most one wave.
 /// @returns and throws as infer_work()
 std::optional<ObservedPrediction> predict_observed(const Launch& launch, const Usage& usage,
-                                                   const Limits& limits,
-                                                   const DeviceProfile& profile,
+                                                   const Limits& limits, const DeviceProfile& profile,
                                                    const ObservedLaunch& observed, const Chance& chance = {});
 
 }  // namespace occbench

@@ -39,8 +39,8 @@ bool is_inferred_work(std::string_view source) {
 std::optional<ObservedPrediction> observed_prediction(const CaseRecord& record,
                                                       const std::optional<DeviceProfile>& given) {
   const LaunchOnDevice on = launch_on_device(record);
-  const DeviceProfile profile = given ? resized(*given, on.sm_count)
-                                      : profile_of_device(on.limits.compute_capability, on.sm_count);
+  const DeviceProfile profile =
+      given ? resized(*given, on.sm_count) : profile_of_device(on.limits.compute_capability, on.sm_count);
   return predict_observed(on.launch, on.usage, on.limits, profile, observed_of(record));
 }
 

@@ -172,8 +172,7 @@ void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
   for (const Column& column : columns()) {
     if (!column.counter) continue;
     const std::vector<double> values = finite(readings_of(seen, column.counter->metric));
-    if (!values.empty())
-      readings.counters.*column.counter->value = column.counter->scale * median(values);
+    if (!values.empty()) readings.counters.*column.counter->value = column.counter->scale * median(values);
   }
   if (!readings.counters.achieved_pct) return;
   readings.status = CountersStatus::ok;
@@ -190,8 +189,7 @@ void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
 
 ProgramEntry entry_of(const CaseRecord& record) {
   const auto need = [&](bool there, std::string_view column) {
-    if (!there)
-      throw InputError(fmt::format("case {} of a program has no {}", record.identity.name, column));
+    if (!there) throw InputError(fmt::format("case {} of a program has no {}", record.identity.name, column));
   };
   need(record.launch.has_value(), "block_threads");
   need(record.compiled.has_value(), "registers_per_thread");
@@ -324,7 +322,8 @@ std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunc
   const auto add = [&](const std::string& quantity, std::span<const double> values) {
     std::int64_t index = 0;
     for (const double value : values) {
-      if (std::isfinite(value)) samples.push_back({record.identity.experiment, record.identity.name, quantity, index, value});
+      if (std::isfinite(value))
+        samples.push_back({record.identity.experiment, record.identity.name, quantity, index, value});
       ++index;
     }
   };

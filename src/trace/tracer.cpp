@@ -231,8 +231,7 @@ LaunchTable::DeviceWords Tracer::words_of(int device) {
   const std::lock_guard lock(words_mutex_);
   LaunchTable::DeviceWords& words = words_[device];
   if (words.device.sm_count == 0) words.device = driver_.describe(device);
-  if (!words.counters_status)
-    words.counters_status = counts() ? CountersStatus::ok : CountersStatus::off;
+  if (!words.counters_status) words.counters_status = counts() ? CountersStatus::ok : CountersStatus::off;
   return words;
 }
 

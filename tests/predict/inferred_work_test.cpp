@@ -42,8 +42,7 @@ InferredWork inferred(std::int64_t grid_blocks, const ObservedLaunch& seen) {
 }
 
 double predicted_pct(std::int64_t grid_blocks, const ObservedLaunch& seen) {
-  return predict_observed(launch(grid_blocks), kUsage, limits(), profile(), seen)
-      ->prediction.predicted_pct;
+  return predict_observed(launch(grid_blocks), kUsage, limits(), profile(), seen)->prediction.predicted_pct;
 }
 
 // Whole and partial waves (a wave is 1,056 blocks), and grids that are simulated in part.

@@ -30,7 +30,8 @@ constexpr double kEventOverheadUs = 1.9;
 
 std::map<std::string, Errors> errors_of(const char* file) {
   std::map<std::string, Errors> errors;
-  const std::vector<CaseRecord> cases = read_case_records(std::string(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/") + file);
+  const std::vector<CaseRecord> cases =
+      read_case_records(std::string(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/") + file);
   for (std::size_t i = 0; i < cases.size(); i += kStep) {
     const CaseRecord& recorded = cases[i];
     const CounterValues& counters = recorded.readings.counters;
@@ -39,7 +40,8 @@ std::map<std::string, Errors> errors_of(const char* file) {
                           recorded.launch->grid_blocks < 20000;
     if (!complete || !recorded.identity.work) continue;
     const std::string work = to_string(*recorded.identity.work);
-    const bool contends = work.find("issue=") != std::string::npos || work.find("bytes=") != std::string::npos;
+    const bool contends =
+        work.find("issue=") != std::string::npos || work.find("bytes=") != std::string::npos;
     if (contends || work.starts_with("warp/")) continue;
     Errors& into = errors[work.starts_with("equal:") ? "equal" : "uneven blocks"];
     const auto error = [&](CaseRecord record) {

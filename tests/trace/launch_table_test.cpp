@@ -119,7 +119,8 @@ TEST(LaunchTable, SaysWhyNothingWasCounted) {
   for (const ProgramEntry& entry : entries(table)) {
     EXPECT_THAT(entry.seen.note, HasSubstr(entry.kernel.grid.x == 66 ? "launched once" : "graphs"));
   }
-  for (const ProgramEntry& entry : entries(table, CountersStatus::denied)) EXPECT_EQ(entry.seen.counters_status, CountersStatus::denied);
+  for (const ProgramEntry& entry : entries(table, CountersStatus::denied))
+    EXPECT_EQ(entry.seen.counters_status, CountersStatus::denied);
 }
 
 TEST(LaunchTable, KeepsLaunchesWithoutRecords) {
