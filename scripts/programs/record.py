@@ -2,7 +2,8 @@
 
 Needs a GPU whose counters may be read, ncu, PyTorch, Triton, CuPy and JAX, and nothing else: it runs where occbench's Python
 packages are not installed. Writes into FOLDER: the rows of each program (NAME.csv, NAME.samples.csv), against_ncu.csv (a line
-for each launch that both saw), costs.csv and unchanged.csv (what each program computed with and without).
+for each launch that both counted), costs.csv, unchanged.csv (what each program computed with and without), a second trace of
+`training` and the trace of PyTorch's own profiler.
 
     python3 scripts/programs/record.py --occbench build/release/bin/occbench --programs build/programs FOLDER
 """
@@ -159,6 +160,10 @@ class Recording:
             unchanged[-1] |= {"computes_traced": traced.line(word)}
             unchanged[-1] |= {"same": str(plain[name].line(word) == traced.line(word)).lower()}
             self.summarize(name, lines, traced.seconds, ncu.seconds)
+        if "training" in names:
+            # A second trace of the program for the gate, and one of PyTorch's own profiler.
+            self.traced(self.command("training", ROUNDS), out="training_again.csv")
+            Done([*self.command("training", ROUNDS), str(self.folder / "training.json.gz")])
         write_table(self.folder / "against_ncu.csv", against)
         write_table(self.folder / "unchanged.csv", unchanged)
         self.summarize("all", against, 0, 0)

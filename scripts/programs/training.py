@@ -1,5 +1,9 @@
-"""PyTorch, training steps: convolutions, an LSTM and a classifier with AdamW. `training.py N` makes N steps."""
+"""PyTorch, training steps: convolutions, an LSTM and a classifier with AdamW. `training.py N` makes N steps.
 
+`training.py N TRACE.json.gz` makes one of them under torch.profiler and writes what it saw.
+"""
+
+import contextlib
 import sys
 
 import torch
@@ -32,11 +36,22 @@ images = torch.randn(64, 3, 96, 96, device=cuda)
 words = torch.randn(64, 20, 128, device=cuda)
 labels = torch.randint(0, 1000, (64,), device=cuda)
 
-for _ in range(int(sys.argv[1])):
+
+def step() -> torch.Tensor:
     optimizer.zero_grad()
     loss = torch.nn.functional.cross_entropy(net(images, words), labels)
     loss.backward()
     torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
     optimizer.step()
+    return loss
+
+
+for _ in range(int(sys.argv[1]) - 1):
+    step()
 torch.cuda.synchronize()
+with torch.profiler.profile() if len(sys.argv) > 2 else contextlib.nullcontext() as profile:
+    loss = step()
+    torch.cuda.synchronize()
+if profile:
+    profile.export_chrome_trace(sys.argv[2])
 print(f"training {loss.item():.6g}")
