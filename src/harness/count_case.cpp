@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "harness/counter_columns.hpp"
+#include "record/measured_losses.hpp"
 
 namespace occbench {
 namespace {
@@ -32,6 +33,7 @@ CounterReadings count_columns(ReadyCase& ready, Session& session, MeasuredCase& 
   add_note(into.record.note, counted.note);
   if (counted.status != CountersStatus::ok) return {};
   set_counters(into.record.readings, counted.readings, session.device().warp_slots());
+  set_measured_losses(into.record);
   add_note(into.record.note, note_on_missing(counted.readings, metrics));
   add_samples(into.samples, counted.readings);
   into.samples.add("counting_ms_per_launch", 0, spent.count() / session.options().readings);

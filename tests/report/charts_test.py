@@ -13,7 +13,7 @@ try:
     import polars as pl
     from occbench_tools.program import Column
     from occbench_tools.report import charts, style
-    from occbench_tools.report.charts import launches, performance, sms
+    from occbench_tools.report.charts import launches, performance, programs, sms
     from occbench_tools.report.rows import Rows
     from occbench_tools.report.style import Drawing, Missing
 except ModuleNotFoundError as error:
@@ -212,6 +212,33 @@ class EachSm(unittest.TestCase):
         drawing = sms.per_sm(Rows(rows, [], titles(), None, recorded))
         self.assertEqual([panel.chart.layer[1].data["mean"].item() for panel in drawing.panels], [140 / 3, 50])
         self.assertIn("the hardware counter reads sums over all SMs", drawing.sentence)
+
+
+def launched(case, total_ms, theory, achieved, predicted):
+    row = {"__run": "a run", "case": case, "launches": 10, "total_time_us": 1000.0 * total_ms}
+    return row | {"theoretical_pct": theory, "achieved_pct": achieved, "predicted_pct": predicted}
+
+
+class Programs(unittest.TestCase):
+    def test_time_is_split_by_the_counter_and_without_it_by_the_prediction(self):
+        rows = [launched("counted", 10, 75.0, 50.0, 60.0), launched("predicted", 40, 100.0, None, 90.0)]
+        drawing = programs.programs(Rows(pl.DataFrame(rows), [], None, None, None))
+        parts = drawing.panels[0].chart.data
+        split = {
+            case: {row["part"]: row["ms"] for row in parts.filter(case=case).iter_rows(named=True)}
+            for case in ("counted", "predicted")
+        }
+        self.assertEqual(split["counted"], {"achieved": 5, "lost": 2.5, "beyond theory": 2.5})
+        self.assertEqual(split["predicted"], {"achieved": 36, "lost": 4, "beyond theory": 0})
+        self.assertEqual(parts["case"].unique(maintain_order=True).to_list(), ["predicted", "counted"])
+        self.assertIn("theory allows 95.0 % occupancy and 82.0 % was reached", drawing.sentence)
+        self.assertIn("predicted loses most: 4.00 of 6.50 ms", drawing.sentence)
+
+    def test_rows_of_other_experiments_have_none(self):
+        with self.assertRaises(Missing):
+            programs.programs(
+                Rows(pl.DataFrame([launched("a", 1, 50.0, 40.0, 40.0) | {"launches": None}]), [], None, None, None)
+            )
 
 
 class Look(unittest.TestCase):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from occbench_tools.report.charts import compare, curves, launches, performance, schedule, sms, theory
+from occbench_tools.report.charts import compare, curves, launches, performance, programs, schedule, sms, theory
 from occbench_tools.report.rows import Rows
 from occbench_tools.report.style import Drawing, Missing
 
@@ -22,6 +22,7 @@ class Chart(NamedTuple):
 CHARTS = [
     Chart("agreement", "How far from the counter", ["theoretical_pct", "achieved_pct"], compare.agreement),
     Chart("differences", "Differences between runs", [], compare.differences),
+    Chart("programs", "Where the time of a program goes", ["launches", "total_time_us"], programs.programs),
     Chart("losses", "Where the occupancy went", ["predicted_pct"], schedule.losses),
     Chart("calculator", "The calculator's three curves", ["theoretical_pct"], theory.calculator),
     Chart("curves", "Theoretical occupancy over block size, registers and shared memory", [], curves.curves),
