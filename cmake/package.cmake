@@ -17,6 +17,8 @@ endif()
 
 get_property(benches GLOBAL PROPERTY occ_benches)
 install(TARGETS ${benches} calibration validation)  # the last two: those of the commands
+# What the command injects into other programs.
+install(TARGETS occ_trace_library LIBRARY DESTINATION lib/occbench)
 # harness and what it links
 set(packaged harness measure gpu record predict simulate occupancy)
 foreach(module IN LISTS packaged ITEMS harness_main)

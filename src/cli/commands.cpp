@@ -9,6 +9,10 @@ constexpr Command kCommands[] = {
     {"report", "recorded rows as one HTML page, or each chart as a picture", declare_report},
     {"calc", "theoretical occupancy, what limits it and what would change it", declare_calc},
     {"predict", "what the counter will read, and where the rest of the occupancy goes", declare_predict},
+    {"trace",
+     "every kernel that a command launches, unmodified, or that a PyTorch profile has: theory, prediction, "
+     "counter",
+     declare_trace},
     {"explain", "recorded rows: theory, prediction and counter side by side, and where the rest went",
      declare_explain},
     {"calibrate", "measure a device profile, which predictions of this GPU then use", declare_calibrate},

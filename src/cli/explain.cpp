@@ -17,6 +17,7 @@
 #include "predict/device_profile.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
+#include "record/observed.hpp"
 #include "record/replay.hpp"
 
 namespace occbench {
@@ -30,7 +31,7 @@ struct ExplainOptions {
   bool csv = false;
 };
 
-/// Those with theory and a counter's value that the filter matches.
+/// Those with theory and a counter's value, or work inferred from their time, that the filter matches.
 std::vector<CaseRecord> counted_cases(const ExplainOptions& options) {
   std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
   if (files.empty()) {
@@ -44,7 +45,9 @@ std::vector<CaseRecord> counted_cases(const ExplainOptions& options) {
   std::vector<CaseRecord> cases;
   for (const std::filesystem::path& file : files) {
     std::ranges::copy_if(read_case_records(file), std::back_inserter(cases), [&](const CaseRecord& each) {
-      return each.theory && each.readings.counters.achieved_pct && matches(full_name(each.identity));
+      const bool says_enough =
+          each.readings.counters.achieved_pct || is_inferred_work(each.identity.work_source);
+      return each.theory && says_enough && matches(full_name(each.identity));
     });
   }
   if (cases.empty())
@@ -56,14 +59,18 @@ std::vector<CaseRecord> counted_cases(const ExplainOptions& options) {
 }
 
 double lost_points(const CaseRecord& record) {
-  return record.theory->theoretical_pct - *record.readings.counters.achieved_pct;
+  const double reached = record.readings.counters.achieved_pct.value_or(
+      record.prediction ? record.prediction->predicted_pct : 0);
+  return record.theory->theoretical_pct - reached;
 }
 
 void print_case(const CaseRecord& record, std::ostream& out) {
   const std::optional<Prediction>& prediction = record.prediction;
   fmt::print(out, "{}\n  theory {:.1f} %", full_name(record.identity), record.theory->theoretical_pct);
   if (prediction) fmt::print(out, ", predicted {:.1f} %", prediction->predicted_pct);
-  fmt::print(out, ", counter {:.1f} %\n  {}\n", *record.readings.counters.achieved_pct,
+  if (const auto& achieved = record.readings.counters.achieved_pct)
+    fmt::print(out, ", counter {:.1f} %", *achieved);
+  fmt::print(out, "\n  {}\n",
              prediction ? prediction->explanation
                         : "No prediction: the row does not say what each block had to do.");
 }

@@ -46,6 +46,11 @@ bool right_results(const Sides& sides, ComparedCase& into) {
   return !before && !now;
 }
 
+/// The launches of a program: how often it makes each is its own affair, and so what could be read of it.
+bool of_a_program(const Row& row) {
+  return row.launches.has_value();
+}
+
 /// Why a row's measurements are good for nothing; empty if they are.
 std::string unfit(const Row& row) {
   if (row.time_status == "ok" || row.time_status == "unstable") return "";
@@ -109,7 +114,8 @@ bool achieved_is_comparable(const Sides& sides, ComparedCase& into) {
       const Row& row = recorded->row;
       if (row.achieved_pct) continue;
       const std::string status = row.counters_status.empty() ? "not read" : row.counters_status;
-      add_finding(into, Grade::no_verdict, "counters_status",
+      const bool by_choice = status == "off" && of_a_program(row);
+      add_finding(into, by_choice ? Grade::note : Grade::no_verdict, "counters_status",
                   fmt::format("no achieved occupancy in the {}: counters {}", side, status));
       return false;
     }
@@ -305,15 +311,16 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
   const RecordedCase& now = *sides.candidate.front();
   const std::string advisory = context.paired ? "" : why_advisory(before.row, now.row);
   const std::string reason = context.paired ? "" : first_untestable(sides);
+  const Grade lack = of_a_program(before.row) && of_a_program(now.row) ? Grade::note : Grade::no_verdict;
   if (!reason.empty()) {
-    if (advisory.empty()) add_finding(into, Grade::no_verdict, "time_us", reason);
+    if (advisory.empty()) add_finding(into, lack, "time_us", reason);
     return;
   }
   const Quantity& quantity = context.paired ? paired_time_quantity() : time_quantity();
   const TimeVerdict verdict = test_times(sides, context, context.tolerances.of(into.experiment, quantity),
                                          largest_spread(sides, quantity));
   if (verdict.answer == TimeVerdict::Answer::too_few) {
-    if (advisory.empty()) add_finding(into, Grade::no_verdict, "time_us", too_few(sides, context.paired));
+    if (advisory.empty()) add_finding(into, lack, "time_us", too_few(sides, context.paired));
     return;
   }
   if (advisory.empty()) into.caught_time_pct = verdict.caught_pct;

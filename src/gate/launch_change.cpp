@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "gate/findings.hpp"
+#include "record/observed.hpp"
 
 namespace occbench {
 namespace {
@@ -21,6 +22,11 @@ std::optional<Grade> grade_of(const Column& column, const Row& before, const Row
   return better ? Grade::note : Grade::regression;
 }
 
+/// Work that was inferred from a measurement differs from run to run.
+bool is_inferred(const Column& column, const Row& row) {
+  return column.name == "work" && is_inferred_work(row.work_source);
+}
+
 }  // namespace
 
 bool is_one_launch(const Sides& sides, const GateContext& context, ComparedCase& into) {
@@ -28,6 +34,7 @@ bool is_one_launch(const Sides& sides, const GateContext& context, ComparedCase&
     for (const RecordedCase* recorded : *runs) {
       for (const Column* column : context.exact) {
         if (cell_text(recorded->row, *column) == cell_text(runs->front()->row, *column)) continue;
+        if (is_inferred(*column, recorded->row)) continue;
         add_finding(into, Grade::no_verdict, column->name,
                     fmt::format("{} differs between runs of the {}", column->name, side));
         return false;
@@ -44,7 +51,7 @@ LaunchChange compare_launches(const Sides& sides, const GateContext& context, Co
   std::vector<const Column*> different;
   std::optional<Grade> gravest;
   for (const Column* column : context.exact) {
-    if (cell_text(before, *column) == cell_text(now, *column)) continue;
+    if (cell_text(before, *column) == cell_text(now, *column) || is_inferred(*column, now)) continue;
     different.push_back(column);
     gravest = std::max(gravest, grade_of(*column, before, now));
   }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,12 +8,9 @@
 #include "gpu/device.hpp"
 #include "measure/counters_status.hpp"
 #include "measure/cupti.hpp"
+#include "measure/range_profiler.hpp"
 
 namespace occbench {
-
-/// Readings by metric name: a value for each reading, in order, so that the same place is the same launch in
-/// all metrics. NaN or infinite where a launch gave no value.
-using CounterReadings = std::map<std::string, std::vector<double>, std::less<>>;
 
 /// Reads hardware counters of launches through CUPTI's Range Profiler: one user range a launch, all launches
 /// of a reading in one Start and Stop. The GPU is only observed between those two, so that launches outside

@@ -35,6 +35,7 @@ void pass_identity(auto& row, auto& identity, const auto& way) {
   way(row.case_, identity.name);
   way(row.kernel, identity.kernel);
   way(row.variant, identity.variant);
+  way(row.work_source, identity.work_source);
 }
 
 void pass_prediction(auto& row, auto& prediction, const auto& way) {
@@ -58,6 +59,8 @@ void pass_readings(auto& row, auto& readings, const auto& way) {
   }
   way(row.achieved_elapsed_pct, readings.achieved_elapsed_pct);
   way(row.achieved_spread_points, readings.achieved_spread_points);
+  way(row.measured_loss_blocks_points, readings.measured_loss_blocks_points);
+  way(row.measured_loss_warps_points, readings.measured_loss_warps_points);
 }
 
 void pass_times(auto& row, auto& times, const auto& way) {
@@ -66,6 +69,14 @@ void pass_times(auto& row, auto& times, const auto& way) {
   way(row.repetitions, times.repetitions);
   way(row.throughput, times.throughput);
   way(row.throughput_unit, times.throughput_unit);
+}
+
+void pass_program(auto& row, auto& program, const auto& way) {
+  way(row.launches, program.launches);
+  way(row.total_time_us, program.total_time_us);
+  way(row.process, program.processes);
+  way(row.stream, program.streams);
+  way(row.graph, program.of_graphs);
 }
 
 void pass_condition(auto& row, auto& condition, const auto& way) {
@@ -201,6 +212,7 @@ CaseRecord parse(const Row& row) {
   pass_times(row, record.times, kFromRow);
   record.times.status = parsed(row.time_status, parse_time_status);
   record.check = parsed(row.check, parse_check);
+  pass_program(row, record.program, kFromRow);
   pass_condition(row, record.condition, kFromRow);
   record.note = row.note;
   record.extra = row.extra;
@@ -284,6 +296,7 @@ Row row_of(const CaseRecord& record) {
   pass_times(row, record.times, kToRow);
   if (record.times.status) row.time_status = to_string(*record.times.status);
   if (record.check) row.check = to_string(*record.check);
+  pass_program(row, record.program, kToRow);
   pass_condition(row, record.condition, kToRow);
   row.note = record.note;
   row.extra = record.extra;

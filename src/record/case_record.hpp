@@ -45,7 +45,8 @@ struct CaseIdentity {
   std::string kernel;
   std::string variant;
   std::vector<std::pair<std::string, std::string>> parameters;  ///< what the experiment varied
-  std::optional<Work> work;  ///< empty where no single `Work` describes it: nothing is predicted
+  std::optional<Work> work;   ///< empty where no single `Work` describes it: nothing is predicted
+  std::string work_source{};  ///< "inferred from" and what told it; empty where the work was given
 };
 
 /// "experiment/case", as filters, progress and Google Benchmark name a case.
@@ -73,6 +74,8 @@ struct Readings {
   CounterValues counters;
   std::optional<double> achieved_elapsed_pct;
   std::optional<double> achieved_spread_points;  ///< interquartile range of achieved_pct
+  std::optional<double> measured_loss_blocks_points;
+  std::optional<double> measured_loss_warps_points;
   std::optional<AchievedSource> achieved_source;
 };
 
@@ -84,6 +87,15 @@ struct Times {
   Integer repetitions;               ///< timed launches
   std::optional<double> throughput;  ///< in throughput_unit
   std::string throughput_unit;
+};
+
+/// How often a traced program launched the kernel. All are empty in rows of other experiments.
+struct ProgramUse {
+  Integer launches;
+  std::optional<double> total_time_us;  ///< of all of them
+  std::string processes;                ///< their numbers, separated by +
+  std::string streams;                  ///< likewise
+  Integer of_graphs;                    ///< those that a CUDA graph made
 };
 
 /// The GPU when the times had been taken.
@@ -108,6 +120,7 @@ struct CaseRecord {
   Readings readings;
   Times times;
   std::optional<Check> check;
+  ProgramUse program;
   Condition condition;
   std::string note;
   std::vector<std::pair<std::string, std::string>> extra;  ///< columns beyond the table

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "record/observed.hpp"
 
 namespace occbench {
 namespace {
@@ -49,6 +51,13 @@ void repredict(CaseRecord& record, const std::optional<DeviceProfile>& profile) 
     record.prediction.reset();
     record.device_profile.clear();
     return;
+  }
+  if (is_inferred_work(record.identity.work_source)) {
+    if (auto observed = observed_prediction(record, profile)) {
+      record.prediction = std::move(observed->prediction);
+      record.device_profile = record.prediction->device_profile;
+      return;
+    }
   }
   const LaunchOnDevice on = launch_on_device(record);
   record.prediction =

@@ -1,0 +1,157 @@
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/chrono.h>
+#include <fmt/ostream.h>
+
+#include "cli/commands.hpp"
+#include "cli/program_report.hpp"
+#include "cli/trace_command.hpp"
+#include "cli/trace_import.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/case_filter.hpp"
+#include "record/csv.hpp"
+#include "record/provenance.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TraceOptions {
+  TraceCommand command;
+  ImportOptions import_from;
+  bool merge = false;
+  std::string out;
+  std::string profile;
+  std::size_t top = 20;
+};
+
+fs::path output_file(const TraceOptions& options) {
+  if (!options.out.empty()) return options.out;
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fs::path("results") / "local" / fmt::format("{:%Y%m%dT%H%M%SZ}-trace.csv", fmt::gmtime(now));
+}
+
+/// Predictions, provenance, files and the table on the terminal.
+void finish(ProgramTable& table, const fs::path& out, const TraceOptions& options, Console& console) {
+  std::optional<DeviceProfile> profile;
+  if (!options.profile.empty()) profile = find_profile(options.profile);
+  set_clocks(table.cases, table.entries);
+  predict_all(table.cases, profile);
+  const std::string now = iso_time(std::chrono::system_clock::now());
+  for (CaseRecord& record : table.cases) {
+    record.provenance.recorded_at = now;
+    record.provenance.commit = build_commit();
+    record.provenance.host = host_name();
+  }
+  write_program(out, table.cases, table.entries);
+  print_program(table.cases, options.top, console.out);
+  fmt::print(console.out, "Rows: {}   samples: {}\n", out.string(), samples_path(out).string());
+}
+
+ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Console& console) {
+  ProgramTable table = import_torch_trace(options.import_from, console);
+  const auto wanted = case_filter(options.command.kernels);
+  for (std::size_t i = table.cases.size(); i-- > 0;) {
+    if (wanted(table.cases[i].identity.kernel)) continue;
+    table.cases.erase(table.cases.begin() + static_cast<std::ptrdiff_t>(i));
+    table.entries.erase(table.entries.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  if (table.cases.empty())
+    throw InputError(fmt::format("--kernels {} matches no kernel", options.command.kernels));
+  finish(table, out, options, console);
+  return ExitStatus::done;
+}
+
+/// What the processes wrote, if they did.
+void merge_and_report(const TraceOptions& options, const fs::path& out, Console& console) {
+  ProgramTable table;
+  table.entries = merged_processes(out, console);
+  if (table.entries.empty()) return;
+  table.cases = program_cases(table.entries);
+  const std::string driver = nvidia_module_version();
+  for (CaseRecord& record : table.cases) record.provenance.driver = driver;
+  finish(table, out, options, console);
+}
+
+ExitStatus trace(const TraceOptions& options, Console& console) {
+  const bool importing = !options.import_from.file.empty();
+  const int modes = (importing ? 1 : 0) + (options.merge ? 1 : 0) + (options.command.words.empty() ? 0 : 1);
+  if (modes != 1) {
+    throw InputError(
+        "trace needs one of: a command behind --, --import FILE.json, or --merge with --out FILE.csv");
+  }
+  if (options.merge && options.out.empty())
+    throw InputError("--merge needs --out FILE.csv, as it was traced with");
+  const fs::path out = output_file(options);
+  std::error_code ignored;
+  if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
+  const FileLock lock(out);
+  if (importing) return import_trace(options, out, console);
+  if (options.merge) {
+    merge_and_report(options, out, console);
+    return ExitStatus::done;
+  }
+  // The command's own, also where reading what was traced of it fails.
+  const ExitStatus status = run_traced(options.command, out, console);
+  try {
+    merge_and_report(options, out, console);
+    remove_process_files(out);
+  } catch (const std::exception& error) {
+    fmt::print(console.err,
+               "occbench trace: {}; the processes' files stay: occbench trace --merge --out {}\n",
+               error.what(), out.string());
+  }
+  return status;
+}
+
+}  // namespace
+
+Action declare_trace(CLI::App& parser) {
+  const auto options = std::make_shared<TraceOptions>();
+  TraceCommand& command = options->command;
+  parser
+      .add_option("--out", options->out,
+                  "rows go here, samples beside it (default: a new file in results/local/)")
+      ->type_name("FILE.csv");
+  parser
+      .add_option("--counters", command.counters,
+                  "auto: 3 launches of each kernel and configuration, off, or how many")
+      ->capture_default_str()
+      ->type_name("auto|off|N");
+  parser
+      .add_option("--kernels", command.kernels,
+                  "count only kernels whose name this regular expression is found in; "
+                  "with --import, keep only those")
+      ->type_name("RE");
+  parser
+      .add_option("--after", command.after,
+                  "launches of a process before the first is counted (default: until it repeats itself); "
+                  "cudaProfilerStart begins at once")
+      ->type_name("N");
+  parser
+      .add_option("--import", options->import_from.file,
+                  "a Chrome trace of torch.profiler instead of a command")
+      ->type_name("FILE.json[.gz]");
+  parser.add_option("--clock-mhz", options->import_from.clock_mhz, "SM clock while it was recorded")
+      ->check(CLI::Range(1.0, 1e5));
+  parser.add_flag("--merge", options->merge,
+                  "merge what the processes of a trace that was cut off wrote beside --out");
+  parser
+      .add_option("--profile", options->profile,
+                  "device profile to predict with, a built-in one or a file (default: that of such a GPU)")
+      ->type_name("NAME|FILE");
+  parser.add_option("--top", options->top, "how many kernels to print, 0 = all")->capture_default_str();
+  parser.add_option("COMMAND", command.words, "behind --: what to run, with its arguments");
+  return [options](Console& console) { return trace(*options, console); };
+}
+
+}  // namespace occbench

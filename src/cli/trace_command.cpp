@@ -1,0 +1,230 @@
+#include "cli/trace_command.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <fstream>
+#include <ostream>
+#include <regex>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <system_error>
+
+#include <fmt/ostream.h>
+
+#include "occupancy/input_error.hpp"
+#include "record/case_filter.hpp"
+#include "record/csv.hpp"
+#include "record/process_files.hpp"
+
+extern char** environ;
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
+constexpr const char* kLibrary = "libocc_trace.so";
+constexpr int kDefaultCounted = 3;
+constexpr int kMostCounted = 1000;
+
+/// Beside this program or, installed, in the library folder beside its own.
+fs::path library_path() {
+  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  for (const fs::path& candidate : {folder / kLibrary, folder.parent_path() / "lib" / "occbench" / kLibrary,
+                                    folder.parent_path() / "lib64" / "occbench" / kLibrary}) {
+    if (fs::exists(candidate)) return fs::canonical(candidate);
+  }
+  return {};
+}
+
+int counted_launches(const std::string& counters) {
+  if (counters == "auto") return kDefaultCounted;
+  if (counters == "off") return 0;
+  int number = 0;
+  const auto [end, error] = std::from_chars(counters.data(), counters.data() + counters.size(), number);
+  if (error == std::errc() && end == counters.data() + counters.size() && number >= 1 &&
+      number <= kMostCounted)
+    return number;
+  throw InputError(
+      fmt::format("--counters '{}' is neither auto, off nor a number from 1 to {}", counters, kMostCounted));
+}
+
+/// Why the command runs untraced; empty where it need not.
+std::string why_not_traced() {
+  if (const char* other = std::getenv(kInjection); other != nullptr && *other != '\0') {
+    return fmt::format(
+        "{} is already set to {} (ncu, nsys and compute-sanitizer do so): end that, for only one library can "
+        "be "
+        "injected",
+        kInjection, other);
+  }
+  const fs::path library = library_path();
+  if (library.empty()) {
+    return fmt::format("{} lies neither beside occbench nor in ../lib/occbench: build occbench with CUDA",
+                       kLibrary);
+  }
+  // The driver would not say why it did not load it.
+  void* const loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (loaded == nullptr) return fmt::format("the library cannot be loaded: {}", ::dlerror());
+  ::dlclose(loaded);
+  return "";
+}
+
+class Environment {
+ public:
+  Environment() {
+    for (char** variable = environ; *variable != nullptr; ++variable) texts_.emplace_back(*variable);
+  }
+  void set(std::string_view name, std::string_view value) {
+    std::erase_if(texts_,
+                  [&](const std::string& text) { return text.starts_with(fmt::format("{}=", name)); });
+    texts_.push_back(fmt::format("{}={}", name, value));
+  }
+  std::vector<char*> pointers() {
+    std::vector<char*> all;
+    for (std::string& text : texts_) all.push_back(text.data());
+    all.push_back(nullptr);
+    return all;
+  }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+Environment environment_for(const TraceCommand& command, const fs::path& out, bool traced) {
+  Environment environment;
+  if (!traced) return environment;
+  environment.set(kInjection, library_path().string());
+  environment.set(kTraceOutVariable, fs::absolute(out).string());
+  environment.set(kTraceCountersVariable, fmt::format("{}", counted_launches(command.counters)));
+  environment.set(kTraceKernelsVariable, command.kernels);
+  environment.set(kTraceAfterVariable, command.after ? fmt::format("{}", *command.after) : "");
+  return environment;
+}
+
+volatile std::sig_atomic_t running = 0;
+
+void pass_on(int signal) {
+  if (running > 0) static_cast<void>(::kill(running, signal));
+}
+
+/// While it lives, what the terminal sends to all is the command's to answer, and what is sent to occbench
+/// goes to the command.
+class SignalsForCommand {
+ public:
+  SignalsForCommand() {
+    for (const int signal : {SIGINT, SIGQUIT}) set(signal, SIG_IGN);
+    for (const int signal : {SIGTERM, SIGHUP}) set(signal, pass_on);
+  }
+  ~SignalsForCommand() {
+    for (std::size_t i = 0; i < before_.size(); ++i)
+      ::sigaction(before_[i].first, &before_[i].second, nullptr);
+  }
+  SignalsForCommand(const SignalsForCommand&) = delete;
+  SignalsForCommand& operator=(const SignalsForCommand&) = delete;
+
+ private:
+  void set(int signal, void (*handler)(int)) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    struct sigaction before {};
+    ::sigaction(signal, &action, &before);
+    before_.emplace_back(signal, before);
+  }
+  std::vector<std::pair<int, struct sigaction>> before_;
+};
+
+/// With the signals that this process ignores as they were.
+pid_t start(const TraceCommand& command, Environment& environment) {
+  std::vector<std::string> words = command.words;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  ::sigemptyset(&defaults);
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) ::sigaddset(&defaults, signal);
+  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  pid_t process = 0;
+  const int error = ::posix_spawnp(&process, arguments[0], nullptr, &attributes, arguments.data(),
+                                   environment.pointers().data());
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) throw InputError(fmt::format("cannot run '{}': {}", words[0], std::strerror(error)));
+  return process;
+}
+
+}  // namespace
+
+ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console& console) {
+  if (command.after && *command.after < 0)
+    throw InputError(fmt::format("--after {} is below 0", *command.after));
+  static_cast<void>(counted_launches(command.counters));
+  static_cast<void>(case_filter(command.kernels));
+  const std::string reason = why_not_traced();
+  if (!reason.empty())
+    fmt::print(console.err, "occbench trace: the command runs without being traced: {}\n", reason);
+  remove_process_files(out);
+  Environment environment = environment_for(command, out, reason.empty());
+  const SignalsForCommand signals;
+  const pid_t process = start(command, environment);
+  running = process;
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  running = 0;
+  if (WIFSIGNALED(status)) {
+    fmt::print(console.err, "occbench trace: signal {} ({}) ended the command\n", WTERMSIG(status),
+               strsignal(WTERMSIG(status)));
+    return static_cast<ExitStatus>(128 + WTERMSIG(status));
+  }
+  return static_cast<ExitStatus>(WEXITSTATUS(status));
+}
+
+std::vector<ProgramEntry> merged_processes(const fs::path& out, Console& console) {
+  const std::vector<fs::path> files = process_files(out);
+  if (files.empty()) {
+    if (why_not_traced().empty()) {
+      fmt::print(console.err,
+                 "occbench trace: no process loaded {}: the command does not use CUDA on this machine, or "
+                 "clears {}\n",
+                 kLibrary, kInjection);
+    }
+    return {};
+  }
+  std::vector<ProgramEntry> entries;
+  for (const fs::path& file : files) {
+    std::vector<ProgramEntry> of_process = read_process_file(file);
+    std::ranges::move(of_process, std::back_inserter(entries));
+  }
+  if (entries.empty()) {
+    fmt::print(console.err, "occbench trace: {} initialized CUDA and launched no kernel\n",
+               files.size() == 1 ? "a process" : fmt::format("{} processes", files.size()));
+  }
+  return merged(std::move(entries));
+}
+
+void remove_process_files(const fs::path& out) {
+  std::error_code ignored;
+  for (const fs::path& file : process_files(out)) {
+    fs::remove(file, ignored);
+    fs::remove(samples_path(file), ignored);
+  }
+}
+
+std::string nvidia_module_version() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  static const std::regex number(R"(\b(\d+\.\d+(\.\d+)?)\b)");
+  std::smatch found;
+  return std::regex_search(text, found, number) ? found.str(1) : "";
+}
+
+}  // namespace occbench

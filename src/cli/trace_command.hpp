@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "record/program.hpp"
+
+namespace occbench {
+
+/// What to run under the library that traces it.
+struct TraceCommand {
+  std::vector<std::string> words;     ///< the program and its arguments
+  std::string counters = "auto";      ///< "auto", "off" or a number of launches
+  std::string kernels;                ///< regular expression of those to count; empty = all
+  std::optional<std::int64_t> after;  ///< launches before the first that is counted
+};
+
+/// Runs a command with its own input and output, and the library in each of its processes that uses CUDA.
+/// Signals that would end occbench go to the command. Where the library cannot be used, says why and runs
+/// the command without it.
+/// @returns what the command ended with, 128 + N for signal N
+/// @throws InputError for wrong options, or if there is no such command
+ExitStatus run_traced(const TraceCommand& command, const std::filesystem::path& out, Console& console);
+
+/// What the processes of a traced command wrote beside `out`; says so where they wrote nothing.
+std::vector<ProgramEntry> merged_processes(const std::filesystem::path& out, Console& console);
+
+/// Removes the files of processes beside `out`.
+void remove_process_files(const std::filesystem::path& out);
+
+/// As /proc/driver/nvidia/version has it; empty without a driver.
+std::string nvidia_module_version();
+
+}  // namespace occbench

@@ -1,0 +1,325 @@
+#include "measure/program_events.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <utility>
+
+#include <cupti.h>
+
+namespace occbench {
+namespace {
+
+#if CUPTI_API_VERSION >= 130000
+using KernelActivity = CUpti_ActivityKernel10;
+#else
+using KernelActivity = CUpti_ActivityKernel9;
+#endif
+
+/// Small, so that CUPTI hands a buffer over a few milliseconds after its records, and not a tenth of a second
+/// as one of 1 MB (H100, 64,000 launches a second).
+constexpr std::size_t kBufferBytes = 1 << 16;
+constexpr std::size_t kBufferAlignment = 64;
+
+/// CUPTI's buffer callbacks are given no pointer of ours.
+std::atomic<ProgramEvents*> of_this_process{nullptr};
+
+void CUPTIAPI on_event(void* events, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  static_cast<ProgramEvents*>(events)->deliver(static_cast<int>(domain), id, data);
+}
+
+void CUPTIAPI buffer_wanted(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kBufferAlignment, kBufferBytes));
+  *size = *buffer == nullptr ? 0 : kBufferBytes;
+  *most_records = 0;
+}
+
+void CUPTIAPI buffer_done(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
+                          std::size_t valid) {
+  if (ProgramEvents* const events = of_this_process) {
+    CUpti_Activity* record = nullptr;
+    while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
+      if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) events->deliver_record(record);
+    }
+    std::size_t dropped = 0;
+    if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS && dropped > 0) {
+      events->deliver_dropped(dropped);
+    }
+  }
+  std::free(buffer);
+}
+
+EventExtent extent(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  return {x, y, z};
+}
+
+/// CUPTI gives 0 for a launch without clusters.
+EventExtent cluster_extent(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  return x == 0 || y == 0 || z == 0 ? EventExtent{} : extent(x, y, z);
+}
+
+LaunchCall call_of(const CUpti_CallbackData& data) {
+  LaunchCall call;
+  call.context = data.context;
+  call.correlation = data.correlationId;
+  call.name = data.symbolName != nullptr ? data.symbolName : "";
+  call.state = data.correlationData;
+  return call;
+}
+
+/// Of cuLaunchKernel and cuLaunchCooperativeKernel, whose parameters begin alike.
+template <typename Params>
+LaunchCall plain_launch(const CUpti_CallbackData& data) {
+  const auto& params = *static_cast<const Params*>(data.functionParams);
+  LaunchCall call = call_of(data);
+  call.function = params.f;
+  call.stream = params.hStream;
+  call.grid = extent(params.gridDimX, params.gridDimY, params.gridDimZ);
+  call.block = extent(params.blockDimX, params.blockDimY, params.blockDimZ);
+  call.dynamic_shared_bytes = params.sharedMemBytes;
+  return call;
+}
+
+template <typename Params>
+LaunchCall launch_with_attributes(const CUpti_CallbackData& data) {
+  const auto& params = *static_cast<const Params*>(data.functionParams);
+  const CUlaunchConfig& config = *params.config;
+  LaunchCall call = call_of(data);
+  call.function = params.f;
+  call.stream = config.hStream;
+  call.grid = extent(config.gridDimX, config.gridDimY, config.gridDimZ);
+  call.block = extent(config.blockDimX, config.blockDimY, config.blockDimZ);
+  call.dynamic_shared_bytes = config.sharedMemBytes;
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    if (config.attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    const auto& cluster = config.attrs[i].value.clusterDim;
+    call.cluster = cluster_extent(cluster.x, cluster.y, cluster.z);
+  }
+  return call;
+}
+
+template <typename Params>
+LaunchCall graph_launch(const CUpti_CallbackData& data) {
+  const auto& params = *static_cast<const Params*>(data.functionParams);
+  LaunchCall call = call_of(data);
+  call.of_graph = true;
+  if constexpr (requires { params.hGraph; }) {  // the variants name it differently
+    call.function = params.hGraph;
+  } else {
+    call.function = params.hGraphExec;
+  }
+  call.stream = params.hStream;
+  call.name = {};
+  return call;
+}
+
+bool succeeded(const CUpti_CallbackData& data) {
+  return data.functionReturnValue == nullptr ||
+         *static_cast<const CUresult*>(data.functionReturnValue) == CUDA_SUCCESS;
+}
+
+void tell(ProgramListener& listener, const CUpti_CallbackData& data, const LaunchCall& call) {
+  if (data.callbackSite == CUPTI_API_ENTER) {
+    listener.launch_begins(call);
+  } else {
+    listener.launch_ends(call, succeeded(data));
+  }
+}
+
+template <typename Params>
+void tell_begin_of_capture(ProgramListener& listener, const CUpti_CallbackData& data) {
+  CUstream const stream = static_cast<const Params*>(data.functionParams)->hStream;
+  if (data.callbackSite == CUPTI_API_ENTER) {
+    listener.capture_begins(stream);
+  } else {
+    listener.capture_has_begun(stream, succeeded(data));
+  }
+}
+
+/// A stream whose capture another thread began goes on capturing.
+template <typename Params>
+void tell_end_of_capture(ProgramListener& listener, const CUpti_CallbackData& data) {
+  if (data.callbackSite != CUPTI_API_EXIT) return;
+  const auto* const result = static_cast<const CUresult*>(data.functionReturnValue);
+  if (result != nullptr && *result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) return;
+  listener.capture_has_ended(static_cast<const Params*>(data.functionParams)->hStream);
+}
+
+template <typename Params>
+void tell_of_graph(ProgramListener& listener, const CUpti_CallbackData& data) {
+  if (data.callbackSite != CUPTI_API_EXIT || !succeeded(data)) return;
+  const auto& params = *static_cast<const Params*>(data.functionParams);
+  if (params.phGraphExec != nullptr) listener.graph_instantiated(*params.phGraphExec, params.hGraph);
+}
+
+using Teller = void (*)(ProgramListener&, const CUpti_CallbackData&);
+
+template <LaunchCall (*make)(const CUpti_CallbackData&)>
+void tell_launch(ProgramListener& listener, const CUpti_CallbackData& data) {
+  tell(listener, data, make(data));
+}
+
+struct DriverCall {
+  CUpti_CallbackId id;
+  Teller tell;
+};
+
+/// Every call of the driver that matters here, in the variants that toolkits from 11 on use.
+constexpr DriverCall kDriverCalls[] = {
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, tell_launch<plain_launch<cuLaunchKernel_params>>},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz, tell_launch<plain_launch<cuLaunchKernel_ptsz_params>>},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, tell_launch<launch_with_attributes<cuLaunchKernelEx_params>>},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+     tell_launch<launch_with_attributes<cuLaunchKernelEx_ptsz_params>>},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+     tell_launch<plain_launch<cuLaunchCooperativeKernel_params>>},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+     tell_launch<plain_launch<cuLaunchCooperativeKernel_ptsz_params>>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, tell_launch<graph_launch<cuGraphLaunch_params>>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz, tell_launch<graph_launch<cuGraphLaunch_ptsz_params>>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate, tell_of_graph<cuGraphInstantiate_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2, tell_of_graph<cuGraphInstantiate_v2_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, tell_of_graph<cuGraphInstantiateWithFlags_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams,
+     tell_of_graph<cuGraphInstantiateWithParams_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz,
+     tell_of_graph<cuGraphInstantiateWithParams_ptsz_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy,
+     [](ProgramListener& listener, const CUpti_CallbackData& data) {
+       if (data.callbackSite != CUPTI_API_ENTER) return;
+       listener.graph_destroyed(
+           static_cast<const cuGraphExecDestroy_params*>(data.functionParams)->hGraphExec);
+     }},
+    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture, tell_begin_of_capture<cuStreamBeginCapture_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
+     tell_begin_of_capture<cuStreamBeginCapture_ptsz_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, tell_begin_of_capture<cuStreamBeginCapture_v2_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
+     tell_begin_of_capture<cuStreamBeginCapture_v2_ptsz_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph,
+     tell_begin_of_capture<cuStreamBeginCaptureToGraph_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
+     tell_begin_of_capture<cuStreamBeginCaptureToGraph_ptsz_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, tell_end_of_capture<cuStreamEndCapture_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz, tell_end_of_capture<cuStreamEndCapture_ptsz_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,
+     [](ProgramListener& listener, const CUpti_CallbackData& data) {
+       if (data.callbackSite == CUPTI_API_EXIT) listener.profiler_started();
+     }},
+};
+
+constexpr CUpti_CallbackId kResourceEvents[] = {CUPTI_CBID_RESOURCE_STREAM_CREATED,
+                                                CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
+                                                CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING};
+
+void tell_of_resource(ProgramListener& listener, CUpti_CallbackId id, const CUpti_ResourceData& data) {
+  if (id == CUPTI_CBID_RESOURCE_STREAM_CREATED) {
+    listener.stream_created(data.context, data.resourceHandle.stream);
+  } else if (id == CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING) {
+    listener.stream_destroyed(data.context, data.resourceHandle.stream);
+  } else if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+    listener.context_destroyed(data.context);
+  }
+}
+
+std::string result_text(int result) {
+  const char* text = nullptr;
+  static_cast<void>(cuptiGetResultString(static_cast<CUptiResult>(result), &text));
+  return text != nullptr ? text : "unknown error";
+}
+
+}  // namespace
+
+ProgramEvents::ProgramEvents(ProgramListener& listener, bool callbacks, CuptiInterceptor intercept)
+    : listener_(&listener), intercept_(std::move(intercept)) {
+  of_this_process = this;
+  try {
+    subscribe(callbacks);
+  } catch (...) {
+    of_this_process = nullptr;
+    throw;
+  }
+  record_kernels();
+}
+
+ProgramEvents::~ProgramEvents() {
+  of_this_process = nullptr;
+}
+
+int ProgramEvents::try_call(std::string_view name, const std::function<int()>& function) const {
+  return intercept_ ? intercept_(name, nullptr) : function();
+}
+
+void ProgramEvents::subscribe(bool callbacks) {
+  CUpti_SubscriberHandle subscriber = nullptr;
+  // Also where only records are wanted: another one's subscription would take them away.
+  Cupti::require(try_call("cuptiSubscribe", [&] { return cuptiSubscribe(&subscriber, on_event, this); }),
+                 "cuptiSubscribe");
+  const auto enable = [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+    Cupti::require(
+        try_call("cuptiEnableCallback", [&] { return cuptiEnableCallback(1, subscriber, domain, id); }),
+        "cuptiEnableCallback");
+  };
+  if (!callbacks) return;
+  for (const DriverCall& call : kDriverCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, call.id);
+  for (const CUpti_CallbackId id : kResourceEvents) enable(CUPTI_CB_DOMAIN_RESOURCE, id);
+}
+
+void ProgramEvents::record_kernels() {
+  int result = try_call("cuptiActivityRegisterCallbacks",
+                        [] { return cuptiActivityRegisterCallbacks(buffer_wanted, buffer_done); });
+  if (result == CUPTI_SUCCESS) {
+    result = try_call("cuptiActivityEnable",
+                      [] { return cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL); });
+  }
+  if (result != CUPTI_SUCCESS) why_no_records_ = result_text(result);
+}
+
+void ProgramEvents::flush(bool all) {
+  if (!why_no_records_.empty()) return;
+  const std::uint32_t flag = all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : CUPTI_ACTIVITY_FLAG_NONE;
+  static_cast<void>(try_call("cuptiActivityFlushAll", [&] { return cuptiActivityFlushAll(flag); }));
+}
+
+void ProgramEvents::deliver(int domain, std::uint32_t id, const void* data) {
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    tell_of_resource(*listener_, id, *static_cast<const CUpti_ResourceData*>(data));
+    return;
+  }
+  for (const DriverCall& call : kDriverCalls) {
+    if (call.id != id) continue;
+    call.tell(*listener_, *static_cast<const CUpti_CallbackData*>(data));
+    return;
+  }
+}
+
+void ProgramEvents::deliver_record(const void* activity) {
+  const auto& kernel = *static_cast<const KernelActivity*>(activity);
+  // A forced flush hands over kernels that still run.
+  if (kernel.start == 0 || kernel.end < kernel.start) return;
+  KernelRecord record;
+  record.name = kernel.name != nullptr ? kernel.name : "";
+  record.start_ns = kernel.start;
+  record.end_ns = kernel.end;
+  record.device = kernel.deviceId;
+  record.stream = kernel.streamId;
+  record.correlation = kernel.correlationId;
+  record.of_graph = kernel.graphId != 0;
+  const auto size = [](auto value) { return static_cast<std::uint32_t>(value); };
+  record.grid = extent(size(kernel.gridX), size(kernel.gridY), size(kernel.gridZ));
+  record.block = extent(size(kernel.blockX), size(kernel.blockY), size(kernel.blockZ));
+  record.cluster = cluster_extent(kernel.clusterX, kernel.clusterY, kernel.clusterZ);
+  record.registers_per_thread = kernel.registersPerThread;
+  record.static_shared_bytes = size(kernel.staticSharedMemory);
+  record.dynamic_shared_bytes = size(kernel.dynamicSharedMemory);
+  record.local_bytes_per_thread = kernel.localMemoryPerThread;
+  if (kernel.isSharedMemoryCarveoutRequested != 0 && kernel.sharedMemoryCarveoutRequested <= 100) {
+    record.carveout_pct = kernel.sharedMemoryCarveoutRequested;
+  }
+  listener_->kernel_ran(record);
+}
+
+void ProgramEvents::deliver_dropped(std::size_t count) {
+  listener_->records_lost(count);
+}
+
+}  // namespace occbench

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "measure/cupti.hpp"
+
+namespace occbench {
+
+// What CUPTI tells a library inside a program of the program's launches, as values: CUPTI's own headers stay
+// in the .cpp file.
+
+struct EventExtent {
+  std::uint32_t x = 1;
+  std::uint32_t y = 1;
+  std::uint32_t z = 1;
+
+  bool operator==(const EventExtent&) const = default;
+};
+
+/// A call of the driver that launches a kernel or a graph.
+struct LaunchCall {
+  void* context = nullptr;   ///< CUcontext
+  void* function = nullptr;  ///< CUfunction or CUkernel; of a graph its CUgraphExec
+  void* stream = nullptr;    ///< CUstream
+  std::uint32_t correlation = 0;
+  bool of_graph = false;
+  std::string_view name;  ///< mangled; empty for graphs. Valid during the call
+  EventExtent grid;
+  EventExtent block;
+  EventExtent cluster;
+  std::uint32_t dynamic_shared_bytes = 0;
+  /// A place for a value from the call's begin to its end, 0 at first.
+  std::uint64_t* state = nullptr;
+};
+
+/// A kernel that has run, as an activity record tells.
+struct KernelRecord {
+  std::string_view name;  ///< mangled. Valid during the call
+  std::uint64_t start_ns = 0;
+  std::uint64_t end_ns = 0;
+  std::uint32_t device = 0;
+  std::uint32_t stream = 0;
+  std::uint32_t correlation = 0;  ///< of the call that launched it
+  bool of_graph = false;
+  EventExtent grid;
+  EventExtent block;
+  EventExtent cluster;
+  std::uint32_t registers_per_thread = 0;
+  std::uint32_t static_shared_bytes = 0;
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::uint32_t local_bytes_per_thread = 0;
+  int carveout_pct = -1;  ///< -1 = the driver's default
+};
+
+/// Hears of a program's launches. Called on the program's threads and on one of CUPTI's, several at once, and
+/// must not throw.
+class ProgramListener {
+ public:
+  virtual ~ProgramListener() = default;
+
+  virtual void launch_begins(const LaunchCall& call) = 0;
+  /// @param launched whether the driver took the launch
+  virtual void launch_ends(const LaunchCall& call, bool launched) = 0;
+
+  virtual void capture_begins(void* stream) = 0;
+  /// @param capturing whether the stream captures now
+  virtual void capture_has_begun(void* stream, bool capturing) = 0;
+  virtual void capture_has_ended(void* stream) = 0;
+
+  virtual void graph_instantiated(void* exec, void* graph) = 0;
+  virtual void graph_destroyed(void* exec) = 0;
+
+  virtual void stream_created(void* context, void* stream) = 0;
+  virtual void stream_destroyed(void* context, void* stream) = 0;
+  virtual void context_destroyed(void* context) = 0;
+
+  /// cudaProfilerStart or cuProfilerStart.
+  virtual void profiler_started() = 0;
+
+  virtual void kernel_ran(const KernelRecord& record) = 0;
+  virtual void records_lost(std::size_t count) = 0;
+};
+
+/// CUPTI's subscription to a process's launches, and its records of the kernels that ran. One a process;
+/// CUPTI may call it until the process ends.
+class ProgramEvents {
+ public:
+  /// @param listener  for as long as the events live
+  /// @param callbacks whether to hear of launches as they are made, not only of kernels that have run
+  /// @throws CountersUnavailable (busy) if the process has a subscriber already
+  ProgramEvents(ProgramListener& listener, bool callbacks, CuptiInterceptor intercept = {});
+  ~ProgramEvents();
+  ProgramEvents(const ProgramEvents&) = delete;
+  ProgramEvents& operator=(const ProgramEvents&) = delete;
+
+  /// Empty if kernel_ran() will be called; otherwise why it will not.
+  const std::string& why_no_records() const {
+    return why_no_records_;
+  }
+
+  /// Hands over the records of kernels that have ended.
+  /// @param all also those in buffers that CUPTI still writes to: at the end of a program
+  void flush(bool all);
+
+  /// What CUPTI calls: a callback's domain, number and data, and an activity record.
+  void deliver(int domain, std::uint32_t id, const void* data);
+  void deliver_record(const void* activity);
+  void deliver_dropped(std::size_t count);
+
+ private:
+  int try_call(std::string_view name, const std::function<int()>& function) const;
+  void subscribe(bool callbacks);
+  void record_kernels();
+
+  ProgramListener* listener_;
+  CuptiInterceptor intercept_;
+  std::string why_no_records_;
+};
+
+}  // namespace occbench

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "measure/cupti.hpp"
+
+struct CUctx_st;
+struct CUpti_RangeProfiler_Object;
+
+namespace occbench {
+
+/// Readings by metric name: a value for each reading, in order, so that the same place is the same launch in
+/// all metrics. NaN or infinite where a launch gave no value.
+using CounterReadings = std::map<std::string, std::vector<double>, std::less<>>;
+
+/// Which counters of its GPU this process may read, in a context of that GPU.
+/// @throws CountersUnavailable; of all calls this one tells best whether the permission is missing
+std::vector<std::uint8_t> counter_availability(const Cupti& cupti, CUctx_st* context);
+
+/// What CUPTI needs to collect one list of metrics on one kind of chip.
+class MetricSet {
+ public:
+  /// @param metrics names, all collected together; those that the chip lacks are left out
+  /// @param availability as counter_availability() gives it, for as long as the set lives
+  /// @throws CountersUnavailable, also if the chip has none of the metrics
+  MetricSet(const Cupti& cupti, const std::string& chip, const std::vector<std::uint8_t>& availability,
+            const std::vector<std::string>& metrics);
+
+  const std::vector<std::string>& metrics() const {
+    return metrics_;
+  }
+  const MetricHost& host() const {
+    return *host_;
+  }
+  const std::vector<std::uint8_t>& config() const {
+    return config_;
+  }
+
+ private:
+  std::vector<std::string> metrics_;
+  std::unique_ptr<MetricHost> host_;
+  std::vector<std::uint8_t> config_;
+};
+
+/// CUPTI's Range Profiler in one context, for one list of metrics: user ranges, collected in sessions. It
+/// keeps the list that it is made with until it is gone. All calls wait for what the context has been given
+/// to do. Not thread-safe; any thread may call.
+class RangeProfiler {
+ public:
+  /// @param set     for as long as the profiler lives
+  /// @param ranges  at most, in a session. CUPTI starts sessions of up to 32 in 5 ms, of 128 in 250 ms (H100,
+  /// CUDA 13.0)
+  /// @throws CountersUnavailable
+  RangeProfiler(const Cupti& cupti, CUctx_st* context, const MetricSet& set, std::size_t ranges);
+  ~RangeProfiler();
+  RangeProfiler(const RangeProfiler&) = delete;
+  RangeProfiler& operator=(const RangeProfiler&) = delete;
+
+  /// Forgets what earlier sessions collected. To be called before each session, not before each of its
+  /// passes.
+  /// @throws CountersUnavailable, as all that follow
+  void prepare();
+
+  void start();
+  /// @param name of the range, which all passes give it, and no other range of the session
+  void push(const std::string& name);
+  void pop();
+  /// @returns whether all passes have now been submitted
+  bool stop();
+  /// Stops as far as that is possible, where something failed before.
+  void try_stop() noexcept;
+
+  /// Makes what a session collected readable.
+  void decode();
+  /// The readings of the first `ranges` ranges of the session, in the order in which they were pushed.
+  CounterReadings readings(std::size_t ranges) const;
+
+ private:
+  void disable() noexcept;
+
+  const Cupti* cupti_;
+  const MetricSet* set_;
+  std::size_t ranges_;
+  CUpti_RangeProfiler_Object* profiler_ = nullptr;
+  std::vector<std::uint8_t> data_;  ///< counter data image
+};
+
+}  // namespace occbench

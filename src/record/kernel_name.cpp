@@ -1,0 +1,171 @@
+#include "record/kernel_name.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <memory>
+#include <vector>
+
+namespace occbench {
+namespace {
+
+/// Template arguments deeper than this are cut in any name.
+constexpr int kDeepest = 8;
+
+bool is_name_character(char character) {
+  return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' || character == '$';
+}
+
+/// Where the bracket that opens at `begin` closes, one past it; the end of the text if it does not.
+/// "->" and the operators of names close nothing.
+std::size_t end_of_bracket(std::string_view text, std::size_t begin) {
+  int depth = 0;
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    const char character = text[i];
+    if (character == '<' || character == '(' || character == '{' || character == '[') ++depth;
+    const bool arrow = character == '>' && i > 0 && text[i - 1] == '-';
+    if ((character == '>' && !arrow) || character == ')' || character == '}' || character == ']') --depth;
+    if (depth == 0) return i + 1;
+  }
+  return text.size();
+}
+
+/// The parts of a text between separators that stand outside of all brackets.
+std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    if (text.substr(i).starts_with(separator)) {
+      parts.push_back(text.substr(begin, i - begin));
+      i += separator.size();
+      begin = i;
+    } else if (std::string_view("<({[").find(text[i]) != std::string_view::npos) {
+      i = end_of_bracket(text, i);
+    } else {
+      ++i;
+    }
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+std::string_view trimmed_blanks(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+/// "128ul" -> "128", "(int)4" -> "4"; others as they are.
+std::string_view plain_number(std::string_view text) {
+  if (text.starts_with('(')) {
+    const std::size_t end = end_of_bracket(text, 0);
+    if (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0)
+      text.remove_prefix(end);
+  }
+  std::size_t digits = text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0);
+  if (digits == std::string_view::npos) digits = text.size();
+  const bool is_number = digits > 0 && std::isdigit(static_cast<unsigned char>(text[digits - 1])) != 0;
+  const bool is_suffix = text.find_first_not_of("ul", digits) == std::string_view::npos;
+  return is_number && is_suffix ? text.substr(0, digits) : text;
+}
+
+std::string shortened_type(std::string_view type, int depth);
+
+std::string shortened_arguments(std::string_view list, int depth) {
+  if (depth <= 0) return "<...>";
+  std::string text;
+  for (const std::string_view argument : split(list, ",")) {
+    text += text.empty() ? "" : ", ";
+    text += shortened_type(trimmed_blanks(argument), depth - 1);
+  }
+  return "<" + text + ">";
+}
+
+/// One word, as in ns::name<arguments>*: its last component.
+std::string shortened_word(std::string_view word, int depth) {
+  const std::vector<std::string_view> components = split(word, "::");
+  std::string_view last = components.back();
+  // A template's member type tells less than the template.
+  if (components.size() > 1 && (last == "type" || last == "Params" || last == "Arguments")) {
+    last = components[components.size() - 2];
+  }
+  if (last.starts_with("{lambda") || last.starts_with("'lambda")) return "lambda";
+  const std::size_t bracket = last.find_first_of("<(");
+  if (bracket == std::string_view::npos) return std::string(plain_number(last));
+  if (last[bracket] == '(') {
+    return std::string(bracket == 0 ? plain_number(last) : last.substr(0, bracket));
+  }
+  const std::size_t end = end_of_bracket(last, bracket);
+  const std::size_t inner = end > bracket + 1 ? end - bracket - 2 : 0;
+  std::string text(last.substr(0, bracket));
+  text += shortened_arguments(last.substr(bracket + 1, inner), depth);
+  // Pointers and references that follow it.
+  for (const char character : last.substr(end)) {
+    if (character == '*' || character == '&') text += character;
+  }
+  return text;
+}
+
+std::string shortened_type(std::string_view type, int depth) {
+  std::string text;
+  for (const std::string_view word : split(type, " ")) {
+    if (word.empty()) continue;
+    text += text.empty() ? "" : " ";
+    text += shortened_word(word, depth);
+  }
+  return text;
+}
+
+/// The name of the function with its template arguments: what stands before the parameters, behind the return
+/// type.
+std::string_view function_of(std::string_view demangled) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  std::size_t begin = 0;
+  std::size_t i = 0;
+  while (i < demangled.size()) {
+    if (demangled.substr(i).starts_with(kAnonymous)) {
+      i += kAnonymous.size();
+    } else if (demangled[i] == '(') {
+      break;
+    } else if (demangled[i] == '<' || demangled[i] == '{' || demangled[i] == '[') {
+      i = end_of_bracket(demangled, i);
+    } else {
+      if (demangled[i] == ' ') begin = i + 1;
+      ++i;
+    }
+  }
+  return demangled.substr(std::min(begin, i), i - std::min(begin, i));
+}
+
+std::string cut_to_length(std::string text) {
+  if (text.size() <= kLongestKernelName) return text;
+  // Kernels of libraries differ at both ends of their names.
+  const std::size_t tail = kLongestKernelName / 3;
+  const std::size_t head = kLongestKernelName - tail - 3;
+  return text.substr(0, head) + "..." + text.substr(text.size() - tail);
+}
+
+}  // namespace
+
+std::string demangled_kernel_name(const std::string& name) {
+  if (!name.starts_with("_Z")) return name;
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 && text ? text.get() : name;
+}
+
+std::string shortened_kernel_name(std::string_view demangled) {
+  const std::string_view function = function_of(demangled);
+  if (std::ranges::none_of(function, is_name_character)) return cut_to_length(std::string(demangled));
+  std::string text;
+  for (int depth = kDeepest; depth >= 0; --depth) {
+    text = shortened_word(function, depth);
+    if (text.size() <= kLongestKernelName) break;
+  }
+  return cut_to_length(text.empty() ? std::string(demangled) : text);
+}
+
+}  // namespace occbench

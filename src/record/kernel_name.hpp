@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace occbench {
+
+/// A kernel's name as its source has it, with namespaces, template arguments and parameters. A name that no
+/// C++ compiler mangled is returned as it is.
+std::string demangled_kernel_name(const std::string& name);
+
+/// Longest name that shortened_kernel_name() returns, bytes.
+inline constexpr std::size_t kLongestKernelName = 80;
+
+/// A demangled name as people write it: without return type, parameters and namespaces, and with fewer of its
+/// template arguments' own arguments the longer it is. "..." stands for what was cut. Never empty for a name
+/// that is not.
+///   void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul>
+///   >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)
+///   -> vectorized_elementwise_kernel<4, FillFunctor<float>, array<char*, 1>>
+std::string shortened_kernel_name(std::string_view demangled);
+
+}  // namespace occbench

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "predict/inferred_work.hpp"
+#include "record/case_record.hpp"
+
+namespace occbench {
+
+/// An activity record's time of a launch is longer than its warps are active. Seen on an H100 (driver
+/// 580.159.04, CUDA 13.0) of a kernel that spins for a known time.
+inline constexpr double kRecordOverheadUs = 0.5;
+
+/// What is known of a recorded launch that work can be inferred from.
+ObservedLaunch observed_of(const CaseRecord& record);
+
+/// Whether work was inferred, by its source: the column work_source, `identity.work_source` of a record.
+bool is_inferred_work(std::string_view source);
+
+/// The prediction of a record with work that is inferred from what was observed; empty where that is too
+/// little. @throws InputError as launch_on_device() and predict() do
+std::optional<ObservedPrediction> observed_prediction(const CaseRecord& record,
+                                                      const std::optional<DeviceProfile>& profile);
+
+/// Infers the work of a record that lacks it, with its source, and predicts it. Where nothing can be inferred
+/// the record stays as it is; where theory refuses the launch a note says why.
+void infer_and_predict(CaseRecord& record, const std::optional<DeviceProfile>& profile = std::nullopt);
+
+}  // namespace occbench

@@ -1,0 +1,399 @@
+#include "record/program.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "occupancy/input_error.hpp"
+#include "occupancy/occupancy.hpp"
+#include "record/columns.hpp"
+#include "record/kernel_name.hpp"
+#include "record/replay.hpp"
+#include "record/statistics.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr std::string_view kWarpsActive = "sm__warps_active.sum";
+constexpr std::string_view kCyclesActiveMax = "sm__cycles_active.max";
+
+/// Counted launches of one kernel in one process: a larger number in a file is a fault of it.
+constexpr std::int64_t kMostReadings = 100000;
+
+/// Streams named in a row; programs make thousands.
+constexpr std::size_t kMostStreams = 8;
+
+constexpr const char* kHighestClock = "highest_clock_mhz";
+constexpr const char* kOwnNote = "program_note";
+
+/// Blocks in each dimension of a grid (CUDA programming guide, all compute capabilities from 3.0 on).
+constexpr Extent kLargest{2147483647, 65535, 65535};
+
+/// FNV-1a, 32 bits: enough to tell kernels of one short name apart, and the same in every run.
+std::uint32_t hash_of(std::string_view text) {
+  std::uint32_t hash = 2166136261u;
+  for (const char character : text) hash = (hash ^ static_cast<unsigned char>(character)) * 16777619u;
+  return hash;
+}
+
+std::string joined(const std::set<std::int64_t>& numbers, std::size_t most) {
+  std::string text;
+  std::size_t count = 0;
+  for (const std::int64_t number : numbers) {
+    if (count++ == most) return text + "+";
+    text += fmt::format("{}{}", text.empty() ? "" : "+", number);
+  }
+  return text;
+}
+
+std::set<std::int64_t> parse_joined(std::string_view text) {
+  std::set<std::int64_t> numbers;
+  while (!text.empty()) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc()) numbers.insert(number);
+    const std::size_t next = text.find('+');
+    text = next == std::string_view::npos ? std::string_view() : text.substr(next + 1);
+  }
+  return numbers;
+}
+
+std::vector<std::pair<std::string, std::string>> parameters_of(const ProgramKernel& kernel) {
+  std::vector<std::pair<std::string, std::string>> parameters = {{"grid", to_string(kernel.grid)},
+                                                                 {"block", to_string(kernel.block)}};
+  if (kernel.cluster != Extent{}) parameters.emplace_back("cluster", to_string(kernel.cluster));
+  return parameters;
+}
+
+/// Of a parameter of a case; one block or thread where it has none of that name.
+Extent extent_in(const CaseIdentity& identity, std::string_view name) {
+  const std::string* const text = find_parameter(identity, name);
+  return text == nullptr ? Extent{} : parse_extent(*text);
+}
+
+std::optional<ComputeCapability> known_capability(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return parse_compute_capability(text);
+}
+
+std::string configuration_text(const ProgramKernel& kernel) {
+  std::string text = fmt::format("<<<{}, {}", to_string(kernel.grid), to_string(kernel.block));
+  if (kernel.dynamic_shared_bytes > 0) text += fmt::format(", {}", kernel.dynamic_shared_bytes);
+  if (kernel.cluster != Extent{}) text += fmt::format(", cluster {}", to_string(kernel.cluster));
+  return text + ">>>";
+}
+
+std::vector<double> finite(std::span<const double> values) {
+  std::vector<double> numbers;
+  std::ranges::copy_if(values, std::back_inserter(numbers),
+                       [](double value) { return std::isfinite(value); });
+  return numbers;
+}
+
+std::span<const double> readings_of(const ProgramLaunches& seen, std::string_view metric) {
+  const auto found = seen.readings.find(metric);
+  return found == seen.readings.end() ? std::span<const double>() : std::span<const double>(found->second);
+}
+
+Provenance provenance_of(const ProgramDevice& device) {
+  Provenance provenance;
+  provenance.schema = kSchema;
+  provenance.gpu = device.name;
+  provenance.gpu_uuid = device.uuid;
+  provenance.device_index = device.index;
+  provenance.compute_capability = known_capability(device.compute_capability);
+  if (device.sm_count > 0) provenance.sm_count = device.sm_count;
+  return provenance;
+}
+
+CaseIdentity identity_of(const ProgramKernel& kernel) {
+  CaseIdentity identity;
+  identity.experiment = kTraceExperiment;
+  identity.kernel = demangled_kernel_name(kernel.name);
+  if (identity.kernel != kernel.name) identity.variant = kernel.name;
+  identity.name = shortened_kernel_name(identity.kernel) + configuration_text(kernel);
+  identity.parameters = parameters_of(kernel);
+  return identity;
+}
+
+void set_theory(CaseRecord& record) {
+  try {
+    const LaunchOnDevice on = launch_on_device(record);
+    const Occupancy occupancy = theoretical_occupancy(on);
+    record.theory = theory_of(occupancy, on.launch, on.sm_count);
+    if (occupancy.blocks_per_sm == 0)
+      add_note(record.note, why_it_cannot_launch(on.limits, on.launch, on.usage));
+  } catch (const InputError& unknown) {
+    add_note(record.note, fmt::format("no theory: {}", unknown.what()));
+  }
+}
+
+Times times_of(const ProgramLaunches& seen) {
+  Times times;
+  times.status = TimeStatus::ok;
+  const std::vector<double> known = finite(seen.times_us);
+  if (known.empty()) return times;
+  const Quartiles quartiles = occbench::quartiles(known);
+  times.time_us = quartiles.median;
+  if (quartiles.median > 0) times.time_spread_pct = 100 * quartiles.range() / quartiles.median;
+  times.repetitions = seen.timed;
+  return times;
+}
+
+/// Occupancy over all SMs and the longest one's cycles, in each launch.
+std::vector<double> elapsed_pcts(const ProgramLaunches& seen, double warp_slots) {
+  const std::span<const double> warps = readings_of(seen, kWarpsActive);
+  const std::span<const double> cycles = readings_of(seen, kCyclesActiveMax);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < std::min(warps.size(), cycles.size()); ++i) {
+    values.push_back(100 * warps[i] / (warp_slots * cycles[i]));
+  }
+  return finite(values);
+}
+
+/// Where the occupancy went between theory and counter, as the counters say.
+void set_measured_losses(CaseRecord& record, const Limits& limits) {
+  Readings& readings = record.readings;
+  if (!readings.counters.resident_blocks) return;
+  const int warps = (record.launch->block_threads + limits.threads_per_warp - 1) / limits.threads_per_warp;
+  const double filled = 100 * *readings.counters.resident_blocks * warps / limits.max_warps_per_sm;
+  readings.measured_loss_blocks_points = record.theory->theoretical_pct - filled;
+  readings.measured_loss_warps_points = filled - *readings.counters.achieved_pct;
+}
+
+void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
+  Readings& readings = record.readings;
+  readings.status = seen.counters_status;
+  for (const Column& column : columns()) {
+    if (!column.counter) continue;
+    const std::vector<double> values = finite(readings_of(seen, column.counter->metric));
+    if (!values.empty()) readings.counters.*column.counter->value = column.counter->scale * median(values);
+  }
+  if (!readings.counters.achieved_pct) return;
+  readings.status = CountersStatus::ok;
+  readings.achieved_source = AchievedSource::counter;
+  readings.achieved_spread_points =
+      quartiles(finite(readings_of(seen, find_column("achieved_pct")->counter->metric))).range();
+  if (!record.theory) return;
+  const LaunchOnDevice on = launch_on_device(record);
+  set_measured_losses(record, on.limits);
+  const std::vector<double> elapsed =
+      elapsed_pcts(seen, static_cast<double>(on.sm_count) * on.limits.max_warps_per_sm);
+  if (!elapsed.empty()) readings.achieved_elapsed_pct = median(elapsed);
+}
+
+ProgramEntry entry_of(const CaseRecord& record) {
+  const auto need = [&](bool there, std::string_view column) {
+    if (!there) throw InputError(fmt::format("case {} of a program has no {}", record.identity.name, column));
+  };
+  need(record.launch.has_value(), "block_threads");
+  need(record.compiled.has_value(), "registers_per_thread");
+  need(record.program.launches.has_value(), "launches");
+  const Provenance& from = record.provenance;
+  const Usage& usage = record.compiled->usage;
+  ProgramEntry entry;
+  entry.device = {from.gpu, from.gpu_uuid, static_cast<int>(from.device_index.value_or(0)),
+                  from.compute_capability ? to_string(*from.compute_capability) : "",
+                  from.sm_count.value_or(0)};
+  entry.kernel = {.name = record.identity.variant.empty() ? record.identity.kernel : record.identity.variant,
+                  .grid = extent_in(record.identity, "grid"),
+                  .block = extent_in(record.identity, "block"),
+                  .cluster = extent_in(record.identity, "cluster"),
+                  .registers_per_thread = usage.registers_per_thread,
+                  .static_shared_bytes = usage.static_shared_bytes,
+                  .dynamic_shared_bytes = record.launch->dynamic_shared_bytes,
+                  .local_bytes_per_thread = usage.local_bytes_per_thread,
+                  .carveout_pct = record.launch->carveout_pct};
+  entry.seen.launches = *record.program.launches;
+  entry.seen.of_graphs = record.program.of_graphs.value_or(0);
+  entry.seen.timed = record.times.repetitions.value_or(0);
+  entry.seen.total_us = record.program.total_time_us.value_or(0);
+  entry.seen.counters_status = record.readings.status;
+  entry.seen.processes = parse_joined(record.program.processes);
+  entry.seen.streams = parse_joined(record.program.streams);
+  for (const auto& [name, value] : record.extra) {
+    if (name == kHighestClock)
+      static_cast<void>(
+          std::from_chars(value.data(), value.data() + value.size(), entry.device.highest_clock_mhz));
+    if (name == kOwnNote) entry.seen.note = value;
+  }
+  return entry;
+}
+
+void merge_into(ProgramLaunches& into, const ProgramLaunches& other) {
+  into.launches += other.launches;
+  into.of_graphs += other.of_graphs;
+  into.timed += other.timed;
+  into.total_us += other.total_us;
+  into.times_us.insert(into.times_us.end(), other.times_us.begin(), other.times_us.end());
+  for (const auto& [metric, values] : other.readings) {
+    std::vector<double>& all = into.readings[metric];
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  if (into.counters_status != CountersStatus::ok && other.counters_status) {
+    into.counters_status = other.counters_status;
+    into.note = other.note;
+  }
+  into.processes.insert(other.processes.begin(), other.processes.end());
+  into.streams.insert(other.streams.begin(), other.streams.end());
+}
+
+std::string device_text(const ProgramDevice& device) {
+  return device.uuid.empty() ? fmt::format("GPU {}", device.index) : device.uuid.substr(0, 12);
+}
+
+}  // namespace
+
+std::string to_string(const Extent& extent) {
+  if (extent.z != 1) return fmt::format("{}x{}x{}", extent.x, extent.y, extent.z);
+  return extent.y != 1 ? fmt::format("{}x{}", extent.x, extent.y) : fmt::format("{}", extent.x);
+}
+
+Extent parse_extent(std::string_view text) {
+  Extent extent;
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  for (const auto dimension : {&Extent::x, &Extent::y, &Extent::z}) {
+    std::int64_t& size = extent.*dimension;
+    const auto [next, error] = std::from_chars(at, end, size);
+    if (error != std::errc() || size < 1 || size > kLargest.*dimension) break;
+    if (next == end) return extent;
+    if (*next != 'x') break;
+    at = next + 1;
+  }
+  throw InputError(fmt::format("'{}' is not the size of a grid or block; write it as 66x2x1", text));
+}
+
+std::vector<std::string> program_metrics() {
+  std::vector<std::string> metrics = {std::string(kWarpsActive)};
+  for (const Column& column : columns()) {
+    if (column.counter && column.counter->read == CounterRead::always)
+      metrics.emplace_back(column.counter->metric);
+  }
+  return metrics;
+}
+
+CaseRecord program_case(const ProgramEntry& entry) {
+  const auto& [device, kernel, seen] = entry;
+  CaseRecord record;
+  record.provenance = provenance_of(device);
+  record.identity = identity_of(kernel);
+  record.launch = Launch{.block_threads = static_cast<int>(kernel.block.volume()),
+                         .grid_blocks = kernel.grid.volume(),
+                         .cluster_blocks = static_cast<int>(kernel.cluster.volume()),
+                         .dynamic_shared_bytes = kernel.dynamic_shared_bytes,
+                         .carveout_pct = kernel.carveout_pct};
+  record.compiled.emplace().usage = {.registers_per_thread = kernel.registers_per_thread,
+                                     .static_shared_bytes = kernel.static_shared_bytes,
+                                     .local_bytes_per_thread = kernel.local_bytes_per_thread};
+  record.check = Check::none;
+  record.program = {.launches = seen.launches,
+                    .total_time_us = seen.total_us,
+                    .processes = joined(seen.processes, seen.processes.size()),
+                    .streams = joined(seen.streams, kMostStreams),
+                    .of_graphs = seen.of_graphs};
+  record.note = seen.note;
+  set_theory(record);
+  record.times = times_of(seen);
+  set_readings(record, seen);
+  return record;
+}
+
+std::vector<std::string> process_columns() {
+  return {kHighestClock, kOwnNote};
+}
+
+std::vector<CaseRecord> process_cases(std::span<const ProgramEntry> entries) {
+  std::vector<CaseRecord> cases = program_cases(entries);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    cases[i].extra = {{kHighestClock, fmt::format("{}", entries[i].device.highest_clock_mhz)},
+                      {kOwnNote, entries[i].seen.note}};
+  }
+  return cases;
+}
+
+std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunches& seen) {
+  std::vector<Sample> samples;
+  const auto add = [&](const std::string& quantity, std::span<const double> values) {
+    std::int64_t index = 0;
+    for (const double value : values) {
+      if (std::isfinite(value))
+        samples.push_back({record.identity.experiment, record.identity.name, quantity, index, value});
+      ++index;
+    }
+  };
+  add("time_us", seen.times_us);
+  for (const auto& [metric, values] : seen.readings) add(metric, values);
+  return samples;
+}
+
+std::vector<ProgramEntry> program_entries(std::span<const Row> rows, std::span<const Sample> samples) {
+  std::map<std::string_view, std::size_t> by_case;
+  std::vector<ProgramEntry> entries;
+  for (const Row& row : rows) {
+    by_case[row.case_] = entries.size();
+    entries.push_back(entry_of(case_record(row)));
+  }
+  for (const Sample& sample : samples) {
+    const auto found = by_case.find(sample.case_name);
+    if (found == by_case.end()) continue;
+    ProgramLaunches& seen = entries[found->second].seen;
+    if (sample.quantity == "time_us") {
+      seen.times_us.push_back(sample.value);
+    } else if (sample.index >= 0 && sample.index < kMostReadings) {
+      std::vector<double>& values = seen.readings[sample.quantity];
+      const auto place = static_cast<std::size_t>(sample.index);
+      if (values.size() <= place) values.resize(place + 1, std::nan(""));
+      values[place] = sample.value;
+    }
+  }
+  return entries;
+}
+
+std::vector<ProgramEntry> merged(std::vector<ProgramEntry> entries) {
+  // The same GPU has another number in a process that sees fewer of them.
+  std::map<std::pair<std::string, ProgramKernel>, std::size_t> places;
+  std::vector<ProgramEntry> result;
+  for (ProgramEntry& entry : entries) {
+    const std::string gpu =
+        entry.device.uuid.empty() ? fmt::format("{}", entry.device.index) : entry.device.uuid;
+    const auto [found, is_new] = places.try_emplace({gpu, entry.kernel}, result.size());
+    if (is_new) {
+      result.push_back(std::move(entry));
+    } else {
+      merge_into(result[found->second].seen, entry.seen);
+    }
+  }
+  std::ranges::stable_sort(result, std::ranges::greater(),
+                           [](const ProgramEntry& entry) { return entry.seen.total_us; });
+  return result;
+}
+
+std::vector<CaseRecord> program_cases(std::span<const ProgramEntry> entries) {
+  std::set<std::string> devices;
+  for (const ProgramEntry& entry : entries) devices.insert(device_text(entry.device));
+  std::vector<CaseRecord> cases;
+  std::map<std::string, int> times_used;
+  for (const ProgramEntry& entry : entries) {
+    std::string& name = cases.emplace_back(program_case(entry)).identity.name;
+    if (devices.size() > 1) name += fmt::format(" on {}", device_text(entry.device));
+    ++times_used[name];
+  }
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    std::string& name = cases[i].identity.name;
+    if (times_used[name] == 1) continue;
+    const ProgramKernel& kernel = entries[i].kernel;
+    const std::string whole =
+        fmt::format("{} {} {} {} {}", kernel.name, kernel.registers_per_thread, kernel.static_shared_bytes,
+                    kernel.local_bytes_per_thread, kernel.carveout_pct.value_or(-1));
+    name += fmt::format(" #{:08x}", hash_of(whole));
+  }
+  return cases;
+}
+
+}  // namespace occbench

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "occupancy/launch.hpp"
+#include "occupancy/statuses.hpp"
+#include "record/case_record.hpp"
+#include "record/row.hpp"
+
+namespace occbench {
+
+// The launches of a program that knows nothing of occbench: what was seen of them, and the rows made of it.
+
+/// Blocks of a grid, or threads of a block, in each dimension.
+struct Extent {
+  std::int64_t x = 1;
+  std::int64_t y = 1;
+  std::int64_t z = 1;
+
+  std::int64_t volume() const {
+    return x * y * z;
+  }
+  auto operator<=>(const Extent&) const = default;
+};
+
+/// "66", "66x2", "66x2x8": without the dimensions of 1 at the end.
+std::string to_string(const Extent& extent);
+
+/// Reads what to_string() writes. @throws InputError
+Extent parse_extent(std::string_view text);
+
+/// A kernel and how it is launched: a row each.
+struct ProgramKernel {
+  std::string name;  ///< as the program has it, mangled or not
+  Extent grid{};
+  Extent block{};
+  Extent cluster{};
+  int registers_per_thread = 0;
+  std::int64_t static_shared_bytes = 0;
+  std::int64_t dynamic_shared_bytes = 0;
+  std::int64_t local_bytes_per_thread = 0;
+  std::optional<int> carveout_pct{};  ///< empty = the driver's default
+
+  auto operator<=>(const ProgramKernel&) const = default;
+};
+
+/// A GPU that a program used.
+struct ProgramDevice {
+  std::string name;
+  std::string uuid;
+  int index = 0;
+  std::string compute_capability;
+  int sm_count = 0;
+  double highest_clock_mhz = 0;  ///< of the SMs; 0 = not known
+
+  auto operator<=>(const ProgramDevice&) const = default;
+};
+
+/// What was seen of the launches of one kernel on one GPU.
+struct ProgramLaunches {
+  std::int64_t launches = 0;
+  std::int64_t of_graphs = 0;      ///< those that a CUDA graph made
+  std::int64_t timed = 0;          ///< those whose time is known and that were not counted
+  double total_us = 0;             ///< of all launches whose time is known
+  std::vector<double> times_us{};  ///< a sample of the times of those timed
+  /// By name of the counter; a place is the same launch in all.
+  std::map<std::string, std::vector<double>, std::less<>> readings{};
+  std::optional<CountersStatus> counters_status{};  ///< where there are no readings
+  std::string note{};
+  std::set<std::int64_t> processes{};
+  std::set<std::int64_t> streams{};
+};
+
+struct ProgramEntry {
+  ProgramDevice device;
+  ProgramKernel kernel;
+  ProgramLaunches seen;
+};
+
+/// The word of the column `experiment` of all rows of programs.
+inline constexpr const char* kTraceExperiment = "trace";
+
+/// Hardware counters that the columns of a program's row need, all collected in one pass.
+std::vector<std::string> program_metrics();
+
+/// The case of an entry: identity, launch, theory, times and counters; without a prediction. Where the limits
+/// of the GPU are not known or the launch is none that they allow, without theory and with a note that says
+/// why. `kernel` is the demangled name; the mangled one is the column `variant` where it differs.
+CaseRecord program_case(const ProgramEntry& entry);
+
+/// Columns beyond the table of the files that traced processes write, for what merging them needs.
+std::vector<std::string> process_columns();
+
+/// The cases of one process: as program_cases(), with those columns.
+std::vector<CaseRecord> process_cases(std::span<const ProgramEntry> entries);
+
+/// The times and readings behind a case.
+std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunches& seen);
+
+/// The entries that the rows and samples of one file were made of.
+/// @throws InputError where a row lacks what process_cases() has
+std::vector<ProgramEntry> program_entries(std::span<const Row> rows, std::span<const Sample> samples);
+
+/// Entries of the same kernel on the same GPU become one; in order of total time, longest first.
+std::vector<ProgramEntry> merged(std::vector<ProgramEntry> entries);
+
+/// The cases of a program, each with a name of its own: short name and launch configuration, the GPU where
+/// there are several, and a part of the hash of the whole name where these are equal.
+std::vector<CaseRecord> program_cases(std::span<const ProgramEntry> entries);
+
+}  // namespace occbench

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/program.hpp"
+
+namespace occbench {
+
+// Chrome traces of torch.profiler: `prof.export_chrome_trace("trace.json")`, plain or compressed with gzip.
+
+struct TorchKernel {
+  ProgramEntry entry;
+  /// The profiler's own "est. achieved occupancy %".
+  std::optional<double> estimate_pct;
+};
+
+struct TorchTrace {
+  std::vector<TorchKernel> kernels;  ///< by total time, longest first
+  std::int64_t launches = 0;
+  std::int64_t malformed = 0;  ///< events of kernels without a grid, block or time that can be
+};
+
+/// Reads a trace event by event: memory grows with its distinct kernels, not with its length. Shared memory,
+/// of which the profiler gives one sum, is taken as dynamic. @throws InputError if the file cannot be read,
+/// is no such trace, or is one of no NVIDIA GPU.
+TorchTrace read_torch_trace(const std::filesystem::path& file);
+TorchTrace parse_torch_trace(std::istream& text, std::string_view source);
+
+/// Why the profiler's estimate is not what it is called, and what it is instead.
+enum class EstimateFault {
+  none,             ///< there is no estimate, or it is theoretical occupancy
+  shared_memory,    ///< 0: its calculator allows no more than 48 KB of shared memory per block
+  spread_over_sms,  ///< the grid is smaller than a wave, and it averages over SMs that are idle
+  other,
+};
+
+/// @param row of the kernel, with theory
+EstimateFault fault_of_estimate(const TorchKernel& kernel, const CaseRecord& record);
+
+/// A sentence for the row's note; empty for none.
+std::string to_string(EstimateFault fault, double estimate_pct);
+
+}  // namespace occbench

@@ -1,0 +1,166 @@
+#include "trace/context_counter.hpp"
+
+#include <exception>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace occbench {
+namespace {
+
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+ContextCounter::ContextCounter(std::unique_ptr<CountedContext> context, const Captures& captures,
+                               Listener listener, CountingTimes times)
+    : context_(std::move(context)),
+      captures_(captures),
+      listener_(std::move(listener)),
+      times_(times),
+      gate_(times.longest_hold) {}
+
+/// Does what may fail, and counts nothing more if it does. @returns whether it did not
+template <typename Step>
+bool ContextCounter::attempt(Step step) {
+  try {
+    step();
+    return true;
+  } catch (const CountersUnavailable& failure) {
+    broken_ = true;
+    give_up(failure.status(), failure.what());
+  } catch (const std::exception& failure) {
+    broken_ = true;
+    give_up(CountersStatus::failed, failure.what());
+  }
+  return false;
+}
+
+void ContextCounter::give_up(CountersStatus status, const std::string& why) {
+  usable_ = false;
+  if (!ended_.exchange(true)) listener_.ended(status, why);
+}
+
+/// Holds all other launches of the context, while no stream captures.
+bool ContextCounter::take_over(Patience patience) {
+  if (captures_.any() || !gate_.close(patience)) return false;
+  if (!captures_.any()) return true;
+  gate_.open();
+  return false;
+}
+
+bool ContextCounter::idle(Patience patience) {
+  bool reached = false;
+  attempt([&] {
+    context_->mark();
+    reached = wait_for(patience, [&] { return context_->reached(); });
+  });
+  return reached;
+}
+
+void ContextCounter::set_up() {
+  if (is_set_up_) return;
+  context_->set_up();
+  is_set_up_ = true;
+}
+
+void ContextCounter::prepare() {
+  if (prepared_.exchange(true) || !usable() || !take_over(times_.tending)) return;
+  if (idle(times_.tending)) attempt([&] { set_up(); });
+  gate_.open();
+}
+
+bool ContextCounter::begin(std::uint32_t correlation) {
+  if (!usable() || captures_.any()) return false;
+  if (!take_over(times_.before)) {
+    if (!captures_.any()) {
+      give_up(CountersStatus::off, fmt::format("launches of other threads did not return within {} s",
+                                               times_.before.count() / 1000));
+    }
+    return false;
+  }
+  if (start_range()) {
+    correlations_.push_back(correlation);
+    return true;
+  }
+  gate_.open();
+  return false;
+}
+
+bool ContextCounter::start_range() {
+  if (!idle(times_.before)) {
+    give_up(CountersStatus::off,
+            fmt::format("the GPU was not idle within {} s before a launch that was to be counted: a kernel "
+                        "waits for a later launch or never ends, or much is queued",
+                        times_.before.count() / 1000));
+    return false;
+  }
+  return attempt([&] {
+    set_up();
+    if (!in_session_) context_->start();
+    in_session_ = true;
+    // Ranges of one name would become one.
+    context_->push(fmt::format("{}", correlations_.size()));
+  });
+}
+
+bool ContextCounter::end(bool launched) {
+  bool counted = false;
+  if (!idle(times_.after)) {
+    range_left_open_ = true;
+    correlations_.back() = 0;  // other launches run in its range
+    give_up(
+        CountersStatus::off,
+        fmt::format("a launch that was counted had not ended after {} s: it waits for a later one, or runs "
+                    "for long",
+                    times_.after.count() / 1000));
+  } else {
+    counted = attempt([&] { context_->pop(); }) && launched;
+    if (!launched) correlations_.back() = 0;
+    last_counted_ms_ = now_ms();
+    if (correlations_.size() >= kRangesOfSession) end_session();
+  }
+  gate_.open();
+  return counted;
+}
+
+/// While the gate is closed and nothing runs.
+void ContextCounter::end_session() {
+  if (broken_ || !in_session_.exchange(false)) return;
+  const std::vector<std::uint32_t> correlations = std::exchange(correlations_, {});
+  attempt([&] {
+    if (std::exchange(range_left_open_, false)) context_->pop();
+    listener_.readings(correlations, context_->stop(correlations.size()));
+  });
+}
+
+void ContextCounter::tend() {
+  constexpr int kMostTries = 6;
+  if (!in_session_ || broken_ || now_ms() - last_counted_ms_ < times_.session.count()) return;
+  if (tended_in_vain_ >= kMostTries) return;
+  const Patience patience = times_.tending * (1 << tended_in_vain_);
+  if (!take_over(patience)) return;
+  if (idle(patience)) {
+    end_session();
+    tended_in_vain_ = 0;
+  } else {
+    ++tended_in_vain_;
+  }
+  gate_.open();
+}
+
+void ContextCounter::finish(bool gone) {
+  usable_ = false;
+  if (broken_ || !take_over(times_.end)) return;
+  if (is_set_up_ && idle(times_.end)) {
+    end_session();
+    if (gone && !broken_) context_->tear_down();
+  }
+  gate_.open();
+}
+
+}  // namespace occbench

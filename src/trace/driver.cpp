@@ -1,0 +1,330 @@
+#include "trace/driver.hpp"
+
+#include <array>
+#include <dlfcn.h>
+#include <map>
+#include <stdexcept>
+
+#include <cuda.h>
+#include <fmt/core.h>
+
+namespace occbench {
+namespace {
+
+/// The driver's functions, found in the library that the program has loaded: this one must not load another.
+struct Functions {
+  decltype(&cuCtxGetDevice) ctx_get_device = nullptr;
+  decltype(&cuCtxPushCurrent) ctx_push_current = nullptr;
+  decltype(&cuCtxPopCurrent) ctx_pop_current = nullptr;
+  decltype(&cuDeviceGetName) device_get_name = nullptr;
+  decltype(&cuDeviceGetUuid) device_get_uuid = nullptr;
+  decltype(&cuDeviceGetAttribute) device_get_attribute = nullptr;
+  decltype(&cuEventCreate) event_create = nullptr;
+  decltype(&cuEventDestroy) event_destroy = nullptr;
+  decltype(&cuEventQuery) event_query = nullptr;
+  decltype(&cuFuncGetAttribute) func_get_attribute = nullptr;
+  decltype(&cuGraphGetNodes) graph_get_nodes = nullptr;
+  decltype(&cuGraphNodeGetType) graph_node_get_type = nullptr;
+  decltype(&cuStreamQuery) stream_query = nullptr;
+  // Not in every driver.
+  decltype(&cuCtxRecordEvent) ctx_record_event = nullptr;
+  decltype(&cuKernelGetFunction) kernel_get_function = nullptr;
+};
+
+template <typename Function>
+void find(void* library, const char* name, Function& function, bool optional = false) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  if (function == nullptr && !optional)
+    throw std::runtime_error(fmt::format("the CUDA driver has no {}", name));
+}
+
+Functions find_functions() {
+  void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr)
+    throw std::runtime_error("the program has not loaded the CUDA driver (libcuda.so.1)");
+  Functions functions;
+  find(library, "cuCtxGetDevice", functions.ctx_get_device);
+  find(library, "cuCtxPushCurrent_v2", functions.ctx_push_current);
+  find(library, "cuCtxPopCurrent_v2", functions.ctx_pop_current);
+  find(library, "cuDeviceGetName", functions.device_get_name);
+  find(library, "cuDeviceGetUuid_v2", functions.device_get_uuid);
+  find(library, "cuDeviceGetAttribute", functions.device_get_attribute);
+  find(library, "cuEventCreate", functions.event_create);
+  find(library, "cuEventDestroy_v2", functions.event_destroy);
+  find(library, "cuEventQuery", functions.event_query);
+  find(library, "cuFuncGetAttribute", functions.func_get_attribute);
+  find(library, "cuGraphGetNodes", functions.graph_get_nodes);
+  find(library, "cuGraphNodeGetType", functions.graph_node_get_type);
+  find(library, "cuStreamQuery", functions.stream_query);
+  find(library, "cuCtxRecordEvent", functions.ctx_record_event, true);
+  find(library, "cuKernelGetFunction", functions.kernel_get_function, true);
+  return functions;
+}
+
+/// The context is current while it lives: the library's own thread has none, and a program's perhaps another.
+class Current {
+ public:
+  Current(const Functions& functions, CUcontext context) : functions_(functions) {
+    if (functions_.ctx_push_current(context) != CUDA_SUCCESS) {
+      throw CountersUnavailable(CountersStatus::failed, "cuCtxPushCurrent failed");
+    }
+  }
+  ~Current() {
+    CUcontext popped = nullptr;
+    static_cast<void>(functions_.ctx_pop_current(&popped));
+  }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+
+ private:
+  const Functions& functions_;
+};
+
+/// The streams that programs made, by context.
+class Streams {
+ public:
+  void add(void* context, void* stream) {
+    const std::lock_guard lock(mutex_);
+    streams_[context].insert(stream);
+  }
+  void remove(void* context, void* stream) {
+    const std::lock_guard lock(mutex_);
+    streams_[context].erase(stream);
+  }
+  /// The default streams first. A thread's own default stream can be asked for by that thread alone.
+  template <typename Predicate>
+  bool all_of(void* context, Predicate predicate) {
+    const std::lock_guard lock(mutex_);
+    for (CUstream stream : {CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
+      if (!predicate(stream)) return false;
+    }
+    for (void* const stream : streams_[context]) {
+      if (!predicate(static_cast<CUstream>(stream))) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<void*, std::set<void*>> streams_;
+};
+
+class CuptiContext : public CountedContext {
+ public:
+  CuptiContext(const Functions& functions, Streams& streams, CUcontext context, int device,
+               std::vector<std::string> metrics)
+      : functions_(functions),
+        streams_(streams),
+        context_(context),
+        device_(device),
+        metrics_(std::move(metrics)) {}
+
+  void set_up() override {
+    const Current current(functions_, context_);
+    chip_ = supported_chip(cupti_, device_, Profiler::range);
+    availability_ = counter_availability(cupti_, context_);
+    choose_metrics();
+    profiler_ = std::make_unique<RangeProfiler>(cupti_, context_, *set_, ranges_);
+  }
+
+  void tear_down() noexcept override {
+    try {
+      const Current current(functions_, context_);
+      profiler_.reset();
+      if (event_ != nullptr) static_cast<void>(functions_.event_destroy(event_));
+      event_ = nullptr;
+    } catch (const CountersUnavailable&) {
+      static_cast<void>(profiler_.release());  // the context is gone, and what it held with it
+    }
+  }
+
+  void mark() override {
+    marked_ = false;
+    if (functions_.ctx_record_event == nullptr) return;
+    const Current current(functions_, context_);
+    if (event_ == nullptr)
+      require(functions_.event_create(&event_, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+    marked_ = functions_.ctx_record_event(context_, event_) == CUDA_SUCCESS;
+  }
+
+  bool reached() override {
+    const Current current(functions_, context_);
+    if (marked_) return is_done(functions_.event_query(event_), "cuEventQuery");
+    // Drivers before 12.5.
+    return streams_.all_of(
+        context_, [&](CUstream stream) { return is_done(functions_.stream_query(stream), "cuStreamQuery"); });
+  }
+
+  void start() override {
+    const Current current(functions_, context_);
+    profiler_->prepare();
+    profiler_->start();
+  }
+  void push(const std::string& range) override {
+    const Current current(functions_, context_);
+    profiler_->push(range);
+  }
+  void pop() override {
+    const Current current(functions_, context_);
+    profiler_->pop();
+  }
+  CounterReadings stop(std::size_t ranges) override {
+    const Current current(functions_, context_);
+    static_cast<void>(profiler_->stop());
+    profiler_->decode();
+    return profiler_->readings(ranges);
+  }
+
+ private:
+  static void require(CUresult result, const char* call) {
+    if (result == CUDA_SUCCESS) return;
+    throw CountersUnavailable(CountersStatus::failed,
+                              fmt::format("{} returned {}", call, static_cast<int>(result)));
+  }
+  static bool is_done(CUresult result, const char* call) {
+    if (result == CUDA_ERROR_NOT_READY) return false;
+    require(result, call);
+    return true;
+  }
+
+  /// Programs cannot be asked to launch again: what takes more than one pass is cut to its first metrics.
+  void choose_metrics() {
+    for (std::size_t count = metrics_.size();; count = 1) {
+      const std::vector<std::string> wanted(metrics_.begin(),
+                                            metrics_.begin() + static_cast<std::ptrdiff_t>(count));
+      set_ = std::make_unique<MetricSet>(cupti_, chip_, availability_, wanted);
+      std::vector<std::uint8_t> config = set_->config();
+      if (passes_of(cupti_, config) == 1) return;
+      if (count == 1) break;
+    }
+    throw CountersUnavailable(CountersStatus::unsupported, "this GPU cannot read its counters in one pass");
+  }
+
+  // Order matters: each is built from those above it.
+  const Functions& functions_;
+  Streams& streams_;
+  CUcontext context_;
+  int device_;
+  std::vector<std::string> metrics_;
+  Cupti cupti_{{}};
+  std::string chip_;
+  std::vector<std::uint8_t> availability_;
+  std::unique_ptr<MetricSet> set_;
+  std::unique_ptr<RangeProfiler> profiler_;
+  std::size_t ranges_ = 32;
+  CUevent event_ = nullptr;
+  bool marked_ = false;
+};
+
+class LoadedDriver : public Driver {
+ public:
+  LoadedDriver() : functions_(find_functions()) {}
+
+  int device_of(void* context) override {
+    try {
+      const Current current(functions_, static_cast<CUcontext>(context));
+      CUdevice device = -1;
+      return functions_.ctx_get_device(&device) == CUDA_SUCCESS ? device : -1;
+    } catch (const CountersUnavailable&) {
+      return -1;
+    }
+  }
+
+  ProgramDevice describe(int device) override {
+    const auto attribute = [&](CUdevice_attribute which) {
+      int value = 0;
+      return functions_.device_get_attribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
+    };
+    std::array<char, 256> name{};
+    static_cast<void>(functions_.device_get_name(name.data(), static_cast<int>(name.size()) - 1, device));
+    ProgramDevice described;
+    described.name = name.data();
+    described.uuid = uuid_of(device, described.name);
+    described.index = device;
+    described.compute_capability =
+        fmt::format("{}.{}", attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+                    attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+    described.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    described.highest_clock_mhz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1000.0;
+    return described;
+  }
+
+  ProgramKernel kernel_of(const LaunchCall& call) override {
+    const auto extent = [](const EventExtent& of) { return Extent{of.x, of.y, of.z}; };
+    CUfunction function = nullptr;
+    // What is launched may be either.
+    auto* const kernel = static_cast<CUkernel>(call.function);
+    if (functions_.kernel_get_function == nullptr ||
+        functions_.kernel_get_function(&function, kernel) != CUDA_SUCCESS) {
+      function = static_cast<CUfunction>(call.function);
+    }
+    const auto attribute = [&](CUfunction_attribute which) {
+      int value = 0;
+      return functions_.func_get_attribute(&value, which, function) == CUDA_SUCCESS ? value : 0;
+    };
+    ProgramKernel result;
+    result.name = call.name;
+    result.grid = extent(call.grid);
+    result.block = extent(call.block);
+    result.cluster = extent(call.cluster);
+    result.registers_per_thread = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
+    result.static_shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    result.dynamic_shared_bytes = call.dynamic_shared_bytes;
+    result.local_bytes_per_thread = attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    return result;
+  }
+
+  std::vector<GraphNode> nodes_of(void* graph) override {
+    std::size_t count = 0;
+    if (functions_.graph_get_nodes(static_cast<CUgraph>(graph), nullptr, &count) != CUDA_SUCCESS) return {};
+    std::vector<CUgraphNode> nodes(count);
+    if (functions_.graph_get_nodes(static_cast<CUgraph>(graph), nodes.data(), &count) != CUDA_SUCCESS)
+      return {};
+    std::vector<GraphNode> kinds;
+    for (CUgraphNode node : nodes) {
+      CUgraphNodeType type = CU_GRAPH_NODE_TYPE_MEMSET;
+      static_cast<void>(functions_.graph_node_get_type(node, &type));
+      kinds.push_back(type == CU_GRAPH_NODE_TYPE_KERNEL  ? GraphNode::kernel
+                      : type == CU_GRAPH_NODE_TYPE_EMPTY ? GraphNode::empty
+                                                         : GraphNode::other);
+    }
+    return kinds;
+  }
+
+  void stream_created(void* context, void* stream) override {
+    streams_.add(context, stream);
+  }
+  void stream_destroyed(void* context, void* stream) override {
+    streams_.remove(context, stream);
+  }
+
+  std::unique_ptr<CountedContext> make_context(void* context,
+                                               const std::vector<std::string>& metrics) override {
+    return std::make_unique<CuptiContext>(functions_, streams_, static_cast<CUcontext>(context),
+                                          device_of(context), metrics);
+  }
+
+ private:
+  /// As nvidia-smi writes it.
+  std::string uuid_of(int device, const std::string& name) const {
+    CUuuid uuid{};
+    if (functions_.device_get_uuid(&uuid, device) != CUDA_SUCCESS) return "";
+    std::string text = name.find(" MIG ") == std::string::npos ? "GPU-" : "MIG-";
+    for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
+      if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+      text += fmt::format("{:02x}", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
+    }
+    return text;
+  }
+
+  Functions functions_;
+  Streams streams_;
+};
+
+}  // namespace
+
+std::unique_ptr<Driver> loaded_driver() {
+  return std::make_unique<LoadedDriver>();
+}
+
+}  // namespace occbench

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "measure/program_events.hpp"
+#include "record/program.hpp"
+#include "trace/counted_context.hpp"
+#include "trace/sampling.hpp"
+
+namespace occbench {
+
+/// What the library asks of the CUDA driver that the program has loaded. Everything but make_context() may be
+/// called from any thread and does not throw.
+class Driver {
+ public:
+  virtual ~Driver() = default;
+
+  /// Number of the GPU that a context is of; -1 if the driver does not say.
+  virtual int device_of(void* context) = 0;
+  virtual ProgramDevice describe(int device) = 0;
+  /// What a launch asks for, where no record will say.
+  virtual ProgramKernel kernel_of(const LaunchCall& call) = 0;
+  virtual std::vector<GraphNode> nodes_of(void* graph) = 0;
+
+  virtual void stream_created(void* context, void* stream) = 0;
+  virtual void stream_destroyed(void* context, void* stream) = 0;
+
+  /// For counting launches of a context. @param metrics CUPTI's names
+  virtual std::unique_ptr<CountedContext> make_context(void* context,
+                                                       const std::vector<std::string>& metrics) = 0;
+};
+
+/// The driver of this process. @throws std::runtime_error if it lacks a function
+std::unique_ptr<Driver> loaded_driver();
+
+}  // namespace occbench

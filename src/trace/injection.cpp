@@ -1,0 +1,157 @@
+// What the CUDA driver calls in a program that runs with CUDA_INJECTION64_PATH naming this library, from
+// within cuInit. Nothing here is ever destroyed: the program's threads and CUPTI's may call until the process
+// is gone.
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <pthread.h>
+#include <regex>
+#include <string>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+#include "record/case_filter.hpp"
+#include "record/kernel_name.hpp"
+#include "record/process_files.hpp"
+#include "trace/tracer.hpp"
+
+namespace occbench {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A record is handed over a few milliseconds after this, and written after that: less than a second in all.
+constexpr auto kTick = 250ms;
+
+/// At the end the library's thread may still wait for a GPU that is not idle.
+constexpr auto kLongestGoodbye = 4s;
+
+void say(const std::string& line) {
+  const std::string text = fmt::format("occbench trace: process {}: {}\n", ::getpid(), line);
+  // One write, so that lines of several processes do not mix.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::int64_t number_of(const char* name) {
+  const std::string text = variable(name);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+    throw InputError(fmt::format("{}='{}' is not a number; occbench trace sets it", name, text));
+  }
+  return value;
+}
+
+SamplingRules rules() {
+  SamplingRules rules;
+  rules.counted = static_cast<int>(number_of(kTraceCountersVariable));
+  if (!variable(kTraceAfterVariable).empty()) rules.after = number_of(kTraceAfterVariable);
+  if (const std::string kernels = variable(kTraceKernelsVariable); !kernels.empty()) {
+    rules.wanted = [matches = case_filter(kernels)](std::string_view name) {
+      return matches(demangled_kernel_name(std::string(name)));
+    };
+  }
+  return rules;
+}
+
+/// The library in one process.
+struct Library {
+  std::unique_ptr<Driver> driver = loaded_driver();
+  Tracer tracer;
+  std::unique_ptr<ProgramEvents> events;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ends = false;
+  bool has_ended = false;
+
+  explicit Library(const std::filesystem::path& file) : tracer({file, rules(), {}}, *driver, say) {}
+
+  void tend() {
+    std::unique_lock lock(mutex);
+    while (!changed.wait_for(lock, kTick, [&] { return ends; })) {
+      lock.unlock();
+      events->flush(false);
+      tracer.tend();
+      lock.lock();
+    }
+    has_ended = true;
+    changed.notify_all();
+  }
+
+  void finish() {
+    std::unique_lock lock(mutex);
+    if (std::exchange(ends, true)) return;
+    changed.notify_all();
+    const bool stopped = changed.wait_for(lock, kLongestGoodbye, [&] { return has_ended; });
+    lock.unlock();
+    // A thread that waits for CUPTI for so long would keep this one waiting too.
+    if (!stopped) return;
+    tracer.finish([&] { events->flush(true); });
+  }
+};
+
+Library* library = nullptr;
+
+void at_exit() {
+  library->finish();
+}
+
+/// A forked child has the library's memory and none of its threads, and no CUDA.
+void in_forked_child() {
+  library->tracer.abandon();
+  library->ends = true;
+}
+
+void start_thread() {
+  // The program's signals are for the program's threads.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread([] { library->tend(); }).detach();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void start() {
+  const std::string out = variable(kTraceOutVariable);
+  if (out.empty() || library != nullptr) return;
+  library = new Library(make_process_file(out, ::getpid()));
+  Tracer& tracer = library->tracer;
+  try {
+    library->events = std::make_unique<ProgramEvents>(tracer, tracer.counts());
+  } catch (const CountersUnavailable& refused) {
+    say(fmt::format("it is not traced, for another tool listens to CUDA in it already: {}", refused.what()));
+    return;
+  }
+  if (const std::string& why = library->events->why_no_records(); !why.empty()) {
+    tracer.do_without_records();
+    say(fmt::format("its kernels have no time, for CUPTI keeps no record of them ({})", why));
+  }
+  start_thread();
+  std::atexit(at_exit);
+  std::at_quick_exit(at_exit);
+  ::pthread_atfork(nullptr, nullptr, in_forked_child);
+}
+
+}  // namespace
+}  // namespace occbench
+
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+  try {
+    occbench::start();
+  } catch (const std::exception& failure) {
+    occbench::say(fmt::format("it is not traced: {}", failure.what()));
+  }
+  return 1;
+}

@@ -1,0 +1,176 @@
+#include "trace/launch_table.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace occbench {
+namespace {
+
+/// More than a row names.
+constexpr std::size_t kMostStreams = 9;
+
+Extent extent_of(const EventExtent& extent) {
+  return {extent.x, extent.y, extent.z};
+}
+
+ProgramKernel kernel_of(const KernelRecord& record) {
+  ProgramKernel kernel;
+  kernel.name = record.name;
+  kernel.grid = extent_of(record.grid);
+  kernel.block = extent_of(record.block);
+  kernel.cluster = extent_of(record.cluster);
+  kernel.registers_per_thread = static_cast<int>(record.registers_per_thread);
+  kernel.static_shared_bytes = record.static_shared_bytes;
+  kernel.dynamic_shared_bytes = record.dynamic_shared_bytes;
+  kernel.local_bytes_per_thread = record.local_bytes_per_thread;
+  if (record.carveout_pct >= 0) kernel.carveout_pct = record.carveout_pct;
+  return kernel;
+}
+
+/// Why nothing was counted of a kernel on a GPU whose counters can be read.
+std::string why_uncounted(std::int64_t launches, std::int64_t of_graphs) {
+  if (of_graphs == launches) return "not counted: CUDA graphs of several kernels launch it";
+  if (launches == 1) return "not counted: launched once";
+  return "not counted: every launch was one of the warm-up, of a graph, or not wanted";
+}
+
+}  // namespace
+
+std::size_t LaunchTable::Hash::operator()(const Key& key) const {
+  std::size_t hash = std::hash<std::string_view>()(key.kernel.name);
+  for (const std::int64_t value :
+       {key.kernel.grid.x, key.kernel.grid.y, key.kernel.grid.z, key.kernel.block.volume(),
+        key.kernel.dynamic_shared_bytes, std::int64_t{key.kernel.registers_per_thread}}) {
+    hash = (hash ^ static_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15u;
+  }
+  return hash;
+}
+
+LaunchTable::Seen* LaunchTable::find(Key key) {
+  const auto found = seen_.find(key);
+  if (found != seen_.end()) return &found->second;
+  if (seen_.size() >= kMostEntries) return nullptr;
+  return &seen_.try_emplace(std::move(key)).first->second;
+}
+
+void LaunchTable::expect(const LaunchCall& call) {
+  const std::lock_guard lock(mutex_);
+  expected_[call.correlation] = {
+      .name = std::string(call.name), .grid = call.grid, .block = call.block, .of_graph = call.of_graph};
+}
+
+bool LaunchTable::is_of(const Expected& expected, const KernelRecord& record) {
+  if (expected.seen != nullptr || expected.of_graph != record.of_graph) return false;
+  return expected.of_graph ||
+         (expected.name == record.name && expected.grid == record.grid && expected.block == record.block);
+}
+
+void LaunchTable::settle(Expected& expected) {
+  if (expected.seen == nullptr) return;
+  for (const auto& [metric, value] : std::exchange(expected.reading, {})) {
+    expected.seen->readings[metric].push_back(value);
+  }
+}
+
+void LaunchTable::add(const KernelRecord& record) {
+  const std::lock_guard lock(mutex_);
+  const auto counted = expected_.find(record.correlation);
+  if (counted != expected_.end() && !is_of(counted->second, record)) return;
+  ++version_;
+  Seen* const seen = find({static_cast<int>(record.device), kernel_of(record)});
+  if (seen == nullptr) {
+    ++lost_;
+    return;
+  }
+  const double us = static_cast<double>(record.end_ns - record.start_ns) / 1000;
+  ++seen->launches;
+  seen->of_graphs += record.of_graph ? 1 : 0;
+  seen->total_us += us;
+  if (seen->streams.size() < kMostStreams) seen->streams.insert(record.stream);
+  if (counted == expected_.end()) {
+    seen->times.add(us);
+  } else {
+    counted->second.seen = seen;
+    settle(counted->second);
+  }
+}
+
+void LaunchTable::add_untimed(const ProgramKernel& kernel, int device, std::uint32_t correlation) {
+  const std::lock_guard lock(mutex_);
+  ++version_;
+  Seen* const seen = find({device, kernel});
+  if (seen == nullptr) {
+    ++lost_;
+    return;
+  }
+  ++seen->launches;
+  const auto counted = expected_.find(correlation);
+  if (counted == expected_.end()) return;
+  counted->second.seen = seen;
+  settle(counted->second);
+}
+
+void LaunchTable::add_readings(std::span<const std::uint32_t> correlations, const CounterReadings& readings) {
+  const std::lock_guard lock(mutex_);
+  ++version_;
+  for (std::size_t i = 0; i < correlations.size(); ++i) {
+    const auto counted = expected_.find(correlations[i]);
+    if (counted == expected_.end()) continue;
+    has_readings_ = true;
+    for (const auto& [metric, values] : readings) {
+      counted->second.reading[metric] = i < values.size() ? values[i] : std::nan("");
+    }
+    settle(counted->second);
+  }
+}
+
+void LaunchTable::lose(std::size_t records) {
+  const std::lock_guard lock(mutex_);
+  lost_ += records;
+}
+
+std::vector<ProgramEntry> LaunchTable::entries(int process,
+                                               const std::function<DeviceWords(int)>& words) const {
+  const std::lock_guard lock(mutex_);
+  std::map<int, DeviceWords> devices;
+  std::vector<ProgramEntry> result;
+  result.reserve(seen_.size());
+  for (const auto& [key, seen] : seen_) {
+    auto device = devices.find(key.device);
+    if (device == devices.end()) device = devices.emplace(key.device, words(key.device)).first;
+    ProgramEntry& entry = result.emplace_back(ProgramEntry{device->second.device, key.kernel, {}});
+    entry.seen.launches = seen.launches;
+    entry.seen.of_graphs = seen.of_graphs;
+    entry.seen.timed = seen.times.seen();
+    entry.seen.total_us = seen.total_us;
+    entry.seen.times_us = seen.times.kept();
+    entry.seen.readings = seen.readings;
+    entry.seen.processes = {process};
+    entry.seen.streams = seen.streams;
+    if (!seen.readings.empty()) continue;
+    entry.seen.counters_status = device->second.counters_status;
+    entry.seen.note = device->second.note;
+    if (entry.seen.counters_status == CountersStatus::ok) {
+      entry.seen.counters_status = CountersStatus::off;
+      entry.seen.note = why_uncounted(seen.launches, seen.of_graphs);
+    }
+  }
+  return result;
+}
+
+bool LaunchTable::has_readings() const {
+  const std::lock_guard lock(mutex_);
+  return has_readings_;
+}
+
+std::uint64_t LaunchTable::version() const {
+  const std::lock_guard lock(mutex_);
+  return version_;
+}
+
+std::size_t LaunchTable::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+}  // namespace occbench

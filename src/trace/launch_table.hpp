@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "measure/program_events.hpp"
+#include "measure/range_profiler.hpp"
+#include "record/program.hpp"
+#include "record/time_sample.hpp"
+
+namespace occbench {
+
+/// Everything that was seen of the launches of a process: an entry for each distinct kernel and configuration
+/// on each GPU, whose memory does not grow with the launches. Thread-safe.
+class LaunchTable {
+ public:
+  /// A launch that is counted: its record is not one of an ordinary launch, and other records of its call are
+  /// of what CUPTI launches to read counters.
+  void expect(const LaunchCall& call);
+
+  /// A kernel that ran. Those of unknown kernels beyond the most that a table has are only counted.
+  void add(const KernelRecord& record);
+
+  /// A launch of which there will be no record.
+  void add_untimed(const ProgramKernel& kernel, int device, std::uint32_t correlation);
+
+  /// What counters read in launches that were expected, by their correlation.
+  void add_readings(std::span<const std::uint32_t> correlations, const CounterReadings& readings);
+
+  void lose(std::size_t records);
+
+  /// What the table says of a GPU: what it is, and its counters' status and note where there are no readings.
+  struct DeviceWords {
+    ProgramDevice device;
+    std::optional<CountersStatus> counters_status;
+    std::string note;
+  };
+  std::vector<ProgramEntry> entries(int process, const std::function<DeviceWords(int)>& words) const;
+
+  bool has_readings() const;
+  /// Grows with each change.
+  std::uint64_t version() const;
+  /// Launches that are in no entry: records that CUPTI lost, and kernels that found no more room.
+  std::size_t lost() const;
+
+  static constexpr std::size_t kMostEntries = 20'000;
+
+ private:
+  struct Key {
+    int device;
+    ProgramKernel kernel;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  struct Seen {
+    std::int64_t launches = 0;
+    std::int64_t of_graphs = 0;
+    double total_us = 0;
+    TimeSample times;
+    std::map<std::string, std::vector<double>, std::less<>> readings;
+    std::set<std::int64_t> streams;
+  };
+  struct Expected {
+    std::string name;
+    EventExtent grid, block;
+    bool of_graph = false;
+    Seen* seen = nullptr;  ///< the entry, once its record has come
+    std::map<std::string, double, std::less<>> reading{};
+  };
+
+  Seen* find(Key key);
+  static bool is_of(const Expected& expected, const KernelRecord& record);
+  static void settle(Expected& expected);
+
+  mutable std::mutex mutex_;
+  std::unordered_map<Key, Seen, Hash> seen_;
+  std::unordered_map<std::uint32_t, Expected> expected_;
+  std::size_t lost_ = 0;
+  std::uint64_t version_ = 0;
+  bool has_readings_ = false;
+};
+
+}  // namespace occbench

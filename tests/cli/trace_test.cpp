@@ -1,0 +1,191 @@
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/program_report.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/process_files.hpp"
+#include "run_command.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kTorchTrace = R"({"schemaVersion": 1, "deviceProperties": [
+  {"id": 0, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0, "warpSize": 32, "numSms": 132}],
+ "traceEvents": [
+  {"ph": "X", "cat": "kernel", "name": "_Z6reducePKfPfi", "dur": 44.5, "args": {"device": 0, "stream": 7,
+   "registers per thread": 40, "shared memory": 0, "grid": [1584, 1, 1], "block": [256, 1, 1],
+   "est. achieved occupancy %": 75}},
+  {"ph": "X", "cat": "kernel", "name": "gemm", "dur": 90, "args": {"device": 0, "stream": 7,
+   "registers per thread": 168, "shared memory": 229376, "grid": [132, 1, 1], "block": [384, 1, 1],
+   "est. achieved occupancy %": 0}}]})";
+
+class TraceCommandTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ::unsetenv("CUDA_INJECTION64_PATH");
+    std::ofstream(trace_) << kTorchTrace;
+  }
+  Row row(std::string_view name) const {
+    for (const Row& found : read_rows(out_)) {
+      if (found.case_.starts_with(name)) return found;
+    }
+    ADD_FAILURE() << "no row " << name;
+    return {};
+  }
+  TemporaryFolder folder_;
+  std::string out_ = folder_.path() / "run.csv";
+  std::string trace_ = folder_.path() / "t.json";
+};
+
+TEST_F(TraceCommandTest, ImportsATraceOfPyTorchWithTheoryPredictionAndWhereItsEstimateIsWrong) {
+  const Outcome outcome = run_command({"trace", "--import", trace_.c_str(), "--out", out_.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::done);
+  EXPECT_THAT(outcome.err, HasSubstr("1980 MHz, the GPU's highest"));
+  EXPECT_THAT(outcome.err, HasSubstr("of 1 launch is 0, which is wrong"));
+  const Row reduce = row("reduce");
+  EXPECT_EQ(reduce.theoretical_pct, 75);
+  EXPECT_EQ(reduce.work_source, "inferred from time");
+  ASSERT_TRUE(reduce.predicted_pct);
+  EXPECT_NEAR(*reduce.predicted_pct, 74, 2);
+  EXPECT_EQ(reduce.sm_clock_mhz, 1980);
+  EXPECT_THAT(reduce.note, HasSubstr("highest"));
+  EXPECT_THAT(row("gemm").note, HasSubstr("48 KB"));
+  EXPECT_THAT(outcome.out, HasSubstr("reduce<<<1584, 256>>>"));
+  EXPECT_EQ(read_samples(samples_path(out_)).size(), 2);
+}
+
+TEST_F(TraceCommandTest, ImportsOnlyTheKernelsThatAreWantedWithTheClockThatIsGiven) {
+  const Outcome outcome = run_command({"trace", "--import", trace_.c_str(), "--clock-mhz", "1500",
+                                       "--kernels", "^gemm", "--out", out_.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::done);
+  ASSERT_EQ(read_rows(out_).size(), 1);
+  EXPECT_EQ(row("gemm").sm_clock_mhz, 1500);
+  EXPECT_EQ(run_command({"trace", "--import", trace_.c_str(), "--kernels", "nothing", "--out", out_.c_str()})
+                .status,
+            ExitStatus::usage);
+}
+
+TEST_F(TraceCommandTest, RowsThatItInferredAreExplainedAsTheyWerePredicted) {
+  run_command({"trace", "--import", trace_.c_str(), "--out", out_.c_str()});
+  std::string text = read_text(out_);
+  std::vector<Row> rows = read_rows(out_);
+  for (Row& counted : rows) counted.achieved_pct = 50;
+  std::ofstream(out_) << csv_header() << csv_record(rows[0]) << csv_record(rows[1]);
+  const Outcome outcome = run_command({"explain", "--csv", out_.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  const std::vector<Row> explained = parse_rows(outcome.out, "explained");
+  for (const Row& now : explained) {
+    const Row& before = now.case_ == rows[0].case_ ? rows[0] : rows[1];
+    EXPECT_NEAR(*now.predicted_pct, *before.predicted_pct, 1e-3);
+  }
+}
+
+TEST_F(TraceCommandTest, PassesOnTheStatusOfTheCommand) {
+  EXPECT_EQ(static_cast<int>(run_command({"trace", "--out", out_.c_str(), "--", "true"}).status), 0);
+  EXPECT_EQ(
+      static_cast<int>(run_command({"trace", "--out", out_.c_str(), "--", "sh", "-c", "exit 7"}).status), 7);
+  const Outcome killed = run_command({"trace", "--out", out_.c_str(), "--", "sh", "-c", "kill -9 $$"});
+  EXPECT_EQ(static_cast<int>(killed.status), 128 + SIGKILL);
+  EXPECT_THAT(killed.err, HasSubstr("signal 9"));
+}
+
+TEST_F(TraceCommandTest, LeavesTheCommandItsArguments) {
+  const std::string file = folder_.path() / "said";
+  const std::string script = "echo \"$@\" > " + file;
+  run_command(
+      {"trace", "--out", out_.c_str(), "--", "sh", "-c", script.c_str(), "x", "--out", "-a", "--", "b c"});
+  EXPECT_EQ(read_text(file), "--out -a -- b c\n");
+}
+
+TEST_F(TraceCommandTest, RefusesACommandThatDoesNotExist) {
+  const Outcome outcome = run_command({"trace", "--out", out_.c_str(), "--", "/nonexistent/program"});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("cannot run '/nonexistent/program': No such file"));
+}
+
+TEST_F(TraceCommandTest, RefusesWhatCannotBe) {
+  for (const auto& arguments :
+       std::vector<std::vector<const char*>>{{"trace"},
+                                             {"trace", "--import", trace_.c_str(), "--", "true"},
+                                             {"trace", "--merge"},
+                                             {"trace", "--counters", "some", "--", "true"},
+                                             {"trace", "--counters", "0", "--", "true"},
+                                             {"trace", "--after", "-1", "--", "true"},
+                                             {"trace", "--kernels", "(", "--", "true"},
+                                             {"trace", "--import", "/nonexistent.json"}}) {
+    EXPECT_EQ(run_command(arguments).status, ExitStatus::usage) << arguments.back();
+  }
+}
+
+TEST_F(TraceCommandTest, RunsTheCommandUntracedWhereAnotherLibraryIsInjected) {
+  ::setenv("CUDA_INJECTION64_PATH", "/opt/ncu/lib.so", 1);
+  const std::string file = folder_.path() / "said";
+  const std::string script = "echo $CUDA_INJECTION64_PATH > " + file + "; exit 3";
+  const Outcome outcome = run_command({"trace", "--out", out_.c_str(), "--", "sh", "-c", script.c_str()});
+  EXPECT_EQ(static_cast<int>(outcome.status), 3);
+  EXPECT_THAT(outcome.err, HasSubstr("already set to /opt/ncu/lib.so"));
+  EXPECT_EQ(read_text(file), "/opt/ncu/lib.so\n");
+  ::unsetenv("CUDA_INJECTION64_PATH");
+}
+
+ProgramEntry launched(int process, const char* uuid = "GPU-11111111-1") {
+  ProgramEntry entry{{"NVIDIA H100", uuid, 0, "9.0", 132, 1980}, {}, {}};
+  entry.kernel.name = "_Z6reducePKfPfi";
+  entry.kernel.grid.x = 1584;
+  entry.kernel.block.x = 256;
+  entry.kernel.registers_per_thread = 40;
+  entry.seen.launches = 10;
+  entry.seen.total_us = 450;
+  entry.seen.timed = 2;
+  entry.seen.times_us = {44, 46};
+  entry.seen.counters_status = CountersStatus::denied;
+  entry.seen.processes = {process};
+  return entry;
+}
+
+TEST_F(TraceCommandTest, MergesWhatTheProcessesWrote) {
+  write_process_file(make_process_file(out_, 41), std::vector{launched(41)});
+  write_process_file(make_process_file(out_, 42), std::vector{launched(42)});
+  write_process_file(make_process_file(out_, 43), std::vector{launched(43, "GPU-22222222-2")});
+  const Outcome outcome = run_command({"trace", "--merge", "--out", out_.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  ASSERT_EQ(read_rows(out_).size(), 2);
+  const Row both = row("reduce<<<1584, 256>>> on GPU-11111111");
+  EXPECT_EQ(both.launches, 20);
+  EXPECT_EQ(both.process, "41+42");
+  EXPECT_EQ(both.counters_status, "denied");
+  EXPECT_EQ(both.work_source, "inferred from time");
+  // They may still be written to.
+  EXPECT_EQ(process_files(out_).size(), 3);
+}
+
+TEST_F(TraceCommandTest, BeginsWithoutTheFilesOfAnEarlierTrace) {
+  write_process_file(make_process_file(out_, 41), std::vector{launched(41)});
+  run_command({"trace", "--out", out_.c_str(), "--", "true"});
+  EXPECT_TRUE(process_files(out_).empty());
+}
+
+TEST(TimeLost, IsTheShareOfTheoryThatWasNotThere) {
+  CaseRecord record;
+  record.program.total_time_us = 1000;
+  EXPECT_FALSE(lost_us(record));
+  record.theory.emplace().theoretical_pct = 50;
+  record.prediction.emplace().predicted_pct = 40;
+  EXPECT_DOUBLE_EQ(*lost_us(record), 200);
+  record.readings.counters.achieved_pct = 25;
+  EXPECT_DOUBLE_EQ(*lost_us(record), 500);
+}
+
+}  // namespace
+}  // namespace occbench

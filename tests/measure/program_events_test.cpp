@@ -1,0 +1,282 @@
+#include "measure/program_events.hpp"
+
+#include <string>
+#include <vector>
+
+#include <cupti.h>
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace occbench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+#if CUPTI_API_VERSION >= 130000
+using KernelActivity = CUpti_ActivityKernel10;
+#else
+using KernelActivity = CUpti_ActivityKernel9;
+#endif
+
+std::string text(const EventExtent& extent) {
+  return fmt::format("{},{},{}", extent.x, extent.y, extent.z);
+}
+
+/// Writes down what it hears.
+struct Listener : ProgramListener {
+  std::vector<std::string> heard;
+  std::vector<LaunchCall> calls;
+  std::vector<KernelRecord> records;
+
+  void launch_begins(const LaunchCall& call) override {
+    heard.emplace_back("launch");
+    calls.push_back(call);
+  }
+  void launch_ends(const LaunchCall&, bool launched) override {
+    heard.emplace_back(launched ? "launched" : "refused");
+  }
+  void capture_begins(void*) override {
+    heard.emplace_back("capture");
+  }
+  void capture_has_begun(void*, bool capturing) override {
+    heard.emplace_back(capturing ? "capturing" : "no capture");
+  }
+  void capture_has_ended(void*) override {
+    heard.emplace_back("captured");
+  }
+  void graph_instantiated(void* exec, void* graph) override {
+    heard.push_back(fmt::format("graph {} of {}", exec, graph));
+  }
+  void graph_destroyed(void* exec) override {
+    heard.push_back(fmt::format("graph {} gone", exec));
+  }
+  void stream_created(void*, void*) override {
+    heard.emplace_back("stream");
+  }
+  void stream_destroyed(void*, void*) override {
+    heard.emplace_back("stream gone");
+  }
+  void context_destroyed(void*) override {
+    heard.emplace_back("context gone");
+  }
+  void profiler_started() override {
+    heard.emplace_back("profiler");
+  }
+  void kernel_ran(const KernelRecord& record) override {
+    records.push_back(record);
+  }
+  void records_lost(std::size_t count) override {
+    heard.push_back(fmt::format("lost {}", count));
+  }
+};
+
+/// A driver call as CUPTI reports it, with its two callbacks.
+struct DriverCall {
+  CUresult result = CUDA_SUCCESS;
+  CUpti_CallbackData data{};
+  std::uint64_t state = 0;
+
+  DriverCall(const void* params, const char* name) {
+    data.functionParams = params;
+    data.functionReturnValue = &result;
+    data.symbolName = name;
+    data.correlationId = 77;
+    data.correlationData = &state;
+    data.context = reinterpret_cast<CUcontext>(0x10);
+  }
+  void happen(ProgramEvents& events, CUpti_CallbackId id) {
+    for (const auto site : {CUPTI_API_ENTER, CUPTI_API_EXIT}) {
+      data.callbackSite = site;
+      events.deliver(CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
+    }
+  }
+};
+
+struct Calls {
+  std::vector<std::string> names;
+  std::string failing;
+  int result = CUPTI_ERROR_UNKNOWN;
+
+  CuptiInterceptor interceptor() {
+    return [this](std::string_view name, void*) -> int {
+      names.emplace_back(name);
+      return name == failing ? result : CUPTI_SUCCESS;
+    };
+  }
+};
+
+class ProgramEventsTest : public testing::Test {
+ protected:
+  Listener listener_;
+  Calls calls_;
+  ProgramEvents events_{listener_, true, calls_.interceptor()};
+};
+
+TEST_F(ProgramEventsTest, TellLaunchesOfEveryForm) {
+  cuLaunchKernel_params plain{};
+  plain.f = reinterpret_cast<CUfunction>(0x20);
+  plain.gridDimX = 66;
+  plain.gridDimY = plain.gridDimZ = 1;
+  plain.blockDimX = 16;
+  plain.blockDimY = 8;
+  plain.blockDimZ = 1;
+  plain.sharedMemBytes = 1024;
+  plain.hStream = reinterpret_cast<CUstream>(0x30);
+  DriverCall(&plain, "_Z4spinx").happen(events_, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
+
+  CUlaunchAttribute attributes[2] = {};
+  attributes[0].id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+  attributes[1].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attributes[1].value.clusterDim = {2, 1, 1};
+  CUlaunchConfig config{};
+  config.gridDimX = 132;
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = 384;
+  config.blockDimY = config.blockDimZ = 1;
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  cuLaunchKernelEx_ptsz_params with_attributes{};
+  with_attributes.config = &config;
+  DriverCall(&with_attributes, "gemm").happen(events_, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz);
+
+  cuGraphLaunch_ptsz_params graph{};
+  graph.hGraphExec = reinterpret_cast<CUgraphExec>(0x40);
+  DriverCall(&graph, "nonsense").happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz);
+
+  EXPECT_THAT(listener_.heard, ElementsAre("launch", "launched", "launch", "launched", "launch", "launched"));
+  const LaunchCall& first = listener_.calls[0];
+  EXPECT_EQ(first.name, "_Z4spinx");
+  EXPECT_EQ(text(first.grid), "66,1,1");
+  EXPECT_EQ(text(first.block), "16,8,1");
+  EXPECT_EQ(text(first.cluster), "1,1,1");
+  EXPECT_EQ(first.dynamic_shared_bytes, 1024);
+  EXPECT_EQ(first.correlation, 77);
+  EXPECT_EQ(first.context, reinterpret_cast<void*>(0x10));
+  EXPECT_EQ(first.function, reinterpret_cast<void*>(0x20));
+  EXPECT_EQ(first.stream, reinterpret_cast<void*>(0x30));
+  EXPECT_EQ(text(listener_.calls[1].cluster), "2,1,1");
+  EXPECT_EQ(text(listener_.calls[1].block), "384,1,1");
+  EXPECT_TRUE(listener_.calls[2].of_graph);
+  EXPECT_EQ(listener_.calls[2].function, reinterpret_cast<void*>(0x40));
+  EXPECT_EQ(listener_.calls[2].name, "");
+}
+
+TEST_F(ProgramEventsTest, TellALaunchThatTheDriverRefused) {
+  cuLaunchCooperativeKernel_params params{};
+  DriverCall call(&params, "k");
+  call.result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  call.happen(events_, CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel);
+  EXPECT_THAT(listener_.heard, ElementsAre("launch", "refused"));
+}
+
+TEST_F(ProgramEventsTest, TellWhenStreamsCapture) {
+  cuStreamBeginCapture_v2_params begin{};
+  DriverCall good(&begin, nullptr);
+  good.happen(events_, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2);
+  DriverCall bad(&begin, nullptr);
+  bad.result = CUDA_ERROR_ILLEGAL_STATE;
+  bad.happen(events_, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz);
+  cuStreamEndCapture_params end{};
+  DriverCall ended(&end, nullptr);
+  ended.result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;  // it has ended, badly
+  ended.happen(events_, CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture);
+  DriverCall other_thread(&end, nullptr);
+  other_thread.result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  other_thread.happen(events_, CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture);
+  EXPECT_THAT(listener_.heard, ElementsAre("capture", "capturing", "capture", "no capture", "captured"));
+}
+
+TEST_F(ProgramEventsTest, TellOfGraphsContextsAndStreams) {
+  CUgraphExec exec = reinterpret_cast<CUgraphExec>(0x40);
+  cuGraphInstantiateWithFlags_params instantiate{};
+  instantiate.phGraphExec = &exec;
+  instantiate.hGraph = reinterpret_cast<CUgraph>(0x50);
+  DriverCall(&instantiate, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags);
+  cuGraphExecDestroy_params destroy{};
+  destroy.hGraphExec = exec;
+  DriverCall(&destroy, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy);
+  DriverCall(nullptr, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
+  CUpti_ResourceData resource{};
+  for (const auto id : {CUPTI_CBID_RESOURCE_STREAM_CREATED, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
+                        CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING}) {
+    events_.deliver(CUPTI_CB_DOMAIN_RESOURCE, id, &resource);
+  }
+  EXPECT_THAT(listener_.heard, ElementsAre("graph 0x40 of 0x50", "graph 0x40 gone", "profiler", "stream",
+                                           "stream gone", "context gone"));
+}
+
+TEST_F(ProgramEventsTest, TellWhatARecordSaysOfAKernel) {
+  KernelActivity activity{};
+  activity.start = 1000;
+  activity.end = 5500;
+  activity.name = "_Z4spinx";
+  activity.deviceId = 1;
+  activity.streamId = 13;
+  activity.correlationId = 9;
+  activity.gridX = 66;
+  activity.gridY = 2;
+  activity.gridZ = 1;
+  activity.blockX = 256;
+  activity.blockY = activity.blockZ = 1;
+  activity.registersPerThread = 40;
+  activity.staticSharedMemory = 16;
+  activity.dynamicSharedMemory = 32;
+  activity.localMemoryPerThread = 8;
+  activity.isSharedMemoryCarveoutRequested = 1;
+  activity.sharedMemoryCarveoutRequested = 100;
+  activity.graphId = 2;
+  events_.deliver_record(&activity);
+  activity.end = 0;  // still runs
+  events_.deliver_record(&activity);
+  ASSERT_EQ(listener_.records.size(), 1);
+  const KernelRecord& record = listener_.records[0];
+  EXPECT_EQ(record.end_ns - record.start_ns, 4500);
+  EXPECT_EQ(text(record.grid), "66,2,1");
+  EXPECT_EQ(text(record.cluster), "1,1,1");
+  EXPECT_EQ(record.registers_per_thread, 40);
+  EXPECT_EQ(record.static_shared_bytes, 16);
+  EXPECT_EQ(record.dynamic_shared_bytes, 32);
+  EXPECT_EQ(record.local_bytes_per_thread, 8);
+  EXPECT_EQ(record.carveout_pct, 100);
+  EXPECT_EQ(record.device, 1);
+  EXPECT_EQ(record.stream, 13);
+  EXPECT_TRUE(record.of_graph);
+  EXPECT_THAT(events_.why_no_records(), IsEmpty());
+}
+
+TEST(ProgramEvents, HearOnlyOfKernelsThatRanWhereNoneIsCounted) {
+  Listener listener;
+  Calls calls;
+  const ProgramEvents events(listener, false, calls.interceptor());
+  EXPECT_THAT(calls.names,
+              ElementsAre("cuptiSubscribe", "cuptiActivityRegisterCallbacks", "cuptiActivityEnable"));
+}
+
+TEST(ProgramEvents, AreRefusedWhereTheProgramHasASubscriber) {
+  Listener listener;
+  Calls calls{
+      .names = {}, .failing = "cuptiSubscribe", .result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED};
+  try {
+    const ProgramEvents events(listener, true, calls.interceptor());
+    FAIL();
+  } catch (const CountersUnavailable& refused) {
+    EXPECT_EQ(refused.status(), CountersStatus::busy);
+  }
+}
+
+TEST(ProgramEvents, WithoutRecordsSayWhy) {
+  for (const char* call : {"cuptiActivityRegisterCallbacks", "cuptiActivityEnable"}) {
+    Listener listener;
+    Calls calls{.names = {}, .failing = call, .result = CUPTI_ERROR_NOT_COMPATIBLE};
+    ProgramEvents events(listener, true, calls.interceptor());
+    EXPECT_THAT(events.why_no_records(), HasSubstr("NOT_COMPATIBLE")) << call;
+    events.flush(true);
+    EXPECT_THAT(calls.names, testing::Not(testing::Contains("cuptiActivityFlushAll")));
+  }
+}
+
+}  // namespace
+}  // namespace occbench

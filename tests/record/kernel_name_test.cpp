@@ -1,0 +1,91 @@
+#include "record/kernel_name.hpp"
+
+#include <random>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace occbench {
+namespace {
+
+std::string shortened(const std::string& name) {
+  return shortened_kernel_name(demangled_kernel_name(name));
+}
+
+TEST(KernelName, OfCudaIsAsItsSourceHasIt) {
+  EXPECT_EQ(demangled_kernel_name("_Z6reducePKfPfi"), "reduce(float const*, float*, int)");
+  EXPECT_EQ(shortened("_Z6reducePKfPfi"), "reduce");
+}
+
+TEST(KernelName, ThatNoCompilerMangledStays) {
+  EXPECT_EQ(shortened("triton_poi_fused_add_0"), "triton_poi_fused_add_0");
+  EXPECT_EQ(shortened("ampere_sgemm_128x64_nn"), "ampere_sgemm_128x64_nn");
+  EXPECT_EQ(shortened("_Z"), "_Z");
+  EXPECT_EQ(shortened("_Znonsense"), "_Znonsense");
+  EXPECT_EQ(shortened(""), "");
+}
+
+TEST(KernelName, LosesReturnTypeParametersAndNamespaces) {
+  EXPECT_EQ(shortened_kernel_name(
+                "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
+                "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)"),
+            "vectorized_elementwise_kernel<4, FillFunctor<float>, array<char*, 1>>");
+  EXPECT_EQ(shortened_kernel_name("void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, "
+                                  "false, false>(float*, float const*, int, int, int)"),
+            "softmax_warp_forward<float, float, float, 10, false, false>");
+  EXPECT_EQ(shortened_kernel_name("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, "
+                                  "__half, (bool)1, (int)7>(int)"),
+            "kernel<int, int, __half, 1, 7>");
+}
+
+TEST(KernelName, OfALambdaIsThatOfTheKernelThatRunsIt) {
+  EXPECT_EQ(
+      shortened_kernel_name(
+          "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<at::native::"
+          "direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#7}::"
+          "operator()() const::{lambda(float)#1}>(at::TensorIteratorBase&, "
+          "at::native::direct_copy_kernel_cuda("
+          "at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#7}::operator()() "
+          "const::{lambda("
+          "float)#1} const&)::{lambda(int)#1}>(int, int)"),
+      "elementwise_kernel<128, 2, lambda>");
+}
+
+TEST(KernelName, LosesArgumentsOfArgumentsFirstWhereItIsLong) {
+  const std::string name =
+      "void "
+      "cub::CUB_200400_900::DeviceRadixSortOnesweepKernel<cub::CUB_200400_900::detail::radix::policy_hub<"
+      "unsigned int, cub::NullType, unsigned int>::Policy900, false, unsigned int, cub::NullType, unsigned "
+      "int, "
+      "int, int, cub::detail::identity_decomposer_t>(int)";
+  const std::string text = shortened_kernel_name(name);
+  EXPECT_LE(text.size(), kLongestKernelName);
+  EXPECT_TRUE(text.starts_with("DeviceRadixSortOnesweepKernel<")) << text;
+}
+
+TEST(KernelName, OfALibraryKeepsBothEnds) {
+  const std::string name =
+      "sm90_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_"
+      "kernel__5x_cublas";
+  const std::string text = shortened_kernel_name(name);
+  EXPECT_EQ(text.size(), kLongestKernelName);
+  EXPECT_TRUE(text.starts_with("sm90_xmma_gemm_f16f16_f16f32") && text.ends_with("kernel__5x_cublas"))
+      << text;
+}
+
+TEST(KernelName, IsFoundForAnyText) {
+  const std::string letters = "ab:<>(){}[],* &-#'~19_";
+  std::mt19937 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    std::string name;
+    for (std::size_t n = random() % 60; n > 0; --n) name += letters[random() % letters.size()];
+    const std::string text = shortened_kernel_name(name);
+    EXPECT_LE(text.size(), kLongestKernelName);
+    EXPECT_EQ(text.empty(), name.empty()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace occbench

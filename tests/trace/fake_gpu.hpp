@@ -1,0 +1,145 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "trace/context_counter.hpp"
+#include "trace/counted_context.hpp"
+#include "trace/driver.hpp"
+
+namespace occbench {
+
+/// Short, so that tests are.
+inline constexpr CountingTimes kShortTimes{.before = Patience(60),
+                                           .after = Patience(40),
+                                           .longest_hold = Patience(300),
+                                           .session = Patience(0),
+                                           .tending = Patience(10),
+                                           .end = Patience(100)};
+
+/// A GPU that does what a test says: is idle or not, fails a call or not, reads of each range what was
+/// launched in it.
+class FakeGpu {
+ public:
+  std::atomic<bool> idle{true};
+  std::atomic<int> launched_in_range{0};  ///< kernels that ran while a range was open
+  std::atomic<bool> range_open{false};
+  std::atomic<bool> capture_broken{false};  ///< something waited while a stream captured
+  std::function<bool()> is_capturing = [] { return false; };
+
+  /// The call that fails, by its number from 0 among all; -1 = none.
+  int failing = -1;
+  CountersStatus status = CountersStatus::failed;
+
+  void called(const char* name) {
+    const std::lock_guard lock(mutex_);
+    calls_.emplace_back(name);
+    if (is_capturing()) capture_broken = true;
+    if (static_cast<int>(calls_.size()) - 1 == failing) {
+      throw CountersUnavailable(status, std::string(name) + " failed");
+    }
+  }
+  std::vector<std::string> calls() const {
+    const std::lock_guard lock(mutex_);
+    return calls_;
+  }
+  std::size_t count(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    return static_cast<std::size_t>(std::ranges::count(calls_, name));
+  }
+
+  /// A kernel runs.
+  void launch() {
+    if (range_open) ++launched_in_range;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> calls_;
+};
+
+class FakeContext : public CountedContext {
+ public:
+  explicit FakeContext(FakeGpu& gpu) : gpu_(gpu) {}
+
+  void set_up() override {
+    gpu_.called("set_up");
+  }
+  void tear_down() noexcept override {
+    try {
+      gpu_.called("tear_down");
+    } catch (const CountersUnavailable&) {
+    }
+  }
+  void mark() override {
+    gpu_.called("mark");
+  }
+  bool reached() override {
+    return gpu_.idle;
+  }
+  void start() override {
+    gpu_.called("start");
+    launched_.clear();
+  }
+  void push(const std::string&) override {
+    gpu_.called("push");
+    gpu_.launched_in_range = 0;
+    gpu_.range_open = true;
+  }
+  void pop() override {
+    gpu_.called("pop");
+    gpu_.range_open = false;
+    launched_.push_back(gpu_.launched_in_range);
+  }
+  CounterReadings stop(std::size_t ranges) override {
+    gpu_.called("stop");
+    launched_.resize(ranges);
+    return {{"sm__warps_active.avg.pct_of_peak_sustained_active", launched_}};
+  }
+
+ private:
+  FakeGpu& gpu_;
+  std::vector<double> launched_;
+};
+
+class FakeDriver : public Driver {
+ public:
+  explicit FakeDriver(FakeGpu& gpu) : gpu_(gpu) {}
+
+  std::map<void*, int> devices;  ///< of contexts; 0 for others
+  std::map<void*, std::vector<GraphNode>> graphs;
+
+  int device_of(void* context) override {
+    const auto found = devices.find(context);
+    return found == devices.end() ? 0 : found->second;
+  }
+  ProgramDevice describe(int device) override {
+    return {"NVIDIA H100", "GPU-" + std::to_string(device), device, "9.0", 132, 1980};
+  }
+  ProgramKernel kernel_of(const LaunchCall& call) override {
+    ProgramKernel kernel;
+    kernel.name = call.name;
+    kernel.block.x = call.block.x;
+    kernel.grid.x = call.grid.x;
+    kernel.registers_per_thread = 32;
+    return kernel;
+  }
+  std::vector<GraphNode> nodes_of(void* graph) override {
+    return graphs[graph];
+  }
+  void stream_created(void*, void*) override {}
+  void stream_destroyed(void*, void*) override {}
+  std::unique_ptr<CountedContext> make_context(void*, const std::vector<std::string>&) override {
+    return std::make_unique<FakeContext>(gpu_);
+  }
+
+ private:
+  FakeGpu& gpu_;
+};
+
+}  // namespace occbench

@@ -1,0 +1,194 @@
+#include "trace/launch_table.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <thread>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace occbench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+KernelRecord record(std::uint32_t correlation, double us = 10, std::uint32_t grid = 66,
+                    std::string_view name = "_Z6reducePf") {
+  KernelRecord record;
+  record.name = name;
+  record.start_ns = 1000;
+  record.end_ns = 1000 + static_cast<std::uint64_t>(1000 * us);
+  record.correlation = correlation;
+  record.stream = 7;
+  record.grid = {grid, 1, 1};
+  record.block = {256, 1, 1};
+  record.registers_per_thread = 40;
+  return record;
+}
+
+LaunchCall call(std::uint32_t correlation, std::uint32_t grid = 66, std::string_view name = "_Z6reducePf") {
+  LaunchCall call;
+  call.correlation = correlation;
+  call.grid = {grid, 1, 1};
+  call.block = {256, 1, 1};
+  call.name = name;
+  return call;
+}
+
+const ProgramDevice kGpu{"NVIDIA H100", "GPU-1", 0, "9.0", 132, 1980};
+
+std::vector<ProgramEntry> entries(const LaunchTable& table, CountersStatus status = CountersStatus::ok) {
+  return table.entries(41, [&](int) { return LaunchTable::DeviceWords{kGpu, status, ""}; });
+}
+
+CounterReadings readings(std::vector<double> achieved) {
+  return {{"sm__warps_active.avg.pct_of_peak_sustained_active", std::move(achieved)}};
+}
+
+TEST(LaunchTable, HasAnEntryForEachKernelAndConfiguration) {
+  LaunchTable table;
+  table.add(record(1, 10));
+  table.add(record(2, 20));
+  table.add(record(3, 10, 67));
+  KernelRecord other_code = record(4);
+  other_code.registers_per_thread = 48;
+  table.add(other_code);
+  ASSERT_EQ(entries(table).size(), 3);
+  for (const ProgramEntry& entry : entries(table)) {
+    EXPECT_THAT(entry.seen.processes, ElementsAre(41));
+    if (entry.kernel.grid.x != 66 || entry.kernel.registers_per_thread != 40) continue;
+    EXPECT_EQ(entry.seen.launches, 2);
+    EXPECT_EQ(entry.seen.total_us, 30);
+    EXPECT_THAT(entry.seen.times_us, ElementsAre(10, 20));
+    EXPECT_EQ(entry.seen.counters_status, CountersStatus::off);
+  }
+}
+
+TEST(LaunchTable, JoinsAReadingWithItsRecordWhicheverComesFirst) {
+  LaunchTable table;
+  table.add(record(1));
+  table.expect(call(2));
+  table.expect(call(3));
+  table.add(record(2, 11));
+  table.add_readings(std::array<std::uint32_t, 2>{2, 3}, readings({71, 72}));
+  table.add(record(3, 12));
+  const ProgramEntry entry = entries(table).front();
+  EXPECT_EQ(entry.seen.launches, 3);
+  EXPECT_EQ(entry.seen.total_us, 33);
+  EXPECT_THAT(entry.seen.times_us, ElementsAre(10)) << "times are of launches that were not counted";
+  EXPECT_EQ(entry.seen.timed, 1);
+  EXPECT_THAT(entry.seen.readings.begin()->second, ElementsAre(71, 72));
+}
+
+TEST(LaunchTable, LeavesOutWhatCuptiLaunchesToReadCounters) {
+  LaunchTable table;
+  table.expect(call(2));
+  table.add(record(2, 80.9, 1, "what_cupti_launches"));
+  table.add(record(2, 10));
+  table.add(record(2, 80.9, 66));
+  table.add_readings(std::array<std::uint32_t, 1>{2}, readings({71}));
+  table.add(record(2, 80.9, 1, "what_cupti_launches"));
+  ASSERT_EQ(entries(table).size(), 1);
+  EXPECT_EQ(entries(table).front().seen.launches, 1);
+}
+
+TEST(LaunchTable, JoinsTheOneKernelOfAGraphThatWasCounted) {
+  LaunchTable table;
+  LaunchCall graph = call(5, 1, "");
+  graph.of_graph = true;
+  table.expect(graph);
+  KernelRecord of_graph = record(5);
+  of_graph.of_graph = true;
+  table.add(record(5, 80.9, 1, "what_cupti_launches"));
+  table.add(of_graph);
+  table.add_readings(std::array<std::uint32_t, 1>{5}, readings({71}));
+  ASSERT_EQ(entries(table).size(), 1);
+  EXPECT_EQ(entries(table).front().seen.of_graphs, 1);
+  EXPECT_EQ(entries(table).front().seen.readings.size(), 1);
+}
+
+TEST(LaunchTable, SaysWhyNothingWasCounted) {
+  LaunchTable table;
+  table.add(record(1));
+  KernelRecord of_graph = record(2, 10, 67);
+  of_graph.of_graph = true;
+  table.add(of_graph);
+  table.add(of_graph);
+  for (const ProgramEntry& entry : entries(table)) {
+    EXPECT_THAT(entry.seen.note, HasSubstr(entry.kernel.grid.x == 66 ? "launched once" : "graphs"));
+  }
+  for (const ProgramEntry& entry : entries(table, CountersStatus::denied))
+    EXPECT_EQ(entry.seen.counters_status, CountersStatus::denied);
+}
+
+TEST(LaunchTable, KeepsLaunchesWithoutRecords) {
+  LaunchTable table;
+  ProgramKernel kernel;
+  kernel.name = "_Z6reducePf";
+  table.expect(call(9));
+  table.add_readings(std::array<std::uint32_t, 1>{9}, readings({50}));
+  table.add_untimed(kernel, 0, 8);
+  table.add_untimed(kernel, 0, 9);
+  const ProgramEntry entry = entries(table).front();
+  EXPECT_EQ(entry.seen.launches, 2);
+  EXPECT_TRUE(entry.seen.times_us.empty());
+  EXPECT_THAT(entry.seen.readings.begin()->second, ElementsAre(50));
+}
+
+std::size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t size = 0;
+  std::size_t resident = 0;
+  statm >> size >> resident;
+  return resident * 4096;
+}
+
+TEST(LaunchTable, OfAMillionLaunchesTakesTheMemoryOfItsEntries) {
+  LaunchTable table;
+  for (std::uint32_t i = 0; i < 100'000; ++i) table.add(record(i, 10 + i % 7, i % 50 + 1));
+  const std::size_t before = resident_bytes();
+  for (std::uint32_t i = 0; i < 1'000'000; ++i) table.add(record(i, 10 + i % 7, i % 50 + 1));
+  EXPECT_LT(resident_bytes(), before + 1'000'000);
+  EXPECT_EQ(entries(table).size(), 50);
+  EXPECT_EQ(entries(table).front().seen.times_us.size(), 101);
+}
+
+TEST(LaunchTable, OfTooManyDistinctLaunchesCountsTheRest) {
+  LaunchTable table;
+  for (std::uint32_t grid = 1; grid <= LaunchTable::kMostEntries + 500; ++grid)
+    table.add(record(grid, 1, grid));
+  EXPECT_EQ(entries(table).size(), LaunchTable::kMostEntries);
+  EXPECT_EQ(table.lost(), 500);
+  table.lose(3);
+  EXPECT_EQ(table.lost(), 503);
+}
+
+TEST(LaunchTable, LosesNothingWhereSixtyFourThreadsLaunch) {
+  LaunchTable table;
+  std::vector<std::jthread> threads;
+  for (std::uint32_t thread = 0; thread < 64; ++thread) {
+    threads.emplace_back([&table, thread] {
+      for (std::uint32_t i = 0; i < 500; ++i) {
+        const std::uint32_t correlation = thread * 1000 + i;
+        if (i % 10 == 0) table.expect(call(correlation, i % 5 + 1));
+        table.add(record(correlation, 1, i % 5 + 1));
+        if (i % 10 == 0) table.add_readings(std::array{correlation}, readings({50}));
+        if (i % 100 == 0) entries(table);
+      }
+    });
+  }
+  threads.clear();
+  std::int64_t launches = 0;
+  std::size_t counted = 0;
+  for (const ProgramEntry& entry : entries(table)) {
+    launches += entry.seen.launches;
+    if (!entry.seen.readings.empty()) counted += entry.seen.readings.begin()->second.size();
+  }
+  EXPECT_EQ(launches, 64 * 500);
+  EXPECT_EQ(counted, 64 * 50);
+}
+
+}  // namespace
+}  // namespace occbench

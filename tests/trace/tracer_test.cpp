@@ -1,0 +1,323 @@
+#include "trace/tracer.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fake_gpu.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/process_files.hpp"
+
+namespace occbench {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+void* handle(std::uintptr_t number) {
+  return reinterpret_cast<void*>(number);
+}
+
+/// A program that launches kernels and graphs, as CUPTI would tell it.
+struct Program {
+  Tracer& tracer;
+  FakeGpu& gpu;
+  std::atomic<std::uint32_t> correlation{0};
+
+  void launch(std::uint32_t grid, void* context = handle(0x10), std::string_view name = "_Z6reducePf") {
+    LaunchCall call;
+    call.context = context;
+    call.function = handle(0x20);
+    call.name = name;
+    call.grid = {grid, 1, 1};
+    call.block = {256, 1, 1};
+    make(call);
+  }
+  void launch_graph(void* exec) {
+    LaunchCall call;
+    call.context = handle(0x10);
+    call.function = exec;
+    call.of_graph = true;
+    make(call, 1);
+  }
+
+ private:
+  void make(LaunchCall call, std::uint32_t grid_of_graph = 0) {
+    std::uint64_t state = 0;
+    call.correlation = ++correlation;
+    call.state = &state;
+    tracer.launch_begins(call);
+    gpu.launch();
+    tracer.launch_ends(call, true);
+    KernelRecord record;
+    record.name = call.of_graph ? "_Z5graphv" : call.name;
+    record.start_ns = 1000;
+    record.end_ns = 11000;
+    record.correlation = call.correlation;
+    record.of_graph = call.of_graph;
+    record.grid = call.of_graph ? EventExtent{grid_of_graph, 1, 1} : call.grid;
+    record.block = {256, 1, 1};
+    record.registers_per_thread = 40;
+    tracer.kernel_ran(record);
+  }
+};
+
+struct TracerTest : testing::Test {
+  TemporaryFolder folder;
+  std::filesystem::path file = make_process_file(folder.path() / "run.csv", 41);
+  FakeGpu gpu;
+  FakeDriver driver{gpu};
+  std::vector<std::string> said;
+  std::unique_ptr<Tracer> tracer = make(3);
+  Program program{*tracer, gpu};
+  std::atomic<bool> capturing_{false};
+
+  std::unique_ptr<Tracer> make(int counted) {
+    return std::make_unique<Tracer>(
+        TracerOptions{file, {.counted = counted, .after = 0, .wanted = {}}, kShortTimes}, driver,
+        [this](const std::string& line) { said.push_back(line); });
+  }
+  std::vector<Row> rows() {
+    return read_rows(file);
+  }
+  void finish() {
+    tracer->finish([] {});
+  }
+};
+
+TEST_F(TracerTest, WritesARowForEachKernelWithWhatItsLaunchesWereCountedToBe) {
+  for (int i = 0; i < 10; ++i) program.launch(66);
+  program.launch(67);
+  finish();
+  ASSERT_THAT(rows(), SizeIs(2));
+  for (const Row& row : rows()) {
+    const bool counted = row.grid_blocks == 66;
+    EXPECT_EQ(row.launches, counted ? 10 : 1);
+    EXPECT_EQ(row.repetitions, counted ? 7 : 1);
+    EXPECT_EQ(row.counters_status, counted ? "ok" : "off");
+    EXPECT_EQ(row.achieved_pct.has_value(), counted);
+    EXPECT_EQ(row.theoretical_pct, 75);
+  }
+  EXPECT_THAT(said, IsEmpty());
+  EXPECT_EQ(read_samples(samples_path(file)).size(), 7 + 3 + 1);
+}
+
+TEST_F(TracerTest, WritesAsItGoes) {
+  for (int i = 0; i < 10; ++i) program.launch(66);
+  tracer->tend();
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_EQ(rows()[0].launches, 10);
+  EXPECT_TRUE(rows()[0].achieved_pct) << "the session was at rest";
+  program.launch(66);
+  tracer->tend();
+  EXPECT_EQ(rows()[0].launches, 11);
+}
+
+TEST_F(TracerTest, CountsAGraphOfOneKernelAndNoOther) {
+  driver.graphs[handle(0x50)] = {GraphNode::kernel};
+  driver.graphs[handle(0x51)] = {GraphNode::kernel, GraphNode::kernel};
+  tracer->graph_instantiated(handle(0x60), handle(0x50));
+  tracer->graph_instantiated(handle(0x61), handle(0x51));
+  for (int i = 0; i < 5; ++i) program.launch_graph(handle(0x61));
+  finish();
+  EXPECT_EQ(gpu.count("push"), 0);
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_EQ(rows()[0].graph, 5);
+  EXPECT_EQ(rows()[0].counters_status, "off");
+  EXPECT_THAT(rows()[0].note, HasSubstr("graphs"));
+}
+
+TEST_F(TracerTest, CountsAGraphOfOneKernel) {
+  driver.graphs[handle(0x50)] = {GraphNode::kernel};
+  tracer->graph_instantiated(handle(0x60), handle(0x50));
+  for (int i = 0; i < 5; ++i) program.launch_graph(handle(0x60));
+  // Another graph, of several kernels, gets its handle.
+  tracer->graph_destroyed(handle(0x60));
+  for (int i = 0; i < 5; ++i) program.launch_graph(handle(0x60));
+  finish();
+  EXPECT_EQ(gpu.count("push"), 3);
+  EXPECT_EQ(rows()[0].counters_status, "ok");
+}
+
+TEST_F(TracerTest, CountsOneContextOfAGpuAndSaysSoOfAnother) {
+  for (int i = 0; i < 5; ++i) program.launch(66, handle(0x10));
+  for (int i = 0; i < 5; ++i) program.launch(66, handle(0x11));
+  EXPECT_EQ(gpu.count("set_up"), 1);
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("second context")));
+  tracer->context_destroyed(handle(0x10));
+  EXPECT_EQ(gpu.count("tear_down"), 1);
+  // The GPU is free for a context that comes.
+  for (int i = 0; i < 5; ++i) program.launch(67, handle(0x12));
+  EXPECT_EQ(gpu.count("set_up"), 2);
+  finish();
+  EXPECT_EQ(rows()[0].launches.value() + rows()[1].launches.value(), 15);
+}
+
+TEST_F(TracerTest, CountsOnEachGpu) {
+  driver.devices = {{handle(0x10), 0}, {handle(0x11), 1}};
+  for (int i = 0; i < 5; ++i) {
+    program.launch(66, handle(0x10));
+    program.launch(66, handle(0x11));
+  }
+  EXPECT_EQ(gpu.count("set_up"), 2);
+  EXPECT_EQ(gpu.count("push"), 6);
+  finish();
+}
+
+TEST_F(TracerTest, SaysWhyNothingIsCountedAndKeepsTheoryAndTime) {
+  gpu.failing = 1;  // set_up, after a mark
+  gpu.status = CountersStatus::denied;
+  for (int i = 0; i < 5; ++i) program.launch(66);
+  finish();
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("set_up failed")));
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_EQ(rows()[0].counters_status, "denied");
+  EXPECT_EQ(rows()[0].launches, 5);
+  EXPECT_EQ(rows()[0].time_us, 10);
+  EXPECT_EQ(rows()[0].theoretical_pct, 75);
+}
+
+TEST_F(TracerTest, CountsNothingWhereCountersAreOff) {
+  tracer = make(0);
+  Program uncounted{*tracer, gpu};
+  EXPECT_FALSE(tracer->counts());
+  for (int i = 0; i < 5; ++i) uncounted.launch(66);
+  finish();
+  EXPECT_THAT(gpu.calls(), IsEmpty());
+  EXPECT_EQ(rows()[0].counters_status, "off");
+  EXPECT_THAT(said, IsEmpty());
+}
+
+TEST_F(TracerTest, HasTheoryWhereCuptiKeepsNoRecords) {
+  tracer->do_without_records();
+  LaunchCall call;
+  std::uint64_t state = 0;
+  call.context = handle(0x10);
+  call.name = "_Z6reducePf";
+  call.block = {256, 1, 1};
+  call.grid = {66, 1, 1};
+  call.state = &state;
+  for (std::uint32_t i = 1; i <= 6; ++i) {
+    call.correlation = i;
+    tracer->launch_begins(call);
+    gpu.launch();
+    tracer->launch_ends(call, i != 6);
+  }
+  finish();
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_EQ(rows()[0].launches, 5) << "the driver refused one";
+  EXPECT_EQ(rows()[0].theoretical_pct, 100);
+  EXPECT_FALSE(rows()[0].time_us);
+  EXPECT_EQ(rows()[0].achieved_pct, 1);
+}
+
+TEST_F(TracerTest, SaysWhereAProgramEndsInItsWarmUp) {
+  tracer = std::make_unique<Tracer>(
+      TracerOptions{file, {.counted = 3, .after = std::nullopt, .wanted = {}}, kShortTimes}, driver,
+      [this](const std::string& line) { said.push_back(line); });
+  Program short_one{*tracer, gpu};
+  for (int i = 0; i < 5; ++i) {
+    short_one.launch(66);
+    short_one.launch(67);
+  }
+  finish();
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("--after 0")));
+}
+
+TEST_F(TracerTest, BreaksNoCaptureOfAnotherThread) {
+  gpu.is_capturing = [this] { return capturing_.load(); };
+  std::atomic<bool> done{false};
+  std::jthread capturing([&] {
+    for (int i = 0; i < 300; ++i) {
+      tracer->capture_begins(handle(0x30));
+      capturing_ = true;
+      tracer->capture_has_begun(handle(0x30), true);
+      std::this_thread::sleep_for(20us);
+      capturing_ = false;
+      tracer->capture_has_ended(handle(0x30));
+    }
+    done = true;
+  });
+  for (std::uint32_t grid = 1; !done; ++grid) {
+    for (int i = 0; i < 4; ++i) program.launch(grid);
+    if (grid % 10 == 0) tracer->tend();
+  }
+  capturing.join();
+  finish();
+  EXPECT_FALSE(gpu.capture_broken);
+  EXPECT_GT(gpu.count("push"), 0);
+}
+
+TEST_F(TracerTest, CountsOfManyThreadsEachLaunchAlone) {
+  std::vector<std::jthread> threads;
+  for (std::uint32_t thread = 0; thread < 64; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 50; ++i) program.launch(thread % 8 + 1);
+    });
+  }
+  threads.clear();
+  finish();
+  ASSERT_THAT(rows(), SizeIs(8));
+  for (const Row& row : rows()) {
+    EXPECT_EQ(row.launches, 64 / 8 * 50);
+    EXPECT_EQ(row.achieved_pct, 1) << "the kernels in its range";
+  }
+  EXPECT_EQ(gpu.count("push"), 24);
+}
+
+TEST_F(TracerTest, DoesNothingInAForkedChild) {
+  for (int i = 0; i < 5; ++i) program.launch(66);
+  tracer->tend();
+  const std::string before = read_text(file);
+  const std::size_t calls = gpu.calls().size();
+  tracer->abandon();
+  program.launch(70);
+  tracer->tend();
+  finish();
+  EXPECT_EQ(read_text(file), before);
+  EXPECT_EQ(gpu.calls().size(), calls);
+}
+
+TEST_F(TracerTest, SaysWhatItCannotWriteAndTriesAgain) {
+  std::filesystem::remove_all(folder.path());
+  program.launch(66);
+  tracer->tend();
+  tracer->tend();
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("cannot write")));
+  std::filesystem::create_directories(folder.path());
+  tracer->tend();
+  EXPECT_THAT(rows(), SizeIs(1));
+}
+
+TEST_F(TracerTest, LosesAtMostWhatCameAfterItsLastWriteWhereTheProgramIsKilled) {
+  std::mt19937 random(3);
+  for (int moment = 0; moment < 20; ++moment) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (int i = 0;; ++i) {
+        program.launch(static_cast<std::uint32_t>(i % 30 + 1));
+        if (i % 30 == 29) tracer->tend();
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 30000));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+    for (const Row& row : rows()) EXPECT_GE(row.launches, 1);
+  }
+  EXPECT_THAT(rows(), SizeIs(30));
+}
+
+}  // namespace
+}  // namespace occbench
