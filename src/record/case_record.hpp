@@ -15,6 +15,7 @@
 #include "predict/prediction.hpp"
 #include "predict/work.hpp"
 #include "record/counter_values.hpp"
+#include "record/hardware_limiter.hpp"
 #include "record/row.hpp"
 
 namespace occbench {
@@ -45,8 +46,9 @@ struct CaseIdentity {
   std::string kernel;
   std::string variant;
   std::vector<std::pair<std::string, std::string>> parameters;  ///< what the experiment varied
-  std::optional<Work> work;   ///< empty where no single `Work` describes it: nothing is predicted
-  std::string work_source{};  ///< "inferred from" and what told it; empty where the work was given
+  std::optional<Work> work;      ///< empty where no single `Work` describes it: nothing is predicted
+  std::string work_source{};     ///< "inferred from" and what told it; empty where the work was given
+  std::string expected_cause{};  ///< as the column
 };
 
 /// "experiment/case", as filters, progress and Google Benchmark name a case.
@@ -77,6 +79,7 @@ struct Readings {
   std::optional<double> measured_loss_blocks_points;
   std::optional<double> measured_loss_warps_points;
   std::optional<AchievedSource> achieved_source;
+  std::optional<HardwareLimiter> hardware_limiter;
 };
 
 /// What the timed launches of a case say.
@@ -117,6 +120,7 @@ struct CaseRecord {
   std::optional<Theory> theory;
   std::string device_profile;  ///< that the prediction used
   std::optional<Prediction> prediction;
+  std::string explanation;  ///< where most of the occupancy goes, in a sentence
   Readings readings;
   Times times;
   std::optional<Check> check;
