@@ -253,6 +253,10 @@ void put_prediction(Row& row, const Prediction& prediction) {
 
 }  // namespace
 
+std::string source_of_given(const Work& work) {
+  return work.lockstep_cycles ? "reading" : "given";
+}
+
 std::string full_name(const CaseIdentity& identity) {
   return fmt::format("{}/{}", identity.experiment, identity.name);
 }

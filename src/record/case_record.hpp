@@ -46,10 +46,15 @@ struct CaseIdentity {
   std::string kernel;
   std::string variant;
   std::vector<std::pair<std::string, std::string>> parameters;  ///< what the experiment varied
-  std::optional<Work> work;      ///< empty where no single `Work` describes it: nothing is predicted
-  std::string work_source{};     ///< "inferred from" and what told it; empty where the work was given
+  std::optional<Work> work;  ///< empty where no single `Work` describes it: nothing is predicted
+  std::string
+      work_source{};  ///< how the work is known: source_of_given(), or "inferred from" and its evidence
   std::string expected_cause{};  ///< as the column
 };
+
+/// The column work_source of work that was given: "reading" where it says for how long warps stay in lockstep,
+/// which only a reading of the same machine code tells, else "given".
+std::string source_of_given(const Work& work);
 
 /// "experiment/case", as filters, progress and Google Benchmark name a case.
 std::string full_name(const CaseIdentity& identity);

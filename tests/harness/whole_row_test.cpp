@@ -43,6 +43,7 @@ const Cells kCaseOf768Threads = {{"case", "fake/plain/block_threads=768"},
                                  {"kernel", "fake"},
                                  {"parameters", "block_threads=768"},
                                  {"work", "equal:1000"},
+                                 {"work_source", "given"},
                                  {"block_threads", "768"},
                                  {"grid_blocks", "1056"},
                                  {"cluster_blocks", "1"},
@@ -178,6 +179,7 @@ TEST_F(WholeRow, OfACaseThatNoSmCanHold) {
                              {{"case", "fake/plain"},
                               {"kernel", "fake"},
                               {"work", "equal:1000"},
+                              {"work_source", "given"},
                               {"block_threads", "32"},
                               {"grid_blocks", "1"},
                               {"cluster_blocks", "1"},
@@ -208,6 +210,7 @@ TEST_F(WholeRow, OfWhatTheRuntimeLaunchesItself) {
                       {{"case", "copies/plain"},
                        {"kernel", "copies"},
                        {"work", "equal:1000"},
+                       {"work_source", "given"},
                        {"note", "the runtime launches it: kernel, launch and theory are not known"}}}));
 }
 

@@ -128,5 +128,10 @@ TEST(CaseRecord, NotesAreAddedAndNothingAddsNothing) {
   EXPECT_EQ(note, "first; second");
 }
 
+TEST(CaseRecord, SaysWhetherAPredictionUsesAReadingOfTheSameCode) {
+  EXPECT_EQ(source_of_given(parse_work("equal:24768:issue=24768")), "given");
+  EXPECT_EQ(source_of_given(parse_work("equal:24768:issue=24768:lockstep=126000")), "reading");
+}
+
 }  // namespace
 }  // namespace occbench
