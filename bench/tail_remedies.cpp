@@ -40,8 +40,11 @@ Case make_case(const Tail& tail, const std::string& remedy, const Kernel& kernel
 }
 
 /// As many blocks as the kernel's launch has, each with its share of the work.
-Case make_spin(const Tail& tail, const std::string& remedy, const Launch& launch, double cycles) {
+Case make_spin(const Planner& on, const Tail& tail, const std::string& remedy, const Launch& launch,
+               double cycles) {
   Case made = make_case(tail, remedy, kSpin, launch, remedy == "plain");
+  const std::string of_grid = on.cause_of_grid(kSpin, "plain", launch);
+  made.expected_cause = tail.shape == "equal" ? of_grid : "uneven_blocks+tail";
   made.work = Work{.cycles = cycles, .distribution = tail.distribution};
   return made;
 }
@@ -52,6 +55,8 @@ Case make_persistent(const Planner& on, const Tail& tail, const std::string& rem
   launch.grid_blocks = on.wave(kWorkQueue, "plain", launch);
   Case made = make_case(tail, remedy, kWorkQueue, launch, remedy == "persistent");
   made.items = items;
+  // What a queue leaves is that some blocks get one item more than others.
+  made.expected_cause = "uneven_blocks";
   return made;
 }
 
@@ -81,11 +86,11 @@ void add_remedies(std::vector<Case>& cases, const Planner& on, const Tail& tail)
   const Work whole{.cycles = kCycles, .distribution = tail.distribution};
   const Work piece{.cycles = kCycles / kPieces, .distribution = tail.distribution};
 
-  cases.push_back(make_spin(tail, "plain", plain, kCycles));
-  cases.push_back(make_spin(tail, "shorter_blocks",
+  cases.push_back(make_spin(on, tail, "plain", plain, kCycles));
+  cases.push_back(make_spin(on, tail, "shorter_blocks",
                             {.block_threads = kBlockThreads, .grid_blocks = kPieces * blocks},
                             kCycles / kPieces));
-  cases.push_back(make_spin(tail, "narrower_blocks",
+  cases.push_back(make_spin(on, tail, "narrower_blocks",
                             {.block_threads = kBlockThreads / kPieces, .grid_blocks = kPieces * blocks},
                             kCycles));
   cases.push_back(make_persistent(on, tail, "persistent", {.count = blocks, .work = whole}));

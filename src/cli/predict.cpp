@@ -13,6 +13,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/size_option.hpp"
+#include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "predict/advice.hpp"
@@ -78,6 +79,9 @@ Answer predict_launch(const PredictOptions& options) {
   record.first_gpc = options.chance.first_gpc;
   record.theory = theory_of(occupancy, launch, profile.sm_count());
   record.prediction = answer.prediction;
+  record.compiled = Compiled{.usage = usage, .code_architecture = {}};
+  record.explanation = explanation_of(facts_of(record));
+  record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.
   answer.row.registers_per_thread = usage.registers_per_thread;
@@ -106,7 +110,7 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("active cycles of an SM, least", prediction.cycles_active_min, "cycles");
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
   line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
-  fmt::print(out, "\n{}\n", prediction.explanation);
+  fmt::print(out, "\n{}\n", answer.row.explanation);
   if (answer.lockstep_cycles) {
     fmt::print(
         out,
@@ -138,7 +142,7 @@ void print_json(const Answer& answer, std::ostream& out) {
   }
   object["predicted_cycles_active_min"] = answer.prediction.cycles_active_min;
   object["predicted_cycles_active_max"] = answer.prediction.cycles_active_max;
-  object["explanation"] = answer.prediction.explanation;
+  object["explanation"] = answer.row.explanation;
   if (answer.advice) {
     object["advice"] = {{"grid_blocks", answer.advice->launch.grid_blocks},
                         {"block_threads", answer.advice->launch.block_threads},

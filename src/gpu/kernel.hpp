@@ -62,7 +62,8 @@ struct Case {
   bool cold = false;   ///< each launch finds nothing of its data in L2; else the one before left it there
   bool trace = false;  ///< placement is of interest: the harness traces it too, in a launch of its own
   std::vector<std::string_view> counters =
-      {};  ///< columns of counters that only cases which ask for them read
+      {};                           ///< columns of counters that only cases which ask for them read
+  std::string expected_cause = {};  ///< as the column; declared from what the case is made to do
 };
 
 /// Useful work of one launch; throughput = quantity over time, in `unit` a second.

@@ -33,6 +33,16 @@ class Planner {
   /// Blocks of `waves` waves, rounded to the nearest whole block, at least 1.
   std::int64_t grid(const Kernel& kernel, std::string_view variant, const Launch& launch, double waves) const;
 
+  /// What a grid alone costs, as the column expected_cause names it: small_grid, tail or none.
+  std::string cause_of_grid(const Kernel& kernel, std::string_view variant, const Launch& launch) const;
+
+  /// What a kernel's limiters alone cost, likewise: `limit` where theory is below 100 %, else `otherwise`.
+  std::string cause_of_limit(const Kernel& kernel, std::string_view variant, const Launch& launch,
+                             const std::string& limit, const std::string& otherwise) const;
+
+  /// Whether a variant has local memory, where spilled registers go.
+  bool has_local_memory(const Kernel& kernel, std::string_view variant) const;
+
   /// Blocks that have as many threads as all SMs can hold at once, `times` over: the same total work for any
   /// kernel and block size, whatever its occupancy.
   std::int64_t blocks_of_full_device(int block_threads, int times) const;

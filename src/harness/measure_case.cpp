@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "diagnose/diagnose.hpp"
 #include "gpu/error.hpp"
 #include "harness/count_case.hpp"
 #include "harness/gpu_watch.hpp"
@@ -15,6 +16,7 @@
 #include "harness/timeline_case.hpp"
 #include "harness/trace_case.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/measured_losses.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"
@@ -117,6 +119,10 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, Session& se
   if (record.times.status != TimeStatus::skipped)
     predict_case(record, session.device(), session.options().device_profile);
   if (activity) write_timeline(*activity, session, record);
+
+  // Where the occupancy went, of all that is known now.
+  set_measured_losses(record, session.device().limits);
+  record.explanation = explanation_of(facts_of(record));
 
   record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());
   return measured;

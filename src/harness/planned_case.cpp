@@ -45,7 +45,9 @@ PlannedCase plan_case(Case chosen, std::string_view experiment_name, const Prove
                     .variant = std::string(chosen.variant),
                     .parameters = chosen.parameters,
                     .work = chosen.work,
-                    .work_source = chosen.work ? source_of_given(*chosen.work) : ""};
+                    .work_source = chosen.work ? source_of_given(*chosen.work) : "",
+
+                    .expected_cause = chosen.expected_cause};
   if (variant.function == nullptr) {
     known.note = "the runtime launches it: kernel, launch and theory are not known";
   } else {
