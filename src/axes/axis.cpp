@@ -18,7 +18,7 @@ constexpr std::size_t kMostValues = 1'000'000;
 /// Whole numbers up to this are exact as decimal numbers.
 constexpr double kMostNumber = 9e15;
 
-[[noreturn]] void refuse(const Axis& axis, std::string_view part, std::string_view why) {
+[[noreturn]] void refuse(const SweepAxis& axis, std::string_view part, std::string_view why) {
   throw InputError(fmt::format("--{} {}: {}", axis.name, part, why));
 }
 
@@ -46,7 +46,7 @@ std::optional<double> number_of(std::string_view text) {
   return value * factor;
 }
 
-double read_number(const Axis& axis, std::string_view text, std::string_view part) {
+double read_number(const SweepAxis& axis, std::string_view text, std::string_view part) {
   const std::optional<double> value = number_of(text);
   if (!value || !std::isfinite(*value)) {
     refuse(axis, part,
@@ -63,7 +63,7 @@ std::string number_text(double value) {
 }
 
 /// The numbers of "first:last:step".
-std::vector<double> range(const Axis& axis, std::string_view part) {
+std::vector<double> range(const SweepAxis& axis, std::string_view part) {
   const std::vector<std::string_view> ends = split(part, ':');
   if (ends.size() != 3) refuse(axis, part, "a range is FIRST:LAST:STEP or FIRST:LAST:xFACTOR");
   const double first = read_number(axis, ends[0], part);
@@ -88,7 +88,7 @@ std::vector<double> range(const Axis& axis, std::string_view part) {
   return values;
 }
 
-std::vector<std::string> expand_numbers(const Axis& axis, std::string_view text) {
+std::vector<std::string> expand_numbers(const SweepAxis& axis, std::string_view text) {
   std::vector<std::string> values;
   for (const std::string_view part : split(text, ',')) {
     if (part.find(':') == std::string_view::npos) {
@@ -108,7 +108,7 @@ std::string parameter_name(std::string_view axis_name) {
   return name;
 }
 
-std::vector<std::string> expand_values(const Axis& axis, std::string_view text) {
+std::vector<std::string> expand_values(const SweepAxis& axis, std::string_view text) {
   if (text.empty()) refuse(axis, "''", "a value is missing");
   std::vector<std::string> values;
   if (axis.kind == AxisKind::text) {

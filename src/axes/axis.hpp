@@ -16,7 +16,7 @@ enum class AxisKind {
 };
 
 /// One thing that a sweep of a kernel can vary.
-struct Axis {
+struct SweepAxis {
   std::string name;  ///< as on the command line without its dashes: "block-size"
   AxisKind kind;
   std::string meaning;  ///< for the help text, with its unit
@@ -36,6 +36,6 @@ std::string parameter_name(std::string_view axis_name);
 ///
 /// Words are separated by commas alone, so that they may have colons.
 /// @throws InputError naming the axis, the part that cannot be read and what is wrong with it
-std::vector<std::string> expand_values(const Axis& axis, std::string_view text);
+std::vector<std::string> expand_values(const SweepAxis& axis, std::string_view text);
 
 }  // namespace occbench

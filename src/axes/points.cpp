@@ -16,31 +16,31 @@ constexpr std::size_t kMostPoints = 1'000'000;
 
 /// An axis with its values in this sweep.
 struct Expanded {
-  const Axis* axis;
+  const SweepAxis* axis;
   std::vector<std::string> values;
   bool named;
 };
 
-const Axis& find_axis(std::span<const Axis> declared, const std::string& name) {
-  const auto found = std::ranges::find(declared, name, &Axis::name);
+const SweepAxis& find_axis(std::span<const SweepAxis> declared, const std::string& name) {
+  const auto found = std::ranges::find(declared, name, &SweepAxis::name);
   if (found != declared.end()) return *found;
   std::vector<std::string> names;
-  for (const Axis& axis : declared) names.push_back(axis.name);
+  for (const SweepAxis& axis : declared) names.push_back(axis.name);
   throw InputError(fmt::format("this kernel has no axis --{}; the nearest are --{}", name,
                                fmt::join(nearest_names(name, names, 3), ", --")));
 }
 
 /// Given axes first and in their order, which decides which varies fastest; then the others.
-std::vector<Expanded> expand(std::span<const Axis> declared, std::span<const GivenAxis> given) {
+std::vector<Expanded> expand(std::span<const SweepAxis> declared, std::span<const GivenAxis> given) {
   std::vector<Expanded> axes;
   for (const GivenAxis& each : given) {
-    const Axis& axis = find_axis(declared, each.name);
+    const SweepAxis& axis = find_axis(declared, each.name);
     if (std::ranges::find(axes, &axis, &Expanded::axis) != axes.end())
       throw InputError(fmt::format("--{} is given twice; write its values in one list", each.name));
     axes.push_back({&axis, expand_values(axis, each.values), true});
   }
   std::vector<Expanded> defaults;
-  for (const Axis& axis : declared) {
+  for (const SweepAxis& axis : declared) {
     if (axis.values.empty() || std::ranges::find(axes, &axis, &Expanded::axis) != axes.end()) continue;
     std::vector<std::string> values = expand_values(axis, axis.values);
     const bool named = values.size() > 1;
@@ -85,14 +85,14 @@ std::vector<std::size_t> places_of(std::span<const Expanded> axes, std::size_t n
 
 }  // namespace
 
-std::vector<Point> points_of(std::span<const Axis> declared, std::span<const GivenAxis> given,
+std::vector<Point> points_of(std::span<const SweepAxis> declared, std::span<const GivenAxis> given,
                              Combine combine) {
   const std::vector<Expanded> axes = expand(declared, given);
   const std::size_t count = count_of(axes, combine);
   std::vector<Point> points(count);
   for (std::size_t number = 0; number < count; ++number) {
     const std::vector<std::size_t> places = places_of(axes, number, combine);
-    for (const Axis& axis : declared) {
+    for (const SweepAxis& axis : declared) {
       const auto found = std::ranges::find(axes, &axis, &Expanded::axis);
       if (found == axes.end()) continue;
       const auto place = places[static_cast<std::size_t>(found - axes.begin())];

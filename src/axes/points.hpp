@@ -24,7 +24,7 @@ enum class Combine {
 /// The configurations of a sweep. An axis that the user leaves out has the values that it is declared with.
 /// @throws InputError for an axis that the kernel lacks (naming the nearest) or is given twice, for values as
 /// expand_values(), for axes of unequal lengths that are zipped, and for more than a million configurations
-std::vector<Point> points_of(std::span<const Axis> declared, std::span<const GivenAxis> given,
+std::vector<Point> points_of(std::span<const SweepAxis> declared, std::span<const GivenAxis> given,
                              Combine combine);
 
 }  // namespace occbench

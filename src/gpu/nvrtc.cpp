@@ -86,7 +86,7 @@ void* open_library() {
   void* const library = dlopen(library_name().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const why = dlerror();
-    throw InputError(fmt::format(
+    throw NoRuntimeCompiler(fmt::format(
         "kernels are compiled at run time by NVRTC, whose library {} cannot be loaded ({}): it is part of "
         "the CUDA "
         "toolkit, in the package cuda-nvrtc-{}-{}, or of the wheel nvidia-cuda-nvrtc; put its folder into "

@@ -6,12 +6,20 @@
 #include <utility>
 #include <vector>
 
+#include "occupancy/input_error.hpp"
+
 namespace occbench {
+
+/// There is no NVRTC on this machine. The message names the packages that have it.
+class NoRuntimeCompiler : public InputError {
+ public:
+  using InputError::InputError;
+};
 
 /// NVIDIA's runtime compiler, loaded at its first use.
 class Nvrtc {
  public:
-  /// @throws InputError where its library cannot be loaded, naming the packages that have it
+  /// @throws NoRuntimeCompiler where its library cannot be loaded
   static const Nvrtc& loaded();
 
   /// "13.0"

@@ -1,6 +1,8 @@
 #include "gpu/runtime_kernel.hpp"
 
-#include <charconv>
+#include <algorithm>
+#include <cstdlib>
+#include <cxxabi.h>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -71,7 +73,7 @@ std::vector<std::string> flags_of(const KernelSource& source, const KernelBuild&
   std::vector<std::string> flags = {fmt::format("--gpu-architecture=sm_{}{}", build.compute_capability.major,
                                                 build.compute_capability.minor),
                                     fmt::format("--std={}", source.standard), "--ptxas-options=-v",
-                                    "--generate-line-info"};
+                                    "--generate-line-info", "--device-as-default-execution-space"};
   if (build.register_cap) flags.push_back(fmt::format("--maxrregcount={}", *build.register_cap));
   for (const std::string& define : build.defines) flags.push_back("--define-macro=" + define);
   for (const fs::path& folder : source.include_folders) flags.push_back("--include-path=" + folder.string());
@@ -117,11 +119,11 @@ std::string report_on(const std::string& log, const std::string& symbol) {
 }
 
 std::string note_on(const std::string& log, int given, const std::optional<int>& cap) {
-  if (const auto raised = number_in(log, "register count of [0-9]+ to lower bound of ([0-9]+)"))
-    return fmt::format("the assembler raised the cap of {} registers to {}", cap.value_or(0), *raised);
-  if (cap && given > *cap)
+  if (!cap) return {};
+  const auto raised = number_in(log, "register count of [0-9]+ to lower bound of ([0-9]+)");
+  if (given > std::max<std::int64_t>(*cap, raised.value_or(0)))
     return fmt::format("the cap of {} registers was not kept: launch bounds of the source override it", *cap);
-  return {};
+  return raised ? fmt::format("the assembler raised the cap of {} registers to {}", *cap, *raised) : "";
 }
 
 /// The driver's own interface loads machine code; the runtime then takes the kernel as its own
@@ -161,6 +163,16 @@ RuntimeKernel::RuntimeKernel(Nvrtc::Output output, const KernelBuild& build)
   compiled_.spill_bytes = number_in(report, "([0-9]+) bytes spill stores").value_or(0) +
                           number_in(report, "([0-9]+) bytes spill loads").value_or(0);
   note_ = note_on(output.log, compiled_.usage.registers_per_thread, build.register_cap);
+}
+
+std::string RuntimeKernel::signature() const {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(symbol_.c_str(), nullptr, nullptr, &status), &std::free);
+  if (status != 0) return symbol_;
+  // Instances of templates are spelled with their return type.
+  const std::string_view text = name.get();
+  return std::string(text.starts_with("void ") ? text.substr(5) : text);
 }
 
 const void* RuntimeKernel::function() {

@@ -77,7 +77,7 @@ TEST(AxisValues, ThatCannotBeReadAreRefusedWithTheReason) {
   EXPECT_THAT(refusal(AxisKind::text, "a/b"), HasSubstr("has no '/'"));
 }
 
-const std::vector<Axis> kAxes = {{"block-size", AxisKind::integer, "threads", "256"},
+const std::vector<SweepAxis> kAxes = {{"block-size", AxisKind::integer, "threads", "256"},
                                  {"registers", AxisKind::registers, "cap", ""},
                                  {"tile", AxisKind::integer, "its own", "16,32"}};
 
