@@ -25,23 +25,6 @@ Family chosen_family(const Experiment& of, const SweepOptions& sweep) {
                                fmt::join(nearest_names(sweep.family, names, 3), ", ")));
 }
 
-/// What names the case: the axes that the user gave, and those of several values. A cap on registers and a
-/// count of them are two things.
-std::vector<std::pair<std::string, std::string>> parameters_of(const Point& at) {
-  std::vector<std::pair<std::string, std::string>> parameters;
-  for (const Point::Value& value : at.values()) {
-    if (!value.named) continue;
-    if (value.axis != "registers") {
-      parameters.emplace_back(parameter_name(value.axis), value.text);
-    } else if (value.text.starts_with('=')) {
-      parameters.emplace_back("registers", value.text.substr(1));
-    } else {
-      parameters.emplace_back("register_cap", value.text);
-    }
-  }
-  return parameters;
-}
-
 /// The row of a configuration that cannot be.
 PlannedCase skipped_case(const Family& family, const Point& at, std::string_view experiment,
                          const Provenance& provenance, std::string why) {
@@ -62,6 +45,21 @@ PlannedCase skipped_case(const Family& family, const Point& at, std::string_view
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> parameters_of(const Point& at) {
+  std::vector<std::pair<std::string, std::string>> parameters;
+  for (const Point::Value& value : at.values()) {
+    if (!value.named) continue;
+    if (value.axis != "registers") {
+      parameters.emplace_back(parameter_name(value.axis), value.text);
+    } else if (value.text.starts_with('=')) {
+      parameters.emplace_back("registers", value.text.substr(1));
+    } else {
+      parameters.emplace_back("register_cap", value.text);
+    }
+  }
+  return parameters;
+}
 
 std::vector<PlannedCase> sweep_cases(const Experiment& of, const SweepOptions& sweep,
                                      const Provenance& provenance, const Device& device,

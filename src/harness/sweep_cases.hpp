@@ -1,11 +1,17 @@
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/options.hpp"
 #include "harness/planned_case.hpp"
 
 namespace occbench {
+
+/// What names a configuration's case: the axes that the user gave, and those of several values. A cap on
+/// registers and a count of them are two things.
+std::vector<std::pair<std::string, std::string>> parameters_of(const Point& at);
 
 /// The cases of a sweep, each with what is known of it before a launch. A configuration that cannot be is
 /// `skipped`, and its note says why.
