@@ -161,4 +161,12 @@ Device open_device(std::string_view choice) {
   return device;
 }
 
+Device device_to_plan_for(ComputeCapability compute_capability, int sm_count) {
+  Device device;
+  device.compute_capability = compute_capability;
+  device.sm_count = sm_count;
+  device.limits = limits_of(compute_capability);
+  return device;
+}
+
 }  // namespace occbench

@@ -43,4 +43,8 @@ const Device& choose_device(std::span<const Device> devices, std::string_view ch
 /// @throws InputError if `choice` names none; GpuUnavailable as `find_devices`.
 Device open_device(std::string_view choice);
 
+/// A device of the limits table that need not be here, for what needs no launch.
+/// @throws InputError for a compute capability that the table lacks
+Device device_to_plan_for(ComputeCapability compute_capability, int sm_count);
+
 }  // namespace occbench

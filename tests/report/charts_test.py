@@ -13,7 +13,7 @@ try:
     import polars as pl
     from occbench_tools.program import Column
     from occbench_tools.report import charts, style
-    from occbench_tools.report.charts import launches, performance, programs, sms
+    from occbench_tools.report.charts import launches, performance, programs, sms, sweeps
     from occbench_tools.report.rows import Rows
     from occbench_tools.report.style import Drawing, Missing
 except ModuleNotFoundError as error:
@@ -267,6 +267,67 @@ class Axes(unittest.TestCase):
         self.assertLessEqual(few.n_unique(), style.MOST_POINTS)
         self.assertLess((few - frame["x"]).abs().max(), frame["x"].max() / style.MOST_POINTS)
         self.assertTrue(style.binned(frame.head(300), "x").equals(frame.head(300)))
+
+
+def swept(parameters, theory, time_us, limiter="registers", **others):
+    return {
+        "__run": "a run",
+        "experiment": "sweep",
+        "kernel": "mine",
+        "parameters": parameters,
+        "theoretical_pct": float(theory),
+        "predicted_pct": float(theory) - 0.1,
+        "achieved_pct": float(theory) - 0.2,
+        "time_us": float(time_us),
+        "time_status": "ok",
+        "throughput": 1e6 / time_us,
+        "throughput_unit": "launches/s",
+        "limiter": limiter,
+    } | others
+
+
+def rows_of(rows):
+    asked = SimpleNamespace(title=lambda name: Column(name, "real", "%", "").title)
+    return Rows(pl.DataFrame(rows, infer_schema_length=None), [], asked, None, None)
+
+
+class Sweeps(unittest.TestCase):
+    caps = ((24, 100, 90), (32, 100, 80), (40, 75, 70), (64, 50, 75))
+
+    def test_the_fastest_configuration_is_named_with_its_values(self):
+        drawing = sweeps.sweeps(
+            rows_of([swept(f"register_cap={cap}", theory, time) for cap, theory, time in self.caps])
+        )
+        self.assertIn("4 configurations of register cap", drawing.sentence)
+        self.assertIn("within 0.2 points of theory", drawing.sentence)
+        self.assertIn("the fastest takes 70.0 µs (register cap 40)", drawing.sentence)
+        self.assertEqual(len(drawing.panels), 2)
+
+    def test_cliffs_are_where_theory_falls_and_name_what_then_limits(self):
+        limits = {24: "warps", 32: "warps+registers", 40: "registers", 64: "registers"}
+        frame = pl.DataFrame([swept(f"register_cap={cap}", theory, 1, limits[cap]) for cap, theory, _ in self.caps])
+        found = sweeps.cliffs(sweeps.placed(frame, ["register_cap"]))
+        self.assertEqual(sorted(found.select("x", "limiter").rows()), [(40.0, "registers"), (64.0, "registers")])
+
+    def test_the_axis_of_most_numbers_is_drawn_along_the_second_as_colour_the_third_as_panels(self):
+        rows = [
+            swept(f"layout={layout};tile={tile};block_size={threads}", 100, 50)
+            for layout in ("rows", "columns")
+            for tile in (8, 16, 32)
+            for threads in (64, 128, 256, 512)
+        ]
+        frame = pl.DataFrame(rows)
+        self.assertEqual(sweeps.ordered_axes(frame, ["layout", "tile", "block_size"]), ["block_size", "tile", "layout"])
+        self.assertEqual(len(sweeps.sweeps(rows_of(rows)).panels), 4)
+
+    def test_a_value_that_could_not_be_launched_is_left_out(self):
+        rows = [swept(f"register_cap={cap}", theory, time) for cap, theory, time in self.caps]
+        rows.append(swept("register_cap=300", 0, 1, time_status="skipped") | {"theoretical_pct": None, "time_us": None})
+        self.assertIn("4 configurations", sweeps.sweeps(rows_of(rows)).sentence)
+
+    def test_rows_of_no_sweep_have_no_such_chart(self):
+        with self.assertRaises(Missing):
+            sweeps.sweeps(rows_of([swept("a=1", 100, 1, experiment="waves"), swept("a=2", 100, 1, experiment="waves")]))
 
 
 if __name__ == "__main__":
