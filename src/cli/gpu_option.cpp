@@ -13,16 +13,16 @@ constexpr int kMostSmsOfGpu = 1024;  // as the column sm_count
 
 }  // namespace
 
-void declare_gpu_option(CLI::App& parser, GpuOption& option) {
+void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& group) {
   CLI::Option* const name =
       parser.add_option("--gpu", option.name, "a GPU by name: a100-sxm4-80gb, rtx-4090, h200, ...")
-          ->type_name("NAME");
-  parser.add_option("--cc", option.compute_capability, "compute capability: 9.0, 90 or sm_90")
-      ->type_name("CC")
-      ->excludes(name);
-  parser.add_option("--sm-count", option.sm_count, "SMs of the device, for waves and predictions")
-      ->type_name("SMS")
-      ->excludes(name);
+          ->type_name("NAME")
+          ->group(group);
+  const auto add = [&](const char* flag, auto& value, const char* meaning, const char* type) {
+    parser.add_option(flag, value, meaning)->type_name(type)->excludes(name)->group(group);
+  };
+  add("--cc", option.compute_capability, "compute capability: 9.0, 90 or sm_90", "CC");
+  add("--sm-count", option.sm_count, "SMs of the device, for waves and predictions", "SMS");
 }
 
 const Gpu* named_gpu(const GpuOption& option) {
@@ -45,10 +45,7 @@ GpuIdentity identity_of(const GpuOption& option) {
   if (*option.sm_count < 1 || *option.sm_count > kMostSmsOfGpu) {
     throw InputError(fmt::format("--sm-count {} is out of range: 1 to {}", *option.sm_count, kMostSmsOfGpu));
   }
-  GpuIdentity gpu;
-  gpu.compute_capability = limits_of(capability_of(option)).compute_capability;
-  gpu.sm_count = *option.sm_count;
-  return gpu;
+  return any_gpu(limits_of(capability_of(option)).compute_capability, *option.sm_count);
 }
 
 ChosenProfile profile_to_predict_with(const std::string& profile, const GpuOption& option) {

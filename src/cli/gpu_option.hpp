@@ -24,7 +24,8 @@ struct GpuOption {
 };
 
 /// Declares `--gpu`, `--cc` and `--sm-count`. A GPU's name gives the other two, and excludes them.
-void declare_gpu_option(CLI::App& parser, GpuOption& option);
+/// @param group  of the help text
+void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& group = "Options");
 
 /// The line of the table that `--gpu` names, nullptr where it is not given. @throws InputError as gpu_of()
 const Gpu* named_gpu(const GpuOption& option);

@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/gpu_option.hpp"
 #include "cli/size_option.hpp"
+#include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "predict/advice.hpp"
@@ -87,6 +88,9 @@ Answer predict_launch(const PredictOptions& options) {
   record.theory = theory_of(occupancy, launch, profile.sm_count());
   record.prediction = answer.prediction;
   if (chosen.quality == ProfileQuality::generic) record.note = kUnverified;
+  record.compiled = Compiled{.usage = usage, .code_architecture = {}};
+  record.explanation = explanation_of(facts_of(record));
+  record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.
   answer.row.registers_per_thread = usage.registers_per_thread;
@@ -116,7 +120,7 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("active cycles of an SM, least", prediction.cycles_active_min, "cycles");
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
   line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
-  fmt::print(out, "\n{}\n", prediction.explanation);
+  fmt::print(out, "\n{}\n", answer.row.explanation);
   fmt::print(out, "Profile {} ({}){}{}\n", answer.row.device_profile, answer.row.profile_quality,
              answer.row.note.empty() ? "." : ": ", answer.row.note);
   if (answer.lockstep_cycles) {
@@ -150,7 +154,7 @@ void print_json(const Answer& answer, std::ostream& out) {
   }
   object["predicted_cycles_active_min"] = answer.prediction.cycles_active_min;
   object["predicted_cycles_active_max"] = answer.prediction.cycles_active_max;
-  object["explanation"] = answer.prediction.explanation;
+  object["explanation"] = answer.row.explanation;
   if (answer.advice) {
     object["advice"] = {{"grid_blocks", answer.advice->launch.grid_blocks},
                         {"block_threads", answer.advice->launch.block_threads},

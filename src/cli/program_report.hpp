@@ -14,8 +14,8 @@ namespace occbench {
 
 // What becomes of a program's rows once they are read: predictions, a file, a table for the terminal.
 
-/// The SM clock of cases without counters, which their time is turned into cycles with: the median of what the
-/// counters of the same GPU's other cases read, else the GPU's highest, which the cases' notes then say.
+/// The SM clock of cases without counters, which their time is turned into cycles with: the median of what
+/// the counters of the same GPU's other cases read, else the GPU's highest, which the cases' notes then say.
 void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entries);
 
 /// Infers the work of each case and predicts it, on all processors.

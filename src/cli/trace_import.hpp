@@ -22,8 +22,8 @@ struct ProgramTable {
   std::vector<ProgramEntry> entries;
 };
 
-/// The cases of a trace of torch.profiler. Says on `console.err` what clock it takes and where the trace's own
-/// estimate of occupancy is wrong. @throws InputError as read_torch_trace()
+/// The cases of a trace of torch.profiler. Says on `console.err` what clock it takes and where the trace's
+/// own estimate of occupancy is wrong. @throws InputError as read_torch_trace()
 ProgramTable import_torch_trace(const ImportOptions& options, Console& console);
 
 }  // namespace occbench

@@ -19,7 +19,7 @@ bool is_cause(const Column* column) {
 
 std::vector<const Column*> exact_columns(std::span<const RecordedRun> baseline,
                                          std::span<const RecordedRun> candidate,
-                                         std::vector<Finding>& general) {
+                                         std::vector<GateFinding>& general) {
   std::vector<const Column*> found;
   std::string missing;
   for (const Column& column : columns()) {

@@ -20,7 +20,7 @@ struct FilePair {
 /// Which files are compared, and what has no counterpart.
 struct Plan {
   std::vector<FilePair> pairs;
-  std::vector<Finding> general;
+  std::vector<GateFinding> general;
 };
 
 void doubt(Plan& plan, Grade grade, std::string message) {

@@ -358,7 +358,7 @@ void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& i
 void judge(const Sides& sides, const GateContext& context, ComparedCase& into) {
   apply_rules(sides, context, into);
   // Of one grade, in the order of the rules: causes before what follows from them, occupancy before time.
-  std::ranges::stable_sort(into.findings, std::ranges::greater(), &Finding::grade);
+  std::ranges::stable_sort(into.findings, std::ranges::greater(), &GateFinding::grade);
 }
 
 }  // namespace occbench

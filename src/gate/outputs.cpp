@@ -92,7 +92,7 @@ std::string smallest_regression(const Comparison& comparison) {
 
 std::string reason(const ComparedCase& compared) {
   std::string text;
-  for (const Finding& finding : compared.findings) {
+  for (const GateFinding& finding : compared.findings) {
     if (finding.grade != compared.findings.front().grade && finding.grade != Grade::note) continue;
     text += (text.empty() ? "" : "; ") + finding.message;
   }

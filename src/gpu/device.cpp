@@ -123,7 +123,19 @@ Device describe(int index) {
   return device;
 }
 
-const Device& choose(const std::vector<Device>& devices, std::string_view choice) {
+}  // namespace
+
+std::vector<Device> find_devices() {
+  int count = 0;
+  const cudaError_t code = cudaGetDeviceCount(&count);
+  if (code != cudaSuccess) throw_unavailable(code);
+  if (count == 0) throw_unavailable(cudaErrorNoDevice);
+  std::vector<Device> devices;
+  for (int index = 0; index < count; ++index) devices.push_back(describe(index));
+  return devices;
+}
+
+const Device& choose_device(std::span<const Device> devices, std::string_view choice) {
   if (choice == "auto") {
     return *std::ranges::max_element(devices, {}, [](const Device& device) {
       return std::pair{!device.integrated, device.sm_count};
@@ -142,18 +154,6 @@ const Device& choose(const std::vector<Device>& devices, std::string_view choice
   return *found;
 }
 
-}  // namespace
-
-std::vector<Device> find_devices() {
-  int count = 0;
-  const cudaError_t code = cudaGetDeviceCount(&count);
-  if (code != cudaSuccess) throw_unavailable(code);
-  if (count == 0) throw_unavailable(cudaErrorNoDevice);
-  std::vector<Device> devices;
-  for (int index = 0; index < count; ++index) devices.push_back(describe(index));
-  return devices;
-}
-
 GpuIdentity identity_of(const Device& device) {
   return {.name = device.name,
           .uuid = device.uuid,
@@ -163,13 +163,23 @@ GpuIdentity identity_of(const Device& device) {
 }
 
 Device find_device(std::string_view choice) {
-  return choose(find_devices(), choice);
+  return choose_device(find_devices(), choice);
 }
 
 Device open_device(std::string_view choice) {
   const Device device = find_device(choice);
   check(cudaSetDevice(device.index), "cudaSetDevice");
   check(cudaFree(nullptr), "cudaFree (creating the context)");
+  return device;
+}
+
+Device device_to_plan_for(const GpuIdentity& gpu) {
+  Device device;
+  device.name = gpu.name;
+  device.compute_capability = gpu.compute_capability;
+  device.sm_count = gpu.sm_count;
+  device.memory_bus_bits = gpu.memory_bus_bits;
+  device.limits = limits_of(gpu.compute_capability);
   return device;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,11 +39,19 @@ std::vector<Device> find_devices();
 GpuIdentity identity_of(const Device& device);
 
 /// The device named by `choice`: a number, or "auto" = the discrete GPU with most SMs, an integrated one only
-/// if there is no other. @throws as open_device
+/// if there is no other; of equals the first. @pre `devices` is not empty. @throws InputError if it names
+/// none
+const Device& choose_device(std::span<const Device> devices, std::string_view choice);
+
+/// The same of this machine's devices. @throws as open_device
 Device find_device(std::string_view choice);
 
 /// find_device(), which becomes the calling thread's current device and its context is created.
 /// @throws InputError if `choice` names none; GpuUnavailable as `find_devices`.
 Device open_device(std::string_view choice);
+
+/// A device of the limits table that need not be here, for what needs no launch.
+/// @throws InputError for a compute capability that the table lacks
+Device device_to_plan_for(const GpuIdentity& gpu);
 
 }  // namespace occbench

@@ -46,6 +46,13 @@ GpuIdentity identity_of(const Gpu& gpu) {
           .sm_count = gpu.sm_count};
 }
 
+GpuIdentity any_gpu(ComputeCapability compute_capability, int sm_count) {
+  GpuIdentity gpu;
+  gpu.compute_capability = compute_capability;
+  gpu.sm_count = sm_count;
+  return gpu;
+}
+
 GpuIdentity identity_of(const DeviceProfile& profile) {
   return {.name = profile.gpu,
           .uuid = profile.gpu_uuid,
@@ -77,10 +84,7 @@ DeviceProfile generic_profile(const GpuIdentity& gpu) {
 }
 
 DeviceProfile generic_profile(ComputeCapability compute_capability, int sm_count) {
-  GpuIdentity gpu;
-  gpu.compute_capability = compute_capability;
-  gpu.sm_count = sm_count;
-  return generic_profile(gpu);
+  return generic_profile(any_gpu(compute_capability, sm_count));
 }
 
 }  // namespace occbench

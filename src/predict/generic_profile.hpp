@@ -19,6 +19,9 @@ struct GpuIdentity {
 /// Any GPU of a line of the table; one that the driver has no name for is called by its key.
 GpuIdentity identity_of(const Gpu& gpu);
 
+/// A GPU of which nothing else is known.
+GpuIdentity any_gpu(ComputeCapability compute_capability, int sm_count);
+
 /// The GPU that a profile was made on, or any of its model.
 GpuIdentity identity_of(const DeviceProfile& profile);
 

@@ -45,8 +45,7 @@ struct Prediction {
   double cycles_active_max = 0;
   double resident_blocks = 0;  ///< blocks resident on an SM, mean over its active cycles
   Losses losses;
-  std::string explanation;  ///< the largest loss in one plain sentence
-  Timeline timeline;        ///< of the run in the middle
+  Timeline timeline;  ///< of the run in the middle
 };
 
 /// Without contention and with warps that take equally long in each block, neither the prediction nor its

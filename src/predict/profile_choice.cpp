@@ -74,7 +74,7 @@ std::string name_of_profile(const std::string& gpu, const std::string& uuid) {
 
 std::string remark_on(const std::string& profile, ProfileQuality quality, const std::string& gpu) {
   const std::string predicted =
-      fmt::format("{} is predicted with the profile {}", gpu.empty() ? "a GPU without a name" : gpu, profile);
+      fmt::format("{} is predicted with the profile {}", gpu.empty() ? "this GPU" : gpu, profile);
   switch (quality) {
     case ProfileQuality::calibrated_device:
       return "";

@@ -15,6 +15,7 @@
 #include "predict/prediction.hpp"
 #include "predict/work.hpp"
 #include "record/counter_values.hpp"
+#include "record/hardware_limiter.hpp"
 #include "record/row.hpp"
 
 namespace occbench {
@@ -49,6 +50,7 @@ struct CaseIdentity {
   std::optional<Work> work;  ///< empty where no single `Work` describes it: nothing is predicted
   std::string
       work_source{};  ///< how the work is known: source_of_given(), or "inferred from" and its evidence
+  std::string expected_cause{};  ///< as the column
 };
 
 /// The column work_source of work that was given: "reading" where it says for how long warps stay in lockstep,
@@ -83,6 +85,7 @@ struct Readings {
   std::optional<double> measured_loss_blocks_points;
   std::optional<double> measured_loss_warps_points;
   std::optional<AchievedSource> achieved_source;
+  std::optional<HardwareLimiter> hardware_limiter;
 };
 
 /// What the timed launches of a case say.
@@ -124,10 +127,12 @@ struct CaseRecord {
   std::string device_profile;                     ///< that the prediction used
   std::optional<ProfileQuality> profile_quality;  ///< how well it knows the device; empty = not known
   std::optional<Prediction> prediction;
+  std::string explanation;  ///< where most of the occupancy goes, in a sentence
   Readings readings;
   Times times;
   std::optional<Check> check;
   ProgramUse program;
+  std::optional<double> lost_updates_pct;  ///< median; empty where the case is not about lost updates
   Condition condition;
   std::string note;
   std::vector<std::pair<std::string, std::string>> extra;  ///< columns beyond the table

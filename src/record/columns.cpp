@@ -106,6 +106,8 @@ std::string_view to_string(CounterRead read) {
       return "local_memory";
     case CounterRead::on_request:
       return "on_request";
+    case CounterRead::once:
+      return "once";
   }
   return "";
 }

@@ -46,9 +46,10 @@ enum class CounterRead {
   always,        ///< all; these counters and those of local memory fit one pass together
   local_memory,  ///< those whose kernel has local memory, for its unit makes a session slower
   on_request,    ///< those that name the column (Case::counters), in a session of their own
+  once,          ///< all, one launch of each pass in a session of its own, for it is dear
 };
 
-/// "always", "local_memory" or "on_request".
+/// "always", "local_memory", "on_request" or "once".
 std::string_view to_string(CounterRead read);
 
 /// Whole numbers from `low` to `high`, both included.

@@ -13,6 +13,7 @@
 #include "occupancy/occupancy.hpp"
 #include "record/columns.hpp"
 #include "record/kernel_name.hpp"
+#include "record/measured_losses.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"
 
@@ -154,16 +155,6 @@ std::vector<double> elapsed_pcts(const ProgramLaunches& seen, double warp_slots)
     values.push_back(100 * warps[i] / (warp_slots * cycles[i]));
   }
   return finite(values);
-}
-
-/// Where the occupancy went between theory and counter, as the counters say.
-void set_measured_losses(CaseRecord& record, const Limits& limits) {
-  Readings& readings = record.readings;
-  if (!readings.counters.resident_blocks) return;
-  const int warps = (record.launch->block_threads + limits.threads_per_warp - 1) / limits.threads_per_warp;
-  const double filled = 100 * *readings.counters.resident_blocks * warps / limits.max_warps_per_sm;
-  readings.measured_loss_blocks_points = record.theory->theoretical_pct - filled;
-  readings.measured_loss_warps_points = filled - *readings.counters.achieved_pct;
 }
 
 void set_readings(CaseRecord& record, const ProgramLaunches& seen) {

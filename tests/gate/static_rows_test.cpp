@@ -48,7 +48,7 @@ Comparison compare_texts(const std::string& baseline, const std::string& candida
 
 std::string messages_of(const ComparedCase& compared) {
   std::string text;
-  for (const Finding& finding : compared.findings) text += finding.message + "\n";
+  for (const GateFinding& finding : compared.findings) text += finding.message + "\n";
   return text;
 }
 

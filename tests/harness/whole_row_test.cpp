@@ -73,8 +73,7 @@ Cells prediction_of_768_threads(std::optional<int> first_gpc = std::nullopt) {
                  {"loss_between_blocks_points", real_text(prediction.losses.between_blocks)},
                  {"loss_within_block_points", real_text(prediction.losses.within_block)},
                  {"loss_overhead_points", real_text(prediction.losses.overhead)},
-                 {"loss_contention_points", real_text(prediction.losses.contention)},
-                 {"explanation", prediction.explanation}};
+                 {"loss_contention_points", real_text(prediction.losses.contention)}};
   if (first_gpc) cells.emplace("first_gpc", std::to_string(*first_gpc));
   return cells;
 }

@@ -73,19 +73,6 @@ TEST(Prediction, OfWarpsWhoseTimeInLockstepIsGivenHasNoRange) {
   EXPECT_LT(half.predicted_high_pct - half.predicted_low_pct, 0.5);
 }
 
-TEST(Prediction, SaysInOneSentenceWhereItWent) {
-  EXPECT_THAT(predict_on_h200(256, 2218, "equal:200000").explanation,
-              HasSubstr("points: the last wave has 106 of 1,056 blocks."));
-  EXPECT_THAT(predict_on_h200(256, 317, "equal:200000").explanation,
-              HasSubstr("70 points: the grid has 317 blocks, and the device holds 1,056 at once."));
-  EXPECT_THAT(predict_on_h200(256, 1056, "exponential:200000:8:seed=1").explanation,
-              HasSubstr("blocks are uneven"));
-  EXPECT_THAT(predict_on_h200(256, 1056, "equal:80000:issue=20000").explanation,
-              HasSubstr("contend for issue slots"));
-  EXPECT_EQ(predict_on_h200(256, 1056, "equal:20000000").explanation,
-            "Within half a point of theoretical occupancy.");
-}
-
 TEST(Prediction, OfALaunchWhoseFirstGpcIsKnownAllRunsBeginWithIt) {
   const DeviceProfile profile = find_profile("h200");
   const Prediction any = predict_on_h200(256, 792, "uniform:200000:0.5:1.5:seed=3");

@@ -190,13 +190,15 @@ TEST(TorchTrace, OfAnyLengthTakesTheMemoryOfItsDistinctKernels) {
   };
   write(200);
   EXPECT_EQ(read_torch_trace(file).launches, 10'000);
-  const std::size_t before = resident_bytes();
+  [[maybe_unused]] const std::size_t before = resident_bytes();
   write(2000);  // 36 MB of text
   const TorchTrace trace = read_torch_trace(file);
   EXPECT_EQ(trace.launches, 100'000);
   EXPECT_EQ(trace.kernels.size(), 50);
   EXPECT_EQ(trace.kernels[0].entry.seen.times_us.size(), 101);
+#ifndef __SANITIZE_ADDRESS__  // it keeps what is freed
   EXPECT_LT(resident_bytes() - std::min(before, resident_bytes()), 8'000'000);
+#endif
 }
 
 TEST(HighestClock, IsThatOfTheGpusName) {
