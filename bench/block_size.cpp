@@ -29,12 +29,14 @@ std::vector<Case> cases(const Planner& on) {
   for (const int block_threads : block_sizes(on.limits())) {
     Launch launch{.block_threads = block_threads};
     launch.grid_blocks = on.grid(kSpin, "plain", launch, kWaves);
-    cases.push_back({.kernel = &kSpin,
-                     .variant = "plain",
-                     .launch = launch,
-                     .work = Work::equal(kCycles),
-                     .suite = suite_of(block_threads),
-                     .parameters = {{"block_threads", std::to_string(block_threads)}}});
+    cases.push_back(
+        {.kernel = &kSpin,
+         .variant = "plain",
+         .launch = launch,
+         .work = Work::equal(kCycles),
+         .suite = suite_of(block_threads),
+         .parameters = {{"block_threads", std::to_string(block_threads)}},
+         .expected_cause = on.cause_of_limit(kSpin, "plain", launch, "block_size_limit", "none")});
   }
   // Of this one the binary holds no machine code: the driver compiles its PTX for whatever GPU there is.
   Case ptx_only{

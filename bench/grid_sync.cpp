@@ -21,7 +21,7 @@ std::string text(std::int64_t number) {
   return std::to_string(number);
 }
 
-/// Grids of exactly so many blocks an SM, with grid.sync() in each round and without.
+/// Grids of exactly so many blocks per SM, with grid.sync() in each round and without.
 void add_grids(std::vector<Case>& cases, const Planner& on, int block_threads) {
   const Launch launch{.block_threads = block_threads};
   const int most = on.occupancy(kGridBarrier, "grid", launch).blocks_per_sm;
@@ -40,7 +40,10 @@ void add_grids(std::vector<Case>& cases, const Planner& on, int block_threads) {
            .suite = smoke                  ? Suite::smoke
                     : block_threads == 256 ? Suite::quick
                                            : Suite::full,
-           .parameters = {{"block_threads", text(block_threads)}, {"blocks_per_sm", text(blocks)}}});
+           .parameters = {{"block_threads", text(block_threads)}, {"blocks_per_sm", text(blocks)}},
+           // Without the grid, one warp of a block does all and outlasts the others.
+           .expected_cause = on.cause_of_limit(kGridBarrier, variant, *wave, "shared_memory_limit",
+                                               grid ? "barriers" : "uneven_warps")});
     }
   }
 }
@@ -58,7 +61,8 @@ void add_limits(std::vector<Case>& cases, const Planner& on, int block_threads) 
                      .extent = kRounds,
                      .suite = block_threads == 256 ? Suite::quick : Suite::full,
                      .parameters = {{"block_threads", text(block_threads)},
-                                    {"grid", more == 0 ? "limit" : "limit_plus_one"}}});
+                                    {"grid", more == 0 ? "limit" : "limit_plus_one"}},
+                     .expected_cause = "barriers"});
   }
 }
 
@@ -100,6 +104,7 @@ void add_clusters(std::vector<Case>& cases, const Planner& on, const std::vector
   const bool quick = block_threads == 1024 && cluster_blocks > 4;
   Case held = make(kSpin, "plain", quick ? Suite::quick : Suite::full);
   held.work = Work::equal(kSpinCycles);
+  held.expected_cause = on.cause_of_grid(kSpin, "plain", held.launch) == "none" ? "none" : "clusters";
   cases.push_back(held);
   const bool smoke = block_threads == 256 && cluster_blocks == 2;
   Case ring = make(kGridBarrier, "cluster", smoke ? Suite::smoke : Suite::full);

@@ -27,7 +27,8 @@ std::vector<Case> cases(const Planner& on) {
                                 : quick                            ? Suite::quick
                                                                    : Suite::full,
                        .parameters = {{"kilobytes", std::to_string(kilobytes)},
-                                      {"carveout_pct", carveout ? std::to_string(*carveout) : "default"}}});
+                                      {"carveout_pct", carveout ? std::to_string(*carveout) : "default"}},
+                       .expected_cause = "memory_contention"});
     }
   }
   return cases;

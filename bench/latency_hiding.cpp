@@ -18,7 +18,7 @@ constexpr double kCycles = 400'000;
 /// A launch reads at most so many times what L2 holds.
 constexpr int kL2Times = 16;
 
-/// One whole wave with so many blocks an SM, held there by padding shared memory within the least carveout
+/// One whole wave with so many blocks per SM, held there by padding shared memory within the least carveout
 /// that lets an SM be full: the rest stays L1, and as much of it whatever the occupancy. With the driver's
 /// choice the padding would leave an H200's SM 28 KB of 256, where reads of old warps are served first
 /// (docs/prediction.md, "Device memory").
@@ -48,7 +48,9 @@ std::optional<Case> make_arithmetic(const Planner& on, int chains, int blocks) {
               .suite = smoke                                ? Suite::smoke
                        : few_or_many(blocks) && chains != 8 ? Suite::quick
                                                             : Suite::full,
-              .parameters = {{"chains", std::to_string(chains)}, {"blocks_per_sm", std::to_string(blocks)}}};
+              .parameters = {{"chains", std::to_string(chains)}, {"blocks_per_sm", std::to_string(blocks)}},
+              .expected_cause =
+                  on.cause_of_limit(kFmaChains, variant, *launch, "shared_memory_limit", "issue_contention")};
 }
 
 std::optional<Case> make_reads(const Planner& on, int bytes, int in_flight, int blocks) {
@@ -70,7 +72,9 @@ std::optional<Case> make_reads(const Planner& on, int bytes, int in_flight, int 
                                : Suite::full,
               .parameters = {{"bytes", std::to_string(bytes)},
                              {"in_flight", std::to_string(in_flight)},
-                             {"blocks_per_sm", std::to_string(blocks)}}};
+                             {"blocks_per_sm", std::to_string(blocks)}},
+              .expected_cause =
+                  on.cause_of_limit(kReads, variant, *launch, "shared_memory_limit", "memory_contention")};
 }
 
 /// As many bytes as the largest reads: half of them read, half of them written.
@@ -88,7 +92,8 @@ Case make_chase(const Planner& on, const std::string& memory, std::int64_t exten
           .work = pointer_chase_work(on.device(), extent, loads),
           .extent = extent,
           .suite = memory == "l1" ? Suite::smoke : Suite::quick,
-          .parameters = {{"memory", memory}}};
+          .parameters = {{"memory", memory}},
+          .expected_cause = "small_grid+block_size_limit"};
 }
 
 std::vector<Case> cases(const Planner& on) {

@@ -25,12 +25,14 @@ std::vector<Case> cases(const Planner& on) {
                          Suite suite) {
       Launch launch{.block_threads = block_threads};
       launch.grid_blocks = on.grid(kernel, variant, launch, waves);
-      cases.push_back({.kernel = &kernel,
-                       .variant = variant,
-                       .launch = launch,
-                       .work = work,
-                       .suite = suite,
-                       .parameters = {{"block_threads", std::to_string(block_threads)}}});
+      cases.push_back(
+          {.kernel = &kernel,
+           .variant = variant,
+           .launch = launch,
+           .work = work,
+           .suite = suite,
+           .parameters = {{"block_threads", std::to_string(block_threads)}},
+           .expected_cause = on.cause_of_limit(kernel, variant, launch, "block_size_limit", "overhead")});
     };
     add(kLiveRegisters, multiply_adds,
         live_registers_work(on.limits(), LiveRegistersBody::throughput, registers, kRounds), kWaves,

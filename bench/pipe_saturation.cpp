@@ -29,7 +29,9 @@ std::vector<Case> cases(const Planner& on) {
                      .parameters = {{"pipe", pipe},
                                     {"chains", std::to_string(chains)},
                                     {"blocks_per_sm", std::to_string(blocks)}},
-                     .counters = {"fp32_pipe_pct", "xu_pipe_pct"}});
+                     .counters = {"fp32_pipe_pct", "xu_pipe_pct"},
+                     .expected_cause = on.cause_of_limit(kFmaChains, variant, *launch, "shared_memory_limit",
+                                                         "issue_contention")});
   };
   for (const int chains : {1, 4}) {
     for (const int blocks : kBlocksPerSm) {

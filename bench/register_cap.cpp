@@ -32,7 +32,10 @@ std::vector<Case> cases(const Planner& on) {
                                   .grid_blocks = on.blocks_of_full_device(block_threads, kFullWaves)},
                        .work = register_pressure_work(on.limits(), kRounds),
                        .suite = suite_of(variant.name, block_threads),
-                       .parameters = {{"block_threads", std::to_string(block_threads)}}});
+                       .parameters = {{"block_threads", std::to_string(block_threads)}},
+                       .expected_cause = on.has_local_memory(kRegisterPressure, variant.name)
+                                             ? "spills"
+                                             : "register_limit"});
     }
   }
   return cases;

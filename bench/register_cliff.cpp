@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "harness/experiment.hpp"
 #include "kernels/live_registers.hpp"
@@ -55,6 +56,12 @@ Case make_case(const Planner& on, LiveRegistersBody body, int registers, int blo
       .parameters = {{"body", std::string(name_of(body))}, {"block_threads", std::to_string(block_threads)}}};
 }
 
+/// Warps of the largest blocks fill an SM no better than registers do.
+void expect_limit(const Planner& on, Case& made, const std::string& limit) {
+  made.expected_cause =
+      on.cause_of_limit(*made.kernel, made.variant, made.launch, limit + "+block_size_limit", "");
+}
+
 /// The control: as few registers as there are, and as many blocks on an SM as with `registers`, by shared
 /// memory.
 std::optional<Case> make_control(const Planner& on, LiveRegistersBody body, int registers,
@@ -68,6 +75,7 @@ std::optional<Case> make_control(const Planner& on, LiveRegistersBody body, int 
   control.launch.dynamic_shared_bytes = *padding;
   control.parameters.emplace_back("padded_as", std::to_string(registers));
   control.suite = imitated.suite == Suite::smoke ? Suite::quick : Suite::full;
+  expect_limit(on, control, "shared_memory_limit");
   return control;
 }
 
@@ -77,6 +85,7 @@ Case make_lone_warp(const Planner& on, LiveRegistersBody body) {
   alone.launch.grid_blocks = 1;
   alone.suite = Suite::quick;
   alone.parameters.emplace_back("grid", "one_warp");
+  alone.expected_cause = "small_grid+block_size_limit";
   return alone;
 }
 
@@ -86,7 +95,9 @@ std::vector<Case> cases(const Planner& on) {
     cases.push_back(make_lone_warp(on, body));
     for (const int block_threads : kBlockSizes) {
       for (const int registers : kLiveRegisterCounts) {
-        cases.push_back(make_case(on, body, registers, block_threads));
+        Case made = make_case(on, body, registers, block_threads);
+        expect_limit(on, made, "register_limit");
+        cases.push_back(std::move(made));
         const bool imitate = registers == 33 || registers == 41 || registers == 66;
         if (!imitate || block_threads % 256 != 0) continue;
         if (auto control = make_control(on, body, registers, block_threads)) cases.push_back(*control);

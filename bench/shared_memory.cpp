@@ -13,11 +13,13 @@ constexpr std::int64_t kExampleBytes = 100 * 1024;
 
 Case make_case(const Planner& on, std::string_view variant, Launch launch, Suite suite) {
   launch.grid_blocks = on.grid(kSharedStaging, variant, launch, kWaves);
-  Case made{.kernel = &kSharedStaging,
-            .variant = variant,
-            .launch = launch,
-            .work = Work::equal(kCycles),
-            .suite = suite};
+  Case made{
+      .kernel = &kSharedStaging,
+      .variant = variant,
+      .launch = launch,
+      .work = Work::equal(kCycles),
+      .suite = suite,
+      .expected_cause = on.cause_of_limit(kSharedStaging, variant, launch, "shared_memory_limit", "none")};
   made.parameters = {{"block_threads", std::to_string(launch.block_threads)},
                      {"dynamic_bytes", std::to_string(launch.dynamic_shared_bytes)}};
   if (launch.carveout_pct) made.parameters.emplace_back("carveout_pct", std::to_string(*launch.carveout_pct));

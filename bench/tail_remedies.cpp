@@ -15,6 +15,7 @@ constexpr int kBlockThreads = 256;
 constexpr double kCycles = 200'000;
 /// The remedies that cut the work finer cut it into so many pieces.
 constexpr int kPieces = 4;
+constexpr int kClusterBlocks = 8;
 
 struct Tail {
   double waves;
@@ -39,8 +40,11 @@ Case make_case(const Tail& tail, const std::string& remedy, const Kernel& kernel
 }
 
 /// As many blocks as the kernel's launch has, each with its share of the work.
-Case make_spin(const Tail& tail, const std::string& remedy, const Launch& launch, double cycles) {
+Case make_spin(const Planner& on, const Tail& tail, const std::string& remedy, const Launch& launch,
+               double cycles) {
   Case made = make_case(tail, remedy, kSpin, launch, remedy == "plain");
+  const std::string of_grid = on.cause_of_grid(kSpin, "plain", launch);
+  made.expected_cause = tail.shape == "equal" ? of_grid : "uneven_blocks+tail";
   made.work = Work{.cycles = cycles, .distribution = tail.distribution};
   return made;
 }
@@ -51,7 +55,28 @@ Case make_persistent(const Planner& on, const Tail& tail, const std::string& rem
   launch.grid_blocks = on.wave(kWorkQueue, "plain", launch);
   Case made = make_case(tail, remedy, kWorkQueue, launch, remedy == "persistent");
   made.items = items;
+  // What a queue leaves is that some blocks get one item more than others.
+  made.expected_cause = "uneven_blocks";
   return made;
+}
+
+/// The same blocks, wider, in clusters or in two launches of half the grid each.
+void add_rearranged(std::vector<Case>& cases, const Planner& on, const Tail& tail, std::int64_t blocks) {
+  const Launch wider{.block_threads = kPieces * kBlockThreads,
+                     .grid_blocks = (blocks + kPieces - 1) / kPieces};
+  cases.push_back(make_spin(tail, "wider_blocks", wider, kCycles));
+  const Launch half{.block_threads = kBlockThreads, .grid_blocks = blocks / 2};
+  Case halves = make_case(tail, "two_streams", kConcurrentKernels, half, false);
+  halves.items =
+      Items{.count = half.grid_blocks, .work = {.cycles = kCycles, .distribution = tail.distribution}};
+  cases.push_back(halves);
+  if (on.limits().max_cluster_blocks < kClusterBlocks) return;
+  const std::int64_t clusters = (blocks + kClusterBlocks - 1) / kClusterBlocks;
+  cases.push_back(make_spin(tail, "clusters",
+                            {.block_threads = kBlockThreads,
+                             .grid_blocks = kClusterBlocks * clusters,
+                             .cluster_blocks = kClusterBlocks},
+                            kCycles));
 }
 
 void add_remedies(std::vector<Case>& cases, const Planner& on, const Tail& tail) {
@@ -61,11 +86,11 @@ void add_remedies(std::vector<Case>& cases, const Planner& on, const Tail& tail)
   const Work whole{.cycles = kCycles, .distribution = tail.distribution};
   const Work piece{.cycles = kCycles / kPieces, .distribution = tail.distribution};
 
-  cases.push_back(make_spin(tail, "plain", plain, kCycles));
-  cases.push_back(make_spin(tail, "shorter_blocks",
+  cases.push_back(make_spin(on, tail, "plain", plain, kCycles));
+  cases.push_back(make_spin(on, tail, "shorter_blocks",
                             {.block_threads = kBlockThreads, .grid_blocks = kPieces * blocks},
                             kCycles / kPieces));
-  cases.push_back(make_spin(tail, "narrower_blocks",
+  cases.push_back(make_spin(on, tail, "narrower_blocks",
                             {.block_threads = kBlockThreads / kPieces, .grid_blocks = kPieces * blocks},
                             kCycles));
   cases.push_back(make_persistent(on, tail, "persistent", {.count = blocks, .work = whole}));
@@ -74,6 +99,7 @@ void add_remedies(std::vector<Case>& cases, const Planner& on, const Tail& tail)
   Case pair = make_case(tail, "second_stream", kConcurrentKernels, plain, true);
   pair.items = Items{.count = blocks, .work = whole};
   cases.push_back(pair);
+  add_rearranged(cases, on, tail, blocks);
 }
 
 std::vector<Case> cases(const Planner& on) {

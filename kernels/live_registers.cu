@@ -79,7 +79,7 @@ std::string_view live_registers_variant(LiveRegistersBody body, int registers) {
   for (const LiveRegistersBuild& build : live_registers_builds()) {
     if (build.body == body && build.registers == registers) return build.name;
   }
-  throw std::out_of_range("live_values has no variant of " + std::to_string(registers) + " registers");
+  throw std::out_of_range("live_registers has no variant of " + std::to_string(registers) + " registers");
 }
 
 Work live_registers_work(const Limits& limits, LiveRegistersBody body, int registers, int rounds) {

@@ -67,7 +67,7 @@ install_toolkit() {
     return
   fi
   require_disk_space
-  say "no nvcc of CUDA $oldest_toolkit or later with CUPTI was found: fetching NVIDIA's CUDA 13.0 (120 MB) into $folder"
+  say "no nvcc of CUDA $oldest_toolkit or later with CUPTI was found: fetching NVIDIA's CUDA 13.0 (200 MB) into $folder"
   rm --recursive --force "$folder" "$partial"
   "$(find_python)" -m venv "$partial/pip"
   pip_install "$partial/pip/bin/python" cuda --target "$partial"
@@ -105,6 +105,33 @@ set_up_cuda() {
     install_toolkit
     nvcc=$build/cuda/bin/nvcc
   fi
+}
+
+# Where occbench looks for cuobjdump.
+has_cuobjdump() {
+  local folder
+  command -v cuobjdump >/dev/null && return
+  for folder in ${CUDA_HOME:+"$CUDA_HOME/bin"} ${CUDA_PATH:+"$CUDA_PATH/bin"} /usr/local/cuda/bin "$build/cuda/bin"; do
+    [[ ! -x $folder/cuobjdump ]] || return 0
+  done
+  return 1
+}
+
+# set_up_cuobjdump: what occbench calc --from needs, which some installed toolkits lack, into build/cuda/bin.
+set_up_cuobjdump() {
+  local partial=$build/cuobjdump.partial
+  has_cuobjdump && return
+  if $offline; then
+    would_fetch+=("NVIDIA's tools for binaries into $build/cuda/bin: $(names_of binaries)")
+    return
+  fi
+  say "no cuobjdump was found: fetching NVIDIA's (6 MB) into $build/cuda/bin"
+  rm --recursive --force "$partial"
+  "$(find_python)" -m venv "$partial/pip"
+  pip_install "$partial/pip/bin/python" binaries --target "$partial"
+  mkdir --parents "$build/cuda/bin"
+  mv "$partial/nvidia/cu13/bin/"{cuobjdump,nvdisasm} "$build/cuda/bin/"
+  rm --recursive --force "$partial"
 }
 
 require_driver_for_wheels() {

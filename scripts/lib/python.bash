@@ -3,10 +3,15 @@
 
 readonly lock_file=$root/scripts/requirements.lock
 
-# locked cuda|nvml|python: that part of the lock file. NVIDIA's packages are the toolkit, NVML's header among them, all others
-# are for Python.
+# locked cuda|binaries|nvml|python: that part of the lock file. NVIDIA's packages are the toolkit, NVML's header and the two tools
+# that read binaries among them; all others are for Python.
 locked() {
-  awk -v want="$1" '/^[a-z]/ { part = /^nvidia-/ ? "cuda" : "python"; if (want == "nvml" && /^nvidia-nvml-dev=/) part = want }
+  awk -v want="$1" '
+    /^[a-z]/ {
+      part = /^nvidia-/ ? "cuda" : "python"
+      if (want == "nvml" && /^nvidia-nvml-dev=/) part = want
+      if (want == "binaries" && /^nvidia-cuda-(cuobjdump|nvdisasm)=/) part = want
+    }
     part == want' "$lock_file"
 }
 

@@ -43,9 +43,10 @@ class Occbench:
     def __init__(self, program: str | Path):
         self.program = program
 
-    def output(self, *arguments: str | Path) -> str:
+    def output(self, *arguments: str | Path, folder: Path | None = None) -> str:
         try:
-            return subprocess.run([self.program, *arguments], check=True, capture_output=True, text=True).stdout
+            command = [self.program, *arguments]
+            return subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
         except OSError as error:
             raise WrongInput(f"{self.program} cannot be started: {error.strerror}") from error
 

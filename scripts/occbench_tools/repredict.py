@@ -1,4 +1,4 @@
-"""Predicts recorded rows again, in place: what `occbench explain --csv` says of them replaces their predictions.
+"""Predicts recorded rows again, in place: what `occbench explain --repredict --csv` says of them replaces their predictions.
 
 Measurements stay as they are, and so do rows without a counter's value, which explain leaves out.
 """
@@ -47,6 +47,6 @@ def run(options: argparse.Namespace) -> None:
     occbench = Occbench(binaries_of(options) / "occbench")
     profile = ["--profile", options.profile] if options.profile else []
     for file in options.files:
-        again = occbench.output("explain", file, "--top", "0", "--csv", *profile)
+        again = occbench.output("explain", file, "--top", "0", "--repredict", "--csv", *profile)
         cells = pl.read_csv(io.StringIO(again), infer_schema=False)
         write_table(file, repredicted(read_text(file), cells))

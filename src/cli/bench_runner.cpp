@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The line with what is left is shown anew as often.
+/// The line with what is left is shown again as often.
 constexpr std::chrono::milliseconds kRefresh{250};
 
 /// Of a binary, which alone knows whether the GPU has a metric that was asked for.

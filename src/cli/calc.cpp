@@ -8,12 +8,17 @@
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/calc_advice.hpp"
 #include "cli/calc_answer.hpp"
 #include "cli/calc_batch.hpp"
 #include "cli/calc_binary.hpp"
+#include "cli/calc_curves.hpp"
+#include "cli/calc_limits.hpp"
 #include "cli/calc_report.hpp"
 #include "cli/commands.hpp"
+#include "cli/size_option.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/runtime_answers.hpp"
 #include "record/json.hpp"
 
 namespace occbench {
@@ -24,8 +29,12 @@ struct CalcOptions {
   Configuration configuration;
   std::optional<int> sm_count;
   std::vector<int> sms_per_gpc;
+  bool limits = false;
   std::string batch;
+  bool rank = false;
   std::string from;
+  CodeSelection code;
+  bool all_block_sizes = false;
   bool curves = false;
   std::string format;
 };
@@ -33,6 +42,8 @@ struct CalcOptions {
 std::string whole_json(const Question& question, bool curves) {
   nlohmann::ordered_json object = question_json(question);
   object.update(answer_json(question));
+  object["rules"] = rules_json(question);
+  object["what_to_do"] = what_to_do(question, recorded_register_cliff());
   object["cliffs"] = cliffs_json(question);
   if (curves) object["curves"] = curves_json(question);
   return json_text(object) + "\n";
@@ -52,15 +63,30 @@ void refuse_beside(const CLI::App& parser, const char* chosen, std::initializer_
   }
 }
 
-Question one_question(const CalcOptions& options, const CLI::App& parser) {
+ComputeCapability given_capability(const CalcOptions& options) {
+  return parse_compute_capability(options.compute_capability);
+}
+
+/// The curves need a block size only where they are not over block sizes: the best serves.
+void choose_block_size(Question& question, std::string& remark) {
+  auto& [launch, usage] = question.configuration;
+  const int threads =
+      best_block_size(*question.limits, launch, usage, question.limits->max_threads_per_block).block_threads;
+  if (threads == 0) throw InputError("no block size can launch such a block: give --block-size to see why");
+  launch.block_threads = threads;
+  remark =
+      fmt::format("No --block-size was given: the curves are drawn with the best, {} threads.\n", threads);
+}
+
+Question one_question(const CalcOptions& options, const CLI::App& parser, std::string& remark) {
   for (const char* needed : {"--cc", "--block-size", "--registers"}) {
-    if (parser.count(needed) == 0) {
-      throw InputError(fmt::format("calc needs {} (or --batch FILE.csv, or --from FILE)", needed));
-    }
+    if (parser.count(needed) > 0 || (options.curves && needed == std::string_view("--block-size"))) continue;
+    throw InputError(fmt::format("calc needs {} (or --batch FILE.csv, --from FILE, --limits)", needed));
   }
-  const Question question{&limits_of(parse_compute_capability(options.compute_capability)),
-                          options.configuration, options.sm_count, options.sms_per_gpc};
-  check_device(question);
+  Question question{&limits_of(given_capability(options)), options.configuration, options.sm_count,
+                    options.sms_per_gpc};
+  check_question(question);
+  if (parser.count("--block-size") == 0) choose_block_size(question, remark);
   return question;
 }
 
@@ -69,7 +95,7 @@ std::string answer_one(const Question& question, AnswerFormat format, bool curve
     case AnswerFormat::json:
       return whole_json(question, curves);
     case AnswerFormat::csv: {
-      if (curves) return flat_csv(curves_json(question));
+      if (curves) return flat_csv(curve_rows(question));
       nlohmann::ordered_json row = question_json(question);
       row.update(answer_json(question));
       return flat_csv({&row, 1});
@@ -77,68 +103,123 @@ std::string answer_one(const Question& question, AnswerFormat format, bool curve
     case AnswerFormat::table:
       break;
   }
-  return calc_report(question) + (curves ? calc_curves(question) : "");
+  return calc_report(question, what_to_do(question, recorded_register_cliff())) +
+         (curves ? draw_curves(question) : "");
 }
 
-std::string answer_kernels(const CalcOptions& options, const CLI::App& parser) {
+std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, Console& console) {
   BinaryQuestion question;
   question.launch = options.configuration.launch;
-  if (parser.count("--cc") > 0)
-    question.compute_capability = parse_compute_capability(options.compute_capability);
+  question.all_block_sizes = options.all_block_sizes;
+  CodeSelection code = options.code;
+  if (parser.count("--cc") > 0) code.runs_on = question.compute_capability = given_capability(options);
   if (parser.count("--block-size") > 0) question.block_threads = options.configuration.launch.block_threads;
-  const std::vector<DeviceKernel> kernels =
-      kernels_for(read_device_code(options.from), question.compute_capability);
-  return answer_binary(kernels, question, format_of(options, AnswerFormat::table));
+  const std::vector<DeviceKernel> kernels = read_device_code(options.from, code, console.err);
+  const AnswerFormat format = format_of(options, AnswerFormat::table);
+  if (!options.curves) return answer_binary(kernels, question, format);
+  if (kernels.size() > 1) {
+    throw InputError(fmt::format(
+        "--curves are of one kernel, and {} were found: name one by --kernel and --cc", kernels.size()));
+  }
+  return answer_one(question_of(kernels.front(), question), format, true);
 }
 
-std::string answer(const CalcOptions& options, const CLI::App& parser) {
-  refuse_beside(parser, "--batch",
-                {"--cc", "--block-size", "--registers", "--static-smem", "--dynamic-smem", "--carveout",
-                 "--barriers", "--cluster", "--grid", "--sm-count", "--gpc-sms", "--curves", "--from"});
-  refuse_beside(
-      parser, "--from",
-      {"--registers", "--static-smem", "--barriers", "--grid", "--sm-count", "--gpc-sms", "--curves"});
-  if (!options.batch.empty()) return answer_batch(options.batch, format_of(options, AnswerFormat::csv));
-  if (!options.from.empty()) return answer_kernels(options, parser);
-  return answer_one(one_question(options, parser), format_of(options, AnswerFormat::table), options.curves);
+std::string answer_limits(const CalcOptions& options, const CLI::App& parser) {
+  const AnswerFormat format = format_of(options, AnswerFormat::table);
+  return parser.count("--cc") == 0 ? limits_text(all_limits(), format)
+                                   : limits_text({&limits_of(given_capability(options)), 1}, format);
+}
+
+std::string answer(const CalcOptions& options, const CLI::App& parser, Console& console) {
+  const std::initializer_list<const char*> of_launch = {
+      "--block-size", "--registers", "--static-smem", "--dynamic-smem", "--carveout", "--barriers",
+      "--cluster",    "--grid",      "--sm-count",    "--gpc-sms",      "--curves"};
+  refuse_beside(parser, "--limits", of_launch);
+  refuse_beside(parser, "--limits", {"--batch", "--from"});
+  refuse_beside(parser, "--batch", {"--cc", "--from"});
+  refuse_beside(parser, "--batch", of_launch);
+  refuse_beside(parser, "--from",
+                {"--registers", "--static-smem", "--barriers", "--grid", "--sm-count", "--gpc-sms"});
+  if (options.limits) return answer_limits(options, parser);
+  if (!options.batch.empty()) {
+    return answer_batch(options.batch,
+                        format_of(options, options.rank ? AnswerFormat::table : AnswerFormat::csv),
+                        options.rank ? BatchOrder::ranked : BatchOrder::as_given);
+  }
+  if (!options.from.empty()) return answer_kernels(options, parser, console);
+  std::string remark;
+  const Question question = one_question(options, parser, remark);
+  fmt::print(console.err, "{}", remark);
+  return answer_one(question, format_of(options, AnswerFormat::table), options.curves);
+}
+
+void declare_launch(CLI::App& parser, CalcOptions& options) {
+  auto& [launch, usage] = options.configuration;
+  const auto add = [&](const char* name, auto& value, const char* meaning, const char* type) {
+    return parser.add_option(name, value, meaning)->type_name(type);
+  };
+  add("--cc", options.compute_capability, "compute capability: 9.0, 90 or sm_90", "CC");
+  add("--block-size", launch.block_threads, "threads per block", "THREADS");
+  add("--registers", usage.registers_per_thread, "registers per thread", "REGISTERS");
+  add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block");
+  add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block");
+  add("--carveout", launch.carveout_pct, "preferred shared-memory carveout, % of the SM's maximum", "PCT");
+  add("--barriers", usage.barriers, "named barriers per block", "BARRIERS");
+  add("--cluster", launch.cluster_blocks, "blocks per cluster", "BLOCKS");
+  add("--grid", launch.grid_blocks, "blocks in the grid", "BLOCKS");
+  add("--sm-count", options.sm_count, "SMs of the device: adds waves", "SMS");
+  add("--gpc-sms", options.sms_per_gpc,
+      "SMs of each GPC, as occbench devices lists them (18,18,16): adds active clusters", "SMS,...")
+      ->delimiter(',');
+  parser.add_flag(
+      "--curves", options.curves,
+      "occupancy over block size, registers and shared memory; as CSV occbench report draws them");
+}
+
+void declare_sources(CLI::App& parser, CalcOptions& options) {
+  parser.add_flag("--limits", options.limits, "the limits of --cc, or of all compute capabilities");
+  CLI::Option* batch =
+      parser
+          .add_option("--batch", options.batch,
+                      "answer each row of a CSV file (-: standard input) that has the columns "
+                      "compute_capability, block_threads and registers_per_thread, and may have others of a "
+                      "recorded row; its column case names the rows")
+          ->type_name("FILE.csv");
+  parser.add_flag("--rank", options.rank, "the best of the batch first")->needs(batch);
+  CLI::Option* from =
+      parser
+          .add_option(
+              "--from", options.from,
+              "each kernel of a cubin, object, library or executable, by the CUDA toolkit's cuobjdump: "
+              "registers, shared memory, stack, spills and occupancy; with --cc as it runs there")
+          ->type_name("FILE");
+  parser
+      .add_option("--kernel", options.code.kernels,
+                  "only kernels in whose name this extended regular expression is found")
+      ->type_name("RE")
+      ->needs(from);
+  parser
+      .add_option("--arch", options.code.architecture,
+                  "only code of this architecture: sm_90a, sm_90, 90 or 9.0")
+      ->type_name("ARCH")
+      ->needs(from);
+  parser
+      .add_flag("--all-block-sizes", options.all_block_sizes,
+                "as CSV and JSON a row for each block size that a kernel's launch bounds allow")
+      ->needs(from);
 }
 
 }  // namespace
 
 Action declare_calc(CLI::App& parser) {
   const auto options = std::make_shared<CalcOptions>();
-  auto& [launch, usage] = options->configuration;
-  const auto add = [&](const char* name, auto& value, const char* meaning, const char* type) {
-    return parser.add_option(name, value, meaning)->type_name(type);
-  };
-  add("--cc", options->compute_capability, "compute capability: 9.0, 90 or sm_90", "CC");
-  add("--block-size", launch.block_threads, "threads per block", "THREADS");
-  add("--registers", usage.registers_per_thread, "registers per thread", "REGISTERS");
-  add("--static-smem", usage.static_shared_bytes, "static shared memory per block", "BYTES");
-  add("--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block", "BYTES");
-  add("--carveout", launch.carveout_pct, "preferred shared-memory carveout, % of the SM's maximum", "PCT");
-  add("--barriers", usage.barriers, "named barriers per block", "BARRIERS");
-  add("--cluster", launch.cluster_blocks, "blocks per cluster", "BLOCKS");
-  add("--grid", launch.grid_blocks, "blocks in the grid", "BLOCKS");
-  add("--sm-count", options->sm_count, "SMs of the device: adds waves", "SMS");
-  add("--gpc-sms", options->sms_per_gpc,
-      "SMs of each GPC, as occbench devices lists them (18,18,16): adds active clusters", "SMS,...")
-      ->delimiter(',');
-  parser.add_flag("--curves", options->curves, "occupancy over block size, registers and shared memory");
-  add("--batch", options->batch,
-      "answer each row of a CSV file (-: standard input) that has the columns compute_capability, "
-      "block_threads and "
-      "registers_per_thread, and may have others of a recorded row",
-      "FILE.csv");
-  add("--from", options->from,
-      "each kernel of a cubin, object, library or executable, by the CUDA toolkit's cuobjdump: registers, "
-      "shared "
-      "memory, stack, spills, and occupancy over block sizes; with --cc as it runs there",
-      "FILE");
-  add("--format", options->format, "table, csv or json", "FORMAT")
+  declare_launch(parser, *options);
+  declare_sources(parser, *options);
+  parser.add_option("--format", options->format, "table, csv or json")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "csv", "json"}));
   return [options, &parser](Console& console) {
-    fmt::print(console.out, "{}", answer(*options, parser));
+    fmt::print(console.out, "{}", answer(*options, parser, console));
     return ExitStatus::done;
   };
 }

@@ -7,6 +7,7 @@
 
 #include "occupancy/cliffs.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/rules.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -33,10 +34,15 @@ void check_at_least(const char* what, std::int64_t value, std::int64_t least) {
 
 }  // namespace
 
-void check_device(const Question& question) {
+void check_question(const Question& question) {
   check_at_least("grid_blocks", question.configuration.launch.grid_blocks, 0);
   check_at_least("sm_count", question.sm_count.value_or(1), 1);
   for (const int sms : question.sms_per_gpc) check_at_least("SMs of a GPC", sms, 1);
+  check_static_shared(*question.limits, question.configuration.usage);
+}
+
+Json row_head(const std::string& experiment, const std::string& name) {
+  return {{"schema", kSchema}, {"experiment", experiment}, {"case", name}};
 }
 
 Json question_json(const Question& question) {
@@ -84,6 +90,8 @@ Json answer_json(const Question& question) {
   answer["idle_blocks"] = idle.blocks;
   answer["idle_registers"] = idle.registers;
   answer["idle_shared_bytes"] = idle.shared_bytes;
+  answer["fp32_lanes"] = limits.fp32_lanes;
+  answer["threads_per_lane"] = threads_per_lane(limits, occupancy.blocks_per_sm * launch.block_threads);
   answer["full_wave_blocks"] = know_device ? Json(full_wave_blocks(occupancy, *question.sm_count)) : Json();
   answer["active_clusters"] =
       question.sms_per_gpc.empty()
@@ -137,6 +145,17 @@ std::vector<Json> curves_json(const Question& question) {
     }
   }
   return points;
+}
+
+std::vector<Json> rules_json(const Question& question) {
+  std::vector<Json> rules;
+  for (const AppliedRule& rule : applied_rules(*question.limits, question.configuration)) {
+    rules.push_back({{"resource", to_string(rule.resource)},
+                     {"blocks", limit_json(rule.blocks)},
+                     {"limits", rule.limits},
+                     {"rule", to_string(rule)}});
+  }
+  return rules;
 }
 
 std::string cell_text(const Json& value) {

@@ -19,8 +19,12 @@ struct Question {
   std::vector<int> sms_per_gpc;  ///< empty = not known
 };
 
-/// @throws InputError for a grid below 0 blocks, a device below 1 SM or a GPC below 1.
-void check_device(const Question& question);
+/// @throws InputError for a grid below 0 blocks, a device below 1 SM or a GPC below 1, and as
+/// check_static_shared.
+void check_question(const Question& question);
+
+/// The columns that make an object a row of a file: schema, experiment and case.
+nlohmann::ordered_json row_head(const std::string& experiment, const std::string& name);
 
 /// A flat object of the question, keys as the columns of a row; null = not given.
 nlohmann::ordered_json question_json(const Question& question);
@@ -37,6 +41,9 @@ nlohmann::ordered_json answer_json(const Question& question);
 /// The steps of cliffs(): axis, direction (up, down), from, to, blocks_per_sm, theoretical_pct and change in
 /// words; where no single change helps also the two of cheapest_pair(), whose occupancy both have.
 std::vector<nlohmann::ordered_json> cliffs_json(const Question& question);
+
+/// The rules that were applied: resource, blocks that it alone allows, whether it limits, the rule in words.
+std::vector<nlohmann::ordered_json> rules_json(const Question& question);
 
 /// The points of the three classic curves: axis, value, current, blocks_per_sm, warps_per_sm,
 /// theoretical_pct.

@@ -9,7 +9,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/batch_columns.hpp"
 #include "cli/calc_answer.hpp"
+#include "cli/size_option.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_record.hpp"
@@ -42,7 +44,19 @@ Row row_of(const CsvTable& table, const std::vector<std::string>& cells) {
   for (const char* name : kNeeded) {
     if (cell_text(row, *find_column(name)).empty()) throw InputError(fmt::format("{} is empty", name));
   }
+  if (row.case_.empty() && std::ranges::find(table.names, "case") != table.names.end())
+    throw InputError("case is empty: it is the row's name");
   return row;
+}
+
+/// "12K" in a column of bytes becomes "12288"; other cells stay as they are.
+void write_sizes_in_full(const std::vector<std::string>& names, std::vector<std::string>& cells) {
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    const Column* column = find_column(names[cell]);
+    if (column == nullptr || column->unit != "B" || cells[cell].empty()) continue;
+    const bool has_suffix = cells[cell].find_first_of("KkMmGg") != std::string::npos;
+    if (has_suffix) cells[cell] = std::to_string(parse_size(cells[cell], column->name));
+  }
 }
 
 Question question_of(const Row& row) {
@@ -58,15 +72,17 @@ Question question_of(const Row& row) {
                           {record.launch.value(), record.compiled.value().usage},
                           record.provenance.sm_count,
                           {}};
-  check_device(question);
+  check_question(question);
   return question;
 }
 
 // As CSV what was asked is written as it was read.
-Json answered(const CsvTable& table, const std::vector<std::string>& cells, AnswerFormat format) {
+Json answered(const CsvTable& table, std::vector<std::string> cells, AnswerFormat format) {
+  write_sizes_in_full(table.names, cells);
   const Row row = row_of(table, cells);
   const Json typed = format == AnswerFormat::json ? row_to_json(row) : Json();
-  Json object;
+  Json object = row_head("batch", "");
+  object.erase("case");
   for (std::size_t cell = 0; cell < cells.size(); ++cell) {
     const std::string& name = table.names[cell];
     object[name] = typed.contains(name) ? typed[name] : Json(cells[cell]);
@@ -75,33 +91,48 @@ Json answered(const CsvTable& table, const std::vector<std::string>& cells, Answ
   return object;
 }
 
+std::vector<std::string> names_of_answers() {
+  std::vector<std::string> names = {"rank"};
+  const Question any{&all_limits().back(), {{.block_threads = 32}, {}}, std::nullopt, {}};
+  const Json answers = answer_json(any);
+  for (const auto& [name, value] : answers.items()) names.push_back(name);
+  return names;
+}
+
+/// Rows of equal occupancy share a rank and stay in the order of the file.
+void rank(std::vector<Json>& rows) {
+  const auto occupancy = [](const Json& row) { return row["theoretical_pct"].get<double>(); };
+  std::ranges::stable_sort(rows, std::ranges::greater(), occupancy);
+  for (std::size_t place = 0; place < rows.size(); ++place) {
+    const bool as_before = place > 0 && occupancy(rows[place]) == occupancy(rows[place - 1]);
+    rows[place]["rank"] = as_before ? rows[place - 1]["rank"] : Json(place + 1);
+  }
+}
+
 std::string as_table(std::span<const Json> rows) {
-  std::vector<std::vector<std::string>> lines = {{"compute capability", "threads", "registers", "static B",
-                                                  "dynamic B", "theoretical", "warps", "blocks",
-                                                  "limited by"}};
+  const bool named = !rows.empty() && rows[0].contains("case");
+  const bool ranked = !rows.empty() && rows[0].contains("rank");
+  std::vector<std::vector<std::string>> lines = {{named ? "case" : "", "compute capability", "threads",
+                                                  "registers", "static B", "dynamic B", "theoretical",
+                                                  "warps", "blocks", "limited by"}};
+  if (ranked) lines[0].emplace_back("rank");
   const auto cell = [](const Json& row, const char* name) {
     return row.contains(name) ? cell_text(row[name]) : std::string();
   };
   for (const Json& row : rows) {
-    lines.push_back({cell(row, "compute_capability"), cell(row, "block_threads"),
+    lines.push_back({cell(row, "case"), cell(row, "compute_capability"), cell(row, "block_threads"),
                      cell(row, "registers_per_thread"), cell(row, "static_shared_bytes"),
                      cell(row, "dynamic_shared_bytes"), percent_text(row["theoretical_pct"]),
                      cell(row, "warps_per_sm"), cell(row, "blocks_per_sm"), cell(row, "limiter")});
+    if (ranked) lines.back().push_back(cell(row, "rank") + (row["rank"] == 1 ? "  ◀ best" : ""));
   }
-  return text_table(lines, "<>>>>>>><");
+  if (!named) {
+    for (std::vector<std::string>& line : lines) line.erase(line.begin());
+  }
+  return text_table(lines, named ? "<<>>>>>>><<" : "<>>>>>>><<");
 }
 
-}  // namespace
-
-std::string answer_batch(const std::string& file, AnswerFormat format) {
-  const std::string source = file == "-" ? "standard input" : file;
-  const CsvTable table = parse_csv(read_batch(file), source);
-  for (const char* name : kNeeded) {
-    if (std::ranges::find(table.names, name) == table.names.end()) {
-      throw InputError(
-          fmt::format("{}: there is no column {} (needed: {})", source, name, fmt::join(kNeeded, ", ")));
-    }
-  }
+std::vector<Json> answer_rows(const CsvTable& table, const std::string& source, AnswerFormat format) {
   std::vector<Json> rows;
   for (std::size_t index = 0; index < table.rows.size(); ++index) {
     try {
@@ -110,6 +141,24 @@ std::string answer_batch(const std::string& file, AnswerFormat format) {
       throw InputError(fmt::format("{}, line {}: {}", source, table.lines[index], error.what()));
     }
   }
+  return rows;
+}
+
+}  // namespace
+
+std::string answer_batch(const std::string& file, AnswerFormat format, BatchOrder order) {
+  const std::string source = file == "-" ? "standard input" : file;
+  const std::string text = read_batch(file);
+  const CsvTable table = parse_csv(text, source);
+  check_batch_columns(table.names, names_of_answers(), source);
+  for (const char* name : kNeeded) {
+    if (std::ranges::find(table.names, name) == table.names.end()) {
+      throw InputError(
+          fmt::format("{}: there is no column {} (needed: {})", source, name, fmt::join(kNeeded, ", ")));
+    }
+  }
+  std::vector<Json> rows = answer_rows(table, source, format);
+  if (order == BatchOrder::ranked) rank(rows);
   switch (format) {
     case AnswerFormat::csv:
       return flat_csv(rows);

@@ -5,7 +5,6 @@
 #include <map>
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/calc_answer.hpp"
@@ -20,48 +19,82 @@ using Json = nlohmann::ordered_json;
 constexpr std::array kTableBlockSizes = {32, 64, 128, 192, 256, 384, 512, 768, 1024};
 constexpr std::size_t kNameWidth = 44;
 
+constexpr int kDefaultBlockThreads = 256;
+
 const Limits& limits_for(const DeviceKernel& kernel, const BinaryQuestion& question) {
   return limits_of(question.compute_capability.value_or(kernel.compute_capability));
 }
 
 bool is_within_launch_bounds(const DeviceKernel& kernel, int block_threads) {
+  if (kernel.required_block_threads > 0) return block_threads == kernel.required_block_threads;
   return kernel.max_block_threads == 0 || block_threads <= kernel.max_block_threads;
 }
 
-Question question_of(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
+Question question_at(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
   Question question{&limits_for(kernel, asked), {asked.launch, kernel.usage}, std::nullopt, {}};
   question.configuration.launch.block_threads = block_threads;
   return question;
 }
 
 std::vector<int> block_sizes(const DeviceKernel& kernel, const BinaryQuestion& asked) {
-  if (asked.block_threads) return {*asked.block_threads};
+  if (!asked.all_block_sizes) return {asked.block_threads.value_or(default_block_threads(kernel))};
   const Limits& limits = limits_for(kernel, asked);
   std::vector<int> sizes;
-  for (int threads = limits.threads_per_warp;
-       threads <= limits.max_threads_per_block && is_within_launch_bounds(kernel, threads);
+  for (int threads = limits.threads_per_warp; threads <= limits.max_threads_per_block;
        threads += limits.threads_per_warp) {
-    sizes.push_back(threads);
+    if (is_within_launch_bounds(kernel, threads)) sizes.push_back(threads);
   }
   return sizes;
 }
 
-std::vector<Json> rows_of(const DeviceKernel& kernel, const BinaryQuestion& asked) {
+/// "shapes::reversed<256>(float*) sm_90", the same for all block sizes.
+class CaseNames {
+ public:
+  std::string next(const DeviceKernel& kernel) {
+    const std::string name = fmt::format("{} {}", source_name(kernel.symbol), kernel.architecture);
+    const int count = ++counts_[name];
+    return count == 1 ? name : fmt::format("{} #{}", name, count);
+  }
+
+ private:
+  std::map<std::string, int> counts_;
+};
+
+Json row_of(const DeviceKernel& kernel, const Question& question, const std::string& name) {
+  Json row = row_head("binary", name);
+  row["cuda_toolkit"] = kernel.toolkit;
+  row["kernel"] = source_name(kernel.symbol);
+  row["code_architecture"] = kernel.architecture;
+  row["local_bytes_per_thread"] = kernel.usage.local_bytes_per_thread;
+  row["spill_bytes"] = kernel.local_access_bytes;
+  row.update(question_json(question));
+  row.update(answer_json(question));
+  const int block_threads = question.configuration.launch.block_threads;
+  if (!is_within_launch_bounds(kernel, block_threads)) {
+    for (const char* none : {"blocks_per_sm", "theoretical_pct", "warps_per_sm", "threads_per_sm"})
+      row[none] = 0;
+    row["cannot_launch"] = fmt::format("the launch bounds do not allow {} threads per block", block_threads);
+  }
+  row["symbol"] = kernel.symbol;
+  row["stack_bytes_per_thread"] = kernel.stack_bytes;
+  row["local_load_instructions"] = kernel.local_loads;
+  row["local_store_instructions"] = kernel.local_stores;
+  const auto known = [](std::int64_t threads) { return threads > 0 ? Json(threads) : Json(); };
+  row["max_block_threads"] = known(kernel.max_block_threads);
+  row["required_block_threads"] = known(kernel.required_block_threads);
+  return row;
+}
+
+std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQuestion& asked) {
   std::vector<Json> rows;
-  for (const int threads : block_sizes(kernel, asked)) {
-    const Question question = question_of(kernel, asked, threads);
-    Json row = {
-        {"kernel", source_name(kernel.symbol)},
-        {"symbol", kernel.symbol},
-        {"code_architecture", kernel.architecture},
-        {"stack_bytes_per_thread", kernel.stack_bytes},
-        {"local_bytes_per_thread", kernel.usage.local_bytes_per_thread},
-        {"local_load_instructions", kernel.local_loads},
-        {"local_store_instructions", kernel.local_stores},
-        {"max_block_threads", kernel.max_block_threads > 0 ? Json(kernel.max_block_threads) : Json()}};
-    row.update(question_json(question));
-    row.update(answer_json(question));
-    rows.push_back(std::move(row));
+  CaseNames names;
+  for (const DeviceKernel& kernel : kernels) {
+    const std::string name = names.next(kernel);
+    for (const int threads : block_sizes(kernel, asked)) {
+      rows.push_back(
+          row_of(kernel, question_at(kernel, asked, threads),
+                 asked.all_block_sizes ? fmt::format("{} block_threads={}", name, threads) : name));
+    }
   }
   return rows;
 }
@@ -89,7 +122,7 @@ std::string shortened(std::string name) {
 }
 
 std::string cell(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
-  const Question question = question_of(kernel, asked, block_threads);
+  const Question question = question_at(kernel, asked, block_threads);
   const bool possible = block_threads <= question.limits->max_threads_per_block &&
                         is_within_launch_bounds(kernel, block_threads);
   if (!possible) return "-";
@@ -125,40 +158,19 @@ local ld/st  instructions that load from and store to it: spills, and arrays tha
 
 }  // namespace
 
-std::vector<DeviceKernel> kernels_for(std::span<const DeviceKernel> kernels,
-                                      std::optional<ComputeCapability> compute_capability) {
-  if (!compute_capability) return {kernels.begin(), kernels.end()};
-  const auto runs = [&](const DeviceKernel& kernel) {
-    return kernel.compute_capability.major == compute_capability->major &&
-           kernel.compute_capability <= *compute_capability;
-  };
-  std::map<std::string, ComputeCapability> newest;
-  for (const DeviceKernel& kernel : kernels) {
-    if (runs(kernel)) newest[kernel.symbol] = std::max(newest[kernel.symbol], kernel.compute_capability);
-  }
-  std::vector<DeviceKernel> chosen;
-  std::ranges::copy_if(kernels, std::back_inserter(chosen), [&](const DeviceKernel& kernel) {
-    return runs(kernel) && newest[kernel.symbol] == kernel.compute_capability;
-  });
-  if (chosen.empty()) {
-    std::vector<std::string> architectures;
-    for (const DeviceKernel& kernel : kernels) {
-      if (std::ranges::find(architectures, kernel.architecture) == architectures.end()) {
-        architectures.push_back(kernel.architecture);
-      }
-    }
-    throw InputError(fmt::format("no machine code runs on compute capability {}; there is code for {}",
-                                 to_string(*compute_capability), fmt::join(architectures, ", ")));
-  }
-  return chosen;
+int default_block_threads(const DeviceKernel& kernel) {
+  if (kernel.required_block_threads > 0) return static_cast<int>(kernel.required_block_threads);
+  return kernel.max_block_threads > 0 ? static_cast<int>(kernel.max_block_threads) : kDefaultBlockThreads;
+}
+
+Question question_of(const DeviceKernel& kernel, const BinaryQuestion& asked) {
+  return question_at(kernel, asked, asked.block_threads.value_or(default_block_threads(kernel)));
 }
 
 std::string answer_binary(std::span<const DeviceKernel> kernels, const BinaryQuestion& question,
                           AnswerFormat format) {
   if (format == AnswerFormat::table) return as_table(kernels, question);
-  std::vector<Json> rows;
-  for (const DeviceKernel& kernel : kernels)
-    std::ranges::move(rows_of(kernel, question), std::back_inserter(rows));
+  const std::vector<Json> rows = rows_of(kernels, question);
   return format == AnswerFormat::csv ? flat_csv(rows) : flat_json(rows);
 }
 

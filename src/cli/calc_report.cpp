@@ -1,13 +1,13 @@
 #include "cli/calc_report.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/core.h>
 
 #include "cli/text_table.hpp"
 #include "occupancy/cliffs.hpp"
+#include "occupancy/rules.hpp"
 #include "occupancy/runtime_answers.hpp"
 
 namespace occbench {
@@ -15,12 +15,6 @@ namespace {
 
 std::string bytes(std::int64_t value) {
   return fmt::format("{} B", value);
-}
-
-std::string repeated(std::string_view symbol, int count) {
-  std::string text;
-  for (int i = 0; i < count; ++i) text += symbol;
-  return text;
 }
 
 std::string bar(double pct, int width) {
@@ -87,6 +81,16 @@ std::string resources(const Question& question, const Occupancy& occupancy) {
   return fmt::format("\n{}", text_table(lines, "<>>>>><"));
 }
 
+std::string rule_lines(const Question& question) {
+  std::vector<std::vector<std::string>> lines;
+  for (const AppliedRule& rule : applied_rules(*question.limits, question.configuration)) {
+    std::string resource(to_string(rule.resource));
+    std::ranges::replace(resource, '_', ' ');
+    lines.push_back({"  " + resource, to_string(rule)});
+  }
+  return "\nrules applied\n" + text_table(lines, "<");
+}
+
 std::string device_lines(const Question& question, const Occupancy& occupancy) {
   const Limits& limits = *question.limits;
   const auto& [launch, usage] = question.configuration;
@@ -120,6 +124,9 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
       line("dynamic shared memory", fmt::format("up to {} per block with {} per SM", bytes(*most),
                                                 counted(occupancy.blocks_per_sm, "block")));
     }
+    const int threads = occupancy.blocks_per_sm * launch.block_threads;
+    line("threads per FP32 lane", fmt::format("{:.4g}: {} resident threads, {} lanes per SM",
+                                              threads_per_lane(limits, threads), threads, limits.fp32_lanes));
   }
   return text;
 }
@@ -160,71 +167,15 @@ std::string cliff_lines(const Question& question, const Occupancy& occupancy) {
   return text;
 }
 
-constexpr int kCurveWidth = 64;
-constexpr int kCurveHeight = 8;
-
-std::string_view curve_title(Axis axis) {
-  switch (axis) {
-    case Axis::block_threads:
-      return "threads per block";
-    case Axis::registers_per_thread:
-      return "registers per thread";
-    default:
-      return "shared memory per block, bytes";
-  }
-}
-
-// One column of a curve: eighths of a character cell from the bottom, at most kCurveHeight * 8.
-std::string cell(double pct, int row) {
-  static constexpr std::array<std::string_view, 9> kEighths = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  const int height = static_cast<int>(std::lround(pct / 100 * kCurveHeight * 8));
-  return std::string(kEighths[static_cast<std::size_t>(std::clamp(height - 8 * row, 0, 8))]);
-}
-
-std::string draw_curve(const Question& question, Axis axis) {
-  const std::vector<CurvePoint> points = curve(*question.limits, question.configuration, axis);
-  const std::int64_t first = points.front().value;
-  const std::int64_t last = points.back().value;
-  const std::int64_t current = value_on(axis, question.configuration);
-  const auto value_at = [&](int column) { return first + (last - first) * column / (kCurveWidth - 1); };
-  const auto point_at = [&](std::int64_t value) {
-    // The curve's points are the largest values of its steps.
-    return *std::ranges::lower_bound(points, std::min(value, last), {}, &CurvePoint::value);
-  };
-  const auto column_of = [&](std::int64_t value) {
-    return static_cast<int>((std::clamp(value, first, last) - first) * (kCurveWidth - 1) / (last - first));
-  };
-
-  std::string text = fmt::format("\noccupancy over {}\n", curve_title(axis));
-  for (int row = kCurveHeight - 1; row >= 0; --row) {
-    const bool labelled = row % 2 == 1;
-    text += labelled ? fmt::format("{:>5} % ┤", 100 * (row + 1) / kCurveHeight) : fmt::format("{:>8}│", "");
-    for (int column = 0; column < kCurveWidth; ++column)
-      text += cell(point_at(value_at(column)).theoretical_pct, row);
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
-  }
-  text += fmt::format("{:>5} % └{}\n", 0, repeated("─", kCurveWidth));
-  text += fmt::format("{:>9}{:<{}}{}\n", "", first,
-                      kCurveWidth - static_cast<int>(std::to_string(last).size()), last);
-  text += fmt::format("{:>9}{:>{}}▲ {}: {}\n", "", "", column_of(current), current,
-                      percent_text(point_at(current).theoretical_pct));
-  return text;
-}
-
 }  // namespace
 
-std::string calc_report(const Question& question) {
+std::string calc_report(const Question& question, std::span<const std::string> what_to_do) {
   const Occupancy occupancy =
       theoretical_occupancy(*question.limits, question.configuration.launch, question.configuration.usage);
-  return headline(question, occupancy) + resources(question, occupancy) + device_lines(question, occupancy) +
-         cliff_lines(question, occupancy);
-}
-
-std::string calc_curves(const Question& question) {
-  std::string text;
-  for (const Axis axis : kCurveAxes) text += draw_curve(question, axis);
-  return text;
+  std::string text = headline(question, occupancy) + resources(question, occupancy) + rule_lines(question) +
+                     device_lines(question, occupancy) + "\nwhat to do\n";
+  for (const std::string& sentence : what_to_do) text += fmt::format("  {}\n", sentence);
+  return text + cliff_lines(question, occupancy);
 }
 
 }  // namespace occbench

@@ -1,21 +1,25 @@
 #include "cli/device_code.hpp"
 
 #include <algorithm>
-#include <cstdio>
+#include <chrono>
 #include <cstdlib>
 #include <cxxabi.h>
-#include <deque>
-#include <istream>
+#include <future>
+#include <map>
 #include <memory>
-#include <optional>
-#include <sstream>
-#include <sys/wait.h>
+#include <ostream>
+#include <regex>
+#include <span>
 #include <unistd.h>
-#include <unordered_map>
 
-#include <fmt/core.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
+#include "cli/cubin.hpp"
+#include "cli/cuobjdump.hpp"
+#include "cli/device_code_listing.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/files.hpp"
 
 namespace occbench {
 namespace {
@@ -24,199 +28,240 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kLinkedReserve = 1024;
 
-/// The number after `key`, as in "REG:32 STACK:0"; empty if the line lacks the key.
-std::optional<std::int64_t> number_after(std::string_view line, std::string_view key) {
-  const std::size_t at = line.find(key);
-  if (at == std::string_view::npos) return std::nullopt;
-  return std::strtoll(std::string(line.substr(at + key.size())).c_str(), nullptr, 10);
+/// Cubins that are on disk at once: a library may have thousands, of half a megabyte each.
+constexpr std::size_t kCubinsAtOnce = 400;
+
+/// More than so many take long enough to be told of.
+constexpr std::size_t kFewCubins = 50;
+
+/// A kernel and the cubin that it stands in.
+struct Placed {
+  std::size_t cubin;
+  DeviceKernel kernel;
+};
+
+/// "sm_90a" of "libexample.12.sm_90a.cubin"
+std::string architecture_of(const std::string& cubin_name) {
+  constexpr std::string_view kEnding = ".cubin";
+  const std::size_t begin = cubin_name.rfind(".sm_");
+  if (begin == std::string::npos || !cubin_name.ends_with(kEnding)) return "";
+  return cubin_name.substr(begin + 1, cubin_name.size() - kEnding.size() - begin - 1);
 }
 
-/// "0x100 0x1 0x1": the product.
-std::int64_t product_of(std::string_view values) {
-  std::istringstream words{std::string(values)};
-  words >> std::hex;
-  std::int64_t product = 1;
-  for (std::int64_t value = 0; words >> value;) product *= value;
-  return product;
+/// Its number: 9.0 of "sm_90a".
+ComputeCapability capability_of(std::string_view architecture) {
+  return parse_compute_capability(architecture.substr(0, architecture.find_last_of("0123456789") + 1));
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  return first == std::string_view::npos ? ""
-                                         : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+std::vector<std::string> cubin_names(const Cuobjdump& cuobjdump, const fs::path& file) {
+  std::vector<std::string> names;
+  cuobjdump.run({"-lelf"}, file, [&](std::string_view line) {
+    // "ELF file    1: libexample.1.sm_90.cubin"
+    if (const std::size_t colon = line.find(": ");
+        line.starts_with("ELF file") && colon != std::string_view::npos)
+      names.emplace_back(line.substr(colon + 2));
+  });
+  return names;
 }
 
-/// The operation of a line of SASS, "STL.64" of "/*0120*/  @P0 STL.64 [R1+0x1a0], R16 ;"; empty in other
-/// lines.
-std::string_view operation_of(std::string_view line) {
-  line = trimmed(line);
-  if (!line.starts_with("/*")) return "";
-  line = trimmed(line.substr(std::min(line.size(), line.find("*/") + 2)));
-  if (line.starts_with('@')) line = trimmed(line.substr(std::min(line.size(), line.find(' '))));
-  return line.substr(0, line.find_first_of(" ;"));
+ResourceListing resources(const Cuobjdump& cuobjdump, const fs::path& file) {
+  ResourceListing listing;
+  cuobjdump.run({"-res-usage"}, file, [&](std::string_view line) { listing.read(line); });
+  return listing;
 }
 
-class Reader {
- public:
-  void read(std::string_view line) {
-    if (read_heading(line)) return;
-    if (function_ != nullptr && in_code_) {
-      count(operation_of(line));
-    } else if (!section_.empty()) {
-      read_attribute(line);
-    } else if (const auto registers = number_after(line, "REG:"); registers && function_ != nullptr) {
-      read_resources(line, *registers);
+std::vector<Placed> all_kernels(const ResourceListing& listing, const std::vector<std::string>& names,
+                                const fs::path& file) {
+  if (listing.cubins().size() != names.size()) {
+    throw InputError(fmt::format("{}: cuobjdump lists {} cubins and the resources of {}: is it damaged?",
+                                 file.string(), names.size(), listing.cubins().size()));
+  }
+  std::vector<Placed> kernels;
+  for (std::size_t cubin = 0; cubin < names.size(); ++cubin) {
+    const std::string architecture = architecture_of(names[cubin]);
+    for (DeviceKernel kernel : listing.cubins()[cubin]) {
+      kernel.architecture = architecture;
+      kernel.compute_capability = capability_of(architecture);
+      kernels.push_back({cubin, std::move(kernel)});
     }
   }
+  return kernels;
+}
 
-  std::vector<DeviceKernel> take() {
-    finish_cubin();
-    return std::move(kernels_);
+std::vector<std::string> architectures_of(std::span<const Placed> kernels) {
+  std::vector<std::string> architectures;
+  for (const auto& [cubin, kernel] : kernels) {
+    if (std::ranges::find(architectures, kernel.architecture) == architectures.end())
+      architectures.push_back(kernel.architecture);
+  }
+  return architectures;
+}
+
+/// Machine code runs on its own major compute capability from its own on; what ends in `a` on its own alone.
+bool runs_on(const DeviceKernel& kernel, ComputeCapability gpu) {
+  if (kernel.architecture.ends_with('a')) return kernel.compute_capability == gpu;
+  return kernel.compute_capability.major == gpu.major && kernel.compute_capability <= gpu;
+}
+
+void keep_code_that_runs_on(std::vector<Placed>& kernels, ComputeCapability gpu) {
+  std::map<std::string, ComputeCapability> newest;
+  for (const auto& [cubin, kernel] : kernels) {
+    ComputeCapability& of = newest[kernel.symbol];
+    if (runs_on(kernel, gpu)) of = std::max(of, kernel.compute_capability);
+  }
+  std::erase_if(kernels, [&](const Placed& placed) {
+    return !runs_on(placed.kernel, gpu) || newest[placed.kernel.symbol] != placed.kernel.compute_capability;
+  });
+}
+
+std::regex pattern_of(const std::string& text) {
+  try {
+    return std::regex(text, std::regex::extended);
+  } catch (const std::regex_error& error) {
+    throw InputError(fmt::format("--kernel '{}' is not a regular expression: {}", text, error.what()));
+  }
+}
+
+void keep_named(std::vector<Placed>& kernels, const std::string& text) {
+  const std::regex pattern = pattern_of(text);
+  std::erase_if(kernels, [&](const Placed& placed) {
+    return !std::regex_search(source_name(placed.kernel.symbol), pattern);
+  });
+}
+
+/// "sm_90a", or of "90", "9.0" and "sm_90" the code of that number with or without a letter.
+bool is_of_architecture(const DeviceKernel& kernel, const std::string& wanted) {
+  return kernel.architecture == wanted || (!std::isalpha(static_cast<unsigned char>(wanted.back())) &&
+                                           kernel.compute_capability == parse_compute_capability(wanted));
+}
+
+std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& selection,
+                             const fs::path& file) {
+  std::string code = fmt::format("there is code for {}", fmt::join(architectures_of(kernels), ", "));
+  const auto require_some = [&](const std::string& reason) {
+    if (kernels.empty()) throw InputError(fmt::format("{}: {}; {}", file.string(), reason, code));
+  };
+  if (!selection.kernels.empty()) {
+    keep_named(kernels, selection.kernels);
+    require_some(fmt::format("no kernel has a name that --kernel '{}' is found in", selection.kernels));
+    code = fmt::format("of these kernels there is code for {}", fmt::join(architectures_of(kernels), ", "));
+  }
+  if (!selection.architecture.empty()) {
+    std::erase_if(kernels, [&](const Placed& placed) {
+      return !is_of_architecture(placed.kernel, selection.architecture);
+    });
+    require_some(fmt::format("no machine code is of architecture {}", selection.architecture));
+  }
+  if (selection.runs_on) {
+    keep_code_that_runs_on(kernels, *selection.runs_on);
+    require_some(fmt::format("no machine code runs on compute capability {}", to_string(*selection.runs_on)));
+  }
+  return kernels;
+}
+
+/// Takes the driver's reserve off and adds what only the cubin says.
+void add_cubin(const Cubin& cubin, DeviceKernel& kernel) {
+  std::int64_t& shared = kernel.usage.static_shared_bytes;
+  if (cubin.linked && kernel.compute_capability.major >= 9 && shared >= kLinkedReserve)
+    shared -= kLinkedReserve;
+  kernel.toolkit = cubin.toolkit;
+  const auto found = cubin.kernels.find(kernel.symbol);
+  if (found == cubin.kernels.end()) return;
+  kernel.usage.barriers = found->second.barriers;
+  kernel.max_block_threads = found->second.max_block_threads;
+  kernel.required_block_threads = found->second.required_block_threads;
+}
+
+/// cuobjdump takes a function out of a cubin in the time in which it shows about 20 of a whole one.
+constexpr std::size_t kFunctionsInTheTimeOfOne = 20;
+
+/// The symbols of the kernels that use local memory, with commas between, and how many they are.
+std::pair<std::string, std::size_t> local_users(std::span<const Placed> kernels) {
+  std::string symbols;
+  std::size_t count = 0;
+  for (const auto& [number, kernel] : kernels) {
+    if (kernel.usage.local_bytes_per_thread == 0) continue;
+    symbols += (count > 0 ? "," : "") + kernel.symbol;
+    ++count;
+  }
+  return {symbols, count};
+}
+
+/// Counts the local accesses of those of a cubin's kernels that have local memory.
+void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, const Cubin& cubin,
+                        std::span<Placed> kernels) {
+  const auto [symbols, count] = local_users(kernels);
+  if (count == 0) return;
+  std::vector<std::string> options = {"-sass"};
+  if (kFunctionsInTheTimeOfOne * count < cubin.kernels.size())
+    options.insert(options.end(), {"-fun", symbols});
+  CodeListing listing;
+  cuobjdump.run(options, file, [&](std::string_view line) { listing.read(line); });
+  for (auto& [number, kernel] : kernels) {
+    const auto found = listing.functions().find(kernel.symbol);
+    if (found == listing.functions().end()) continue;
+    kernel.local_loads = found->second.loads;
+    kernel.local_stores = found->second.stores;
+    kernel.local_access_bytes = found->second.bytes;
+  }
+}
+
+/// Takes cubins out of the file, some at a time, and adds what they say to their kernels, which are in the
+/// order of the cubins.
+class CubinReading {
+ public:
+  CubinReading(const Cuobjdump& cuobjdump, const fs::path& file, const std::vector<std::string>& names,
+               std::ostream& progress)
+      : cuobjdump_(cuobjdump), file_(file), names_(names), progress_(progress) {}
+
+  void read(std::span<Placed> kernels) {
+    std::vector<std::span<Placed>> cubins;
+    for (std::size_t begin = 0; begin < kernels.size();) {
+      std::size_t end = begin;
+      while (end < kernels.size() && kernels[end].cubin == kernels[begin].cubin) ++end;
+      cubins.push_back(kernels.subspan(begin, end - begin));
+      begin = end;
+    }
+    all_ = cubins.size();
+    for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce)
+      read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)));
   }
 
  private:
-  struct Function {
-    DeviceKernel kernel;
-    bool is_kernel = false;
-  };
-
-  bool read_heading(std::string_view line) {
-    if (line.find("ELF: type=") != std::string_view::npos ||
-        line.find("elf: type=") != std::string_view::npos) {
-      finish_cubin();
-      const std::int64_t number = number_after(line, "sm=").value_or(0);
-      capability_ = {static_cast<int>(number / 10), static_cast<int>(number % 10)};
-      linked_ = line.find("type=ET_REL") == std::string_view::npos &&
-                line.find("type=1,") == std::string_view::npos;
-    } else if (line.starts_with(".nv.info.")) {
-      section_ = line.substr(std::string_view(".nv.info.").size());
-    } else if (line.starts_with('.') || line.starts_with("Resource usage")) {
-      section_.clear();
-    } else if (line.starts_with(" Function ") && line.ends_with(':')) {
-      function_ = &function(line.substr(10, line.size() - 11));
-      in_code_ = false;
-    } else if (line.starts_with("\t\tFunction : ")) {
-      function_ = &function(line.substr(13));
-      in_code_ = true;
-    } else {
-      return false;
-    }
-    return true;
-  }
-
-  void read_attribute(std::string_view line) {
-    line = trimmed(line);
-    if (line.starts_with("Attribute:")) attribute_ = trimmed(line.substr(10));
-    if (!line.starts_with("Value:")) return;
-    const std::string_view value = line.substr(6);
-    if (attribute_ == "EIATTR_NUM_BARRIERS") {
-      function(section_).kernel.usage.barriers = static_cast<int>(product_of(value));
-    }
-    if (attribute_ == "EIATTR_MAX_THREADS") function(section_).kernel.max_block_threads = product_of(value);
-  }
-
-  void read_resources(std::string_view line, std::int64_t registers) {
-    DeviceKernel& kernel = function_->kernel;
-    // Only kernels have a bank of constants for their parameters.
-    function_->is_kernel = line.find("CONSTANT[0]") != std::string_view::npos;
-    kernel.usage.registers_per_thread = static_cast<int>(registers);
-    kernel.stack_bytes = number_after(line, "STACK:").value_or(0);
-    kernel.usage.local_bytes_per_thread = kernel.stack_bytes + number_after(line, "LOCAL:").value_or(0);
-    kernel.usage.static_shared_bytes = number_after(line, "SHARED:").value_or(0);
-    if (linked_ && capability_.major >= 9 && kernel.usage.static_shared_bytes >= kLinkedReserve) {
-      kernel.usage.static_shared_bytes -= kLinkedReserve;
+  void read_some(std::span<const std::span<Placed>> cubins) {
+    const TemporaryFolder folder;
+    std::string wanted;
+    for (const std::span<Placed> kernels : cubins)
+      wanted += (wanted.empty() ? "" : ",") + names_[kernels.front().cubin];
+    cuobjdump_.run(
+        {"-xelf", wanted}, file_, [](std::string_view) {}, folder.path());
+    for (const std::span<Placed> kernels : cubins) {
+      const fs::path path = folder.path() / names_[kernels.front().cubin];
+      const Cubin cubin = parse_cubin(read_text(path), path.filename().string());
+      for (Placed& placed : kernels) add_cubin(cubin, placed.kernel);
+      add_local_accesses(cuobjdump_, path, cubin, kernels);
+      ++done_;
+      say_how_far();
     }
   }
 
-  void count(std::string_view operation) {
-    const std::string_view name = operation.substr(0, operation.find('.'));
-    if (name == "LDL") ++function_->kernel.local_loads;
-    if (name == "STL") ++function_->kernel.local_stores;
+  void say_how_far() {
+    constexpr std::chrono::seconds kBetween{5};
+    const auto now = std::chrono::steady_clock::now();
+    if (now - said_ < kBetween) return;
+    said_ = now;
+    fmt::print(progress_, "reading machine code: {} of {} cubins\n", done_, all_);
+    progress_.flush();
   }
 
-  Function& function(std::string_view symbol) {
-    const auto [place, is_new] = by_symbol_.try_emplace(std::string(symbol), nullptr);
-    if (is_new) {
-      place->second = &functions_.emplace_back();
-      DeviceKernel& kernel = place->second->kernel;
-      kernel.symbol = symbol;
-      kernel.compute_capability = capability_;
-      kernel.architecture = fmt::format("sm_{}{}", capability_.major, capability_.minor);
-    }
-    return *place->second;
-  }
-
-  void finish_cubin() {
-    for (const Function& of : functions_) {
-      if (of.is_kernel) kernels_.push_back(of.kernel);
-    }
-    functions_.clear();
-    by_symbol_.clear();
-    function_ = nullptr;
-    section_.clear();
-  }
-
-  std::vector<DeviceKernel> kernels_;
-  std::deque<Function> functions_;  ///< of the cubin that is being read
-  std::unordered_map<std::string, Function*> by_symbol_;
-  Function* function_ = nullptr;  ///< the one that is being read, in resources or code
-  bool in_code_ = false;
-  std::string section_;  ///< the function whose .nv.info is being read
-  std::string attribute_;
-  ComputeCapability capability_;
-  bool linked_ = true;
+  const Cuobjdump& cuobjdump_;
+  const fs::path& file_;
+  const std::vector<std::string>& names_;
+  std::ostream& progress_;
+  std::size_t all_ = 0;
+  std::size_t done_ = 0;
+  std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
 };
-
-/// A program on PATH or in the places where a CUDA toolkit lies.
-fs::path find_cuobjdump() {
-  std::vector<fs::path> folders;
-  std::istringstream path(std::getenv("PATH") != nullptr ? std::getenv("PATH") : "");
-  for (std::string folder; std::getline(path, folder, ':');) folders.emplace_back(folder);
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* toolkit = std::getenv(variable)) folders.push_back(fs::path(toolkit) / "bin");
-  }
-  folders.emplace_back("/usr/local/cuda/bin");
-  // build/cuda of scripts/run; this program is build/PRESET/bin/occbench.
-  folders.push_back(fs::read_symlink("/proc/self/exe").parent_path() / "../../cuda/bin");
-  for (const fs::path& folder : folders) {
-    const fs::path program = folder / "cuobjdump";
-    if (access(program.c_str(), X_OK) == 0) return program;
-  }
-  throw InputError(
-      "cuobjdump was not found on PATH, in $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin or "
-      "build/cuda/bin: --from needs it and nvdisasm; both come with the CUDA toolkit (packages "
-      "cuda-cuobjdump-*, cuda-nvdisasm-*)");
-}
-
-std::string quoted_for_shell(const std::string& text) {
-  std::string quoted = "'";
-  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return quoted + "'";
-}
-
-/// Feeds `reader` what cuobjdump prints; its complaint, empty if it had none.
-std::string run_cuobjdump(const fs::path& file, Reader& reader) {
-  const std::string command =
-      fmt::format("{} -res-usage -elf -sass {} 2>&1", quoted_for_shell(find_cuobjdump()),
-                  quoted_for_shell(fs::absolute(file)));
-  FILE* output = popen(command.c_str(), "r");
-  if (output == nullptr) throw std::system_error(errno, std::generic_category(), "popen");
-  std::string complaint;
-  char* buffer = nullptr;
-  std::size_t capacity = 0;
-  for (ssize_t length = 0; (length = getline(&buffer, &capacity, output)) > 0;) {
-    std::string_view line(buffer, static_cast<std::size_t>(length));
-    if (line.ends_with('\n')) line.remove_suffix(1);
-    // "cuobjdump fatal   : Invalid fatbin header in 'FILE'"
-    if (line.starts_with("cuobjdump ")) complaint = line.substr(std::min(line.size(), line.find(": ") + 2));
-    reader.read(line);
-  }
-  std::free(buffer);
-  const int status = pclose(output);
-  return status == 0 || !complaint.empty()
-             ? complaint
-             : fmt::format("cuobjdump ended with status {}", WEXITSTATUS(status));
-}
 
 }  // namespace
 
@@ -230,27 +275,33 @@ std::string source_name(const std::string& symbol) {
   return std::string(text.starts_with("void ") ? text.substr(5) : text);
 }
 
-std::vector<DeviceKernel> parse_device_code(std::istream& cuobjdump_output) {
-  Reader reader;
-  for (std::string line; std::getline(cuobjdump_output, line);) reader.read(line);
-  return reader.take();
-}
-
-std::vector<DeviceKernel> read_device_code(const fs::path& file) {
+std::vector<DeviceKernel> read_device_code(const fs::path& file, const CodeSelection& selection,
+                                           std::ostream& progress) {
   if (!fs::is_regular_file(file) || access(file.c_str(), R_OK) != 0) {
     throw InputError(fmt::format("{} is no file that can be read", file.string()));
   }
-  Reader reader;
-  const std::string complaint = run_cuobjdump(file, reader);
-  if (!complaint.empty()) throw InputError(fmt::format("{}: {}", file.string(), complaint));
-  std::vector<DeviceKernel> kernels = reader.take();
+  const Cuobjdump cuobjdump;
+  // Each walks through the whole file, which takes seconds where it is large.
+  auto names_to_come = std::async(std::launch::async, [&] { return cubin_names(cuobjdump, file); });
+  const ResourceListing listing = resources(cuobjdump, file);
+  const std::vector<std::string> names = names_to_come.get();
+  std::vector<Placed> kernels = all_kernels(listing, names, file);
   if (kernels.empty()) {
     throw InputError(fmt::format(
         "{} has no kernels in machine code; PTX, which the driver compiles, does not say what they will "
         "use: build for an architecture, as with nvcc -arch=sm_90",
         file.string()));
   }
-  return kernels;
+  const std::size_t all = kernels.size();
+  kernels = selected(std::move(kernels), selection, file);
+  if (names.size() > kFewCubins) {
+    fmt::print(progress, "{}: {} kernels in {} cubins, {} asked for\n", file.filename().string(), all,
+               names.size(), kernels.size());
+  }
+  CubinReading(cuobjdump, file, names, progress).read(kernels);
+  std::vector<DeviceKernel> found;
+  for (Placed& placed : kernels) found.push_back(std::move(placed.kernel));
+  return found;
 }
 
 }  // namespace occbench

@@ -9,14 +9,19 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/explain_numbers.hpp"
+#include "cli/findings_text.hpp"
 #include "cli/recorded.hpp"
 #include "cli/row_table.hpp"
+#include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/device_profile.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
+#include "record/json.hpp"
 #include "record/observed.hpp"
 #include "record/replay.hpp"
 
@@ -25,10 +30,16 @@ namespace {
 
 struct ExplainOptions {
   std::vector<std::string> files;
+  NumbersOption numbers;
   std::string filter;
   std::string profile;
   std::size_t top = 20;
-  bool csv = false;
+  bool repredict = false;
+  std::string format = "table";
+
+  bool predicts() const {
+    return repredict || !profile.empty();
+  }
 };
 
 /// Those with theory and a counter's value, or work inferred from their time, that the filter matches.
@@ -36,7 +47,9 @@ std::vector<CaseRecord> counted_cases(const ExplainOptions& options) {
   std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
   if (files.empty()) {
     const std::optional<std::filesystem::path> recorded = recorded_suite();
-    if (!recorded) throw InputError("no recorded rows were found near this program: name a FILE.csv");
+    if (!recorded)
+      throw InputError(
+          "no recorded rows were found near this program or the current folder: name a FILE.csv");
     files.push_back(*recorded);
   }
   const auto matches = case_filter(options.filter);
@@ -62,33 +75,90 @@ double lost_points(const CaseRecord& record) {
   return record.theory->theoretical_pct - reached;
 }
 
-void print_case(const CaseRecord& record, std::ostream& out) {
-  const std::optional<Prediction>& prediction = record.prediction;
-  fmt::print(out, "{}\n  theory {:.1f} %", full_name(record.identity), record.theory->theoretical_pct);
-  if (prediction) fmt::print(out, ", predicted {:.1f} %", prediction->predicted_pct);
-  if (const auto& achieved = record.readings.counters.achieved_pct)
-    fmt::print(out, ", counter {:.1f} %", *achieved);
-  fmt::print(out, "\n  {}\n",
-             prediction ? prediction->explanation
-                        : "No prediction: the row does not say what each block had to do.");
+/// A case with what is said of it.
+struct Explained {
+  CaseRecord record;
+  std::vector<Finding> findings;
+};
+
+Explained explained(CaseRecord record) {
+  const LaunchFacts facts = facts_of(record);
+  std::vector<Finding> findings = diagnose(facts);
+  record.explanation = explanation_of(facts, findings);
+  return {std::move(record), std::move(findings)};
 }
 
-ExitStatus explain(const ExplainOptions& options, Console& console) {
+void print_case(const Explained& each, std::ostream& out) {
+  const CaseRecord& record = each.record;
+  fmt::print(out, "{}\n  theory {:.1f} %", full_name(record.identity), record.theory->theoretical_pct);
+  if (record.prediction) fmt::print(out, ", predicted {:.1f} %", record.prediction->predicted_pct);
+  if (const auto& achieved = record.readings.counters.achieved_pct)
+    fmt::print(out, ", counter {:.1f} %", *achieved);
+  fmt::print(out, "\n");
+  if (each.findings.empty()) fmt::print(out, "  {}\n", record.explanation);
+  print_findings(each.findings, out);
+}
+
+void print_table(const CaseRecord& record, std::ostream& out) {
+  print_case(explained(record), out);
+}
+
+void print_csv(const CaseRecord& record, std::ostream& out) {
+  fmt::print(out, "{}", csv_record(row_of(explained(record).record)));
+}
+
+/// One object of the array, without what separates it from others.
+void print_json(const CaseRecord& record, std::ostream& out) {
+  const Explained each = explained(record);
+  nlohmann::ordered_json object = row_to_json(row_of(each.record));
+  object["findings"] = findings_json(each.findings);
+  fmt::print(out, "{}", json_text(object, -1));
+}
+
+/// What comes before, between and after the rows of a format, and a row.
+struct RowFormat {
+  std::string before;
+  std::string between;
+  std::string after;
+  void (*print)(const CaseRecord&, std::ostream&);
+};
+
+RowFormat row_format(const std::string& name) {
+  if (name == "csv") return {csv_header(), "", "", print_csv};
+  if (name == "json") return {"[\n", ",\n", "\n]\n", print_json};
+  return {"", "", "", print_table};
+}
+
+ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   std::vector<CaseRecord> cases = counted_cases(options);
   std::ranges::stable_sort(cases, std::ranges::greater{}, lost_points);
   const std::size_t all = cases.size();
   if (options.top > 0 && options.top < all) cases.resize(options.top);
   std::optional<DeviceProfile> profile;
   if (!options.profile.empty()) profile = find_profile(options.profile);
-  for (CaseRecord& each : cases) repredict(each, profile);
-  if (options.csv) {
-    fmt::print(console.out, "{}", csv_header());
-    for (const CaseRecord& each : cases) fmt::print(console.out, "{}", csv_record(row_of(each)));
-    return ExitStatus::done;
+  for (CaseRecord& each : cases) {
+    if (options.predicts() || (!each.prediction && each.identity.work)) repredict(each, profile);
   }
-  for (const CaseRecord& each : cases) print_case(each, console.out);
-  fmt::print(console.err, "{} of {} rows, those first that lost most; re-predicted. {}\n", cases.size(), all,
-             agreement(cases));
+  const RowFormat format = row_format(options.format);
+  fmt::print(console.out, "{}", format.before);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (i > 0) fmt::print(console.out, "{}", format.between);
+    format.print(cases[i], console.out);
+  }
+  fmt::print(console.out, "{}", format.after);
+  fmt::print(console.err, "{} of {} rows, those first that lost most{}. {}\n", cases.size(), all,
+             options.predicts() ? "; re-predicted" : "", agreement(cases));
+  return ExitStatus::done;
+}
+
+ExitStatus explain(const ExplainOptions& options, Console& console) {
+  if (!options.numbers.given()) return explain_rows(options, console);
+  if (!options.files.empty())
+    throw InputError(
+        "--cc describes a launch by numbers, and a FILE has launches of its own: give one of them");
+  if (options.format == "csv")
+    throw InputError("--format csv is for rows; a launch by numbers has table or json");
+  explain_numbers(options.numbers, options.format == "json", console.out);
   return ExitStatus::done;
 }
 
@@ -100,11 +170,19 @@ Action declare_explain(CLI::App& parser) {
       ->check(CLI::ExistingFile);
   parser.add_option("--filter", options->filter,
                     "only cases whose experiment/case this regular expression is found in");
+  parser.add_flag(
+      "--repredict", options->repredict,
+      "predict the rows again, with the built-in profile that a row names, else that of such a GPU");
   parser.add_option("--profile", options->profile,
-                    "device profile to predict with, a built-in one or a file (default: the "
-                    "built-in one that a row names, else that of such a GPU)");
+                    "predict them again with this device profile, a built-in one or a file");
   parser.add_option("--top", options->top, "how many rows, 0 = all")->capture_default_str();
-  parser.add_flag("--csv", options->csv, "whole rows, with the new prediction, as CSV");
+  parser
+      .add_option("--format", options->format,
+                  "table, json (a list, an object a row: its columns and findings) or csv (whole rows)")
+      ->check(CLI::IsMember({"table", "json", "csv"}));
+  parser.add_flag_callback(
+      "--csv", [options] { options->format = "csv"; }, "the same as --format csv");
+  declare_numbers_option(parser, options->numbers);
   return [options](Console& console) { return explain(*options, console); };
 }
 

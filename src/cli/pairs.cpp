@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of four pairs that all agree, one in 16 does so by chance: too often to tell a difference of time.
+/// Of four pairs that all agree, one in 16 does so at random: too often to tell a difference of time.
 constexpr int kFewestPairs = 5;
 constexpr int kMostPairs = 50;
 

@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/size_option.hpp"
+#include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "predict/advice.hpp"
@@ -50,6 +52,7 @@ Answer predict_launch(const PredictOptions& options) {
   const Limits& limits = limits_of(profile.compute_capability);
   const Launch& launch = options.launch;
   const Usage& usage = options.usage;
+  check_static_shared(limits, usage);
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
 
   Answer answer;
@@ -76,6 +79,9 @@ Answer predict_launch(const PredictOptions& options) {
   record.first_gpc = options.chance.first_gpc;
   record.theory = theory_of(occupancy, launch, profile.sm_count());
   record.prediction = answer.prediction;
+  record.compiled = Compiled{.usage = usage, .code_architecture = {}};
+  record.explanation = explanation_of(facts_of(record));
+  record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.
   answer.row.registers_per_thread = usage.registers_per_thread;
@@ -93,7 +99,7 @@ void print_table(const Answer& answer, std::ostream& out) {
   const Losses& losses = prediction.losses;
   line("  fewer blocks than one wave", -losses.small_grid, "points");
   line("  partial last wave", -losses.tail, "points");
-  line("  blocks take unequally long", -losses.between_blocks, "points");
+  line("  uneven blocks", -losses.between_blocks, "points");
   line("  warps of a block do", -losses.within_block, "points");
   line("  launch and replacement overhead", -losses.overhead, "points");
   line("  contention", -losses.contention, "points");
@@ -104,7 +110,7 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("active cycles of an SM, least", prediction.cycles_active_min, "cycles");
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
   line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
-  fmt::print(out, "\n{}\n", prediction.explanation);
+  fmt::print(out, "\n{}\n", answer.row.explanation);
   if (answer.lockstep_cycles) {
     fmt::print(
         out,
@@ -136,7 +142,7 @@ void print_json(const Answer& answer, std::ostream& out) {
   }
   object["predicted_cycles_active_min"] = answer.prediction.cycles_active_min;
   object["predicted_cycles_active_max"] = answer.prediction.cycles_active_max;
-  object["explanation"] = answer.prediction.explanation;
+  object["explanation"] = answer.row.explanation;
   if (answer.advice) {
     object["advice"] = {{"grid_blocks", answer.advice->launch.grid_blocks},
                         {"block_threads", answer.advice->launch.block_threads},
@@ -165,8 +171,8 @@ Action declare_predict(CLI::App& parser) {
   parser.add_option("--block-size", launch.block_threads, "threads per block")->required();
   parser.add_option("--grid", launch.grid_blocks, "blocks in the grid")->required();
   parser.add_option("--registers", usage.registers_per_thread, "registers per thread")->required();
-  parser.add_option("--static-smem", usage.static_shared_bytes, "static shared memory per block, bytes");
-  parser.add_option("--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block, bytes");
+  add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block");
+  add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block");
   parser.add_option("--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
   parser.add_option("--cluster", launch.cluster_blocks, "blocks per cluster");
   parser.add_option("--seed", options->chance.seed, "first of the seeds that decide how ties fall")

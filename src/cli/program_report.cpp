@@ -12,6 +12,7 @@
 
 #include "cli/row_table.hpp"
 #include "cli/text_table.hpp"
+#include "diagnose/diagnose.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "record/observed.hpp"
@@ -51,7 +52,7 @@ std::vector<std::string> table_line(const CaseRecord& record, double all_us) {
           percent(prediction_pct(record)),
           percent(record.readings.counters.achieved_pct),
           narrow(record.identity.name),
-          record.prediction ? record.prediction->explanation : ""};
+          record.explanation};
 }
 
 }  // namespace
@@ -78,7 +79,10 @@ void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entri
 void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>& profile) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < cases.size(); i = next++) infer_and_predict(cases[i], profile);
+    for (std::size_t i = next++; i < cases.size(); i = next++) {
+      infer_and_predict(cases[i], profile);
+      cases[i].explanation = explanation_of(facts_of(cases[i]));
+    }
   };
   const std::size_t processors = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::jthread> others;

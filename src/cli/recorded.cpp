@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
+#include <system_error>
 #include <vector>
 
 #include <fmt/ostream.h>
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kModel = "nvidia-h200";
 
 /// @returns whether theory computed again is what the row records
-bool compute_theory_anew(Theory& theory, const LaunchOnDevice& on) {
+bool recompute_theory(Theory& theory, const LaunchOnDevice& on) {
   const double recorded_pct = theory.theoretical_pct;
   theory = theory_of(theoretical_occupancy(on), on.launch, on.sm_count);
   return std::abs(recorded_pct - theory.theoretical_pct) < 1e-3;
@@ -35,16 +36,23 @@ bool compute_theory_anew(Theory& theory, const LaunchOnDevice& on) {
 std::vector<fs::path> project_roots() {
   const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
   std::vector<fs::path> roots = {program.parent_path() / "share" / "occbench"};
-  for (fs::path folder = program; folder != folder.parent_path(); folder = folder.parent_path())
-    roots.push_back(folder);
+  const auto add_with_all_above = [&](fs::path folder) {
+    for (; folder != folder.parent_path(); folder = folder.parent_path()) roots.push_back(folder);
+  };
+  add_with_all_above(program);
+  // A program that was built or copied elsewhere.
+  std::error_code error;
+  add_with_all_above(fs::current_path(error));
+  roots.emplace_back(OCCBENCH_SOURCE);
   return roots;
 }
 
 std::optional<fs::path> recorded_suite() {
+  std::error_code error;
   for (const fs::path& root : project_roots()) {
     for (const char* suite : {"full.csv", "quick.csv"}) {
-      const fs::path file = root / "results" / kModel / suite;
-      if (fs::exists(file)) return file;
+      fs::path file = root / "results" / kModel / suite;
+      if (fs::exists(file, error)) return file;
     }
   }
   return std::nullopt;
@@ -56,7 +64,8 @@ namespace {
 std::vector<CaseRecord> recorded_cases(const std::string& filter, Console& console) {
   const std::optional<fs::path> file = recorded_suite();
   if (!file) {
-    fmt::print(console.err, "no recorded rows of {} were found near this program\n", kModel);
+    fmt::print(console.err, "no recorded rows of {} were found near this program or the current folder\n",
+               kModel);
     return {};
   }
   std::vector<CaseRecord> cases = read_case_records(*file);
@@ -94,7 +103,7 @@ ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
              first.commit, first.recorded_at, table.header());
   std::size_t agreeing = 0;
   for (CaseRecord& each : cases) {
-    agreeing += compute_theory_anew(*each.theory, launch_on_device(each)) ? 1 : 0;
+    agreeing += recompute_theory(*each.theory, launch_on_device(each)) ? 1 : 0;
     fmt::print(console.out, "{}\n", table.line(each));
   }
   fmt::print(console.out, "\n{} of {} rows have the theory that was recorded. {}\n", agreeing, cases.size(),

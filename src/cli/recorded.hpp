@@ -9,8 +9,9 @@
 
 namespace occbench {
 
-/// Folders that may hold `results/` and `scripts/` of the project: the share folder of an installation, then
-/// those above this program (a bundle, or the source tree of a build folder).
+/// Folders that may hold `results/` and `scripts/` of the project: the share folder of an installation, those
+/// above this program (a bundle, or a build folder in the source tree), those above the current folder, and the
+/// source tree that this program was built from.
 std::vector<std::filesystem::path> project_roots();
 
 /// The recorded suite that comes with the project, under `results/` of the first of project_roots() with one.

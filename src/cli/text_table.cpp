@@ -36,6 +36,12 @@ std::string text_table(std::span<const std::vector<std::string>> lines, std::str
   return text;
 }
 
+std::string repeated(std::string_view symbol, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += symbol;
+  return text;
+}
+
 std::string counted(long long count, const char* one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }

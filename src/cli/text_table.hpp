@@ -11,6 +11,9 @@ namespace occbench {
 /// @param alignment '<' or '>' for each column; the last holds for all further ones
 std::string text_table(std::span<const std::vector<std::string>> lines, std::string_view alignment);
 
+/// A symbol so many times.
+std::string repeated(std::string_view symbol, int count);
+
 /// "1 block", "3 blocks"
 std::string counted(long long count, const char* one);
 

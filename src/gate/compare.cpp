@@ -1,7 +1,6 @@
 #include "gate/compare.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -13,26 +12,25 @@
 namespace occbench {
 namespace {
 
-/// What is known before a launch and follows from the rest: named after its causes.
-bool is_consequence(const Column& column) {
-  constexpr std::array<std::string_view, 5> kConsequences = {"grid_blocks", "blocks_per_sm", "limiter",
-                                                             "waves", "theoretical_pct"};
-  return std::ranges::find(kConsequences, column.name) != kConsequences.end();
+/// Theory and what follows from other columns are named after their causes.
+bool is_cause(const Column* column) {
+  return column->gate == GateRule::exact || column->gate == GateRule::lower_is_better;
 }
 
 std::vector<const Column*> exact_columns(std::span<const RecordedRun> baseline,
                                          std::span<const RecordedRun> candidate,
-                                         std::vector<Finding>& general) {
+                                         std::vector<GateFinding>& general) {
   std::vector<const Column*> found;
   std::string missing;
   for (const Column& column : columns()) {
-    if (column.gate != GateRule::exact) continue;
+    if (!is_exact(column.gate)) continue;
     const auto has = [&](const RecordedRun& run) {
       return run.has_column(column.name) || run.columns.empty();
     };
+    const auto lacks = [&](const RecordedRun& run) { return !run.has_column(column.name); };
     if (std::ranges::all_of(baseline, has) && std::ranges::all_of(candidate, has)) {
       found.push_back(&column);
-    } else {
+    } else if (!std::ranges::all_of(baseline, lacks) || !std::ranges::all_of(candidate, lacks)) {
       missing += fmt::format("{}{}", missing.empty() ? "" : ", ", column.name);
     }
   }
@@ -40,8 +38,7 @@ std::vector<const Column*> exact_columns(std::span<const RecordedRun> baseline,
     general.push_back({Grade::note, missing, "", "",
                        fmt::format("not compared, because not every file has them: {}", missing)});
   }
-  std::stable_partition(found.begin(), found.end(),
-                        [](const Column* column) { return !is_consequence(*column); });
+  std::stable_partition(found.begin(), found.end(), is_cause);
   return found;
 }
 

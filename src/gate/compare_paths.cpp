@@ -17,10 +17,10 @@ struct FilePair {
   fs::path candidate;
 };
 
-/// Which files are held against each other, and what has no counterpart.
+/// Which files are compared, and what has no counterpart.
 struct Plan {
   std::vector<FilePair> pairs;
-  std::vector<Finding> general;
+  std::vector<GateFinding> general;
 };
 
 void doubt(Plan& plan, Grade grade, std::string message) {

@@ -9,7 +9,7 @@ namespace {
 bool worse(const ComparedCase& left, const ComparedCase& right) {
   const auto gravest = [](const ComparedCase& compared) {
     std::pair<Grade, double> most{Grade::note, -1};
-    for (const Finding& finding : compared.findings)
+    for (const GateFinding& finding : compared.findings)
       most = std::max(most, std::pair(finding.grade, finding.weight));
     return most;
   };
@@ -50,7 +50,7 @@ std::string ComparedCase::full_name() const {
 
 Verdict ComparedCase::verdict() const {
   const Grade gravest =
-      findings.empty() ? Grade::note : std::ranges::max(findings, {}, &Finding::grade).grade;
+      findings.empty() ? Grade::note : std::ranges::max(findings, {}, &GateFinding::grade).grade;
   if (gravest == Grade::regression) return Verdict::regression;
   return gravest == Grade::no_verdict ? Verdict::no_verdict : Verdict::pass;
 }
@@ -66,7 +66,7 @@ void Comparison::sort_worst_first() {
 Verdict Comparison::verdict() const {
   if (count(Verdict::regression) > 0) return Verdict::regression;
   const bool doubt =
-      std::ranges::any_of(general, [](const Finding& f) { return f.grade == Grade::no_verdict; });
+      std::ranges::any_of(general, [](const GateFinding& f) { return f.grade == Grade::no_verdict; });
   const bool looked = std::ranges::any_of(cases, &ComparedCase::compared);
   return doubt || !looked || count(Verdict::no_verdict) > 0 ? Verdict::no_verdict : Verdict::pass;
 }

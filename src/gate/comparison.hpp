@@ -31,7 +31,7 @@ enum class Grade {
 /// "note", "advisory", "no verdict", "regression"
 std::string_view to_string(Grade grade);
 
-struct Finding {
+struct GateFinding {
   Grade grade;
   std::string subject;   ///< a column, a quantity, or empty
   std::string baseline;  ///< as in the CSV, empty if there is none
@@ -45,10 +45,10 @@ struct ComparedCase {
   std::string file;  ///< which file of a folder; empty where two files are compared
   std::string experiment;
   std::string name;
-  std::vector<Finding> findings;         ///< gravest grade first, causes before what follows from them
+  std::vector<GateFinding> findings;     ///< gravest grade first, causes before what follows from them
   std::optional<RecordedCase> baseline;  ///< where the side has the case once
   std::optional<RecordedCase> candidate;
-  bool compared = false;                  ///< something was held against something
+  bool compared = false;                  ///< something was compared
   std::optional<double> caught_points;    ///< smallest loss of occupancy that would have been a regression
   std::optional<double> caught_time_pct;  ///< smallest loss of time likewise; empty where time is advisory
 
@@ -61,8 +61,8 @@ struct ComparedCase {
 struct Comparison {
   std::string baseline;  ///< where it stands
   std::string candidate;
-  std::vector<ComparedCase> cases;  ///< worst first
-  std::vector<Finding> general;     ///< of the two as a whole
+  std::vector<ComparedCase> cases;   ///< worst first
+  std::vector<GateFinding> general;  ///< of the two as a whole
 
   void sort_worst_first();
 

@@ -1,37 +1,21 @@
 #include "gate/judge.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "gate/findings.hpp"
+#include "gate/launch_change.hpp"
 #include "gate/time_test.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/observed.hpp"
 #include "record/provenance.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {
 namespace {
-
-std::string shown(std::string_view value) {
-  return value.empty() ? "(empty)" : std::string(value);
-}
-
-std::string change(std::string_view what, std::string_view before, std::string_view now) {
-  return fmt::format("{} {} -> {}", what, shown(before), shown(now));
-}
-
-void add(ComparedCase& into, Grade grade, std::string_view subject, std::string message, double weight = 0) {
-  into.findings.push_back({grade, std::string(subject), "", "", std::move(message), weight});
-}
-
-std::array<std::pair<std::string_view, const Cases*>, 2> named(const Sides& sides) {
-  return {{{"baseline", &sides.baseline}, {"candidate", &sides.candidate}}};
-}
 
 /// False if the rows are of different machines or tables.
 bool same_machine(const Sides& sides, ComparedCase& into) {
@@ -44,7 +28,8 @@ bool same_machine(const Sides& sides, ComparedCase& into) {
       const std::string before = cell_text(first, column);
       const std::string now = cell_text(recorded->row, column);
       if (before == now) continue;
-      add(into, Grade::no_verdict, column.name, "cannot be compared: " + change(column.name, before, now));
+      add_finding(into, Grade::no_verdict, column.name,
+                  "cannot be compared: " + change_text(column.name, before, now));
       return false;
     }
   }
@@ -56,52 +41,14 @@ bool right_results(const Sides& sides, ComparedCase& into) {
   const auto wrong = [](const RecordedCase* recorded) { return recorded->row.check == "wrong"; };
   const bool before = std::ranges::any_of(sides.baseline, wrong);
   const bool now = std::ranges::any_of(sides.candidate, wrong);
-  if (now && !before) add(into, Grade::regression, "check", "the kernel's result is wrong now", 1e6);
-  if (before) add(into, Grade::no_verdict, "check", "the baseline's result is wrong");
+  if (now && !before) add_finding(into, Grade::regression, "check", "the kernel's result is wrong now", 1e6);
+  if (before) add_finding(into, Grade::no_verdict, "check", "the baseline's result is wrong");
   return !before && !now;
 }
 
 /// The launches of a program: how often it makes each is its own affair, and so what could be read of it.
 bool of_a_program(const Row& row) {
   return row.launches.has_value();
-}
-
-/// Work that was inferred from a measurement differs from run to run.
-bool is_inferred(const Column& column, const Row& row) {
-  return column.name == "work" && is_inferred_work(row.work_source);
-}
-
-/// False if something that is known before the launch differs: then it is another launch, and what was
-/// measured of it is no finding of its own.
-bool same_launch(const Sides& sides, const GateContext& context, ComparedCase& into) {
-  const Row& before = sides.baseline.front()->row;
-  const Row& now = sides.candidate.front()->row;
-  for (const auto& [side, runs] : named(sides)) {
-    for (const RecordedCase* recorded : *runs) {
-      for (const Column* column : context.exact) {
-        if (cell_text(recorded->row, *column) == cell_text(runs->front()->row, *column)) continue;
-        if (is_inferred(*column, recorded->row)) continue;
-        add(into, Grade::no_verdict, column->name,
-            fmt::format("{} differs between runs of the {}", column->name, side));
-        return false;
-      }
-    }
-  }
-  const double loss = before.theoretical_pct.value_or(0) - now.theoretical_pct.value_or(0);
-  const std::size_t findings = into.findings.size();
-  for (const Column* column : context.exact) {
-    const std::string was = cell_text(before, *column);
-    const std::string is = cell_text(now, *column);
-    if (was == is || is_inferred(*column, now)) continue;
-    into.findings.push_back({Grade::regression, std::string(column->name), was, is,
-                             change(column->name, was, is), 1000 + std::max(0.0, loss)});
-  }
-  if (into.findings.size() == findings) return true;
-  if (loss <= 0) {
-    add(into, Grade::note, "",
-        "theoretical occupancy is no lower; if the change is meant, record the baseline again");
-  }
-  return false;
 }
 
 /// Why a row's measurements are good for nothing; empty if they are.
@@ -134,10 +81,10 @@ Sides fit_pairs(const Sides& sides, ComparedCase& into) {
   const Row& before = sides.baseline.front()->row;
   const Row& now = sides.candidate.front()->row;
   if (before.time_status == "skipped" && now.time_status == "skipped") {
-    add(into, Grade::note, "time_status", "skipped in both: " + now.note);
+    add_finding(into, Grade::note, "time_status", "skipped in both: " + now.note);
     return fit;
   }
-  add(into, Grade::no_verdict, "time_status", first_unfit(sides));
+  add_finding(into, Grade::no_verdict, "time_status", first_unfit(sides));
   return fit;
 }
 
@@ -168,16 +115,16 @@ bool achieved_is_comparable(const Sides& sides, ComparedCase& into) {
       if (row.achieved_pct) continue;
       const std::string status = row.counters_status.empty() ? "not read" : row.counters_status;
       const bool by_choice = status == "off" && of_a_program(row);
-      add(into, by_choice ? Grade::note : Grade::no_verdict, "counters_status",
-          fmt::format("no achieved occupancy in the {}: counters {}", side, status));
+      add_finding(into, by_choice ? Grade::note : Grade::no_verdict, "counters_status",
+                  fmt::format("no achieved occupancy in the {}: counters {}", side, status));
       return false;
     }
   }
   const std::string& before = sides.baseline.front()->row.achieved_source;
   const std::string& now = sides.candidate.front()->row.achieved_source;
   if (before == now) return true;
-  add(into, Grade::no_verdict, "achieved_source",
-      "cannot be compared: " + change("achieved_source", before, now));
+  add_finding(into, Grade::no_verdict, "achieved_source",
+              "cannot be compared: " + change_text("achieved_source", before, now));
   return false;
 }
 
@@ -218,14 +165,15 @@ std::optional<Difference> difference(const Sides& sides, const Quantity& quantit
 }
 
 void add_difference(const Sides& sides, const Quantity& quantity, const Difference& found,
-                    ComparedCase& into) {
+                    LaunchChange launch_change, ComparedCase& into) {
   const bool worse = found.loss > 0;
   const std::string was = fmt::format("{:.4g}", found.before);
   const std::string is = fmt::format("{:.4g}", found.now);
   std::string message =
-      fmt::format("{}: {:.3g} {} {}, {:.3g} allowed", change(quantity.name, was, is), std::abs(found.loss),
-                  quantity.unit, worse ? "worse" : "better", found.allowed);
-  if (worse && quantity.name == "achieved_pct") message += circumstances(sides);
+      fmt::format("{}: {:.3g} {} {}, {:.3g} allowed", change_text(quantity.name, was, is),
+                  std::abs(found.loss), quantity.unit, worse ? "worse" : "better", found.allowed);
+  if (worse && quantity.name == "achieved_pct" && launch_change == LaunchChange::none)
+    message += circumstances(sides);
   if (!worse) message += "; record the baseline again";
   into.findings.push_back({worse ? Grade::regression : Grade::note, std::string(quantity.name), was, is,
                            message, std::abs(found.loss) / std::max(found.allowed, 1e-9)});
@@ -243,7 +191,8 @@ Real reading_if_only_placement_differs(const Sides& sides, const GateContext& co
   into.caught_points = of_elapsed ? of_elapsed->allowed : of_active->allowed;
   if (!of_elapsed || of_elapsed->counts()) return std::nullopt;
   if (of_active->counts()) {
-    add(into, Grade::note, active.name,
+    add_finding(
+        into, Grade::note, active.name,
         fmt::format(
             "achieved_pct {:.4g} -> {:.4g}, but over all SMs (achieved_elapsed_pct) {:.4g} -> {:.4g}: "
             "the last blocks ran on other SMs",
@@ -260,15 +209,18 @@ bool is_comparable(const Quantity& quantity, const Sides& sides, ComparedCase& i
   const std::string& now = sides.candidate.front()->row.*quantity.within;
   if (before == now || now.empty()) return true;
   const std::string column(quantity.only_within);
-  add(into, Grade::note, column,
-      std::string(quantity.name) + " is not compared: " + change(column, before, now));
+  add_finding(into, Grade::note, column,
+              std::string(quantity.name) + " is not compared: " + change_text(column, before, now));
   return false;
 }
 
-void judge_measured(const Sides& sides, const GateContext& context, ComparedCase& into) {
+/// Of a launch that needs less, only the occupancies themselves: what they are a share of is another.
+void judge_measured(const Sides& sides, const GateContext& context, LaunchChange launch_change,
+                    ComparedCase& into) {
   if (!achieved_is_comparable(sides, into)) return;
   const Real held = reading_if_only_placement_differs(sides, context, into);
   for (const Quantity& quantity : measured_quantities()) {
+    if (launch_change == LaunchChange::better && find_column(quantity.name) == nullptr) continue;
     const auto as_if_held = [&](const Row& row) {
       Row placed_alike = row;
       if (held) placed_alike.achieved_pct = held;
@@ -276,10 +228,10 @@ void judge_measured(const Sides& sides, const GateContext& context, ComparedCase
     };
     if (!is_comparable(quantity, sides, into)) continue;
     const auto found = difference(sides, quantity, as_if_held, context, into.experiment);
-    if (found && found->counts()) add_difference(sides, quantity, *found, into);
+    if (found && found->counts()) add_difference(sides, quantity, *found, launch_change, into);
     if (!found && median_of(sides.baseline, quantity.value)) {
-      add(into, Grade::no_verdict, quantity.name,
-          fmt::format("{} is missing in the candidate", quantity.name));
+      add_finding(into, Grade::no_verdict, quantity.name,
+                  fmt::format("{} is missing in the candidate", quantity.name));
     }
   }
 }
@@ -361,14 +313,14 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
   const std::string reason = context.paired ? "" : first_untestable(sides);
   const Grade lack = of_a_program(before.row) && of_a_program(now.row) ? Grade::note : Grade::no_verdict;
   if (!reason.empty()) {
-    if (advisory.empty()) add(into, lack, "time_us", reason);
+    if (advisory.empty()) add_finding(into, lack, "time_us", reason);
     return;
   }
   const Quantity& quantity = context.paired ? paired_time_quantity() : time_quantity();
   const TimeVerdict verdict = test_times(sides, context, context.tolerances.of(into.experiment, quantity),
                                          largest_spread(sides, quantity));
   if (verdict.answer == TimeVerdict::Answer::too_few) {
-    if (advisory.empty()) add(into, lack, "time_us", too_few(sides, context.paired));
+    if (advisory.empty()) add_finding(into, lack, "time_us", too_few(sides, context.paired));
     return;
   }
   if (advisory.empty()) into.caught_time_pct = verdict.caught_pct;
@@ -377,7 +329,7 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
   const Grade grade = !slower ? Grade::note : advisory.empty() ? Grade::regression : Grade::advisory;
   const std::string was = fmt::format("{:.4g}", median_of(sides.baseline, quantity.value).value_or(0));
   const std::string is = fmt::format("{:.4g}", median_of(sides.candidate, quantity.value).value_or(0));
-  std::string message = fmt::format("{}: {:.2g} % {}, p = {:.1g}", change("time_us", was, is),
+  std::string message = fmt::format("{}: {:.2g} % {}, p = {:.1g}", change_text("time_us", was, is),
                                     std::abs(verdict.change_pct), slower ? "slower" : "faster", verdict.p);
   if (context.paired) message += fmt::format(" over {} pairs", sides.baseline.size());
   if (!advisory.empty()) message += "; advisory: " + advisory;
@@ -388,12 +340,17 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
 void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& into) {
   if (!same_machine(sides, into)) return;
   const bool right = right_results(sides, into);
-  if (!same_launch(sides, context, into) || !right) return;
+  if (!is_one_launch(sides, context, into)) return;
+  const LaunchChange launch_change = compare_launches(sides, context, into);
+  if (launch_change == LaunchChange::other || !right) return;
+  into.compared = was_never_launched(sides);
+  if (into.compared) return;
   const Sides fit = fit_pairs(sides, into);
   if (fit.baseline.empty()) return;
   into.compared = true;
-  judge_measured(fit, context, into);
-  judge_time(fit, context, into);
+  judge_measured(fit, context, launch_change, into);
+  const bool same_grid = fit.baseline.front()->row.grid_blocks == fit.candidate.front()->row.grid_blocks;
+  if (same_grid) judge_time(fit, context, into);
 }
 
 }  // namespace
@@ -401,7 +358,7 @@ void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& i
 void judge(const Sides& sides, const GateContext& context, ComparedCase& into) {
   apply_rules(sides, context, into);
   // Of one grade, in the order of the rules: causes before what follows from them, occupancy before time.
-  std::ranges::stable_sort(into.findings, std::ranges::greater(), &Finding::grade);
+  std::ranges::stable_sort(into.findings, std::ranges::greater(), &GateFinding::grade);
 }
 
 }  // namespace occbench

@@ -24,7 +24,7 @@ struct Sides {
   Cases candidate;
 };
 
-/// Times are held against each other only where they were recorded this close together, on the same GPU.
+/// Times are compared only where they were recorded this close together, on the same GPU.
 inline constexpr int kComparableSeconds = 3600;
 
 /// Adds what the rules of the column table find in a case that both sides have, gravest grade first.

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const Finding& finding) {
+Json to_json(const GateFinding& finding) {
   return {{"grade", to_string(finding.grade)},
           {"subject", finding.subject},
           {"baseline", finding.baseline},
@@ -23,9 +23,9 @@ Json to_json(const Finding& finding) {
           {"message", finding.message}};
 }
 
-Json to_json(const std::vector<Finding>& findings) {
+Json to_json(const std::vector<GateFinding>& findings) {
   Json list = Json::array();
-  for (const Finding& finding : findings) list.push_back(to_json(finding));
+  for (const GateFinding& finding : findings) list.push_back(to_json(finding));
   return list;
 }
 

@@ -97,7 +97,7 @@ std::string comparison_junit(const Comparison& comparison) {
     suites[suite].add(suite, compared);
   }
   // What concerns the runs as a whole is a test too, so that it cannot be overlooked.
-  for (const Finding& finding : comparison.general) {
+  for (const GateFinding& finding : comparison.general) {
     if (finding.grade == Grade::no_verdict)
       suites["gate"].add_error("gate", finding.message, finding.message, finding.message);
   }

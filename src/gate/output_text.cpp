@@ -74,6 +74,10 @@ std::string provenance(const Comparison& comparison, std::optional<RecordedCase>
     if (first == nullptr || row.recorded_at < first->recorded_at) first = &row;
   }
   if (first == nullptr) return "no rows";
+  if (first->gpu.empty() && first->recorded_at.empty()) {
+    return "calculated, nothing measured" +
+           (first->cuda_toolkit.empty() ? "" : fmt::format("; code by CUDA {}", first->cuda_toolkit));
+  }
   return fmt::format("{}, commit {}, {}", first->gpu, first->commit, first->recorded_at);
 }
 
@@ -135,7 +139,7 @@ std::string comparison_table(const Comparison& comparison) {
   std::string text = fmt::format("baseline   {}\n           {}\ncandidate  {}\n           {}\n\n",
                                  comparison.baseline, provenance(comparison, &ComparedCase::baseline),
                                  comparison.candidate, provenance(comparison, &ComparedCase::candidate));
-  for (const Finding& finding : comparison.general) {
+  for (const GateFinding& finding : comparison.general) {
     text += fmt::format("{:<10}  {}\n", to_string(finding.grade), one_line(finding.message));
   }
   const std::vector<Group> groups = groups_of(comparison);
@@ -156,7 +160,7 @@ std::string comparison_markdown(const Comparison& comparison) {
       markdown_text(comparison.candidate), markdown_text(provenance(comparison, &ComparedCase::candidate)));
   const std::vector<Group> groups = groups_of(comparison);
   if (!groups.empty() || !comparison.general.empty()) text += "| verdict | case | reason |\n|---|---|---|\n";
-  for (const Finding& finding : comparison.general) {
+  for (const GateFinding& finding : comparison.general) {
     text += fmt::format("| {} | | {} |\n", to_string(finding.grade), markdown_text(finding.message));
   }
   const std::size_t shown = shown_of(groups);
@@ -179,7 +183,7 @@ std::string comparison_annotations(const Comparison& comparison) {
     if (++(error ? errors : warnings) >= kMostAnnotations) return;
     text += annotation(error ? "error" : "warning", title, message);
   };
-  for (const Finding& finding : comparison.general)
+  for (const GateFinding& finding : comparison.general)
     annotate(finding.grade, "occupancy gate", finding.message);
   for (const Group& group : groups_of(comparison)) {
     annotate(group.cases.front()->findings.front().grade,

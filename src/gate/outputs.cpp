@@ -77,9 +77,14 @@ std::string headline(const Comparison& comparison) {
 std::string smallest_regression(const Comparison& comparison) {
   const std::optional<Caught> points = summarize(comparison, &ComparedCase::caught_points);
   const std::optional<Caught> time = summarize(comparison, &ComparedCase::caught_time_pct);
-  if (!points && !time) return "No measured regression could have been found.";
   std::string text =
-      "Smallest regression that would have been found: any change of registers, shared memory or theory";
+      "Smallest regression that would have been found: one more register or byte of shared memory or spills, "
+      "any "
+      "loss of theory";
+  if (!points && !time) {
+    const bool looked = std::ranges::any_of(comparison.cases, &ComparedCase::compared);
+    return looked ? text + "; nothing was measured." : "No regression could have been found.";
+  }
   if (points) text += "; " + sentence(*points, "points", "achieved occupancy");
   text += time ? "; " + sentence(*time, "%", "time") : "; time is advisory";
   return text + ".";
@@ -87,7 +92,7 @@ std::string smallest_regression(const Comparison& comparison) {
 
 std::string reason(const ComparedCase& compared) {
   std::string text;
-  for (const Finding& finding : compared.findings) {
+  for (const GateFinding& finding : compared.findings) {
     if (finding.grade != compared.findings.front().grade && finding.grade != Grade::note) continue;
     text += (text.empty() ? "" : "; ") + finding.message;
   }

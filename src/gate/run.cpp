@@ -9,6 +9,7 @@
 
 #include "record/columns.hpp"
 #include "record/csv.hpp"
+#include "record/file_kind.hpp"
 #include "record/files.hpp"
 #include "record/statistics.hpp"
 
@@ -75,7 +76,7 @@ bool begins_like_rows(const fs::path& file) {
   const std::string_view first_line = std::string_view(text).substr(0, text.find_first_of("\r\n"));
   const std::string names = fmt::format(",{},", first_line);
   return std::ranges::all_of(columns(), [&](const Column& column) {
-    const bool needed = column.gate == GateRule::key || column.gate == GateRule::machine;
+    const bool needed = column.gate == GateRule::key || column.name == "schema";
     return !needed || names.find(fmt::format(",{},", column.name)) != std::string::npos;
   });
 }
@@ -93,6 +94,7 @@ RecordedRun parse_run(std::string_view rows, std::string_view samples, std::stri
     run.torn = !is_blank(rows);
     return run;
   }
+  refuse_other_files(rows, source);
   CsvTable table = parse_csv(rows, source, LastLine::torn);
   run.torn = table.whole_bytes != rows.size();
   std::vector<Row> parsed = rows_of(table, source);

@@ -16,7 +16,7 @@ struct TimeVerdict {
   };
   Answer answer = Answer::alike;
   double change_pct = 0;  ///< of the median; positive is slower
-  double p = 1;           ///< one-sided probability of so clear a difference in that direction by chance
+  double p = 1;           ///< one-sided probability of so clear a difference in that direction at random
   std::optional<double> caught_pct;  ///< smallest slow-down that would have been told
 };
 

@@ -17,7 +17,7 @@ constexpr int kFirstGpcThreads = 1024;
 /// Longer than it takes all blocks to begin, by a hundred times: some 0.5 ms.
 constexpr long long kPatienceCycles = 1'000'000;
 
-/// Longer than it takes a block an SM to begin.
+/// Longer than it takes a block per SM to begin.
 constexpr long long kLookCycles = 10'000;
 
 /// GPCs are no more than half of these, and SMs are numbered across them, in pairs.

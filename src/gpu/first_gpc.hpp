@@ -22,7 +22,7 @@ struct FirstGpcCounts {
 /// On an H200 that is the GPC after the one that took the last block of an earlier launch whose blocks had to
 /// wait for room; launches without such blocks change nothing (docs/prediction.md,
 /// "The first GPC"; no documentation says so). It decides which blocks lie side by side. Here the last
-/// block of a launch is made to go to a chosen SM: the one after which a grid of a block an SM has SM 0
+/// block of a launch is made to go to a chosen SM: the one after which a grid of a block per SM has SM 0
 /// earliest, so that the GPC of SM 0 begins. Nothing is assumed of SMs and GPCs but that: the SM is found by
 /// trying, and where a device does not behave so, nothing is set.
 class FirstGpc {

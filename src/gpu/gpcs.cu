@@ -49,7 +49,7 @@ class JoinedSms {
   std::vector<std::size_t> parents_;
 };
 
-/// One block an SM: each takes all the shared memory that a block may have.
+/// One block per SM: each takes all the shared memory that a block may have.
 Launch one_block_per_sm(const Device& device, int cluster_blocks) {
   Launch launch;
   launch.block_threads = device.limits.threads_per_warp;

@@ -4,14 +4,17 @@
 #include <chrono>
 
 #include "harness/counter_columns.hpp"
-#include "record/measured_losses.hpp"
 
 namespace occbench {
 namespace {
 
-Counted count(const std::vector<std::string>& metrics, ReadyCase& ready, Session& session) {
+using CountOfSession = Counted (Session::*)(const std::vector<std::string>&, const std::function<void()>&,
+                                            const std::function<void()>&);
+
+Counted count(const std::vector<std::string>& metrics, ReadyCase& ready, Session& session,
+              CountOfSession count_of_session = &Session::count) {
   try {
-    return session.count(
+    return (session.*count_of_session)(
         metrics, [&] { ready.launch_and_wait(); }, [&] { ready.make_ready(); });
   } catch (const std::exception& error) {
     session.note_lost_context();
@@ -33,7 +36,6 @@ CounterReadings count_columns(ReadyCase& ready, Session& session, MeasuredCase& 
   add_note(into.record.note, counted.note);
   if (counted.status != CountersStatus::ok) return {};
   set_counters(into.record.readings, counted.readings, session.device().warp_slots());
-  set_measured_losses(into.record);
   add_note(into.record.note, note_on_missing(counted.readings, metrics));
   add_samples(into.samples, counted.readings);
   into.samples.add("counting_ms_per_launch", 0, spent.count() / session.options().readings);
@@ -45,19 +47,25 @@ CounterReadings count_columns(ReadyCase& ready, Session& session, MeasuredCase& 
 void count_case(const PlannedCase& planned, ReadyCase& ready, Session& session, MeasuredCase& into) {
   CaseRecord& record = into.record;
   const CounterReadings of_columns = count_columns(ready, session, into);
-  const auto count_more = [&](const std::vector<std::string>& metrics) -> Counted {
+  const auto count_more = [&](const std::vector<std::string>& metrics,
+                              CountOfSession count_of_session = &Session::count) -> Counted {
     const bool can = record.readings.status == CountersStatus::ok && session.stop() != Stop::context_lost;
     if (metrics.empty() || !can) return {};
-    Counted more = count(metrics, ready, session);
+    Counted more = count(metrics, ready, session, count_of_session);
     add_note(record.note, more.note);
     return more;
   };
-  const std::vector<std::string> asked_for = metrics_of(planned.chosen.counters);
-  if (const Counted more = count_more(asked_for); more.status == CountersStatus::ok) {
+  const auto count_columns_too = [&](const std::vector<std::string>& metrics,
+                                     CountOfSession count_of_session) {
+    const Counted more = count_more(metrics, count_of_session);
+    if (more.status != CountersStatus::ok) return;
     set_counters(record.readings, more.readings, session.device().warp_slots());
-    add_note(record.note, note_on_missing(more.readings, asked_for));
+    add_note(record.note, note_on_missing(more.readings, metrics));
     add_samples(into.samples, more.readings);
-  }
+  };
+  count_columns_too(metrics_of(planned.chosen.counters), &Session::count);
+  // The smoke suite is to be short, and these are dear.
+  if (session.options().suite != Suite::smoke) count_columns_too(metrics_read_once(), &Session::count_once);
   const std::vector<std::string>& by_name = session.options().metrics;
   const Counted more = count_more(by_name);
   if (!by_name.empty() && more.status != CountersStatus::ok) session.miss();

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "record/columns.hpp"
+#include "record/hardware_limiter.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {
@@ -37,9 +38,19 @@ std::vector<std::string> metrics_for(const std::optional<Compiled>& compiled) {
   const bool local_memory = !compiled || compiled->usage.local_bytes_per_thread > 0;
   std::vector<std::string> metrics = {std::string(kWarpsActive)};
   for (const Column& column : columns()) {
-    if (!column.counter || column.counter->read == CounterRead::on_request) continue;
-    if (column.counter->read == CounterRead::local_memory && !local_memory) continue;
-    metrics.emplace_back(column.counter->metric);
+    if (!column.counter) continue;
+    const CounterRead read = column.counter->read;
+    if (read == CounterRead::always || (read == CounterRead::local_memory && local_memory))
+      metrics.emplace_back(column.counter->metric);
+  }
+  return metrics;
+}
+
+std::vector<std::string> metrics_read_once() {
+  std::vector<std::string> metrics;
+  for (const Column& column : columns()) {
+    if (column.counter && column.counter->read == CounterRead::once)
+      metrics.emplace_back(column.counter->metric);
   }
   return metrics;
 }
@@ -71,6 +82,7 @@ void set_counters(Readings& into, const CounterReadings& readings, double warp_s
     into.achieved_spread_points = quartiles(achieved).range();
     into.achieved_source = AchievedSource::counter;
   }
+  into.hardware_limiter = hardware_limiter_of(into.counters);
   const std::vector<double> elapsed = elapsed_occupancy(readings, warp_slots);
   if (!elapsed.empty()) into.achieved_elapsed_pct = median(elapsed);
 }

@@ -20,6 +20,22 @@ std::int64_t Planner::grid(const Kernel& kernel, std::string_view variant, const
   return std::max<std::int64_t>(1, std::llround(waves * static_cast<double>(wave(kernel, variant, launch))));
 }
 
+std::string Planner::cause_of_grid(const Kernel& kernel, std::string_view variant,
+                                   const Launch& launch) const {
+  const std::int64_t full = wave(kernel, variant, launch);
+  if (full == 0 || launch.grid_blocks % full == 0) return "none";
+  return launch.grid_blocks < full ? "small_grid" : "tail";
+}
+
+std::string Planner::cause_of_limit(const Kernel& kernel, std::string_view variant, const Launch& launch,
+                                    const std::string& limit, const std::string& otherwise) const {
+  return occupancy(kernel, variant, launch).theoretical_pct < 100 ? limit : otherwise;
+}
+
+bool Planner::has_local_memory(const Kernel& kernel, std::string_view variant) const {
+  return inspect(kernel.find(variant)).usage.local_bytes_per_thread > 0;
+}
+
 std::int64_t Planner::blocks_of_full_device(int block_threads, int times) const {
   const std::int64_t threads = static_cast<std::int64_t>(device_->sm_count) * limits().max_threads_per_sm();
   return times * threads / block_threads;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/family.hpp"
 #include "gpu/kernel.hpp"
 #include "occupancy/occupancy.hpp"
 
@@ -33,6 +34,16 @@ class Planner {
   /// Blocks of `waves` waves, rounded to the nearest whole block, at least 1.
   std::int64_t grid(const Kernel& kernel, std::string_view variant, const Launch& launch, double waves) const;
 
+  /// What a grid alone costs, as the column expected_cause names it: small_grid, tail or none.
+  std::string cause_of_grid(const Kernel& kernel, std::string_view variant, const Launch& launch) const;
+
+  /// What a kernel's limiters alone cost, likewise: `limit` where theory is below 100 %, else `otherwise`.
+  std::string cause_of_limit(const Kernel& kernel, std::string_view variant, const Launch& launch,
+                             const std::string& limit, const std::string& otherwise) const;
+
+  /// Whether a variant has local memory, where spilled registers go.
+  bool has_local_memory(const Kernel& kernel, std::string_view variant) const;
+
   /// Blocks that have as many threads as all SMs can hold at once, `times` over: the same total work for any
   /// kernel and block size, whatever its occupancy.
   std::int64_t blocks_of_full_device(int block_threads, int times) const;
@@ -57,6 +68,7 @@ struct Experiment {
   std::string_view claim;   ///< what documents say, one sentence
   std::string_view source;  ///< who says so
   std::function<std::vector<Case>(const Planner&)> cases;
+  std::function<std::vector<Family>()> families = {};  ///< what `occbench sweep` can vary of it
 };
 
 /// A binary's experiment, defined in its file in bench/.

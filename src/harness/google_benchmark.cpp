@@ -89,7 +89,7 @@ bool is_aggregate(const benchmark::BenchmarkReporter::Run& run) {
 }  // namespace
 
 void initialize_google_benchmark(const std::string& program, const Options& options) {
-  // What Options::reports has, or its environment variables: Google Benchmark would begin the file anew with
+  // What Options::reports has, or its environment variables: Google Benchmark would begin the file again with
   // each case.
   std::vector<std::string> arguments = {program, "--benchmark_out=", "--benchmark_list_tests=false",
                                         "--benchmark_display_aggregates_only=false"};

@@ -43,6 +43,11 @@ class Instruments {
   virtual CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                                 const std::function<void()>& before) = 0;
 
+  /// The same with one reading of each metric.
+  virtual CounterReadings count_once(const std::vector<std::string>& metrics,
+                                     const std::function<void()>& launch,
+                                     const std::function<void()>& before) = 0;
+
   /// As PmSampling::sample.
   virtual ActivitySamples sample(double expected_us, const std::function<void()>& launch) = 0;
 
@@ -62,5 +67,8 @@ class Instruments {
 /// @param readings launches of a call of `count`
 /// @throws CudaError
 std::unique_ptr<Instruments> make_gpu_instruments(const Device& device, int readings);
+
+/// Where there is no device: nothing can be asked, and everything throws GpuUnavailable.
+std::unique_ptr<Instruments> make_no_instruments();
 
 }  // namespace occbench

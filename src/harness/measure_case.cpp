@@ -2,9 +2,12 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "diagnose/diagnose.hpp"
 #include "gpu/error.hpp"
 #include "harness/count_case.hpp"
 #include "harness/gpu_watch.hpp"
@@ -13,8 +16,10 @@
 #include "harness/timeline_case.hpp"
 #include "harness/trace_case.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/measured_losses.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
+#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {
@@ -22,6 +27,19 @@ namespace {
 void end_without_times(CaseRecord& record, TimeStatus status, const std::string& why) {
   record.times.status = status;
   record.note = why;
+}
+
+/// Lost updates differ from launch to launch: the samples have the share of each.
+void measure_lost_updates(ReadyCase& ready, MeasuredCase& into) {
+  constexpr std::size_t kLaunches = 16;
+  std::vector<double> shares;
+  while (shares.size() < kLaunches) {
+    const std::optional<double> share = ready.lost_updates_pct();
+    if (!share) return;
+    shares.push_back(*share);
+  }
+  into.record.lost_updates_pct = median(shares);
+  into.samples.add("lost_updates_pct", shares);
 }
 
 /// @returns the case as it is on the device, nullptr where a launch of it failed or is none of the device's
@@ -33,6 +51,7 @@ std::unique_ptr<ReadyCase> check_and_time(const PlannedCase& planned, Session& s
     auto ready = std::make_unique<ReadyCase>(planned, session.device(), session.instruments());
     // These launches load the module, which must not happen behind a blocked stream.
     record.check = ready->check_and_launch();
+    measure_lost_updates(*ready, into);
     watch.look();
     TimedLaunches timed = benchmark.time(
         planned.name, [&] { return ready->time_launch(); }, stopped);
@@ -100,6 +119,10 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, Session& se
   if (record.times.status != TimeStatus::skipped)
     predict_case(record, session.device(), session.options().device_profile);
   if (activity) write_timeline(*activity, session, record);
+
+  // Where the occupancy went, of all that is known now.
+  set_measured_losses(record, session.device().limits);
+  record.explanation = explanation_of(facts_of(record));
 
   record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());
   return measured;

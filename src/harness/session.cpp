@@ -108,22 +108,29 @@ Row Session::end(const CaseRecord& record, std::span<const Sample> samples) {
 
 Counted Session::count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                        const std::function<void()>& before) {
+  return try_count(last_count_, [&] { return instruments_.count(metrics, launch, before); });
+}
+
+Counted Session::count_once(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                            const std::function<void()>& before) {
+  return try_count(last_count_once_, [&] { return instruments_.count_once(metrics, launch, before); });
+}
+
+Counted Session::try_count(Counted& last, const std::function<CounterReadings()>& read) const {
   if (options_.counters == CounterMode::off) return {.status = CountersStatus::off};
   // A missing permission stays missing; counters that another profiler holds, or that failed once, may be had
   // again.
-  if (last_count_.status == CountersStatus::denied || last_count_.status == CountersStatus::unsupported) {
-    return last_count_;
-  }
+  if (last.status == CountersStatus::denied || last.status == CountersStatus::unsupported) return last;
   Counted counted;
   try {
-    counted.readings = instruments_.count(metrics, launch, before);
+    counted.readings = read();
     counted.status = CountersStatus::ok;
   } catch (const CountersUnavailable& unavailable) {
     counted = {.status = unavailable.status(), .note = unavailable.what()};
-    if (last_count_.note != counted.note) {
+    if (last.note != counted.note) {
       fmt::print(stderr, "counters {}: {}\n", to_string(counted.status), counted.note);
     }
-    last_count_ = counted;
+    last = counted;
   }
   return counted;
 }

@@ -79,6 +79,10 @@ class Session {
   Counted count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                 const std::function<void()>& before);
 
+  /// The same with one reading of each metric. What cannot be read so says nothing about what count() can.
+  Counted count_once(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                     const std::function<void()>& before);
+
   /// Reads occupancy over time of `launch`, likewise; empty with a note where that cannot be had.
   Sampled sample(double expected_us, const std::function<void()>& launch);
 
@@ -100,6 +104,8 @@ class Session {
   }
 
  private:
+  Counted try_count(Counted& last, const std::function<CounterReadings()>& read) const;
+
   Device device_;
   Options options_;
   Instruments& instruments_;
@@ -107,6 +113,7 @@ class Session {
   ProgressWriter progress_;
   std::optional<RunFile> file_;
   Counted last_count_;
+  Counted last_count_once_;
   std::string sampling_note_;  ///< why sampling did not work when it was last tried
   bool context_lost_ = false;
   bool complete_ = true;

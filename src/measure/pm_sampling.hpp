@@ -11,7 +11,7 @@
 
 namespace occbench {
 
-/// What is sampled: warps, and the cycles to hold them against. One pass on every chip of compute capability
+/// Sampled are warps, and the cycles that they are divided by. One pass on every chip of compute capability
 /// 7.5 or later that CUPTI 13.0 knows.
 extern const std::vector<std::string> kActivityMetrics;
 

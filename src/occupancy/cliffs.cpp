@@ -92,6 +92,29 @@ double cost_of(const Change& change) {
   return static_cast<double>(difference) / static_cast<double>(std::max(change.from, change.to));
 }
 
+std::optional<Step> next_step(const Limits& limits, const Configuration& configuration) {
+  const double now = occupancy_of(limits, configuration).theoretical_pct;
+  const auto first_on = [&](Axis axis, double at_least) -> std::optional<Step> {
+    const std::int64_t from = value_on(axis, configuration);
+    for (const std::int64_t to : nearest_first(limits, axis, from)) {
+      if (!may_raise(limits, axis, to)) continue;
+      const Occupancy changed = occupancy_of(limits, with(axis, to, configuration));
+      if (changed.theoretical_pct > now && changed.theoretical_pct >= at_least)
+        return Step{{axis, from, to}, changed.blocks_per_sm, changed.theoretical_pct};
+    }
+    return std::nullopt;
+  };
+  for (const double at_least : {std::min(100.0, now + kWorthwhilePoints), 0.0}) {
+    std::optional<Step> best;
+    for (const Axis axis : kAllAxes) {
+      const std::optional<Step> step = first_on(axis, at_least);
+      if (step && (!best || cost_of(step->change) < cost_of(best->change))) best = step;
+    }
+    if (best) return best;
+  }
+  return std::nullopt;
+}
+
 std::optional<PairOfChanges> cheapest_pair(const Limits& limits, const Configuration& configuration) {
   const int warps = occupancy_of(limits, configuration).warps_per_sm();
   std::optional<PairOfChanges> best;

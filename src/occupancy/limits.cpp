@@ -30,31 +30,31 @@ constexpr int kUpTo228[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
 // Sources, by key:
 //   X21, X51, X75, X111  NVIDIA's CUDA occupancy calculator spreadsheet, versions 2.1, 5.1, 7.5 and 11.1
 //   H13                  cuda_occupancy.h of CUDA 13.0
-//   G11, G13             CUDA C++ Programming Guide 11.x and 13.x, technical specifications per compute
-//   capability GOLD                 the guide of the time when the compute capability was current T device
-//   table of Trevor McDonell's cuda package for Haskell W                    NVIDIA Warp's documentation of
-//   get_cuda_max_cluster_dim
+//   G11, G13             CUDA C++ Programming Guide 11.x and 13.x, technical specifications per compute capability
+//   GOLD                 the guide of the time when the compute capability was current
+//   T                    device table of Trevor McDonell's cuda package for Haskell
+//   W                    NVIDIA Warp's documentation of get_cuda_max_cluster_dim
 // Where they disagree, H13 decides from 5.0 on and the newest spreadsheet before that.
 //
-//   1.x   X21 X51 T. Registers per block from T. GOLD allows 128 registers per thread. Warp schedulers: GOLD.
-//   2.x   X75 X111 T. For 21, 22, 29, 30, 37, 38, 45 and 46 registers the spreadsheets allocate by 128,
-//   not 64. 3.0   X75 X111 T. H13 allows 255 registers per thread on all of 3.x; the spreadsheets and GOLD
-//   say 63. 3.2   X75 X111. T has 32768 registers per block, GOLD 63 registers per thread. 3.5   X111 G11 T.
-//   3.7   X111 G11 T. Twice the registers of a block: the spreadsheets fill two halves of 65536 one by one,
-//   H13 shares
+//   1.x   X21 X51 T. Registers per block: T. GOLD allows 128 registers per thread. Warp schedulers: GOLD.
+//   2.x   X75 X111 T. For 21, 22, 29, 30, 37, 38, 45 and 46 registers the spreadsheets allocate by 128, not 64.
+//   3.0   X75 X111 T. H13 allows 255 registers per thread on all of 3.x; the spreadsheets and GOLD say 63.
+//   3.2   X75 X111. T: 32768 registers per block. GOLD: 63 registers per thread.
+//   3.5   X111 G11 T.
+//   3.7   X111 G11 T. Twice the registers of a block: the spreadsheets fill two halves of 65536 one by one, H13 shares
 //         131072 out over four sub-partitions.
 //   5.0   X111 G11 H13 T.
 //   5.2   X75 G11 H13. X111 and T: 32768 registers per block and warp granularity 2.
 //   5.3   X75 X111 G11 H13 T. X111 and T: warp granularity 2.
-//   6.0   X111 G11 H13 T. H13 refuses a block that 6.1's four sub-partitions would refuse: launch check by 4.
+//   6.0   X111 G11 H13 T. H13 refuses a block that the four sub-partitions of 6.1 would refuse: launch check by 4.
 //   6.1   X111 G11 H13 T.
-//   6.2   X111 G11 H13 T. X75: 128 warps; X75 and X111: 65536 registers per block.
-//   7.x   X111 (not 7.2) G11 G13 H13 T. H13 allows 256 registers per thread from 7.0 on; the instruction set
-//   names 255. 8.x   X111 (8.0, 8.6) G13 H13 T. X111 and T count the reserved 1 KB into the shared memory of
-//   a block. 9.0   G13 H13 T. Clusters of up to 8 blocks are portable, of 16 opt-in: G13. 10.x  G13
-//   (not 10.1) H13 T (not 10.3). 10.1 became 11.0 with CUDA 13. 11.0  G13 H13. Integrated, so clusters of 8
-//   at most: W. 12.x  G13 H13 T (12.0). 12.1 is integrated, so clusters of 8 at most: W. NVIDIA's Blackwell
-//   tuning guide has been
+//   6.2   X111 G11 H13 T. X75: 128 warps. X75 and X111: 65536 registers per block.
+//   7.x   X111 (not 7.2) G11 G13 H13 T. H13 allows 256 registers per thread from 7.0 on; the instruction set names 255.
+//   8.x   X111 (8.0, 8.6) G13 H13 T. X111 and T count the reserved 1 KB into the shared memory of a block.
+//   9.0   G13 H13 T. Clusters of up to 8 blocks are portable, of 16 opt-in: G13.
+//   10.x  G13 (not 10.1) H13 T (not 10.3). 10.1 became 11.0 with CUDA 13.
+//   11.0  G13 H13. Integrated, so clusters of 8 at most: W.
+//   12.x  G13 H13 T (12.0). 12.1 is integrated, so clusters of 8 at most: W. NVIDIA's Blackwell tuning guide has been
 //         quoted with 32 blocks and 128 KB of shared memory per SM.
 // Named barriers limit from 9.0 on; H13 knows their number from 5.0 on but does not apply it before.
 // Virtual resources, which H13 limits to 128 per SM on 10.0 and later, are not reported for any kernel.

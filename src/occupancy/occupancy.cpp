@@ -5,18 +5,13 @@
 
 #include <fmt/core.h>
 
+#include "occupancy/allocation.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {
 
 constexpr std::int64_t kMaxAskedBytes = std::numeric_limits<int>::max();
-
-// The units of the limits table are powers of two (asserted there).
-template <typename Integer>
-constexpr Integer round_up(Integer value, int unit) {
-  return (value + (unit - 1)) & ~static_cast<Integer>(unit - 1);
-}
 
 constexpr int divide_by_unit(int value, int unit) {
   return value >> std::countr_zero(static_cast<unsigned>(unit));
@@ -54,27 +49,6 @@ bool can_be_asked_for(const Limits& limits, const Launch& launch, const Usage& u
   throw std::logic_error("refuse() called for input that can be asked for");
 }
 
-struct RegisterDemand {
-  int of_warp = 0;   ///< 2.0 on
-  int of_block = 0;  ///< what is allocated
-  int checked = 0;   ///< what the launch is refused by
-};
-
-inline RegisterDemand register_demand(const Limits& limits, int registers_per_thread, int warps_per_block) {
-  const int of_warp = registers_per_thread * limits.threads_per_warp;
-  if (limits.registers_by_block) {
-    const int warps = round_up(warps_per_block, limits.warp_allocation_granularity);
-    const int of_block = round_up(of_warp * warps, limits.register_allocation_unit);
-    return {of_warp, of_block, of_block};
-  }
-  // 21, 22, 29, 30, 37, 38, 45 and 46
-  const bool coarse = within(registers_per_thread, 21, 46) && within(registers_per_thread % 8, 5, 6);
-  const int allocated =
-      round_up(of_warp, coarse ? limits.coarse_register_allocation_unit : limits.register_allocation_unit);
-  return {allocated, allocated * warps_per_block,
-          allocated * round_up(warps_per_block, limits.launch_check_granularity)};
-}
-
 int register_block_limit(const Limits& limits, const RegisterDemand& demand, int warps_per_block) {
   if (demand.of_warp == 0) return kUnlimited;
   int blocks = 0;
@@ -88,16 +62,6 @@ int register_block_limit(const Limits& limits, const RegisterDemand& demand, int
     blocks = warps_of_each * sub_partitions / warps_per_block * limits.register_pools;
   }
   return demand.checked > limits.max_registers_per_block ? 0 : blocks;
-}
-
-std::int64_t shared_demand(const Limits& limits, const Launch& launch, const Usage& usage) {
-  return round_up(
-      usage.static_shared_bytes + launch.dynamic_shared_bytes + limits.reserved_shared_bytes_per_block,
-      limits.shared_allocation_unit);
-}
-
-std::int64_t max_shared_demand(const Limits& limits) {
-  return limits.max_shared_bytes_per_block + limits.reserved_shared_bytes_per_block;
 }
 
 // Without an early exit: which size it is cannot be foreseen, how many there are can.
@@ -212,6 +176,23 @@ Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, cons
   occupancy.limiters.add(Limiter::barriers, block_limits.barriers == blocks);
   occupancy.theoretical_pct = 100.0 * occupancy.warps_per_sm() / limits.max_warps_per_sm;
   return occupancy;
+}
+
+void check_static_shared(const Limits& limits, const Usage& usage) {
+  const int most = limits.max_shared_bytes_per_block_default;
+  if (usage.static_shared_bytes <= most) return;
+  std::string remedy = "use less";
+  if (usage.static_shared_bytes <= limits.max_shared_bytes_per_block) {
+    remedy = fmt::format(
+        "declare it extern __shared__, give it at launch as dynamic shared memory (--dynamic-smem {0}, "
+        "column "
+        "dynamic_shared_bytes) and opt in: cudaFuncSetAttribute(kernel, "
+        "cudaFuncAttributeMaxDynamicSharedMemorySize, {0})",
+        usage.static_shared_bytes);
+  }
+  throw InputError(
+      fmt::format("static_shared_bytes = {} is more than the {} that compute capability {} allows; {}",
+                  usage.static_shared_bytes, most, to_string(limits.compute_capability), remedy));
 }
 
 std::int64_t full_wave_blocks(const Occupancy& occupancy, int sm_count) {

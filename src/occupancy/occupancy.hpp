@@ -101,6 +101,11 @@ inline constexpr int kMaxBarriersPerBlock = 16;  ///< bar.sync names barriers 0 
 /// 16 barriers, a cluster larger than the compute capability allows, sizes below 0 or above 2 GiB.
 Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, const Usage& usage);
 
+/// Refuses what no compiler makes: a block has no more static shared memory than it may use without opting
+/// in.
+/// @throws InputError with the remedy.
+void check_static_shared(const Limits& limits, const Usage& usage);
+
 /// What resident blocks leave of an SM.
 struct Idle {
   int warps;

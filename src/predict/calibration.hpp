@@ -48,7 +48,7 @@ bool find_gpcs(DeviceModel& model, std::span<const TracedBlock> blocks,
 double misfit(const DeviceProfile& profile, const Limits& limits,
               std::span<const CalibrationLaunch> launches);
 
-/// The parameters of `profile` fitted again: each in its turn made larger or smaller as long as the misfit
+/// The parameters of `profile` fitted again: one after another made larger or smaller as long as the misfit
 /// falls, first those that equal blocks in whole waves, or in no more than one, depend on, with these, then
 /// those that decide who takes a tail, with all other launches. Traced clocks are scaled to what they are in
 /// such launches. The same launches give the same profile on every machine. Clocks that were not traced are

@@ -84,59 +84,6 @@ Losses find_losses(const Runs& runs, const Tasks& tasks, double theoretical, dou
           uneven_blocks - uneven_warps, uneven_warps - with_overheads, with_overheads - predicted};
 }
 
-double longest_over_mean(const Tasks& tasks) {
-  double longest = 0;
-  for (std::int64_t block = 0; block < tasks.grid_blocks(); ++block) {
-    longest = std::max(longest, tasks.block_cycles(block));
-  }
-  return longest / tasks.mean_cycles();
-}
-
-std::string what_is_competed_for(const Rates& rates) {
-  const std::string of_sub_partition = rates.pipe > rates.issue ? "a pipe"
-                                       : rates.issue > 0        ? "issue slots"
-                                                                : "";
-  if (rates.bytes == 0) return of_sub_partition;
-  return of_sub_partition.empty() ? "bandwidth" : of_sub_partition + " and bandwidth";
-}
-
-std::string explain(const Losses& losses, const Tasks& tasks, const DeviceProfile& profile,
-                    std::int64_t wave) {
-  const std::array amounts{losses.small_grid,   losses.tail,     losses.between_blocks,
-                           losses.within_block, losses.overhead, losses.contention};
-  const auto largest = std::ranges::max_element(amounts);
-  if (*largest < 0.5) return "Within half a point of theoretical occupancy.";
-  const std::int64_t blocks = tasks.grid_blocks();
-  std::string cause;
-  switch (largest - amounts.begin()) {
-    case 0:
-      cause = fmt::format("the grid has {} block{}, and the device holds {} at once", with_thousands(blocks),
-                          blocks == 1 ? "" : "s", with_thousands(wave));
-      break;
-    case 1:
-      cause = fmt::format("the last wave has {} of {} blocks", with_thousands(blocks % wave),
-                          with_thousands(wave));
-      break;
-    case 2:
-      cause = fmt::format("blocks take unequally long, the longest {:.1f} times the mean",
-                          longest_over_mean(tasks));
-      break;
-    case 3:
-      cause = "warps of one block take unequally long, and an SM takes new blocks only when one has ended";
-      break;
-    case 4:
-      cause = fmt::format("each block costs about {:.0f} cycles to launch and replace, beside {:.0f} of work",
-                          profile.model.parameters.replacement_latency_cycles +
-                              profile.model.parameters.launch_overhead_cycles,
-                          tasks.mean_cycles());
-      break;
-    default:
-      cause = fmt::format("warps contend for {}, and some have finished long before others",
-                          what_is_competed_for(tasks.rates()));
-  }
-  return fmt::format("{:.0f} point{}: {}.", *largest, std::round(*largest) == 1 ? "" : "s", cause);
-}
-
 }  // namespace
 
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
@@ -164,7 +111,6 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
   prediction.cycles_active_max = middle(&Simulation::cycles_active_max);
   prediction.resident_blocks = middle(&Simulation::resident_blocks);
   prediction.losses = find_losses(runs, tasks, prediction.theoretical_pct, prediction.predicted_pct, wave);
-  prediction.explanation = explain(prediction.losses, tasks, profile, wave);
   prediction.timeline = std::move(simulations[simulations.size() / 2].timeline);
   return prediction;
 }

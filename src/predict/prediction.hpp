@@ -20,8 +20,8 @@ namespace occbench {
 struct Losses {
   double small_grid = 0;      ///< the grid has fewer blocks than one wave
   double tail = 0;            ///< the last wave is partial
-  double between_blocks = 0;  ///< blocks take unequally long
-  double within_block = 0;    ///< warps of one block take unequally long
+  double between_blocks = 0;  ///< uneven blocks
+  double within_block = 0;    ///< uneven warps within a block
   double overhead = 0;        ///< launching, dispatching and replacing blocks
   double contention = 0;      ///< warps contend for issue slots, a pipe or bandwidth
 
@@ -30,7 +30,7 @@ struct Losses {
   }
 };
 
-/// What the counters should read, as medians over runs that differ in how ties fall.
+/// Expected values of the counters, as medians over runs that differ in how ties fall.
 struct Prediction {
   std::string device_profile;
   double theoretical_pct = 0;
@@ -43,8 +43,7 @@ struct Prediction {
   double cycles_active_max = 0;
   double resident_blocks = 0;  ///< blocks resident on an SM, mean over its active cycles
   Losses losses;
-  std::string explanation;  ///< the largest loss in one plain sentence
-  Timeline timeline;        ///< of the run in the middle
+  Timeline timeline;  ///< of the run in the middle
 };
 
 /// @throws InputError as Seeds and simulate() do.

@@ -36,6 +36,7 @@ void pass_identity(auto& row, auto& identity, const auto& way) {
   way(row.kernel, identity.kernel);
   way(row.variant, identity.variant);
   way(row.work_source, identity.work_source);
+  way(row.expected_cause, identity.expected_cause);
 }
 
 void pass_prediction(auto& row, auto& prediction, const auto& way) {
@@ -187,7 +188,6 @@ std::optional<Prediction> prediction_of(const Row& row) {
   if (!whole) return std::nullopt;
   prediction.device_profile = row.device_profile;
   prediction.theoretical_pct = row.theoretical_pct.value_or(0);
-  prediction.explanation = row.explanation;
   return prediction;
 }
 
@@ -206,13 +206,16 @@ CaseRecord parse(const Row& row) {
   record.theory = theory_of(row);
   record.device_profile = row.device_profile;
   record.prediction = prediction_of(row);
+  record.explanation = row.explanation;
   pass_readings(row, record.readings, kFromRow);
   record.readings.status = parsed(row.counters_status, parse_counters_status);
   record.readings.achieved_source = parsed(row.achieved_source, parse_source);
+  record.readings.hardware_limiter = parsed(row.hardware_limiter, parse_hardware_limiter);
   pass_times(row, record.times, kFromRow);
   record.times.status = parsed(row.time_status, parse_time_status);
   record.check = parsed(row.check, parse_check);
   pass_program(row, record.program, kFromRow);
+  record.lost_updates_pct = row.lost_updates_pct;
   pass_condition(row, record.condition, kFromRow);
   record.note = row.note;
   record.extra = row.extra;
@@ -247,10 +250,13 @@ void put_theory(Row& row, const Theory& theory) {
 void put_prediction(Row& row, const Prediction& prediction) {
   pass_prediction(row, prediction, kToRow);
   row.device_profile = prediction.device_profile;
-  row.explanation = prediction.explanation;
 }
 
 }  // namespace
+
+std::string source_of_given(const Work& work) {
+  return work.lockstep_cycles ? "reading" : "given";
+}
 
 std::string full_name(const CaseIdentity& identity) {
   return fmt::format("{}/{}", identity.experiment, identity.name);
@@ -290,13 +296,16 @@ Row row_of(const CaseRecord& record) {
   if (record.theory) put_theory(row, *record.theory);
   row.device_profile = record.device_profile;
   if (record.prediction) put_prediction(row, *record.prediction);
+  row.explanation = record.explanation;
   pass_readings(row, record.readings, kToRow);
   if (record.readings.status) row.counters_status = to_string(*record.readings.status);
   if (record.readings.achieved_source) row.achieved_source = to_string(*record.readings.achieved_source);
   pass_times(row, record.times, kToRow);
+  if (record.readings.hardware_limiter) row.hardware_limiter = to_string(*record.readings.hardware_limiter);
   if (record.times.status) row.time_status = to_string(*record.times.status);
   if (record.check) row.check = to_string(*record.check);
   pass_program(row, record.program, kToRow);
+  row.lost_updates_pct = record.lost_updates_pct;
   pass_condition(row, record.condition, kToRow);
   row.note = record.note;
   row.extra = record.extra;

@@ -15,6 +15,7 @@
 #include "predict/prediction.hpp"
 #include "predict/work.hpp"
 #include "record/counter_values.hpp"
+#include "record/hardware_limiter.hpp"
 #include "record/row.hpp"
 
 namespace occbench {
@@ -45,9 +46,15 @@ struct CaseIdentity {
   std::string kernel;
   std::string variant;
   std::vector<std::pair<std::string, std::string>> parameters;  ///< what the experiment varied
-  std::optional<Work> work;   ///< empty where no single `Work` describes it: nothing is predicted
-  std::string work_source{};  ///< "inferred from" and what told it; empty where the work was given
+  std::optional<Work> work;  ///< empty where no single `Work` describes it: nothing is predicted
+  std::string
+      work_source{};  ///< how the work is known: source_of_given(), or "inferred from" and its evidence
+  std::string expected_cause{};  ///< as the column
 };
+
+/// The column work_source of work that was given: "reading" where it says for how long warps stay in lockstep,
+/// which only a reading of the same machine code tells, else "given".
+std::string source_of_given(const Work& work);
 
 /// "experiment/case", as filters, progress and Google Benchmark name a case.
 std::string full_name(const CaseIdentity& identity);
@@ -77,6 +84,7 @@ struct Readings {
   std::optional<double> measured_loss_blocks_points;
   std::optional<double> measured_loss_warps_points;
   std::optional<AchievedSource> achieved_source;
+  std::optional<HardwareLimiter> hardware_limiter;
 };
 
 /// What the timed launches of a case say.
@@ -117,10 +125,12 @@ struct CaseRecord {
   std::optional<Theory> theory;
   std::string device_profile;  ///< that the prediction used
   std::optional<Prediction> prediction;
+  std::string explanation;  ///< where most of the occupancy goes, in a sentence
   Readings readings;
   Times times;
   std::optional<Check> check;
   ProgramUse program;
+  std::optional<double> lost_updates_pct;  ///< median; empty where the case is not about lost updates
   Condition condition;
   std::string note;
   std::vector<std::pair<std::string, std::string>> extra;  ///< columns beyond the table

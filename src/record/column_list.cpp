@@ -42,7 +42,10 @@ The gate compares the columns of two runs by these rules:
 |---|---|
 | `key` | rows are matched by these columns |
 | `machine` | must be equal for anything to be compared |
-| `exact` | known before the launch: any difference counts |
+| `exact` | known before the launch: any difference is a regression |
+| `lower_is_better` | known before the launch: more is a regression, less a note |
+| `higher_is_better` | known before the launch: less is a regression, more a note |
+| `consequence` | follows from columns known before the launch: as grave as their difference |
 | `measured` | compared within a tolerance |
 | `time` | compared by a statistical test over the samples |
 | `status` | says whether the row can be compared at all |

@@ -82,6 +82,12 @@ std::string_view to_string(GateRule rule) {
       return "machine";
     case GateRule::exact:
       return "exact";
+    case GateRule::lower_is_better:
+      return "lower_is_better";
+    case GateRule::higher_is_better:
+      return "higher_is_better";
+    case GateRule::consequence:
+      return "consequence";
     case GateRule::measured:
       return "measured";
     case GateRule::time:
@@ -100,6 +106,8 @@ std::string_view to_string(CounterRead read) {
       return "local_memory";
     case CounterRead::on_request:
       return "on_request";
+    case CounterRead::once:
+      return "once";
   }
   return "";
 }
@@ -130,6 +138,19 @@ std::string real_text(double value) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return text == "-0" ? "0" : text;
+}
+
+Real number_of(const Row& row, const Column& column) {
+  return std::visit(
+      [&](auto member) -> Real {
+        const auto& value = row.*member;
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Text>) {
+          return std::nullopt;
+        } else {
+          return value ? Real(static_cast<double>(*value)) : std::nullopt;
+        }
+      },
+      column.where);
 }
 
 std::string cell_text(const Row& row, const Column& column) {

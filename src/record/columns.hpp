@@ -20,26 +20,36 @@ std::string reader_of_schema(Integer schema);
 
 /// How the gate treats a column.
 enum class GateRule {
-  none,      ///< not compared
-  key,       ///< rows are matched by it
-  machine,   ///< must be equal for anything to be compared
-  exact,     ///< deterministic: any difference is reported
-  measured,  ///< compared within a tolerance
-  time,      ///< compared by a test over the samples
-  status,    ///< says whether the row can be compared at all
+  none,              ///< not compared
+  key,               ///< rows are matched by it
+  machine,           ///< must be equal for anything to be compared
+  exact,             ///< known before the launch: any difference is a regression
+  lower_is_better,   ///< known before the launch: more is a regression, less a note
+  higher_is_better,  ///< known before the launch: less is a regression, more a note
+  consequence,       ///< known before the launch, follows from such columns: as grave as they are
+  measured,          ///< compared within a tolerance
+  time,              ///< compared by a test over the samples
+  status,            ///< says whether the row can be compared at all
 };
 
 /// "none", "key", ...
 std::string_view to_string(GateRule rule);
+
+/// Whether a column of this rule is known before the launch.
+constexpr bool is_exact(GateRule rule) {
+  return rule == GateRule::exact || rule == GateRule::lower_is_better || rule == GateRule::higher_is_better ||
+         rule == GateRule::consequence;
+}
 
 /// Which cases read the counter of a column.
 enum class CounterRead {
   always,        ///< all; these counters and those of local memory fit one pass together
   local_memory,  ///< those whose kernel has local memory, for its unit makes a session slower
   on_request,    ///< those that name the column (Case::counters), in a session of their own
+  once,          ///< all, one launch of each pass in a session of its own, for it is dear
 };
 
-/// "always", "local_memory" or "on_request".
+/// "always", "local_memory", "on_request" or "once".
 std::string_view to_string(CounterRead read);
 
 /// Whole numbers from `low` to `high`, both included.
@@ -77,6 +87,9 @@ const Column* find_column(std::string_view name);
 
 /// A real as the CSV shows it: with up to four decimals.
 std::string real_text(double value);
+
+/// A row's value as a number; empty for text, and where there is none.
+Real number_of(const Row& row, const Column& column);
 
 /// A row's value as the CSV shows it: integers in full, reals as real_text, empty if not measured.
 std::string cell_text(const Row& row, const Column& column);

@@ -10,6 +10,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
+#include "record/file_kind.hpp"
 
 namespace occbench {
 namespace {
@@ -256,6 +257,7 @@ std::vector<Row> rows_of(const CsvTable& table, std::string_view source) {
 }
 
 std::vector<Row> parse_rows(std::string_view text, std::string_view source) {
+  refuse_other_files(text, source);
   return rows_of(parse_csv(text, source, LastLine::torn), source);
 }
 

@@ -172,7 +172,7 @@ void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
       quartiles(finite(readings_of(seen, find_column("achieved_pct")->counter->metric))).range();
   if (!record.theory) return;
   const LaunchOnDevice on = launch_on_device(record);
-  set_measured_losses(record);
+  set_measured_losses(record, on.limits);
   const std::vector<double> elapsed =
       elapsed_pcts(seen, static_cast<double>(on.sm_count) * on.limits.max_warps_per_sm);
   if (!elapsed.empty()) readings.achieved_elapsed_pct = median(elapsed);

@@ -2,7 +2,7 @@
 
 namespace occbench {
 
-/// Equal reads of device memory by many warps take unequally long, evenly spread around their mean: by up to
+/// Equal reads of device memory by many warps do not take equally long: evenly spread around their mean: by up to
 /// `most` of it where resident warps ask for twice what the memory can move or more, by less where they ask
 /// for less (seen on an H200 with blocks of any size, 6 to 100 % theoretical occupancy, 1 to 20 waves).
 double memory_spread(double bytes_per_cycle_asked, double bytes_per_cycle, double most);

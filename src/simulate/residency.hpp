@@ -9,7 +9,7 @@
 
 namespace occbench {
 
-/// What the counters of a launch should read.
+/// Expected values of a launch's counters.
 struct Simulation {
   double achieved_pct = 0;        ///< resident warps over the SM's maximum, in cycles in which the SM had any
   double elapsed_pct = 0;         ///< the same over all SMs and the longest SM's active cycles

@@ -42,7 +42,7 @@ class Tracer : public ProgramListener {
     has_records_ = false;
   }
 
-  /// To be called every fraction of a second: reads what was counted and writes the file anew if something
+  /// To be called every fraction of a second: reads what was counted and rewrites the file if something
   /// has changed.
   void tend();
   /// The last call: the process ends. Waits for kernels that are counted, with a deadline.

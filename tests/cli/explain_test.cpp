@@ -1,6 +1,8 @@
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,6 +98,29 @@ TEST_F(Explain, RefusesARowWhoseValueNoColumnOfThatNameCanHave) {
     EXPECT_THAT(outcome.err, HasSubstr("rows.csv, line 2: " + std::string(named)));
     EXPECT_THAT(outcome.err, HasSubstr("1 to 1024"));
   }
+}
+
+TEST_F(Explain, FindsTheRowsOfTheProjectWhereverTheProgramLiesAndIsStarted) {
+  const std::filesystem::path copy = folder_ / "copied_occbench";
+  std::filesystem::copy_file(
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../bin/occbench", copy);
+  const std::string explain = fmt::format("cd / && '{}' explain --top 1 2>/dev/null", copy.string());
+  FILE* output = popen(explain.c_str(), "r");
+  std::string text(100, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), output));
+  EXPECT_EQ(pclose(output), 0);
+  EXPECT_THAT(text, HasSubstr("/"));
+}
+
+TEST_F(Explain, RefusesAFileThatHasNoRowsAndSaysWhatItIs) {
+  const std::string per_sm = (folder_ / "waves.per_sm.csv").string();
+  std::ofstream(per_sm) << "experiment,case,launch,sm,blocks,achieved_pct\nwaves,a,0,0,4,50\n";
+  const Outcome refused = run_command({"explain", per_sm.c_str()});
+  EXPECT_EQ(refused.status, ExitStatus::usage);
+  EXPECT_THAT(refused.err, HasSubstr("occbench report FILE.csv --per-sm FOLDER draws it"));
+  const Outcome report = run_command({"report", per_sm.c_str()});
+  EXPECT_EQ(report.status, ExitStatus::usage);
+  EXPECT_THAT(report.err, HasSubstr("is no file of rows: it has a case's launches by SM"));
 }
 
 TEST_F(Explain, RefusesWhatMatchesNothing) {

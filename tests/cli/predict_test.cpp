@@ -50,6 +50,16 @@ TEST(Predict, SaysWhatTheCounterWillReadAndWhereTheRestWent) {
   EXPECT_THAT(outcome.out, HasSubstr("points: the last wave has 106 of 1,056 blocks."));
 }
 
+TEST(Predict, TakesSizesInKilobytesAndRefusesTooMuchStaticSharedMemory) {
+  const auto theory = [](const char* size) {
+    return predict("1056", {"--work", "equal:20000", "--dynamic-smem", size, "--format", "csv"}).out;
+  };
+  EXPECT_EQ(theory("100K"), theory("102400"));
+  const Outcome refused = predict("1056", {"--work", "equal:20000", "--static-smem", "49K"});
+  EXPECT_EQ(refused.status, ExitStatus::usage);
+  EXPECT_THAT(refused.err, HasSubstr("static_shared_bytes = 50176 is more than the 49152"));
+}
+
 TEST(Predict, TheSameQuestionHasTheSameAnswerByteForByte) {
   const std::vector<const char*> question{"--work", "uniform:20000:0.5:1.5:seed=3", "--format", "json"};
   EXPECT_EQ(predict("2218", question).out, predict("2218", question).out);

@@ -11,7 +11,7 @@ namespace {
 
 using namespace occbench;
 
-/// What fuzzed rows are held against.
+/// What fuzzed rows are compared with.
 const RecordedRun& baseline() {
   static const RecordedRun kRun = parse_run(
       "schema,recorded_at,gpu,gpu_uuid,experiment,case,registers_per_thread,theoretical_pct,predicted_pct,"

@@ -100,10 +100,49 @@ TEST(Gate, NamesUnevenWorkWhereOccupancyFallsAtUnchangedResources) {
               HasSubstr("2.00 times as long: some warps or blocks take longer than others"));
 }
 
-TEST(Gate, AChangeThatTheoryLikesIsStillAChange) {
+TEST(Gate, FewerRegistersAreANoteAndAskForANewBaseline) {
   const Comparison comparison = with_change([](MadeUpRun& run) { run.rows[0].registers_per_thread = 24; });
+  EXPECT_EQ(comparison.verdict(), Verdict::pass);
+  EXPECT_EQ(first_reason(comparison), "registers_per_thread 31 -> 24: better; record the baseline again");
+}
+
+TEST(Gate, WhatAKernelThatNeedsLessAchievesIsComparedStill) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    run.rows[0].registers_per_thread = 24;
+    injected::one_slow_warp(run.rows[0]);
+    run.slow_down(0, 2);
+  });
   EXPECT_EQ(comparison.verdict(), Verdict::regression);
-  EXPECT_THAT(first_reason(comparison), HasSubstr("record the baseline again"));
+  EXPECT_EQ(subject(comparison), "achieved_pct");
+  EXPECT_THAT(first_reason(comparison), testing::Not(HasSubstr("as before")));
+}
+
+TEST(Gate, WhatFollowsFromAnImprovementIsNoRegression) {
+  MadeUpRun before = kBaseline;
+  injected::two_more_registers(before.rows[0]);
+  // Back to 31 registers: another grid of as many waves, and four blocks limited by warps.
+  const Comparison comparison = compare(before.run(), kBaseline.run(), {});
+  EXPECT_EQ(comparison.verdict(), Verdict::pass);
+  EXPECT_THAT(first_reason(comparison), testing::AllOf(HasSubstr("registers_per_thread 33 -> 31: better"),
+                                                       HasSubstr("limiter registers -> warps: better"),
+                                                       HasSubstr("theoretical_pct 75 -> 100")));
+}
+
+TEST(Gate, MoreSpillsAreARegressionEvenWithFewerRegisters) {
+  MadeUpRun before = kBaseline;
+  before.rows[0].spill_bytes = 0;
+  const MadeUpRun now = before.with([](MadeUpRun& run) {
+    run.rows[0].registers_per_thread = 24;
+    run.rows[0].spill_bytes = 80;
+  });
+  const Comparison comparison = compare(before.run(), now.run(), {});
+  EXPECT_EQ(comparison.verdict(), Verdict::regression);
+  EXPECT_EQ(subject(comparison), "spill_bytes");
+}
+
+TEST(Gate, ALimiterThatChangesWithoutACauseIsARegression) {
+  EXPECT_EQ(with_change([](MadeUpRun& run) { run.rows[0].limiter = "registers"; }).verdict(),
+            Verdict::regression);
 }
 
 TEST(Gate, OtherWorkIsAnotherCase) {

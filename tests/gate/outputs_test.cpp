@@ -52,7 +52,7 @@ TEST(GateOutputs, TheTableSaysWhatWasComparedWhatWasFoundAndWhatCouldHaveBeen) {
   EXPECT_THAT(
       text, HasSubstr("regression  waves/spin/plain/number=1\n            registers_per_thread 31 -> 33; "));
   EXPECT_THAT(text, HasSubstr("\nregression: 4 cases, 1 regression, 3 pass\n"));
-  EXPECT_THAT(text, HasSubstr("Smallest regression that would have been found: any change of registers"));
+  EXPECT_THAT(text, HasSubstr("Smallest regression that would have been found: one more register"));
   EXPECT_THAT(text, HasSubstr("1 points of achieved occupancy at the median case"));
 }
 

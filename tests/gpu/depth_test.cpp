@@ -15,6 +15,7 @@
 #include "measure/trace.hpp"
 #include "occupancy/occupancy.hpp"
 #include "on_a_gpu.hpp"
+#include "record/measured_losses.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {
@@ -162,6 +163,61 @@ TEST_F(DepthOnAGpu, ATraceOfHoldReadsWhatTheCounterDoesOfTheSameLaunch) {
         });
         EXPECT_NEAR(traced, readings.at(kAchieved).at(0), 0.3) << work << ", " << waves << " waves";
       }
+    }
+  });
+}
+
+TEST_F(DepthOnAGpu, BothMeasuredPartsAreThoseOfTheTraceOfTheSameLaunch) {
+  with_counters([&] {
+    constexpr const char* kResident = "sm__ctas_active.avg.per_cycle_active";
+    constexpr int kWarpsPerBlock = 8;
+    Counters counters(device_, 1);
+    int launches = 0;
+    for (const char* work :
+         {"equal:200000", "uniform:200000:0.5:1.5", "lognormal:200000:0.75", "bimodal:100000:0.1:8",
+          "warp/uniform:200000:0.5:1.5", "warp/lognormal:200000:0.75", "warp/every:50000:8:16"}) {
+      for (const double waves : {0.75, 1.5, 4.0}) {
+        const Case chosen = hold(waves, parse_work(work));
+        const auto prepared = prepare(chosen);
+        std::vector<WarpRecord> records;
+        const CounterReadings readings =
+            counters.read({kAchieved, kResident}, [&] { records = prepared->trace(timer_->stream().get()); });
+        const double theory =
+            theoretical_occupancy(device_.limits, chosen.launch, inspect(kSpin.find("plain")).usage)
+                .theoretical_pct;
+        const int most = device_.limits.max_warps_per_sm;
+        const MeasuredParts counted = measured_parts(theory, readings.at(kAchieved).at(0),
+                                                     readings.at(kResident).at(0), kWarpsPerBlock, most);
+        const MeasuredParts traced =
+            measured_parts(theory, achieved_pct(sms_of(records, kWarpsPerBlock), most),
+                           resident_blocks(records, kWarpsPerBlock), kWarpsPerBlock, most);
+        EXPECT_NEAR(counted.blocks, traced.blocks, 0.3) << work << ", " << waves << " waves";
+        EXPECT_NEAR(counted.warps, traced.warps, 0.3) << work << ", " << waves << " waves";
+        ++launches;
+      }
+    }
+    EXPECT_GE(launches, 20);
+  });
+}
+
+TEST_F(DepthOnAGpu, CountersThatAreReadOnceAreReadInTheirPassesFromALaunchEach) {
+  with_counters([&] {
+    const std::vector<std::string> metrics = metrics_read_once();
+    const auto prepared = prepare(hold(4, Work::equal(20'000)));
+    Counters counters(device_, 3);
+    std::size_t launches = 0;
+    const auto launch = [&] {
+      ++launches;
+      launch_and_wait(*prepared);
+    };
+    for (int time = 0; time < 2; ++time) {
+      launches = 0;
+      const CounterReadings readings = counters.read(metrics, launch, {}, 1);
+      EXPECT_EQ(launches, MetricCatalog(device_).passes(metrics));
+      for (const std::string& metric : metrics)
+        EXPECT_THAT(numbers_of(readings.at(metric)), SizeIs(1)) << metric;
+      // The case's own counters, three readings, in between.
+      EXPECT_THAT(counters.read({kAchieved}, launch).at(kAchieved), SizeIs(3));
     }
   });
 }

@@ -26,7 +26,7 @@ namespace {
 
 using ::testing::SizeIs;
 
-class TurnsOnAGpu : public OnAGpu {
+class FirstGpcOnAGpu : public OnAGpu {
  protected:
   void SetUp() override {
     OnAGpu::SetUp();
@@ -83,7 +83,7 @@ class TurnsOnAGpu : public OnAGpu {
   std::optional<FirstGpc> first_gpc_;
 };
 
-TEST_F(TurnsOnAGpu, TheNextLaunchBeginsWithTheGpcAfterTheOneThatTookTheLastBlock) {
+TEST_F(FirstGpcOnAGpu, TheNextLaunchBeginsWithTheGpcAfterTheOneThatTookTheLastBlock) {
   for (int round = 0; round < 2; ++round) {
     for (int gpc = 0; gpc < gpcs_; ++gpc) {
       place_last_block_on(2 * gpc);
@@ -97,7 +97,7 @@ TEST_F(TurnsOnAGpu, TheNextLaunchBeginsWithTheGpcAfterTheOneThatTookTheLastBlock
   }
 }
 
-TEST_F(TurnsOnAGpu, OnceSetItIsTheTurnOfTheGpcOfSm0WhoeverHadItBefore) {
+TEST_F(FirstGpcOnAGpu, OnceSetItIsTheGpcOfSm0WhicheverItWasBefore) {
   ASSERT_TRUE(first_gpc_->can_set());
   set_turn();
   const int wanted = place_of_sm_0();
@@ -112,7 +112,7 @@ TEST_F(TurnsOnAGpu, OnceSetItIsTheTurnOfTheGpcOfSm0WhoeverHadItBefore) {
   EXPECT_EQ(first_gpc_->missed(), 0U);
 }
 
-TEST_F(TurnsOnAGpu, OnceSetItIsTheTurnOfTheGpcOfSm0WhateverTailCameBefore) {
+TEST_F(FirstGpcOnAGpu, OnceSetItIsTheGpcOfSm0WhateverTailCameBefore) {
   ASSERT_TRUE(first_gpc_->can_set());
   set_turn();
   const int wanted = place_of_sm_0();
@@ -126,7 +126,7 @@ TEST_F(TurnsOnAGpu, OnceSetItIsTheTurnOfTheGpcOfSm0WhateverTailCameBefore) {
   EXPECT_GT(elsewhere, 10) << "tails that end anywhere let any GPC be the first";
 }
 
-TEST_F(TurnsOnAGpu, SettingItTakesSomeMicroseconds) {
+TEST_F(FirstGpcOnAGpu, SettingItTakesSomeMicroseconds) {
   LaunchTimer timer;
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < 10; ++i) {
@@ -138,7 +138,7 @@ TEST_F(TurnsOnAGpu, SettingItTakesSomeMicroseconds) {
 }
 
 // As a traced launch does between what is made ready and itself.
-TEST_F(TurnsOnAGpu, FillingUpToAMebibyteLeavesTheTurnWhereItIs) {
+TEST_F(FirstGpcOnAGpu, FillingUpToAMebibyteLeavesTheFirstGpcWhereItIs) {
   ASSERT_TRUE(first_gpc_->can_set());
   for (const int bits : {10, 16, 20}) {
     DeviceBuffer<unsigned char> memory(std::size_t{1} << bits);
@@ -151,10 +151,10 @@ TEST_F(TurnsOnAGpu, FillingUpToAMebibyteLeavesTheTurnWhereItIs) {
 }
 
 /// Runs one case of uneven blocks by the harness, which counts it.
-class UnevenWorkOnAGpu : public TurnsOnAGpu {
+class UnevenWorkOnAGpu : public FirstGpcOnAGpu {
  protected:
   void SetUp() override {
-    TurnsOnAGpu::SetUp();
+    FirstGpcOnAGpu::SetUp();
     if (!IsSkipped()) instruments_ = make_gpu_instruments(device_, 4);
   }
 

@@ -31,6 +31,7 @@ class FakeInstruments : public Instruments {
  public:
   int timed = 0;
   int counted = 0;
+  int counted_once = 0;
   int launches = 0;
   int traced = 0;
   int made_ready = 0;  ///< for counted, sampled and traced launches
@@ -38,6 +39,7 @@ class FakeInstruments : public Instruments {
   int cold_timed = 0;
   std::vector<std::string> counted_metrics = {};
   CountersStatus status = CountersStatus::ok;
+  CountersStatus once_status = CountersStatus::ok;
   CountersStatus sampling_status = CountersStatus::ok;
   bool lost = false;
   std::deque<double> times = {};                   ///< of the next launches; then kMicroseconds
@@ -72,15 +74,13 @@ class FakeInstruments : public Instruments {
                         const std::function<void()>& before) override {
     ++counted;
     counted_metrics = metrics;
-    if (status != CountersStatus::ok) throw CountersUnavailable(status, "because the test says so");
-    before();
-    launch();
-    CounterReadings result;
-    for (const std::string& metric : metrics) {
-      const auto found = readings_of.find(metric);
-      result[metric] = found == readings_of.end() ? readings : found->second;
-    }
-    return result;
+    return read(metrics, launch, before);
+  }
+  CounterReadings count_once(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                             const std::function<void()>& before) override {
+    ++counted_once;
+    if (once_status != CountersStatus::ok) throw CountersUnavailable(once_status, "because the test says so");
+    return read(metrics, launch, before);
   }
   ActivitySamples sample(double, const std::function<void()>& launch) override {
     if (sampling_status != CountersStatus::ok)
@@ -107,6 +107,19 @@ class FakeInstruments : public Instruments {
   }
 
  private:
+  CounterReadings read(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                       const std::function<void()>& before) {
+    if (status != CountersStatus::ok) throw CountersUnavailable(status, "because the test says so");
+    before();
+    launch();
+    CounterReadings result;
+    for (const std::string& metric : metrics) {
+      const auto found = readings_of.find(metric);
+      result[metric] = found == readings_of.end() ? readings : found->second;
+    }
+    return result;
+  }
+
   template <typename Value>
   static Value next(std::deque<Value>& scripted, Value otherwise) {
     if (scripted.empty()) return otherwise;

@@ -53,8 +53,11 @@ TEST(TheSuitesMetrics, AreThoseThatTheirColumnsSayAreReadOfSuchAKernel) {
     EXPECT_THAT(metrics_for(compiled), IsSupersetOf(always));
     EXPECT_THAT(metrics_for(compiled), IsSupersetOf(local));
   }
-  for (const std::string& metric : metrics_read(CounterRead::on_request))
-    EXPECT_THAT(metrics_for(std::nullopt), Not(Contains(metric)));
+  for (const CounterRead apart : {CounterRead::on_request, CounterRead::once}) {
+    for (const std::string& metric : metrics_read(apart))
+      EXPECT_THAT(metrics_for(std::nullopt), Not(Contains(metric)));
+  }
+  EXPECT_EQ(metrics_read_once(), metrics_read(CounterRead::once));
 }
 
 /// More passes would mean that a reading of one column and of the next are of different launches.
@@ -70,6 +73,10 @@ TEST(TheSuitesMetrics, FitOnePassOnEveryChipFromTuringOnThatCuptiKnows) {
       ++compared;
     }
     EXPECT_EQ(catalog.passes(metrics_of(columns_on_request())), 1U) << chip;
+    // Dear, so of few launches.
+    for (const std::string& metric : metrics_read_once())
+      EXPECT_TRUE(catalog.has(metric)) << chip << ": " << metric;
+    EXPECT_LE(catalog.passes(metrics_read_once()), 3U) << chip;
   }
   EXPECT_GT(compared, 40);
 }

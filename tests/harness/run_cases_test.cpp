@@ -139,6 +139,38 @@ TEST_F(RunCases, TimeAndTheorySurviveDeniedCounters) {
   EXPECT_EQ(instruments_.counted, 1) << "a missing permission is not asked for again";
 }
 
+TEST_F(RunCases, DearCountersAreReadOnceACaseAndNotInTheSmokeSuite) {
+  instruments_.readings_of["tpc__warp_launch_cycles_stalled_shader_cs_reason_shmem_allocation.sum"] = {9000};
+  run(experiment_of({64, 256}), {"--occ_suite=full"});
+  EXPECT_EQ(instruments_.counted, 2);
+  EXPECT_EQ(instruments_.counted_once, 2);
+  EXPECT_EQ(read_rows(csv()).at(0).launch_stall_shared_memory_cycles, 9000);
+  EXPECT_EQ(read_rows(csv()).at(0).hardware_limiter, "shared_memory");
+  run(experiment_of({64, 256}), {"--occ_suite=smoke"});
+  EXPECT_EQ(instruments_.counted_once, 2);
+}
+
+TEST_F(RunCases, DearCountersThatThisGpuLacksCostTheCasesNoneOfTheOthers) {
+  instruments_.once_status = CountersStatus::unsupported;
+  EXPECT_EQ(run(experiment_of({64, 256})), ExitStatus::done);
+  EXPECT_EQ(instruments_.counted_once, 1) << "what is unsupported is not asked for again";
+  for (const Row& row : read_rows(csv())) {
+    EXPECT_EQ(row.counters_status, "ok");
+    EXPECT_EQ(row.achieved_pct, 51);
+    EXPECT_EQ(row.hardware_limiter, "");
+  }
+}
+
+TEST_F(RunCases, ARowSaysWhereItsOccupancyWentByCountersAndInASentence) {
+  instruments_.readings_of["sm__ctas_active.avg.per_cycle_active"] = {20};
+  run(experiment_of({64}), {"--occ_suite=full"});
+  const Row row = read_rows(csv()).at(0);
+  // 20 blocks of 2 warps, of 64 warps: 62.5 %.
+  EXPECT_DOUBLE_EQ(row.measured_loss_blocks_points.value(), row.theoretical_pct.value() - 62.5);
+  EXPECT_DOUBLE_EQ(row.measured_loss_warps_points.value(), 62.5 - 51);
+  EXPECT_THAT(row.explanation, HasSubstr("points: "));
+}
+
 TEST_F(RunCases, RequiredCountersThatAreDeniedGiveNoVerdictAndKeepTheTimes) {
   instruments_.status = CountersStatus::denied;
   EXPECT_EQ(run(experiment_of({64}), {"--occ_counters=require"}), ExitStatus::no_verdict);
@@ -259,7 +291,7 @@ TEST_F(RunCases, EachLaunchThatIsCountedOrTracedIsMadeReadyFor) {
   EXPECT_EQ(instruments_.made_ready, 3);
 }
 
-/// Blocks that take unequally long and all have room at once: which lie side by side is what counts.
+/// Uneven blocks that all have room at once: which lie side by side is what counts.
 Experiment uneven() {
   return one_case(kFake, [](Case& chosen) {
     chosen.launch = {.block_threads = 256, .grid_blocks = 792};
@@ -341,7 +373,7 @@ TEST_F(RunCases, AGpuThatTheLimitsTableLacksIsPredictedForItsOwnLimits) {
   const Row row = read_rows(csv()).at(0);
   EXPECT_EQ(row.compute_capability, "99.0");
   EXPECT_DOUBLE_EQ(row.theoretical_pct.value(), 100) << "two blocks of 24 warps";
-  EXPECT_EQ(row.device_profile, "default");
+  EXPECT_EQ(row.device_profile, "generic");
   EXPECT_LE(row.predicted_pct.value(), 100);
   EXPECT_EQ(row.note, "");
 }

@@ -43,6 +43,7 @@ const Cells kCaseOf768Threads = {{"case", "fake/plain/block_threads=768"},
                                  {"kernel", "fake"},
                                  {"parameters", "block_threads=768"},
                                  {"work", "equal:1000"},
+                                 {"work_source", "given"},
                                  {"block_threads", "768"},
                                  {"grid_blocks", "1056"},
                                  {"cluster_blocks", "1"},
@@ -71,8 +72,7 @@ Cells prediction_of_768_threads(std::optional<int> first_gpc = std::nullopt) {
                  {"loss_between_blocks_points", real_text(prediction.losses.between_blocks)},
                  {"loss_within_block_points", real_text(prediction.losses.within_block)},
                  {"loss_overhead_points", real_text(prediction.losses.overhead)},
-                 {"loss_contention_points", real_text(prediction.losses.contention)},
-                 {"explanation", prediction.explanation}};
+                 {"loss_contention_points", real_text(prediction.losses.contention)}};
   if (first_gpc) cells.emplace("first_gpc", std::to_string(*first_gpc));
   return cells;
 }
@@ -179,6 +179,7 @@ TEST_F(WholeRow, OfACaseThatNoSmCanHold) {
                              {{"case", "fake/plain"},
                               {"kernel", "fake"},
                               {"work", "equal:1000"},
+                              {"work_source", "given"},
                               {"block_threads", "32"},
                               {"grid_blocks", "1"},
                               {"cluster_blocks", "1"},
@@ -209,6 +210,7 @@ TEST_F(WholeRow, OfWhatTheRuntimeLaunchesItself) {
                       {{"case", "copies/plain"},
                        {"kernel", "copies"},
                        {"work", "equal:1000"},
+                       {"work_source", "given"},
                        {"note", "the runtime launches it: kernel, launch and theory are not known"}}}));
 }
 

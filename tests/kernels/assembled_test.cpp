@@ -80,7 +80,7 @@ double occupancy_pct(std::string_view architecture, int registers, int block_thr
       .theoretical_pct;
 }
 
-TEST(LiveValues, EveryBuildForSm90HasExactlyTheRegistersOfItsName) {
+TEST(LiveRegisters, EveryBuildForSm90HasExactlyTheRegistersOfItsName) {
   std::map<int, std::vector<int>> registers;
   for (const Build& build : live_registers_builds()) {
     if (build.assembled.architecture != "sm_90") continue;
@@ -92,7 +92,7 @@ TEST(LiveValues, EveryBuildForSm90HasExactlyTheRegistersOfItsName) {
   EXPECT_EQ(registers.size(), 2U);
 }
 
-TEST(LiveValues, NoBuildSpills) {
+TEST(LiveRegisters, NoBuildSpills) {
   ASSERT_FALSE(live_registers_builds().empty()) << "the build kept no reports of ptxas";
   for (const Build& build : live_registers_builds()) {
     EXPECT_EQ(build.assembled.spill_bytes, 0) << build.assembled.architecture << " " << build.numbers[1];
@@ -107,7 +107,7 @@ int edge_of(std::string_view architecture) {
 }
 
 /// 64 K registers an SM over its threads, in units of 8 (CUDA C++ Programming Guide, compute capabilities).
-TEST(LiveValues, TheCliffIsWhereTheDocumentedLimitsPutIt) {
+TEST(LiveRegisters, TheCliffIsWhereTheDocumentedLimitsPutIt) {
   EXPECT_EQ(edge_of("sm_75"), 65536 / 1024);
   EXPECT_EQ(edge_of("sm_90"), 65536 / 2048);
   for (const char* of_48_warps : {"sm_86", "sm_89", "sm_120"})
@@ -116,7 +116,7 @@ TEST(LiveValues, TheCliffIsWhereTheDocumentedLimitsPutIt) {
 
 /// One register more where there is a build of it; on compute capability 7.5, whose edge is 64, ptxas is
 /// asked for 66: any count above the edge is past the cliff.
-TEST(LiveValues, BothSidesOfEachArchitecturesOwnCliffAreBuilt) {
+TEST(LiveRegisters, BothSidesOfEachArchitecturesOwnCliffAreBuilt) {
   std::map<std::pair<std::string_view, int>, std::vector<int>> registers;
   for (const Build& build : live_registers_builds()) {
     registers[{build.assembled.architecture, build.numbers[0]}].push_back(

@@ -48,6 +48,26 @@ TEST(Cliffs, OneMoreThreadPerBlockTakesAWarpMore) {
   EXPECT_DOUBLE_EQ(cliffs.down->theoretical_pct, 100 * 51.0 / 64);
 }
 
+TEST(NextStep, IsTheCheapestChangeThatIsWorthwhile) {
+  const auto step = next_step(limits_of({9, 0}), {{.block_threads = 512}, {.registers_per_thread = 33}});
+  ASSERT_TRUE(step);
+  EXPECT_EQ(step->change, (Change{Axis::registers_per_thread, 33, 32}));
+  EXPECT_EQ(step->theoretical_pct, 100);
+  // From 24 warps: 25 instead would cost less, and gain 1.6 points.
+  const auto larger = next_step(limits_of({9, 0}), {{.block_threads = 768, .dynamic_shared_bytes = 90 * 1024},
+                                                    {.registers_per_thread = 60}});
+  ASSERT_TRUE(larger);
+  EXPECT_EQ(larger->change, (Change{Axis::block_threads, 768, 896}));
+  EXPECT_FALSE(next_step(limits_of({9, 0}), {{.block_threads = 512}, {.registers_per_thread = 32}}));
+}
+
+TEST(NextStep, ReachesFullOccupancyHoweverLittleIsMissing) {
+  // 62 of 64 warps
+  const auto step = next_step(limits_of({9, 0}), {{.block_threads = 992}, {.registers_per_thread = 32}});
+  ASSERT_TRUE(step);
+  EXPECT_EQ(step->theoretical_pct, 100);
+}
+
 TEST(Cliffs, SharedMemoryStepsAtAllocationBoundaries) {
   // 30000 + 1024 -> 31104 bytes: 7 blocks in 233472. For 8 blocks 29184 with the reserve: 28160.
   const Configuration seven{{.block_threads = 256},

@@ -97,7 +97,7 @@ TEST(ActiveClusters, AreThoseOfAnH200) {
         limits_of({9, 0}), {.block_threads = block_threads, .cluster_blocks = cluster_blocks}, {});
     return max_active_clusters(occupancy, cluster_blocks, gpcs);
   };
-  // 2 blocks an SM
+  // 2 blocks per SM
   EXPECT_EQ(clusters(1024, 1), 264);
   EXPECT_EQ(clusters(1024, 2), 132);
   EXPECT_EQ(clusters(1024, 3), 79) << "two SMs could hold one of 3, but have no SM for each block";
@@ -108,7 +108,7 @@ TEST(ActiveClusters, AreThoseOfAnH200) {
   EXPECT_EQ(clusters(384, 7), 84);
   EXPECT_EQ(clusters(256, 1), 1056);
   EXPECT_EQ(clusters(256, 5), 193);
-  EXPECT_EQ(clusters(32, 1), 1056) << "more than 8 blocks an SM do not count";
+  EXPECT_EQ(clusters(32, 1), 1056) << "more than 8 blocks per SM do not count";
   EXPECT_EQ(clusters(32, 5), 193);
 }
 

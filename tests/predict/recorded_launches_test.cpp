@@ -123,7 +123,7 @@ TEST(FreshLaunches, OfOtherSizesRegistersAndSharedMemoryArePredicted) {
               [&](const Recorded& recorded) { return recorded.base_cycles < 8'000; });
 }
 
-TEST(FreshLaunches, WarpsThatCompeteForIssueSlotsOrBandwidthArePredicted) {
+TEST(FreshLaunches, WarpsThatContendForIssueSlotsOrBandwidthArePredicted) {
   const std::vector<Recorded> all = read_launches("contention.csv");
   struct Expected {
     const char* kernel;

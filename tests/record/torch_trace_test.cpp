@@ -113,7 +113,7 @@ TEST(TorchTrace, LeavesOutKernelsThatNoLaunchCanBe) {
   EXPECT_EQ(trace.malformed, 6);
 }
 
-std::string refusal_of(const std::string& text) {
+std::string refusal_of_trace(const std::string& text) {
   try {
     std::istringstream stream(text);
     parse_torch_trace(stream, "t.json");
@@ -125,16 +125,17 @@ std::string refusal_of(const std::string& text) {
 
 TEST(TorchTrace, ThatIsNoneIsRefusedWithTheReason) {
   const std::string whole = trace_text(kernel_event("good", 4.5, "64,1,1", "128,1,1", 32, 0, 3));
-  EXPECT_EQ(refusal_of(whole), "");
-  EXPECT_THAT(refusal_of(whole.substr(0, whole.size() / 2)), HasSubstr("t.json is not a whole JSON file"));
-  EXPECT_THAT(refusal_of(""), HasSubstr("not a whole JSON file"));
-  EXPECT_THAT(refusal_of("[1, 2]"), HasSubstr("has no kernels"));
-  EXPECT_THAT(refusal_of("7"), HasSubstr("has no kernels"));
-  EXPECT_THAT(refusal_of(trace_text("")), HasSubstr("has no kernels"));
-  EXPECT_THAT(refusal_of(trace_text(kernel_event("a", 1, "1,1,1", "32,1,1", 8, 0, 1), "")),
+  EXPECT_EQ(refusal_of_trace(whole), "");
+  EXPECT_THAT(refusal_of_trace(whole.substr(0, whole.size() / 2)),
+              HasSubstr("t.json is not a whole JSON file"));
+  EXPECT_THAT(refusal_of_trace(""), HasSubstr("not a whole JSON file"));
+  EXPECT_THAT(refusal_of_trace("[1, 2]"), HasSubstr("has no kernels"));
+  EXPECT_THAT(refusal_of_trace("7"), HasSubstr("has no kernels"));
+  EXPECT_THAT(refusal_of_trace(trace_text("")), HasSubstr("has no kernels"));
+  EXPECT_THAT(refusal_of_trace(trace_text(kernel_event("a", 1, "1,1,1", "32,1,1", 8, 0, 1), "")),
               HasSubstr("does not describe GPU 0"));
-  EXPECT_THAT(refusal_of(trace_text(kernel_event("a", 1, "1,1,1", "64,1,1", 8, 0, 1),
-                                    R"({"id": 0, "name": "AMD Instinct MI300X", "warpSize": 64})")),
+  EXPECT_THAT(refusal_of_trace(trace_text(kernel_event("a", 1, "1,1,1", "64,1,1", 8, 0, 1),
+                                          R"({"id": 0, "name": "AMD Instinct MI300X", "warpSize": 64})")),
               HasSubstr("only NVIDIA"));
 }
 

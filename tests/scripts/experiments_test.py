@@ -242,8 +242,8 @@ class EnoughOccupancy(unittest.TestCase):
             hiding_row("reads", "bytes_16_in_flight_8", pct, min(1, pct / 12.5) * 4e12, bytes=16, in_flight=8)
             for pct in (6.25, 12.5, 50)
         ]
-        chase = hiding_row("pointer_chase", "plain", 50, 1e6, memory="device")
-        return [*one_chain, *reads, chase, hiding_row("reads", "copy", "", 3.9e12)]
+        latency = hiding_row("pointer_chase", "plain", 50, 1e6, memory="device")
+        return [*one_chain, *reads, latency, hiding_row("reads", "copy", "", 3.9e12)]
 
     def test_the_least_occupancy_with_nearly_the_best_throughput_is_enough(self):
         run = run_of(self.rows())

@@ -117,7 +117,7 @@ TEST(Simulate, TheSameSeedGivesTheSameResultAndAnotherFallsOtherwise) {
   EXPECT_NE(first.achieved_pct, simulate_on_h200(256, 2218, "equal:200000", 6).achieved_pct);
 }
 
-TEST(Simulate, BlocksThatCompeteKeepAnSmActiveOnceHoweverManyEndSideBySide) {
+TEST(Simulate, BlocksThatContendKeepAnSmActiveOnceHoweverManyEndSideBySide) {
   const Launch launch{.block_threads = 64, .grid_blocks = 42'240};
   const Tasks tasks(parse_work("equal:8000:issue=1000"), launch.grid_blocks, 2);
   const auto active_cycles = [&](double warp_retire_cycles) {
@@ -164,7 +164,7 @@ TEST(Simulate, OneBalancedWaveOfDependentInstructionsReadsFiveEighths) {
 }
 
 TEST(Simulate, WarpsThatCouldIssueInEveryCycleAreSimulatedAsSoonHoweverLongTheyTake) {
-  // In pairs (1 + 2 + ... + 8) / 8 / 8 of the time, in turns of three (3 + 6 + 9 + 12 + 15) x 3 / 16 / 16 and
+  // In pairs (1 + 2 + ... + 8) / 8 / 8 of the time, three at a time (3 + 6 + 9 + 12 + 15) x 3 / 16 / 16 and
   // the last one.
   constexpr double kInPairs = 56.25;
   constexpr double kInThrees = (135.0 + 16) / 256 * 100;
@@ -243,7 +243,7 @@ TEST(Simulate, ClustersWaitForRoomForAllTheirBlocks) {
 }
 
 TEST(Simulate, ClustersFillGpcsAndAtMostEightBlocksOfThemAnSm) {
-  // Counters of an H200: blocks of 64 threads, in clusters of 4: 8 of 32 blocks an SM, none on the 8 SMs
+  // Counters of an H200: blocks of 64 threads, in clusters of 4: 8 of 32 blocks per SM, none on the 8 SMs
   // apart.
   const Tasks tasks(Work::equal(20'000), 3168, 2);
   const Simulation simulation =

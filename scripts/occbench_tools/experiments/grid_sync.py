@@ -59,7 +59,7 @@ def grids(of):
         lines.append(
             (row["block_threads"], blocks, row["grid_blocks"], *occupancies, "" if cost is None else f"{cost:.2f}")
         )
-    head = ("threads a block:", "blocks an SM:", "blocks:", "theory:", "achieved:", "grid.sync(), µs:")
+    head = ("threads a block:", "blocks per SM:", "blocks:", "theory:", "achieved:", "grid.sync(), µs:")
     return table(head, lines)
 
 

@@ -97,7 +97,7 @@ def line(trace):
 
 def cases(of):
     head = (
-        *("threads, grid, work", "blocks:", f"SMs of the first {of.rows['sm_count'][0]}:", "blocks an SM:"),
+        *("threads, grid, work", "blocks:", f"SMs of the first {of.rows['sm_count'][0]}:", "blocks per SM:"),
         *("at once (theory):", "block replacement, cycles:", "traced occupancy:", "counter:"),
     )
     return table(head, map(line, traces_of(of)))

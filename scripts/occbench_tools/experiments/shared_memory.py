@@ -63,7 +63,14 @@ def edges(of):
         )
         left = pair[1]["throughput"] / pair[0]["throughput"]
         lines.append((threads, most, *both, f"{100 * left:.0f}"))
-    head = ("threads a block:", "bytes, then one more:", "blocks an SM:", "theory:", "achieved:", "throughput left, %:")
+    head = (
+        "threads a block:",
+        "bytes, then one more:",
+        "blocks per SM:",
+        "theory:",
+        "achieved:",
+        "throughput left, %:",
+    )
     return table(head, lines)
 
 

@@ -7,6 +7,7 @@
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -16,11 +17,13 @@ from occbench_tools import WrongInput, experiments
 from occbench_tools.claims_table import table_of_claims
 from occbench_tools.dataset import Results
 from occbench_tools.experiments import NOT_RECORDED
-from occbench_tools.figures import gate, scheduling, suite, timelines
+from occbench_tools.figures import accuracy, gate, scheduling, suite, timelines
 from occbench_tools.markdown import machine, table
 from occbench_tools.program import RESULTS, SOURCES, Claim, Occbench, binaries_of, declare_binaries, read_claims
 from occbench_tools.verdicts import verdict
 
+# `$ occbench ARGUMENTS | N lines`: what the command prints, from its first line on.
+PRINTED = re.compile(r"\$ occbench (?P<arguments>.+) \| (?P<lines>\d+) lines")
 MARKED = re.compile(r"(<!-- (?P<name>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 Blocks = dict[str, Callable[[Results], str]]
@@ -58,7 +61,15 @@ def blocks(claims: list[Claim]) -> Blocks:
         of_experiments[f"{claim.experiment}: claim"] = partial(claim_in_text, claim)
         of_experiments[f"{claim.experiment}: findings"] = partial(findings_in_text, claim)
     table_of_all: Blocks = {"claims": lambda results: table_of_claims(results.suite, claims)}
-    return of_experiments | table_of_all | suite.BLOCKS | timelines.BLOCKS | gate.BLOCKS | scheduling.BLOCKS
+    return (
+        of_experiments
+        | table_of_all
+        | accuracy.BLOCKS
+        | suite.BLOCKS
+        | timelines.BLOCKS
+        | gate.BLOCKS
+        | scheduling.BLOCKS
+    )
 
 
 def texts(folder: Path = RESULTS) -> list[Path]:
@@ -66,11 +77,20 @@ def texts(folder: Path = RESULTS) -> list[Path]:
     return [*front_page, *sorted(folder.glob("*.md"))]
 
 
+def printed(match: re.Match[str], results: Results) -> str:
+    output = results.occbench.output(*shlex.split(match["arguments"]), folder=SOURCES).splitlines()
+    kept = output[: int(match["lines"])]
+    return "\n".join(["```", *kept, *(["..."] if len(kept) < len(output) else []), "```"])
+
+
 def written(file: Path, known: Blocks, results: Results) -> str:
     """The text of a file with its blocks rewritten."""
 
     def block(match: re.Match[str]) -> str:
         name = match["name"]
+        command = PRINTED.fullmatch(name)
+        if command:
+            return match[1] + printed(command, results) + "\n" + match[3]
         if name not in known:
             raise WrongInput(f"{file}: nothing writes the block <!-- {name} -->")
         return match[1] + known[name](results) + "\n" + match[3]

@@ -69,8 +69,8 @@ def two_gpus_in_short(results: Results) -> str:
     return (
         f"The clocks of each GPU's GPCs and chance decide which SMs get the last blocks of a partial wave of equal work. Over "
         f"{len(difference)} cases on two H200s the counter differs by up to {difference['achieved'].max():.1f} points; over elapsed "
-        f"cycles the difference is at most {difference['elapsed'].max():.2f} ([why](docs/prediction.md), "
-        f"[gate.md](results/nvidia-h200/gate.md)). `occbench calibrate` makes a profile of the second GPU in seconds. With it, "
+        f"cycles the difference is at most {difference['elapsed'].max():.2f} ([why](prediction.md), "
+        f"[gate.md](../results/nvidia-h200/gate.md)). `occbench calibrate` makes a profile of the second GPU in seconds. With it, "
         f"{len(predicted)} cases of waves, tails and imbalance are predicted within {prediction:.1f} points on average, where "
         f"theory is {theory:.1f} off. A built-in profile does not know a GPU's clocks."
     )

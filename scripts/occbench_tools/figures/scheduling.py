@@ -1,4 +1,4 @@
-"""How far predictions are from the counters by kind of work, for README.md and docs/prediction.md:
+"""How far predictions are from the counters by kind of work, for docs/accuracy.md and docs/prediction.md:
 the recorded suite, and random launches; and what other launches recorded on an H200 read."""
 
 import polars as pl
@@ -124,7 +124,7 @@ def tails(_: Results) -> str:
     for threads, per_sm in launches.select(shape).unique().sort(shape).iter_rows():
         taken = [sms.get((threads, per_sm, 132 * per_sm + tail)) for tail in (20, 60, 132)]
         lines.append((f"{threads:,}", per_sm, *("" if each is None else f"{each:.0f}" for each in taken)))
-    return table(("threads", "blocks an SM:", "SMs with a tail of 20:", "of 60:", "of 132:"), lines)
+    return table(("threads", "blocks per SM:", "SMs with a tail of 20:", "of 60:", "of 132:"), lines)
 
 
 def reads(_: Results) -> str:
@@ -142,7 +142,7 @@ def reads(_: Results) -> str:
             of_blocks = (shares.get((size, loads, carveout, count)) for count in blocks)
             cells = ("" if each is None else f"{each:.0f}" for each in of_blocks)
             lines.append((f"{loads} of {size} B", f"{carveout} %", *cells))
-    head = ("loads in flight", "carveout:", "4 blocks an SM:", *(f"{count}:" for count in blocks[1:]))
+    head = ("loads in flight", "carveout:", "4 blocks per SM:", *(f"{count}:" for count in blocks[1:]))
     return table(head, lines)
 
 

@@ -1,42 +1,10 @@
-"""Figures of the recorded suite as a whole, for README.md and results/nvidia-h200/README.md."""
+"""Figures of the recorded suite as a whole, for docs/accuracy.md and results/nvidia-h200/README.md."""
 
 import polars as pl
 
 from occbench_tools.dataset import Results, error, one, pick
-from occbench_tools.markdown import machine, revision, table
-from occbench_tools.statistics import median, quantile
-
-
-def counted(rows: pl.DataFrame) -> pl.DataFrame:
-    """Those with both; what the runtime launches by itself has no theory."""
-    return rows.drop_nulls(["achieved_pct", "theoretical_pct"])
-
-
-def launches(rows: pl.DataFrame) -> set[tuple]:
-    """The same for launches that are alike to the simulator."""
-    return set(rows.select("kernel", "block_threads", "grid_blocks", "dynamic_shared_bytes", "work").iter_rows())
-
-
-def headline(results: Results) -> str:
-    rows = counted(results.suite.rows)
-    predicted = rows.drop_nulls("predicted_pct")
-    calibration = launches(counted(results.rows("calibration.csv")))
-    theory, theory_of_predicted = (
-        each.select(error("theoretical_pct")).to_series().mean() for each in (rows, predicted)
-    )
-    prediction = predicted.select(error()).to_series()
-    elapsed = predicted.select(error("predicted_elapsed_pct", "achieved_elapsed_pct")).to_series()
-    on = rows.row(0, named=True)
-    return (
-        f"Over {len(rows)} cases on an {on['gpu']} ({on['sm_count']} SMs, compute capability {on['compute_capability']}, driver "
-        f"{on['driver']}, CUDA {on['cuda_toolkit']}), {revision(on)}, theory is {theory:.1f} points from the counter on average. "
-        f"{len(predicted)} of the cases are predicted. There the prediction is {prediction.mean():.1f} points from the counter on "
-        f"average (median {median(prediction):.1f}, 95th percentile {quantile(prediction, 0.95):.1f}, worst case "
-        f"{prediction.max():.1f}), and theory {theory_of_predicted:.1f}. Over elapsed cycles, where tail placement does not matter, "
-        f"the median error of the prediction is {median(elapsed):.1f} points. The device profile, "
-        f"`{predicted['device_profile'][0]}`, was made by `occbench calibrate` on the same GPU before the suite, from "
-        f"{len(calibration)} launches; {len(calibration & launches(rows))} of them are also in the suite."
-    )
+from occbench_tools.markdown import machine, table
+from occbench_tools.statistics import median
 
 
 def worked_examples(results: Results) -> str:
@@ -71,7 +39,7 @@ def against_ncu_in_short(results: Results) -> str:
         f"`ncu` reads the same occupancy on the same {len(rows)} launches within 0.3 points in {len(rows) - len(others)} cases. The "
         f"others, {partial}differ by {far.min():+.1f} to {far.max():+.1f} points. Times agree within {time:.2f} µs. A counted "
         f"launch costs {ours:.1f} ms here and {ncu:.1f} ms under `ncu` "
-        f"([table](results/nvidia-h200/against_ncu.csv))."
+        f"([table](../results/nvidia-h200/against_ncu.csv))."
     )
 
 
@@ -91,7 +59,6 @@ def recorded_run(results: Results) -> str:
 
 
 BLOCKS = {
-    "headline": headline,
     "worked examples": worked_examples,
     "against ncu": against_ncu_in_short,
     "recorded run": recorded_run,

@@ -1,8 +1,5 @@
-// Kernels whose usage differs in every respect that cuobjdump shows. tests/cli/data/kernels.cuobjdump.txt is
-// the output of
-//   nvcc -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90] -o kernels
-//   kernels.cu cuobjdump -res-usage -elf -sass kernels
-// with CUDA 13.0 (cuobjdump 13.2), less the sections' bytes.
+// Kernels whose usage differs in every respect that is read of a binary. tests/cli/data/cuobjdump has what CUDA's tools
+// say of them.
 
 __global__ void plain(float* x) {
   x[threadIdx.x] *= 2;

@@ -29,7 +29,7 @@ constexpr double kCycles = 200'000;
 constexpr int kWaves = 4;
 constexpr int kRounds = 400;
 
-/// As many registers as the values of live_values and what is left of them to the kernel come to.
+/// As many registers as the values of live_registers and what is left of them to the kernel come to.
 constexpr int kRegisters = kFault == "registers" ? 33 : 31;
 constexpr MultiplyAddShape kShape{kRegisters - 6, 128, 0};
 

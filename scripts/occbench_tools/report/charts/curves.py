@@ -1,0 +1,76 @@
+"""What `occbench calc --curves --format csv` writes: theoretical occupancy over block size, registers and shared memory."""
+
+import altair as alt
+import polars as pl
+
+from occbench_tools.dataset import parameter
+from occbench_tools.report.rows import RUN, Rows
+from occbench_tools.report.style import Drawing, Missing, Panel, colour, told_apart, tooltip
+
+SHARED = "shared_bytes_per_block"
+# Axes of the calculator with their unit in the sentence.
+AXES = {
+    "block_threads": "threads per block",
+    "registers_per_thread": "registers per thread",
+    SHARED: "B of shared memory",
+}
+
+
+def points(rows: Rows) -> pl.DataFrame:
+    """`axis, value, current, theoretical_pct` and the run, in the order of the values."""
+    shared = (pl.col("static_shared_bytes").fill_null(0) + pl.col("dynamic_shared_bytes").fill_null(0)).alias(SHARED)
+    frame = (
+        rows.of("curves")
+        .with_columns(shared, axis=parameter("axis"), current=parameter("current") == "1")
+        .drop_nulls(["axis", "theoretical_pct"])
+    )
+    value = pl.coalesce(pl.when(pl.col("axis") == axis).then(pl.col(axis)) for axis in AXES)
+    return frame.with_columns(value=value).drop_nulls("value").sort(RUN, "axis", "value")
+
+
+def panel(rows: Rows, frame: pl.DataFrame, axis: str) -> Panel:
+    on_axis = frame.filter(pl.col("axis") == axis)
+    # The last value of each step is all of it.
+    step = pl.col("theoretical_pct")
+    ends = (step != step.shift(-1)).fill_null(True) | (pl.col(RUN) != pl.col(RUN).shift(-1)).fill_null(True)
+    first = (pl.col(RUN) != pl.col(RUN).shift(1)).fill_null(True)
+    title = "shared memory per block, B" if axis == SHARED else AXES[axis]
+    x = alt.X("value:Q", title=title, scale=alt.Scale(nice=False))
+    y = alt.Y("theoretical_pct:Q", title="theoretical occupancy, %", scale=alt.Scale(domainMin=0, domainMax=105))
+    several = len(rows.runs) > 1
+    colours = told_apart(rows, RUN, rows.runs) if several else {"color": alt.value(colour("theoretical"))}
+    tips = [
+        tooltip("value", title),
+        tooltip("theoretical_pct", "theoretical occupancy, %"),
+        tooltip("blocks_per_sm", "blocks"),
+    ]
+    line = alt.Chart(on_axis.filter(ends | first).select(RUN, "value", "theoretical_pct")).mark_line(
+        interpolate="step-before", strokeWidth=2
+    )
+    current = on_axis.filter("current").select(RUN, "value", "theoretical_pct", "blocks_per_sm")
+    marks = alt.Chart(current).mark_point(filled=True, size=90, opacity=1)
+    layers = [line.encode(x=x, y=y, **colours), marks.encode(x=x, y=y, tooltip=tips, **colours)]
+    return Panel(f"Over {title.split(',')[0]}", alt.layer(*layers))
+
+
+def curves(rows: Rows) -> Drawing:
+    frame = points(rows)
+    axes = [axis for axis in AXES if frame.filter(pl.col("axis") == axis)["value"].n_unique() > 1]
+    if not axes:
+        raise Missing("needs rows of curves, as occbench calc --curves --format csv writes them")
+    current = frame.filter("current")
+    at = current.row(0, named=True) if len(current) else frame.row(0, named=True)
+    sentence = (
+        f"{at['block_threads']} threads per block, {at['registers_per_thread']} registers per thread and "
+        f"{at[SHARED]} B of shared memory on compute capability {at['compute_capability']}: "
+        f"{at['theoretical_pct']:.4g} % in theory (the point)."
+    )
+    steps = []
+    for axis in axes:
+        on_axis = frame.filter(pl.col("axis") == axis, pl.col(RUN) == at[RUN])
+        lower = on_axis.filter(pl.col("value") > at[axis], pl.col("theoretical_pct") < at["theoretical_pct"])
+        if len(lower):
+            steps.append(f"{lower['value'][0]} {AXES[axis]} give {lower['theoretical_pct'][0]:.4g} %")
+    if steps:
+        sentence += f" The next steps down: {'; '.join(steps)}."
+    return Drawing(sentence, [panel(rows, frame, axis) for axis in axes])

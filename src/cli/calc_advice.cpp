@@ -1,0 +1,182 @@
+#include "cli/calc_advice.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <set>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "cli/recorded.hpp"
+#include "cli/text_table.hpp"
+#include "occupancy/cliffs.hpp"
+#include "record/csv.hpp"
+
+namespace occbench {
+namespace {
+
+/// Registers that a recorded pair of rows may be away from the step that it stands for.
+constexpr std::int64_t kNearEnough = 8;
+
+std::string arrow(const Change& change) {
+  if (change.axis == Axis::carveout_pct) return to_string(change);
+  return fmt::format("{}: {} -> {}", to_string(change), change.from, change.to);
+}
+
+std::string price_of(const Change& change) {
+  switch (change.axis) {
+    case Axis::registers_per_thread:
+      return fmt::format(
+          "the compiler may spill to local memory; cap it with __maxnreg__({0}) or -maxrregcount={0}, and "
+          "compare time and spills (rows of register_cap)",
+          change.to);
+    case Axis::shared_bytes_per_block:
+      return "a block stages less data";
+    case Axis::block_threads:
+      return "the grid needs another number of blocks for the same threads";
+    case Axis::carveout_pct:
+      return "what shared memory gains the L1 cache loses";
+    case Axis::barriers:
+      return "fewer groups of warps can wait apart";
+  }
+  return "";
+}
+
+/// What `parameters` says of a recorded kernel: "body=latency" -> "latency".
+std::string body_of(const Row& row) {
+  const std::string key = "body=";
+  const std::size_t at = row.parameters.find(key);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + key.size();
+  return row.parameters.substr(begin, row.parameters.find(';', begin) - begin);
+}
+
+bool is_plain_step(const Row& row) {
+  return row.time_us && row.registers_per_thread && row.block_threads &&
+         row.parameters.find("padded_as") == std::string::npos &&
+         row.parameters.find("grid=") == std::string::npos;
+}
+
+/// A recorded kernel with about as many registers as before a change and after it.
+struct RecordedStep {
+  const Row* before;
+  const Row* after;
+  std::int64_t distance;
+};
+
+std::optional<RecordedStep> nearest_step(std::span<const Row> recorded, std::string_view body,
+                                         std::int64_t block_threads, const Change& change) {
+  std::optional<RecordedStep> best;
+  const auto fits = [&](const Row& row) {
+    return is_plain_step(row) && body_of(row) == body && row.block_threads == block_threads;
+  };
+  for (const Row& before : recorded) {
+    for (const Row& after : recorded) {
+      if (!fits(before) || !fits(after) || *after.registers_per_thread >= *before.registers_per_thread)
+        continue;
+      const std::int64_t distance = std::abs(*before.registers_per_thread - change.from) +
+                                    std::abs(*after.registers_per_thread - change.to);
+      if (distance <= kNearEnough && (!best || distance < best->distance))
+        best = RecordedStep{&before, &after, distance};
+    }
+  }
+  return best;
+}
+
+std::int64_t nearest_block_size(std::span<const Row> recorded, std::int64_t wanted) {
+  std::int64_t nearest = 0;
+  for (const Row& row : recorded) {
+    if (!is_plain_step(row)) continue;
+    if (nearest == 0 || std::abs(*row.block_threads - wanted) < std::abs(nearest - wanted))
+      nearest = *row.block_threads;
+  }
+  return nearest;
+}
+
+/// What fewer registers did to time where that was recorded; empty where nothing near it was.
+std::string recorded_price(const Change& change, std::int64_t block_threads, std::span<const Row> recorded) {
+  if (change.axis != Axis::registers_per_thread) return "";
+  const std::int64_t nearest = nearest_block_size(recorded, block_threads);
+  std::set<std::string> bodies;
+  for (const Row& row : recorded) bodies.insert(body_of(row));
+  std::vector<std::string> parts;
+  std::string gpu;
+  for (const std::string& body : bodies) {
+    const std::optional<RecordedStep> step = nearest_step(recorded, body, nearest, change);
+    if (!step) continue;
+    gpu = step->before->gpu;
+    parts.push_back(fmt::format("{} -> {} registers, {}-bound kernel: {:+.0f} % time",
+                                *step->before->registers_per_thread, *step->after->registers_per_thread, body,
+                                100 * (*step->after->time_us / *step->before->time_us - 1)));
+  }
+  if (parts.empty()) return "";
+  return fmt::format("recorded on {}, register_cliff, {} threads per block: {}", gpu, nearest,
+                     fmt::join(parts, ", "));
+}
+
+std::string outcome_text(double pct, int blocks) {
+  return fmt::format("gives {}, {} per SM", percent_text(pct), counted(blocks, "block"));
+}
+
+void add_next_step(const Question& question, const Occupancy& occupancy, std::span<const Row> recorded,
+                   std::vector<std::string>& sentences) {
+  const std::string now = percent_text(occupancy.theoretical_pct);
+  if (const std::optional<Step> step = next_step(*question.limits, question.configuration)) {
+    sentences.push_back(fmt::format("{} {}; price: {}", arrow(step->change),
+                                    outcome_text(step->theoretical_pct, step->blocks_per_sm),
+                                    price_of(step->change)));
+    const std::string shown =
+        recorded_price(step->change, question.configuration.launch.block_threads, recorded);
+    if (!shown.empty()) sentences.push_back(shown);
+  } else if (const auto pair = cheapest_pair(*question.limits, question.configuration)) {
+    sentences.push_back(fmt::format("no single change raises {}; {} and {} together {}; price: {}, and {}",
+                                    now, arrow(pair->first), arrow(pair->second),
+                                    outcome_text(pair->theoretical_pct, pair->blocks_per_sm),
+                                    price_of(pair->first), price_of(pair->second)));
+  } else {
+    sentences.push_back(fmt::format("nothing to gain: no one or two changes raise {}", now));
+  }
+}
+
+/// Resources whose saving alone raises nothing.
+std::string what_gains_nothing(const Question& question, const Occupancy& occupancy,
+                               const std::vector<Cliffs>& all) {
+  std::vector<std::string_view> idle;
+  const auto consider = [&](Axis axis, std::string_view saving) {
+    if (value_on(axis, question.configuration) == 0) return;
+    const auto found = std::ranges::find(all, axis, &Cliffs::axis);
+    if (found == all.end() || !found->up) idle.push_back(saving);
+  };
+  consider(Axis::registers_per_thread, "fewer registers");
+  consider(Axis::shared_bytes_per_block, "less shared memory");
+  if (idle.empty()) return "";
+  std::string limiters = to_string(occupancy.limiters);
+  std::ranges::replace(limiters, '_', ' ');
+  return fmt::format("{} alone gain{} nothing: limited by {}", fmt::join(idle, " or "),
+                     idle.size() == 1 && idle.front().starts_with("less") ? "s" : "", limiters);
+}
+
+}  // namespace
+
+std::vector<std::string> what_to_do(const Question& question, std::span<const Row> recorded) {
+  const auto& [launch, usage] = question.configuration;
+  const Occupancy occupancy = theoretical_occupancy(*question.limits, launch, usage);
+  if (occupancy.theoretical_pct >= 100) return {"nothing to gain: 100 %"};
+  const std::vector<Cliffs> all = cliffs(*question.limits, question.configuration);
+  std::vector<std::string> sentences;
+  add_next_step(question, occupancy, recorded, sentences);
+  const std::string idle = what_gains_nothing(question, occupancy, all);
+  if (!idle.empty()) sentences.push_back(idle);
+  return sentences;
+}
+
+std::vector<Row> recorded_register_cliff() {
+  const auto file = recorded_suite();
+  if (!file) return {};
+  std::vector<Row> rows = read_rows(*file);
+  std::erase_if(rows, [](const Row& row) { return row.experiment != "register_cliff"; });
+  return rows;
+}
+
+}  // namespace occbench

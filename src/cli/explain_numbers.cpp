@@ -1,0 +1,138 @@
+#include "cli/explain_numbers.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/findings_text.hpp"
+#include "cli/size_option.hpp"
+#include "diagnose/diagnose.hpp"
+#include "occupancy/input_error.hpp"
+#include "occupancy/rules.hpp"
+#include "record/columns.hpp"
+#include "record/json.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr int kMostSms = 1024;
+
+void require(bool good, std::string_view option, const std::string& why) {
+  if (!good) throw InputError(fmt::format("{}: {}", option, why));
+}
+
+void check(const NumbersOption& numbers, const Limits& limits) {
+  const auto& [launch, usage] = numbers.configuration;
+  require(numbers.sm_count.has_value(), "--sm-count",
+          "give the number of SMs, as `occbench devices` shows it");
+  require(*numbers.sm_count >= 1 && *numbers.sm_count <= kMostSms, "--sm-count",
+          fmt::format("{} is no number of SMs from 1 to {}", *numbers.sm_count, kMostSms));
+  require(launch.block_threads > 0, "--block-size", "give the threads per block");
+  require(launch.grid_blocks > 0, "--grid",
+          fmt::format("{} is no number of blocks above 0", launch.grid_blocks));
+  require(usage.registers_per_thread > 0, "--registers",
+          "give the registers per thread, as a profiler or -Xptxas -v shows them");
+  const auto percent = [](const std::optional<double>& value) {
+    return !value || (*value >= 0 && *value <= 100);
+  };
+  require(percent(numbers.achieved_pct), "--achieved",
+          fmt::format("{} is no percentage from 0 to 100", numbers.achieved_pct.value_or(0)));
+  for (const auto& [option, value] : {std::pair("--time-us", numbers.time_us),
+                                      std::pair("--sm-cycles-active-avg", numbers.sm_cycles_active_avg),
+                                      std::pair("--resident-blocks", numbers.resident_blocks)}) {
+    require(!value || *value > 0, option, fmt::format("{} is not above 0", value.value_or(0)));
+  }
+  require(!numbers.resident_blocks || *numbers.resident_blocks <= limits.max_blocks_per_sm,
+          "--resident-blocks",
+          fmt::format("{} is more than the {} blocks that an SM can hold",
+                      numbers.resident_blocks.value_or(0), limits.max_blocks_per_sm));
+  check_static_shared(limits, usage);
+}
+
+CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
+  const auto& [launch, usage] = numbers.configuration;
+  CaseRecord record;
+  record.provenance.compute_capability = limits.compute_capability;
+  record.provenance.sm_count = numbers.sm_count;
+  record.launch = launch;
+  record.compiled = Compiled{.usage = usage, .code_architecture = {}};
+  record.theory = theory_of(theoretical_occupancy(limits, launch, usage), launch, *numbers.sm_count);
+  CounterValues& counters = record.readings.counters;
+  counters.achieved_pct = numbers.achieved_pct;
+  counters.sm_cycles_active_avg = numbers.sm_cycles_active_avg;
+  counters.resident_blocks = numbers.resident_blocks;
+  record.times.time_us = numbers.time_us;
+  set_measured_losses(record, limits);
+  return record;
+}
+
+void print_text(const CaseRecord& record, const Limits& limits, const std::vector<Finding>& findings,
+                std::ostream& out) {
+  const Theory& theory = *record.theory;
+  fmt::print(out, "theory {:.4g} %: an SM holds {} block{}, limited by {}\n", theory.theoretical_pct,
+             *theory.blocks_per_sm, *theory.blocks_per_sm == 1 ? "" : "s", to_string(theory.limiters));
+  for (const AppliedRule& rule : applied_rules(limits, {*record.launch, record.compiled->usage}))
+    fmt::print(out, "  {}\n", to_string(rule));
+  fmt::print(out, "grid {}: {:.3g} waves of {}\n", grouped(record.launch->grid_blocks),
+             theory.waves.value_or(0), grouped(*theory.blocks_per_sm * *record.provenance.sm_count));
+  if (const Real& achieved = record.readings.counters.achieved_pct)
+    fmt::print(out, "achieved {:.4g} %, {:.3g} points below theory\n", *achieved,
+               theory.theoretical_pct - *achieved);
+  if (findings.empty()) fmt::print(out, "  Nothing to speak of is lost.\n");
+  print_findings(findings, out);
+}
+
+void print_json(const CaseRecord& record, const std::vector<Finding>& findings, std::ostream& out) {
+  const Row row = row_of(record);
+  const nlohmann::ordered_json all = row_to_json(row);
+  nlohmann::ordered_json object;
+  for (const Column& column : columns()) {
+    if (!cell_text(row, column).empty()) object[std::string(column.name)] = all.at(std::string(column.name));
+  }
+  object["findings"] = findings_json(findings);
+  fmt::print(out, "{}\n", json_text(object));
+}
+
+}  // namespace
+
+void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
+  Launch& launch = numbers.configuration.launch;
+  Usage& usage = numbers.configuration.usage;
+  const auto add = [&](const char* name, auto& value, const char* meaning) {
+    parser.add_option(name, value, meaning)->group("A launch by numbers");
+  };
+  add("--cc", numbers.compute_capability, "compute capability, as 9.0, 90 or sm_90");
+  add("--sm-count", numbers.sm_count, "SMs of the GPU");
+  add("--block-size", launch.block_threads, "threads per block");
+  add("--grid", launch.grid_blocks, "blocks in the grid");
+  add("--registers", usage.registers_per_thread, "registers per thread");
+  add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block")
+      ->group("A launch by numbers");
+  add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block")
+      ->group("A launch by numbers");
+  add("--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
+  add("--cluster", launch.cluster_blocks, "blocks per cluster");
+  add("--barriers", usage.barriers, "named barriers per block");
+  add("--achieved", numbers.achieved_pct, "achieved occupancy that was read, %");
+  add("--time-us", numbers.time_us, "time of the launch, microseconds");
+  add("--sm-cycles-active-avg", numbers.sm_cycles_active_avg, "sm__cycles_active.avg");
+  add("--resident-blocks", numbers.resident_blocks, "sm__ctas_active.avg.per_cycle_active");
+}
+
+void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out) {
+  const Limits& limits = limits_of(parse_compute_capability(numbers.compute_capability));
+  check(numbers, limits);
+  const auto& [launch, usage] = numbers.configuration;
+  if (theoretical_occupancy(limits, launch, usage).blocks_per_sm == 0)
+    throw InputError("this cannot be launched: " + why_it_cannot_launch(limits, launch, usage));
+  CaseRecord record = record_of(numbers, limits);
+  const std::vector<Finding> findings = diagnose(facts_of(record));
+  record.explanation = explanation_of(facts_of(record), findings);
+  if (json) {
+    print_json(record, findings, out);
+  } else {
+    print_text(record, limits, findings, out);
+  }
+}
+
+}  // namespace occbench

@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "diagnose/claim.hpp"
+#include "occupancy/rules.hpp"
+
+namespace occbench {
+namespace {
+
+/// A counter's value this much above what a launch can reach is another launch's.
+constexpr double kBeyondReach = 1;
+/// Points between the counter and the same over elapsed cycles from which on SMs are idle.
+constexpr double kIdlePoints = 1;
+/// Points by which a counter may lie outside the prediction's range.
+constexpr double kOutsideRange = 1;
+/// Achieved occupancy, percent, below which a reader may wonder whether more of it would help.
+constexpr double kLowPct = 60;
+
+}  // namespace
+
+std::optional<Claim> another_launch(const Situation& situation) {
+  if (!situation.achieved_pct) return std::nullopt;
+  const double most = situation.is_partial_wave() && situation.launch.cluster_blocks == 1
+                          ? situation.theoretical_pct * std::ceil(situation.blocks_of_busy_sm()) /
+                                situation.occupancy.blocks_per_sm
+                          : situation.theoretical_pct;
+  const double above = *situation.achieved_pct - most;
+  if (above < kBeyondReach) return std::nullopt;
+  return Claim{
+      .points = above,
+      .part = Part::beside,
+      .evidence = evidence_of({{"achieved_pct", situation.achieved_pct},
+                               {"theoretical_pct", situation.theoretical_pct},
+                               {"grid_blocks", static_cast<double>(situation.launch.grid_blocks)}}),
+      .because = fmt::format(
+          "this launch can reach {:.3g} %, so an achieved {:.3g} % belongs to another launch or to several",
+          most, *situation.achieved_pct),
+      .remedy = "Compare grid, block size and registers with those of the launch that was counted."};
+}
+
+std::optional<Claim> idle_sms(const Situation& situation) {
+  const std::optional<double>& elapsed = situation.facts.readings.achieved_elapsed_pct;
+  const bool without_blocks =
+      situation.launch.grid_blocks > 0 && situation.launch.grid_blocks < situation.facts.sm_count;
+  const double points = elapsed && situation.achieved_pct ? *situation.achieved_pct - *elapsed : 0;
+  if (points < kIdlePoints && !without_blocks) return std::nullopt;
+  std::string because;
+  if (without_blocks) {
+    because = fmt::format("{} of {} SMs get no block",
+                          situation.facts.sm_count - situation.launch.grid_blocks, situation.facts.sm_count);
+  } else {
+    because = "SMs run out of blocks before the last one ends";
+  }
+  if (elapsed) because += fmt::format(": over elapsed cycles occupancy is {:.3g} %", *elapsed);
+  return Claim{.part = Part::beside,
+               .confidence = elapsed ? Confidence::measured : Confidence::inferred,
+               .evidence = evidence_of({{"achieved_elapsed_pct", elapsed},
+                                        {"achieved_pct", situation.achieved_pct},
+                                        {"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg},
+                                        {"sm_cycles_active_max", situation.counters().sm_cycles_active_max}}),
+               .because = because + "; the counter leaves idle SMs out",
+               .remedy = "Use enough blocks for all SMs, of equal length, or run another kernel beside it."};
+}
+
+std::optional<Claim> low_occupancy_suffices(const Situation& situation) {
+  const std::optional<Evidence> saturated = saturated_resource(situation);
+  if (!saturated || !situation.achieved_pct || *situation.achieved_pct >= kLowPct) return std::nullopt;
+  return Claim{.part = Part::beside,
+               .confidence = Confidence::measured,
+               .evidence = {*saturated, {"achieved_pct", *situation.achieved_pct}},
+               .because = fmt::format("low occupancy does no harm: {} is {:.0f} %, and more warps would wait",
+                                      saturated->column, saturated->value),
+               .remedy = "Do less of what is saturated; leave the occupancy as it is."};
+}
+
+std::optional<Claim> prediction_differs(const Situation& situation) {
+  if (!situation.facts.prediction || !situation.achieved_pct) return std::nullopt;
+  const Prediction& prediction = *situation.facts.prediction;
+  const double above =
+      *situation.achieved_pct - std::max(prediction.predicted_high_pct, prediction.predicted_pct);
+  const double below =
+      std::min(prediction.predicted_low_pct, prediction.predicted_pct) - *situation.achieved_pct;
+  if (std::max(above, below) < kOutsideRange) return std::nullopt;
+  return Claim{.part = Part::beside,
+               .confidence = Confidence::measured,
+               .evidence = evidence_of({{"predicted_pct", prediction.predicted_pct},
+                                        {"predicted_low_pct", prediction.predicted_low_pct},
+                                        {"predicted_high_pct", prediction.predicted_high_pct},
+                                        {"achieved_pct", situation.achieved_pct}}),
+               .because = fmt::format("the counter is {:.2g} points {} the prediction's range",
+                                      std::max(above, below), above > below ? "above" : "below"),
+               .remedy =
+                   "The launch does something that its work string does not say, or the device profile is "
+                   "another GPU's."};
+}
+
+}  // namespace occbench

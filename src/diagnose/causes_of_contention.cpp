@@ -1,0 +1,164 @@
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "diagnose/claim.hpp"
+#include "occupancy/rules.hpp"
+
+namespace occbench {
+namespace {
+
+/// From this use of its peak on, a resource is saturated.
+constexpr double kSaturatedPct = 80;
+/// Of its peak, from which on device memory is busy enough to delay warps. Requests queue before it is full.
+constexpr double kBusyMemoryPct = 50;
+/// Share of an SM's active warps that wait for the same thing, from which on that is what they do.
+constexpr double kMostWait = 0.5;
+/// Share of them that wait at barriers, from which on barriers serialize.
+constexpr double kManyWaitAtBarriers = 0.25;
+/// Local memory's sectors for each warp, from which on spills show. A sector is 32 bytes, so that a warp that
+/// stores one register writes 4.
+constexpr double kSectorsPerWarp = 4;
+
+double launched_warps(const Situation& situation) {
+  return static_cast<double>(situation.launch.grid_blocks) * situation.occupancy.warps_per_block;
+}
+
+/// Share of the active warps that a stall counter, in warps of a scheduler, stands for.
+double share_of_warps(const Situation& situation, double stalled_warps) {
+  const double active = situation.achieved_pct.value_or(0) / 100 * situation.facts.limits->max_warps_per_sm /
+                        situation.facts.limits->sub_partitions;
+  return active > 0 ? stalled_warps / active : 0;
+}
+
+double waiting_for_memory(const Situation& situation) {
+  const CounterValues& counters = situation.counters();
+  return share_of_warps(situation, counters.long_scoreboard_stall_warps.value_or(0) +
+                                       counters.lg_throttle_stall_warps.value_or(0));
+}
+
+double atomic_requests(const Situation& situation) {
+  return situation.counters().global_reductions.value_or(0) + situation.counters().global_atomics.value_or(0);
+}
+
+/// Simulated contention, as far as the simulated launch is the measured one.
+double simulated_contention(const Situation& situation) {
+  return situation.losses() ? situation.losses()->contention * situation.predicted_share_of_cycles() : 0;
+}
+
+/// Whether the work that was simulated contends for memory rather than for issue slots or a pipe.
+bool work_is_of_memory(const Situation& situation) {
+  if (!situation.facts.work) return false;
+  const Rates rates = situation.facts.work->rates();
+  if (rates.bytes == 0) return false;
+  return (rates.issue == 0 && rates.pipe == 0) ||
+         situation.counters().issue_active_pct.value_or(0) < kSaturatedPct;
+}
+
+}  // namespace
+
+std::optional<Evidence> saturated_resource(const Situation& situation) {
+  const CounterValues& counters = situation.counters();
+  const Evidence uses[] = {{"issue_active_pct", counters.issue_active_pct.value_or(0)},
+                           {"fp32_pipe_pct", counters.fp32_pipe_pct.value_or(0)},
+                           {"xu_pipe_pct", counters.xu_pipe_pct.value_or(0)},
+                           {"dram_busy_pct", counters.dram_busy_pct.value_or(0)}};
+  const Evidence& most = *std::ranges::max_element(uses, {}, &Evidence::value);
+  return most.value >= kSaturatedPct ? std::optional(most) : std::nullopt;
+}
+
+bool spills_show(const Situation& situation) {
+  const CounterValues& counters = situation.counters();
+  const double sectors = counters.local_load_sectors.value_or(0) + counters.local_store_sectors.value_or(0);
+  return sectors > kSectorsPerWarp * launched_warps(situation);
+}
+
+std::optional<Claim> spills(const Situation& situation) {
+  if (!spills_show(situation)) return std::nullopt;
+  const CounterValues& counters = situation.counters();
+  const double sectors = counters.local_load_sectors.value_or(0) + counters.local_store_sectors.value_or(0);
+  return Claim{
+      .takes_rest = true,
+      .evidence = evidence_of({{"local_load_sectors", counters.local_load_sectors},
+                               {"local_store_sectors", counters.local_store_sectors},
+                               {"registers_per_thread", situation.usage.registers_per_thread}}),
+      .because = fmt::format(
+          "registers are spilled: each warp moves {:.3g} KB to and from local memory, and warps that "
+          "wait for it end at different times",
+          32 * sectors / launched_warps(situation) / 1000),
+      .remedy = fmt::format("Allow more than {} registers a thread, or keep less alive: compare the "
+                            "times, since occupancy falls with registers.",
+                            situation.usage.registers_per_thread)};
+}
+
+std::optional<Claim> atomics(const Situation& situation) {
+  const double requests = atomic_requests(situation);
+  if (requests == 0) return std::nullopt;
+  const CounterValues& counters = situation.counters();
+  return Claim{
+      .takes_rest = requests >= static_cast<double>(situation.launch.grid_blocks),
+      .evidence = evidence_of({{"global_reductions", counters.global_reductions},
+                               {"global_atomics", counters.global_atomics},
+                               {"lg_throttle_stall_warps", counters.lg_throttle_stall_warps},
+                               {"long_scoreboard_stall_warps", counters.long_scoreboard_stall_warps}}),
+      .because = fmt::format(
+          "warps make {} requests for atomic operations, and those on one address are done one after "
+          "another",
+          grouped(static_cast<std::int64_t>(requests))),
+      .remedy = "Sum in a warp or a block first, or spread the results over more addresses."};
+}
+
+std::optional<Claim> memory_contention(const Situation& situation) {
+  const CounterValues& counters = situation.counters();
+  const double simulated = work_is_of_memory(situation) ? std::max(0.0, simulated_contention(situation)) : 0;
+  const bool at_work =
+      counters.dram_busy_pct.value_or(0) >= kBusyMemoryPct || waiting_for_memory(situation) >= kMostWait;
+  if (simulated == 0 && !at_work) return std::nullopt;
+  return Claim{.points = simulated,
+               .takes_rest = at_work,
+               .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,
+               .evidence = evidence_of({{"dram_busy_pct", counters.dram_busy_pct},
+                                        {"long_scoreboard_stall_warps", counters.long_scoreboard_stall_warps},
+                                        {"lg_throttle_stall_warps", counters.lg_throttle_stall_warps},
+                                        {"issue_active_pct", counters.issue_active_pct}}),
+               .because = "warps contend for memory, and some have finished long before others",
+               .remedy =
+                   "Move fewer bytes or reuse them from shared memory; more occupancy does not help where "
+                   "memory is saturated."};
+}
+
+std::optional<Claim> issue_contention(const Situation& situation) {
+  const CounterValues& counters = situation.counters();
+  const double simulated = work_is_of_memory(situation) ? 0 : std::max(0.0, simulated_contention(situation));
+  const std::optional<Evidence> saturated = saturated_resource(situation);
+  const bool at_work = saturated && saturated->column != "dram_busy_pct";
+  if (simulated == 0 && !at_work) return std::nullopt;
+  const bool of_pipe = at_work && saturated->column != "issue_active_pct";
+  return Claim{.points = simulated,
+               .takes_rest = at_work,
+               .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,
+               .evidence = evidence_of({{"issue_active_pct", counters.issue_active_pct},
+                                        {"eligible_warps", counters.eligible_warps},
+                                        {"fp32_pipe_pct", counters.fp32_pipe_pct},
+                                        {"xu_pipe_pct", counters.xu_pipe_pct}}),
+               .because = fmt::format("warps contend for {}, and some have finished long before others",
+                                      of_pipe ? "a pipe" : "issue slots or a pipe"),
+               .remedy =
+                   "Fewer instructions help and more occupancy does not; more waves of blocks fill the "
+                   "places of warps that have finished."};
+}
+
+std::optional<Claim> barriers(const Situation& situation) {
+  const double share = share_of_warps(situation, situation.counters().barrier_stall_warps.value_or(0));
+  if (share < kManyWaitAtBarriers) return std::nullopt;
+  return Claim{.part = Part::beside,
+               .confidence = Confidence::measured,
+               .evidence = evidence_of({{"barrier_stall_warps", situation.counters().barrier_stall_warps},
+                                        {"issue_active_pct", situation.counters().issue_active_pct}}),
+               .because = fmt::format("{:.0f} % of the active warps wait at a barrier", 100 * share),
+               .remedy =
+                   "Synchronize fewer threads at a time or more rarely, or let another block of the SM run "
+                   "meanwhile."};
+}
+
+}  // namespace occbench

@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "diagnose/claim.hpp"
+#include "occupancy/rules.hpp"
+
+namespace occbench {
+namespace {
+
+/// Cycles from the end of a block to the start of the next one in its place, and from one warp launched to the
+/// next on a busy SM. Typical values of the device profiles (predict/parameters.cpp), seen on H200s and H100s.
+constexpr double kReplacementCycles = 200;
+constexpr double kWarpLaunchCycles = 13;
+
+/// Least share of a wave that clusters have to fill for empty places to be due to them.
+constexpr double kClusteredWave = 0.75;
+
+std::string counted_blocks(std::int64_t blocks) {
+  return fmt::format("{} block{}", grouped(blocks), blocks == 1 ? "" : "s");
+}
+
+bool clusters_leave_places(const Situation& situation) {
+  return situation.launch.cluster_blocks > 1 && situation.waves() >= kClusteredWave;
+}
+
+double lost_to_partial_wave(const Situation& situation) {
+  return situation.losses() ? situation.losses()->small_grid
+                            : situation.theoretical_pct - situation.partial_wave_pct();
+}
+
+Confidence confidence_of_losses(const Situation& situation) {
+  return situation.losses() ? Confidence::simulated : Confidence::inferred;
+}
+
+std::vector<Evidence> grid_evidence(const Situation& situation) {
+  return evidence_of({{"grid_blocks", static_cast<double>(situation.launch.grid_blocks)},
+                      {"waves", situation.waves()},
+                      {"blocks_per_sm", situation.occupancy.blocks_per_sm},
+                      {"resident_blocks", situation.counters().resident_blocks}});
+}
+
+}  // namespace
+
+std::optional<Claim> small_grid(const Situation& situation) {
+  if (!situation.is_partial_wave() || clusters_leave_places(situation)) return std::nullopt;
+  const std::int64_t blocks = situation.launch.grid_blocks;
+  return Claim{
+      .points = lost_to_partial_wave(situation),
+      .part = Part::blocks,
+      .confidence = confidence_of_losses(situation),
+      .evidence = grid_evidence(situation),
+      .because = fmt::format(
+          "the grid has {}, and the device holds {} at once: an SM with a block has {:.3g} of {}, so "
+          "the counter can read {:.3g} % at most",
+          counted_blocks(blocks), grouped(situation.wave), situation.blocks_of_busy_sm(),
+          situation.occupancy.blocks_per_sm, situation.partial_wave_pct()),
+      .remedy = fmt::format("{} more, {} in all, cost no further time; or divide the same work among "
+                            "narrower or more blocks.",
+                            counted_blocks(situation.wave - blocks), grouped(situation.wave))};
+}
+
+std::optional<Claim> clusters(const Situation& situation) {
+  if (!situation.is_partial_wave() || !clusters_leave_places(situation)) return std::nullopt;
+  return Claim{.points = lost_to_partial_wave(situation),
+               .part = Part::blocks,
+               .confidence = confidence_of_losses(situation),
+               .evidence = evidence_of({{"cluster_blocks", situation.launch.cluster_blocks},
+                                        {"grid_blocks", static_cast<double>(situation.launch.grid_blocks)},
+                                        {"waves", situation.waves()}}),
+               .because = fmt::format(
+                   "clusters of {} take {} of {} places: the rest lies in GPCs without room for a whole one",
+                   counted_blocks(situation.launch.cluster_blocks), grouped(situation.launch.grid_blocks),
+                   grouped(situation.wave)),
+               .remedy = "Use smaller clusters, or blocks of which more fit an SM."};
+}
+
+std::optional<Claim> tail(const Situation& situation) {
+  if (!situation.has_tail()) return std::nullopt;
+  const double waves = situation.waves();
+  const std::int64_t rest = situation.launch.grid_blocks % situation.wave;
+  const std::int64_t whole = situation.launch.grid_blocks - rest;
+  const double by_grid = situation.theoretical_pct * (1 - waves / std::ceil(waves));
+  return Claim{.points = situation.losses() ? situation.losses()->tail : by_grid,
+               .part = Part::blocks,
+               .most = by_grid,
+               .confidence = confidence_of_losses(situation),
+               .evidence = grid_evidence(situation),
+               .because = fmt::format("the last wave has {} of {} blocks ({:.3g} waves)", grouped(rest),
+                                      grouped(situation.wave), waves),
+               .remedy = fmt::format("Use {} or {} blocks for the same work, or more and shorter blocks.",
+                                     grouped(whole), grouped(whole + situation.wave))};
+}
+
+std::optional<Claim> uneven_blocks(const Situation& situation) {
+  const double simulated = situation.losses() ? situation.losses()->between_blocks : 0;
+  if (simulated <= 0 && !situation.parts) return std::nullopt;
+  const CounterValues& counters = situation.counters();
+  return Claim{
+      .points = std::max(0.0, simulated),
+      .part = Part::blocks,
+      .confidence = confidence_of_losses(situation),
+      .evidence = evidence_of({{"measured_loss_blocks_points",
+                                situation.parts ? std::optional(situation.parts->blocks) : std::nullopt},
+                               {"resident_blocks", counters.resident_blocks},
+                               {"blocks_per_sm", situation.occupancy.blocks_per_sm},
+                               {"sm_cycles_active_min", counters.sm_cycles_active_min},
+                               {"sm_cycles_active_max", counters.sm_cycles_active_max}}),
+      .because = "blocks take unequally long, and an SM's places stay empty once no block waits",
+      .remedy =
+          "Divide the same work among more and shorter blocks, begin the longest blocks first, or let "
+          "blocks take pieces from a queue."};
+}
+
+std::optional<Claim> uneven_warps(const Situation& situation) {
+  const double simulated = situation.losses() ? situation.losses()->within_block : 0;
+  if (simulated <= 0 && !situation.parts) return std::nullopt;
+  if (situation.occupancy.warps_per_block == 1) return std::nullopt;
+  const bool more_blocks = situation.parts && situation.parts->blocks < -0.5;
+  return Claim{
+      .points = std::max(0.0, simulated),
+      .part = Part::warps,
+      .confidence = confidence_of_losses(situation),
+      .evidence = evidence_of({{"measured_loss_warps_points",
+                                situation.parts ? std::optional(situation.parts->warps) : std::nullopt},
+                               {"measured_loss_blocks_points",
+                                situation.parts ? std::optional(situation.parts->blocks) : std::nullopt},
+                               {"resident_blocks", situation.counters().resident_blocks},
+                               {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
+      .because = fmt::format(
+          "warps of one block take unequally long, and an SM takes new blocks only when one has ended{}",
+          more_blocks ? fmt::format("; it then holds more than the calculator's {}, since warps have exited",
+                                    situation.occupancy.blocks_per_sm)
+                      : ""),
+      .remedy =
+          "Give the warps of a block equal shares, let them take pieces from a queue of their block, or "
+          "use blocks of fewer warps."};
+}
+
+std::optional<Claim> overhead(const Situation& situation) {
+  const double cycles_to_launch =
+      kReplacementCycles + kWarpLaunchCycles * situation.occupancy.warps_per_block;
+  const std::optional<double> cycles = situation.cycles_per_block();
+  double points = 0;
+  if (situation.losses()) {
+    points = situation.losses()->overhead * situation.predicted_share_of_cycles();
+  } else if (cycles && situation.waves() > 1) {
+    points = situation.theoretical_pct * std::min(1.0, cycles_to_launch / *cycles);
+  }
+  if (points <= 0) return std::nullopt;
+  std::string because =
+      fmt::format("launching and replacing blocks takes {:.2g} % of the time that resident blocks have",
+                  100 * points / situation.theoretical_pct);
+  if (cycles)
+    because += fmt::format(", a new block every {} cycles in each place", grouped(std::llround(*cycles)));
+  return Claim{.points = points,
+               .part = Part::either,
+               .confidence = confidence_of_losses(situation),
+               .evidence = evidence_of({{"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg},
+                                        {"waves", situation.waves()},
+                                        {"time_us", situation.facts.times.time_us}}),
+               .because = because,
+               .remedy = "Give each block more to do: fewer blocks, each with a loop over its share."};
+}
+
+}  // namespace occbench

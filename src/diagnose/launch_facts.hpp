@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+
+#include "record/case_record.hpp"
+
+namespace occbench {
+
+/// All that a diagnosis sees of a launch: not which experiment, case, kernel, variant or parameters it is.
+struct LaunchFacts {
+  const Limits* limits = nullptr;  ///< of the compute capability; nullptr = not known
+  int sm_count = 0;                ///< 0 = not known
+  std::optional<Launch> launch{};
+  std::optional<Compiled> compiled{};
+  std::optional<double> theoretical_pct{};
+  std::optional<Work> work{};  ///< that the prediction is made for
+  std::optional<Prediction> prediction{};
+  Readings readings{};
+  Times times{};
+};
+
+LaunchFacts facts_of(const CaseRecord& record);
+
+}  // namespace occbench

@@ -1,0 +1,135 @@
+// Questions that people ask about launches of which they know numbers alone.
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "by_numbers.hpp"
+#include "diagnose/diagnose.hpp"
+
+namespace occbench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const Finding* find(const std::vector<Finding>& findings, Cause cause) {
+  const auto found = std::ranges::find(findings, cause, &Finding::cause);
+  return found == findings.end() ? nullptr : &*found;
+}
+
+double value_of(const Finding& finding, std::string_view column) {
+  const auto found = std::ranges::find(finding.evidence, column, &Evidence::column);
+  return found == finding.evidence.end() ? -1 : found->value;
+}
+
+TEST(ByNumbers, ThreeQuartersOfAWaveFillThreeQuartersAndFifteenBlocksMoreCostNothing) {
+  // 512 threads on compute capability 9.0: an SM holds four blocks.
+  const auto findings = diagnose(
+      by_numbers("9.0", 15, {.block_threads = 512, .grid_blocks = 45}, {.registers_per_thread = 32}, 75.0));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].cause, Cause::small_grid);
+  EXPECT_DOUBLE_EQ(findings[0].points, 25);
+  EXPECT_DOUBLE_EQ(value_of(findings[0], "waves"), 0.75);
+  EXPECT_THAT(findings[0].sentence, AllOf(HasSubstr("45 blocks"), HasSubstr("60 at once"),
+                                          HasSubstr("3 of 4"), HasSubstr("75 % at most")));
+  EXPECT_THAT(findings[0].remedy, AllOf(HasSubstr("15 blocks more"), HasSubstr("no further time")));
+}
+
+TEST(ByNumbers, FewerBlocksThanSmsReadOneBlockAnSmAndNoMore) {
+  const Launch launch{.block_threads = 256, .grid_blocks = 100};
+  const auto findings = diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 32}, 12.5));
+  EXPECT_EQ(findings.at(0).cause, Cause::small_grid);
+  EXPECT_DOUBLE_EQ(findings[0].points, 87.5);
+  EXPECT_THAT(findings[0].sentence, HasSubstr("12.5 % at most"));
+  const Finding* idle = find(findings, Cause::idle_sms);
+  ASSERT_NE(idle, nullptr);
+  EXPECT_THAT(idle->sentence, HasSubstr("32 of 132 SMs get no block"));
+  EXPECT_EQ(find(findings, Cause::another_launch), nullptr);
+
+  const auto more = diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 32}, 31.0));
+  const Finding* another = find(more, Cause::another_launch);
+  ASSERT_NE(another, nullptr);
+  EXPECT_DOUBLE_EQ(another->points, 18.5);
+  EXPECT_THAT(another->sentence, AllOf(HasSubstr("can reach 12.5 %"), HasSubstr("another launch")));
+}
+
+TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomethingElse) {
+  // 64 registers: half of the warps; 4.7 waves of 132 x 4 blocks.
+  const Launch launch{.block_threads = 256, .grid_blocks = 2482};
+  LaunchFacts facts = by_numbers("9.0", 132, launch, {.registers_per_thread = 64}, 31.0);
+  const auto findings = diagnose(facts);
+  const Finding* tail = find(findings, Cause::tail);
+  ASSERT_NE(tail, nullptr);
+  EXPECT_NEAR(tail->points, 3, 0.1);
+  const Finding* rest = find(findings, Cause::unexplained);
+  ASSERT_NE(rest, nullptr);
+  EXPECT_NEAR(rest->points, 16, 0.1);
+  EXPECT_THAT(rest->sentence, AllOf(HasSubstr("uneven work"), HasSubstr("contention"), HasSubstr("memory")));
+  EXPECT_THAT(rest->remedy, HasSubstr("resident_blocks"));
+
+  // Resident blocks settle it: all four are there, so warps of them are not.
+  facts.readings.counters.resident_blocks = 3.9;
+  const auto settled = diagnose(facts);
+  EXPECT_EQ(find(settled, Cause::unexplained), nullptr);
+  const Finding* warps = find(settled, Cause::uneven_warps);
+  ASSERT_NE(warps, nullptr);
+  EXPECT_NEAR(warps->points, 100 * 3.9 / 8 - 31, 0.1);
+  EXPECT_EQ(warps->confidence, Confidence::measured);
+  // Or a block and a half are missing.
+  facts.readings.counters.resident_blocks = 2.5;
+  const auto uneven = diagnose(facts);
+  ASSERT_NE(find(uneven, Cause::uneven_blocks), nullptr);
+  EXPECT_NEAR(find(uneven, Cause::uneven_blocks)->points, 50 - 100 * 2.5 / 8 - tail->points, 0.1);
+}
+
+TEST(ByNumbers, ThirtyOneRegistersFillAnSmAndThirtyThreeLoseAQuarterOfIt) {
+  const Launch launch{.block_threads = 512, .grid_blocks = 132 * 12};
+  EXPECT_THAT(diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 31})), IsEmpty());
+  const auto findings = diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 33}, 74.8));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].cause, Cause::register_limit);
+  EXPECT_DOUBLE_EQ(findings[0].points, 25);
+  EXPECT_THAT(findings[0].sentence, AllOf(HasSubstr("33 registers x 512 threads"), HasSubstr("20,480"),
+                                          HasSubstr("40 per thread")));
+  EXPECT_THAT(findings[0].remedy, AllOf(HasSubstr("32 registers"), HasSubstr("100 %")));
+}
+
+TEST(ByNumbers, AHundredKilobytesOfSharedMemoryLetTwoBlocksIn) {
+  const Launch launch{.block_threads = 256, .grid_blocks = 264, .dynamic_shared_bytes = 100 * 1024};
+  const auto findings = diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 32}, 24.9));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].cause, Cause::shared_memory_limit);
+  EXPECT_DOUBLE_EQ(findings[0].points, 75);
+  EXPECT_DOUBLE_EQ(value_of(findings[0], "blocks_per_sm"), 2);
+  // Three blocks share 228 KB, of which each has 1 KB reserved.
+  EXPECT_THAT(findings[0].remedy, AllOf(HasSubstr("76,800 B"), HasSubstr("37.5 %")));
+}
+
+TEST(ByNumbers, BlocksOfOneWarpFillHalfAndFewOfThemLess) {
+  const auto findings = diagnose(
+      by_numbers("10.0", 148, {.block_threads = 32, .grid_blocks = 512}, {.registers_per_thread = 32}));
+  ASSERT_GE(findings.size(), 2U);
+  const Finding* limit = find(findings, Cause::block_size_limit);
+  ASSERT_NE(limit, nullptr);
+  EXPECT_DOUBLE_EQ(limit->points, 50);  // 32 blocks of one warp
+  EXPECT_THAT(limit->remedy, HasSubstr("64 threads"));
+  const Finding* grid = find(findings, Cause::small_grid);
+  ASSERT_NE(grid, nullptr);
+  EXPECT_NEAR(grid->points, 50 - 100 * (512.0 / 148) / 64, 0.01);
+}
+
+TEST(ByNumbers, BlocksOf768ThreadsLeaveAQuarterOfAnSmAndALastWaveThatIsPartial) {
+  const auto findings = diagnose(
+      by_numbers("10.0", 148, {.block_threads = 768, .grid_blocks = 512}, {.registers_per_thread = 32}));
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].cause, Cause::block_size_limit);
+  EXPECT_DOUBLE_EQ(findings[0].points, 25);  // two blocks of 24 warps
+  EXPECT_EQ(findings[1].cause, Cause::tail);
+  EXPECT_NEAR(findings[1].points, 75 * (1 - 512.0 / 296 / 2), 0.01);
+  EXPECT_THAT(findings[1].sentence, HasSubstr("216 of 296"));
+}
+
+}  // namespace
+}  // namespace occbench

@@ -1,0 +1,60 @@
+"""Each page of docs/ begins with a command. Those that need no GPU are run as they stand; the others say `sh gpu`."""
+
+import os
+import re
+import subprocess
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+OCCBENCH = Path(os.environ["OCCBENCH"])
+PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "glossary.md")
+FENCE = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
+
+
+def heading_anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+class Pages(unittest.TestCase):
+    def test_each_begins_with_a_title_and_a_command(self):
+        self.assertTrue(PAGES)
+        for page in PAGES:
+            with self.subTest(page=page.name):
+                title, fence = page.read_text(encoding="utf-8").splitlines()[:2]
+                self.assertTrue(title.startswith("# "))
+                self.assertIn(fence, ("```sh", "```sh gpu"))
+
+    def test_their_commands_that_need_no_gpu_run_as_they_stand(self):
+        (ROOT / "build").mkdir(exist_ok=True)
+        environment = os.environ | {"PATH": f"{OCCBENCH.parent}:{os.environ['PATH']}"}
+        for page in PAGES:
+            for commands in FENCE.findall(page.read_text(encoding="utf-8")):
+                with self.subTest(page=page.name, commands=commands):
+                    shell = ["bash", "-euo", "pipefail", "-c", commands]
+                    done = subprocess.run(shell, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_their_links_lead_to_files_and_headings(self):
+        for page in [*PAGES, ROOT / "docs/glossary.md", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
+            for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+                if ":" in target:
+                    continue
+                with self.subTest(page=page.name, target=target + anchor):
+                    file = page.parent / target
+                    self.assertTrue(file.exists())
+                    if anchor:
+                        headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+                        self.assertIn(anchor[1:], map(heading_anchor, headings))
+
+
+class FrontPage(unittest.TestCase):
+    def test_is_short(self):
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        self.assertLessEqual(len(text.splitlines()), 100)
+        self.assertLess(len(text.split()), 900)
+
+
+if __name__ == "__main__":
+    unittest.main()
