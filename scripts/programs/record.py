@@ -5,6 +5,7 @@ packages are not installed. Writes into FOLDER: the rows of each program (NAME.c
 for each launch that both counted), costs.csv, unchanged.csv (what each program computed with and without), a second trace of
 `training` and the trace of PyTorch's own profiler.
 
+    scripts/programs/build build/programs
     python3 scripts/programs/record.py --occbench build/release/bin/occbench --programs build/programs FOLDER
 """
 
