@@ -56,7 +56,7 @@ TEST_F(Explain, SaysWhereTheRestWentWorstFirst) {
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("the last wave has 106 of 1,056 blocks"));
   EXPECT_THAT(outcome.out, HasSubstr("Within half a point"));
-  EXPECT_THAT(outcome.out, HasSubstr("No prediction"));
+  EXPECT_THAT(outcome.out, HasSubstr("explained by no cause"));
   EXPECT_LT(outcome.out.find("waves/tail"), outcome.out.find("waves/no work"));
   EXPECT_LT(outcome.out.find("waves/no work"), outcome.out.find("waves/full"));
 }
