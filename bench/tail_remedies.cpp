@@ -15,6 +15,7 @@ constexpr int kBlockThreads = 256;
 constexpr double kCycles = 200'000;
 /// The remedies that cut the work finer cut it into so many pieces.
 constexpr int kPieces = 4;
+constexpr int kClusterBlocks = 8;
 
 struct Tail {
   double waves;
@@ -59,6 +60,25 @@ Case make_persistent(const Planner& on, const Tail& tail, const std::string& rem
   return made;
 }
 
+/// The same blocks, wider, in clusters or in two launches of half the grid each.
+void add_rearranged(std::vector<Case>& cases, const Planner& on, const Tail& tail, std::int64_t blocks) {
+  const Launch wider{.block_threads = kPieces * kBlockThreads,
+                     .grid_blocks = (blocks + kPieces - 1) / kPieces};
+  cases.push_back(make_spin(tail, "wider_blocks", wider, kCycles));
+  const Launch half{.block_threads = kBlockThreads, .grid_blocks = blocks / 2};
+  Case halves = make_case(tail, "two_streams", kConcurrentKernels, half, false);
+  halves.items =
+      Items{.count = half.grid_blocks, .work = {.cycles = kCycles, .distribution = tail.distribution}};
+  cases.push_back(halves);
+  if (on.limits().max_cluster_blocks < kClusterBlocks) return;
+  const std::int64_t clusters = (blocks + kClusterBlocks - 1) / kClusterBlocks;
+  cases.push_back(make_spin(tail, "clusters",
+                            {.block_threads = kBlockThreads,
+                             .grid_blocks = kClusterBlocks * clusters,
+                             .cluster_blocks = kClusterBlocks},
+                            kCycles));
+}
+
 void add_remedies(std::vector<Case>& cases, const Planner& on, const Tail& tail) {
   Launch plain{.block_threads = kBlockThreads};
   plain.grid_blocks = on.grid(kSpin, "plain", plain, tail.waves);
@@ -79,6 +99,7 @@ void add_remedies(std::vector<Case>& cases, const Planner& on, const Tail& tail)
   Case pair = make_case(tail, "second_stream", kConcurrentKernels, plain, true);
   pair.items = Items{.count = blocks, .work = whole};
   cases.push_back(pair);
+  add_rearranged(cases, on, tail, blocks);
 }
 
 std::vector<Case> cases(const Planner& on) {

@@ -16,11 +16,11 @@ if(NOT OCCBENCH_CUDA)
 endif()
 
 get_property(benches GLOBAL PROPERTY occ_benches)
-install(TARGETS ${benches} calibration validation)  # the last two: those of the commands
+install(TARGETS ${benches} calibration sweep validation)  # the last three: those of the commands
 # What the command injects into other programs.
 install(TARGETS occ_trace_library LIBRARY DESTINATION lib/occbench)
 # harness and what it links
-set(packaged harness measure gpu diagnose record predict simulate occupancy)
+set(packaged harness measure gpu diagnose record predict simulate axes occupancy)
 foreach(module IN LISTS packaged ITEMS harness_main)
   set_target_properties(occ_${module} PROPERTIES EXPORT_NAME ${module})
   install(TARGETS occ_${module} EXPORT occbench ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/occbench

@@ -33,11 +33,6 @@ __device__ unsigned thread_number() {
   return blockIdx.x * blockDim.x + threadIdx.x;
 }
 
-__global__ void racing_kernel(AtomicsArguments arguments) {
-  volatile std::uint32_t& total = arguments.totals[thread_number() % arguments.addresses];
-  total = total + arguments.values[thread_number()];
-}
-
 __global__ void thread_kernel(AtomicsArguments arguments) {
   add_atomically(arguments.totals[thread_number() % arguments.addresses], arguments.values[thread_number()]);
 }
@@ -79,8 +74,7 @@ struct AtomicsBuild {
 constexpr AtomicsBuild kAtomicsBuilds[] = {{"thread", thread_kernel, 1},
                                            {"warp", warp_kernel, kThreadsPerWarp},
                                            {"serial", serial_kernel, kThreads},
-                                           {"block", block_kernel, kThreads},
-                                           {"racing", racing_kernel, 1}};
+                                           {"block", block_kernel, kThreads}};
 
 const AtomicsBuild& atomics_build(std::string_view variant) {
   for (const AtomicsBuild& build : kAtomicsBuilds) {

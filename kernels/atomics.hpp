@@ -12,7 +12,6 @@ namespace occbench {
 ///   warp     a warp's values are summed by shuffles: an atomic a warp
 ///   serial   a block's values go to shared memory and thread 0 sums them: an atomic a block
 ///   block    they are summed by all of its threads (cub::BlockReduce): an atomic a block
-///   racing   as `thread` without the atomic: wrong, for tests alone
 /// Blocks of kAtomicsBlockThreads. How long one takes is decided by who else adds to its addresses: no `Work`
 /// describes it.
 extern const Kernel kAtomics;

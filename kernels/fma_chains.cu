@@ -14,81 +14,13 @@
 #include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/fma_chains.hpp"
+#include "kernels/fma_chains_kernel.cuh"
 #include "kernels/result_of_launch.hpp"
 #include "occupancy/warps.hpp"
 #include "predict/kernel_costs.hpp"
 
 namespace occbench {
 namespace {
-
-constexpr int kMostChains = 8;
-/// So close to 1 that a multiply-add more or less shows at the end; part of the instruction, so that it reads
-/// two registers: three of them, of which no other instruction of the warp has just used one, take two
-/// cycles.
-constexpr float kFactor = 0.99995F;
-/// Threads with the same number modulo this have the same inputs.
-constexpr unsigned kChainInputSets = 8;
-
-struct ChainArguments {
-  const float* inputs;  ///< [kMostChains + 1][kChainInputSets]: first values, addend
-  int rounds;
-  float* sums;  ///< one a thread
-};
-
-/// Dependent instructions of a chain in a round. An instruction of the loop's own is one in 80 or fewer.
-constexpr int steps(ChainBody body, int chains) {
-  return (body == ChainBody::fma ? 512 : 256) / chains;
-}
-
-__device__ float power_of_two(float value) {
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
-  return result;
-}
-
-__device__ float logarithm(float value) {
-  float result;
-  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
-  return result;
-}
-
-/// A multiply-add, or by turns a power of two and the logarithm that undoes it.
-template <ChainBody kBody>
-__device__ float next(float value, int step, float addend) {
-  if constexpr (kBody == ChainBody::fma) return __fmaf_rn(value, kFactor, addend);
-  return step % 2 == 0 ? power_of_two(value) : logarithm(value);
-}
-
-template <ChainBody kBody, int kFmaChains>
-__global__ void fma_chains_kernel(ChainArguments arguments) {
-  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
-  const float* const inputs = arguments.inputs + thread % kChainInputSets;
-  float values[kFmaChains];
-  float sums[kFmaChains] = {};
-#pragma unroll
-  for (int chain = 0; chain < kFmaChains; ++chain) values[chain] = inputs[chain * kChainInputSets];
-  const float addend = inputs[kMostChains * kChainInputSets];
-#pragma unroll 1
-  for (int round = 0; round < arguments.rounds; ++round) {
-#pragma unroll
-    for (int step = 0; step < steps(kBody, kFmaChains); ++step) {
-#pragma unroll
-      for (int chain = 0; chain < kFmaChains; ++chain) {
-        values[chain] = next<kBody>(values[chain], step, addend);
-      }
-    }
-    if constexpr (kBody == ChainBody::exponential) {
-#pragma unroll
-      for (int chain = 0; chain < kFmaChains; ++chain) sums[chain] += values[chain];
-    }
-  }
-  float total = 0;
-#pragma unroll
-  for (int chain = 0; chain < kFmaChains; ++chain) {
-    total += kBody == ChainBody::fma ? values[chain] : sums[chain];
-  }
-  arguments.sums[thread] = total;
-}
 
 /// One variant with all that is known of it before it runs.
 struct ChainBuild {
@@ -125,14 +57,14 @@ const std::vector<Variant> kFmaChainsVariants = [] {
 
 class PreparedFmaChains final : public Prepared {
  public:
-  PreparedFmaChains(const Case& chosen, const ChainBuild& build, const Variant& variant, const Limits& limits)
-      : build_(build),
+  PreparedFmaChains(const Case& chosen, ChainBody body, int chains, const Variant& variant,
+                    const Limits& limits)
+      : build_{body, chains},
         function_(variant.function),
         launch_(chosen.launch),
-        rounds_(std::max(
-            1, static_cast<int>(std::lround(chosen.work.value().cycles /
-                                            fma_chains_round(limits, build.body, build.chains).cycles)))),
-        inputs_(random_inputs(build.body)),
+        rounds_(std::max(1, static_cast<int>(std::lround(chosen.work.value().cycles /
+                                                         fma_chains_round(limits, body, chains).cycles)))),
+        inputs_(random_inputs(body)),
         device_inputs_(std::span<const float>(inputs_)),
         sums_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads)) {
     configure(function_, launch_);
@@ -195,7 +127,10 @@ class PreparedFmaChains final : public Prepared {
     return std::accumulate(chains.begin(), chains.end(), 0.0F);
   }
 
-  const ChainBuild& build_;
+  struct {
+    ChainBody body;
+    int chains;
+  } build_;
   const void* function_;
   Launch launch_;
   int rounds_;
@@ -210,13 +145,18 @@ std::optional<double> lockstep_cycles(const Limits& limits, ChainBody body, int 
   return known_cost("fma_chains", "lockstep_cycles_of_" + std::to_string(chains), limits.compute_capability);
 }
 
-std::unique_ptr<Prepared> prepare_fma_chains(const Case& chosen, const Variant& variant,
-                                             const Device& device) {
+std::unique_ptr<Prepared> prepare_compiled_chains(const Case& chosen, const Variant& variant,
+                                                  const Device& device) {
   const auto build = std::ranges::find(fma_chains_builds(), variant.name, &ChainBuild::name);
-  return std::make_unique<PreparedFmaChains>(chosen, *build, variant, device.limits);
+  return prepare_fma_chains(build->body, build->chains, chosen, variant, device);
 }
 
 }  // namespace
+
+std::unique_ptr<Prepared> prepare_fma_chains(ChainBody body, int chains, const Case& chosen,
+                                             const Variant& variant, const Device& device) {
+  return std::make_unique<PreparedFmaChains>(chosen, body, chains, variant, device.limits);
+}
 
 std::string_view fma_chains_variant(ChainBody body, int chains) {
   for (const ChainBuild& build : fma_chains_builds()) {
@@ -253,6 +193,6 @@ Work fma_chains_work(const Limits& limits, ChainBody body, int chains, int warps
 }
 
 const Kernel kFmaChains{"fma_chains", "independent chains of dependent arithmetic", kFmaChainsVariants,
-                        prepare_fma_chains};
+                        prepare_compiled_chains};
 
 }  // namespace occbench

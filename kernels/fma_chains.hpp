@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpu/kernel.hpp"
+#include "kernels/chain_body.hpp"
 
 namespace occbench {
 
@@ -14,10 +15,12 @@ extern const Kernel kFmaChains;
 
 inline constexpr int kChainCounts[] = {1, 2, 4, 8};
 
-enum class ChainBody { fma, exponential };
-
 /// "fma_4". @throws std::out_of_range if there is none with so many chains.
 std::string_view fma_chains_variant(ChainBody body, int chains);
+
+/// As the kernel's own, of any number of chains from 1 to 8: for a variant that was compiled at run time.
+std::unique_ptr<Prepared> prepare_fma_chains(ChainBody body, int chains, const Case& chosen,
+                                             const Variant& variant, const Device& device);
 
 /// What a warp does in a round, of which a launch's `Work` has a whole number.
 struct ChainRound {

@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "gpu/launch.hpp"
 #include "gpu/resources.hpp"
 #include "kernels/result_of_launch.hpp"
+#include "occupancy/input_error.hpp"
+#include "occupancy/warps.hpp"
 #include "predict/kernel_costs.hpp"
 
 namespace occbench {
@@ -45,13 +50,14 @@ std::vector<float> random_floats(std::size_t count, std::uint32_t seed) {
 
 class PreparedMultiplyAdd final : public Prepared {
  public:
-  PreparedMultiplyAdd(const MultiplyAddShape& shape, const Case& chosen, const Variant& variant,
-                      const Limits& limits)
+  /// @param stay_cycles of a kernel that takes them, as its second argument
+  PreparedMultiplyAdd(const MultiplyAddShape& shape, const Case& chosen, const Variant& variant, int rounds,
+                      std::optional<long long> stay_cycles)
       : shape_(shape),
+        stay_cycles_(stay_cycles),
         function_(variant.function),
         launch_(chosen.launch),
-        rounds_(std::max(
-            1, static_cast<int>(std::lround(chosen.work.value().cycles / cycles_per_round(limits, shape))))),
+        rounds_(rounds),
         inputs_(random_floats(static_cast<std::size_t>(shape.values + 1) * kInputSets, 1)),
         table_(random_floats(kTableByteMask / sizeof(float) + 1, 2)),
         device_inputs_(std::span<const float>(inputs_)),
@@ -62,7 +68,11 @@ class PreparedMultiplyAdd final : public Prepared {
 
   void launch(cudaStream_t stream) override {
     const MultiplyAddArguments arguments{device_inputs_.data(), device_table_.data(), rounds_, sums_.data()};
-    launch_kernel(function_, launch_, stream, arguments);
+    if (stay_cycles_) {
+      launch_kernel(function_, launch_, stream, arguments, *stay_cycles_);
+    } else {
+      launch_kernel(function_, launch_, stream, arguments);
+    }
   }
 
   Check check(cudaStream_t stream) override {
@@ -77,6 +87,11 @@ class PreparedMultiplyAdd final : public Prepared {
   }
 
   Amount useful() const override {
+    if (stay_cycles_) {
+      return {static_cast<double>(launch_.grid_blocks) * warps_of_block(launch_.block_threads) *
+                  static_cast<double>(*stay_cycles_),
+              "warp-cycles"};
+    }
     return {static_cast<double>(sums_.size()) * rounds_ * shape_.steps, "multiply-adds"};
   }
 
@@ -97,6 +112,7 @@ class PreparedMultiplyAdd final : public Prepared {
   }
 
   MultiplyAddShape shape_;
+  std::optional<long long> stay_cycles_;
   const void* function_;
   Launch launch_;
   int rounds_;
@@ -117,7 +133,17 @@ Work multiply_add_work(const Limits& limits, const MultiplyAddShape& shape, int 
 
 std::unique_ptr<Prepared> prepare_multiply_add(const MultiplyAddShape& shape, const Case& chosen,
                                                const Variant& variant, const Device& device) {
-  return std::make_unique<PreparedMultiplyAdd>(shape, chosen, variant, device.limits);
+  const double rounds = std::round(chosen.work.value().cycles / cycles_per_round(device.limits, shape));
+  return std::make_unique<PreparedMultiplyAdd>(shape, chosen, variant, std::max(1, static_cast<int>(rounds)),
+                                               std::nullopt);
+}
+
+std::unique_ptr<Prepared> prepare_resident(const MultiplyAddShape& shape, const Case& chosen,
+                                           const Variant& variant) {
+  const Work& work = chosen.work.value();
+  if (!std::holds_alternative<EqualWork>(work.distribution))
+    throw InputError(fmt::format("--work {}: warps of this kernel all stay equally long", to_string(work)));
+  return std::make_unique<PreparedMultiplyAdd>(shape, chosen, variant, 1, work.cycles_of(0, 1));
 }
 
 }  // namespace occbench

@@ -16,4 +16,9 @@ Work multiply_add_work(const Limits& limits, const MultiplyAddShape& shape, int 
 std::unique_ptr<Prepared> prepare_multiply_add(const MultiplyAddShape& shape, const Case& chosen,
                                                const Variant& variant, const Device& device);
 
+/// Likewise of a kernel that also takes the cycles for which its warps stay, after one round. The case's work
+/// is equal for all blocks. @throws InputError where it is not
+std::unique_ptr<Prepared> prepare_resident(const MultiplyAddShape& shape, const Case& chosen,
+                                           const Variant& variant);
+
 }  // namespace occbench

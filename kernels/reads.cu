@@ -11,6 +11,7 @@
 #include "kernels/assembled.hpp"
 #include "kernels/random_words.hpp"
 #include "kernels/reads.hpp"
+#include "kernels/reads_kernel.cuh"
 #include "kernels/result_of_launch.hpp"
 #include "occupancy/warps.hpp"
 #include "predict/kernel_costs.hpp"
@@ -20,42 +21,6 @@ namespace {
 
 /// The buffer holds this many random words over and over.
 constexpr std::size_t kTileWords = 1U << 20;
-
-struct ReadsArguments {
-  const void* source;
-  std::int64_t waits;
-  std::uint32_t* sums;  ///< one a thread
-};
-
-__device__ std::uint32_t sum_of(std::uint32_t word) {
-  return word;
-}
-__device__ std::uint32_t sum_of(uint2 words) {
-  return words.x + words.y;
-}
-__device__ std::uint32_t sum_of(uint4 words) {
-  return words.x + words.y + words.z + words.w;
-}
-
-/// Bounded so that the compiler takes the registers that all loads under way need, and not fewer for more
-/// warps.
-template <typename Words, int kInFlight>
-__global__ void __launch_bounds__(kReadsBlockThreads, 8) reads_kernel(ReadsArguments arguments) {
-  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const Words* place = static_cast<const Words*>(arguments.source) + thread;
-  std::uint32_t sum = 0;
-#pragma unroll 1
-  for (std::int64_t wait = 0; wait < arguments.waits; ++wait) {
-    Words words[kInFlight];
-#pragma unroll
-    for (int load = 0; load < kInFlight; ++load) words[load] = __ldg(place + load * threads);
-#pragma unroll
-    for (int load = 0; load < kInFlight; ++load) sum += sum_of(words[load]);
-    place += kInFlight * threads;
-  }
-  arguments.sums[thread] = sum;
-}
 
 /// One variant with all that is known of it before it runs.
 struct ReadsBuild {
@@ -152,14 +117,14 @@ class RotatingBuffer {
 
 class PreparedReads final : public Prepared {
  public:
-  PreparedReads(const Case& chosen, const ReadsBuild& build, const Variant& variant, const Device& device)
+  PreparedReads(const Case& chosen, int bytes, int in_flight, const Variant& variant, const Device& device)
       : function_(variant.function),
         launch_(chosen.launch),
-        waits_(std::max<std::int64_t>(
-            1, std::llround(chosen.work.value().cycles /
-                            reads_work(device.limits, build.bytes, build.in_flight, 1).cycles))),
-        bytes_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads * waits_ *
-                                        build.in_flight * build.bytes)),
+        waits_(
+            std::max<std::int64_t>(1, std::llround(chosen.work.value().cycles /
+                                                   reads_work(device.limits, bytes, in_flight, 1).cycles))),
+        bytes_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads * waits_ * in_flight *
+                                        bytes)),
         source_(bytes_, chosen, device),
         sums_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads)) {
     configure(function_, launch_);
@@ -235,13 +200,19 @@ class PreparedCopy final : public Prepared {
   RotatingBuffer buffer_;
 };
 
-std::unique_ptr<Prepared> prepare_reads(const Case& chosen, const Variant& variant, const Device& device) {
+std::unique_ptr<Prepared> prepare_compiled_reads(const Case& chosen, const Variant& variant,
+                                                 const Device& device) {
   if (variant.name == kCopy) return std::make_unique<PreparedCopy>(chosen, device);
   const auto build = std::ranges::find(reads_builds(), variant.name, &ReadsBuild::name);
-  return std::make_unique<PreparedReads>(chosen, *build, variant, device);
+  return prepare_reads(build->bytes, build->in_flight, chosen, variant, device);
 }
 
 }  // namespace
+
+std::unique_ptr<Prepared> prepare_reads(int bytes, int in_flight, const Case& chosen, const Variant& variant,
+                                        const Device& device) {
+  return std::make_unique<PreparedReads>(chosen, bytes, in_flight, variant, device);
+}
 
 std::string_view reads_variant(int bytes, int in_flight) {
   for (const ReadsBuild& build : reads_builds()) {
@@ -270,6 +241,6 @@ Work reads_work(const Limits& limits, int bytes, int in_flight, std::int64_t wai
 }
 
 const Kernel kReads{"reads", "reads of device memory, so many under way at once", kReadsVariants,
-                    prepare_reads};
+                    prepare_compiled_reads};
 
 }  // namespace occbench

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gpu/kernel.hpp"
+#include "kernels/reads_arguments.hpp"
 
 namespace occbench {
 
@@ -11,9 +12,6 @@ namespace occbench {
 /// `copy` is the measure for them: the runtime's own copy from device to device, which reads `extent` bytes
 /// and writes as many. Its throughput counts both, as bytes that memory moved.
 extern const Kernel kReads;
-
-/// Threads of a block, at most.
-inline constexpr int kReadsBlockThreads = 128;
 
 inline constexpr int kReadBytes[] = {4, 8, 16};
 inline constexpr int kReadsInFlight[] = {1, 2, 4, 8};
@@ -27,5 +25,9 @@ Work reads_work(const Limits& limits, int bytes, int in_flight, std::int64_t wai
 
 /// How often each warp may wait for a launch to read no more than `l2_times` what L2 holds; once at least.
 std::int64_t most_waits(const Device& device, const Launch& launch, int bytes, int in_flight, int l2_times);
+
+/// As the kernel's own, of any number of loads in flight: for a variant that was compiled at run time.
+std::unique_ptr<Prepared> prepare_reads(int bytes, int in_flight, const Case& chosen, const Variant& variant,
+                                        const Device& device);
 
 }  // namespace occbench

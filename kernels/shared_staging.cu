@@ -11,57 +11,12 @@
 #include "kernels/random_words.hpp"
 #include "kernels/result_of_launch.hpp"
 #include "kernels/shared_staging.hpp"
-#include "kernels/warp_cycles.hpp"
+#include "kernels/shared_staging_kernel.cuh"
 #include "occupancy/input_error.hpp"
 #include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
-
-/// Blocks read overlapping stretches of this many words.
-constexpr std::uint32_t kSourceWords = 1U << 16;
-constexpr std::uint32_t kBlockStride = 4099;
-
-struct SharedStagingArguments {
-  const std::uint32_t* source;
-  std::uint32_t dynamic_words;
-  std::uint32_t cycles;
-  std::uint32_t* sums;  ///< one a thread
-};
-
-__device__ void fill(std::uint32_t* shared, std::uint32_t words, const std::uint32_t* source,
-                     std::uint32_t first) {
-  for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x) {
-    shared[i] = source[(blockIdx.x * kBlockStride + first + i) % kSourceWords];
-  }
-}
-
-/// Of words that other threads wrote.
-__device__ std::uint32_t sum_up(const std::uint32_t* shared, std::uint32_t words) {
-  std::uint32_t sum = 0;
-  for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x) sum += shared[words - 1 - i];
-  return sum;
-}
-
-template <int kStaticBytes>
-__global__ void shared_staging_kernel(SharedStagingArguments arguments) {
-  const long long start = clock64();
-  extern __shared__ std::uint32_t dynamic_memory[];
-  constexpr std::uint32_t kStaticWords = kStaticBytes / sizeof(std::uint32_t);
-  std::uint32_t sum = 0;
-  fill(dynamic_memory, arguments.dynamic_words, arguments.source, kStaticWords);
-  if constexpr (kStaticBytes > 0) {
-    __shared__ std::uint32_t static_memory[kStaticWords];
-    fill(static_memory, kStaticWords, arguments.source, 0);
-    __syncthreads();
-    sum = sum_up(static_memory, kStaticWords);
-  } else {
-    __syncthreads();
-  }
-  sum += sum_up(dynamic_memory, arguments.dynamic_words);
-  stay(start, arguments.cycles);
-  arguments.sums[blockIdx.x * blockDim.x + threadIdx.x] = sum;
-}
 
 template <int... kBytes>
 std::vector<Variant> shared_staging_variants(std::integer_sequence<int, kBytes...>) {
@@ -89,10 +44,10 @@ std::uint32_t static_bytes_of(std::string_view variant) {
 
 class PreparedSharedStaging final : public Prepared {
  public:
-  PreparedSharedStaging(const Case& chosen, const Variant& variant)
+  PreparedSharedStaging(std::int64_t static_bytes, const Case& chosen, const Variant& variant)
       : function_(variant.function),
         launch_(chosen.launch),
-        static_words_(static_bytes_of(variant.name) / sizeof(std::uint32_t)),
+        static_words_(static_cast<std::uint32_t>(static_bytes) / sizeof(std::uint32_t)),
         dynamic_words_(static_cast<std::uint32_t>(launch_.dynamic_shared_bytes) / sizeof(std::uint32_t)),
         source_(random_words(kSourceWords)),
         device_source_(std::span<const std::uint32_t>(source_)),
@@ -144,11 +99,17 @@ class PreparedSharedStaging final : public Prepared {
   std::uint32_t cycles_ = 0;
 };
 
-std::unique_ptr<Prepared> prepare_shared_staging(const Case& chosen, const Variant& variant, const Device&) {
-  return std::make_unique<PreparedSharedStaging>(chosen, variant);
+std::unique_ptr<Prepared> prepare_compiled_staging(const Case& chosen, const Variant& variant,
+                                                   const Device&) {
+  return prepare_shared_staging(static_bytes_of(variant.name), chosen, variant);
 }
 
 }  // namespace
+
+std::unique_ptr<Prepared> prepare_shared_staging(std::int64_t static_bytes, const Case& chosen,
+                                                 const Variant& variant) {
+  return std::make_unique<PreparedSharedStaging>(static_bytes, chosen, variant);
+}
 
 std::string_view shared_staging_variant(int static_bytes) {
   for (std::size_t i = 0; i < std::size(kSharedStagingStaticBytes); ++i) {
@@ -160,7 +121,7 @@ std::string_view shared_staging_variant(int static_bytes) {
 const Kernel kSharedStaging{"shared_staging",
                             "each block fills its shared memory and stays for its cycles",
                             kSharedStagingVariants,
-                            prepare_shared_staging,
+                            prepare_compiled_staging,
                             /*trace_agrees_with_counter=*/false,
                             kPollCyclesPerWarp};
 

@@ -17,4 +17,9 @@ inline constexpr int kSharedStagingStaticBytes[] = {1024, 4096, 8192, 12288, 163
 /// "static_8192". @throws std::out_of_range if there is none of that size.
 std::string_view shared_staging_variant(int static_bytes);
 
+/// As the kernel's own, of any number of bytes that is a multiple of 4: for a variant that was compiled at
+/// run time.
+std::unique_ptr<Prepared> prepare_shared_staging(std::int64_t static_bytes, const Case& chosen,
+                                                 const Variant& variant);
+
 }  // namespace occbench

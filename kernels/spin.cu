@@ -4,6 +4,7 @@
 #include "kernels/spin.hpp"
 #include "kernels/spin_kernel.cuh"
 #include "kernels/spin_variants.hpp"
+#include "kernels/warp_cycles.hpp"
 #include "occupancy/warps.hpp"
 
 namespace occbench {

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "gpu/warp_record.hpp"
-#include "kernels/warp_cycles.hpp"
+#include "kernels/static_shared.cuh"
+#include "kernels/stay.hpp"
 
 namespace occbench {
 namespace {
@@ -9,6 +10,7 @@ namespace {
 /// @param records null when timed or counted: writing would make another launch of it
 __global__ void spin_kernel(WarpCyclesView cycles, WarpRecord* records) {
   const long long start = clock64();
+  keep_static_shared();
   WarpRecord record;
   if (records != nullptr) record = begin_record(start);
   stay(start, cycles.of(blockIdx.x, threadIdx.x / 32));

@@ -16,6 +16,15 @@ struct WorkQueueState {
   unsigned finished_blocks;
 };
 
+/// For one thread of each block: the last block to leave resets the queue.
+__device__ void leave_queue(WorkQueueState* state) {
+  __threadfence();
+  if (atomicAdd(&state->finished_blocks, 1U) == gridDim.x - 1) {
+    atomicExch(&state->next_item, 0U);
+    atomicExch(&state->finished_blocks, 0U);
+  }
+}
+
 /// @param held null when timed or counted; else what the first warp of whoever took an item adds its cycles
 /// to
 __global__ void work_queue_kernel(WarpCyclesView cycles, unsigned item_count, WorkQueueState* state,
@@ -28,18 +37,32 @@ __global__ void work_queue_kernel(WarpCyclesView cycles, unsigned item_count, Wo
     __syncthreads();
     if (item >= item_count) break;
     const long long start = clock64();
-    stay(start, cycles.of(item, threadIdx.x / 32));
+    stay(start, cycles.of(item, threadIdx.x / kThreadsPerWarp));
     if (held != nullptr && threadIdx.x == 0) atomicAdd(&held[item], static_cast<unsigned>(clock64() - start));
   }
-  if (threadIdx.x != 0) return;
-  __threadfence();
-  if (atomicAdd(&state->finished_blocks, 1U) == gridDim.x - 1) {
-    atomicExch(&state->next_item, 0U);
-    atomicExch(&state->finished_blocks, 0U);
-  }
+  if (threadIdx.x == 0) leave_queue(state);
 }
 
-const Variant kQueueVariants[] = {make_variant("plain", work_queue_kernel)};
+/// The same, an item a warp.
+__global__ void work_queue_of_warps_kernel(WarpCyclesView cycles, unsigned item_count, WorkQueueState* state,
+                                           unsigned* held) {
+  constexpr unsigned kAllLanes = 0xffffffffU;
+  const bool takes = threadIdx.x % kThreadsPerWarp == 0;
+  while (true) {
+    const unsigned item = __shfl_sync(kAllLanes, takes ? atomicAdd(&state->next_item, 1U) : 0, 0);
+    if (item >= item_count) break;
+    const long long start = clock64();
+    stay(start, cycles.of(item, 0));
+    if (held != nullptr && takes) atomicAdd(&held[item], static_cast<unsigned>(clock64() - start));
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) leave_queue(state);
+}
+
+constexpr std::string_view kQueueOfWarps = "of_warps";
+
+const Variant kQueueVariants[] = {make_variant("plain", work_queue_kernel),
+                                  make_variant(kQueueOfWarps, work_queue_of_warps_kernel)};
 
 class PreparedWorkQueue final : public Prepared {
  public:
@@ -48,7 +71,8 @@ class PreparedWorkQueue final : public Prepared {
         function_(variant.function),
         launch_(chosen.launch),
         item_count_(chosen.items.value().count),
-        cycles_(chosen.items->work, item_count_, warps_of_block(launch_.block_threads)),
+        cycles_(chosen.items->work, item_count_,
+                variant.name == kQueueOfWarps ? 1 : warps_of_block(launch_.block_threads)),
         state_(1) {
     state_.fill_bytes(0);
     configure(function_, launch_);

@@ -38,6 +38,8 @@ PER_SM = {
     "sm": pl.Int64,
     "blocks": pl.Int64,
     "achieved_pct": pl.Float64,
+    "first_start_us": pl.Float64,
+    "last_end_us": pl.Float64,
 }
 UNPACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".xz": lzma.decompress}
 

@@ -22,6 +22,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What a binary printed when it was asked for its cases: one a line as JSON, and notes.
+Bench bench_from(const fs::path& program, Ending ending, const std::string& answer) {
+  if (stop_asked()) throw CannotList(ExitStatus::no_verdict, "interrupted");
+  if (ending == Ending{.status = static_cast<int>(ExitStatus::usage)}) throw InputError(answer);
+  if (ending != Ending{}) {
+    const bool cannot_measure = ending == Ending{.status = static_cast<int>(ExitStatus::no_verdict)};
+    throw CannotList(
+        cannot_measure ? ExitStatus::no_verdict : ExitStatus::fault,
+        fmt::format("{} cannot list its cases ({}):\n{}", program.string(), to_string(ending), answer));
+  }
+  Bench bench{program, {}, {}, {}};
+  std::istringstream lines(answer);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('{')) {
+      const Row row = row_from_json(parse_json(line, program.string()));
+      bench.cases.push_back(case_record(row));
+      if (row.predicted_pct) bench.predicted_pct[full_name(bench.cases.back().identity)] = *row.predicted_pct;
+    } else {
+      bench.notes.push_back(line);
+    }
+  }
+  return bench;
+}
+
+}  // namespace
+
 std::vector<fs::path> bench_programs(const fs::path& asked_for) {
   const fs::path folder = asked_for.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : asked_for;
   std::error_code error;
@@ -39,7 +65,6 @@ std::vector<fs::path> bench_programs(const fs::path& asked_for) {
   return programs;
 }
 
-/// In quotes where a shell could take it for something else.
 std::string for_shell(const std::string& text) {
   const auto is_plain = [](char letter) {
     return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
@@ -50,30 +75,6 @@ std::string for_shell(const std::string& text) {
   for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
   return quoted + "'";
 }
-
-/// What a binary printed when it was asked for its cases: one a line as JSON, and notes.
-Bench bench_from(const fs::path& program, Ending ending, const std::string& answer) {
-  if (stop_asked()) throw CannotList(ExitStatus::no_verdict, "interrupted");
-  if (ending == Ending{.status = static_cast<int>(ExitStatus::usage)}) throw InputError(answer);
-  if (ending != Ending{}) {
-    const bool cannot_measure = ending == Ending{.status = static_cast<int>(ExitStatus::no_verdict)};
-    throw CannotList(
-        cannot_measure ? ExitStatus::no_verdict : ExitStatus::fault,
-        fmt::format("{} cannot list its cases ({}):\n{}", program.string(), to_string(ending), answer));
-  }
-  Bench bench{program, {}, {}};
-  std::istringstream lines(answer);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with('{')) {
-      bench.cases.push_back(case_record(row_from_json(parse_json(line, program.string()))));
-    } else {
-      bench.notes.push_back(line);
-    }
-  }
-  return bench;
-}
-
-}  // namespace
 
 std::vector<std::string> common_arguments(const RunOptions& options) {
   std::vector<std::string> arguments = {"--occ_suite=" + options.suite, "--occ_device=" + options.device,
@@ -86,12 +87,14 @@ std::vector<std::string> common_arguments(const RunOptions& options) {
   pass_on("timeline", options.timeline);
   pass_on("per_sm", options.per_sm);
   pass_on("shuffle", options.shuffle);
+  arguments.insert(arguments.end(), options.sweep.begin(), options.sweep.end());
   return arguments;
 }
 
 /// Asks every binary at once: each has to start CUDA, which takes longer than the answer.
 std::vector<Bench> planned_benches(const RunOptions& options) {
-  const std::vector<fs::path> programs = bench_programs(options.benches);
+  const std::vector<fs::path> programs =
+      options.programs.empty() ? bench_programs(options.benches) : options.programs;
   std::vector<std::string> arguments = common_arguments(options);
   arguments.emplace_back("--occ_list");
   const TemporaryFolder answers;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct RunOptions {
   std::string timeline;
   std::string per_sm;
   std::string shuffle;
+  std::vector<std::filesystem::path> programs;  ///< instead of the bench binaries of the folder
+  std::vector<std::string> sweep;               ///< further arguments of theirs: those of a sweep
   bool list = false;
   bool require_gpu = false;
   bool resume = false;
@@ -31,7 +34,8 @@ struct RunOptions {
 /// A bench binary and the cases of it that this run wants.
 struct Bench {
   std::filesystem::path program;
-  std::vector<CaseRecord> cases;   ///< with what is known of them before a launch
+  std::vector<CaseRecord> cases;                ///< with what is known of them before a launch
+  std::map<std::string, double> predicted_pct;  ///< by full name, where the list was asked for predictions
   std::vector<std::string> notes;  ///< on the device and on what was asked for, the same from every binary
 };
 
@@ -53,12 +57,19 @@ class CannotList : public std::runtime_error {
 /// before a file is touched.
 std::vector<std::string> common_arguments(const RunOptions& options);
 
-/// Asks every bench binary of the folder which cases it has of the suite and the filter.
+/// The bench binaries of a folder; of that of this program where it is empty.
+/// @throws InputError if there are none
+std::vector<std::filesystem::path> bench_programs(const std::filesystem::path& folder);
+
+/// Asks every program which cases it has of the suite and the filter.
 /// @throws InputError if there are no binaries, nothing matches or one refuses what is asked for, CannotList
 /// if one cannot answer
 std::vector<Bench> planned_benches(const RunOptions& options);
 
 /// The command line that goes on with a run whose rows are in `out`, for a shell.
 std::string resuming_command(const RunOptions& options, const std::filesystem::path& out);
+
+/// In quotes where a shell could take it for something else.
+std::string for_shell(const std::string& text);
 
 }  // namespace occbench

@@ -90,6 +90,8 @@ Json answer_json(const Question& question) {
   answer["idle_blocks"] = idle.blocks;
   answer["idle_registers"] = idle.registers;
   answer["idle_shared_bytes"] = idle.shared_bytes;
+  answer["fp32_lanes"] = limits.fp32_lanes;
+  answer["threads_per_lane"] = threads_per_lane(limits, occupancy.blocks_per_sm * launch.block_threads);
   answer["full_wave_blocks"] = know_device ? Json(full_wave_blocks(occupancy, *question.sm_count)) : Json();
   answer["active_clusters"] =
       question.sms_per_gpc.empty()

@@ -124,6 +124,9 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
       line("dynamic shared memory", fmt::format("up to {} per block with {} per SM", bytes(*most),
                                                 counted(occupancy.blocks_per_sm, "block")));
     }
+    const int threads = occupancy.blocks_per_sm * launch.block_threads;
+    line("threads per FP32 lane", fmt::format("{:.4g}: {} resident threads, {} lanes per SM",
+                                              threads_per_lane(limits, threads), threads, limits.fp32_lanes));
   }
   return text;
 }

@@ -5,6 +5,8 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"run", "measure this GPU: theory, time and counters of every case of a suite", declare_run},
+    {"sweep", "measure a kernel, ours or yours, over block sizes, registers, shared memory and its own axes",
+     declare_sweep},
     {"gate", "a candidate against a baseline: pass, regression or no verdict", declare_gate},
     {"report", "recorded rows as one HTML page, or each chart as a picture", declare_report},
     {"calc", "theoretical occupancy, what limits it and what would change it", declare_calc},

@@ -14,6 +14,7 @@ Action declare_devices(CLI::App& parser);
 Action declare_predict(CLI::App& parser);
 Action declare_report(CLI::App& parser);
 Action declare_run(CLI::App& parser);
+Action declare_sweep(CLI::App& parser);
 Action declare_trace(CLI::App& parser);
 Action declare_validate(CLI::App& parser);
 

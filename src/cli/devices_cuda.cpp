@@ -100,6 +100,8 @@ Json describe(const Device& device, int chosen_by_auto) {
                  {"uuid", device.uuid}};
   for (const Property& property : kProperties)
     object[property.name] = value_of(property, properties, device.index);
+  object["fp32_lanes_per_sm"] = device.limits.fp32_lanes;
+  object["threads_per_lane"] = threads_per_lane(device.limits, device.limits.max_threads_per_sm());
   object["sms_per_gpc"] =
       fmt::format("{}", fmt::join(sms_per_gpc(open_device(std::to_string(device.index))), ","));
   object["gpu_settings"] = GpuMonitor(device.uuid).settings();

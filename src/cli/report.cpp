@@ -16,6 +16,7 @@
 #include "cli/commands.hpp"
 #include "cli/recorded.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/case_filter.hpp"
 #include "record/csv.hpp"
 
 namespace occbench {
@@ -31,6 +32,7 @@ struct ReportOptions {
   std::string pictures;
   std::vector<std::string> formats;
   std::vector<std::string> charts;
+  std::string filter;
 };
 
 /// The project's folder with scripts/occbench_tools, the Python package that draws.
@@ -57,6 +59,7 @@ std::string python_of(const fs::path& root) {
 }
 
 void check_files(const ReportOptions& options) {
+  case_filter(options.filter);  // refuses what is no regular expression
   for (const std::string& file : options.files) {
     std::error_code error;
     if (options.pictures.empty() && fs::equivalent(file, options.output, error)) {
@@ -81,6 +84,7 @@ std::vector<std::string> python_arguments(const ReportOptions& options, const st
   add("--pictures", options.pictures);
   for (const std::string& format : options.formats) add("--picture-format", format);
   for (const std::string& chart : options.charts) add("--chart", chart);
+  add("--filter", options.filter);
   arguments.emplace_back("--");
   arguments.insert(arguments.end(), options.files.begin(), options.files.end());
   return arguments;
@@ -156,6 +160,10 @@ Action declare_report(CLI::App& parser) {
       ->type_name("NAME")
       ->expected(1)
       ->take_all();
+  parser
+      .add_option("--filter", options->filter,
+                  "only rows in whose experiment/case this regular expression is found")
+      ->type_name("RE");
   return [options](Console& console) { return report(*options, console); };
 }
 

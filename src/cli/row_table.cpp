@@ -28,6 +28,7 @@ std::string verdict(const CaseRecord& record) {
   if (!record.times.status) return "";
   if (*record.times.status != TimeStatus::ok) return std::string(to_string(*record.times.status));
   if (record.check == Check::wrong) return "wrong result";
+  if (record.check == Check::lost_updates) return "lost updates";
   const std::optional<CountersStatus>& counters = record.readings.status;
   if (counters == CountersStatus::ok) return "ok";
   return fmt::format("ok, counters {}", counters ? to_string(*counters) : "");

@@ -122,7 +122,19 @@ Device describe(int index) {
   return device;
 }
 
-const Device& choose(const std::vector<Device>& devices, std::string_view choice) {
+}  // namespace
+
+std::vector<Device> find_devices() {
+  int count = 0;
+  const cudaError_t code = cudaGetDeviceCount(&count);
+  if (code != cudaSuccess) throw_unavailable(code);
+  if (count == 0) throw_unavailable(cudaErrorNoDevice);
+  std::vector<Device> devices;
+  for (int index = 0; index < count; ++index) devices.push_back(describe(index));
+  return devices;
+}
+
+const Device& choose_device(std::span<const Device> devices, std::string_view choice) {
   if (choice == "auto") {
     return *std::ranges::max_element(devices, {}, [](const Device& device) {
       return std::pair{!device.integrated, device.sm_count};
@@ -141,23 +153,19 @@ const Device& choose(const std::vector<Device>& devices, std::string_view choice
   return *found;
 }
 
-}  // namespace
-
-std::vector<Device> find_devices() {
-  int count = 0;
-  const cudaError_t code = cudaGetDeviceCount(&count);
-  if (code != cudaSuccess) throw_unavailable(code);
-  if (count == 0) throw_unavailable(cudaErrorNoDevice);
-  std::vector<Device> devices;
-  for (int index = 0; index < count; ++index) devices.push_back(describe(index));
-  return devices;
-}
-
 Device open_device(std::string_view choice) {
   const std::vector<Device> devices = find_devices();
-  const Device device = choose(devices, choice);
+  const Device device = choose_device(devices, choice);
   check(cudaSetDevice(device.index), "cudaSetDevice");
   check(cudaFree(nullptr), "cudaFree (creating the context)");
+  return device;
+}
+
+Device device_to_plan_for(ComputeCapability compute_capability, int sm_count) {
+  Device device;
+  device.compute_capability = compute_capability;
+  device.sm_count = sm_count;
+  device.limits = limits_of(compute_capability);
   return device;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,17 @@ struct Device {
 std::vector<Device> find_devices();
 
 /// The device named by `choice`: a number, or "auto" = the discrete GPU with most SMs, an integrated one only
-/// if there is no other. It becomes the calling thread's current device and its context is created.
+/// if there is no other; of equals the first. @pre `devices` is not empty. @throws InputError if it names
+/// none
+const Device& choose_device(std::span<const Device> devices, std::string_view choice);
+
+/// The same of this machine's devices. It becomes the calling thread's current device and its context is
+/// created.
 /// @throws InputError if `choice` names none; GpuUnavailable as `find_devices`.
 Device open_device(std::string_view choice);
+
+/// A device of the limits table that need not be here, for what needs no launch.
+/// @throws InputError for a compute capability that the table lacks
+Device device_to_plan_for(ComputeCapability compute_capability, int sm_count);
 
 }  // namespace occbench

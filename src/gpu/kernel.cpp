@@ -33,6 +33,7 @@ std::optional<std::int64_t> spill_bytes(const Variant& variant, std::string_view
 }  // namespace
 
 Compiled inspect(const Variant& variant) {
+  if (variant.compiled) return *variant.compiled;
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, variant.function), "cudaFuncGetAttributes");
   Compiled compiled;

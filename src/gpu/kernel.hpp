@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,12 +34,19 @@ struct Variant {
                                               ///< null where the runtime launches what only it knows
   std::span<const Assembled> assembled = {};  ///< where to look for the assembler's report
   const void* traced_function = nullptr;      ///< what Prepared::trace launches, where it is another function
+  std::optional<Compiled> compiled = {};      ///< where it is known without asking the runtime
 };
 
 /// Which suites a case belongs to: its own and every larger one.
 enum class Suite { smoke, quick, full };
 
 struct Kernel;
+struct Case;
+class Prepared;
+
+/// Makes a case ready on the device. @throws CannotRun, CudaError, InputError
+using Prepare = std::function<std::unique_ptr<Prepared>(const Case& chosen, const Variant& variant,
+                                                        const Device& device)>;
 
 /// Work that a family hands out by itself, so that blocks are not its units: `count` units, each of which
 /// keeps a block busy.
@@ -62,8 +70,11 @@ struct Case {
   bool cold = false;   ///< each launch finds nothing of its data in L2; else the one before left it there
   bool trace = false;  ///< placement is of interest: the harness traces it too, in a launch of its own
   std::vector<std::string_view> counters =
-      {};                           ///< columns of counters that only cases which ask for them read
-  std::string expected_cause = {};  ///< as the column; declared from what the case is made to do
+      {};                                     ///< columns of counters that only cases which ask for them read
+  std::string expected_cause = {};            ///< as the column; declared from what the case is made to do
+  std::shared_ptr<const Variant> built = {};  ///< instead of one of the kernel's variants: made for this case
+  Prepare prepare = {};                       ///< instead of the kernel's
+  std::string note = {};                      ///< for its row
 };
 
 /// Useful work of one launch; throughput = quantity over time, in `unit` a second.
@@ -83,6 +94,12 @@ class Prepared {
 
   /// Launches once more with poisoned outputs and compares with the reference. @throws CudaError
   virtual Check check(cudaStream_t stream) = 0;
+
+  /// Launches once more. @returns how many of the launch's updates its result lacks, in %; empty where the
+  /// family is not about lost updates. @throws CudaError
+  virtual std::optional<double> lost_updates_pct(cudaStream_t) {
+    return std::nullopt;
+  }
 
   /// Launches once more, with a record kept by each warp, block by block; empty where the family keeps none.
   /// Recording makes it another launch than the one that is timed and counted. What is queued before it is

@@ -28,4 +28,26 @@ void configure(const void* function, const Launch& launch) {
   allow_non_portable_clusters(function, launch.cluster_blocks > kMostPortableClusterBlocks);
 }
 
+void launch_kernel_with(Start start, const void* function, const Launch& launch, cudaStream_t stream,
+                        void** arguments) {
+  std::array<cudaLaunchAttribute, 2> attributes{};
+  unsigned attribute_count = 0;
+  if (start == Start::together) {
+    attributes[attribute_count].id = cudaLaunchAttributeCooperative;
+    attributes[attribute_count++].val.cooperative = 1;
+  }
+  if (launch.cluster_blocks > 1) {
+    attributes[attribute_count].id = cudaLaunchAttributeClusterDimension;
+    attributes[attribute_count++].val.clusterDim = {static_cast<unsigned>(launch.cluster_blocks), 1, 1};
+  }
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(launch.grid_blocks));
+  config.blockDim = dim3(static_cast<unsigned>(launch.block_threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(launch.dynamic_shared_bytes);
+  config.stream = stream;
+  config.attrs = attributes.data();
+  config.numAttrs = attribute_count;
+  check(cudaLaunchKernelExC(&config, function, arguments), "cudaLaunchKernelExC");
+}
+
 }  // namespace occbench

@@ -142,6 +142,12 @@ class DeviceBuffer {
     wait();
   }
 
+  /// @param values as many as the buffer has
+  void copy_from(std::span<const T> values) {
+    check(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
+    wait();
+  }
+
   std::vector<T> to_host() const {
     std::vector<T> values(size_);
     if (size_ > 0)

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/family.hpp"
 #include "gpu/kernel.hpp"
 #include "occupancy/occupancy.hpp"
 
@@ -67,6 +68,7 @@ struct Experiment {
   std::string_view claim;   ///< what documents say, one sentence
   std::string_view source;  ///< who says so
   std::function<std::vector<Case>(const Planner&)> cases;
+  std::function<std::vector<Family>()> families = {};  ///< what `occbench sweep` can vary of it
 };
 
 /// A binary's experiment, defined in its file in bench/.

@@ -68,4 +68,7 @@ class Instruments {
 /// @throws CudaError
 std::unique_ptr<Instruments> make_gpu_instruments(const Device& device, int readings);
 
+/// Where there is no device: nothing can be asked, and everything throws GpuUnavailable.
+std::unique_ptr<Instruments> make_no_instruments();
+
 }  // namespace occbench

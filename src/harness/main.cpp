@@ -23,18 +23,28 @@ namespace {
 
 ExitStatus run(const std::string& program, const Options& options) {
   initialize_google_benchmark(program, options);
-  const Device device = open_device(options.device);
+  const Device device = options.planned_for ? *options.planned_for : open_device(options.device);
   for (const std::string& note : device.notes) fmt::print(stderr, "{}: {}\n", device.name, note);
-  const std::unique_ptr<Instruments> instruments = make_gpu_instruments(device, options.readings);
+  const std::unique_ptr<Instruments> instruments =
+      options.planned_for ? make_no_instruments() : make_gpu_instruments(device, options.readings);
   Session session(device, options, *instruments);
   const StopOnSignals stop;
   return run_cases(session, experiment);
 }
 
 void describe(const Experiment& described) {
-  fmt::print(
-      "{}\n",
-      json_text({{"name", described.name}, {"claim", described.claim}, {"source", described.source}}, -1));
+  nlohmann::ordered_json object = {
+      {"name", described.name}, {"claim", described.claim}, {"source", described.source}};
+  if (described.families) {
+    for (const Family& family : described.families()) {
+      nlohmann::ordered_json axes = nlohmann::ordered_json::array();
+      for (const SweepAxis& axis : family.axes)
+        axes.push_back({{"name", axis.name}, {"meaning", axis.meaning}, {"values", axis.values}});
+      object["families"].push_back(
+          {{"name", family.name}, {"description", family.description}, {"axes", axes}});
+    }
+  }
+  fmt::print("{}\n", json_text(object, -1));
 }
 
 ExitStatus guarded_main(const std::vector<std::string>& arguments) {

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -17,6 +19,7 @@
 #include "record/measured_losses.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
+#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {
@@ -24,6 +27,19 @@ namespace {
 void end_without_times(CaseRecord& record, TimeStatus status, const std::string& why) {
   record.times.status = status;
   record.note = why;
+}
+
+/// Lost updates differ from launch to launch: the samples have the share of each.
+void measure_lost_updates(ReadyCase& ready, MeasuredCase& into) {
+  constexpr std::size_t kLaunches = 16;
+  std::vector<double> shares;
+  while (shares.size() < kLaunches) {
+    const std::optional<double> share = ready.lost_updates_pct();
+    if (!share) return;
+    shares.push_back(*share);
+  }
+  into.record.lost_updates_pct = median(shares);
+  into.samples.add("lost_updates_pct", shares);
 }
 
 /// @returns the case as it is on the device, nullptr where a launch of it failed or is none of the device's
@@ -35,6 +51,7 @@ std::unique_ptr<ReadyCase> check_and_time(const PlannedCase& planned, Session& s
     auto ready = std::make_unique<ReadyCase>(planned, session.device(), session.instruments());
     // These launches load the module, which must not happen behind a blocked stream.
     record.check = ready->check_and_launch();
+    measure_lost_updates(*ready, into);
     watch.look();
     TimedLaunches timed = benchmark.time(
         planned.name, [&] { return ready->time_launch(); }, stopped);

@@ -144,6 +144,9 @@ struct Parser {
   std::string timeline;
   std::string per_sm;
   std::string shuffle;
+  std::string compute_capability;
+  int sm_count = 0;
+  SweepFlags sweep;
 
   Parser() : app("", "") {
     app.set_help_flag();
@@ -181,6 +184,14 @@ struct Parser {
     app.add_option("--occ_progress_fd", options.progress_fd,
                    "tell the progress through this open file descriptor, a line of JSON a case")
         ->check(CLI::NonNegativeNumber);
+    app.add_flag("--occ_predict", options.predict, "list the cases with their predictions");
+    CLI::Option* const capability = app.add_option(
+        "--occ_cc", compute_capability, "list the cases for this compute capability, without a GPU");
+    CLI::Option* const sms =
+        app.add_option("--occ_sm_count", sm_count, "its number of SMs")->check(CLI::Range(1, 1024));
+    capability->needs(sms);
+    sms->needs(capability);
+    sweep.declare(app);
   }
 
   /// Makes values of what was parsed as text. @throws InputError for what does not go together
@@ -193,6 +204,11 @@ struct Parser {
     if (!per_sm.empty()) options.per_sm = per_sm;
     if (!shuffle.empty()) options.shuffle = seed_of(shuffle);
     options.metrics = split_at_commas(metrics);
+    options.sweep = sweep.options();
+    if (!compute_capability.empty()) {
+      options.planned_for = device_to_plan_for(parse_compute_capability(compute_capability), sm_count);
+      options.list = true;
+    }
     if (options.resume && !options.csv)
       throw InputError("--occ_resume needs the file to go on with: --occ_csv=FILE");
     if (options.counters == CounterMode::off && (options.timeline || !options.metrics.empty())) {

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "gpu/device.hpp"
 #include "gpu/kernel.hpp"
+#include "harness/sweep_options.hpp"
 #include "predict/device_profile.hpp"
 
 namespace occbench {
@@ -44,9 +46,12 @@ struct Options {
       device_profile;  ///< predictions are made with it; empty = that of such a device
   bool profile =
       false;  ///< check and launch each case once, neither timed nor counted, as other profilers want it
-  bool list = false;      ///< print the cases as JSON lines and end
-  bool describe = false;  ///< print name, claim and source as a JSON line and end; needs no GPU
-  bool small = false;     ///< small grids and short work, for compute-sanitizer
+  std::optional<SweepOptions> sweep;  ///< instead of the experiment's cases
+  std::optional<Device> planned_for;  ///< list cases for this device, without one
+  bool predict = false;               ///< list cases with their predictions
+  bool list = false;                  ///< print the cases as JSON lines and end
+  bool describe = false;              ///< print name, claim and source as a JSON line and end; needs no GPU
+  bool small = false;                 ///< small grids and short work, for compute-sanitizer
   bool help = false;
   std::optional<int> progress_fd;  ///< file descriptor that the progress is told through (progress_lines.hpp)
   Reports reports;

@@ -19,7 +19,7 @@ void cannot_launch(CaseRecord& record, std::string why) {
 void add_usage_and_theory(CaseRecord& record, const Variant& variant, const Device& device,
                           Instruments& instruments) {
   try {
-    record.compiled = instruments.inspect(variant);
+    record.compiled = variant.compiled ? *variant.compiled : instruments.inspect(variant);
     const Usage& usage = record.compiled->usage;
     const Occupancy occupancy = theoretical_occupancy(device.limits, *record.launch, usage);
     record.theory = theory_of(occupancy, *record.launch, device.sm_count);
@@ -36,7 +36,7 @@ void add_usage_and_theory(CaseRecord& record, const Variant& variant, const Devi
 
 PlannedCase plan_case(Case chosen, std::string_view experiment_name, const Provenance& provenance,
                       const Device& device, Instruments& instruments) {
-  const Variant& variant = chosen.kernel->find(chosen.variant);
+  const Variant& variant = chosen.built ? *chosen.built : chosen.kernel->find(chosen.variant);
   CaseRecord known;
   known.provenance = provenance;
   known.identity = {.experiment = std::string(experiment_name),
@@ -46,12 +46,13 @@ PlannedCase plan_case(Case chosen, std::string_view experiment_name, const Prove
                     .parameters = chosen.parameters,
                     .work = chosen.work,
                     .work_source = chosen.work ? source_of_given(*chosen.work) : "",
-
                     .expected_cause = chosen.expected_cause};
-  if (variant.function == nullptr) {
+  known.note = chosen.note;
+  if (variant.function == nullptr && !variant.compiled) {
     known.note = "the runtime launches it: kernel, launch and theory are not known";
   } else {
-    if (!chosen.work) known.note = "no single work string describes what its blocks do: nothing is predicted";
+    if (!chosen.work)
+      add_note(known.note, "no single work string describes what its blocks do: nothing is predicted");
     known.launch = chosen.launch;
     add_usage_and_theory(known, variant, device, instruments);
   }

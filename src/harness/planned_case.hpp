@@ -10,7 +10,7 @@ namespace occbench {
 
 /// A case with what is known of it before a launch.
 struct PlannedCase {
-  Case chosen;
+  Case chosen = {};
   const Variant* variant = nullptr;
   /// Identity, launch, usage and theory. Where the device cannot launch it the status is `skipped` already,
   /// and the note says why.

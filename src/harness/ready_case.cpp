@@ -5,12 +5,18 @@ namespace occbench {
 ReadyCase::ReadyCase(const PlannedCase& planned, const Device& device, Instruments& instruments)
     : instruments_(instruments),
       cold_(planned.chosen.cold),
-      prepared_(planned.chosen.kernel->prepare(planned.chosen, *planned.variant, device)) {}
+      prepared_(planned.chosen.prepare
+                    ? planned.chosen.prepare(planned.chosen, *planned.variant, device)
+                    : planned.chosen.kernel->prepare(planned.chosen, *planned.variant, device)) {}
 
 Check ReadyCase::check_and_launch() {
   const Check result = prepared_->check(instruments_.stream());
   launch_and_wait();
   return result;
+}
+
+std::optional<double> ReadyCase::lost_updates_pct() {
+  return prepared_->lost_updates_pct(instruments_.stream());
 }
 
 double ReadyCase::time_launch() {

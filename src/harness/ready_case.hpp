@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "harness/instruments.hpp"
@@ -17,6 +18,9 @@ class ReadyCase {
   /// Checks the result, and launches once more, so that the launch finds its code in the caches. @throws
   /// CannotRun, CudaError
   Check check_and_launch();
+
+  /// As Prepared::lost_updates_pct.
+  std::optional<double> lost_updates_pct();
 
   /// Microseconds of one launch. @throws CudaError
   double time_launch();

@@ -9,31 +9,40 @@
 
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "gpu/error.hpp"
 #include "harness/google_benchmark.hpp"
+#include "harness/list_cases.hpp"
 #include "harness/measure_case.hpp"
 #include "harness/planned_case.hpp"
 #include "harness/ready_case.hpp"
+#include "harness/sweep_cases.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
-#include "record/json.hpp"
 
 namespace occbench {
 namespace {
 
-std::vector<PlannedCase> chosen_cases(Session& session, const Experiment& of) {
-  const auto matches = case_filter(benchmark::GetBenchmarkFilter());
-  std::vector<PlannedCase> chosen;
+/// The cases of the experiment's own.
+std::vector<PlannedCase> declared_cases(Session& session, const Experiment& of) {
+  std::vector<PlannedCase> cases;
   for (Case& declared : of.cases(Planner(session.device()))) {
     if (declared.suite > session.options().suite) continue;
     if (declared.work) declared.work->poll_cycles_per_warp = declared.kernel->poll_cycles_per_warp;
     if (session.options().small) declared = make_small(std::move(declared));
-    PlannedCase planned = plan_case(std::move(declared), of.name, session.provenance(), session.device(),
-                                    session.instruments());
-    if (matches(planned.name)) chosen.push_back(std::move(planned));
+    cases.push_back(plan_case(std::move(declared), of.name, session.provenance(), session.device(),
+                              session.instruments()));
   }
+  return cases;
+}
+
+std::vector<PlannedCase> chosen_cases(Session& session, const Experiment& of) {
+  const auto matches = case_filter(benchmark::GetBenchmarkFilter());
+  const std::optional<SweepOptions>& sweep = session.options().sweep;
+  std::vector<PlannedCase> chosen =
+      sweep ? sweep_cases(of, *sweep, session.provenance(), session.device(), session.instruments())
+            : declared_cases(session, of);
+  std::erase_if(chosen, [&](const PlannedCase& planned) { return !matches(planned.name); });
   if (chosen.empty()) {
     throw InputError(
         fmt::format("--benchmark_filter={} matches no case of this suite of {}; --occ_list shows the cases",
@@ -61,11 +70,6 @@ ExitStatus launch_each_once(std::span<const PlannedCase> cases, Session& session
     if (outcome == "wrong") status = ExitStatus::no_verdict;
   }
   return status;
-}
-
-void print_as_json(std::span<const PlannedCase> cases) {
-  for (const PlannedCase& planned : cases)
-    fmt::print("{}\n", json_text(row_to_json(row_of(planned.known)), -1));
 }
 
 std::vector<std::string> names_of(std::span<const PlannedCase> cases) {
@@ -124,7 +128,7 @@ ExitStatus run_cases(Session& session, const Experiment& of) {
   // Also for a list, which is asked for before there is a file that a wrong name could leave without rows.
   session.check_metrics();
   if (session.options().list) {
-    print_as_json(cases);
+    list_cases(cases, session.device(), session.options());
     return ExitStatus::done;
   }
   if (session.options().list_tests) {

@@ -41,6 +41,12 @@ struct Limits {
   }
 };
 
+/// Resident threads of an SM over the FP32 multiply-adds that it starts in a cycle: how many threads share a
+/// lane.
+constexpr double threads_per_lane(const Limits& limits, int resident_threads) {
+  return static_cast<double>(resident_threads) / limits.fp32_lanes;
+}
+
 /// All known compute capabilities, ascending.
 std::span<const Limits> all_limits();
 

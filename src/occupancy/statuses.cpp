@@ -16,7 +16,7 @@ constexpr auto kTimeStatuses =
     std::to_array<std::string_view>({"ok", "unstable", "throttled", "failed", "skipped"});
 constexpr auto kCountersStatuses =
     std::to_array<std::string_view>({"ok", "denied", "busy", "unsupported", "off", "failed"});
-constexpr auto kChecks = std::to_array<std::string_view>({"ok", "wrong", "none"});
+constexpr auto kChecks = std::to_array<std::string_view>({"ok", "wrong", "none", "lost_updates"});
 
 template <typename Status, std::size_t Count>
 Status parse(std::string_view column, std::string_view word,

@@ -30,7 +30,8 @@ enum class CountersStatus {
 enum class Check {
   ok,
   wrong,
-  none,  ///< the kernel has no result to compare
+  none,          ///< the kernel has no result to compare
+  lost_updates,  ///< updates are missing, as the case was made to show
 };
 
 std::string_view to_string(TimeStatus status);

@@ -215,6 +215,7 @@ CaseRecord parse(const Row& row) {
   record.times.status = parsed(row.time_status, parse_time_status);
   record.check = parsed(row.check, parse_check);
   pass_program(row, record.program, kFromRow);
+  record.lost_updates_pct = row.lost_updates_pct;
   pass_condition(row, record.condition, kFromRow);
   record.note = row.note;
   record.extra = row.extra;
@@ -304,6 +305,7 @@ Row row_of(const CaseRecord& record) {
   if (record.times.status) row.time_status = to_string(*record.times.status);
   if (record.check) row.check = to_string(*record.check);
   pass_program(row, record.program, kToRow);
+  row.lost_updates_pct = record.lost_updates_pct;
   pass_condition(row, record.condition, kToRow);
   row.note = record.note;
   row.extra = record.extra;

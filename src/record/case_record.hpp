@@ -130,6 +130,7 @@ struct CaseRecord {
   Times times;
   std::optional<Check> check;
   ProgramUse program;
+  std::optional<double> lost_updates_pct;  ///< median; empty where the case is not about lost updates
   Condition condition;
   std::string note;
   std::vector<std::pair<std::string, std::string>> extra;  ///< columns beyond the table

@@ -17,6 +17,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
+#include "record/replay.hpp"
 #include "record/time_sample.hpp"
 
 namespace occbench {

@@ -101,6 +101,20 @@ TEST(Calc, GivesJsonUnderTheNamesOfTheColumns) {
   EXPECT_EQ(answer["cliffs"][1]["change"], "8 fewer registers per thread");
 }
 
+TEST(Calc, SaysHowManyResidentThreadsShareALaneOfTheSm) {
+  // 8 blocks of 256 threads on the 128 FP32 lanes of compute capability 9.0, 6 of them on the 64 of 8.0.
+  const auto answer = [](const char* cc, const char* registers) {
+    const Outcome outcome = run_command(
+        {"calc", "--cc", cc, "--block-size", "256", "--registers", registers, "--format", "json"});
+    return json::parse(outcome.out);
+  };
+  EXPECT_EQ(answer("9.0", "32")["fp32_lanes"], 128);
+  EXPECT_EQ(answer("9.0", "32")["threads_per_lane"], 16);
+  EXPECT_EQ(answer("8.0", "40")["threads_per_lane"], 24);
+  const Outcome text = run_command({"calc", "--cc", "9.0", "--block-size", "256", "--registers", "32"});
+  EXPECT_THAT(text.out, HasSubstr("threads per FP32 lane 16: 2048 resident threads, 128 lanes per SM"));
+}
+
 TEST(Calc, GivesTheThreeCurvesAsCsvWithTheCurrentPoint) {
   const Outcome outcome = run_command({"calc", "--cc", "9.0", "--block-size", "100", "--registers", "40",
                                        "--static-smem", "5000", "--curves", "--format", "csv"});

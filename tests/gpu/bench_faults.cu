@@ -1,5 +1,6 @@
 // A bench binary of cases that go wrong, for tests on a GPU: a kernel that traps, one that writes out of
-// bounds and a host that is killed, each between cases that are well.
+// bounds and a host that is killed, each between cases that are well; and one whose threads race in shared
+// memory, which only compute-sanitizer notices.
 
 #include <csignal>
 
@@ -10,18 +11,28 @@
 namespace occbench {
 namespace {
 
-enum class Fault { none, trap, wild_write, killed };
+enum class Fault { none, trap, wild_write, killed, shared_race };
 
 __global__ void faulty(Fault fault, int* out) {
   if (fault == Fault::trap) __trap();
   if (fault == Fault::wild_write) *reinterpret_cast<volatile int*>(0x10) = 1;
-  if (threadIdx.x == 0) out[blockIdx.x] = 1;
+  __shared__ int total;
+  if (threadIdx.x == 0) total = 0;
+  __syncthreads();
+  if (fault == Fault::shared_race) {
+    total = total + 1;
+  } else {
+    atomicAdd(&total, 1);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = total;
 }
 
 const Variant kVariants[] = {{"none", reinterpret_cast<const void*>(&faulty)},
                              {"trap", reinterpret_cast<const void*>(&faulty)},
                              {"wild_write", reinterpret_cast<const void*>(&faulty)},
-                             {"killed", reinterpret_cast<const void*>(&faulty)}};
+                             {"killed", reinterpret_cast<const void*>(&faulty)},
+                             {"shared_race", reinterpret_cast<const void*>(&faulty)}};
 
 class PreparedFault final : public Prepared {
  public:
@@ -63,7 +74,8 @@ std::vector<Case> cases(const Planner&) {
                      .suite = Suite::smoke,
                      .parameters = {{"order", std::to_string(cases.size())}}});
   };
-  for (const char* variant : {"none", "trap", "none", "wild_write", "none", "killed", "none"}) add(variant);
+  for (const char* variant : {"none", "trap", "none", "wild_write", "none", "killed", "none", "shared_race"})
+    add(variant);
   return cases;
 }
 

@@ -54,6 +54,7 @@ TEST_F(Faults, EachCaseHasItsRowWhateverFails) {
       {"none", "ok", well},
       {"killed", "failed", HasSubstr("signal 9")},
       {"none", "ok", well},
+      {"shared_race", "ok", well},
   };
   const std::vector<Row> rows = read_rows(csv());
   ASSERT_EQ(rows.size(), std::size(expected));

@@ -1,13 +1,13 @@
+#include "kernels_on_gpu.hpp"
+
 #include <algorithm>
 #include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../gpu/on_a_gpu.hpp"
 #include "gpu/launch_timer.hpp"
 #include "gpu/resources.hpp"
-#include "kernels/atomics.hpp"
 #include "kernels/concurrent_kernels.hpp"
 #include "kernels/fma_chains.hpp"
 #include "kernels/grid_barrier.hpp"
@@ -31,23 +31,6 @@ using testing::Field;
 using testing::Ge;
 using testing::HasSubstr;
 using testing::Le;
-
-class KernelsOnGpu : public OnAGpu {
- protected:
-  void SetUp() override {
-    OnAGpu::SetUp();
-    if (!IsSkipped()) stream_.emplace();
-  }
-
-  Check check(const Case& chosen, const Variant& variant) {
-    return chosen.kernel->prepare(chosen, variant, device_)->check(stream_->get());
-  }
-  Check check(const Case& chosen) {
-    return check(chosen, chosen.kernel->find(chosen.variant));
-  }
-
-  std::optional<Stream> stream_;
-};
 
 Case spin_case(std::string_view variant, const Launch& launch, const Work& work) {
   return {.kernel = &kSpin, .variant = variant, .launch = launch, .work = work};
@@ -150,15 +133,17 @@ TEST_F(KernelsOnGpu, TheCheckOfStagedFindsMemoryThatWasNotThere) {
 }
 
 TEST_F(KernelsOnGpu, EveryItemOfTheQueueIsTakenOnceInEveryLaunch) {
-  for (const std::int64_t items : {1, 1000}) {
-    const Case chosen{.kernel = &kWorkQueue,
-                      .variant = "plain",
-                      .launch = {.block_threads = 96, .grid_blocks = 50},
-                      .items = Items{.count = items, .work = parse_work("uniform:5000:0.5:1.5")}};
-    const auto prepared = kWorkQueue.prepare(chosen, kWorkQueue.find("plain"), device_);
-    for (int launch = 0; launch < 3; ++launch) {
-      prepared->launch(stream_->get());
-      EXPECT_EQ(prepared->check(stream_->get()), Check::ok);
+  for (const Variant& variant : kWorkQueue.variants) {
+    for (const std::int64_t items : {1, 1000}) {
+      const Case chosen{.kernel = &kWorkQueue,
+                        .variant = variant.name,
+                        .launch = {.block_threads = 96, .grid_blocks = 50},
+                        .items = Items{.count = items, .work = parse_work("uniform:5000:0.5:1.5")}};
+      const auto prepared = kWorkQueue.prepare(chosen, variant, device_);
+      for (int launch = 0; launch < 3; ++launch) {
+        prepared->launch(stream_->get());
+        EXPECT_EQ(prepared->check(stream_->get()), Check::ok) << variant.name;
+      }
     }
   }
 }
@@ -259,25 +244,6 @@ TEST_F(KernelsOnGpu, RereadReadsItsBytesInEveryRound) {
                       .extent = steps * kL1ReuseStepBytes};
     EXPECT_EQ(check(chosen), Check::ok) << steps;
   }
-}
-
-Case atomics_case(std::string_view variant, std::int64_t addresses) {
-  return {.kernel = &kAtomics,
-          .variant = variant,
-          .launch = {.block_threads = kAtomicsBlockThreads, .grid_blocks = 777},
-          .extent = addresses};
-}
-
-TEST_F(KernelsOnGpu, AtomicsAddUpHoweverManyAddTogether) {
-  for (const std::string_view variant : {"thread", "warp", "serial", "block"}) {
-    for (const std::int64_t addresses : {1, 3, 4096, 65'536}) {
-      EXPECT_EQ(check(atomics_case(variant, addresses)), Check::ok) << variant << " to " << addresses;
-    }
-  }
-}
-
-TEST_F(KernelsOnGpu, AddsThatRaceLoseMostOfTheSum) {
-  EXPECT_EQ(check(atomics_case("racing", 1)), Check::wrong);
 }
 
 TEST_F(KernelsOnGpu, ValuesGoRoundInGroupsOfEverySize) {

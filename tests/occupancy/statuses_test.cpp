@@ -12,6 +12,7 @@ TEST(Statuses, AreTheWordsThatRowsHave) {
   EXPECT_EQ(to_string(CountersStatus::unsupported), "unsupported");
   EXPECT_EQ(to_string(CountersStatus::failed), "failed");
   EXPECT_EQ(to_string(Check::none), "none");
+  EXPECT_EQ(to_string(Check::lost_updates), "lost_updates");
 }
 
 TEST(Statuses, AreReadBackFromTheirWords) {
@@ -22,7 +23,7 @@ TEST(Statuses, AreReadBackFromTheirWords) {
        {CountersStatus::ok, CountersStatus::denied, CountersStatus::busy, CountersStatus::unsupported,
         CountersStatus::off, CountersStatus::failed})
     EXPECT_EQ(parse_counters_status(to_string(status)), status);
-  for (const Check check : {Check::ok, Check::wrong, Check::none})
+  for (const Check check : {Check::ok, Check::wrong, Check::none, Check::lost_updates})
     EXPECT_EQ(parse_check(to_string(check)), check);
   EXPECT_THROW(parse_time_status(""), InputError);
   EXPECT_THROW(parse_check("OK"), InputError);

@@ -1,10 +1,20 @@
 // What each optional rule of the simulation is worth: predictions of recorded launches with each rule in its
 // turn switched off, by group of launches. Only launches that calibration may see; held-out and random ones
-// decide nothing. Prints CSV; the first lines have every rule on.
-#include <cstdio>
-#include <functional>
+// decide nothing. Prints CSV; the first lines have every rule on. Arguments are combinations to switch off
+// instead, such as sm_delay_cycles+gpc_delay_cycles.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <map>
+#include <span>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
 
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
 #include "predict/parameters.hpp"
 #include "recorded_launches.hpp"
 
@@ -58,32 +68,79 @@ std::vector<Group> groups() {
   return all;
 }
 
-void print_errors(std::string_view rule, const std::vector<Group>& all, const DeviceProfile& profile) {
+/// Simulations of a launch; the same seeds with a rule and without it.
+constexpr std::size_t kSeeds = 3;
+
+/// The lines of a rule: one for each group.
+std::string lines_of(std::string_view rule, const std::vector<Group>& all, const DeviceProfile& profile) {
+  std::string lines;
   for (const Group& group : all) {
-    Errors errors = errors_of(
+    Errors errors = errors_of<kSeeds>(
         group.launches, [](const Recorded&) { return true; }, profile);
-    std::printf("%s,%s,%zu,%.4f,%.4f,%.4f\n", std::string(rule).c_str(), group.name.c_str(),
-                errors.points.size(), errors.mean(), errors.percentile(0.95), errors.median_active_pct());
-    std::fflush(stdout);
+    // Of launches on two streams the active cycles were not recorded.
+    const double active = errors.median_active_pct();
+    lines += fmt::format("{},{},{},{:.4f},{:.4f},{}\n", rule, group.name, errors.points.size(), errors.mean(),
+                         errors.percentile(0.95), std::isfinite(active) ? fmt::format("{:.4f}", active) : "");
   }
+  return lines;
 }
 
-void run() {
-  const std::vector<Group> all = groups();
+struct Ablation {
+  std::string rules;  ///< "none", or names of parameters with + between them
+  DeviceProfile profile;
+};
+
+void switch_off(const Parameter& parameter, DeviceProfile& profile) {
+  profile.model.parameters.*parameter.value = parameter.off.value();
+}
+
+/// Every rule on, then each of them off, or each of these combinations.
+std::vector<Ablation> ablations(std::span<const char* const> combinations) {
   const DeviceProfile profile = find_profile("h200");
-  std::printf("rule_off,group,launches,mean_error_points,error_95_points,active_cycles_median_error_pct\n");
-  print_errors("none", all, profile);
+  std::vector<Ablation> all = {{"none", profile}};
+  for (const std::string combination : combinations) {
+    all.push_back({combination, profile});
+    std::istringstream rules(combination);
+    for (std::string rule; std::getline(rules, rule, '+');) {
+      const Parameter* parameter = find_parameter(rule);
+      if (parameter == nullptr || !parameter->off)
+        throw InputError(rule + " is no rule that can be switched off");
+      switch_off(*parameter, all.back().profile);
+    }
+  }
+  if (!combinations.empty()) return all;
   for (const Parameter& parameter : parameters()) {
     if (!parameter.off) continue;
-    DeviceProfile without = profile;
-    without.model.parameters.*parameter.value = *parameter.off;
-    print_errors(parameter.name, all, without);
+    all.push_back({std::string(parameter.name), profile});
+    switch_off(parameter, all.back().profile);
   }
+  return all;
+}
+
+/// As many at once as there are processors.
+void run(std::span<const char* const> combinations) {
+  const std::vector<Group> all = groups();
+  const std::vector<Ablation> work = ablations(combinations);
+  std::vector<std::string> lines(work.size());
+  std::atomic<std::size_t> next = 0;
+  const auto take = [&] {
+    for (std::size_t i = next++; i < work.size(); i = next++)
+      lines[i] = lines_of(work[i].rules, all, work[i].profile);
+  };
+  {
+    std::vector<std::jthread> threads(std::max(1U, std::thread::hardware_concurrency()));
+    std::ranges::generate(threads, [&] { return std::jthread(take); });
+  }
+  fmt::print("rule_off,group,launches,mean_error_points,error_95_points,active_cycles_median_error_pct\n");
+  for (const std::string& each : lines) fmt::print("{}", each);
 }
 
 }  // namespace
 }  // namespace occbench
 
-int main() {
-  occbench::run();
+int main(int argc, char** argv) try {
+  occbench::run(std::span<const char* const>(argv + 1, static_cast<std::size_t>(argc - 1)));
+} catch (const occbench::InputError& error) {
+  fmt::print(stderr, "ablation: {}\n", error.what());
+  return 64;
 }

@@ -68,6 +68,7 @@ TEST(CaseRecord, WordsOfARowAreValues) {
   row.time_status = "throttled";
   row.counters_status = "busy";
   row.check = "wrong";
+  row.lost_updates_pct = 99.5;
   row.achieved_source = "trace";
   const CaseRecord record = case_record(row);
   EXPECT_EQ(record.provenance.compute_capability, (ComputeCapability{9, 0}));
@@ -79,6 +80,7 @@ TEST(CaseRecord, WordsOfARowAreValues) {
   EXPECT_EQ(record.times.status, TimeStatus::throttled);
   EXPECT_EQ(record.readings.status, CountersStatus::busy);
   EXPECT_EQ(record.check, Check::wrong);
+  EXPECT_EQ(record.lost_updates_pct, 99.5);
   EXPECT_EQ(record.readings.achieved_source, AchievedSource::trace);
 }
 
@@ -95,7 +97,7 @@ TEST(CaseRecord, AWordThatItsColumnDoesNotHaveIsRefusedByCaseColumnAndWords) {
   const std::pair<Text Row::*, const char*> columns[] = {
       {&Row::time_status, "time_status = 'perhaps' is none of ok, unstable, throttled, failed, skipped"},
       {&Row::counters_status, "counters_status = 'perhaps' is none of ok, denied"},
-      {&Row::check, "check = 'perhaps' is none of ok, wrong, none"},
+      {&Row::check, "check = 'perhaps' is none of ok, wrong, none, lost_updates"},
       {&Row::achieved_source, "achieved_source = 'perhaps' is neither counter nor trace"},
       {&Row::parameters, "parameters = 'perhaps' has no key=value"},
       {&Row::limiter, "there is no limiter 'perhaps'"}};

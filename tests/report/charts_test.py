@@ -13,7 +13,7 @@ try:
     import polars as pl
     from occbench_tools.program import Column
     from occbench_tools.report import charts, style
-    from occbench_tools.report.charts import performance
+    from occbench_tools.report.charts import launches, performance, programs, sms, sweeps
     from occbench_tools.report.rows import Rows
     from occbench_tools.report.style import Drawing, Missing
 except ModuleNotFoundError as error:
@@ -133,6 +133,114 @@ class Varied(unittest.TestCase):
             performance.throughput_varied(Rows(pl.DataFrame(rows), [], asked, None, None))
 
 
+def titles():
+    return SimpleNamespace(title=lambda name: Column(name, "real", "%", "").title)
+
+
+class Launches(unittest.TestCase):
+    def launch(self, registers, time, **others):
+        usage = {"compute_capability": "9.0", "static_shared_bytes": 0, "dynamic_shared_bytes": 0, "time_us": time}
+        plain = {"carveout_pct": None, "cluster_blocks": 1, "experiment": "mine", "registers_per_thread": registers}
+        return row(75, 1, "", **usage, **plain) | others
+
+    def drawing(self, *rows):
+        curve = pl.DataFrame(
+            [
+                {"axis": axis, "value": value, "theoretical_pct": float(100 - value)}
+                for axis in launches.AXES
+                for value in (1, 40)
+            ]
+        )
+        asked = SimpleNamespace(curves=lambda *usage: curve, title=lambda name: name)
+        return launches.calculator_of_launches(Rows(pl.DataFrame(rows), [], asked, None, None))
+
+    def test_the_launch_with_most_time_comes_first_whatever_its_experiment(self):
+        drawing = self.drawing(self.launch(20, 1), self.launch(33, 5), self.launch(20, 1), self.launch(40, 3))
+        titles_drawn = [panel.title for panel in drawing.panels]
+        self.assertEqual(len(titles_drawn), 3 * 3)
+        self.assertIn("33 registers", titles_drawn[0])
+        self.assertIn("20 registers", titles_drawn[-1])
+        self.assertIn("theory is 75 % (circle), its counter 75 % (dot)", drawing.sentence)
+
+    def test_the_circle_stands_where_the_launch_is_on_each_axis(self):
+        drawing = self.drawing(self.launch(33, 5, dynamic_shared_bytes=512))
+        places = [panel.chart.layer[1].data["value"].unique().to_list() for panel in drawing.panels]
+        self.assertEqual(places, [[256], [33], [512]])
+        self.assertEqual(drawing.panels[0].chart.layer[1].data["occupancy"].to_list(), [75.0, 75.0])
+
+    def test_launches_that_the_curves_do_not_describe_are_left_out(self):
+        with self.assertRaises(Missing):
+            self.drawing(self.launch(33, 5, carveout_pct=50), self.launch(33, 5, cluster_blocks=2))
+
+    def test_full_sms_that_seldom_issue_are_counted(self):
+        counters = [(95, 30), (95, 80), (40, 10)]
+        rows = [row(o, 1, "", issue_active_pct=float(i), eligible_warps=1.0) for o, i in counters]
+        drawing = launches.issue(Rows(pl.DataFrame(rows), [], titles(), None, None))
+        self.assertIn("Of 2 rows with 90 % achieved occupancy or more, 1 issue", drawing.sentence)
+        self.assertEqual(len(drawing.panels), 2)
+
+    def test_a_pipe_is_drawn_from_the_launches_that_use_it_most(self):
+        counters = [(10, 50.0, 1.0), (20, 99.0, 1.0), (80, 100.0, 1.0), (30, 2.0, 60.0)]
+        rows = [row(o, 1, "", fp32_pipe_pct=fp32, xu_pipe_pct=xu) for o, fp32, xu in counters]
+        drawing = launches.pipes(Rows(pl.DataFrame(rows), [], titles(), None, None))
+        self.assertIn("FP32: 100 % at most, and 95 % of that from 20 % achieved occupancy on", drawing.sentence)
+        self.assertEqual([len(panel.chart.data) for panel in drawing.panels], [3, 1])
+
+
+class EachSm(unittest.TestCase):
+    def frame(self):
+        # SM 0 works from 0 to 100 us, SM 1 from 20 to 70; SM 2 runs nothing and has no line.
+        lines = [(0, 80.0, 0.0, 100.0), (1, 60.0, 20.0, 70.0)]
+        return pl.DataFrame(
+            [
+                {"launch": 0, "sm": sm, "blocks": 4, "achieved_pct": pct, "first_start_us": begin, "last_end_us": end}
+                for sm, pct, begin, end in lines
+            ]
+        )
+
+    def test_an_sm_is_idle_before_its_first_block_and_after_its_last(self):
+        self.assertEqual(sms.of_each_sm(self.frame(), None)["idle_pct"].to_list(), [0, 50])
+
+    def test_an_sm_that_ran_nothing_is_idle_throughout(self):
+        found = sms.of_each_sm(self.frame(), 3)
+        self.assertEqual(found["idle_pct"].to_list(), [0, 50, 100])
+        self.assertEqual(found["achieved_pct"].to_list(), [80, 60, 0])
+
+    def test_the_mean_is_drawn_and_the_sentence_says_where_it_is_from(self):
+        recorded = self.frame().with_columns(experiment=pl.lit("mine"), case=pl.lit("a"))
+        rows = pl.DataFrame([row(50, 1, "", case="a", experiment="mine", sm_count=3)])
+        drawing = sms.per_sm(Rows(rows, [], titles(), None, recorded))
+        self.assertEqual([panel.chart.layer[1].data["mean"].item() for panel in drawing.panels], [140 / 3, 50])
+        self.assertIn("the hardware counter reads sums over all SMs", drawing.sentence)
+
+
+def launched(case, total_ms, theory, achieved, predicted):
+    row = {"__run": "a run", "case": case, "launches": 10, "total_time_us": 1000.0 * total_ms}
+    return row | {"theoretical_pct": theory, "achieved_pct": achieved, "predicted_pct": predicted}
+
+
+class Programs(unittest.TestCase):
+    def test_time_is_split_by_the_counter_and_without_it_by_the_prediction(self):
+        rows = [launched("counted", 10, 75.0, 50.0, 60.0), launched("predicted", 40, 100.0, None, 90.0)]
+        drawing = programs.programs(Rows(pl.DataFrame(rows), [], None, None, None))
+        parts = drawing.panels[0].chart.data
+        split = {
+            case: {row["part"]: row["ms"] for row in parts.filter(case=case).iter_rows(named=True)}
+            for case in ("counted", "predicted")
+        }
+        self.assertEqual(split["counted"], {"achieved": 5, "lost": 2.5, "beyond theory": 2.5})
+        self.assertEqual(split["predicted"], {"achieved": 36, "lost": 4, "beyond theory": 0})
+        self.assertEqual(parts["case"].unique(maintain_order=True).to_list(), ["predicted", "counted"])
+        self.assertIn("theory allows 95.0 % occupancy and 82.0 % was reached", drawing.sentence)
+        self.assertIn("predicted loses most: 4.00 of 6.50 ms", drawing.sentence)
+
+    def test_rows_of_other_experiments_have_none(self):
+        with self.assertRaises(Missing):
+            programs.programs(
+                Rows(pl.DataFrame([launched("a", 1, 50.0, 40.0, 40.0) | {"launches": None}]), [], None, None, None)
+            )
+
+
 class Look(unittest.TestCase):
     def test_no_line_reaches_beyond_its_values_where_they_turn(self):
         self.assertEqual(style.configuration()["line"]["strokeJoin"], "round")
@@ -159,6 +267,67 @@ class Axes(unittest.TestCase):
         self.assertLessEqual(few.n_unique(), style.MOST_POINTS)
         self.assertLess((few - frame["x"]).abs().max(), frame["x"].max() / style.MOST_POINTS)
         self.assertTrue(style.binned(frame.head(300), "x").equals(frame.head(300)))
+
+
+def swept(parameters, theory, time_us, limiter="registers", **others):
+    return {
+        "__run": "a run",
+        "experiment": "sweep",
+        "kernel": "mine",
+        "parameters": parameters,
+        "theoretical_pct": float(theory),
+        "predicted_pct": float(theory) - 0.1,
+        "achieved_pct": float(theory) - 0.2,
+        "time_us": float(time_us),
+        "time_status": "ok",
+        "throughput": 1e6 / time_us,
+        "throughput_unit": "launches/s",
+        "limiter": limiter,
+    } | others
+
+
+def rows_of(rows):
+    asked = SimpleNamespace(title=lambda name: Column(name, "real", "%", "").title)
+    return Rows(pl.DataFrame(rows, infer_schema_length=None), [], asked, None, None)
+
+
+class Sweeps(unittest.TestCase):
+    caps = ((24, 100, 90), (32, 100, 80), (40, 75, 70), (64, 50, 75))
+
+    def test_the_fastest_configuration_is_named_with_its_values(self):
+        drawing = sweeps.sweeps(
+            rows_of([swept(f"register_cap={cap}", theory, time) for cap, theory, time in self.caps])
+        )
+        self.assertIn("4 configurations of register cap", drawing.sentence)
+        self.assertIn("within 0.2 points of theory", drawing.sentence)
+        self.assertIn("the fastest takes 70.0 µs (register cap 40)", drawing.sentence)
+        self.assertEqual(len(drawing.panels), 2)
+
+    def test_cliffs_are_where_theory_falls_and_name_what_then_limits(self):
+        limits = {24: "warps", 32: "warps+registers", 40: "registers", 64: "registers"}
+        frame = pl.DataFrame([swept(f"register_cap={cap}", theory, 1, limits[cap]) for cap, theory, _ in self.caps])
+        found = sweeps.cliffs(sweeps.placed(frame, ["register_cap"]))
+        self.assertEqual(sorted(found.select("x", "limiter").rows()), [(40.0, "registers"), (64.0, "registers")])
+
+    def test_the_axis_of_most_numbers_is_drawn_along_the_second_as_colour_the_third_as_panels(self):
+        rows = [
+            swept(f"layout={layout};tile={tile};block_size={threads}", 100, 50)
+            for layout in ("rows", "columns")
+            for tile in (8, 16, 32)
+            for threads in (64, 128, 256, 512)
+        ]
+        frame = pl.DataFrame(rows)
+        self.assertEqual(sweeps.ordered_axes(frame, ["layout", "tile", "block_size"]), ["block_size", "tile", "layout"])
+        self.assertEqual(len(sweeps.sweeps(rows_of(rows)).panels), 4)
+
+    def test_a_value_that_could_not_be_launched_is_left_out(self):
+        rows = [swept(f"register_cap={cap}", theory, time) for cap, theory, time in self.caps]
+        rows.append(swept("register_cap=300", 0, 1, time_status="skipped") | {"theoretical_pct": None, "time_us": None})
+        self.assertIn("4 configurations", sweeps.sweeps(rows_of(rows)).sentence)
+
+    def test_rows_of_no_sweep_have_no_such_chart(self):
+        with self.assertRaises(Missing):
+            sweeps.sweeps(rows_of([swept("a=1", 100, 1, experiment="waves"), swept("a=2", 100, 1, experiment="waves")]))
 
 
 if __name__ == "__main__":

@@ -201,6 +201,35 @@ class Pictures(InFolder):
             self.assertEqual((folder / f"{chart}.png").read_bytes()[:4], b"\x89PNG")
             self.assertIn("vega-lite", json.loads((folder / f"{chart}.json").read_text())["$schema"])
 
+    def test_the_classic_charts_are_drawn_for_forty_rows_of_a_users_own_experiment(self):
+        own = [
+            line | {"experiment": "mine", "parameters": "", "kernel": "my_kernel"}
+            for line in made_up.read()
+            if line["experiment"] == "pipe_saturation"
+        ]
+        more = [line | {"case": f"{line['case']}/again"} for line in own]
+        rows = made_up.write(self.folder / "own.csv", (own + more)[:40])
+        folder = self.folder / "pictures"
+        done = made_up.report(rows, "--pictures", folder, "--picture-format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        drawn = {file.stem for file in folder.iterdir()}
+        self.assertLessEqual({"agreement", "calculator_of_launches", "issue", "pipes", "losses"}, drawn)
+
+    def test_a_filter_draws_the_curves_of_the_rows_that_it_names(self):
+        done = made_up.report(
+            *(made_up.RECORDED, "--filter", "^block_size/.*block_threads=768", "--chart", "calculator_of_launches"),
+            *("--pictures", self.folder, "--picture-format", "json"),
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        drawn = json.loads((self.folder / "calculator_of_launches.json").read_text())
+        self.assertIn("768 threads", drawn["description"])
+        nothing = made_up.report(made_up.RECORDED, "--filter", "no/such=case", "-o", self.folder / "page.html")
+        self.assertEqual(nothing.returncode, 64)
+        self.assertIn("--filter no/such=case", nothing.stderr)
+        broken = made_up.report(made_up.RECORDED, "--filter", "(", "-o", self.folder / "page.html")
+        self.assertEqual(broken.returncode, 64)
+        self.assertNotIn("Traceback", broken.stderr)
+
     def test_one_chart_in_one_format(self):
         done = made_up.report(
             made_up.RECORDED, "--pictures", self.folder, "--chart", "waves", "--picture-format", "svg"

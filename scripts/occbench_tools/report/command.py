@@ -1,8 +1,12 @@
 """The Python half of `occbench report`, which calls it with files that it has read before."""
 
 import argparse
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
+
+import polars as pl
 
 from occbench_tools import WrongInput
 from occbench_tools.program import Occbench
@@ -10,7 +14,7 @@ from occbench_tools.report.charts import CHARTS, LeftOut, draw_all
 from occbench_tools.report.files import replace_text
 from occbench_tools.report.page import write_page
 from occbench_tools.report.pictures import FORMATS, write_pictures
-from occbench_tools.report.rows import load
+from occbench_tools.report.rows import Rows, load
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +27,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--pictures", type=Path, metavar="FOLDER", help="no page: each chart as pictures, into this folder"
     )
     parser.add_argument("--chart", action="append", default=[], metavar="NAME", help="only this chart")
+    parser.add_argument("--filter", default="", metavar="RE", help="only rows in whose experiment/case it is found")
     parser.add_argument("--picture-format", action="append", default=[], choices=FORMATS)
 
 
@@ -36,6 +41,21 @@ def check_names(names: list[str]) -> None:
     for name in names:
         if name not in known:
             raise WrongInput(f"there is no chart '{name}'; the charts are {', '.join(known)}")
+
+
+def matching(rows: Rows, expression: str) -> Rows:
+    """By the rule of the suite's filters: a minus in front takes the other rows."""
+    negative = expression.startswith("-")
+    try:
+        pattern = re.compile(expression[negative:])
+    except re.error as error:
+        raise WrongInput(f"--filter {expression} is not a regular expression: {error}") from error
+    names = rows.frame.select(pl.concat_str("experiment", "case", separator="/", ignore_nulls=True)).to_series()
+    chosen = [bool(pattern.search(name or "")) != negative for name in names]
+    found = rows.frame.filter(pl.Series(chosen, dtype=pl.Boolean))
+    if found.is_empty():
+        raise WrongInput(f"--filter {expression}: it is found in the experiment/case of no row")
+    return replace(rows, frame=found)
 
 
 def say(left_out: list[LeftOut]) -> None:
@@ -52,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
         options.timeline or beside(first, "timeline"),
         options.per_sm or beside(first, "per_sm"),
     )
+    if options.filter:
+        rows = matching(rows, options.filter)
     drawn, left_out = draw_all(rows, options.chart)
     say(left_out)
     if options.pictures:

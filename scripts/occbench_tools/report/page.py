@@ -115,7 +115,11 @@ def summary(frame: pl.DataFrame) -> str:
         "replaced. Counter: what the hardware read. "
     )
     troubles = []
-    for column, good in (("time_status", ["ok"]), ("counters_status", ["ok", "off"]), ("check", ["ok", "none"])):
+    for column, good in (
+        ("time_status", ["ok"]),
+        ("counters_status", ["ok", "off"]),
+        ("check", ["ok", "none", "lost_updates"]),
+    ):
         bad = frame.filter(pl.col(column).is_not_null(), ~pl.col(column).is_in(good))[column].value_counts(sort=True)
         troubles += [f"{column} {value} in {count:,}" for value, count in bad.head(MOST_VALUES).iter_rows()]
     return text + (f"Rows to look at: {', '.join(troubles)}." if troubles else "Every row's checks are ok.")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from occbench_tools.report.charts import compare, curves, performance, schedule, theory
+from occbench_tools.report.charts import compare, curves, launches, performance, programs, schedule, sms, sweeps, theory
 from occbench_tools.report.rows import Rows
 from occbench_tools.report.style import Drawing, Missing
 
@@ -22,16 +22,24 @@ class Chart(NamedTuple):
 CHARTS = [
     Chart("agreement", "How far from the counter", ["theoretical_pct", "achieved_pct"], compare.agreement),
     Chart("differences", "Differences between runs", [], compare.differences),
+    Chart("programs", "Where the time of a program goes", ["launches", "total_time_us"], programs.programs),
     Chart("losses", "Where the occupancy went", ["predicted_pct"], schedule.losses),
     Chart("calculator", "The calculator's three curves", ["theoretical_pct"], theory.calculator),
     Chart("curves", "Theoretical occupancy over block size, registers and shared memory", [], curves.curves),
+    Chart(
+        "calculator_of_launches",
+        "The calculator's curves around each launch",
+        ["theoretical_pct", "registers_per_thread"],
+        launches.calculator_of_launches,
+    ),
     Chart("register_cliff", "The register cliff", ["registers_per_thread", "throughput"], theory.register_cliff),
     Chart("register_cap", "Spills against occupancy", ["spill_bytes", "time_us"], theory.register_cap),
+    Chart("sweeps", "Sweeps", ["theoretical_pct"], sweeps.sweeps),
     Chart("waves", "The sawtooth of waves", ["waves"], schedule.waves),
     Chart("imbalance", "Imbalance between blocks and within a block", ["predicted_pct"], schedule.imbalance),
     Chart("tail_remedies", "Remedies for the tail", ["throughput"], schedule.tail_remedies),
     Chart("timeline", "Occupancy over time", [], schedule.timeline),
-    Chart("per_sm", "Occupancy of each SM", [], schedule.per_sm),
+    Chart("per_sm", "Occupancy of each SM", [], sms.per_sm),
     Chart("throughput", "Throughput against occupancy", ["achieved_pct", "throughput"], performance.throughput),
     Chart(
         "throughput_varied",
@@ -39,6 +47,10 @@ CHARTS = [
         ["achieved_pct", "throughput"],
         performance.throughput_varied,
     ),
+    Chart(
+        "issue", "Issue and eligible warps against occupancy", ["issue_active_pct", "eligible_warps"], launches.issue
+    ),
+    Chart("pipes", "Use of pipes against occupancy", ["achieved_pct"], launches.pipes),
 ]
 
 

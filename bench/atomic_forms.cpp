@@ -1,0 +1,72 @@
+#include "kernels/atomic_forms.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "harness/experiment.hpp"
+
+namespace occbench {
+namespace {
+
+/// Which threads share an address, and how many blocks add.
+struct Addresses {
+  std::string name;
+  std::int64_t threads_per_address;
+  std::int64_t blocks;
+};
+
+std::vector<Addresses> addresses_on(const Planner& on) {
+  constexpr int kFullDevices = 15;
+  const std::int64_t many = on.blocks_of_full_device(kAtomicFormsBlockThreads, kFullDevices);
+  // One block per SM, because a loop of compare-and-swap to one address takes a round trip to L2 an add.
+  return {{"one", std::numeric_limits<std::int64_t>::max(), on.device().sm_count},
+          {"one_a_block", kAtomicFormsBlockThreads, many},
+          {"one_a_thread", 1, many}};
+}
+
+Suite suite_of(AtomicForm form, AtomicType type, AtomicScope scope, const Addresses& addresses) {
+  if (addresses.name == "one_a_thread" || type == AtomicType::uint64) return Suite::full;
+  const bool plain = form == AtomicForm::function && scope == AtomicScope::device;
+  if (plain && type == AtomicType::uint32) return Suite::smoke;
+  return scope == AtomicScope::device ? Suite::quick : Suite::full;
+}
+
+std::vector<Case> cases(const Planner& on) {
+  std::vector<Case> cases;
+  for (const Addresses& addresses : addresses_on(on)) {
+    for (const AtomicType type : kAtomicTypes) {
+      for (const AtomicForm form : kAtomicFormKinds) {
+        for (const AtomicScope scope : kAtomicScopes) {
+          // Atomics of block scope are none between blocks.
+          if (scope == AtomicScope::block && addresses.name == "one") continue;
+          const auto variant = std::ranges::find(kAtomicForms.variants,
+                                                 atomic_forms_variant(form, type, scope), &Variant::name);
+          cases.push_back(
+              {.kernel = &kAtomicForms,
+               .variant = variant->name,
+               .launch = {.block_threads = kAtomicFormsBlockThreads, .grid_blocks = addresses.blocks},
+               .extent = addresses.threads_per_address,
+               .suite = suite_of(form, type, scope, addresses),
+               .parameters = {{"addresses", addresses.name},
+                              {"form", std::string(to_string(form))},
+                              {"type", std::string(to_string(type))},
+                              {"scope", std::string(to_string(scope))}}});
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+const Experiment experiment{
+    "atomic_forms",
+    "an atomic add is faster than a loop of compare-and-swap, a wider scope costs nothing by itself, and the "
+    "default order "
+    "(sequentially consistent) costs more than relaxed",
+    "atomics and occupancy note; libcu++ documentation, memory model and thread scopes", cases};
+
+}  // namespace occbench

@@ -1,0 +1,9 @@
+#include "harness/experiment.hpp"
+#include "kernels/families.hpp"
+
+namespace occbench {
+
+const Experiment experiment{"sweep", "measured as the command line says", "occbench sweep",
+                            [](const Planner&) { return std::vector<Case>{}; }, kernel_families};
+
+}  // namespace occbench

@@ -1,0 +1,75 @@
+from occbench_tools.dataset import each, first, parameter, pick
+from occbench_tools.markdown import bullets, cell, table
+from occbench_tools.verdicts import ENOUGH, WORTH, Finding, Findings
+
+WAYS = {
+    "thread": "an atomic a thread",
+    "warp": "an atomic a warp",
+    "serial": "thread 0 of a block",
+    "shuffle": "shuffle tree",
+    "cooperative_groups": "cooperative groups' reduce",
+    "cub_block": "cub::BlockReduce",
+    "cluster": "cluster, distributed shared memory",
+    "last_block": "last block finishes",
+    "cub_device": "cub::DeviceReduce",
+}
+BLOCKS_FIRST = ("shuffle", "cooperative_groups", "cub_block", "cluster", "last_block", "cub_device")
+GRIDS = {"wave": "one wave", "load_a_thread": "a load a thread", "its_own": "its own grid"}
+
+
+def findings(of):
+    limit = first(of.rows, by="nothing")
+    found, told = [], []
+    for way in BLOCKS_FIRST if limit else ():
+        rates = pick(of.rows, by=way)["throughput"]
+        if rates.is_empty():
+            continue
+        share = rates.max() / limit["throughput"]
+        found.append(Finding(WAYS[way], share >= ENOUGH, f"{100 * share:.0f} % of the rate of reads alone"))
+        told.append(f"{WAYS[way]} {100 * share:.0f} %")
+    summary = f"of the rate of reads alone: {', '.join(told)}"
+    tree = first(of.rows, by="shuffle", grid="load_a_thread")
+    slower = []
+    for way in ("thread", "warp", "serial") if tree else ():
+        row = first(of.rows, by=way, grid="load_a_thread")
+        if not row:
+            continue
+        ratio = row["time_us"] / tree["time_us"]
+        found.append(
+            Finding(f"{WAYS[way]}, a load a thread", ratio >= WORTH, f"{ratio:.2f} of the shuffle tree's time")
+        )
+        slower.append(f"{WAYS[way]} × {ratio:.1f}")
+    if slower:
+        summary += f"; a load a thread, time over the shuffle tree's: {', '.join(slower)}"
+    return Findings(found, summary)
+
+
+def cases(of):
+    limit = first(of.rows, by="nothing")
+    lines = []
+    for grid, words in GRIDS.items():
+        for way, name in WAYS.items():
+            row = first(of.rows, by=way, grid=grid)
+            if row:
+                share = f"{100 * row['throughput'] / limit['throughput']:.0f}" if limit else ""
+                blocks = "" if row["grid_blocks"] is None else row["grid_blocks"]
+                rate = cell(row, "throughput", 0, 1e-9)
+                lines.append((name, words, blocks, cell(row, "time_us"), rate, share, cell(row, "achieved_pct", 0)))
+    head = ("put together by", "grid", "blocks:", "time, µs:", "GB/s:", "% of reads alone:", "achieved:")
+    return table(head, lines)
+
+
+def figures(of):
+    limit = first(of.rows, by="nothing")
+    waves = pick(of.rows.filter(parameter("by") != "nothing"), grid="wave")
+    if not limit or waves.is_empty():
+        return ""
+    slowest = max(each(waves), key=lambda row: row["time_us"])
+    return bullets(
+        f"Reads alone reach {cell(limit, 'throughput', 0, 1e-9)} GB/s.",
+        f"In one wave of blocks the slowest way, {slowest['variant']}, takes "
+        f"{slowest['time_us'] / waves['time_us'].min():.2f} times as long as the fastest.",
+    )
+
+
+BLOCKS = {"cases": cases, "figures": figures}

@@ -1,0 +1,161 @@
+"""What is drawn of any launch, whatever its experiment: the calculator's curves around it, and what its warps issue."""
+
+import altair as alt
+import polars as pl
+
+from occbench_tools.report.rows import Rows
+from occbench_tools.report.style import (
+    Drawing,
+    Missing,
+    Panel,
+    colour,
+    counted,
+    medians,
+    most_frequent,
+    numbered,
+    tip,
+    told_apart,
+    tooltip,
+)
+from occbench_tools.statistics import median
+
+SHARED = "shared_bytes_per_block"
+USAGE = ["compute_capability", "block_threads", "registers_per_thread", SHARED]
+AXES = {
+    "block_threads": "threads per block",
+    "registers_per_thread": "registers per thread",
+    SHARED: "shared memory, B",
+}
+MOST_LAUNCHES = 3
+PIPES = {"fp32_pipe_pct": "FP32", "xu_pipe_pct": "special functions"}
+
+
+def longest_launches(rows: Rows) -> pl.DataFrame:
+    """The launch configurations that most time was spent on, one row each. The curves know neither carveouts nor clusters."""
+    shared = (pl.col("static_shared_bytes").fill_null(0) + pl.col("dynamic_shared_bytes").fill_null(0)).alias(SHARED)
+    frame = rows.frame.with_columns(shared).filter(
+        pl.col("carveout_pct").is_null(), pl.col("cluster_blocks").fill_null(1) <= 1
+    )
+    grouped = frame.drop_nulls([*USAGE, "theoretical_pct"]).group_by([*USAGE, "theoretical_pct"], maintain_order=True)
+    values = grouped.agg(
+        median(pl.col("achieved_pct")),
+        pl.col("kernel").drop_nulls().unique(maintain_order=True).str.join(", "),
+        pl.col("time_us").sum().alias("total_time_us"),
+        pl.len().alias("rows"),
+    )
+    return values.sort("total_time_us", "rows", descending=True, maintain_order=True).head(MOST_LAUNCHES)
+
+
+def usage_in_words(launch: dict) -> str:
+    return f"{launch['block_threads']} threads, {launch['registers_per_thread']} registers, {launch[SHARED]} B shared"
+
+
+def curve_panel(curve: pl.DataFrame, axis: str, launch: dict) -> Panel:
+    """Theory along one axis as a step line; the launch's own theory circled, its counter as a dot."""
+    steps = curve.filter(pl.col("axis") == axis)
+    x = alt.X("value:Q", title=AXES[axis], scale=alt.Scale(domainMin=0, domainMax=steps["value"].max(), nice=False))
+    y = alt.Y("occupancy:Q", title="occupancy, %", scale=alt.Scale(domainMin=0, domainMax=105))
+    last_of_step = (pl.col("theoretical_pct") != pl.col("theoretical_pct").shift(-1)).fill_null(True)
+    corners = steps.filter(last_of_step | (pl.int_range(pl.len()) == 0))
+    line = (
+        alt.Chart(corners.select("value", occupancy="theoretical_pct"))
+        .mark_line(interpolate="step-before", strokeWidth=2, color=colour("theoretical"))
+        .encode(x=x, y=y)
+    )
+    kinds = [("theoretical", launch["theoretical_pct"]), ("achieved", launch["achieved_pct"])]
+    points = pl.DataFrame(
+        [{"value": launch[axis], "kind": kind, "occupancy": value} for kind, value in kinds if value is not None]
+    )
+    base = alt.Chart(points).encode(
+        x=x, y=y, tooltip=[alt.Tooltip("kind:N"), tooltip("value", AXES[axis]), tooltip("occupancy", "occupancy, %")]
+    )
+    circle = base.transform_filter("datum.kind === 'theoretical'").mark_point(
+        size=220, strokeWidth=2, opacity=1, color=colour("ink")
+    )
+    dot = base.transform_filter("datum.kind === 'achieved'").mark_point(
+        filled=True, size=45, opacity=1, color=colour("achieved")
+    )
+    return Panel(f"{launch['kernel'] or 'launch'}: {usage_in_words(launch)}", alt.layer(line, circle, dot))
+
+
+def calculator_of_launches(rows: Rows) -> Drawing:
+    launches = longest_launches(rows).rows(named=True)
+    panels, drawn = [], []
+    for launch in launches:
+        curve = rows.occbench.curves(*(launch[name] for name in USAGE))
+        if curve is not None:
+            panels += [curve_panel(curve, axis, launch) for axis in AXES]
+            drawn.append(launch)
+    if not panels:
+        raise Missing(
+            "needs rows with threads, registers and theory, without carveout or clusters, as the calculator allows"
+        )
+    first = drawn[0]
+    read = "" if first["achieved_pct"] is None else f", its counter {first['achieved_pct']:.0f} % (dot)"
+    return Drawing(
+        f"The {counted(len(drawn), 'launch configuration')} with most time in these rows; each panel varies one resource and "
+        f"keeps the other two. {usage_in_words(first)}: theory is {first['theoretical_pct']:.0f} % (circle){read}.",
+        panels,
+    )
+
+
+def counter_panel(rows: Rows, points: pl.DataFrame, value: str, series: str, title: str, **scale) -> Panel:
+    names = points[series].unique().sort().to_list()
+    encoding = told_apart(rows, series, names, numbered(names))
+    base = alt.Chart(points).encode(
+        x=alt.X(
+            "achieved_pct:Q", title=rows.occbench.title("achieved_pct"), scale=alt.Scale(domainMin=0, domainMax=105)
+        ),
+        y=alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domainMin=0, **scale)),
+        tooltip=[
+            *tip(rows),
+            alt.Tooltip(f"{series}:N"),
+            tooltip("achieved_pct", rows.occbench.title("achieved_pct")),
+            tooltip(value, title),
+            tooltip("rows", "rows"),
+        ],
+        **encoding,
+    )
+    return Panel(title, base.mark_point(filled=True, size=35, opacity=0.85))
+
+
+def issue(rows: Rows) -> Drawing:
+    values = ["issue_active_pct", "eligible_warps"]
+    frame = rows.frame.drop_nulls(["achieved_pct", "kernel", *values])
+    if frame.is_empty():
+        raise Missing("needs counted rows: achieved_pct, issue_active_pct and eligible_warps")
+    points = medians(most_frequent(frame, "kernel"), ["kernel", "achieved_pct"], values)
+    title = rows.occbench.title
+    full = frame.filter(pl.col("achieved_pct") >= 90)
+    idle = len(full.filter(pl.col("issue_active_pct") < 50))
+    sentence = (
+        f"Of {counted(len(full), 'row')} with 90 % achieved occupancy or more, {idle} issue in fewer than half of the cycles: "
+        "resident warps that wait are no eligible warps."
+        if len(full)
+        else f"{counted(len(frame), 'row')}, none with 90 % achieved occupancy or more."
+    )
+    return Drawing(
+        sentence,
+        [
+            counter_panel(rows, points, "issue_active_pct", "kernel", title("issue_active_pct"), domainMax=105),
+            counter_panel(rows, points, "eligible_warps", "kernel", title("eligible_warps")),
+        ],
+    )
+
+
+def pipes(rows: Rows) -> Drawing:
+    panels, told = [], []
+    for column, name in PIPES.items():
+        frame = rows.frame.drop_nulls(["achieved_pct", "variant", column])
+        # The pipe that a launch leaves alone says nothing.
+        used = frame.filter(pl.max_horizontal(pl.col(list(PIPES)).fill_null(0)) == pl.col(column))
+        if used.is_empty():
+            continue
+        points = medians(most_frequent(used, "variant"), ["variant", "achieved_pct"], [column])
+        panels.append(counter_panel(rows, points, column, "variant", rows.occbench.title(column), domainMax=105))
+        best = used.row(used[column].arg_max(), named=True)
+        enough = used.filter(pl.col(column) >= 0.95 * best[column])["achieved_pct"].min()
+        told.append(f"{name}: {best[column]:.0f} % at most, and 95 % of that from {enough:.0f} % achieved occupancy on")
+    if not panels:
+        raise Missing(f"needs rows that read {' or '.join(PIPES)}, as those of pipe_saturation")
+    return Drawing(f"{'; '.join(told)}.", panels)

@@ -1,0 +1,68 @@
+"""Where the time of traced programs goes: a bar for each kernel, as long as the share of the GPU's time that it takes."""
+
+import altair as alt
+import polars as pl
+
+from occbench_tools.report.rows import RUN, Rows
+from occbench_tools.report.style import BAR, Drawing, Missing, Panel, colour, counted, tooltip
+
+MOST_KERNELS = 20
+PARTS = {"achieved": "achieved", "lost": "loss-2", "beyond theory": "loss-7"}
+
+
+def with_parts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Milliseconds of each row that its warps filled, that theory allows beside them, and that it does not; where nothing was
+    counted the prediction stands in for the counter."""
+    reached = pl.coalesce("achieved_pct", "predicted_pct", "theoretical_pct")
+    ms = pl.col("total_time_us") / 1000
+    return frame.with_columns(
+        ms.alias("ms"),
+        (ms * reached / 100).alias("achieved"),
+        (ms * (pl.col("theoretical_pct") - reached) / 100).alias("lost"),
+        (ms * (100 - pl.col("theoretical_pct")) / 100).alias("beyond theory"),
+    )
+
+
+def bars(frame: pl.DataFrame, title: str) -> Panel:
+    names = list(PARTS)
+    details = ["launches", "theoretical_pct", "predicted_pct", "achieved_pct"]
+    parts = frame.drop("ms").unpivot(names, index=["case", *details], variable_name="part", value_name="ms")
+    order = pl.col("part").replace_strict({name: i for i, name in enumerate(names)}, return_dtype=pl.Int64)
+    parts = parts.with_columns(order=order, drawn=pl.col("ms").clip(0))
+    tips = [alt.Tooltip("case:N", title="kernel"), alt.Tooltip("part:N"), tooltip("ms", "ms")]
+    chart = (
+        alt.Chart(parts)
+        .mark_bar(stroke=colour("paper"), strokeWidth=0.5, height=BAR - 4)
+        .encode(
+            y=alt.Y("case:N", title=None, sort=None),
+            x=alt.X("drawn:Q", title="GPU time, ms"),
+            color=alt.Color(
+                "part:N", title=None, sort=names, scale=alt.Scale(domain=names, range=[*map(colour, PARTS.values())])
+            ),
+            order=alt.Order("order:Q"),
+            tooltip=[*tips, *(tooltip(name, name) for name in details)],
+        )
+    )
+    return Panel(title, chart, 60 + BAR * len(frame))
+
+
+def programs(rows: Rows) -> Drawing:
+    frame = rows.frame.drop_nulls(["launches", "total_time_us", "theoretical_pct"])
+    if frame.is_empty():
+        raise Missing("needs rows of occbench trace")
+    frame = with_parts(frame)
+    several = len(rows.runs) > 1
+    panels = []
+    for run in rows.runs:
+        longest = frame.filter(pl.col(RUN) == run).sort("ms", descending=True, maintain_order=True).head(MOST_KERNELS)
+        if len(longest):
+            panels.append(bars(longest, f"GPU time by kernel{f' · {run}' if several else ''}"))
+    whole, lost = frame["ms"].sum(), frame["lost"].sum()
+    worst = frame.sort("lost", descending=True).row(0, named=True)
+    allowed = (frame["ms"] * frame["theoretical_pct"]).sum() / whole
+    reached = 100 * frame["achieved"].sum() / whole
+    sentence = (
+        f"{counted(len(frame), 'kernel configuration')} took {whole:.1f} ms. Weighted by time, theory allows {allowed:.1f} % "
+        f"occupancy and {reached:.1f} % was reached. {worst['case']} loses most: {worst['lost']:.2f} of {lost:.2f} ms."
+    )
+    return Drawing(sentence, panels)

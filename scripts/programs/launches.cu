@@ -1,0 +1,71 @@
+// How long launches take, by the host's clock. `launches looked N`: N launches of one kernel, nanoseconds each, waiting for
+// the GPU now and then. `launches counted N`: N configurations, four launches of each, milliseconds in all.
+// `launches threads N`: 64 threads, N launches each.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace {
+
+__global__ void spin(long long cycles) {
+  const long long begin = clock64();
+  while (clock64() - begin < cycles) {
+  }
+}
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The queue never fills, so that the host does not wait for the GPU: only calls are timed.
+double nanoseconds_of(int launches) {
+  constexpr int kAtOnce = 500;
+  double calls = 0;
+  for (int made = 0; made < launches; made += kAtOnce) {
+    const double begin = seconds();
+    for (int i = 0; i < kAtOnce; ++i) spin<<<132, 128>>>(100);
+    calls += seconds() - begin;
+    cudaDeviceSynchronize();
+  }
+  return 1e9 * calls / launches;
+}
+
+void launch_from_threads(int launches) {
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 64; ++number) {
+    threads.emplace_back([=] {
+      for (int i = 0; i < launches; ++i) spin<<<number + 1, 64, 0, cudaStreamPerThread>>>(500);
+      cudaStreamSynchronize(cudaStreamPerThread);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+double milliseconds_of(int configurations) {
+  const double begin = seconds();
+  for (int repetition = 0; repetition < 4; ++repetition) {
+    for (int blocks = 1; blocks <= configurations; ++blocks) spin<<<blocks, 128>>>(20000);
+  }
+  cudaDeviceSynchronize();
+  return 1e3 * (seconds() - begin);
+}
+
+}  // namespace
+
+int main(int, char** words) {
+  const int count = std::atoi(words[2]);
+  spin<<<132, 128>>>(100);
+  if (cudaDeviceSynchronize() != cudaSuccess) return 1;
+  if (std::strcmp(words[1], "looked") == 0) {
+    static_cast<void>(nanoseconds_of(5000));
+    std::printf("nanoseconds %.1f\n", nanoseconds_of(count));
+  } else if (std::strcmp(words[1], "threads") == 0) {
+    launch_from_threads(count);
+  } else {
+    std::printf("milliseconds %.3f\n", milliseconds_of(count));
+  }
+  return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+}

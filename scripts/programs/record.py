@@ -1,0 +1,276 @@
+"""Records what `occbench trace` says of programs on this machine's GPU beside what ncu says, and what tracing costs.
+
+Needs a GPU whose counters may be read, ncu, PyTorch, Triton, CuPy and JAX, and nothing else: it runs where occbench's Python
+packages are not installed. Writes into FOLDER: the rows of each program (NAME.csv, NAME.samples.csv), against_ncu.csv (a line
+for each launch that both counted), costs.csv, unchanged.csv (what each program computed with and without), a second trace of
+`training` and the trace of PyTorch's own profiler.
+
+    python3 scripts/programs/record.py --occbench build/release/bin/occbench --programs build/programs FOLDER
+"""
+
+import argparse
+import csv
+import datetime
+import io
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROUNDS, ROUNDS_OF_NCU = 10, 4
+PROGRAMS = {
+    "sample": ["{programs}/sample"],
+    "gemm": ["{programs}/gemm"],
+    "inference": [sys.executable, f"{HERE}/inference.py"],
+    "training": [sys.executable, f"{HERE}/training.py"],
+    "triton_kernels": [sys.executable, f"{HERE}/triton_kernels.py"],
+    "cupy_kernels": [sys.executable, f"{HERE}/cupy_kernels.py"],
+    "jax_gradient": [sys.executable, f"{HERE}/jax_gradient.py"],
+}
+ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
+CYCLES = "sm__cycles_active.avg"
+REGISTERS = "launch__registers_per_thread"
+NCU = ["ncu", "--clock-control", "none", "--cache-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
+NCU += ["--print-kernel-base", "mangled", "--metrics", f"{ACHIEVED},{CYCLES},{REGISTERS}"]
+Key = tuple[str, tuple[int, ...], tuple[int, ...], int]
+
+
+class Done:
+    """A command that has ended."""
+
+    def __init__(self, command: list[str], limit: int = 120) -> None:
+        begin = time.monotonic()
+        try:
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+            self.status, self.out, self.err = ended.returncode, ended.stdout, ended.stderr
+        except subprocess.TimeoutExpired as late:
+            self.status, self.out, self.err = 124, str(late.stdout or ""), str(late.stderr or "")
+        self.seconds = time.monotonic() - begin
+        if self.status != 0:
+            print(f"{' '.join(command)[-120:]} ended with {self.status}: {self.err[-600:]}", flush=True)
+
+    def line(self, word: str) -> str:
+        """The rest of the first line of the output that begins with the word."""
+        found = re.search(rf"^{word}\b ?(.*)$", self.out, re.MULTILINE)
+        return found.group(1) if found else ""
+
+    def number(self, word: str) -> float:
+        numbers = self.line(word).split()
+        return float(numbers[0]) if numbers else float("nan")
+
+
+def dimensions(text: str) -> tuple[int, ...]:
+    """Of "66x2", or of "(66, 2, 1)"."""
+    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    return tuple(numbers + [1] * (3 - len(numbers)))
+
+
+def traced_launches(file: Path) -> dict[Key, dict[str, str]]:
+    launches = {}
+    with file.open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            parameters = dict(one.split("=") for one in row["parameters"].split(";"))
+            name = row["variant"] or row["kernel"]
+            registers = int(row["registers_per_thread"])
+            launches[name, dimensions(parameters["grid"]), dimensions(parameters["block"]), registers] = row
+    return launches
+
+
+def ncu_launches(text: str) -> dict[Key, list[dict[str, float]]]:
+    """Readings of each launch in the order of the program."""
+    table = "".join(line for line in io.StringIO(text) if line.startswith('"'))
+    launches: dict[Key, list[dict[str, float]]] = {}
+    for row in csv.DictReader(io.StringIO(table)):
+        if not row["ID"]:
+            continue  # units stand below the names
+        number = {name: float(row[name].replace(",", "") or "nan") for name in (ACHIEVED, CYCLES, REGISTERS)}
+        key = (row["Kernel Name"], dimensions(row["Grid Size"]), dimensions(row["Block Size"]), int(number[REGISTERS]))
+        launches.setdefault(key, []).append(number)
+    return launches
+
+
+def compared(program: str, rows: Path, ncu: str) -> list[dict[str, str]]:
+    """A line for each launch that both have counted. ncu's first launch of each is left out, as the trace's is."""
+    lines = []
+    theirs = ncu_launches(ncu)
+    for key, row in traced_launches(rows).items():
+        readings = theirs.get(key, [])[1:]
+        if not readings or not row["achieved_pct"]:
+            continue
+        values = [reading[ACHIEVED] for reading in readings]
+        middle = statistics.median(values)
+        line = {name: row[name] for name in ("commit", "gpu", "gpu_uuid", "driver", "recorded_at")}
+        line |= {"program": program, "case": row["case"], "theoretical_pct": row["theoretical_pct"]}
+        line |= {"predicted_pct": row["predicted_pct"], "achieved_pct": row["achieved_pct"]}
+        line |= {"ncu_achieved_pct": f"{middle:.2f}", "ncu_range_points": f"{max(values) - min(values):.2f}"}
+        line |= {"difference_points": f"{float(row['achieved_pct']) - middle:.2f}"}
+        line |= {"cycles_active": row["sm_cycles_active_avg"]}
+        line |= {"ncu_cycles_active": f"{statistics.median(reading[CYCLES] for reading in readings):.0f}"}
+        lines.append(line)
+    return lines
+
+
+def write_table(file: Path, lines: list[dict[str, str]]) -> None:
+    if not lines:
+        return
+    with file.open("w", encoding="utf-8", newline="") as out:
+        table = csv.DictWriter(out, list(lines[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(lines)
+
+
+class Recording:
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.folder: Path = options.folder
+        self.occbench: str = options.occbench
+        self.programs: str = options.programs
+        self.provenance: dict[str, str] = {}
+        self.costs: list[dict[str, str]] = []
+
+    def command(self, program: str, rounds: int) -> list[str]:
+        return [word.format(programs=self.programs) for word in PROGRAMS[program]] + [str(rounds)]
+
+    def traced(self, command: list[str], *options: str, out: str = "scratch.csv", limit: int = 120) -> Done:
+        trace = [self.occbench, "trace", "--out", str(self.folder / out), "--top", "10", *options, "--", *command]
+        return Done(trace, limit)
+
+    def compare(self, names: list[str]) -> None:
+        with ThreadPoolExecutor() as workers:  # the same on a busy machine: only what is computed is looked at
+            plain = dict(zip(names, workers.map(lambda name: Done(self.command(name, ROUNDS)), names), strict=True))
+        against, unchanged = [], []
+        for name in names:
+            traced = self.traced(self.command(name, ROUNDS), out=f"{name}.csv")
+            print(f"== {name}: {traced.seconds:.1f} s traced\n{traced.err[-700:]}{traced.out[-3600:]}", flush=True)
+            rows = self.folder / f"{name}.csv"
+            if not rows.exists():
+                continue
+            ncu = Done(NCU + self.command(name, ROUNDS_OF_NCU))
+            (self.folder / f"{name}.ncu.txt").write_text(ncu.out, encoding="utf-8")
+            lines = compared(name, rows, ncu.out)
+            against += lines
+            if lines:
+                self.provenance = {key: lines[0][key] for key in ("commit", "gpu", "gpu_uuid", "driver")}
+            word = name.split("_")[0]
+            unchanged.append({**self.stamp(), "program": name, "computes": plain[name].line(word)})
+            unchanged[-1] |= {"computes_traced": traced.line(word)}
+            unchanged[-1] |= {"same": str(plain[name].line(word) == traced.line(word)).lower()}
+            self.summarize(name, lines, traced.seconds, ncu.seconds)
+        if "training" in names:
+            # A second trace of the program for the gate, and one of PyTorch's own profiler.
+            self.traced(self.command("training", ROUNDS), out="training_again.csv")
+            Done([*self.command("training", ROUNDS), str(self.folder / "training.json.gz")])
+        write_table(self.folder / "against_ncu.csv", against)
+        write_table(self.folder / "unchanged.csv", unchanged)
+        self.summarize("all", against, 0, 0)
+        for line in unchanged:
+            print(f"{line['program']}: results the same: {line['same']} ({line['computes']})", flush=True)
+
+    def stamp(self) -> dict[str, str]:
+        now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return {"recorded_at": now, **self.provenance}
+
+    @staticmethod
+    def summarize(name: str, lines: list[dict[str, str]], traced: float, ncu: float) -> None:
+        steady = [line for line in lines if float(line["ncu_range_points"]) <= 0.3]
+        close = sum(abs(float(line["difference_points"])) <= 0.3 for line in steady)
+        print(f"{name}: {len(lines)} launches compared, {len(steady)} that ncu repeats within 0.3 points, {close} of them"
+              f" within 0.3 of ncu; {traced:.1f} s traced, {ncu:.1f} s under ncu", flush=True)  # fmt: skip
+        for word in ("theoretical_pct", "predicted_pct"):
+            errors = [abs(float(line[word]) - float(line["achieved_pct"])) for line in lines if line[word]]
+            if errors:
+                print(f"   {word}: {statistics.mean(errors):.2f} points from the counter on average,"
+                      f" {statistics.median(errors):.2f} at the median", flush=True)  # fmt: skip
+
+    def cost(self, what: str, unit: str, values: list[float]) -> None:
+        text = " ".join(f"{value:.4g}" for value in values)
+        self.costs.append({**self.stamp(), "what": what, "unit": unit, "median": f"{statistics.median(values):.4g}"})
+        self.costs[-1] |= {"values": text}
+        print(f"{what}: median {statistics.median(values):.4g} {unit} ({text})", flush=True)
+
+    def measure_costs(self) -> None:
+        looked = [f"{self.programs}/launches", "looked", "50000"]
+        runs: dict[str, list[float]] = {"alone": [], "--counters off": [], "": []}
+        for _ in range(3):
+            for options, values in runs.items():
+                done = Done(looked) if options == "alone" else self.traced(looked, *options.split())
+                values.append(done.number("nanoseconds"))
+        for options, values in runs.items():
+            self.cost(f"a launch, {'alone' if options == 'alone' else f'trace {options}'.strip()}", "ns", values)
+        for configurations, launch, trace in ((200, 3, True), (50, 4, False)):
+            counted = [f"{self.programs}/launches", "counted", str(configurations)]
+            alone = Done(counted).number("milliseconds")
+            done = self.traced(counted, "--after", "0") if trace else Done(NCU + counted)
+            each = (done.number("milliseconds") - alone) / (launch * configurations)
+            self.cost(f"a counted launch, {'trace' if trace else 'ncu'}", "ms", [each])
+        million = self.traced([f"{self.programs}/launches", "looked", "1000000"], limit=60)
+        print(
+            f"a million launches: {million.number('nanoseconds'):.0f} ns each {million.err[-300:]}{million.out[-500:]}"
+        )
+        threads = self.traced([f"{self.programs}/launches", "threads", "2000"], limit=60)
+        print(f"64 threads: {threads.seconds:.1f} s, status {threads.status} {threads.err[-300:]}{threads.out[-500:]}")
+
+    def measure_steps(self) -> None:
+        steps = [sys.executable, str(HERE / "steps.py")]
+        seconds: dict[str, list[float]] = {"alone": [], "traced": [], "alone, again": [], "traced, again": []}
+        losses = set()
+        for _ in range(2):
+            for how in ("alone", "traced"):
+                done = Done(steps) if how == "alone" else self.traced(steps)
+                numbers = [float(word) for word in done.line("seconds").split()] or [float("nan")] * 2
+                seconds[how].append(numbers[0])
+                seconds[f"{how}, again"].append(numbers[1])
+                losses.add(done.line("steps"))
+        for how, values in seconds.items():
+            self.cost(f"1,000 training steps, {how}", "s", values)
+        print(f"losses: {sorted(losses)}")
+
+    def kill(self) -> None:
+        """20 programs that are killed while they launch: what is left of each is read."""
+        forever = [f"{self.programs}/launches", "looked", "1000000000"]
+
+        def killed(number: int) -> str:
+            out = f"killed{number}.csv"
+            begin = 0.5 + 0.13 * number
+            command = ["timeout", "--signal=KILL", f"{begin:.2f}", *forever]
+            trace = [self.occbench, "trace", "--out", str(self.folder / out), "--", *command]
+            ended = subprocess.run(trace, capture_output=True, text=True, timeout=60)
+            rows = self.folder / out
+            launches = sum(int(row["launches"]) for row in traced_launches(rows).values()) if rows.exists() else 0
+            for file in self.folder.glob(f"killed{number}.*"):
+                file.unlink()
+            return f"{begin:.2f} s: {ended.returncode}, {launches} launches"
+
+        with ThreadPoolExecutor(5) as workers:
+            print("killed after", *workers.map(killed, range(20)), sep="\n  ", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--occbench", required=True, help="the program, with libocc_trace.so beside it")
+    parser.add_argument("--programs", required=True, help="folder of scripts/programs/build")
+    parser.add_argument("--parts", default="compare,costs,steps,kill", help="which parts, separated by commas")
+    parser.add_argument("--only", default=",".join(PROGRAMS), help="programs to compare, separated by commas")
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    os.environ.pop("CUDA_INJECTION64_PATH", None)
+    recording = Recording(options)
+    parts = options.parts.split(",")
+    if "compare" in parts:
+        recording.compare(options.only.split(","))
+    if "costs" in parts:
+        recording.measure_costs()
+    if "steps" in parts:
+        recording.measure_steps()
+    if "kill" in parts:
+        recording.kill()
+    write_table(options.folder / "costs.csv", recording.costs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/bench_plan.hpp"
+
+namespace occbench {
+
+/// What `occbench sweep` was asked for, beside what it shares with `occbench run`.
+struct SweepRequest {
+  RunOptions run;
+  std::string kernel;  ///< of a bench program; empty where there is a source
+  std::vector<std::pair<std::string, std::string>> axes;  ///< name and values, in their order
+  bool zip = false;
+
+  std::string source;  ///< a file with a kernel, and how to launch it
+  std::string source_kernel;
+  std::vector<std::string> arguments;
+  std::vector<std::string> defines;
+  std::vector<std::string> includes;
+  std::string standard;
+  std::string check;
+
+  std::string compute_capability;  ///< list for this device, which need not be here
+  int sm_count = 0;
+};
+
+/// Takes the words that are no options of the command: the kernel, and `--AXIS VALUES...` for each axis.
+/// @throws InputError for words before an axis that are none of it, and an axis without values
+void take_axes(const std::vector<std::string>& words, SweepRequest& request);
+
+/// The arguments of a bench program that ask it for the sweep.
+std::vector<std::string> program_arguments(const SweepRequest& request);
+
+/// The command line that goes on with the sweep, for a shell.
+std::string resuming_sweep(const SweepRequest& request, const std::filesystem::path& out);
+
+}  // namespace occbench

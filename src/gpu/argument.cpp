@@ -1,0 +1,163 @@
+#include "gpu/argument.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+struct TypeName {
+  std::string_view name;
+  ElementType type;
+};
+
+constexpr TypeName kTypeNames[] = {{"float", ElementType::float32},
+                                   {"double", ElementType::float64},
+                                   {"int", ElementType::int32},
+                                   {"unsigned", ElementType::uint32},
+                                   {"char", ElementType::int8},
+                                   {"unsigned char", ElementType::uint8},
+                                   {"short", ElementType::int16},
+                                   {"unsigned short", ElementType::uint16},
+                                   {"long long", ElementType::int64},
+                                   {"unsigned long long", ElementType::uint64},
+                                   {"int32_t", ElementType::int32},
+                                   {"uint32_t", ElementType::uint32},
+                                   {"unsigned int", ElementType::uint32},
+                                   {"long", ElementType::int64},
+                                   {"unsigned long", ElementType::uint64},
+                                   {"size_t", ElementType::uint64},
+                                   {"int8_t", ElementType::int8},
+                                   {"uint8_t", ElementType::uint8},
+                                   {"int16_t", ElementType::int16},
+                                   {"uint16_t", ElementType::uint16},
+                                   {"int64_t", ElementType::int64},
+                                   {"uint64_t", ElementType::uint64}};
+
+/// No GPU has more memory.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
+
+[[noreturn]] void refuse(std::string_view text, std::string_view why) {
+  throw InputError(fmt::format(
+      "--arg {}: {}; an argument is float[1<<24], float[1024]=zeros, int[64]=iota or int=5", text, why));
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::optional<ElementType> type_of(std::string_view name) {
+  const auto found = std::ranges::find(kTypeNames, trimmed(name), &TypeName::name);
+  if (found == std::end(kTypeNames)) return std::nullopt;
+  return found->type;
+}
+
+ElementType required_type(std::string_view name, std::string_view text) {
+  if (const auto type = type_of(name)) return *type;
+  refuse(text, fmt::format("there is no type '{}'", trimmed(name)));
+}
+
+std::optional<double> decimal(std::string_view text) {
+  double value = 0;
+  text = trimmed(text);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+std::int64_t whole(std::string_view part, std::string_view text) {
+  part = trimmed(part);
+  int shift = 0;
+  constexpr std::string_view kSuffixes = "KMG";
+  if (!part.empty() && kSuffixes.find(part.back()) != std::string_view::npos) {
+    shift = 10 * static_cast<int>(kSuffixes.find(part.back()) + 1);
+    part.remove_suffix(1);
+  }
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+  if (error != std::errc() || end != part.data() + part.size() || part.empty() || value < 0 ||
+      value > (kMostBytes >> shift))
+    refuse(text, fmt::format("'{}' is no number of elements", part));
+  return value << shift;
+}
+
+/// "1<<24", "512*512", "48K"
+std::int64_t count_of(std::string_view expression, std::string_view text) {
+  if (const std::size_t at = expression.find("<<"); at != std::string_view::npos) {
+    const std::int64_t places = whole(expression.substr(at + 2), text);
+    const std::int64_t base = whole(expression.substr(0, at), text);
+    if (places > 47 || base > (kMostBytes >> places)) refuse(text, "no GPU has so much memory");
+    return base << places;
+  }
+  std::int64_t product = 1;
+  for (std::size_t begin = 0; begin <= expression.size();) {
+    const std::size_t end = std::min(expression.find('*', begin), expression.size());
+    const std::int64_t factor = whole(expression.substr(begin, end - begin), text);
+    if (factor > 0 && product > kMostBytes / factor) refuse(text, "no GPU has so much memory");
+    product *= factor;
+    begin = end + 1;
+  }
+  return product;
+}
+
+Argument buffer(std::string_view text, std::size_t open) {
+  const std::size_t close = text.find(']', open);
+  if (close == std::string_view::npos) refuse(text, "a ']' is missing");
+  Argument argument{.type = required_type(text.substr(0, open), text),
+                    .count = count_of(text.substr(open + 1, close - open - 1), text)};
+  if (argument.count == 0) refuse(text, "a buffer has at least one element");
+  std::string_view rest = trimmed(text.substr(close + 1));
+  if (rest.empty()) return argument;
+  if (rest == "=random") return argument;
+  if (rest == "=zeros") return argument.contents = Contents::zeros, argument;
+  if (rest == "=iota") return argument.contents = Contents::iota, argument;
+  refuse(text, fmt::format("'{}' is none of =random, =zeros and =iota", rest));
+}
+
+}  // namespace
+
+std::size_t bytes_of(ElementType type) {
+  switch (type) {
+    case ElementType::int8:
+    case ElementType::uint8:
+      return 1;
+    case ElementType::int16:
+    case ElementType::uint16:
+      return 2;
+    case ElementType::int32:
+    case ElementType::uint32:
+    case ElementType::float32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+std::string_view to_string(ElementType type) {
+  return std::ranges::find(kTypeNames, type, &TypeName::type)->name;
+}
+
+Argument parse_argument(std::string_view text) {
+  if (const std::size_t open = text.find('['); open != std::string_view::npos) return buffer(text, open);
+  const std::size_t equals = text.find('=');
+  const std::optional<double> value =
+      decimal(equals == std::string_view::npos ? text : text.substr(equals + 1));
+  if (!value) refuse(text, "the value is not a number");
+  const bool is_whole = text.find_first_of(".eE") == std::string_view::npos;
+  const ElementType type = equals == std::string_view::npos
+                               ? (is_whole ? ElementType::int32 : ElementType::float32)
+                               : required_type(text.substr(0, equals), text);
+  const bool decimal_type = type == ElementType::float32 || type == ElementType::float64;
+  if (!decimal_type && *value != std::floor(*value)) refuse(text, "the value is not a whole number");
+  return {.type = type, .value = *value};
+}
+
+}  // namespace occbench

@@ -1,0 +1,124 @@
+#include "gpu/family.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "gpu/launch.hpp"
+#include "occupancy/input_error.hpp"
+#include "occupancy/occupancy.hpp"
+
+namespace occbench {
+namespace {
+
+/// A variant and the text that it names.
+struct NamedVariant {
+  std::string name;
+  Variant variant;
+};
+
+constexpr std::int64_t kMostInt = 2'147'483'647;
+
+}  // namespace
+
+std::vector<SweepAxis> launch_axes(std::string block_size, std::string waves) {
+  return {
+      {"block-size", AxisKind::integer, "threads per block", std::move(block_size)},
+      {"grid", AxisKind::integer, "blocks in the grid", ""},
+      {"waves", AxisKind::real, "instead of --grid: blocks as full waves of the device", std::move(waves)},
+      {"dynamic-smem", AxisKind::bytes, "dynamic shared memory per block, bytes", "0"},
+      {"carveout", AxisKind::integer, "preferred shared-memory carveout, %", ""},
+      {"cluster", AxisKind::integer, "blocks per cluster", "1"}};
+}
+
+SweepAxis registers_axis() {
+  return {"registers", AxisKind::registers,
+          "cap on registers per thread; =N asks for exactly N and skips what cannot be had", ""};
+}
+
+SweepAxis static_shared_axis() {
+  return {"static-smem", AxisKind::bytes, "static shared memory per block, bytes", ""};
+}
+
+std::vector<SweepAxis> joined(std::vector<SweepAxis> axes, std::span<const SweepAxis> more) {
+  axes.insert(axes.end(), more.begin(), more.end());
+  return axes;
+}
+
+Launch launch_at(const Point& at, const Device& device, const Usage& usage) {
+  Launch launch{.block_threads = static_cast<int>(at.integer("block-size")),
+                .cluster_blocks = static_cast<int>(at.integer("cluster")),
+                .dynamic_shared_bytes = at.integer("dynamic-smem", std::int64_t{1} << 40)};
+  if (at.has("carveout")) launch.carveout_pct = static_cast<int>(at.integer("carveout", 100));
+  if (at.has("grid")) {
+    launch.grid_blocks = at.integer("grid", kMostInt);
+  } else {
+    const Occupancy occupancy = theoretical_occupancy(device.limits, launch, usage);
+    const auto wave = static_cast<double>(std::int64_t{device.sm_count} * occupancy.blocks_per_sm);
+    const double clusters = std::round(at.real("waves") * wave / launch.cluster_blocks);
+    launch.grid_blocks = std::max<std::int64_t>(1, std::llround(clusters)) * launch.cluster_blocks;
+  }
+  if (launch.grid_blocks < 1) throw InputError("--grid 0: a grid has at least one block");
+  if (launch.grid_blocks > kMostInt)
+    throw InputError(fmt::format("{} blocks: a grid has at most {}", launch.grid_blocks, kMostInt));
+  return launch;
+}
+
+AskedRegisters asked_registers(const Point& at) {
+  if (!at.has("registers")) return {};
+  const std::string& text = at.text("registers");
+  const bool exactly = text.starts_with('=');
+  Point::Value value{"registers", exactly ? text.substr(1) : text, false};
+  Point only;
+  only.set(value.axis, value.text, false);
+  constexpr int kMostRegisters = 255;  // CUDA programming guide, compute capabilities
+  const auto count = static_cast<int>(only.integer("registers", kMostRegisters));
+  if (count < 1) throw InputError("--registers 0: a thread has at least one register");
+  return {count, exactly};
+}
+
+std::shared_ptr<RuntimeKernel> compile_at(const Point& at, const KernelSource& source, KernelBuild build) {
+  const AskedRegisters asked = asked_registers(at);
+  build.register_cap = asked.cap;
+  if (at.has("static-smem")) {
+    constexpr std::int64_t kMostStaticBytes = 48 * 1024;  // CUDA programming guide: more must be dynamic
+    const std::int64_t bytes = at.integer("static-smem", std::int64_t{1} << 40);
+    if (bytes > kMostStaticBytes)
+      throw InputError(
+          fmt::format("--static-smem {}: a kernel declares at most {} bytes; --dynamic-smem takes more",
+                      bytes, kMostStaticBytes));
+    if (bytes > 0) build.defines.push_back(fmt::format("OCC_STATIC_SHARED_BYTES={}", bytes));
+  }
+  std::shared_ptr<RuntimeKernel> kernel = compile_kernel(source, build);
+  const int given = kernel->compiled().usage.registers_per_thread;
+  if (asked.exactly && given != *asked.cap)
+    throw InputError(fmt::format("--registers ={}: the compiler gives {} registers", *asked.cap, given));
+  return kernel;
+}
+
+std::shared_ptr<const Variant> built_variant(std::string name, const void* function,
+                                             std::optional<Compiled> compiled) {
+  auto named = std::make_shared<NamedVariant>();
+  named->name = std::move(name);
+  named->variant = {.name = named->name, .function = function, .compiled = std::move(compiled)};
+  return {named, &named->variant};
+}
+
+Case case_of(const Kernel& kernel, std::string_view variant, const std::shared_ptr<RuntimeKernel>& code,
+             const Launch& launch, Prepare prepare) {
+  Case chosen{.kernel = &kernel, .launch = launch};
+  chosen.built = built_variant(std::string(variant), nullptr, code->compiled());
+  chosen.variant = chosen.built->name;
+  chosen.note = code->note();
+  chosen.prepare = [code, prepare = std::move(prepare)](const Case& of, const Variant& named,
+                                                        const Device& device) {
+    Variant loaded = named;
+    loaded.function = code->function();
+    return prepare(of, loaded, device);
+  };
+  return chosen;
+}
+
+}  // namespace occbench

@@ -1,0 +1,148 @@
+#include "gpu/nvrtc.hpp"
+
+#include <dlfcn.h>
+#include <memory>
+#include <stdexcept>
+
+#include <cuda_runtime_api.h>
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+// NVRTC's C interface (CUDA Toolkit documentation, NVRTC, user interface). Declared here so that the build
+// needs no header of it: the library is opened at run time, and a machine without it measures all the rest.
+using Program = struct NvrtcProgram*;
+using Result = int;
+constexpr Result kSuccess = 0;
+constexpr Result kCompilation = 6;
+constexpr Result kNameExpressionNotValid = 8;
+
+std::string library_name() {
+  return fmt::format("libnvrtc.so.{}", CUDART_VERSION / 1000);
+}
+
+template <typename Signature>
+Signature* function_of(void* library, const char* name) {
+  void* const found = dlsym(library, name);
+  if (found == nullptr) throw std::runtime_error(fmt::format("{} has no {}", library_name(), name));
+  return reinterpret_cast<Signature*>(found);
+}
+
+void require_success(Result result, std::string_view call) {
+  if (result != kSuccess)
+    throw std::runtime_error(fmt::format("{} failed: result {} of NVRTC", call, result));
+}
+
+struct DestroyProgram {
+  Result (*destroy)(Program*);
+  void operator()(Program program) const {
+    static_cast<void>(destroy(&program));
+  }
+};
+
+using OwnedProgram = std::unique_ptr<NvrtcProgram, DestroyProgram>;
+
+/// A text of a program: its size, with a closing zero where it is a string, then its bytes.
+std::string bytes_of(void* library, Program program, const char* size_name, const char* name) {
+  std::size_t size = 0;
+  require_success(function_of<Result(Program, std::size_t*)>(library, size_name)(program, &size), size_name);
+  std::string bytes(size, '\0');
+  if (size > 0)
+    require_success(function_of<Result(Program, char*)>(library, name)(program, bytes.data()), name);
+  return bytes;
+}
+
+std::string version_of(void* library) {
+  int major = 0;
+  int minor = 0;
+  require_success(function_of<Result(int*, int*)>(library, "nvrtcVersion")(&major, &minor), "nvrtcVersion");
+  return fmt::format("{}.{}", major, minor);
+}
+
+/// lib/libnvrtc.so.13 lies beside include/, in a toolkit and in its wheels.
+std::vector<fs::path> folders_beside(void* library) {
+  Dl_info where{};
+  if (dladdr(dlsym(library, "nvrtcVersion"), &where) == 0 || where.dli_fname == nullptr) return {};
+  std::error_code unknown;
+  fs::path folder = fs::canonical(where.dli_fname, unknown).parent_path();
+  std::vector<fs::path> folders;
+  // targets/x86_64-linux/lib of a toolkit, or lib of wheels.
+  for (int up = 0; up < 3 && !folder.empty(); ++up) {
+    folder = folder.parent_path();
+    if (!fs::exists(folder / "include" / "cuda_runtime.h", unknown)) continue;
+    folders.push_back(folder / "include");
+    if (fs::exists(folder / "include" / "cccl", unknown)) folders.push_back(folder / "include" / "cccl");
+    return folders;
+  }
+  return {};
+}
+
+void* open_library() {
+  void* const library = dlopen(library_name().c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const why = dlerror();
+    throw NoRuntimeCompiler(fmt::format(
+        "kernels are compiled at run time by NVRTC, whose library {} cannot be loaded ({}): it is part of "
+        "the CUDA "
+        "toolkit, in the package cuda-nvrtc-{}-{}, or of the wheel nvidia-cuda-nvrtc; put its folder into "
+        "LD_LIBRARY_PATH",
+        library_name(), why == nullptr ? "no reason given" : why, CUDART_VERSION / 1000,
+        CUDART_VERSION % 1000 / 10));
+  }
+  return library;
+}
+
+}  // namespace
+
+Nvrtc::Nvrtc(void* library)
+    : library_(library), version_(version_of(library)), include_folders_(folders_beside(library)) {}
+
+const Nvrtc& Nvrtc::loaded() {
+  static const Nvrtc only(open_library());
+  return only;
+}
+
+Nvrtc::Output Nvrtc::compile(const std::string& text, const std::string& name,
+                             std::span<const std::pair<std::string, std::string>> headers,
+                             const std::string& function, std::span<const std::string> options) const {
+  std::vector<const char*> header_names;
+  std::vector<const char*> header_texts;
+  for (const auto& [header, content] : headers) {
+    header_names.push_back(header.c_str());
+    header_texts.push_back(content.c_str());
+  }
+  Program made = nullptr;
+  require_success(
+      function_of<Result(Program*, const char*, const char*, int, const char* const*, const char* const*)>(
+          library_, "nvrtcCreateProgram")(&made, text.c_str(), name.c_str(), static_cast<int>(headers.size()),
+                                          header_texts.data(), header_names.data()),
+      "nvrtcCreateProgram");
+  const OwnedProgram program(made, {function_of<Result(Program*)>(library_, "nvrtcDestroyProgram")});
+  require_success(function_of<Result(Program, const char*)>(library_, "nvrtcAddNameExpression")(
+                      program.get(), function.c_str()),
+                  "nvrtcAddNameExpression");
+  std::vector<const char*> flags;
+  for (const std::string& option : options) flags.push_back(option.c_str());
+  const Result result = function_of<Result(Program, int, const char* const*)>(
+      library_, "nvrtcCompileProgram")(program.get(), static_cast<int>(flags.size()), flags.data());
+  Output output;
+  output.log = bytes_of(library_, program.get(), "nvrtcGetProgramLogSize", "nvrtcGetProgramLog");
+  while (output.log.ends_with('\0') || output.log.ends_with('\n')) output.log.pop_back();
+  if (result == kCompilation || result == kNameExpressionNotValid) return output;
+  if (result != kSuccess)
+    throw InputError(fmt::format("NVRTC cannot compile {}: result {}\n{}", name, result, output.log));
+  const char* symbol = nullptr;
+  require_success(function_of<Result(Program, const char*, const char**)>(library_, "nvrtcGetLoweredName")(
+                      program.get(), function.c_str(), &symbol),
+                  "nvrtcGetLoweredName");
+  output.symbol = symbol;
+  output.cubin = bytes_of(library_, program.get(), "nvrtcGetCUBINSize", "nvrtcGetCUBIN");
+  return output;
+}
+
+}  // namespace occbench

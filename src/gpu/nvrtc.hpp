@@ -1,0 +1,57 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+
+/// There is no NVRTC on this machine. The message names the packages that have it.
+class NoRuntimeCompiler : public InputError {
+ public:
+  using InputError::InputError;
+};
+
+/// NVIDIA's runtime compiler, loaded at its first use.
+class Nvrtc {
+ public:
+  /// @throws NoRuntimeCompiler where its library cannot be loaded
+  static const Nvrtc& loaded();
+
+  /// "13.0"
+  const std::string& version() const {
+    return version_;
+  }
+
+  /// Folders of the toolkit's headers, where the library lies in a toolkit.
+  const std::vector<std::filesystem::path>& include_folders() const {
+    return include_folders_;
+  }
+
+  /// One source as machine code.
+  struct Output {
+    std::string cubin;   ///< empty where it does not compile
+    std::string symbol;  ///< of the function that was asked for
+    std::string log;     ///< of the compiler, and of the assembler where --ptxas-options=-v asks for it
+  };
+
+  /// @param headers   name and text of headers that lie in no folder
+  /// @param function  in the source's words: "product<32>"
+  /// @throws std::runtime_error where the compiler itself fails
+  Output compile(const std::string& text, const std::string& name,
+                 std::span<const std::pair<std::string, std::string>> headers, const std::string& function,
+                 std::span<const std::string> options) const;
+
+ private:
+  explicit Nvrtc(void* library);
+
+  void* library_;
+  std::string version_;
+  std::vector<std::filesystem::path> include_folders_;
+};
+
+}  // namespace occbench

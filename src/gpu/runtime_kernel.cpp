@@ -1,0 +1,207 @@
+#include "gpu/runtime_kernel.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <fmt/core.h>
+
+#include "gpu/error.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// NVRTC has no header of the host's. These two are enough for plain kernels.
+const std::vector<std::pair<std::string, std::string>> kHeaders = {
+    {"cstdint",
+     "#pragma once\n"
+     "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;\n"
+     "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;\n"
+     "typedef unsigned long uint64_t; typedef long intptr_t; typedef unsigned long uintptr_t;\n"
+     "namespace std {\n"
+     "using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t; using ::intptr_t;\n"
+     "using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::uintptr_t;\n"
+     "}\n"},
+    {"cstddef",
+     "#pragma once\nnamespace std { using size_t = decltype(sizeof 0); using ptrdiff_t = long; }\n"}};
+
+std::optional<std::string> text_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return std::nullopt;
+  return std::string{std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The text of every file that a text includes, and what those include: they are part of what the kernel is
+/// made of. Headers of the toolkit go by its version.
+void add_included(const std::string& text, const std::vector<fs::path>& folders, std::set<fs::path>& seen,
+                  std::string& content) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t hash = line.find_first_not_of(" \t");
+    if (hash == std::string::npos || line[hash] != '#' || line.find("include", hash) == std::string::npos)
+      continue;
+    const std::size_t open = line.find_first_of("\"<", hash);
+    const std::size_t close = open == std::string::npos ? open : line.find_first_of("\">", open + 1);
+    if (close == std::string::npos) continue;
+    const std::string name = line.substr(open + 1, close - open - 1);
+    for (const fs::path& folder : folders) {
+      const fs::path file = (folder / name).lexically_normal();
+      const auto included = text_of(file);
+      if (!included) continue;
+      if (!seen.insert(file).second) break;
+      content += fmt::format("\n// {}\n{}", file.string(), *included);
+      std::vector<fs::path> beside = {file.parent_path()};
+      beside.insert(beside.end(), folders.begin(), folders.end());
+      add_included(*included, beside, seen, content);
+      break;
+    }
+  }
+}
+
+std::vector<std::string> flags_of(const KernelSource& source, const KernelBuild& build) {
+  std::vector<std::string> flags = {fmt::format("--gpu-architecture=sm_{}{}", build.compute_capability.major,
+                                                build.compute_capability.minor),
+                                    fmt::format("--std={}", source.standard), "--ptxas-options=-v",
+                                    "--generate-line-info", "--device-as-default-execution-space"};
+  if (build.register_cap) flags.push_back(fmt::format("--maxrregcount={}", *build.register_cap));
+  for (const std::string& define : build.defines) flags.push_back("--define-macro=" + define);
+  for (const fs::path& folder : source.include_folders) flags.push_back("--include-path=" + folder.string());
+  return flags;
+}
+
+/// All that decides what the compiler makes.
+std::string content_of(const KernelSource& source, const KernelBuild& build, const Nvrtc& compiler) {
+  std::string content = fmt::format("NVRTC {}\nfunction {}\n", compiler.version(), build.function);
+  for (const std::string& flag : flags_of(source, build)) content += flag + "\n";
+  content += fmt::format("// {}\n{}", source.name, source.text);
+  for (const auto& [name, text] : source.headers) content += fmt::format("\n// {}\n{}", name, text);
+  std::set<fs::path> seen;
+  add_included(source.text, source.include_folders, seen, content);
+  return content;
+}
+
+Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, const Nvrtc& compiler) {
+  std::vector<std::pair<std::string, std::string>> headers = kHeaders;
+  headers.insert(headers.end(), source.headers.begin(), source.headers.end());
+  std::vector<std::string> flags = flags_of(source, build);
+  for (const fs::path& folder : compiler.include_folders())
+    flags.push_back("--include-path=" + folder.string());
+  Nvrtc::Output output = compiler.compile(source.text, source.name, headers, build.function, flags);
+  if (output.cubin.empty())
+    throw DoesNotCompile(
+        fmt::format("{} does not compile for {}:\n{}", source.name, build.function, output.log));
+  return output;
+}
+
+std::optional<std::int64_t> number_in(const std::string& log, const std::string& pattern) {
+  std::smatch match;
+  if (!std::regex_search(log, match, std::regex(pattern))) return std::nullopt;
+  return std::stoll(match[1]);
+}
+
+/// The assembler's lines on one function.
+std::string report_on(const std::string& log, const std::string& symbol) {
+  const std::size_t begin = log.find(fmt::format("Compiling entry function '{}'", symbol));
+  if (begin == std::string::npos)
+    throw std::runtime_error(fmt::format("the assembler says nothing of {}:\n{}", symbol, log));
+  return log.substr(begin, log.find("Compiling entry function", begin + 1) - begin);
+}
+
+std::string note_on(const std::string& log, int given, const std::optional<int>& cap) {
+  if (!cap) return {};
+  const auto raised = number_in(log, "register count of [0-9]+ to lower bound of ([0-9]+)");
+  if (given > std::max<std::int64_t>(*cap, raised.value_or(0)))
+    return fmt::format("the cap of {} registers was not kept: launch bounds of the source override it", *cap);
+  return raised ? fmt::format("the assembler raised the cap of {} registers to {}", *cap, *raised) : "";
+}
+
+/// The driver's own interface loads machine code; the runtime then takes the kernel as its own
+/// (cudaFuncGetAttributes: a function that it does not know is taken to be a cudaKernel_t).
+template <typename Signature>
+Signature* driver_function(const char* name) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  constexpr unsigned kFirstVersion = 12000;
+  check(cudaGetDriverEntryPointByVersion(name, &found, kFirstVersion, cudaEnableDefault, &result), name);
+  if (result != cudaDriverEntryPointSuccess)
+    throw GpuUnavailable(
+        fmt::format("the driver has no {}: kernels compiled at run time need one of CUDA 12", name));
+  return reinterpret_cast<Signature*>(found);
+}
+
+void require_loaded(CUresult result, std::string_view call) {
+  if (result != CUDA_SUCCESS)
+    throw GpuUnavailable(fmt::format("the driver does not load the compiled kernel: {} gives CUresult {}",
+                                     call, static_cast<int>(result)));
+}
+
+}  // namespace
+
+RuntimeKernel::RuntimeKernel(Nvrtc::Output output, const KernelBuild& build)
+    : cubin_(std::move(output.cubin)), symbol_(std::move(output.symbol)) {
+  const std::string report = report_on(output.log, symbol_);
+  compiled_.code_architecture =
+      fmt::format("sm_{}{}", build.compute_capability.major, build.compute_capability.minor);
+  compiled_.usage.registers_per_thread =
+      static_cast<int>(number_in(report, "Used ([0-9]+) registers").value_or(0));
+  compiled_.usage.barriers = static_cast<int>(number_in(report, "used ([0-9]+) barriers").value_or(0));
+  compiled_.usage.static_shared_bytes = number_in(report, "([0-9]+) bytes smem").value_or(0);
+  const std::int64_t frame = number_in(report, "([0-9]+) bytes stack frame").value_or(0);
+  compiled_.usage.local_bytes_per_thread =
+      number_in(report, "([0-9]+) bytes cumulative stack").value_or(frame);
+  compiled_.spill_bytes = number_in(report, "([0-9]+) bytes spill stores").value_or(0) +
+                          number_in(report, "([0-9]+) bytes spill loads").value_or(0);
+  note_ = note_on(output.log, compiled_.usage.registers_per_thread, build.register_cap);
+}
+
+std::string RuntimeKernel::signature() const {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(symbol_.c_str(), nullptr, nullptr, &status), &std::free);
+  if (status != 0) return symbol_;
+  // Instances of templates are spelled with their return type.
+  const std::string_view text = name.get();
+  return std::string(text.starts_with("void ") ? text.substr(5) : text);
+}
+
+const void* RuntimeKernel::function() {
+  if (function_ != nullptr) return function_;
+  CUlibrary library = nullptr;
+  CUkernel kernel = nullptr;
+  require_loaded(driver_function<decltype(cuLibraryLoadData)>("cuLibraryLoadData")(
+                     &library, cubin_.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+                 "cuLibraryLoadData");
+  // Kept loaded as long as the process runs: a later case may use it again.
+  require_loaded(
+      driver_function<decltype(cuLibraryGetKernel)>("cuLibraryGetKernel")(&kernel, library, symbol_.c_str()),
+      "cuLibraryGetKernel");
+  return function_ = kernel;
+}
+
+std::shared_ptr<RuntimeKernel> compile_kernel(const KernelSource& source, const KernelBuild& build,
+                                              const KernelCache& cache) {
+  static std::map<std::string, std::shared_ptr<RuntimeKernel>> compiled_before;
+  const Nvrtc& compiler = Nvrtc::loaded();
+  const std::string content = content_of(source, build, compiler);
+  const auto found = compiled_before.find(content);
+  if (found != compiled_before.end()) return found->second;
+  std::optional<Nvrtc::Output> output = cache.find(content);
+  if (!output) {
+    output = compiled(source, build, compiler);
+    cache.keep(content, *output);
+  }
+  return compiled_before[content] = std::make_shared<RuntimeKernel>(std::move(*output), build);
+}
+
+}  // namespace occbench

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/kernel_cache.hpp"
+#include "occupancy/compute_capability.hpp"
+#include "occupancy/launch.hpp"
+
+namespace occbench {
+
+/// Device code that is compiled at run time.
+struct KernelSource {
+  std::string name;  ///< for the compiler's messages: "my.cu"
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> headers = {};  ///< name and text, found before files
+  std::vector<std::filesystem::path> include_folders = {};
+  std::string standard = "c++20";
+};
+
+/// One build of a source.
+struct KernelBuild {
+  std::string function;  ///< in the source's words, template arguments included: "product<32>"
+  ComputeCapability compute_capability;
+  std::optional<int> register_cap = {};   ///< as -maxrregcount; launch bounds of the source override it
+  std::vector<std::string> defines = {};  ///< "TILE=16"
+};
+
+/// A source that does not compile. The message is the compiler's.
+class DoesNotCompile : public std::runtime_error {
+ public:
+  explicit DoesNotCompile(const std::string& message) : std::runtime_error(message) {}
+};
+
+/// A kernel compiled at run time: what it uses is known without a GPU.
+class RuntimeKernel {
+ public:
+  RuntimeKernel(Nvrtc::Output output, const KernelBuild& build);
+
+  /// Usage, spills and architecture, as the assembler reported them. Its shared memory is without the
+  /// driver's reserve.
+  const Compiled& compiled() const {
+    return compiled_;
+  }
+
+  /// As the source names it, with its parameters: "product<32>(float const*, float*)"; a name alone where it
+  /// has none (extern "C").
+  std::string signature() const;
+
+  /// What the assembler made of the cap where it did not keep it, a sentence; else empty.
+  const std::string& note() const {
+    return note_;
+  }
+
+  /// The function, for the runtime's calls that take one. The first call loads it into the current context.
+  /// @throws CudaError, GpuUnavailable where the driver cannot load it
+  const void* function();
+
+ private:
+  std::string cubin_;
+  std::string symbol_;
+  Compiled compiled_;
+  std::string note_;
+  const void* function_ = nullptr;
+};
+
+/// Compiles with NVRTC, or takes what was compiled before from this process or the cache.
+/// @throws DoesNotCompile; InputError where there is no NVRTC
+std::shared_ptr<RuntimeKernel> compile_kernel(const KernelSource& source, const KernelBuild& build,
+                                              const KernelCache& cache = KernelCache(user_kernel_cache()));
+
+}  // namespace occbench

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <span>
+
+#include "harness/options.hpp"
+#include "harness/planned_case.hpp"
+
+namespace occbench {
+
+/// Prints the cases as JSON, one a line, with what is known of them before a launch and no empty cell. With
+/// Options::predict also what is predicted: one simulated run each, where a measured row has the median of
+/// nine. Those that would take longer than some seconds are left out, and standard error says how many.
+void list_cases(std::span<const PlannedCase> cases, const Device& device, const Options& options);
+
+}  // namespace occbench

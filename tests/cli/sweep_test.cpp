@@ -1,0 +1,134 @@
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/sweep_program.hpp"
+#include "cli/sweep_request.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/files.hpp"
+#include "run_command.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+SweepRequest request_of(const std::vector<std::string>& words) {
+  SweepRequest request;
+  take_axes(words, request);
+  return request;
+}
+
+TEST(SweepWords, AreAKernelAndItsAxes) {
+  const SweepRequest request = request_of({"spin", "--block-size", "64:1024:64", "--registers", "=31,33"});
+  EXPECT_EQ(request.kernel, "spin");
+  EXPECT_THAT(request.axes, ElementsAre(Pair("block-size", "64:1024:64"), Pair("registers", "=31,33")));
+}
+
+TEST(SweepWords, OfAnAxisMayBeSeveralAndFollowAnEqualsSign) {
+  EXPECT_THAT(request_of({"spin", "--block-size=64", "128", "--registers==31,33"}).axes,
+              ElementsAre(Pair("block-size", "64,128"), Pair("registers", "=31,33")));
+}
+
+TEST(SweepWords, ThatBelongToNoAxisAreRefused) {
+  EXPECT_THROW(request_of({"spin", "reads"}), InputError);
+  EXPECT_THROW(request_of({"spin", "--block-size"}), InputError);
+}
+
+TEST(SweepArguments, AskTheProgramForKernelAxesAndSource) {
+  SweepRequest request = request_of({"spin", "--block-size", "64,128"});
+  request.zip = true;
+  EXPECT_THAT(program_arguments(request),
+              ElementsAre("--occ_sweep=spin", "--occ_axis=block-size=64,128", "--occ_zip"));
+  SweepRequest file;
+  file.source = "my.cu";
+  file.source_kernel = "product<32>";
+  file.arguments = {"float[1<<24]", "int=5"};
+  file.defines = {"TILE=16,32"};
+  EXPECT_THAT(program_arguments(file),
+              ElementsAre("--occ_source=my.cu", "--occ_kernel=product<32>", "--occ_arg=float[1<<24]",
+                          "--occ_arg=int=5", "--occ_define=TILE=16,32"));
+}
+
+TEST(ResumedSweep, IsTheSameCommandWithItsFileAndResume) {
+  SweepRequest request;
+  request.source = "my kernel.cu";
+  request.source_kernel = "product<32>";
+  request.arguments = {"float[1<<24]"};
+  take_axes({"--registers", "24:128:8"}, request);
+  request.run.counters = "off";
+  EXPECT_EQ(resuming_sweep(request, "rows.csv"),
+            "occbench sweep --source 'my kernel.cu' --kernel 'product<32>' --arg 'float[1<<24]' --registers "
+            "24:128:8 "
+            "--counters off --out rows.csv --resume");
+}
+
+/// A program that describes one kernel, and lists two cases of whatever it is asked for.
+class DescribedPrograms : public ::testing::Test {
+ protected:
+  DescribedPrograms() {
+    write("sweep", R"({"name":"sweep","families":[{"name":"spin","description":"stays","axes":[)"
+                   R"({"name":"block-size","meaning":"threads per block","values":"256"}]}]})");
+    write("bench_mine",
+          R"({"name":"mine","families":[{"name":"mine","description":"of my own","axes":[]}]})");
+    write("bench_waves", R"({"name":"waves","claim":"a","source":"b"})");
+  }
+  void write(const std::string& name, const std::string& description) {
+    std::ofstream script(folder_ / name);
+    script << "#!/bin/sh\necho '" << description << "'\n";
+    script.close();
+    fs::permissions(folder_ / name, fs::perms::owner_all);
+  }
+
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
+};
+
+TEST_F(DescribedPrograms, OfferTheirKernelsThoseOfSweepFirst) {
+  const std::vector<SweptKernel> kernels = swept_kernels(folder_);
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels[0].name, "spin");
+  EXPECT_EQ(kernels[1].program, folder_ / "bench_mine");
+  EXPECT_EQ(find_kernel(kernels, "mine").name, "mine");
+}
+
+TEST_F(DescribedPrograms, NameTheNearestOfAnUnknownKernel) {
+  const std::string folder = folder_.string();
+  const Outcome outcome = run_command({"sweep", "spon", "--benches", folder.c_str(), "--block-size", "64"});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("there is no kernel spon to sweep; the nearest are spin, mine"));
+}
+
+TEST_F(DescribedPrograms, ShowTheAxesOfAKernelInItsHelp) {
+  const std::string folder = folder_.string();
+  const Outcome outcome = run_command({"sweep", "spin", "--help", "--benches", folder.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::done);
+  EXPECT_THAT(outcome.out, HasSubstr("--block-size VALUES        threads per block (default 256)"));
+}
+
+TEST(SweepCommand, WithoutTheProgramThatMeasuresSaysWhereItComesFrom) {
+  const TemporaryFolder empty;
+  const std::string folder = empty.path().string();
+  const Outcome outcome = run_command({"sweep", "spin", "--list", "--benches", folder.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("it is part of builds with CUDA"));
+}
+
+TEST(SweepCommand, NeedsAKernelOrASource) {
+  EXPECT_THAT(run_command({"sweep", "--list"}).err, HasSubstr("name a kernel"));
+  EXPECT_EQ(run_command({"sweep", "--list"}).status, ExitStatus::usage);
+  EXPECT_THAT(run_command({"sweep", "--source", "/proc/self/maps"}).err,
+              HasSubstr("--kernel NAME go together"));
+  EXPECT_EQ(run_command({"sweep", "--source", "/nowhere.cu", "--kernel", "k"}).status, ExitStatus::usage);
+  EXPECT_THAT(run_command({"sweep", "spin", "--list", "--cc", "9.0"}).err,
+              HasSubstr("--cc and --sm-count go together"));
+  EXPECT_THAT(run_command({"sweep", "spin", "--resume"}).err, HasSubstr("--out FILE.csv"));
+}
+
+}  // namespace
+}  // namespace occbench

@@ -1,0 +1,180 @@
+#include "gpu/runtime_kernel.hpp"
+
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gpu/kernel_cache.hpp"
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Sums of many values that live at once: as many registers as values, and some.
+constexpr const char* kText = R"(
+#include <cstdint>
+template <int kValues>
+__global__ void sum(float* data, std::int32_t rounds) {
+  __shared__ float tile[256];
+  float values[kValues];
+  for (int i = 0; i < kValues; ++i) values[i] = data[i * 1024 + threadIdx.x];
+#pragma unroll 1
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < kValues; ++i) values[i] = values[i] * values[(i + 1) % kValues] + 1.0f;
+  }
+  float total = 0;
+  for (int i = 0; i < kValues; ++i) total += values[i];
+  tile[threadIdx.x] = total;
+  __syncthreads();
+  data[threadIdx.x] = tile[255 - threadIdx.x];
+}
+)";
+
+class RuntimeKernels : public ::testing::Test {
+ protected:
+  RuntimeKernels() : folder_(fs::temp_directory_path() / ("occbench_kernels_" + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~RuntimeKernels() override {
+    fs::remove_all(folder_);
+  }
+  void SetUp() override {
+    try {
+      Nvrtc::loaded();
+    } catch (const InputError& missing) {
+      EXPECT_THAT(missing.what(), AllOf(HasSubstr("cuda-nvrtc-"), HasSubstr("nvidia-cuda-nvrtc")));
+      GTEST_SKIP() << missing.what();
+    }
+  }
+
+  std::shared_ptr<RuntimeKernel> compile(KernelSource source, KernelBuild build) const {
+    return compile_kernel(source, build, KernelCache(folder_));
+  }
+  std::ptrdiff_t kept() const {
+    return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
+  }
+
+  fs::path folder_;
+};
+
+KernelBuild build_of(int values, std::optional<int> cap = {}) {
+  return {
+      .function = "sum<" + std::to_string(values) + ">", .compute_capability = {9, 0}, .register_cap = cap};
+}
+
+TEST_F(RuntimeKernels, HaveTheUsageThatTheAssemblerReports) {
+  const Compiled compiled = compile({"sum.cu", kText}, build_of(40))->compiled();
+  EXPECT_GE(compiled.usage.registers_per_thread, 40);
+  EXPECT_LT(compiled.usage.registers_per_thread, 64);
+  EXPECT_EQ(compiled.usage.static_shared_bytes, 1024);
+  EXPECT_EQ(compiled.usage.barriers, 1);
+  EXPECT_EQ(compiled.usage.local_bytes_per_thread, 0);
+  EXPECT_EQ(compiled.spill_bytes, 0);
+  EXPECT_EQ(compiled.code_architecture, "sm_90");
+}
+
+TEST_F(RuntimeKernels, SpillWhatTheCapLeavesNoRegisterFor) {
+  const auto capped = compile({"sum.cu", kText}, build_of(40, 32));
+  EXPECT_EQ(capped->compiled().usage.registers_per_thread, 32);
+  EXPECT_GT(capped->compiled().spill_bytes.value(), 0);
+  EXPECT_GT(capped->compiled().usage.local_bytes_per_thread, 0);
+  EXPECT_EQ(capped->note(), "");
+}
+
+TEST_F(RuntimeKernels, SayThatTheAssemblerRaisedACapOfFewerThan24) {
+  const auto capped = compile({"sum.cu", kText}, build_of(40, 16));
+  EXPECT_EQ(capped->compiled().usage.registers_per_thread, 24);
+  EXPECT_EQ(capped->note(), "the assembler raised the cap of 16 registers to 24");
+}
+
+TEST_F(RuntimeKernels, ThatDoNotCompileShowTheCompilersMessage) {
+  try {
+    compile({"broken.cu", "__global__ void broken(float* x) { x = unknown; }"},
+            {.function = "broken", .compute_capability = {9, 0}});
+    FAIL() << "it compiled";
+  } catch (const DoesNotCompile& error) {
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("broken.cu"), HasSubstr("identifier \"unknown\" is undefined")));
+  }
+  EXPECT_EQ(kept(), 0);
+}
+
+TEST_F(RuntimeKernels, AreCompiledForTheDefinesOfTheBuild) {
+  KernelBuild build{.function = "filled", .compute_capability = {8, 6}, .defines = {"BYTES=4096"}};
+  const auto kernel =
+      compile({"filled.cu",
+               "__global__ void filled(char* x) { __shared__ char s[BYTES]; s[threadIdx.x] = x[0]; "
+               "__syncthreads(); x[1] = s[7]; }"},
+              build);
+  EXPECT_EQ(kernel->compiled().usage.static_shared_bytes, 4096);
+  EXPECT_EQ(kernel->compiled().code_architecture, "sm_86");
+}
+
+TEST_F(RuntimeKernels, AreKeptByTheirContent) {
+  const KernelCache cache(folder_);
+  const Nvrtc::Output output{.cubin = std::string("code\0code", 9), .symbol = "name", .log = "log"};
+  cache.keep("content", output);
+  EXPECT_EQ(kept(), 1);
+  const auto found = cache.find("content");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->cubin, output.cubin);
+  EXPECT_EQ(found->symbol, "name");
+  EXPECT_EQ(found->log, "log");
+  EXPECT_FALSE(cache.find("another content"));
+}
+
+TEST_F(RuntimeKernels, ThatAreDamagedInTheCacheAreCompiledAgain) {
+  const KernelCache cache(folder_);
+  cache.keep("content", {.cubin = "code", .symbol = "name", .log = "log"});
+  const fs::path file = fs::directory_iterator(folder_)->path();
+  fs::resize_file(file, fs::file_size(file) - 1);
+  EXPECT_FALSE(cache.find("content"));
+}
+
+TEST_F(RuntimeKernels, AreCompiledAnewWhereAnIncludedFileHasChanged) {
+  const fs::path header = folder_ / "width.h";
+  const fs::path cache_folder = folder_ / "cache";
+  KernelSource source{"k.cu",
+                      "#include \"width.h\"\n__global__ void k(float* x) { __shared__ float s[WIDTH]; "
+                      "s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[7]; }"};
+  source.include_folders = {folder_};
+  const auto bytes_with = [&](int width) {
+    std::ofstream(header) << "#define WIDTH " << width << "\n";
+    return compile_kernel(source, {.function = "k", .compute_capability = {9, 0}}, KernelCache(cache_folder))
+        ->compiled()
+        .usage.static_shared_bytes;
+  };
+  EXPECT_EQ(bytes_with(64), 256);
+  EXPECT_EQ(bytes_with(128), 512);
+  EXPECT_EQ(std::distance(fs::directory_iterator(cache_folder), fs::directory_iterator()), 2);
+}
+
+TEST_F(RuntimeKernels, TakeAtMostASecondToCompileAndNextToNothingFromTheCache) {
+  // Of this process's own time: the machine may be busy.
+  const auto seconds = [&](const std::function<void()>& act) {
+    const std::clock_t begin = std::clock();
+    act();
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  const KernelCache cache(folder_);
+  EXPECT_LT(seconds([&] { compile({"sum.cu", kText}, build_of(100, 64)); }), 1);
+  EXPECT_EQ(kept(), 1);
+  std::ifstream file(fs::directory_iterator(folder_)->path(), std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t content = text.find("NVRTC ");
+  const std::string key = text.substr(content, std::stoul(text.substr(text.find('\n') + 1)));
+  EXPECT_LT(seconds([&] { EXPECT_TRUE(cache.find(key)); }), 0.05);
+}
+
+}  // namespace
+}  // namespace occbench

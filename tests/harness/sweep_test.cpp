@@ -1,0 +1,259 @@
+// A sweep as the harness plans and measures it, on a device that is none.
+
+#include <algorithm>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fake_gpu.hpp"
+#include "gpu/nvrtc.hpp"
+#include "harness/source_family.hpp"
+#include "harness/sweep_cases.hpp"
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A family whose kernel exists: block sizes as a launch has them, and colours, of which blue is none.
+Experiment fake_families() {
+  Experiment of = experiment_of({256});
+  of.families = [] {
+    const SweepAxis own[] = {{"colour", AxisKind::text, "changes nothing", "red"}, registers_axis()};
+    Family family{"fake", "does what the test says", joined(launch_axes("256", "2"), own),
+                  [](const Point& at, const Device& device) {
+                    if (at.text("colour") == "blue") throw InputError("--colour blue: it is red or green");
+                    const Usage usage{.registers_per_thread = asked_registers(at).cap.value_or(20)};
+                    Case chosen{
+                        .kernel = &kFake, .launch = launch_at(at, device, usage), .work = Work::equal(1000)};
+                    chosen.built = built_variant("made", &kFunction, Compiled{usage, "sm_90"});
+                    chosen.variant = chosen.built->name;
+                    return chosen;
+                  }};
+    return std::vector<Family>{family};
+  };
+  return of;
+}
+
+class Sweeps : public RunCases {
+ protected:
+  ExitStatus sweep(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "--occ_sweep=fake");
+    return run(fake_families(), std::move(arguments));
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const Row& row : read_rows(csv())) all.push_back(row.case_);
+    return all;
+  }
+  std::string refusal(std::vector<std::string> arguments) {
+    try {
+      sweep(std::move(arguments));
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "nothing was refused";
+  }
+};
+
+TEST_F(Sweeps, MeasureEachConfigurationUnderItsAxes) {
+  EXPECT_EQ(sweep({"--occ_axis=block-size=64,256", "--occ_axis=colour=red,green"}), ExitStatus::done);
+  EXPECT_THAT(names(),
+              ElementsAre("fake/made/block_size=64/colour=red", "fake/made/block_size=64/colour=green",
+                          "fake/made/block_size=256/colour=red", "fake/made/block_size=256/colour=green"));
+  const Row row = read_rows(csv())[2];
+  EXPECT_EQ(row.parameters, "block_size=256;colour=red");
+  EXPECT_EQ(row.time_status, "ok");
+  EXPECT_EQ(row.grid_blocks, 2 * 8 * 132);  // two waves of 8 blocks on each of 132 SMs
+  EXPECT_EQ(row.waves, 2.0);
+}
+
+TEST_F(Sweeps, SkipWhatTheDeviceCannotLaunchAndMeasureTheRest) {
+  EXPECT_EQ(sweep({"--occ_axis=block-size=2048,256", "--occ_axis=dynamic-smem=0,400K"}), ExitStatus::done);
+  const std::vector<Row> rows = read_rows(csv());
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0].time_status, "skipped");
+  EXPECT_THAT(rows[0].note, HasSubstr("2048 is out of range: compute capability 9.0 allows 1 to 1024"));
+  EXPECT_EQ(rows[2].time_status, "ok");
+  EXPECT_EQ(rows[3].time_status, "skipped");
+  EXPECT_THAT(rows[3].note, HasSubstr("409600 bytes of shared memory"));
+}
+
+TEST_F(Sweeps, SkipWhatTheKernelCannotBeAndSayWhy) {
+  EXPECT_EQ(sweep({"--occ_axis=colour=blue,red"}), ExitStatus::done);
+  const std::vector<Row> rows = read_rows(csv());
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].note, "--colour blue: it is red or green");
+  EXPECT_EQ(rows[0].time_status, "skipped");
+  EXPECT_EQ(rows[0].parameters, "colour=blue");
+  EXPECT_EQ(rows[1].time_status, "ok");
+}
+
+TEST_F(Sweeps, ThatCannotMeasureAnythingAreRefusedWithTheReason) {
+  EXPECT_THAT(refusal({"--occ_axis=colour=blue"}), HasSubstr("it is red or green"));
+  EXPECT_THAT(refusal({"--occ_axis=block=64"}),
+              AllOf(HasSubstr("no axis --block"), HasSubstr("--block-size")));
+  EXPECT_THAT(refusal({"--occ_axis=block-size=128:64:64"}), HasSubstr("the range is empty"));
+  EXPECT_THAT(refusal({"--occ_axis=grid=10", "--occ_axis=waves=2"}), HasSubstr("leave one out"));
+  EXPECT_THAT(refusal({"--occ_axis=block-size"}), HasSubstr("NAME=VALUES"));
+  try {
+    run(fake_families(), {"--occ_sweep=fakes"});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("there is no kernel fakes to sweep; the nearest are fake"));
+  }
+}
+
+TEST_F(Sweeps, ResumedMeasureWhatIsMissingAlone) {
+  sweep({"--occ_axis=block-size=64,256"});
+  const int timed = instruments_.timed;
+  EXPECT_EQ(sweep({"--occ_axis=block-size=64,256", "--occ_resume"}), ExitStatus::done);
+  EXPECT_EQ(instruments_.timed, timed);
+  sweep({"--occ_axis=block-size=64,128,256", "--occ_resume"});
+  EXPECT_THAT(names(),
+              ElementsAre("fake/made/block_size=64", "fake/made/block_size=256", "fake/made/block_size=128"));
+}
+
+TEST_F(Sweeps, GoOnAfterAKernelThatEndsTheContext) {
+  sweep({"--occ_axis=block-size=64," + std::to_string(kFatal) + ",256"});
+  instruments_.lost = false;
+  sweep({"--occ_axis=block-size=64," + std::to_string(kFatal) + ",256", "--occ_resume"});
+  const std::vector<Row> rows = read_rows(csv());
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1].time_status, "failed");
+  EXPECT_EQ(rows[2].time_status, "ok");
+}
+
+TEST_F(Sweeps, TellACapOnRegistersFromACount) {
+  sweep({"--occ_axis=registers=32,40"});
+  EXPECT_THAT(names(), ElementsAre("fake/made/register_cap=32", "fake/made/register_cap=40"));
+}
+
+TEST_F(Sweeps, AreListedWithTheoryAndPredictionWithoutADevice) {
+  ::testing::internal::CaptureStdout();
+  sweep({"--occ_axis=registers==32,64", "--occ_list", "--occ_predict"});
+  const std::string listed = ::testing::internal::GetCapturedStdout();
+  EXPECT_THAT(listed, AllOf(HasSubstr("\"parameters\":\"registers=32\""),
+                            HasSubstr("\"theoretical_pct\":50.0"), HasSubstr("\"predicted_pct\":")));
+  EXPECT_EQ(instruments_.launches, 0);
+}
+
+Argument buffer(ElementType type) {
+  return {.type = type, .count = 16};
+}
+Argument value(ElementType type) {
+  return {.type = type, .value = 1};
+}
+
+TEST(KernelArguments, AreComparedWithTheParametersThatTheCompilerNames) {
+  const std::string signature = "product<32>(float const*, float*, int)";
+  EXPECT_EQ(mismatch(signature,
+                     {buffer(ElementType::float32), buffer(ElementType::float32), value(ElementType::int32)}),
+            "");
+  EXPECT_EQ(mismatch(signature, {buffer(ElementType::float32), value(ElementType::int32)}),
+            "it has 3 parameters, and --arg is given 2 times");
+  EXPECT_EQ(mismatch(signature,
+                     {buffer(ElementType::float64), buffer(ElementType::float32), value(ElementType::int32)}),
+            "parameter 1 is float const*, and its --arg is a buffer of double");
+  EXPECT_EQ(mismatch(signature,
+                     {buffer(ElementType::float32), buffer(ElementType::float32), value(ElementType::int64)}),
+            "parameter 3 is int, and its --arg is a value, long long");
+  EXPECT_EQ(mismatch(signature,
+                     {value(ElementType::float32), buffer(ElementType::float32), value(ElementType::int32)}),
+            "parameter 1 is float const*, and its --arg is a value, float");
+}
+
+TEST(KernelArguments, OfTypesThatHaveNoNameHereAreTakenByTheirBytes) {
+  EXPECT_EQ(mismatch("k(void*, float4 const*)", {buffer(ElementType::uint8), buffer(ElementType::float32)}),
+            "");
+  EXPECT_EQ(mismatch("k<std::pair<int, int> >(long, unsigned long*)",
+                     {value(ElementType::int64), buffer(ElementType::uint64)}),
+            "");
+  EXPECT_EQ(mismatch("k()", {}), "");
+  EXPECT_EQ(mismatch("plain_c_name", {buffer(ElementType::uint8)}), "");
+  EXPECT_THAT(mismatch("k(float4)", {value(ElementType::float32)}), HasSubstr("parameter 1 is float4"));
+}
+
+/// A kernel in a file, planned for a device that is none.
+class KernelsInFiles : public Sweeps {
+ protected:
+  void SetUp() override {
+    try {
+      Nvrtc::loaded();
+    } catch (const NoRuntimeCompiler& missing) {
+      GTEST_SKIP() << missing.what();
+    }
+    ::setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
+  }
+
+  ExitStatus sweep_file(const std::string& text, std::vector<std::string> arguments) {
+    std::ofstream(folder_ / "my.cu") << text;
+    arguments.push_back("--occ_source=" + (folder_ / "my.cu").string());
+    return run(fake_families(), std::move(arguments));
+  }
+  std::string refusal_of(const std::string& text, std::vector<std::string> arguments) {
+    try {
+      sweep_file(text, std::move(arguments));
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "nothing was refused";
+  }
+  std::string listed(const std::string& text, std::vector<std::string> arguments) {
+    arguments.emplace_back("--occ_list");
+    ::testing::internal::CaptureStdout();
+    sweep_file(text, std::move(arguments));
+    return ::testing::internal::GetCapturedStdout();
+  }
+};
+
+constexpr const char* kScale = R"(
+#ifndef FACTOR
+#define FACTOR 2
+#endif
+template <int kN> __global__ void scale(const float* from, float* to, int n) {
+  __shared__ float tile[kN * FACTOR];
+  tile[threadIdx.x % (kN * FACTOR)] = from[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x < n) to[threadIdx.x] = tile[0];
+}
+)";
+
+TEST_F(KernelsInFiles, AreCompiledForEachDefinition) {
+  const std::string lines =
+      listed(kScale, {"--occ_kernel=scale<64>", "--occ_arg=float[1024]", "--occ_arg=float[1024]",
+                      "--occ_arg=64", "--occ_define=FACTOR=2,4"});
+  EXPECT_THAT(lines,
+              AllOf(HasSubstr("\"case\":\"scale<64>/source/FACTOR=2\""),
+                    HasSubstr("\"static_shared_bytes\":512"), HasSubstr("\"static_shared_bytes\":1024")));
+}
+
+TEST_F(KernelsInFiles, TakeValuesOfAxesAsArguments) {
+  const std::string text = "__global__ void k(float* x, int n) { x[threadIdx.x] = n; }";
+  EXPECT_THAT(listed(text, {"--occ_kernel=k", "--occ_arg=float[{block-size}]", "--occ_arg=int={block-size}"}),
+              HasSubstr("\"block_threads\":256"));
+}
+
+TEST_F(KernelsInFiles, ThatDoNotCompileShowTheCompilersMessage) {
+  EXPECT_THAT(refusal_of("__global__ void k() { undefined_function(); }", {"--occ_kernel=k"}),
+              AllOf(HasSubstr("my.cu"), HasSubstr("identifier \"undefined_function\" is undefined")));
+  EXPECT_THAT(refusal_of("__global__ void k() {}", {"--occ_kernel=other"}), HasSubstr("other"));
+}
+
+TEST_F(KernelsInFiles, WhoseArgumentsDoNotMatchAreRefused) {
+  EXPECT_THAT(
+      refusal_of(kScale, {"--occ_kernel=scale<64>", "--occ_arg=float[1024]"}),
+      HasSubstr("scale<64>(float const*, float*, int): it has 3 parameters, and --arg is given 1 times"));
+  EXPECT_THAT(refusal_of(kScale, {"--occ_kernel=scale<64>", "--occ_arg=float[4]=ones"}), HasSubstr("=ones"));
+}
+
+TEST_F(KernelsInFiles, ThatCannotBeReadAreRefused) {
+  EXPECT_THROW(run(fake_families(), {"--occ_source=/nowhere/my.cu", "--occ_kernel=k"}), InputError);
+}
+
+}  // namespace
+}  // namespace occbench
