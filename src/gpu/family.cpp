@@ -70,11 +70,10 @@ AskedRegisters asked_registers(const Point& at) {
   if (!at.has("registers")) return {};
   const std::string& text = at.text("registers");
   const bool exactly = text.starts_with('=');
-  Point::Value value{"registers", exactly ? text.substr(1) : text, false};
-  Point only;
-  only.set(value.axis, value.text, false);
+  Point count_alone;
+  count_alone.set(registers_axis(), exactly ? text.substr(1) : text, false);
   constexpr int kMostRegisters = 255;  // CUDA programming guide, compute capabilities
-  const auto count = static_cast<int>(only.integer("registers", kMostRegisters));
+  const auto count = static_cast<int>(count_alone.integer("registers", kMostRegisters));
   if (count < 1) throw InputError("--registers 0: a thread has at least one register");
   return {count, exactly};
 }
