@@ -122,7 +122,8 @@ ExitStatus sweep(SweepRequest request, Console& console) {
     if (const std::string reason = why_no_gpu(); !reason.empty()) {
       fmt::print(console.err, "nothing is measured: {}\n", reason);
       if (request.run.list)
-        fmt::print(console.err, "--gpu NAME, or --cc 9.0 --sm-count 132, lists the cases for a GPU that is not here\n");
+        fmt::print(console.err,
+                   "--gpu NAME, or --cc 9.0 --sm-count 132, lists the cases for a GPU that is not here\n");
       return ExitStatus::no_verdict;
     }
   }
