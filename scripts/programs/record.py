@@ -5,6 +5,7 @@ packages are not installed. Writes into FOLDER: the rows of each program (NAME.c
 for each launch that both counted), costs.csv, unchanged.csv (what each program computed with and without), a second trace of
 `training` and the trace of PyTorch's own profiler.
 
+    scripts/programs/build build/programs
     python3 scripts/programs/record.py --occbench build/release/bin/occbench --programs build/programs FOLDER
 """
 
@@ -34,9 +35,10 @@ PROGRAMS = {
 }
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 CYCLES = "sm__cycles_active.avg"
+CLOCK = "sm__cycles_elapsed.avg.per_second"
 REGISTERS = "launch__registers_per_thread"
 NCU = ["ncu", "--clock-control", "none", "--cache-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
-NCU += ["--print-kernel-base", "mangled", "--metrics", f"{ACHIEVED},{CYCLES},{REGISTERS}"]
+NCU += ["--print-kernel-base", "mangled", "--metrics", f"{ACHIEVED},{CYCLES},{CLOCK},{REGISTERS}"]
 Key = tuple[str, tuple[int, ...], tuple[int, ...], int]
 
 
@@ -88,7 +90,7 @@ def ncu_launches(text: str) -> dict[Key, list[dict[str, float]]]:
     for row in csv.DictReader(io.StringIO(table)):
         if not row["ID"]:
             continue  # units stand below the names
-        number = {name: float(row[name].replace(",", "") or "nan") for name in (ACHIEVED, CYCLES, REGISTERS)}
+        number = {name: float(row[name].replace(",", "") or "nan") for name in (ACHIEVED, CYCLES, CLOCK, REGISTERS)}
         key = (row["Kernel Name"], dimensions(row["Grid Size"]), dimensions(row["Block Size"]), int(number[REGISTERS]))
         launches.setdefault(key, []).append(number)
     return launches
@@ -111,6 +113,8 @@ def compared(program: str, rows: Path, ncu: str) -> list[dict[str, str]]:
         line |= {"difference_points": f"{float(row['achieved_pct']) - middle:.2f}"}
         line |= {"cycles_active": row["sm_cycles_active_avg"]}
         line |= {"ncu_cycles_active": f"{statistics.median(reading[CYCLES] for reading in readings):.0f}"}
+        line |= {"sm_clock_mhz": row["sm_clock_mhz"]}
+        line |= {"ncu_sm_clock_mhz": f"{statistics.median(reading[CLOCK] for reading in readings) / 1e6:.0f}"}
         lines.append(line)
     return lines
 
@@ -137,7 +141,12 @@ class Recording:
 
     def traced(self, command: list[str], *options: str, out: str = "scratch.csv", limit: int = 120) -> Done:
         trace = [self.occbench, "trace", "--out", str(self.folder / out), "--top", "10", *options, "--", *command]
-        return Done(trace, limit)
+        done = Done(trace, limit)
+        rows = self.folder / out
+        if rows.exists() and not self.provenance:
+            row = next(iter(traced_launches(rows).values()))
+            self.provenance = {key: row[key] for key in ("commit", "gpu", "gpu_uuid", "driver")}
+        return done
 
     def compare(self, names: list[str]) -> None:
         with ThreadPoolExecutor() as workers:  # the same on a busy machine: only what is computed is looked at
@@ -153,8 +162,6 @@ class Recording:
             (self.folder / f"{name}.ncu.txt").write_text(ncu.out, encoding="utf-8")
             lines = compared(name, rows, ncu.out)
             against += lines
-            if lines:
-                self.provenance = {key: lines[0][key] for key in ("commit", "gpu", "gpu_uuid", "driver")}
             word = name.split("_")[0]
             unchanged.append({**self.stamp(), "program": name, "computes": plain[name].line(word)})
             unchanged[-1] |= {"computes_traced": traced.line(word)}

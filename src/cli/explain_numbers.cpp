@@ -22,7 +22,7 @@ void require(bool good, std::string_view option, const std::string& why) {
   if (!good) throw InputError(fmt::format("{}: {}", option, why));
 }
 
-void check(const NumbersOption& numbers, const Limits& limits) {
+void require_in_range(const NumbersOption& numbers, const Limits& limits) {
   const auto& [launch, usage] = numbers.configuration;
   const std::optional<int> sm_count = sm_count_of(numbers.gpu);
   require(sm_count.has_value(), "--sm-count", "give the number of SMs, as `occbench devices` shows it");
@@ -123,7 +123,7 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
 
 void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out) {
   const Limits& limits = limits_of(capability_of(numbers.gpu));
-  check(numbers, limits);
+  require_in_range(numbers, limits);
   const auto& [launch, usage] = numbers.configuration;
   if (theoretical_occupancy(limits, launch, usage).blocks_per_sm == 0)
     throw InputError("this cannot be launched: " + why_it_cannot_launch(limits, launch, usage));

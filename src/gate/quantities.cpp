@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "record/columns.hpp"
+#include "record/observed.hpp"
 
 namespace occbench {
 namespace {
@@ -62,7 +63,9 @@ std::vector<Quantity> make_measured_quantities() {
                  }});
   all.push_back({"prediction_error_points", "points", false, kPredictionError,
                  [](const Row& row) {
-                   return row.achieved_pct && row.predicted_pct
+                   // With inferred work it says how good the inference is, not what the launch does.
+                   const bool comparable = !is_inferred_work(row.work_source);
+                   return comparable && row.achieved_pct && row.predicted_pct
                               ? Real(std::abs(*row.achieved_pct - *row.predicted_pct))
                               : Real();
                  },

@@ -177,16 +177,27 @@ class Inference {
   std::uint64_t seed_;
 };
 
-/// The prediction with the active cycles that were observed in the place of those predicted.
-void use_observed_cycles(Prediction& prediction, double cycles_active_mean, bool has_tail) {
+/// `ratio` times the predicted occupancy, at most theory; the difference is put down to one of its losses.
+void scale(Prediction& prediction, double ratio, double Losses::*loss) {
   const double before = prediction.predicted_pct;
-  const double ratio = prediction.cycles_active_mean / cycles_active_mean;
   for (double Prediction::*const pct :
        {&Prediction::predicted_pct, &Prediction::predicted_low_pct, &Prediction::predicted_high_pct}) {
     prediction.*pct = std::min(prediction.theoretical_pct, prediction.*pct * ratio);
   }
-  prediction.cycles_active_mean = cycles_active_mean;
-  (has_tail ? prediction.losses.tail : prediction.losses.overhead) += before - prediction.predicted_pct;
+  prediction.losses.*loss += before - prediction.predicted_pct;
+}
+
+/// The prediction with what was observed in the place of what was predicted of it: blocks resident, else the
+/// active cycles. In a grid of one wave SMs differ by how long their blocks take, and each has its blocks
+/// throughout: there the cycles say nothing of how many warps were resident.
+void use_observed(Prediction& prediction, const ObservedLaunch& observed, bool has_tail) {
+  if (observed.resident_blocks && prediction.resident_blocks > 0) {
+    scale(prediction, *observed.resident_blocks / prediction.resident_blocks, &Losses::between_blocks);
+    prediction.resident_blocks = *observed.resident_blocks;
+  } else if (observed.cycles_active_mean && has_tail) {
+    scale(prediction, prediction.cycles_active_mean / *observed.cycles_active_mean, &Losses::tail);
+  }
+  if (observed.cycles_active_mean) prediction.cycles_active_mean = *observed.cycles_active_mean;
 }
 
 }  // namespace
@@ -211,9 +222,7 @@ std::optional<ObservedPrediction> predict_observed(const Launch& launch, const U
   prediction.cycles_active_min /= part.shortest;
   prediction.cycles_active_mean /= part.mean;
   prediction.cycles_active_max /= part.longest;
-  if (observed.cycles_active_mean) {
-    use_observed_cycles(prediction, *observed.cycles_active_mean, launch.grid_blocks > wave);
-  }
+  use_observed(prediction, observed, launch.grid_blocks > wave);
   return result;
 }
 

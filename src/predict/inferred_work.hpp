@@ -47,10 +47,10 @@ struct ObservedPrediction {
   Prediction prediction;
 };
 
-/// Predicts a launch with the work that infer_work() finds. Where the SMs' active cycles are known, they
-/// replace the predicted ones in the occupancy: warps are resident for as long as their work takes, wherever
-/// chance put the last blocks. The difference is part of the loss of the tail, or of overheads in grids of at
-/// most one wave.
+/// Predicts a launch with the work that infer_work() finds. What was observed then replaces what was
+/// predicted of it: the mean of resident blocks, with the difference in the loss between blocks, or else, in
+/// grids of more than one wave, the SMs' active cycles, with the difference in the loss of the tail. Warps
+/// are resident for as long as their work takes, wherever chance put the last blocks.
 /// @returns and throws as infer_work()
 std::optional<ObservedPrediction> predict_observed(const Launch& launch, const Usage& usage,
                                                    const Limits& limits, const DeviceProfile& profile,
