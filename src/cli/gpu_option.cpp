@@ -5,6 +5,7 @@
 
 #include "cli/gpu_presence.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/limits.hpp"
 
 namespace occbench {
 namespace {

@@ -52,11 +52,11 @@ constexpr const char* kUnverified =
     "unverified: no such GPU was calibrated; the range is that of every parameter of the profile "
     "(docs/any-gpu.md)";
 
-/// The clock that is given, else the highest one of the GPU asked about, or of the GPU that the profile is of.
+/// The clock that is given, else the highest one of the GPU that is named or that the profile is of.
 std::optional<double> clock_of(const PredictOptions& options, const DeviceProfile& profile) {
   if (options.clock_mhz) return options.clock_mhz;
   const Gpu* const named = named_gpu(options.gpu);
-  const Gpu* const gpu = named != nullptr ? named : find_gpu_by_driver_name(profile.gpu);
+  const Gpu* const gpu = named == nullptr ? find_gpu_by_driver_name(profile.gpu) : named;
   return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
 }
 

@@ -53,6 +53,20 @@ TEST(GpuOption, AProfileForAnotherGpuIsGenericForIt) {
   EXPECT_EQ(answer.at("profile_quality"), "generic");
 }
 
+TEST(GpuOption, ANameOfTheTableGivesTheClockThatATimeIsMeasuredIn) {
+  const auto work_of = [](std::vector<const char*> more) {
+    std::vector<const char*> arguments{
+        "predict",     "--gpu", "a100-sxm4-80gb", "--block-size", "256",      "--grid", "864",
+        "--registers", "32",    "--time-us",      "100",          "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_command(arguments);
+    EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+    return json::parse(outcome.out).at("work");
+  };
+  EXPECT_EQ(work_of({}), work_of({"--clock-mhz", "1410"}));
+  EXPECT_NE(work_of({}), work_of({"--clock-mhz", "700"}));
+}
+
 // The worked example wave-15sm-45: 45 blocks on 15 SMs that hold four each.
 TEST(GpuOption, FortyFiveBlocksOn15SmsOfFourBlocksComeOutAt75Percent) {
   const Outcome outcome = predict_for({"--cc", "3.5", "--sm-count", "15"}, "512", "45");
