@@ -52,7 +52,8 @@ std::vector<Case> cases(const Planner& on) {
                .parameters = {{"addresses", addresses.name},
                               {"form", std::string(to_string(form))},
                               {"type", std::string(to_string(type))},
-                              {"scope", std::string(to_string(scope))}}});
+                              {"scope", std::string(to_string(scope))}},
+               .expected_cause = addresses.name == "one" ? "small_grid" : "atomics+overhead"});
         }
       }
     }

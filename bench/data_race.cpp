@@ -39,7 +39,8 @@ std::vector<Case> cases(const Planner& on) {
                          .parameters = {{"form", std::string(to_string(form))},
                                         {"adders", std::string(to_string(adders))},
                                         {"sms", std::to_string(std::min(blocks, sms))},
-                                        {"blocks", std::to_string(blocks)}}});
+                                        {"blocks", std::to_string(blocks)}},
+                         .expected_cause = blocks <= sms ? "small_grid" : ""});
       }
     }
   }

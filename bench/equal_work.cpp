@@ -36,6 +36,13 @@ Case make_case(const std::string& problem, const std::string& remedy, const Kern
           .parameters = {{"problem", problem}, {"remedy", remedy}}};
 }
 
+/// Blocks of one warp are as uneven as their warps, and too many for the block slots of an SM.
+std::string cause_of(const Planner& on, const std::string& remedy, const Launch& launch) {
+  if (remedy == "spread_evenly") return "overhead";
+  return on.cause_of_limit(kSpin, "plain", launch, "block_size_limit+", "") +
+         (remedy == "none" ? "uneven_warps" : "uneven_warps+uneven_blocks");
+}
+
 /// Uneven warps within a block: the block's place is held until its slowest warp ends.
 void add_uneven_warps(std::vector<Case>& cases, const Planner& on, const Imbalance& imbalance, Suite suite) {
   const int warp_threads = on.limits().threads_per_warp;
@@ -46,6 +53,7 @@ void add_uneven_warps(std::vector<Case>& cases, const Planner& on, const Imbalan
   const auto add_spin = [&](const std::string& remedy, const Launch& of, const Work& work) {
     Case made = make_case(imbalance.name, remedy, kSpin, "plain", of, suite);
     made.work = work;
+    made.expected_cause = cause_of(on, remedy, of);
     cases.push_back(made);
   };
   add_spin("none", launch, uneven);
@@ -81,6 +89,7 @@ void add_uneven_sms(std::vector<Case>& cases, const Planner& on) {
                           plain ? "none" : "blocks_of_" + std::to_string(threads), kFmaChains, variant,
                           {.block_threads = threads, .grid_blocks = warps / warps_per_block}, Suite::quick);
     made.work = work;
+    made.expected_cause = "small_grid";
     cases.push_back(made);
   }
 }

@@ -50,7 +50,9 @@ Case read_only(const Planner& on) {
           .launch = launch,
           .work = reads_work(on.limits(), kBytes, kInFlight, bytes / bytes_of_wait),
           .suite = Suite::quick,
-          .parameters = {{"by", "nothing"}, {"grid", "wave"}}};
+          .parameters = {{"by", "nothing"}, {"grid", "wave"}},
+          .expected_cause = on.cause_of_limit(kReads, reads_variant(kBytes, kInFlight), launch,
+                                              "register_limit", "memory_contention")};
 }
 
 std::vector<Case> cases(const Planner& on) {

@@ -64,7 +64,7 @@ Case make_persistent(const Planner& on, const Tail& tail, const std::string& rem
 void add_rearranged(std::vector<Case>& cases, const Planner& on, const Tail& tail, std::int64_t blocks) {
   const Launch wider{.block_threads = kPieces * kBlockThreads,
                      .grid_blocks = (blocks + kPieces - 1) / kPieces};
-  cases.push_back(make_spin(tail, "wider_blocks", wider, kCycles));
+  cases.push_back(make_spin(on, tail, "wider_blocks", wider, kCycles));
   const Launch half{.block_threads = kBlockThreads, .grid_blocks = blocks / 2};
   Case halves = make_case(tail, "two_streams", kConcurrentKernels, half, false);
   halves.items =
@@ -72,7 +72,7 @@ void add_rearranged(std::vector<Case>& cases, const Planner& on, const Tail& tai
   cases.push_back(halves);
   if (on.limits().max_cluster_blocks < kClusterBlocks) return;
   const std::int64_t clusters = (blocks + kClusterBlocks - 1) / kClusterBlocks;
-  cases.push_back(make_spin(tail, "clusters",
+  cases.push_back(make_spin(on, tail, "clusters",
                             {.block_threads = kBlockThreads,
                              .grid_blocks = kClusterBlocks * clusters,
                              .cluster_blocks = kClusterBlocks},

@@ -23,7 +23,7 @@ Case configure_fma_chains(const Point& at, const Device& device) {
   if (body == ChainBody::exponential && (chains == 3 || chains == 5))
     throw InputError(fmt::format("--chains {}: exponentials go in 1, 2, 4, 6, 7 or 8 chains", chains));
   const auto code =
-      compile_at(at, kernel_source("kernels/fma_chains_kernel.cuh"),
+      compile_at(at, device, kernel_source("kernels/fma_chains_kernel.cuh"),
                  {.function = fmt::format("occbench::fma_chains_kernel<occbench::ChainBody::{}, {}>",
                                           body == ChainBody::fma ? "fma" : "exponential", chains),
                   .compute_capability = device.compute_capability});
@@ -43,6 +43,7 @@ Case configure_fma_chains(const Point& at, const Device& device) {
 Family fma_chains_family() {
   const SweepAxis own[] = {
       registers_axis(),
+      min_blocks_axis(),
       static_shared_axis(),
       {"chains", AxisKind::integer, "independent chains of dependent instructions in a thread, 1 to 8", "1"},
       {"body", AxisKind::text, "multiply_add: the FP32 pipe; exponential: the special-function pipe",

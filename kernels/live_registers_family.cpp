@@ -38,7 +38,7 @@ std::string function_of(std::string_view body, int values) {
 
 std::shared_ptr<RuntimeKernel> compile_values(const Point& at, const Device& device, std::string_view body,
                                               int values) {
-  return compile_at(at, kernel_source("kernels/run_time_kernels.cuh"),
+  return compile_at(at, device, kernel_source("kernels/run_time_kernels.cuh"),
                     {.function = function_of(body, values), .compute_capability = device.compute_capability});
 }
 
@@ -72,7 +72,7 @@ Build build_at(const Point& at, const Device& device, std::string_view body) {
     if (values < 2) throw InputError(fmt::format("--values {}: at least 2 values are used in turn", values));
     return {compile_values(at, device, body, values), values};
   }
-  const AskedRegisters asked = asked_registers(at);
+  const AskedRegisters asked = asked_registers(at, device.limits);
   if (asked.exactly) return with_exact_registers(at, device, body, *asked.cap);
   constexpr int kUsual = 58;  // 64 registers
   return {compile_values(at, device, body, kUsual), kUsual};
@@ -102,8 +102,10 @@ Case configure_live_registers(const Point& at, const Device& device) {
 Family live_registers_family() {
   const SweepAxis own[] = {
       registers_axis(),
+      min_blocks_axis(),
       static_shared_axis(),
-      {"values", AxisKind::integer, "values alive in each thread (default: 58, or as =N registers hold)", ""},
+      {"values", AxisKind::integer,
+       "values alive in each thread (default: 58, or as many as =N registers take)", ""},
       {"body", AxisKind::text,
        "resident: a few multiply-adds, then the warps stay for --work; throughput: multiply-adds alone; "
        "latency: each "

@@ -25,7 +25,7 @@ Case configure_reads(const Point& at, const Device& device) {
     throw InputError(fmt::format("--block-size {}: this kernel is compiled for at most {} threads",
                                  at.text("block-size"), kReadsBlockThreads));
   const auto code =
-      compile_at(at, kernel_source("kernels/reads_kernel.cuh"),
+      compile_at(at, device, kernel_source("kernels/reads_kernel.cuh"),
                  {.function = fmt::format("occbench::reads_kernel<{}, {}>", type_of(bytes), in_flight),
                   .compute_capability = device.compute_capability});
   const Launch launch = launch_at(at, device, code->compiled().usage);
@@ -42,6 +42,7 @@ Case configure_reads(const Point& at, const Device& device) {
 
 Family reads_family() {
   const SweepAxis own[] = {registers_axis(),
+                           min_blocks_axis(),
                            static_shared_axis(),
                            {"bytes", AxisKind::integer, "bytes of a load: 4, 8 or 16", "16"},
                            {"in-flight", AxisKind::integer, "loads that a thread has in flight", "4"},

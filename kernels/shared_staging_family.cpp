@@ -18,7 +18,7 @@ Case configure_shared_staging(const Point& at, const Device& device) {
   if (bytes % 4 != 0 || dynamic_bytes % 4 != 0)
     throw InputError(fmt::format("{} and {} bytes of shared memory: this kernel fills whole words of 4",
                                  bytes, dynamic_bytes));
-  const AskedRegisters asked = asked_registers(at);
+  const AskedRegisters asked = asked_registers(at, device.limits);
   const auto code = compile_kernel(kernel_source("kernels/shared_staging_kernel.cuh"),
                                    {.function = fmt::format("occbench::shared_staging_kernel<{}>", bytes),
                                     .compute_capability = device.compute_capability,
@@ -38,6 +38,7 @@ Family shared_staging_family() {
   SweepAxis static_shared = static_shared_axis();
   static_shared.values = "0";
   const SweepAxis own[] = {registers_axis(),
+                           min_blocks_axis(),
                            static_shared,
                            {"work", AxisKind::text, "how long blocks stay, equal:CYCLES", "equal:400000"}};
   return {"shared_staging", std::string(kSharedStaging.description), joined(launch_axes("256", "4"), own),

@@ -6,7 +6,7 @@ namespace {
 
 Case configure_spin(const Point& at, const Device& device) {
   const auto code =
-      compile_at(at, kernel_source("kernels/spin_kernel.cuh"),
+      compile_at(at, device, kernel_source("kernels/spin_kernel.cuh"),
                  {.function = "occbench::spin_kernel", .compute_capability = device.compute_capability});
   Case chosen = case_of(kSpin, "plain", code, launch_at(at, device, code->compiled().usage), kSpin.prepare);
   chosen.work = parse_work(at.text("work"));
@@ -18,6 +18,7 @@ Case configure_spin(const Point& at, const Device& device) {
 Family spin_family() {
   const SweepAxis own[] = {
       registers_axis(),
+      min_blocks_axis(),
       static_shared_axis(),
       {"work", AxisKind::text, "how long each block or warp stays, as of `occbench predict --work`",
        "equal:400000"}};

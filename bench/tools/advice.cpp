@@ -48,7 +48,7 @@ std::vector<Case> cases(const Planner& on) {
       {512, 1.5, LinearWork{1.5, 0.5}},
   };
   const Usage usage = inspect(kSpin.find("plain")).usage;
-  const DeviceProfile profile = profile_of_device(on.limits().compute_capability, on.device().sm_count);
+  const DeviceProfile profile = choose_profile(identity_of(on.device())).profile;
   std::vector<Case> cases;
   for (const Question& question : questions) {
     Launch launch{.block_threads = question.block_threads};

@@ -67,7 +67,7 @@ install_toolkit() {
     return
   fi
   require_disk_space
-  say "no nvcc of CUDA $oldest_toolkit or later with CUPTI was found: fetching NVIDIA's CUDA 13.0 (200 MB) into $folder"
+  say "no nvcc of CUDA $oldest_toolkit or later with CUPTI was found: fetching NVIDIA's CUDA 13.0 (210 MB) into $folder"
   rm --recursive --force "$folder" "$partial"
   "$(find_python)" -m venv "$partial/pip"
   pip_install "$partial/pip/bin/python" cuda --target "$partial"

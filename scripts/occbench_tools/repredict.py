@@ -12,7 +12,7 @@ import polars as pl
 from occbench_tools.dataset import read_text, write_table
 from occbench_tools.program import Occbench, binaries_of, declare_binaries
 
-PREDICTED = ("device_profile", "explanation")
+PREDICTED = ("device_profile", "profile_quality", "explanation")
 CASE = ["experiment", "case"]
 
 
@@ -39,7 +39,7 @@ def repredicted(rows: pl.DataFrame, again: pl.DataFrame) -> pl.DataFrame:
 
 def declare(parser: argparse.ArgumentParser) -> None:
     declare_binaries(parser)
-    parser.add_argument("--profile", help="device profile to predict with (default: the built-in one that a row names)")
+    parser.add_argument("--profile", help="device profile to predict with (default: the one that a row names)")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.csv")
 
 

@@ -26,8 +26,8 @@ const Point::Value* Point::find(std::string_view axis) const {
   return found == values_.end() ? nullptr : &*found;
 }
 
-void Point::set(std::string_view axis, std::string text, bool named) {
-  values_.push_back({std::string(axis), std::move(text), named});
+void Point::set(const SweepAxis& axis, std::string text, bool named) {
+  values_.push_back({axis.name, std::move(text), named, axis.kind});
 }
 
 bool Point::has(std::string_view axis) const {

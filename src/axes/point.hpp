@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "axes/axis.hpp"
+
 namespace occbench {
 
 /// One configuration of a sweep: a value for each of its axes.
@@ -15,10 +17,11 @@ class Point {
     std::string axis;
     std::string text;
     bool named = false;  ///< the user gave the axis, or it has several values: the case's name has it
+    AxisKind kind = AxisKind::text;
     bool operator==(const Value&) const = default;
   };
 
-  void set(std::string_view axis, std::string text, bool named);
+  void set(const SweepAxis& axis, std::string text, bool named);
 
   bool has(std::string_view axis) const;
 

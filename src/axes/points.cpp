@@ -96,7 +96,7 @@ std::vector<Point> points_of(std::span<const SweepAxis> declared, std::span<cons
       const auto found = std::ranges::find(axes, &axis, &Expanded::axis);
       if (found == axes.end()) continue;
       const auto place = places[static_cast<std::size_t>(found - axes.begin())];
-      points[number].set(axis.name, found->values[place], found->named);
+      points[number].set(axis, found->values[place], found->named);
     }
   }
   return points;

@@ -26,6 +26,7 @@ struct RunOptions {
   std::string shuffle;
   std::vector<std::filesystem::path> programs;  ///< instead of the bench binaries of the folder
   std::vector<std::string> sweep;               ///< further arguments of theirs: those of a sweep
+  bool calibrate = false;                       ///< first make a profile of the GPU where there is none
   bool list = false;
   bool require_gpu = false;
   bool resume = false;

@@ -16,6 +16,7 @@
 #include "cli/calc_limits.hpp"
 #include "cli/calc_report.hpp"
 #include "cli/commands.hpp"
+#include "cli/gpu_option.hpp"
 #include "cli/size_option.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/runtime_answers.hpp"
@@ -25,9 +26,8 @@ namespace occbench {
 namespace {
 
 struct CalcOptions {
-  std::string compute_capability;
+  GpuOption gpu;
   Configuration configuration;
-  std::optional<int> sm_count;
   std::vector<int> sms_per_gpc;
   bool limits = false;
   std::string batch;
@@ -63,10 +63,6 @@ void refuse_beside(const CLI::App& parser, const char* chosen, std::initializer_
   }
 }
 
-ComputeCapability given_capability(const CalcOptions& options) {
-  return parse_compute_capability(options.compute_capability);
-}
-
 /// The curves need a block size only where they are not over block sizes: the best serves.
 void choose_block_size(Question& question, std::string& remark) {
   auto& [launch, usage] = question.configuration;
@@ -79,11 +75,14 @@ void choose_block_size(Question& question, std::string& remark) {
 }
 
 Question one_question(const CalcOptions& options, const CLI::App& parser, std::string& remark) {
-  for (const char* needed : {"--cc", "--block-size", "--registers"}) {
+  if (!options.gpu.given()) {
+    throw InputError("calc needs --cc or --gpu (or --batch FILE.csv, --from FILE, --limits)");
+  }
+  for (const char* needed : {"--block-size", "--registers"}) {
     if (parser.count(needed) > 0 || (options.curves && needed == std::string_view("--block-size"))) continue;
     throw InputError(fmt::format("calc needs {} (or --batch FILE.csv, --from FILE, --limits)", needed));
   }
-  Question question{&limits_of(given_capability(options)), options.configuration, options.sm_count,
+  Question question{&limits_of(capability_of(options.gpu)), options.configuration, sm_count_of(options.gpu),
                     options.sms_per_gpc};
   check_question(question);
   if (parser.count("--block-size") == 0) choose_block_size(question, remark);
@@ -112,7 +111,7 @@ std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, C
   question.launch = options.configuration.launch;
   question.all_block_sizes = options.all_block_sizes;
   CodeSelection code = options.code;
-  if (parser.count("--cc") > 0) code.runs_on = question.compute_capability = given_capability(options);
+  if (options.gpu.given()) code.runs_on = question.compute_capability = capability_of(options.gpu);
   if (parser.count("--block-size") > 0) question.block_threads = options.configuration.launch.block_threads;
   const std::vector<DeviceKernel> kernels = read_device_code(options.from, code, console.err);
   const AnswerFormat format = format_of(options, AnswerFormat::table);
@@ -124,10 +123,10 @@ std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, C
   return answer_one(question_of(kernels.front(), question), format, true);
 }
 
-std::string answer_limits(const CalcOptions& options, const CLI::App& parser) {
+std::string answer_limits(const CalcOptions& options) {
   const AnswerFormat format = format_of(options, AnswerFormat::table);
-  return parser.count("--cc") == 0 ? limits_text(all_limits(), format)
-                                   : limits_text({&limits_of(given_capability(options)), 1}, format);
+  return !options.gpu.given() ? limits_text(all_limits(), format)
+                              : limits_text({&limits_of(capability_of(options.gpu)), 1}, format);
 }
 
 std::string answer(const CalcOptions& options, const CLI::App& parser, Console& console) {
@@ -136,11 +135,11 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
       "--cluster",    "--grid",      "--sm-count",    "--gpc-sms",      "--curves"};
   refuse_beside(parser, "--limits", of_launch);
   refuse_beside(parser, "--limits", {"--batch", "--from"});
-  refuse_beside(parser, "--batch", {"--cc", "--from"});
+  refuse_beside(parser, "--batch", {"--cc", "--gpu", "--from"});
   refuse_beside(parser, "--batch", of_launch);
   refuse_beside(parser, "--from",
                 {"--registers", "--static-smem", "--barriers", "--grid", "--sm-count", "--gpc-sms"});
-  if (options.limits) return answer_limits(options, parser);
+  if (options.limits) return answer_limits(options);
   if (!options.batch.empty()) {
     return answer_batch(options.batch,
                         format_of(options, options.rank ? AnswerFormat::table : AnswerFormat::csv),
@@ -158,7 +157,7 @@ void declare_launch(CLI::App& parser, CalcOptions& options) {
   const auto add = [&](const char* name, auto& value, const char* meaning, const char* type) {
     return parser.add_option(name, value, meaning)->type_name(type);
   };
-  add("--cc", options.compute_capability, "compute capability: 9.0, 90 or sm_90", "CC");
+  declare_gpu_option(parser, options.gpu);
   add("--block-size", launch.block_threads, "threads per block", "THREADS");
   add("--registers", usage.registers_per_thread, "registers per thread", "REGISTERS");
   add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block");
@@ -167,7 +166,6 @@ void declare_launch(CLI::App& parser, CalcOptions& options) {
   add("--barriers", usage.barriers, "named barriers per block", "BARRIERS");
   add("--cluster", launch.cluster_blocks, "blocks per cluster", "BLOCKS");
   add("--grid", launch.grid_blocks, "blocks in the grid", "BLOCKS");
-  add("--sm-count", options.sm_count, "SMs of the device: adds waves", "SMS");
   add("--gpc-sms", options.sms_per_gpc,
       "SMs of each GPC, as occbench devices lists them (18,18,16): adds active clusters", "SMS,...")
       ->delimiter(',');

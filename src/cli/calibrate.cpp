@@ -1,8 +1,7 @@
-#include "record/calibrate.hpp"
+#include "cli/calibrate.hpp"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <ostream>
@@ -13,8 +12,9 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
-#include "cli/tool_program.hpp"
 #include "occupancy/input_error.hpp"
+#include "predict/profile_choice.hpp"
+#include "record/calibrate.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 
@@ -24,9 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 struct CalibrateOptions {
-  ToolProgram program{"calibration"};
-  std::string name = "calibrated";
-  std::string out;
+  ToolProgram program{kCalibration};
+  std::string name;
+  std::string out;  ///< empty: kept where predictions of the GPU find it
   std::vector<std::string> rows;
 };
 
@@ -38,16 +38,6 @@ std::vector<Sample> samples_of(const fs::path& rows) {
   return parse_samples(read_gzip_text(compressed), compressed.string());
 }
 
-void write(const DeviceProfile& profile, const std::string& file, Console& console) {
-  if (file.empty()) {
-    fmt::print(console.out, "{}", to_string(profile));
-    return;
-  }
-  std::ofstream out(file, std::ios::binary);
-  out << to_string(profile);
-  if (!out.flush()) throw InputError(fmt::format("cannot write {}", file));
-}
-
 /// Rows measured before.
 ToolRun read_runs(const std::vector<std::string>& files) {
   ToolRun run;
@@ -57,23 +47,62 @@ ToolRun read_runs(const std::vector<std::string>& files) {
   return run;
 }
 
-ExitStatus calibrate_device(const CalibrateOptions& options, Console& console) {
-  const ToolRun run = options.rows.empty()
-                          ? measure(options.program, "some 20 s", {"--occ_suite=smoke"}, {}, console)
-                          : read_runs(options.rows);
+ExitStatus calibrate_rows(const CalibrateOptions& options, Console& console) {
+  const ToolRun run = read_runs(options.rows);
+  const DeviceProfile profile = calibrate(run.cases, run.samples, options.name);
+  keep_profile(profile, options.out.empty() ? "-" : options.out, console);
+  return ExitStatus::done;
+}
+
+ExitStatus calibrate_now(const CalibrateOptions& options, Console& console) {
+  if (options.out.empty() && user_profiles().empty()) {
+    throw InputError(
+        "neither XDG_CONFIG_HOME nor HOME names a folder to keep the profile in: name a file with --out");
+  }
+  const ToolRun run = measure(options.program, "12 s", {"--occ_suite=smoke"}, {}, console);
   if (run.status != ExitStatus::done) return run.status;
-  write(calibrate(run.cases, run.samples, options.name), options.out, console);
+  const DeviceProfile profile = calibrate(run.cases, run.samples, options.name);
+  const fs::path file = keep_profile(profile, options.out, console);
+  fmt::print(console.err, "the profile {} of {} ({}): {}{}\n", profile.name, profile.gpu, profile.gpu_uuid,
+             file.string(), options.out.empty() ? "; run, predict and explain find it by the UUID" : "");
   return ExitStatus::done;
 }
 
 }  // namespace
 
+fs::path keep_profile(const DeviceProfile& profile, const fs::path& out, Console& console) {
+  const fs::path file = out.empty() ? profile_file(user_profiles(), profile.gpu_uuid) : out;
+  if (file == "-") {
+    fmt::print(console.out, "{}", to_string(profile));
+    return file;
+  }
+  try {
+    std::error_code ignored;  // the file's own error says more
+    if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
+    replace_text(file, to_string(profile));
+  } catch (const InputError&) {
+    keep_profile(profile, "-", console);
+    throw;
+  }
+  return file;
+}
+
+ExitStatus calibrate_device(const ToolProgram& program, Console& console) {
+  return calibrate_now({program, "", "", {}}, console);
+}
+
 Action declare_calibrate(CLI::App& parser) {
   const auto options = std::make_shared<CalibrateOptions>();
   declare_options(parser, options->program);
-  parser.add_option("--name", options->name, "name of the profile, which rows then carry")
-      ->capture_default_str();
-  parser.add_option("--out", options->out, "the profile goes here (default: standard output)")
+  parser.add_option(
+      "--name", options->name,
+      "name of the profile, which rows then carry (default: the GPU's model and the first digits "
+      "of its UUID, h200-91faaf4a)");
+  parser
+      .add_option(
+          "--out", options->out,
+          "the profile goes here (default: into the user's configuration folder, as UUID.profile, where "
+          "run, predict and explain find it; with --rows: standard output, -)")
       ->type_name("FILE");
   parser
       .add_option(
@@ -81,7 +110,9 @@ Action declare_calibrate(CLI::App& parser) {
           "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU; of "
           "several units of one kind: a profile of that kind")
       ->type_name("FILE.csv");
-  return [options](Console& console) { return calibrate_device(*options, console); };
+  return [options](Console& console) {
+    return options->rows.empty() ? calibrate_now(*options, console) : calibrate_rows(*options, console);
+  };
 }
 
 }  // namespace occbench

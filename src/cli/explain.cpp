@@ -139,6 +139,7 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   for (CaseRecord& each : cases) {
     if (options.predicts() || (!each.prediction && each.identity.work)) repredict(each, profile);
   }
+  for (const std::string& remark : remarks_on_profiles(cases)) fmt::print(console.err, "{}\n", remark);
   const RowFormat format = row_format(options.format);
   fmt::print(console.out, "{}", format.before);
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -172,7 +173,8 @@ Action declare_explain(CLI::App& parser) {
                     "only cases whose experiment/case this regular expression is found in");
   parser.add_flag(
       "--repredict", options->repredict,
-      "predict the rows again, with the built-in profile that a row names, else that of such a GPU");
+      "predict the rows again, with the profile that a row names, beside the rows or built in, else the best "
+      "known of its GPU");
   parser.add_option("--profile", options->profile,
                     "predict them again with this device profile, a built-in one or a file");
   parser.add_option("--top", options->top, "how many rows, 0 = all")->capture_default_str();

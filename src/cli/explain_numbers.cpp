@@ -16,17 +16,18 @@ namespace occbench {
 namespace {
 
 constexpr int kMostSms = 1024;
+constexpr const char* kNumbersGroup = "A launch by numbers";
 
 void require(bool good, std::string_view option, const std::string& why) {
   if (!good) throw InputError(fmt::format("{}: {}", option, why));
 }
 
-void check(const NumbersOption& numbers, const Limits& limits) {
+void require_in_range(const NumbersOption& numbers, const Limits& limits) {
   const auto& [launch, usage] = numbers.configuration;
-  require(numbers.sm_count.has_value(), "--sm-count",
-          "give the number of SMs, as `occbench devices` shows it");
-  require(*numbers.sm_count >= 1 && *numbers.sm_count <= kMostSms, "--sm-count",
-          fmt::format("{} is no number of SMs from 1 to {}", *numbers.sm_count, kMostSms));
+  const std::optional<int> sm_count = sm_count_of(numbers.gpu);
+  require(sm_count.has_value(), "--sm-count", "give the number of SMs, as `occbench devices` shows it");
+  require(*sm_count >= 1 && *sm_count <= kMostSms, "--sm-count",
+          fmt::format("{} is no number of SMs from 1 to {}", *sm_count, kMostSms));
   require(launch.block_threads > 0, "--block-size", "give the threads per block");
   require(launch.grid_blocks > 0, "--grid",
           fmt::format("{} is no number of blocks above 0", launch.grid_blocks));
@@ -53,10 +54,12 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
   const auto& [launch, usage] = numbers.configuration;
   CaseRecord record;
   record.provenance.compute_capability = limits.compute_capability;
-  record.provenance.sm_count = numbers.sm_count;
+  if (const Gpu* const gpu = named_gpu(numbers.gpu)) record.provenance.gpu = gpu->driver_name;
+  record.provenance.sm_count = sm_count_of(numbers.gpu);
   record.launch = launch;
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
-  record.theory = theory_of(theoretical_occupancy(limits, launch, usage), launch, *numbers.sm_count);
+  record.theory =
+      theory_of(theoretical_occupancy(limits, launch, usage), launch, *record.provenance.sm_count);
   CounterValues& counters = record.readings.counters;
   counters.achieved_pct = numbers.achieved_pct;
   counters.sm_cycles_active_avg = numbers.sm_cycles_active_avg;
@@ -99,17 +102,16 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   Launch& launch = numbers.configuration.launch;
   Usage& usage = numbers.configuration.usage;
   const auto add = [&](const char* name, auto& value, const char* meaning) {
-    parser.add_option(name, value, meaning)->group("A launch by numbers");
+    parser.add_option(name, value, meaning)->group(kNumbersGroup);
   };
-  add("--cc", numbers.compute_capability, "compute capability, as 9.0, 90 or sm_90");
-  add("--sm-count", numbers.sm_count, "SMs of the GPU");
+  declare_gpu_option(parser, numbers.gpu, kNumbersGroup);
   add("--block-size", launch.block_threads, "threads per block");
   add("--grid", launch.grid_blocks, "blocks in the grid");
   add("--registers", usage.registers_per_thread, "registers per thread");
   add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block")
-      ->group("A launch by numbers");
+      ->group(kNumbersGroup);
   add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block")
-      ->group("A launch by numbers");
+      ->group(kNumbersGroup);
   add("--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
   add("--cluster", launch.cluster_blocks, "blocks per cluster");
   add("--barriers", usage.barriers, "named barriers per block");
@@ -120,8 +122,8 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
 }
 
 void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out) {
-  const Limits& limits = limits_of(parse_compute_capability(numbers.compute_capability));
-  check(numbers, limits);
+  const Limits& limits = limits_of(capability_of(numbers.gpu));
+  require_in_range(numbers, limits);
   const auto& [launch, usage] = numbers.configuration;
   if (theoretical_occupancy(limits, launch, usage).blocks_per_sm == 0)
     throw InputError("this cannot be launched: " + why_it_cannot_launch(limits, launch, usage));

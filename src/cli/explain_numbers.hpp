@@ -4,6 +4,7 @@
 #include <ostream>
 #include <string>
 
+#include "cli/gpu_option.hpp"
 #include "occupancy/configuration.hpp"
 
 namespace CLI {
@@ -14,8 +15,7 @@ namespace occbench {
 
 /// A launch of which numbers alone are known, as a profiler's page shows them.
 struct NumbersOption {
-  std::string compute_capability;
-  std::optional<int> sm_count;
+  GpuOption gpu;
   Configuration configuration;
   std::optional<double> achieved_pct;
   std::optional<double> time_us;
@@ -23,11 +23,11 @@ struct NumbersOption {
   std::optional<double> resident_blocks;
 
   bool given() const {
-    return !compute_capability.empty();
+    return gpu.given();
   }
 };
 
-/// Declares --cc, --sm-count, --block-size, --grid, --registers and so on.
+/// Declares --gpu, --cc, --sm-count, --block-size, --grid, --registers and so on.
 void declare_numbers_option(CLI::App& parser, NumbersOption& numbers);
 
 /// Theory with its rules, waves, and what cost the rest.

@@ -1,10 +1,17 @@
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "predict/generic_profile.hpp"
 
 namespace occbench {
 
 /// Why this program cannot measure here: no GPU, no driver, or built without CUDA. Empty where it can.
 std::string why_no_gpu();
+
+/// The GPU that `choice` names (a number, or auto); empty where why_no_gpu() says something.
+/// @throws InputError if there are GPUs, and none of that number
+std::optional<GpuIdentity> gpu_here(const std::string& choice);
 
 }  // namespace occbench

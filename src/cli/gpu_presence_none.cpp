@@ -6,4 +6,8 @@ std::string why_no_gpu() {
   return "this occbench was built without CUDA (scripts/run builds with it where there is a GPU)";
 }
 
+std::optional<GpuIdentity> gpu_here(const std::string&) {
+  return std::nullopt;
+}
+
 }  // namespace occbench

@@ -12,11 +12,15 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/gpu_option.hpp"
+#include "cli/predict_batch.hpp"
 #include "cli/size_option.hpp"
 #include "diagnose/diagnose.hpp"
+#include "occupancy/gpus.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "predict/advice.hpp"
+#include "predict/inferred_work.hpp"
 #include "predict/lockstep.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
@@ -29,15 +33,31 @@ namespace {
 
 struct PredictOptions {
   std::string profile;
+  GpuOption gpu;
   Launch launch;
   Usage usage;
   Chance chance;
   std::optional<std::string> work;
   std::string durations_file;
   bool per_warp = false;
+  std::optional<double> clock_mhz;
+  ObservedLaunch observed;
+  std::optional<double> time_us;
   std::optional<double> achieved_pct;
+  std::string batch;
   std::string format = "table";
 };
+
+constexpr const char* kUnverified =
+    "unverified: no such GPU was calibrated; the range is that of every parameter of the profile "
+    "(docs/any-gpu.md)";
+
+/// The clock that is given, else the highest one of the GPU that the profile is of.
+std::optional<double> clock_of(const PredictOptions& options, const DeviceProfile& profile) {
+  if (options.clock_mhz) return options.clock_mhz;
+  const Gpu* const gpu = find_gpu_by_driver_name(profile.gpu);
+  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
+}
 
 /// What is printed: the launch and its prediction as columns, and what has no column.
 struct Answer {
@@ -47,8 +67,26 @@ struct Answer {
   std::optional<Advice> advice;
 };
 
+/// @throws InputError naming the option that is missing or out of its range
+void require_launch(const PredictOptions& options) {
+  const auto require = [](bool good, const char* option, const char* why) {
+    if (!good) throw InputError(fmt::format("{}: {}", option, why));
+  };
+  require(options.launch.block_threads > 0, "--block-size", "give the threads per block, at least 1");
+  require(options.launch.grid_blocks > 0, "--grid", "give the blocks in the grid, at least 1");
+  require(options.usage.registers_per_thread > 0, "--registers", "give the registers per thread, at least 1");
+  require(options.work || !options.durations_file.empty() || options.time_us ||
+              options.observed.cycles_active_mean,
+          "--work", "say what the blocks do: --work, --durations, --time-us or --sm-cycles-active-avg");
+  require(options.time_us.value_or(1) > 0, "--time-us", "a time is above 0");
+  require(options.observed.cycles_active_mean.value_or(1) > 0, "--sm-cycles-active-avg",
+          "cycles are above 0");
+  require(options.clock_mhz.value_or(1) > 0, "--clock-mhz", "a clock is above 0");
+}
+
 Answer predict_launch(const PredictOptions& options) {
-  const DeviceProfile profile = find_profile(options.profile);
+  const ChosenProfile chosen = profile_to_predict_with(options.profile, options.gpu);
+  const DeviceProfile& profile = chosen.profile;
   const Limits& limits = limits_of(profile.compute_capability);
   const Launch& launch = options.launch;
   const Usage& usage = options.usage;
@@ -56,7 +94,20 @@ Answer predict_launch(const PredictOptions& options) {
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
 
   Answer answer;
-  std::optional<Work> work = options.work ? std::optional(parse_work(*options.work)) : std::nullopt;
+  const std::optional<double> clock_mhz = clock_of(options, profile);
+  std::optional<Work> work;
+  std::string work_source;
+  if (options.work) {
+    work = parse_work(work_in_cycles(*options.work, clock_mhz));
+    work_source = source_of_given(*work);
+  } else if (options.durations_file.empty()) {
+    ObservedLaunch observed = options.observed;
+    if (options.time_us && clock_mhz) observed.elapsed_cycles = *options.time_us * *clock_mhz;
+    const auto inferred = infer_work(launch, usage, limits, profile, observed, options.chance);
+    if (!inferred) throw InputError("--time-us: the GPU's clock is not known: give --clock-mhz");
+    work = inferred->work;
+    work_source = fmt::format("inferred from {}", inferred->source);
+  }
   if (options.achieved_pct) {
     work =
         lockstep_as_read(launch, usage, limits, profile, work.value(), *options.achieved_pct, options.chance);
@@ -66,19 +117,22 @@ Answer predict_launch(const PredictOptions& options) {
                            : Tasks(parse_durations(read_text(options.durations_file), options.durations_file,
                                                    options.per_warp),
                                    launch.grid_blocks, occupancy.warps_per_block);
-  answer.prediction = predict(launch, usage, limits, profile, tasks, options.chance);
+  answer.prediction = predict(launch, usage, limits, chosen, tasks, options.chance);
   if (work) {
     answer.advice = advise(launch, usage, limits, profile, *work, answer.prediction, options.chance);
   }
 
   CaseRecord record;
+  if (const Gpu* const gpu = named_gpu(options.gpu)) record.provenance.gpu = gpu->driver_name;
   record.provenance.compute_capability = profile.compute_capability;
   record.provenance.sm_count = profile.sm_count();
   record.identity.work = work;
+  record.identity.work_source = work_source;
   record.launch = launch;
   record.first_gpc = options.chance.first_gpc;
   record.theory = theory_of(occupancy, launch, profile.sm_count());
   record.prediction = answer.prediction;
+  if (chosen.quality == ProfileQuality::generic) record.note = kUnverified;
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
   record.explanation = explanation_of(facts_of(record));
   record.compiled.reset();
@@ -104,13 +158,16 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("  launch and replacement overhead", -losses.overhead, "points");
   line("  contention", -losses.contention, "points");
   line(answer.lockstep_cycles ? "fitted to what was read" : "predicted", prediction.predicted_pct, "%");
-  line("  lowest of the runs", prediction.predicted_low_pct, "%");
-  line("  highest of the runs", prediction.predicted_high_pct, "%");
+  const bool generic = prediction.profile_quality == ProfileQuality::generic;
+  line(generic ? "  lowest" : "  lowest of the runs", prediction.predicted_low_pct, "%");
+  line(generic ? "  highest" : "  highest of the runs", prediction.predicted_high_pct, "%");
   line("predicted over elapsed cycles", prediction.predicted_elapsed_pct, "%");
   line("active cycles of an SM, least", prediction.cycles_active_min, "cycles");
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
   line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
   fmt::print(out, "\n{}\n", answer.row.explanation);
+  fmt::print(out, "Profile {} ({}){}{}\n", answer.row.device_profile, answer.row.profile_quality,
+             answer.row.note.empty() ? "." : ": ", answer.row.note);
   if (answer.lockstep_cycles) {
     fmt::print(
         out,
@@ -167,10 +224,14 @@ Action declare_predict(CLI::App& parser) {
   auto options = std::make_shared<PredictOptions>();
   Launch& launch = options->launch;
   Usage& usage = options->usage;
-  parser.add_option("--profile", options->profile, "device profile: a built-in one or a file")->required();
-  parser.add_option("--block-size", launch.block_threads, "threads per block")->required();
-  parser.add_option("--grid", launch.grid_blocks, "blocks in the grid")->required();
-  parser.add_option("--registers", usage.registers_per_thread, "registers per thread")->required();
+  parser.add_option(
+      "--profile", options->profile,
+      "device profile: a built-in one or a file (default: the best known of --gpu, of --cc with "
+      "--sm-count, or of this machine's GPU)");
+  declare_gpu_option(parser, options->gpu);
+  parser.add_option("--block-size", launch.block_threads, "threads per block");
+  parser.add_option("--grid", launch.grid_blocks, "blocks in the grid");
+  parser.add_option("--registers", usage.registers_per_thread, "registers per thread");
   add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block");
   add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block");
   parser.add_option("--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
@@ -182,14 +243,26 @@ Action declare_predict(CLI::App& parser) {
       "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
       "after another, for it is not known)");
   CLI::Option_group* const source = parser.add_option_group("what the blocks do");
-  CLI::Option* const work = source->add_option(
-      "--work", options->work,
-      "work, as in the column of that name: equal:200000, uniform:20000:0.5:1.5:seed=1, ...; "
-      "of warps that contend with what each does alone: "
-      "equal:80000:issue=20000[:pipe=N][:bytes=N][:lockstep=N]");
+  CLI::Option* const work = source->add_option("--work", options->work,
+                                               "work, as in the column of that name: equal:200000, "
+                                               "equal:100us, uniform:20000:0.5:1.5:seed=1, ...; the "
+                                               "forms are below");
   CLI::Option* const file = source->add_option("--durations", options->durations_file,
                                                "file of cycles, a line a block, or one line for all");
-  source->require_option(1);
+  source->add_option(
+      "--time-us", options->time_us,
+      "time of the launch, microseconds: work that is equal for all blocks is inferred from it");
+  source->add_option("--sm-cycles-active-avg", options->observed.cycles_active_mean,
+                     "sm__cycles_active.avg of the launch: likewise, and better");
+  source->require_option(0, 1);
+  parser.add_option("--clock-mhz", options->clock_mhz,
+                    "clock of the SMs for microseconds (default: the highest of the profile's GPU)");
+  parser.add_option(
+      "--batch", options->batch,
+      "predict every row of this CSV file (- = standard input), with columns as in a recorded row: "
+      "the same rows come out with the prediction; work that is empty is inferred from "
+      "sm_cycles_active_avg, or from time_us and sm_clock_mhz");
+  parser.footer(work_grammar());
   parser
       .add_option(
           "--achieved", options->achieved_pct,
@@ -205,6 +278,11 @@ Action declare_predict(CLI::App& parser) {
   parser.add_flag("--per-warp", options->per_warp, "the file has a line a warp, block by block")->needs(file);
   parser.add_option("--format", options->format, "table, csv or json")->check(CLI::IsMember(kPrinters));
   return [options](Console& console) {
+    if (!options->batch.empty()) {
+      fmt::print(console.out, "{}", predict_batch(options->batch, options->profile));
+      return ExitStatus::done;
+    }
+    require_launch(*options);
     kPrinters.at(options->format)(predict_launch(*options), console.out);
     return ExitStatus::done;
   };

@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -10,11 +11,13 @@
 #include <fmt/ostream.h>
 
 #include "cli/bench_plan.hpp"
+#include "cli/calibrate.hpp"
 #include "cli/commands.hpp"
 #include "cli/gpu_presence.hpp"
 #include "cli/measure_benches.hpp"
 #include "cli/recorded.hpp"
 #include "occupancy/input_error.hpp"
+#include "predict/profile_choice.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {
@@ -26,7 +29,21 @@ void list(std::span<const Bench> benches, Console& console) {
   }
 }
 
+/// Makes a profile of the GPU where there is none. The run goes on where that fails.
+/// @returns whether there is one now
+bool calibrate_first(const RunOptions& options, Console& console) {
+  const std::optional<GpuIdentity> gpu = gpu_here(options.device);
+  if (!gpu || choose_profile(*gpu).quality == ProfileQuality::calibrated_device) return true;
+  try {
+    return calibrate_device({kCalibration, options.device, options.benches}, console) == ExitStatus::done;
+  } catch (const InputError& error) {
+    fmt::print(console.err, "no profile of this GPU was made: {}\n", error.what());
+    return false;
+  }
+}
+
 ExitStatus measure(const RunOptions& options, Console& console) {
+  const bool calibrated = !options.calibrate || options.list || calibrate_first(options, console);
   const StopOnSignals stop;
   std::vector<Bench> benches;
   try {
@@ -40,7 +57,9 @@ ExitStatus measure(const RunOptions& options, Console& console) {
     return ExitStatus::done;
   }
   const std::filesystem::path out = output_file(options.out, options.suite);
-  return measure_benches(options, std::move(benches), out, resuming_command(options, out), console);
+  const ExitStatus status =
+      measure_benches(options, std::move(benches), out, resuming_command(options, out), console);
+  return calibrated || status != ExitStatus::done ? status : ExitStatus::no_verdict;
 }
 
 ExitStatus run(const RunOptions& options, Console& console) {
@@ -96,12 +115,16 @@ Action declare_run(CLI::App& parser) {
                   "auto, off, or require: status 2 where they cannot be read")
       ->check(CLI::IsMember({"auto", "off", "require"}))
       ->capture_default_str();
+  CLI::Option* const profile =
+      parser
+          .add_option("--profile", options->profile,
+                      "device profile to predict with, a built-in one or a file of `occbench calibrate` "
+                      "(default: the best that is known of the GPU)")
+          ->type_name("NAME|FILE");
   parser
-      .add_option(
-          "--profile", options->profile,
-          "device profile to predict with, a built-in one or a file of `occbench calibrate` (default: the "
-          "built-in one of such a GPU)")
-      ->type_name("NAME|FILE");
+      .add_flag("--calibrate", options->calibrate,
+                "first make a profile of the GPU where there is none, which takes 12 s and is kept")
+      ->excludes(profile);
   declare_depth(parser, *options);
   parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")
       ->type_name("FOLDER");

@@ -92,7 +92,7 @@ void choose_program(SweepRequest& request) {
         "name a kernel (occbench sweep --help lists them), or give --source FILE.cu --kernel NAME");
   if (request.source.empty() != request.source_kernel.empty())
     throw InputError("--source FILE.cu and --kernel NAME go together: the file, and the kernel in it");
-  if (request.compute_capability.empty() != (request.sm_count == 0))
+  if (request.gpu.compute_capability.empty() == request.gpu.sm_count.has_value())
     throw InputError("--cc and --sm-count go together: the device that cases are listed for");
   RunOptions& run = request.run;
   run.programs = {request.source.empty() ? find_kernel(swept_kernels(run.benches), request.kernel).program
@@ -100,9 +100,11 @@ void choose_program(SweepRequest& request) {
   run.sweep = program_arguments(request);
   if (request.run.list) {
     run.sweep.emplace_back("--occ_predict");
-    if (!request.compute_capability.empty()) {
-      run.sweep.push_back("--occ_cc=" + request.compute_capability);
-      run.sweep.push_back(fmt::format("--occ_sm_count={}", request.sm_count));
+    if (named_gpu(request.gpu) != nullptr) {
+      run.sweep.push_back("--occ_gpu=" + request.gpu.name);
+    } else if (request.gpu.given()) {
+      run.sweep.push_back("--occ_cc=" + request.gpu.compute_capability);
+      run.sweep.push_back(fmt::format("--occ_sm_count={}", *request.gpu.sm_count));
     }
   }
 }
@@ -116,11 +118,11 @@ ExitStatus sweep(SweepRequest request, Console& console) {
     throw InputError("--resume needs the file to go on with: --out FILE.csv");
   const StopOnSignals stop;
   choose_program(request);
-  if (request.compute_capability.empty()) {
+  if (!request.gpu.given()) {
     if (const std::string reason = why_no_gpu(); !reason.empty()) {
       fmt::print(console.err, "nothing is measured: {}\n", reason);
       if (request.run.list)
-        fmt::print(console.err, "--cc 9.0 --sm-count 132 list the cases for a GPU that is not here\n");
+        fmt::print(console.err, "--gpu NAME, or --cc 9.0 --sm-count 132, lists the cases for a GPU that is not here\n");
       return ExitStatus::no_verdict;
     }
   }
@@ -213,10 +215,7 @@ Action declare_sweep(CLI::App& parser) {
   parser.add_flag("--zip", request->zip, "pair the values of the axes");
   declare_source(parser, *request);
   declare_measuring(parser, request->run);
-  parser.add_option("--cc", request->compute_capability,
-                    "with --list: for this compute capability, without a GPU");
-  parser.add_option("--sm-count", request->sm_count, "with --cc: its number of SMs")
-      ->check(CLI::Range(1, 1024));
+  declare_gpu_option(parser, request->gpu, "With --list, for a GPU that need not be here");
   return [&parser, request, wants_help](Console& console) {
     take_axes(parser.remaining(), *request);
     if (*wants_help) return help(parser, *request, console);

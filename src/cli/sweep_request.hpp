@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/bench_plan.hpp"
+#include "cli/gpu_option.hpp"
 
 namespace occbench {
 
@@ -23,8 +24,7 @@ struct SweepRequest {
   std::string standard;
   std::string check;
 
-  std::string compute_capability;  ///< list for this device, which need not be here
-  int sm_count = 0;
+  GpuOption gpu;  ///< list for this GPU, which need not be here
 };
 
 /// Takes the words that are no options of the command: the kernel, and `--AXIS VALUES...` for each axis.

@@ -19,6 +19,7 @@
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/provenance.hpp"
+#include "record/replay.hpp"
 
 namespace occbench {
 namespace {
@@ -46,6 +47,7 @@ void finish(ProgramTable& table, const fs::path& out, const TraceOptions& option
   if (!options.profile.empty()) profile = find_profile(options.profile);
   set_clocks(table.cases, table.entries);
   predict_all(table.cases, profile);
+  for (const std::string& remark : remarks_on_profiles(table.cases)) fmt::print(console.err, "{}\n", remark);
   const std::string now = iso_time(std::chrono::system_clock::now());
   for (CaseRecord& record : table.cases) {
     record.provenance.recorded_at = now;
@@ -146,8 +148,9 @@ Action declare_trace(CLI::App& parser) {
   parser.add_flag("--merge", options->merge,
                   "merge what the processes of a trace that was cut off wrote beside --out");
   parser
-      .add_option("--profile", options->profile,
-                  "device profile to predict with, a built-in one or a file (default: that of such a GPU)")
+      .add_option(
+          "--profile", options->profile,
+          "device profile to predict with, a built-in one or a file (default: the best known of the GPU)")
       ->type_name("NAME|FILE");
   parser.add_option("--top", options->top, "how many kernels to print, 0 = all")->capture_default_str();
   parser.add_option("COMMAND", command.words, "behind --: what to run, with its arguments");

@@ -123,8 +123,11 @@ ExitStatus validate(const ValidateOptions& options, Console& console) {
     throw InputError(fmt::format("{} has no row with a prediction and a counter's value",
                                  options.rows.empty() ? "what was measured" : options.rows));
   }
-  fmt::print(console.out, "{}, predicted with the profile {}\n\n{}", run.cases.front().provenance.gpu,
-             run.cases.front().prediction->device_profile, table_of(errors_by_kind(run.cases)));
+  const CaseRecord& first = run.cases.front();
+  const std::string quality =
+      first.profile_quality ? fmt::format(" ({})", to_string(*first.profile_quality)) : "";
+  fmt::print(console.out, "{}, predicted with the profile {}{}\n\n{}", first.provenance.gpu,
+             first.device_profile, quality, table_of(errors_by_kind(run.cases)));
   return ExitStatus::done;
 }
 
@@ -133,9 +136,10 @@ ExitStatus validate(const ValidateOptions& options, Console& console) {
 Action declare_validate(CLI::App& parser) {
   const auto options = std::make_shared<ValidateOptions>();
   declare_options(parser, options->program);
-  parser.add_option("--profile", options->profile,
-                    "device profile to predict with, a built-in one or a file (default: that of such a GPU, "
-                    "and of rows measured before what they were predicted with)");
+  parser.add_option(
+      "--profile", options->profile,
+      "device profile to predict with, a built-in one or a file (default: the best known of the GPU, "
+      "and of rows measured before what they were predicted with)");
   parser.add_option("--suite", options->suite, "how many launches: smoke 21, quick 189, full 840")
       ->check(CLI::IsMember({"smoke", "quick", "full"}))
       ->capture_default_str();

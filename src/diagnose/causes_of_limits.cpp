@@ -63,8 +63,8 @@ Claim limit_claim(const Situation& situation, Limiter limiter) {
           .part = Part::theory,
           .evidence = evidence_of({{"theoretical_pct", situation.theoretical_pct},
                                    {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
-          .because = fmt::format("theory is {:.4g} %, by {}", situation.theoretical_pct,
-                                 rule_of(situation, limiter))};
+          .because =
+              fmt::format("theory is {:.4g} % ({})", situation.theoretical_pct, rule_of(situation, limiter))};
 }
 
 std::string step_text(const Situation& situation, Axis axis, std::int64_t value, std::string_view what) {

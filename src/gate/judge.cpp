@@ -9,6 +9,7 @@
 
 #include "gate/findings.hpp"
 #include "gate/launch_change.hpp"
+#include "gate/loss_change.hpp"
 #include "gate/time_test.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/provenance.hpp"
@@ -177,6 +178,7 @@ void add_difference(const Sides& sides, const Quantity& quantity, const Differen
   if (!worse) message += "; record the baseline again";
   into.findings.push_back({worse ? Grade::regression : Grade::note, std::string(quantity.name), was, is,
                            message, std::abs(found.loss) / std::max(found.allowed, 1e-9)});
+  if (worse && quantity.name == "achieved_pct") add_loss_change(sides, into);
 }
 
 /// achieved_pct is over the cycles in which an SM had a warp, achieved_elapsed_pct over all SMs and the

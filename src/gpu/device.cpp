@@ -105,6 +105,7 @@ Device describe(int index) {
   device.uuid = uuid_text(properties.uuid);
   device.compute_capability = {properties.major, properties.minor};
   device.sm_count = properties.multiProcessorCount;
+  device.memory_bus_bits = properties.memoryBusWidth;
   device.integrated = properties.integrated != 0;
   device.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
   const Limits& table = nearest_limits(device.compute_capability);
@@ -153,19 +154,32 @@ const Device& choose_device(std::span<const Device> devices, std::string_view ch
   return *found;
 }
 
+GpuIdentity identity_of(const Device& device) {
+  return {.name = device.name,
+          .uuid = device.uuid,
+          .memory_bus_bits = device.memory_bus_bits,
+          .compute_capability = device.compute_capability,
+          .sm_count = device.sm_count};
+}
+
+Device find_device(std::string_view choice) {
+  return choose_device(find_devices(), choice);
+}
+
 Device open_device(std::string_view choice) {
-  const std::vector<Device> devices = find_devices();
-  const Device device = choose_device(devices, choice);
+  const Device device = find_device(choice);
   check(cudaSetDevice(device.index), "cudaSetDevice");
   check(cudaFree(nullptr), "cudaFree (creating the context)");
   return device;
 }
 
-Device device_to_plan_for(ComputeCapability compute_capability, int sm_count) {
+Device device_to_plan_for(const GpuIdentity& gpu) {
   Device device;
-  device.compute_capability = compute_capability;
-  device.sm_count = sm_count;
-  device.limits = limits_of(compute_capability);
+  device.name = gpu.name;
+  device.compute_capability = gpu.compute_capability;
+  device.sm_count = gpu.sm_count;
+  device.memory_bus_bits = gpu.memory_bus_bits;
+  device.limits = limits_of(gpu.compute_capability);
   return device;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "occupancy/limits.hpp"
+#include "predict/generic_profile.hpp"
 
 namespace occbench {
 
@@ -18,6 +19,7 @@ struct Device {
   std::string uuid;  ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
   ComputeCapability compute_capability;
   int sm_count = 0;
+  int memory_bus_bits = 0;   ///< width of the memory bus
   bool integrated = false;   ///< shares the host's memory
   std::size_t l2_bytes = 0;  ///< L2 cache
   Limits limits{};           ///< the table's line, or built from the device's attributes where it has none
@@ -33,18 +35,23 @@ struct Device {
 /// @throws GpuUnavailable if there is none that can be used, with the reason and the remedy.
 std::vector<Device> find_devices();
 
+/// As its profile depends on it.
+GpuIdentity identity_of(const Device& device);
+
 /// The device named by `choice`: a number, or "auto" = the discrete GPU with most SMs, an integrated one only
 /// if there is no other; of equals the first. @pre `devices` is not empty. @throws InputError if it names
 /// none
 const Device& choose_device(std::span<const Device> devices, std::string_view choice);
 
-/// The same of this machine's devices. It becomes the calling thread's current device and its context is
-/// created.
+/// The same of this machine's devices. @throws as open_device
+Device find_device(std::string_view choice);
+
+/// find_device(), which becomes the calling thread's current device and its context is created.
 /// @throws InputError if `choice` names none; GpuUnavailable as `find_devices`.
 Device open_device(std::string_view choice);
 
 /// A device of the limits table that need not be here, for what needs no launch.
 /// @throws InputError for a compute capability that the table lacks
-Device device_to_plan_for(ComputeCapability compute_capability, int sm_count);
+Device device_to_plan_for(const GpuIdentity& gpu);
 
 }  // namespace occbench

@@ -9,6 +9,7 @@
 #include "gpu/launch.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
@@ -36,6 +37,11 @@ std::vector<SweepAxis> launch_axes(std::string block_size, std::string waves) {
 SweepAxis registers_axis() {
   return {"registers", AxisKind::registers,
           "cap on registers per thread; =N asks for exactly N and skips what cannot be had", ""};
+}
+
+SweepAxis min_blocks_axis() {
+  return {"min-blocks", AxisKind::integer,
+          "instead of --registers: blocks that must fit on an SM, as of __launch_bounds__", ""};
 }
 
 SweepAxis static_shared_axis() {
@@ -66,21 +72,35 @@ Launch launch_at(const Point& at, const Device& device, const Usage& usage) {
   return launch;
 }
 
-AskedRegisters asked_registers(const Point& at) {
+AskedRegisters asked_registers(const Point& at, const Limits& limits) {
+  constexpr int kMostRegisters = 255;  // CUDA programming guide, compute capabilities
+  if (at.has("min-blocks")) {
+    if (at.has("registers"))
+      throw InputError("--registers and --min-blocks both cap registers: leave one out");
+    const std::int64_t warps = warps_of_block(static_cast<int>(at.integer("block-size")));
+    const std::int64_t threads = at.integer("min-blocks", kMostInt) * warps * kThreadsPerWarp;
+    if (threads == 0) throw InputError("--min-blocks 0: at least one block is to fit");
+    // Registers are allocated to a warp in whole units.
+    const std::int64_t unit = limits.register_allocation_unit / kThreadsPerWarp;
+    const std::int64_t cap = limits.registers_per_sm / threads / unit * unit;
+    if (cap == 0)
+      throw InputError(fmt::format("--min-blocks {}: {} threads leave none of {} registers of an SM for each",
+                                   at.text("min-blocks"), threads, limits.registers_per_sm));
+    return {static_cast<int>(std::min<std::int64_t>(cap, kMostRegisters)), false};
+  }
   if (!at.has("registers")) return {};
   const std::string& text = at.text("registers");
   const bool exactly = text.starts_with('=');
-  Point::Value value{"registers", exactly ? text.substr(1) : text, false};
-  Point only;
-  only.set(value.axis, value.text, false);
-  constexpr int kMostRegisters = 255;  // CUDA programming guide, compute capabilities
-  const auto count = static_cast<int>(only.integer("registers", kMostRegisters));
+  Point count_alone;
+  count_alone.set(registers_axis(), exactly ? text.substr(1) : text, false);
+  const auto count = static_cast<int>(count_alone.integer("registers", kMostRegisters));
   if (count < 1) throw InputError("--registers 0: a thread has at least one register");
   return {count, exactly};
 }
 
-std::shared_ptr<RuntimeKernel> compile_at(const Point& at, const KernelSource& source, KernelBuild build) {
-  const AskedRegisters asked = asked_registers(at);
+std::shared_ptr<RuntimeKernel> compile_at(const Point& at, const Device& device, const KernelSource& source,
+                                          KernelBuild build) {
+  const AskedRegisters asked = asked_registers(at, device.limits);
   build.register_cap = asked.cap;
   if (at.has("static-smem")) {
     constexpr std::int64_t kMostStaticBytes = 48 * 1024;  // CUDA programming guide: more must be dynamic

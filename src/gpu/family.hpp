@@ -31,8 +31,9 @@ struct Family {
 /// carveout, cluster.
 std::vector<SweepAxis> launch_axes(std::string block_size, std::string waves);
 
-/// The axis `registers`, whose values are asked_registers(), and `static-smem`.
+/// The axes `registers` and `min-blocks`, which asked_registers() reads, and `static-smem`.
 SweepAxis registers_axis();
+SweepAxis min_blocks_axis();
 SweepAxis static_shared_axis();
 
 /// `more` behind `axes`.
@@ -47,11 +48,13 @@ struct AskedRegisters {
   std::optional<int> cap;  ///< as -maxrregcount; empty: as the compiler likes it
   bool exactly = false;    ///< and no other count will do
 };
-AskedRegisters asked_registers(const Point& at);
+/// @throws InputError where both axes are given, or so many blocks leave no register for a thread
+AskedRegisters asked_registers(const Point& at, const Limits& limits);
 
-/// Compiles with the registers and the static shared memory that the configuration asks for.
+/// Compiles for the device with the registers and the static shared memory that the configuration asks for.
 /// @throws InputError where it asks for an exact count and the compiler gives another, DoesNotCompile
-std::shared_ptr<RuntimeKernel> compile_at(const Point& at, const KernelSource& source, KernelBuild build);
+std::shared_ptr<RuntimeKernel> compile_at(const Point& at, const Device& device, const KernelSource& source,
+                                          KernelBuild build);
 
 /// A case of a kernel that is compiled already, without work.
 /// @param variant  names the function on the row

@@ -21,7 +21,7 @@ namespace occbench {
 struct Launchable {
   const void* function = nullptr;  ///< as kernel() makes it
   Launch launch;
-  std::vector<Argument> arguments;          ///< in the order of the kernel's parameters
+  std::vector<Argument> arguments = {};     ///< in the order of the kernel's parameters
   std::optional<Work> work = std::nullopt;  ///< what each block does, for the prediction
   Amount useful = {1, "launches"};          ///< of one launch; throughput is this over time
   CheckResults check = {};                  ///< of the buffers after one launch; left out with --occ_small

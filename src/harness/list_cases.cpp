@@ -69,21 +69,16 @@ std::vector<std::optional<double>> predict_all(std::span<const PlannedCase> case
 
 }  // namespace
 
-void list_cases(std::span<const PlannedCase> cases, const Device& device, const Options& options) {
+void list_cases(std::span<const PlannedCase> cases, const Device& device, const ChosenProfile& profile,
+                const Options& options) {
   std::vector<std::optional<double>> predicted(cases.size());
-  std::string profile_name;
-  if (options.predict) {
-    const DeviceProfile profile = options.device_profile
-                                      ? *options.device_profile
-                                      : profile_of_device(device.compute_capability, device.sm_count);
-    profile_name = profile.name;
-    predicted = predict_all(cases, device, profile);
-  }
+  if (options.predict) predicted = predict_all(cases, device, profile.profile);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Row row = row_of(cases[i].known);
     if (predicted[i]) {
       row.predicted_pct = predicted[i];
-      row.device_profile = profile_name;
+      row.device_profile = profile.profile.name;
+      row.profile_quality = to_string(profile.quality);
     }
     const nlohmann::ordered_json whole = row_to_json(row);
     nlohmann::ordered_json object = nlohmann::ordered_json::object();

@@ -28,6 +28,13 @@ ExitStatus run(const std::string& program, const Options& options) {
   const std::unique_ptr<Instruments> instruments =
       options.planned_for ? make_no_instruments() : make_gpu_instruments(device, options.readings);
   Session session(device, options, *instruments);
+  const ChosenProfile& used = session.profile();
+  if (const std::string remark = remark_on(used.profile.name, used.quality, device.name); !remark.empty()) {
+    fmt::print(stderr, "{}{}\n", remark,
+               options.device_profile || options.planned_for
+                   ? ""
+                   : "; occbench run --calibrate first makes one of this GPU, 12 s");
+  }
   const StopOnSignals stop;
   return run_cases(session, experiment);
 }

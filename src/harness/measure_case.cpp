@@ -70,12 +70,10 @@ std::unique_ptr<ReadyCase> check_and_time(const PlannedCase& planned, Session& s
 
 /// For the limits of the device itself: one whose compute capability the table lacks is predicted like any
 /// other.
-void predict_case(CaseRecord& record, const Device& device, const std::optional<DeviceProfile>& given) {
+void predict_case(CaseRecord& record, const Device& device, const ChosenProfile& profile) {
   if (!record.identity.work || !record.launch || !record.compiled) return;
   try {
     const LaunchOnDevice on{*record.launch, record.compiled->usage, device.limits, device.sm_count};
-    const DeviceProfile profile =
-        given ? *given : profile_of_device(device.compute_capability, device.sm_count);
     record.prediction = predict(on, *record.identity.work, profile, record.first_gpc);
   } catch (const InputError& refused) {
     add_note(record.note, fmt::format("no prediction: {}", refused.what()));
@@ -116,8 +114,7 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, Session& se
   }
 
   // The prediction, last: for the GPC that all of these launches began with.
-  if (record.times.status != TimeStatus::skipped)
-    predict_case(record, session.device(), session.options().device_profile);
+  if (record.times.status != TimeStatus::skipped) predict_case(record, session.device(), session.profile());
   if (activity) write_timeline(*activity, session, record);
 
   // Where the occupancy went, of all that is known now.

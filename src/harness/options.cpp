@@ -145,6 +145,7 @@ struct Parser {
   std::string per_sm;
   std::string shuffle;
   std::string compute_capability;
+  std::string gpu;
   int sm_count = 0;
   SweepFlags sweep;
 
@@ -190,6 +191,8 @@ struct Parser {
     CLI::Option* const sms =
         app.add_option("--occ_sm_count", sm_count, "its number of SMs")->check(CLI::Range(1, 1024));
     capability->needs(sms);
+    app.add_option("--occ_gpu", gpu, "list them for this GPU of the table, without a GPU")
+        ->excludes(capability, sms);
     sms->needs(capability);
     sweep.declare(app);
   }
@@ -206,9 +209,11 @@ struct Parser {
     options.metrics = split_at_commas(metrics);
     options.sweep = sweep.options();
     if (!compute_capability.empty()) {
-      options.planned_for = device_to_plan_for(parse_compute_capability(compute_capability), sm_count);
-      options.list = true;
+      options.planned_for =
+          device_to_plan_for(any_gpu(parse_compute_capability(compute_capability), sm_count));
     }
+    if (!gpu.empty()) options.planned_for = device_to_plan_for(identity_of(gpu_of(gpu)));
+    if (options.planned_for) options.list = true;
     if (options.resume && !options.csv)
       throw InputError("--occ_resume needs the file to go on with: --occ_csv=FILE");
     if (options.counters == CounterMode::off && (options.timeline || !options.metrics.empty())) {

@@ -43,7 +43,7 @@ struct Options {
   std::optional<std::filesystem::path> per_sm;    ///< folder for what each SM did, a file a case
   std::optional<std::uint64_t> shuffle;           ///< seed of a random order of the cases
   std::optional<DeviceProfile>
-      device_profile;  ///< predictions are made with it; empty = that of such a device
+      device_profile;  ///< predictions are made with it; empty = the best known of the GPU
   bool profile =
       false;  ///< check and launch each case once, neither timed nor counted, as other profilers want it
   std::optional<SweepOptions> sweep;  ///< instead of the experiment's cases

@@ -128,7 +128,7 @@ ExitStatus run_cases(Session& session, const Experiment& of) {
   // Also for a list, which is asked for before there is a file that a wrong name could leave without rows.
   session.check_metrics();
   if (session.options().list) {
-    list_cases(cases, session.device(), session.options());
+    list_cases(cases, session.device(), session.profile(), session.options());
     return ExitStatus::done;
   }
   if (session.options().list_tests) {

@@ -21,18 +21,24 @@ std::string toolkit_version() {
 }
 
 Provenance provenance_of(const Device& device, Instruments& instruments) {
-  return {.schema = kSchema,
-          .recorded_at = {},
-          .commit = std::string(build_commit()),
-          .host = host_name(),
-          .gpu = device.name,
-          .gpu_uuid = device.uuid,
-          .device_index = device.index,
-          .compute_capability = device.compute_capability,
-          .sm_count = device.sm_count,
-          .driver = driver_version(),
-          .cuda_toolkit = toolkit_version(),
-          .gpu_settings = instruments.gpu_settings()};
+  return {
+      .schema = kSchema,
+      .recorded_at = {},
+      .commit = std::string(build_commit()),
+      .host = host_name(),
+      .gpu = device.name,
+      .gpu_uuid = device.uuid,
+      .device_index = device.index,
+      .compute_capability = device.compute_capability,
+      .sm_count = device.sm_count,
+      .memory_bus_bits = device.memory_bus_bits > 0 ? std::optional(device.memory_bus_bits) : std::nullopt,
+      .driver = driver_version(),
+      .cuda_toolkit = toolkit_version(),
+      .gpu_settings = instruments.gpu_settings()};
+}
+
+ChosenProfile profile_for(const GpuIdentity& gpu, const Options& options) {
+  return options.device_profile ? chosen(*options.device_profile, gpu) : choose_profile(gpu);
 }
 
 void make_folder(const std::filesystem::path& folder, std::string_view flag) {
@@ -51,6 +57,7 @@ Session::Session(const Device& device, const Options& options, Instruments& inst
       options_(options),
       instruments_(instruments),
       provenance_(provenance_of(device, instruments)),
+      profile_(profile_for(identity_of(device), options)),
       progress_(options.progress_fd) {}
 
 void Session::open_files(const Experiment& of) {

@@ -37,7 +37,8 @@ struct Sampled {
 /// What all cases of a process share: the device, the counters and the file that the rows go to.
 class Session {
  public:
-  /// `instruments` must outlive the session. @throws InputError if nothing can be told of its progress
+  /// `instruments` must outlive the session.
+  /// @throws InputError if nothing can be told of its progress, or the GPU's profile is malformed
   Session(const Device& device, const Options& options, Instruments& instruments);
 
   /// Says in how many passes the metrics that were asked for are read. @throws InputError if the GPU does not
@@ -53,6 +54,10 @@ class Session {
   }
   const Options& options() const {
     return options_;
+  }
+  /// The profile that cases are predicted with: the one asked for, or the best that is known of the GPU.
+  const ChosenProfile& profile() const {
+    return profile_;
   }
   Instruments& instruments() {
     return instruments_;
@@ -110,6 +115,7 @@ class Session {
   Options options_;
   Instruments& instruments_;
   Provenance provenance_;
+  ChosenProfile profile_;
   ProgressWriter progress_;
   std::optional<RunFile> file_;
   Counted last_count_;

@@ -70,7 +70,7 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
   for (const GivenAxis& define : shared->options.defines)
     build.defines.push_back(fmt::format("{}={}", define.name, at.text(define.name)));
   const std::vector<Argument> arguments = arguments_at(shared->options, at);
-  const auto code = compile_at(at, shared->source, std::move(build));
+  const auto code = compile_at(at, device, shared->source, std::move(build));
   if (const std::string why = mismatch(code->signature(), arguments); !why.empty())
     throw InputError(fmt::format("{}: {}", code->signature(), why));
   const Launch launch = launch_at(at, device, code->compiled().usage);
@@ -165,6 +165,7 @@ Family source_family(const SourceOptions& options) {
   const auto shared = std::make_shared<SourceKernel>(options);
   std::vector<SweepAxis> own = {
       registers_axis(),
+      min_blocks_axis(),
       {"work", AxisKind::text,
        "what each block or warp has to do, for the prediction (occbench predict --help)", ""}};
   for (const GivenAxis& define : options.defines)

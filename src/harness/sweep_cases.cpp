@@ -50,7 +50,7 @@ std::vector<std::pair<std::string, std::string>> parameters_of(const Point& at) 
   std::vector<std::pair<std::string, std::string>> parameters;
   for (const Point::Value& value : at.values()) {
     if (!value.named) continue;
-    if (value.axis != "registers") {
+    if (value.kind != AxisKind::registers) {
       parameters.emplace_back(parameter_name(value.axis), value.text);
     } else if (value.text.starts_with('=')) {
       parameters.emplace_back("registers", value.text.substr(1));

@@ -200,11 +200,14 @@ const Gpu* find_gpu_by_driver_name(std::string_view driver_name) {
   return found == kGpus.end() ? nullptr : &*found;
 }
 
+const Gpu* find_gpu(std::string_view name) {
+  const auto found = std::ranges::find(kGpus, folded(name), &Gpu::name);
+  return found == kGpus.end() ? find_gpu_by_driver_name(name) : &*found;
+}
+
 const Gpu& gpu_of(std::string_view name) {
+  if (const Gpu* const gpu = find_gpu(name)) return *gpu;
   const std::string wanted = folded(name);
-  const auto found = std::ranges::find(kGpus, wanted, &Gpu::name);
-  if (found != kGpus.end()) return *found;
-  if (const Gpu* gpu = find_gpu_by_driver_name(name)) return *gpu;
   std::vector<std::string> names;
   for (const Gpu& gpu : kGpus) names.emplace_back(gpu.name);
   throw InputError(fmt::format(

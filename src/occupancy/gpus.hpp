@@ -24,8 +24,11 @@ struct Gpu {
 /// All GPUs of the table, oldest compute capability first.
 std::span<const Gpu> all_gpus();
 
-/// The GPU with this key or driver's name. Upper and lower case are alike, as are spaces and dashes.
-/// @throws InputError for a name that the table lacks, naming the nearest keys.
+/// The GPU with this key or driver's name, or nullptr. Upper and lower case are alike, as are spaces and
+/// dashes.
+const Gpu* find_gpu(std::string_view name);
+
+/// As find_gpu(). @throws InputError for a name that the table lacks, naming the nearest keys.
 const Gpu& gpu_of(std::string_view name);
 
 /// The GPU that the driver calls so, or nullptr. Upper and lower case are alike; a leading "NVIDIA",

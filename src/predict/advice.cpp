@@ -1,6 +1,9 @@
 #include "predict/advice.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
@@ -26,13 +29,30 @@ struct Candidate {
   }
 };
 
+std::int64_t units_of(const Work& work, const Launch& launch) {
+  return work.unit_count(launch.grid_blocks, warps_of_block(launch.block_threads));
+}
+
+/// The candidate with the distribution and the total of `work` on `launch`: `last` units in proportion, cycles
+/// by what then lacks.
+Candidate with_same_total(Candidate candidate, const Launch& launch, const Work& work) {
+  const double ratio =
+      static_cast<double>(units_of(work, candidate.launch)) / static_cast<double>(units_of(work, launch));
+  if (auto* last = std::get_if<LastWork>(&candidate.work.distribution))
+    last->count = std::max<std::int64_t>(1, std::llround(ratio * static_cast<double>(last->count)));
+  // Twice, since cycles of a unit are whole.
+  for (int time = 0; time < 2; ++time) {
+    candidate.work =
+        candidate.work.scaled(total_cycles(work, launch) / total_cycles(candidate.work, candidate.launch));
+  }
+  return candidate;
+}
+
 /// The same work by `grid_blocks` blocks.
 Candidate with_grid(const Launch& launch, const Work& work, std::int64_t grid_blocks) {
   Candidate candidate{launch, work};
-  const double ratio = static_cast<double>(launch.grid_blocks) / static_cast<double>(grid_blocks);
   candidate.launch.grid_blocks = grid_blocks;
-  candidate.work = work.scaled(ratio);
-  return candidate;
+  return with_same_total(std::move(candidate), launch, work);
 }
 
 /// The same threads in blocks of `block_threads`.
@@ -42,7 +62,20 @@ Candidate with_block_size(const Launch& launch, const Work& work, int block_thre
   candidate.launch.grid_blocks =
       (launch.grid_blocks * launch.block_threads + block_threads - 1) / block_threads;
   candidate.launch.dynamic_shared_bytes = launch.dynamic_shared_bytes * block_threads / launch.block_threads;
-  return candidate;
+  return with_same_total(std::move(candidate), launch, work);
+}
+
+/// The same work, of which every warp of the launch has the same share.
+Candidate with_even_warps(const Launch& launch, const Work& work) {
+  Candidate candidate{launch, work};
+  candidate.work.distribution = EqualWork{};
+  return with_same_total(std::move(candidate), launch, work);
+}
+
+bool loses_most_to_uneven_warps(const Losses& losses) {
+  return losses.within_block > 0 &&
+         losses.within_block >= std::max({losses.small_grid, losses.tail, losses.between_blocks,
+                                          losses.overhead, losses.contention});
 }
 
 std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, const Limits& limits,
@@ -86,11 +119,13 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
     return runs[tries / 2];
   };
 
-  const Simulation asked = run({launch, work});
+  const bool of_warps = loses_most_to_uneven_warps(prediction.losses);
+  const double asked_cycles = run({launch, work}).cycles_active_max;
   std::optional<Candidate> best;
   double best_saved_pct = kLeastTimeSavedPct;
-  for (const Candidate& candidate : candidates(launch, usage, limits, profile.sm_count(), work)) {
-    const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked.cycles_active_max);
+  for (const Candidate& candidate : of_warps ? std::vector{with_even_warps(launch, work)}
+                                             : candidates(launch, usage, limits, profile.sm_count(), work)) {
+    const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked_cycles);
     if (saved_pct < best_saved_pct) continue;
     best = candidate;
     best_saved_pct = saved_pct;
@@ -99,15 +134,29 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   const double predicted_pct =
       predict(best->launch, usage, limits, profile, best->tasks(), chance).predicted_pct;
   const double gain_points = predicted_pct - prediction.predicted_pct;
-  return Advice{best->launch,
-                best->work,
-                predicted_pct,
-                gain_points,
-                best_saved_pct,
-                fmt::format("{} blocks of {} threads would read {:.1f} % ({:+.1f} points) and take {:.0f} % "
-                            "less time for the same work.",
-                            with_thousands(best->launch.grid_blocks), best->launch.block_threads,
-                            predicted_pct, gain_points, best_saved_pct)};
+  const std::string what =
+      of_warps ? "The same work with equal shares for all warps"
+               : fmt::format("{} blocks of {} threads", with_thousands(best->launch.grid_blocks),
+                             best->launch.block_threads);
+  return Advice{
+      best->launch,
+      best->work,
+      predicted_pct,
+      gain_points,
+      best_saved_pct,
+      fmt::format("{} would read {:.1f} % ({:+.1f} points) and take {:.0f} % less time{}.", what,
+                  predicted_pct, gain_points, best_saved_pct, of_warps ? "" : " for the same work")};
+}
+
+double total_cycles(const Work& work, const Launch& launch) {
+  const std::int64_t units = units_of(work, launch);
+  const double warps_per_unit = work.per_warp ? 1 : warps_of_block(launch.block_threads);
+  if (std::holds_alternative<EqualWork>(work.distribution))
+    return static_cast<double>(units * work.cycles_of(0, units)) * warps_per_unit;
+  double cycles = 0;
+  for (std::int64_t unit = 0; unit < units; ++unit)
+    cycles += static_cast<double>(work.cycles_of(unit, units));
+  return cycles * warps_per_unit;
 }
 
 }  // namespace occbench

@@ -10,17 +10,22 @@ namespace occbench {
 /// A launch near the asked one that does the same work sooner.
 struct Advice {
   Launch launch;
-  Work work;                  ///< of that launch, the same in total
+  Work work;                  ///< of that launch; total_cycles() of both are the same
   double predicted_pct = 0;   ///< occupancy of that launch, as predict() has it
   double gain_points = 0;     ///< over the prediction of the asked one
   double time_saved_pct = 0;  ///< by the longest SM's active cycles
   std::string sentence;
 };
 
-/// Tries whole waves (the same work in more or fewer blocks) and block sizes from half to twice the asked one
-/// (the same threads in other blocks, dynamic shared memory in proportion), and gives the one that is done
-/// soonest by simulation; empty if none saves 1 % of the time, or the grid is so large (65,536 blocks)
-/// that its last wave does not matter.
+/// Cycles of all warps of a launch together.
+double total_cycles(const Work& work, const Launch& launch);
+
+/// Where most is lost to uneven warps within a block: the same work spread evenly over the warps of the same
+/// launch. Otherwise tries whole waves (the same work in more or fewer blocks) and block sizes from half to twice
+/// the asked one (the same threads in other blocks, dynamic shared memory in proportion), and gives the one that
+/// is done soonest by simulation. Work keeps its distribution and its total: cycles are rescaled, and the number
+/// of `last` units goes with that of all. Empty if none saves 1 % of the time, or the grid is so large (65,536
+/// blocks) that its last wave does not matter.
 /// @param prediction  what predict() says of the asked launch
 /// @throws InputError as predict() does.
 std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits,

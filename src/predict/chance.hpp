@@ -15,6 +15,8 @@ struct Chance {
   /// The GPC that the launch begins with, by its place in the profile's `gpc_sms`; empty = not known: runs
   /// begin with one after another.
   std::optional<int> first_gpc = {};
+  /// Simulations of which a figure is the median, at most: an odd number, in which each of eight GPCs begins.
+  std::int64_t most_runs = 9;
 };
 
 /// The seeds of a launch's simulations, one run after another.

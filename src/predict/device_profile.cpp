@@ -184,20 +184,4 @@ DeviceProfile resized(DeviceProfile profile, int sm_count) {
   return profile;
 }
 
-DeviceProfile generic_profile(ComputeCapability compute_capability, int sm_count) {
-  DeviceProfile profile;
-  profile.name = "generic";
-  profile.compute_capability = compute_capability;
-  profile.model = DeviceModel::uniform(Topology::even(sm_count), typical_parameters());
-  return profile;
-}
-
-DeviceProfile profile_of_device(ComputeCapability compute_capability, int sm_count) {
-  for (const BuiltInProfile& built_in : kBuiltInProfiles) {
-    DeviceProfile profile = parse_profile(built_in.text, built_in.name);
-    if (profile.compute_capability == compute_capability && profile.sm_count() == sm_count) return profile;
-  }
-  return generic_profile(compute_capability, sm_count);
-}
-
 }  // namespace occbench

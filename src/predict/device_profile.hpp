@@ -43,11 +43,4 @@ DeviceProfile find_profile(const std::string& name_or_file);
 /// profile itself if it is one of that many SMs.
 DeviceProfile resized(DeviceProfile profile, int sm_count);
 
-/// For a GPU that nobody has calibrated: typical parameters, even GPCs, and the name `generic`, so that
-/// predictions say what they used.
-DeviceProfile generic_profile(ComputeCapability compute_capability, int sm_count);
-
-/// The built-in profile of this GPU, told by compute capability and number of SMs, or else a generic one.
-DeviceProfile profile_of_device(ComputeCapability compute_capability, int sm_count);
-
 }  // namespace occbench

@@ -16,6 +16,15 @@ enum class FittedTo {
   known_clocks,  ///< likewise, where GPC clocks were traced
 };
 
+/// Which launches depend on a parameter.
+enum class MattersTo {
+  every_launch,
+  more_than_a_wave,  ///< blocks are replaced
+  less_than_a_wave,  ///< the grid leaves room
+  always_issuing,    ///< warps contend and can issue in every cycle
+  memory,            ///< warps read or write device memory
+};
+
 /// One parameter of a device: all that is known of it in one place. Reading and writing profiles, defaults,
 /// calibration, the ablation table and the range of a generic prediction follow from this table.
 struct Parameter {
@@ -26,6 +35,7 @@ struct Parameter {
   double low, high;           ///< where it may lie on a GPU that nobody measured, as `source` allows
   double least, most;         ///< what a profile may say
   FittedTo fitted_to;
+  MattersTo matters_to;
   std::string_view meaning;
   std::string_view source;  ///< of the typical value and of low and high
 };

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/occupancy.hpp"
+#include "predict/parameter_range.hpp"
 
 namespace occbench {
 namespace {
@@ -15,7 +16,8 @@ namespace {
 /// Blocks that contend take ten times as long to simulate.
 constexpr std::int64_t kMostBlocksOfRuns = 1 << 16;
 constexpr std::int64_t kMostContendingBlocksOfRuns = 1 << 15;
-constexpr std::int64_t kMostRuns = 9;  // an odd number, in which each of eight GPCs begins
+/// Those of a generic prediction may cost so much: its parameters are less certain than chance.
+constexpr double kGenericRunsMicroseconds = 10'000;
 
 /// Work of this mean length has no overheads to speak of.
 constexpr double kVeryLongCycles = 1e9;
@@ -31,13 +33,18 @@ class Runs {
  public:
   Runs(const Launch& launch, const Usage& usage, const Limits& limits, const DeviceProfile& profile,
        const Chance& chance)
-      : launch_(launch), usage_(usage), limits_(limits), profile_(profile), seeds_(chance, profile) {}
+      : launch_(launch),
+        usage_(usage),
+        limits_(limits),
+        profile_(profile),
+        seeds_(chance, profile),
+        most_runs_(chance.most_runs) {}
 
   std::vector<Simulation> operator()(const Tasks& tasks) const {
     const std::int64_t most = tasks.contends() ? kMostContendingBlocksOfRuns : kMostBlocksOfRuns;
     const std::int64_t fit = most / std::max<std::int64_t>(1, tasks.grid_blocks());
     // An odd number: the median is then one of them.
-    const std::int64_t runs = (std::clamp<std::int64_t>(fit, 1, kMostRuns) - 1) / 2 * 2 + 1;
+    const std::int64_t runs = (std::clamp<std::int64_t>(fit, 1, most_runs_) - 1) / 2 * 2 + 1;
     std::vector<Simulation> simulations;
     for (std::int64_t run = 0; run < runs; ++run) {
       simulations.push_back(simulate(launch_, usage_, limits_, profile_.model, tasks,
@@ -62,6 +69,7 @@ class Runs {
   const Limits& limits_;
   const DeviceProfile& profile_;
   Seeds seeds_;
+  std::int64_t most_runs_;
 };
 
 /// `predicted` = with everything; `wave` = blocks the device holds at once.
@@ -113,6 +121,27 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
   prediction.losses = find_losses(runs, tasks, prediction.theoretical_pct, prediction.predicted_pct, wave);
   prediction.timeline = std::move(simulations[simulations.size() / 2].timeline);
   return prediction;
+}
+
+Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
+                   const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
+  Chance runs = chance;
+  if (chosen.quality == ProfileQuality::generic) {
+    const double fit = kGenericRunsMicroseconds / std::max(1.0, simulation_microseconds(tasks));
+    runs.most_runs = std::clamp(static_cast<std::int64_t>(fit), std::int64_t{1}, chance.most_runs);
+  }
+  Prediction prediction = predict(launch, usage, limits, chosen.profile, tasks, runs);
+  add_quality(prediction, launch, usage, limits, chosen, tasks, chance);
+  return prediction;
+}
+
+void add_quality(Prediction& prediction, const Launch& launch, const Usage& usage, const Limits& limits,
+                 const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
+  prediction.profile_quality = chosen.quality;
+  if (chosen.quality != ProfileQuality::generic) return;
+  const OccupancyRange range = parameter_range(launch, usage, limits, chosen, tasks, chance);
+  prediction.predicted_low_pct = std::min(prediction.predicted_low_pct, range.low_pct);
+  prediction.predicted_high_pct = std::max(prediction.predicted_high_pct, range.high_pct);
 }
 
 std::string with_thousands(std::int64_t number) {

@@ -2,11 +2,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "predict/chance.hpp"
-#include "predict/device_profile.hpp"
+#include "predict/profile_choice.hpp"
 #include "predict/tasks.hpp"
 #include "simulate/simulate.hpp"
 
@@ -33,9 +34,10 @@ struct Losses {
 /// Expected values of the counters, as medians over runs that differ in how ties fall.
 struct Prediction {
   std::string device_profile;
+  std::optional<ProfileQuality> profile_quality;  ///< empty where the profile's GPU is not known
   double theoretical_pct = 0;
   double predicted_pct = 0;
-  double predicted_low_pct = 0;  ///< lowest and highest of the runs
+  double predicted_low_pct = 0;  ///< lowest and highest of the runs; of a generic profile also of its range
   double predicted_high_pct = 0;
   double predicted_elapsed_pct = 0;
   double cycles_active_min = 0;
@@ -46,9 +48,19 @@ struct Prediction {
   Timeline timeline;  ///< of the run in the middle
 };
 
+/// Without contention and with warps that take equally long in each block, neither the prediction nor its
+/// range is above theory.
 /// @throws InputError as Seeds and simulate() do.
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
                    const DeviceProfile& profile, const Tasks& tasks, const Chance& chance = {});
+
+/// Likewise for a GPU. Where its profile is generic, the range also has what parameter_range() finds.
+Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
+                   const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {});
+
+/// Says in a prediction how well its profile knows the GPU, and adds the range of a generic one.
+void add_quality(Prediction& prediction, const Launch& launch, const Usage& usage, const Limits& limits,
+                 const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {});
 
 /// 1234567 as "1,234,567".
 std::string with_thousands(std::int64_t number);

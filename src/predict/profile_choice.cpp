@@ -1,6 +1,9 @@
 #include "predict/profile_choice.hpp"
 
+#include <cctype>
 #include <cstdlib>
+
+#include <fmt/core.h>
 
 namespace occbench {
 
@@ -31,7 +34,12 @@ ProfileQuality quality_of(const DeviceProfile& profile, const GpuIdentity& gpu) 
 
 ChosenProfile chosen(DeviceProfile profile, const GpuIdentity& gpu) {
   const ProfileQuality quality = quality_of(profile, gpu);
-  return {resized(std::move(profile), gpu.sm_count), quality};
+  return {resized(std::move(profile), gpu.sm_count), quality, bandwidth_of(gpu)};
+}
+
+ChosenProfile chosen(DeviceProfile profile) {
+  const GpuIdentity gpu = identity_of(profile);
+  return chosen(std::move(profile), gpu);
 }
 
 fs::path user_profiles() {
@@ -51,6 +59,33 @@ fs::path profile_file(const fs::path& folder, const std::string& uuid) {
   return folder / (uuid + ".profile");
 }
 
+std::string name_of_profile(const std::string& gpu, const std::string& uuid) {
+  constexpr std::string_view kMaker = "nvidia-";
+  constexpr std::string_view kUuidPrefix = "GPU-";
+  std::string name;
+  for (const unsigned char letter : gpu) {
+    name += std::isalnum(letter) != 0 ? static_cast<char>(std::tolower(letter)) : '-';
+  }
+  if (name.starts_with(kMaker)) name.erase(0, kMaker.size());
+  if (name.empty()) name = "gpu";
+  const std::string digits = uuid.starts_with(kUuidPrefix) ? uuid.substr(kUuidPrefix.size()) : uuid;
+  return digits.empty() ? name : name + "-" + digits.substr(0, 8);
+}
+
+std::string remark_on(const std::string& profile, ProfileQuality quality, const std::string& gpu) {
+  const std::string predicted =
+      fmt::format("{} is predicted with the profile {}", gpu.empty() ? "this GPU" : gpu, profile);
+  switch (quality) {
+    case ProfileQuality::calibrated_device:
+      return "";
+    case ProfileQuality::calibrated_model:
+      return predicted + ", made on GPUs of this model (calibrated_model)";
+    case ProfileQuality::generic:
+      break;
+  }
+  return predicted + ", made on no such GPU (generic): predictions are unverified";
+}
+
 ChosenProfile choose_profile(const GpuIdentity& gpu, const fs::path& folder) {
   if (!gpu.uuid.empty() && !folder.empty()) {
     const fs::path file = profile_file(folder, gpu.uuid);
@@ -59,10 +94,9 @@ ChosenProfile choose_profile(const GpuIdentity& gpu, const fs::path& folder) {
   }
   for (const std::string_view name : built_in_profiles()) {
     DeviceProfile profile = find_profile(std::string(name));
-    if (quality_of(profile, gpu) == ProfileQuality::generic) continue;
-    return {std::move(profile), ProfileQuality::calibrated_model};
+    if (quality_of(profile, gpu) != ProfileQuality::generic) return chosen(std::move(profile), gpu);
   }
-  return {generic_profile(gpu.compute_capability, gpu.sm_count), ProfileQuality::generic};
+  return {generic_profile(gpu), ProfileQuality::generic, bandwidth_of(gpu)};
 }
 
 }  // namespace occbench

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "predict/device_profile.hpp"
+#include "predict/generic_profile.hpp"
 
 namespace occbench {
 
@@ -16,21 +17,17 @@ enum class ProfileQuality {
   generic,            ///< it was made on no such GPU: predictions are unverified
 };
 
+inline constexpr ProfileQuality kAllProfileQualities[] = {
+    ProfileQuality::calibrated_device, ProfileQuality::calibrated_model, ProfileQuality::generic};
+
 /// "calibrated_device", "calibrated_model", "generic"
 std::string_view to_string(ProfileQuality quality);
 
-/// A GPU, as far as the choice of its profile depends on it. What is not known is empty or 0.
-struct GpuIdentity {
-  std::string name;  ///< as the driver gives it
-  std::string uuid;
-  int memory_bus_bits = 0;
-  ComputeCapability compute_capability;
-  int sm_count = 0;
-};
-
+/// A profile for a GPU, of as many SMs as it has.
 struct ChosenProfile {
-  DeviceProfile profile;  ///< of as many SMs as the GPU
-  ProfileQuality quality;
+  DeviceProfile profile;
+  ProfileQuality quality = ProfileQuality::generic;
+  Bandwidth bandwidth;  ///< of the GPU, for the range of a generic prediction
 };
 
 /// How well a profile describes a GPU: never another GPU's as its own. A profile describes a model if name,
@@ -40,12 +37,23 @@ ProfileQuality quality_of(const DeviceProfile& profile, const GpuIdentity& gpu);
 /// A profile that somebody chose, for a GPU: resized to it.
 ChosenProfile chosen(DeviceProfile profile, const GpuIdentity& gpu);
 
+/// The profile for the GPU that it was made on, or for those of its model.
+ChosenProfile chosen(DeviceProfile profile);
+
 /// Where `occbench calibrate` keeps the profiles of this user's GPUs, a file each:
 /// $XDG_CONFIG_HOME/occbench/profiles, or else ~/.config/occbench/profiles; empty where neither is known.
 std::filesystem::path user_profiles();
 
 /// The file of a GPU in a folder: UUID.profile.
 std::filesystem::path profile_file(const std::filesystem::path& folder, const std::string& uuid);
+
+/// What `occbench calibrate` calls the profile of a GPU: its model and the first eight digits of its UUID, as
+/// h200-91faaf4a.
+std::string name_of_profile(const std::string& gpu, const std::string& uuid);
+
+/// In one line, which profile a GPU is predicted with and how well it is known; empty where the profile was
+/// made on this GPU.
+std::string remark_on(const std::string& profile, ProfileQuality quality, const std::string& gpu);
 
 /// The best profile that is known of a GPU: that of its UUID in `folder`, else a built-in one of its model,
 /// else a generic one.

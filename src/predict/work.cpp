@@ -330,6 +330,47 @@ std::string to_string(const Work& work) {
   return text;
 }
 
+std::string work_in_cycles(std::string_view text, std::optional<double> clock_mhz) {
+  constexpr std::string_view kMicroseconds = "us";
+  const std::size_t begin = text.find(':') + 1;
+  const std::size_t end = std::min(text.find(':', begin), text.size());
+  const std::string_view amount = text.substr(begin, end - begin);
+  if (begin == 0 || !amount.ends_with(kMicroseconds)) return std::string(text);
+  const std::string_view number = amount.substr(0, amount.size() - kMicroseconds.size());
+  double microseconds = 0;
+  const auto [last, error] = std::from_chars(number.data(), number.data() + number.size(), microseconds);
+  if (error != std::errc() || last != number.data() + number.size())
+    throw InputError(fmt::format("work '{}': '{}' is no number of microseconds", text, amount));
+  if (!clock_mhz || *clock_mhz <= 0) {
+    throw InputError(fmt::format(
+        "work '{}' is in microseconds, and the GPU's clock is not known: give its MHz, or cycles", text));
+  }
+  return fmt::format("{}{}{}", text.substr(0, begin), std::round(microseconds * *clock_mhz),
+                     text.substr(end));
+}
+
+std::string work_grammar() {
+  constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
+      {"equal:200000", "every block 200,000 cycles"},
+      {"equal:100us", "every block 100 microseconds, at the GPU's clock"},
+      {"linear:200000:0.2:1.8", "from 0.2 times as long (first block) to 1.8 (last)"},
+      {"uniform:200000:0.5:1.5:seed=7", "drawn evenly from 0.5 to 1.5 times"},
+      {"lognormal:200000:0.75:seed=7", "drawn, sigma 0.75, mean 1"},
+      {"exponential:200000:8:seed=7", "drawn, mean 1, at most 8 times"},
+      {"bimodal:200000:0.1:8:seed=7", "a tenth of the blocks 8 times as long"},
+      {"every:200000:16:4", "each 16th block 4 times as long"},
+      {"last:200000:50:8", "the last 50 blocks 8 times as long"},
+      {"warp/uniform:200000:0.5:1.5", "any form by warp, block by block"},
+      {"equal:80000:issue=20000", "of which a warp issues 20,000 instructions"},
+      {"equal:80000:pipe=40000", "and keeps a pipe busy for 40,000 cycles"},
+      {"equal:80000:bytes=65536", "in which a warp moves 65,536 bytes of device memory"},
+      {"equal:80000:issue=80000:lockstep=30000", "warps in lockstep for 30,000 cycles"},
+      {"equal:200000:poll=2.5", "warps that look at a clock every 2.5 cycles a warp"}};
+  std::string text = "Work of a block, in cycles that it takes alone:\n";
+  for (const auto& [example, meaning] : kExamples) text += fmt::format("  {:<40} {}\n", example, meaning);
+  return text;
+}
+
 Work parse_work(std::string_view text) {
   return Parser(text).parse();
 }

@@ -13,7 +13,8 @@ namespace occbench {
 // How long the units of a launch are busy. A unit is a block, or with `warp/` in front a warp (block by
 // block). One canonical string feeds the kernel's input, the simulator, the CSV and `predict --work`:
 //
-//   equal:CYCLES                           every unit the same
+//   equal:CYCLES                           every unit the same; CYCLES may be microseconds, 100us, where
+//                                          the clock is known (work_in_cycles)
 //   linear:CYCLES:FIRST:LAST               factor from FIRST (first unit) to LAST (last unit)
 //   uniform:CYCLES:LOW:HIGH:seed=N         factor drawn evenly from LOW to HIGH
 //   lognormal:CYCLES:SIGMA:seed=N          factor exp(SIGMA * normal), mean scaled to 1
@@ -137,5 +138,14 @@ std::string to_string(const Work& work);
 
 /// @throws InputError naming the part that is malformed and its position (characters from 1).
 Work parse_work(std::string_view text);
+
+/// The string with its cycles as a number where they are given in microseconds: "equal:100us" at 1980 MHz is
+/// "equal:198000".
+/// @param clock_mhz  of the SMs
+/// @throws InputError where they are in microseconds and the clock is not known, or are no number
+std::string work_in_cycles(std::string_view text, std::optional<double> clock_mhz);
+
+/// The forms of work, a line each with an example, and the named fields.
+std::string work_grammar();
 
 }  // namespace occbench

@@ -93,16 +93,18 @@ DeviceProfile calibrate(std::span<const CaseRecord> cases, std::span<const Sampl
   std::ranges::copy_if(ours, std::back_inserter(of_first_unit),
                        [&](const CaseRecord& each) { return each.provenance.gpu_uuid == first.gpu_uuid; });
   const LaunchOnDevice& on = launches.first.value();
-  DeviceProfile profile = generic_profile(on.limits.compute_capability, on.sm_count);
-  profile.name = name;
+  DeviceProfile profile = generic_profile(identity_of(first));
+  const bool of_one_gpu = of_first_unit.size() == ours.size();
   profile.gpu = first.gpu;
-  if (of_first_unit.size() == ours.size()) profile.gpu_uuid = first.gpu_uuid;
+  if (of_one_gpu) profile.gpu_uuid = first.gpu_uuid;
+  profile.memory_bus_bits = first.memory_bus_bits.value_or(0);
+  profile.name = name.empty() ? name_of_profile(profile.gpu, profile.gpu_uuid) : name;
   if (!launches.bytes_per_cycle.empty()) {
     profile.model.parameters.bytes_per_cycle = std::round(median(launches.bytes_per_cycle));
   }
   bool clocks_are_known = find_gpcs(profile.model, traced_blocks(of_first_unit, samples, "trace_"),
                                     traced_blocks(of_first_unit, samples, "trace_again_"));
-  if (of_first_unit.size() < ours.size()) {
+  if (!of_one_gpu) {
     clocks_are_known = false;
     std::ranges::fill(profile.model.gpc_clock_ppm, 0);
   }

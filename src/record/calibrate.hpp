@@ -8,7 +8,8 @@
 namespace occbench {
 
 /// The profile of the device that rows of the experiment `calibration` and their samples are of, named
-/// `name`. Bandwidth is that of those that read, or the default's where none does. Rows of several units of
+/// `name`, or where that is empty as name_of_profile() says. Bandwidth is that of those that read, or that of
+/// a generic profile where none does. Rows of several units of
 /// one kind of device give the kind's profile: groups of SMs and far TPCs are those of the first, whose
 /// samples these are, cycles are fitted to all rows, and clocks, which each unit has its own of, fall by
 /// chance.

@@ -131,6 +131,14 @@ AchievedSource parse_source(std::string_view word) {
   throw InputError(fmt::format("achieved_source = '{}' is neither counter nor trace", word));
 }
 
+ProfileQuality parse_quality(std::string_view word) {
+  for (const ProfileQuality quality : kAllProfileQualities) {
+    if (word == to_string(quality)) return quality;
+  }
+  throw InputError(
+      fmt::format("profile_quality = '{}' is none of calibrated_device, calibrated_model, generic", word));
+}
+
 std::string_view to_string(AchievedSource source) {
   return source == AchievedSource::counter ? "counter" : "trace";
 }
@@ -187,6 +195,7 @@ std::optional<Prediction> prediction_of(const Row& row) {
   });
   if (!whole) return std::nullopt;
   prediction.device_profile = row.device_profile;
+  prediction.profile_quality = parsed(row.profile_quality, parse_quality);
   prediction.theoretical_pct = row.theoretical_pct.value_or(0);
   return prediction;
 }
@@ -197,6 +206,7 @@ CaseRecord parse(const Row& row) {
   pass_provenance(row, record.provenance, kFromRow);
   record.provenance.compute_capability = parsed(row.compute_capability, parse_compute_capability);
   record.provenance.sm_count = as_optional_int(row.sm_count);
+  record.provenance.memory_bus_bits = as_optional_int(row.memory_bus_bits);
   pass_identity(row, record.identity, kFromRow);
   record.identity.parameters = parse_parameters(row.parameters);
   record.identity.work = parsed(row.work, parse_work);
@@ -205,6 +215,7 @@ CaseRecord parse(const Row& row) {
   record.compiled = compiled_of(row);
   record.theory = theory_of(row);
   record.device_profile = row.device_profile;
+  record.profile_quality = parsed(row.profile_quality, parse_quality);
   record.prediction = prediction_of(row);
   record.explanation = row.explanation;
   pass_readings(row, record.readings, kFromRow);
@@ -247,9 +258,14 @@ void put_theory(Row& row, const Theory& theory) {
   row.waves = theory.waves;
 }
 
+void put_quality(Row& row, const std::optional<ProfileQuality>& quality) {
+  row.profile_quality = quality ? to_string(*quality) : "";
+}
+
 void put_prediction(Row& row, const Prediction& prediction) {
   pass_prediction(row, prediction, kToRow);
   row.device_profile = prediction.device_profile;
+  put_quality(row, prediction.profile_quality);
 }
 
 }  // namespace
@@ -287,6 +303,7 @@ Row row_of(const CaseRecord& record) {
   if (record.provenance.compute_capability)
     row.compute_capability = to_string(*record.provenance.compute_capability);
   row.sm_count = record.provenance.sm_count;
+  row.memory_bus_bits = record.provenance.memory_bus_bits;
   pass_identity(row, record.identity, kToRow);
   row.parameters = parameters_text(record.identity);
   if (record.identity.work) row.work = to_string(*record.identity.work);
@@ -295,6 +312,7 @@ Row row_of(const CaseRecord& record) {
   if (record.compiled) put_compiled(row, *record.compiled);
   if (record.theory) put_theory(row, *record.theory);
   row.device_profile = record.device_profile;
+  put_quality(row, record.profile_quality);
   if (record.prediction) put_prediction(row, *record.prediction);
   row.explanation = record.explanation;
   pass_readings(row, record.readings, kToRow);
@@ -326,6 +344,7 @@ std::vector<CaseRecord> read_case_records(const std::filesystem::path& file) {
   for (const Row& row : read_rows(file)) {
     try {
       records.push_back(case_record(row));
+      records.back().folder = std::filesystem::absolute(file).parent_path();
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}: {}", file.string(), error.what()));
     }

@@ -33,7 +33,8 @@ struct Provenance {
   std::string gpu_uuid;
   Integer device_index;
   std::optional<ComputeCapability> compute_capability;
-  std::optional<int> sm_count;  ///< 1 to 1024
+  std::optional<int> sm_count;         ///< 1 to 1024
+  std::optional<int> memory_bus_bits;  ///< width of the memory bus
   std::string driver;
   std::string cuda_toolkit;
   std::string gpu_settings;
@@ -123,7 +124,8 @@ struct CaseRecord {
   std::optional<int> first_gpc;      ///< empty where it was left to what ran before
   std::optional<Compiled> compiled;  ///< empty where there is no code for the device
   std::optional<Theory> theory;
-  std::string device_profile;  ///< that the prediction used
+  std::string device_profile;                     ///< that the prediction used
+  std::optional<ProfileQuality> profile_quality;  ///< how well it knows the device; empty = not known
   std::optional<Prediction> prediction;
   std::string explanation;  ///< where most of the occupancy goes, in a sentence
   Readings readings;
@@ -134,6 +136,7 @@ struct CaseRecord {
   Condition condition;
   std::string note;
   std::vector<std::pair<std::string, std::string>> extra;  ///< columns beyond the table
+  std::filesystem::path folder;                            ///< of the file that it was read from; no column
 };
 
 /// Appends to a note; an empty one adds nothing.

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
+#include "record/row.hpp"
 
 namespace occbench {
 namespace {

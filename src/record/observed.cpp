@@ -39,9 +39,14 @@ bool is_inferred_work(std::string_view source) {
 std::optional<ObservedPrediction> observed_prediction(const CaseRecord& record,
                                                       const std::optional<DeviceProfile>& given) {
   const LaunchOnDevice on = launch_on_device(record);
-  const DeviceProfile profile =
-      given ? resized(*given, on.sm_count) : profile_of_device(on.limits.compute_capability, on.sm_count);
-  return predict_observed(on.launch, on.usage, on.limits, profile, observed_of(record));
+  const ChosenProfile profile = given ? chosen(*given, identity_of(record.provenance)) : profile_of(record);
+  auto observed = predict_observed(on.launch, on.usage, on.limits, profile.profile, observed_of(record));
+  if (observed) {
+    const Tasks tasks(observed->inferred.work, on.launch.grid_blocks,
+                      theoretical_occupancy(on).warps_per_block);
+    add_quality(observed->prediction, on.launch, on.usage, on.limits, profile, tasks);
+  }
+  return observed;
 }
 
 void infer_and_predict(CaseRecord& record, const std::optional<DeviceProfile>& profile) {
@@ -53,6 +58,7 @@ void infer_and_predict(CaseRecord& record, const std::optional<DeviceProfile>& p
     record.identity.work_source = fmt::format("{}{}", kInferred, found->inferred.source);
     record.prediction = std::move(found->prediction);
     record.device_profile = record.prediction->device_profile;
+    record.profile_quality = record.prediction->profile_quality;
   } catch (const InputError& refused) {
     add_note(record.note, fmt::format("no prediction: {}", refused.what()));
   }

@@ -1,6 +1,8 @@
 #include "record/replay.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,20 +16,44 @@
 namespace occbench {
 namespace {
 
-DeviceProfile profile_for(const CaseRecord& record, const LaunchOnDevice& on) {
-  const std::vector<std::string_view> built_in = built_in_profiles();
-  return std::ranges::find(built_in, record.device_profile) != built_in.end()
-             ? resized(find_profile(record.device_profile), on.sm_count)
-             : profile_of_device(on.limits.compute_capability, on.sm_count);
+namespace fs = std::filesystem;
+
+/// The profile of that name beside the rows of a case.
+std::optional<DeviceProfile> profile_beside(const CaseRecord& record) {
+  const fs::path name = record.device_profile + ".profile";
+  const fs::path file = record.folder / name;
+  // A name from a file of rows leads to no other folder.
+  std::error_code ignored;
+  if (name.has_parent_path() || record.folder.empty() || !fs::is_regular_file(file, ignored)) return {};
+  DeviceProfile profile = find_profile(file.string());
+  const bool of_another = !profile.gpu_uuid.empty() && profile.gpu_uuid != record.provenance.gpu_uuid;
+  return of_another ? std::nullopt : std::optional(std::move(profile));
 }
 
 }  // namespace
+
+GpuIdentity identity_of(const Provenance& provenance) {
+  return {.name = provenance.gpu,
+          .uuid = provenance.gpu_uuid,
+          .memory_bus_bits = provenance.memory_bus_bits.value_or(0),
+          .compute_capability = provenance.compute_capability.value_or(ComputeCapability{}),
+          .sm_count = provenance.sm_count.value_or(0)};
+}
+
+ChosenProfile profile_of(const CaseRecord& record) {
+  const GpuIdentity gpu = identity_of(record.provenance);
+  if (record.device_profile.empty()) return choose_profile(gpu);
+  if (std::optional<DeviceProfile> beside = profile_beside(record)) return chosen(std::move(*beside), gpu);
+  const std::vector<std::string_view> built_in = built_in_profiles();
+  const bool is_built_in = std::ranges::find(built_in, record.device_profile) != built_in.end();
+  return is_built_in ? chosen(find_profile(record.device_profile), gpu) : choose_profile(gpu);
+}
 
 Occupancy theoretical_occupancy(const LaunchOnDevice& on) {
   return theoretical_occupancy(on.limits, on.launch, on.usage);
 }
 
-Prediction predict(const LaunchOnDevice& on, const Work& work, const DeviceProfile& profile,
+Prediction predict(const LaunchOnDevice& on, const Work& work, const ChosenProfile& profile,
                    std::optional<int> first_gpc) {
   const Tasks tasks(work, on.launch.grid_blocks, theoretical_occupancy(on).warps_per_block);
   return predict(on.launch, on.usage, on.limits, profile, tasks, {.first_gpc = first_gpc});
@@ -50,20 +76,32 @@ void repredict(CaseRecord& record, const std::optional<DeviceProfile>& profile) 
   if (!record.identity.work) {
     record.prediction.reset();
     record.device_profile.clear();
+    record.profile_quality.reset();
     return;
   }
   if (is_inferred_work(record.identity.work_source)) {
     if (auto observed = observed_prediction(record, profile)) {
       record.prediction = std::move(observed->prediction);
       record.device_profile = record.prediction->device_profile;
+      record.profile_quality = record.prediction->profile_quality;
       return;
     }
   }
   const LaunchOnDevice on = launch_on_device(record);
-  record.prediction =
-      predict(on, *record.identity.work, profile ? resized(*profile, on.sm_count) : profile_for(record, on),
-              record.first_gpc);
+  const ChosenProfile with = profile ? chosen(*profile, identity_of(record.provenance)) : profile_of(record);
+  record.prediction = predict(on, *record.identity.work, with, record.first_gpc);
   record.device_profile = record.prediction->device_profile;
+  record.profile_quality = record.prediction->profile_quality;
+}
+
+std::set<std::string> remarks_on_profiles(std::span<const CaseRecord> cases) {
+  std::set<std::string> remarks;
+  for (const CaseRecord& each : cases) {
+    if (each.prediction && each.profile_quality)
+      remarks.insert(remark_on(each.device_profile, *each.profile_quality, each.provenance.gpu));
+  }
+  remarks.erase("");
+  return remarks;
 }
 
 }  // namespace occbench

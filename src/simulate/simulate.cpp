@@ -38,8 +38,10 @@ class Simulator {
         cluster_blocks_(cluster_blocks),
         rules_(device.parameters, limits, occupancy),
         // Where blocks fill whole rows of sub-partitions and end as one, counting blocks comes to the same.
+        // Warp slots know nothing of register pools (3.7), so that blocks are counted there, too.
         by_warp_(workload.differ_within_blocks() || workload.contends() ||
-                 occupancy.warps_per_block % std::max(1, limits.sub_partitions) != 0),
+                 (occupancy.warps_per_block % std::max(1, limits.sub_partitions) != 0 &&
+                  limits.register_pools == 1)),
         // Shared memory, barriers and block slots are a block's until it ends; warps give theirs back one by
         // one.
         most_blocks_(by_warp_ ? std::min({occupancy.block_limits.blocks, occupancy.block_limits.shared_memory,

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -21,6 +22,7 @@ Row measured(const char* name, std::int64_t grid_blocks, double achieved_pct) {
   row.schema = kSchema;
   row.experiment = "waves";
   row.case_ = name;
+  row.gpu = "NVIDIA H200";
   row.compute_capability = "9.0";
   row.sm_count = 132;
   row.block_threads = 256;
@@ -31,6 +33,8 @@ Row measured(const char* name, std::int64_t grid_blocks, double achieved_pct) {
   row.achieved_pct = achieved_pct;
   return row;
 }
+
+constexpr const char* kRecordedProfile = OCCBENCH_SOURCE_DIR "/results/nvidia-h200/h200_recorded.profile";
 
 class Explain : public testing::Test {
  protected:
@@ -56,7 +60,7 @@ TEST_F(Explain, SaysWhereTheRestWentWorstFirst) {
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("the last wave has 106 of 1,056 blocks"));
   EXPECT_THAT(outcome.out, HasSubstr("Within half a point"));
-  EXPECT_THAT(outcome.out, HasSubstr("No prediction"));
+  EXPECT_THAT(outcome.out, HasSubstr("explained by no cause"));
   EXPECT_LT(outcome.out.find("waves/tail"), outcome.out.find("waves/no work"));
   EXPECT_LT(outcome.out.find("waves/no work"), outcome.out.find("waves/full"));
 }
@@ -75,9 +79,78 @@ TEST_F(Explain, WritesRowsThatCanBeReadAgain) {
   EXPECT_THAT(rows[0].explanation, HasSubstr("the last wave"));
 }
 
+TEST_F(Explain, WritesAsJsonEachRowWithItsColumnsAndFindingsTheLargestFirst) {
+  const Outcome outcome = run_command({"explain", file_.c_str(), "--format", "json"});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  const auto rows = nlohmann::json::parse(outcome.out);
+  ASSERT_EQ(rows.size(), 3U);
+  const auto& tail = rows.at(0);
+  EXPECT_EQ(tail.at("case"), "tail");
+  EXPECT_EQ(tail.at("achieved_pct"), 90);
+  double before = 100;
+  double together = 0;
+  for (const auto& finding : tail.at("findings")) {
+    for (const char* key : {"cause", "points", "confidence", "evidence", "remedy"})
+      EXPECT_TRUE(finding.contains(key)) << key;
+    EXPECT_LE(finding.at("points").get<double>(), before);
+    before = finding.at("points");
+    together += before;
+  }
+  EXPECT_NEAR(together, 10, 0.5);
+  EXPECT_EQ(tail.at("findings").at(0).at("cause"), "tail");
+  EXPECT_EQ(tail.at("findings").at(0).at("evidence").at("grid_blocks"), 2218);
+  EXPECT_EQ(tail.at("explanation"), tail.at("findings").at(0).at("sentence"));
+}
+
+TEST(ExplainNumbers, SaysTheRuleOfTheoryTheWavesAndWhatIsDueToSomethingElse) {
+  const Outcome outcome =
+      run_command({"explain", "--cc", "9.0", "--sm-count", "132", "--block-size", "512", "--grid", "2218",
+                   "--registers", "33", "--achieved", "60", "--time-us", "410"});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("theory 75 %: an SM holds 3 blocks, limited by registers"));
+  EXPECT_THAT(outcome.out, HasSubstr("33 registers x 512 threads: 33 -> 40 per thread"));
+  EXPECT_THAT(outcome.out, HasSubstr("5.6 waves of 396"));
+  EXPECT_THAT(outcome.out, HasSubstr("[register_limit, inferred]"));
+  EXPECT_THAT(outcome.out, HasSubstr("the last wave has 238 of 396 blocks"));
+  EXPECT_THAT(outcome.out, HasSubstr("10 points are explained by no cause"));
+  EXPECT_THAT(outcome.out, HasSubstr("Read sm__ctas_active.avg.per_cycle_active"));
+}
+
+TEST(ExplainNumbers, AsJsonHaveTheColumnsThatAreKnownAndFindings) {
+  const Outcome outcome =
+      run_command({"explain", "--cc", "9.0", "--sm-count", "132", "--block-size", "256", "--grid", "792",
+                   "--registers", "32", "--achieved", "75", "--resident-blocks", "6", "--format", "json"});
+  const auto row = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(row.at("measured_loss_blocks_points"), 25);
+  EXPECT_EQ(row.at("measured_loss_warps_points"), 0);
+  EXPECT_EQ(row.at("findings").at(0).at("cause"), "small_grid");
+  EXPECT_FALSE(row.contains("time_us"));
+}
+
+TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRange) {
+  const std::vector<const char*> whole = {"explain", "--cc",   "9.0", "--sm-count",  "132", "--block-size",
+                                          "256",     "--grid", "792", "--registers", "32"};
+  const auto refused = [&](std::vector<const char*> more) {
+    std::vector<const char*> arguments = whole;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_command(arguments);
+    EXPECT_EQ(outcome.status, ExitStatus::usage) << outcome.out;
+    return outcome.err;
+  };
+  EXPECT_THAT(refused({"--achieved", "101"}), HasSubstr("--achieved: 101 is no percentage from 0 to 100"));
+  EXPECT_THAT(refused({"--resident-blocks", "33"}), HasSubstr("more than the 32 blocks"));
+  EXPECT_THAT(refused({"--time-us", "0"}), HasSubstr("--time-us: 0 is not above 0"));
+  EXPECT_THAT(refused({"--dynamic-smem", "300K"}), HasSubstr("cannot be launched"));
+  EXPECT_THAT(refused({"--format", "csv"}), HasSubstr("--format csv is for rows"));
+  const Outcome no_sms =
+      run_command({"explain", "--cc", "9.0", "--block-size", "256", "--grid", "7", "--registers", "32"});
+  EXPECT_EQ(no_sms.status, ExitStatus::usage);
+  EXPECT_THAT(no_sms.err, HasSubstr("--sm-count: give the number of SMs"));
+}
+
 TEST_F(Explain, PredictsWithTheProfileThatItIsGiven) {
   const Outcome outcome =
-      run_command({"explain", file_.c_str(), "--filter", "tail", "--csv", "--profile", "h200_recorded"});
+      run_command({"explain", file_.c_str(), "--filter", "tail", "--csv", "--profile", kRecordedProfile});
   const std::vector<Row> rows = parse_rows(outcome.out, "out");
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].device_profile, "h200_recorded");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "occupancy/exit_status.hpp"
+#include "occupancy/input_error.hpp"
+#include "predict/work.hpp"
+#include "record/csv.hpp"
 #include "run_command.hpp"
 
 namespace occbench {
@@ -178,6 +182,68 @@ TEST(Predict, WrongInputIsStatus64) {
   refuses("3", {"--work", "equal:5", "--first-gpc", "-1"}, "first_gpc = -1");
   refuses("3", {"--work", "equal:5", "--first-gpc", "two"}, "--first-gpc");
   refuses("3", {"--work", "equal:5", "--format", "xml"}, "xml");
+}
+
+TEST(PredictBatch, InfersWorkThatIsNotGivenAndSaysSo) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "predict_batch.csv";
+  std::ofstream(file)
+      << "mine,compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,work,"
+         "time_us,sm_clock_mhz,sm_cycles_active_avg\n"
+         "given,9.0,132,256,2218,20,equal:200000,,,\n"
+         "microseconds,9.0,132,256,2218,20,equal:100us,,2000,\n"
+         "time,9.0,132,256,2218,20,,301,2000,\n"
+         "cycles,9.0,132,256,1056,20,,,,200233\n";
+  const Outcome outcome = run_command({"predict", "--batch", file.c_str(), "--profile", "h200"});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  const CsvTable table = parse_csv(outcome.out, "out");
+  ASSERT_EQ(table.rows.size(), 4U);
+  const auto cell = [&](std::size_t row, std::string_view name) {
+    const auto found = std::ranges::find(table.names, name);
+    return std::string(table.rows[row][static_cast<std::size_t>(found - table.names.begin())]);
+  };
+  EXPECT_EQ(cell(0, "mine"), "given") << "columns of the user's own stay";
+  EXPECT_EQ(cell(0, "work_source"), "given");
+  EXPECT_EQ(cell(1, "work"), "equal:200000");
+  EXPECT_EQ(cell(0, "predicted_pct"), cell(1, "predicted_pct"));
+  EXPECT_EQ(cell(2, "work_source"), "inferred from time");
+  // Three rounds of blocks in 600,000 cycles.
+  EXPECT_NEAR(parse_work(cell(2, "work")).cycles, 200'000, 2'000);
+  EXPECT_EQ(cell(3, "work_source"), "inferred from cycles");
+  EXPECT_NEAR(parse_work(cell(3, "work")).cycles, 200'000, 500);
+  EXPECT_THAT(cell(0, "explanation"), HasSubstr("the last wave has 106 of 1,056 blocks"));
+}
+
+TEST(PredictBatch, RefusesARowThatSaysNothingOfItsWorkWithItsLine) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "predict_batch.csv";
+  std::ofstream(file) << "compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread\n"
+                         "9.0,132,256,2218,20\n";
+  const Outcome outcome = run_command({"predict", "--batch", file.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("predict_batch.csv, line 2: work is empty and cannot be inferred"));
+}
+
+TEST(PredictHelp, ShowsEachFormOfWorkAsItIsRead) {
+  const std::string help = run_command({"predict", "--help"}).out;
+  for (const char* form : {"equal:200000", "equal:100us", "linear:", "uniform:", "lognormal:", "exponential:",
+                           "bimodal:", "every:", "last:", "warp/"})
+    EXPECT_THAT(help, HasSubstr(form));
+  // Every example is work.
+  std::istringstream lines(work_grammar());
+  int examples = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  ")) continue;
+    const std::string example = line.substr(2, line.find(' ', 2) - 2);
+    EXPECT_NO_THROW(parse_work(work_in_cycles(example, 1980))) << example;
+    ++examples;
+  }
+  EXPECT_GE(examples, 10);
+}
+
+TEST(WorkInMicroseconds, NeedsTheClock) {
+  EXPECT_EQ(work_in_cycles("warp/uniform:100us:0.5:1.5:seed=2", 1980), "warp/uniform:198000:0.5:1.5:seed=2");
+  EXPECT_EQ(work_in_cycles("equal:20000", std::nullopt), "equal:20000");
+  EXPECT_THROW(work_in_cycles("equal:100us", std::nullopt), InputError);
+  EXPECT_THROW(work_in_cycles("equal:x1us", 1980), InputError);
 }
 
 }  // namespace

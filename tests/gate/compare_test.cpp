@@ -100,6 +100,20 @@ TEST(Gate, NamesUnevenWorkWhereOccupancyFallsAtUnchangedResources) {
               HasSubstr("2.00 times as long: some warps or blocks take longer than others"));
 }
 
+TEST(Gate, SaysWhereTheOccupancyGoesNow) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    run.rows[0].achieved_pct = 60;
+    run.rows[0].achieved_elapsed_pct = 59.5;
+    run.rows[0].resident_blocks = 3.98;
+  });
+  EXPECT_EQ(subject(comparison), "achieved_pct");
+  const std::vector<GateFinding>& findings = comparison.cases.front().findings;
+  const auto explanation = std::ranges::find(findings, "explanation", &GateFinding::subject);
+  ASSERT_NE(explanation, findings.end());
+  EXPECT_EQ(explanation->grade, Grade::note);
+  EXPECT_THAT(explanation->message, HasSubstr("warps of one block take unequally long"));
+}
+
 TEST(Gate, FewerRegistersAreANoteAndAskForANewBaseline) {
   const Comparison comparison = with_change([](MadeUpRun& run) { run.rows[0].registers_per_thread = 24; });
   EXPECT_EQ(comparison.verdict(), Verdict::pass);

@@ -16,7 +16,7 @@
 #include "harness/run_cases.hpp"
 #include "kernels/spin.hpp"
 #include "on_a_gpu.hpp"
-#include "predict/device_profile.hpp"
+#include "predict/profile_choice.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "sms_of_blocks.hpp"
@@ -31,7 +31,7 @@ class FirstGpcOnAGpu : public OnAGpu {
   void SetUp() override {
     OnAGpu::SetUp();
     if (IsSkipped()) return;
-    const DeviceProfile profile = profile_of_device(device_.limits.compute_capability, device_.sm_count);
+    const DeviceProfile profile = choose_profile(identity_of(device_)).profile;
     if (profile.name == "generic") GTEST_SKIP() << "the dispatch order of this GPU's GPCs is not known";
     gpcs_ = static_cast<int>(profile.model.topology.gpc_sms().size());
     singleton_sms_ = profile.model.topology.singleton_sms();

@@ -45,6 +45,13 @@ TEST_F(OwnBenchmarks, HaveACaseForEachConfigurationOfTheirAxes) {
   EXPECT_EQ(cases[1].work, Work::equal(5000));
 }
 
+TEST_F(OwnBenchmarks, NameTheirAxesAsTheyAreDeclared) {
+  const Experiment capped = benchmark("capped", "few are enough", {{"registers", "24,64"}}, [](const Point&) {
+    return Launchable{.function = kernel(plain_function), .launch = {.block_threads = 32, .grid_blocks = 1}};
+  });
+  EXPECT_EQ(case_name(capped.cases(Planner(device_)).front()), "capped/compiled/registers=24");
+}
+
 TEST_F(OwnBenchmarks, AreListedWithTheoryBeforeAnythingIsAllocated) {
   const std::string lines = listed({"--occ_suite=smoke"});
   EXPECT_THAT(lines, HasSubstr("\"case\":\"mine/compiled/tile=32\""));

@@ -191,7 +191,7 @@ inline Experiment experiment_of(std::vector<int> block_sizes) {
 
 inline Device fake_device() {
   Device device;
-  device.name = "Fake GPU";
+  device.name = "NVIDIA H200";
   device.compute_capability = {9, 0};
   device.sm_count = 132;
   device.limits = limits_of({9, 0});

@@ -73,10 +73,13 @@ TEST(TheSuitesMetrics, FitOnePassOnEveryChipFromTuringOnThatCuptiKnows) {
       ++compared;
     }
     EXPECT_EQ(catalog.passes(metrics_of(columns_on_request())), 1U) << chip;
-    // Dear, so of few launches.
-    for (const std::string& metric : metrics_read_once())
-      EXPECT_TRUE(catalog.has(metric)) << chip << ": " << metric;
-    EXPECT_LE(catalog.passes(metrics_read_once()), 3U) << chip;
+    // Dear, so of few launches. An integrated GPU has no memory of its own that could be counted.
+    std::vector<std::string> once;
+    for (const std::string& metric : metrics_read_once()) {
+      if (catalog.has(metric)) once.push_back(metric);
+      EXPECT_TRUE(catalog.has(metric) || metric.starts_with("dram__")) << chip << ": " << metric;
+    }
+    EXPECT_LE(catalog.passes(once), 3U) << chip;
   }
   EXPECT_GT(compared, 40);
 }

@@ -281,14 +281,15 @@ TEST_F(RunCases, OnlyAColdCaseFindsL2Flushed) {
   const int timed = instruments_.timed;
   run(one_case(kFake, [](Case& chosen) { chosen.cold = true; }), {"--benchmark_min_time=0.001"});
   EXPECT_EQ(instruments_.cold_timed, instruments_.timed - timed);
-  EXPECT_EQ(instruments_.flushed, 1) << "before the counted launch";
+  EXPECT_EQ(instruments_.flushed, 2) << "before each counted launch";
 }
 
 TEST_F(RunCases, EachLaunchThatIsCountedOrTracedIsMadeReadyFor) {
   run(one_case(kFake, [](Case& chosen) { chosen.trace = true; }));
   EXPECT_EQ(instruments_.counted, 1);
   EXPECT_EQ(instruments_.traced, 2);
-  EXPECT_EQ(instruments_.made_ready, 3);
+  EXPECT_EQ(instruments_.counted_once, 1);
+  EXPECT_EQ(instruments_.made_ready, 4);
 }
 
 /// Uneven blocks that all have room at once: which lie side by side is what counts.

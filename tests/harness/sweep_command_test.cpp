@@ -83,6 +83,17 @@ TEST_F(SweepListed, SaysWhatACapOnRegistersCostsAndThatFewerThan24AreRaised) {
   EXPECT_THAT(outcome.out, ContainsRegex("register_cap=168 +1[0-9][0-9] +0 "));
 }
 
+/// 65,536 registers of an SM: 8 blocks of 256 threads leave 32 for each, 5 leave 51.2, of which whole units
+/// are 48.
+TEST_F(SweepListed, CapsRegistersAsBlocksThatMustFitLeaveThem) {
+  const Outcome outcome = list({"register_pressure", "--min-blocks", "2,5,8"});
+  EXPECT_THAT(outcome.out, ContainsRegex("min_blocks=2 +128 "));
+  EXPECT_THAT(outcome.out, ContainsRegex("min_blocks=5 +48 +[0-9]+ +5 +62.5 %"));
+  EXPECT_THAT(outcome.out, ContainsRegex("min_blocks=8 +32 +[0-9]+ +8 +100 %"));
+  EXPECT_THAT(list({"register_pressure", "--min-blocks", "2", "--registers", "32"}).err,
+              HasSubstr("leave one out"));
+}
+
 TEST_F(SweepListed, SkipsAnExactCountThatTheCompilerDoesNotGive) {
   const Outcome outcome = list({"spin", "--registers", "=20,99"});
   EXPECT_EQ(outcome.status, ExitStatus::done);

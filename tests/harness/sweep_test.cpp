@@ -23,17 +23,18 @@ using ::testing::HasSubstr;
 Experiment fake_families() {
   Experiment of = experiment_of({256});
   of.families = [] {
-    const SweepAxis own[] = {{"colour", AxisKind::text, "changes nothing", "red"}, registers_axis()};
-    Family family{"fake", "does what the test says", joined(launch_axes("256", "2"), own),
-                  [](const Point& at, const Device& device) {
-                    if (at.text("colour") == "blue") throw InputError("--colour blue: it is red or green");
-                    const Usage usage{.registers_per_thread = asked_registers(at).cap.value_or(20)};
-                    Case chosen{
-                        .kernel = &kFake, .launch = launch_at(at, device, usage), .work = Work::equal(1000)};
-                    chosen.built = built_variant("made", &kFunction, Compiled{usage, "sm_90"});
-                    chosen.variant = chosen.built->name;
-                    return chosen;
-                  }};
+    const SweepAxis own[] = {
+        {"colour", AxisKind::text, "changes nothing", "red"}, registers_axis(), min_blocks_axis()};
+    Family family{
+        "fake", "does what the test says", joined(launch_axes("256", "2"), own),
+        [](const Point& at, const Device& device) {
+          if (at.text("colour") == "blue") throw InputError("--colour blue: it is red or green");
+          const Usage usage{.registers_per_thread = asked_registers(at, device.limits).cap.value_or(20)};
+          Case chosen{.kernel = &kFake, .launch = launch_at(at, device, usage), .work = Work::equal(1000)};
+          chosen.built = built_variant("made", &kFunction, Compiled{usage, "sm_90"});
+          chosen.variant = chosen.built->name;
+          return chosen;
+        }};
     return std::vector<Family>{family};
   };
   return of;

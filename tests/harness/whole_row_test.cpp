@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_gpu.hpp"
+#include "harness/counter_columns.hpp"
 #include "predict/prediction.hpp"
 #include "record/columns.hpp"
 
@@ -28,8 +29,8 @@ Cells cells_of(const Row& row) {
 }
 
 const Cells kProvenance = {
-    {"schema", std::to_string(kSchema)}, {"gpu", "Fake GPU"}, {"device_index", "0"},
-    {"compute_capability", "9.0"},       {"sm_count", "132"}, {"gpu_settings", "persistence=on"},
+    {"schema", std::to_string(kSchema)}, {"gpu", "NVIDIA H200"}, {"device_index", "0"},
+    {"compute_capability", "9.0"},       {"sm_count", "132"},    {"gpu_settings", "persistence=on"},
     {"experiment", "fake_experiment"},   {"variant", "plain"}};
 
 const Cells kCondition = {{"memory_clock_mhz", "3201"},
@@ -62,6 +63,7 @@ Cells prediction_of_768_threads(std::optional<int> first_gpc = std::nullopt) {
       predict({.block_threads = 768, .grid_blocks = 1056}, {.registers_per_thread = 20}, limits_of({9, 0}),
               find_profile("h200"), Tasks(Work::equal(1000), 1056, 24), {.first_gpc = first_gpc});
   Cells cells = {{"device_profile", "h200"},
+                 {"profile_quality", "calibrated_model"},
                  {"predicted_pct", real_text(prediction.predicted_pct)},
                  {"predicted_low_pct", real_text(prediction.predicted_low_pct)},
                  {"predicted_high_pct", real_text(prediction.predicted_high_pct)},
@@ -83,6 +85,26 @@ const Cells kCounters = {
     {"achieved_source", "counter"}, {"sm_cycles_active_min", "51"},     {"sm_cycles_active_avg", "51"},
     {"sm_cycles_active_max", "51"}, {"sm_clock_mhz", "0.0001"},         {"issue_active_pct", "51"},
     {"eligible_warps", "51"},       {"counters_status", "ok"}};
+
+/// Likewise of those that are read once. 51 blocks of 24 warps would fill 1912.5 % of an SM.
+const Cells kCountersReadOnce = {{"resident_blocks", "51"},
+                                 {"measured_loss_blocks_points", "-1837.5"},
+                                 {"measured_loss_warps_points", "1861.5"},
+                                 {"hardware_limiter", "registers"},
+                                 {"launch_stall_registers_cycles", "51"},
+                                 {"launch_stall_shared_memory_cycles", "51"},
+                                 {"launch_stall_blocks_cycles", "51"},
+                                 {"launch_stall_barriers_cycles", "51"},
+                                 {"dram_bytes", "51"},
+                                 {"dram_busy_pct", "51"},
+                                 {"global_reductions", "51"},
+                                 {"global_atomics", "51"},
+                                 {"barrier_stall_warps", "51"},
+                                 {"long_scoreboard_stall_warps", "51"},
+                                 {"lg_throttle_stall_warps", "51"}};
+const Cells kExplanation = {
+    {"explanation",
+     "25 points: theory is 75 % (768 threads are 24 warps of 32; an SM has 64: 64 / 24 = 2 blocks)."}};
 
 /// Launches of 200 us each. How many of them, Google Benchmark decides.
 const Cells kTimes = {{"time_us", "200"},
@@ -121,9 +143,10 @@ TEST_F(WholeRow, OfACaseThatWentWell) {
   instruments_.first_gpcs = {3, 3};
   run(experiment_of({768}));
   EXPECT_EQ(cells(), together({kProvenance, kCaseOf768Threads, prediction_of_768_threads(3), kCounters,
-                               kTimes, kCondition}));
+                               kCountersReadOnce, kExplanation, kTimes, kCondition}));
   std::map<std::string, int> expected = {{"counting_ms_per_launch", 1}};
   for (const std::string& metric : instruments_.counted_metrics) expected[metric] = 3;
+  for (const std::string& metric : metrics_read_once()) expected[metric] = 3;
   std::map<std::string, int> found = samples();
   EXPECT_GE(found["time_us"], 50) << "in a minimum time of 0.01 s";
   expected["time_us"] = found["time_us"];
@@ -133,7 +156,7 @@ TEST_F(WholeRow, OfACaseThatWentWell) {
       ElementsAre("sm__warps_active.sum", "sm__warps_active.avg.pct_of_peak_sustained_active",
                   "sm__cycles_active.min", "sm__cycles_active.avg", "sm__cycles_active.max",
                   "sm__cycles_elapsed.avg.per_second", "smsp__issue_active.avg.pct_of_peak_sustained_active",
-                  "smsp__warps_eligible.avg.per_cycle_active"));
+                  "smsp__warps_eligible.avg.per_cycle_active", "sm__ctas_active.avg.per_cycle_active"));
 }
 
 TEST_F(WholeRow, OfACaseWhoseCountersAreDenied) {
@@ -145,6 +168,7 @@ TEST_F(WholeRow, OfACaseWhoseCountersAreDenied) {
           {kProvenance,
            kCaseOf768Threads,
            prediction_of_768_threads(),
+           kExplanation,
            kTimes,
            kCondition,
            {{"counters_status", "denied"}, {"sm_clock_mhz", "1980"}, {"note", "because the test says so"}}}));
@@ -157,6 +181,8 @@ TEST_F(WholeRow, OfACaseThatFailed) {
   Cells found = cells_of(row);
   for (const auto& [name, value] : prediction_of_768_threads()) found.erase(name);
   found.erase("note");
+  EXPECT_THAT(found["explanation"], ::testing::HasSubstr("points: theory is 98.44 %"));
+  found.erase("explanation");
   Cells expected = kCaseOf768Threads;
   const Cells of_this_case = {{"case", "fake/plain/block_threads=96"},
                               {"parameters", "block_threads=96"},

@@ -25,15 +25,6 @@ TEST(DeviceProfile, SurvivesBeingWrittenAndRead) {
   EXPECT_EQ(parse_profile(to_string(profile), "written"), profile);
 }
 
-TEST(DeviceProfile, AGpuWithoutOneGetsTypicalParametersAndItsOwnSize) {
-  EXPECT_EQ(profile_of_device({9, 0}, 132).name, "h200");
-  const DeviceProfile profile = profile_of_device({8, 9}, 76);
-  EXPECT_EQ(profile.name, "generic");
-  EXPECT_EQ(profile.sm_count(), 76);
-  EXPECT_EQ(profile.compute_capability, (ComputeCapability{8, 9}));
-  EXPECT_EQ(profile.model.parameters, typical_parameters());
-}
-
 TEST(DeviceProfile, ResizedItKeepsItsParametersAndForgetsGpcsAndClocks) {
   const DeviceProfile h200 = find_profile("h200");
   EXPECT_EQ(resized(h200, 132), h200);

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
@@ -11,6 +12,8 @@ namespace occbench {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
 
 const GpuIdentity kH200{"NVIDIA H200", "GPU-1", 6144, {9, 0}, 132};
 
@@ -74,6 +77,22 @@ TEST_F(ProfileChoice, AGpuThatNobodyKnowsGetsTypicalParameters) {
 TEST_F(ProfileChoice, AMalformedFileIsNamedInsteadOfPassedOver) {
   std::ofstream(profile_file(folder_, "GPU-1")) << "name = torn\n";
   EXPECT_THROW(choose_profile(kH200, folder_), InputError);
+}
+
+TEST(NameOfAProfile, HasTheModelAndTheFirstDigitsOfTheUuid) {
+  EXPECT_EQ(name_of_profile("NVIDIA H200", "GPU-91faaf4a-9cbf-8598-1b86-a06954d2532f"), "h200-91faaf4a");
+  EXPECT_EQ(name_of_profile("NVIDIA H100 80GB HBM3", "GPU-00112233-44"), "h100-80gb-hbm3-00112233");
+  EXPECT_EQ(name_of_profile("NVIDIA A100/x", ""), "a100-x") << "a file name";
+  EXPECT_EQ(name_of_profile("", ""), "gpu");
+}
+
+TEST(RemarkOnAProfile, SaysWhichItIsWhereItIsNotTheGpusOwn) {
+  EXPECT_EQ(remark_on("h200-1", ProfileQuality::calibrated_device, kH200.name), "");
+  EXPECT_THAT(remark_on("h200", ProfileQuality::calibrated_model, kH200.name),
+              HasSubstr("h200, made on GPUs of this model"));
+  EXPECT_THAT(
+      remark_on("h200", ProfileQuality::generic, "NVIDIA H100 80GB HBM3"),
+      AllOf(HasSubstr("NVIDIA H100 80GB HBM3 is predicted with the profile h200"), HasSubstr("unverified")));
 }
 
 TEST(UserProfiles, AreInTheConfigurationFolder) {

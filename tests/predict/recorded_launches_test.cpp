@@ -198,7 +198,8 @@ TEST(Tails, AfterAWholeWaveArePredicted) {
 // second SM of a TPC later, sooner where blocks have fewer than six warps.
 TEST(FirstBlocks, OfGpcsBeginAlikeAndOfSecondSmsLater) {
   constexpr double kLater = 98;
-  const DeviceProfile profile = find_profile("h200_recorded");
+  const DeviceProfile profile =
+      find_profile(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/h200_recorded.profile");
   const DeviceParameters& parameters = profile.model.parameters;
   EXPECT_GE(parameters.second_sm_delay_cycles, 0.7 * kLater);
   EXPECT_LE(parameters.second_sm_delay_cycles, 1.8 * kLater);  // fits make more of it than was recorded

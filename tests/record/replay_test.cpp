@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <numeric>
 #include <string>
@@ -11,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
-#include "predict/parameters.hpp"
 #include "predict/tasks.hpp"
 #include "record/calibrate.hpp"
 #include "record/case_filter.hpp"
@@ -25,6 +26,7 @@ CaseRecord recorded_case() {
   Row row;
   row.experiment = "waves";
   row.case_ = "spin";
+  row.gpu = "NVIDIA H200";
   row.compute_capability = "9.0";
   row.sm_count = 132;
   row.block_threads = 256;
@@ -98,7 +100,8 @@ TEST(Calibrate, BandwidthIsWhatTheRowsThatReadMoved) {
   EXPECT_EQ(calibrate(both, {}, "name").model.parameters.bytes_per_cycle, bytes_per_cycle);
   // Which leaves all else as it is.
   DeviceProfile without = calibrate(std::span(&holds, 1), {}, "name");
-  EXPECT_EQ(without.model.parameters.bytes_per_cycle, typical_parameters().bytes_per_cycle);
+  EXPECT_EQ(without.model.parameters.bytes_per_cycle,
+            generic_profile(identity_of(gpu_of("h200"))).model.parameters.bytes_per_cycle);
   without.model.parameters.bytes_per_cycle = bytes_per_cycle;
   EXPECT_EQ(to_string(calibrate(both, {}, "name")), to_string(without));
   EXPECT_THROW(calibrate(std::span(&reads, 1), {}, "name"), InputError);
@@ -114,12 +117,37 @@ TEST(Replay, WithoutWorkThereIsNoPrediction) {
   EXPECT_EQ(row_of(record), row_of(empty));
 }
 
+/// A new folder with a profile of a GPU.
+std::filesystem::path folder_of_profile(const std::string& name, const std::string& uuid) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "profile_beside_rows";
+  std::filesystem::create_directories(folder);
+  DeviceProfile profile = find_profile("h200");
+  profile.name = name;
+  profile.gpu_uuid = uuid;
+  std::ofstream(folder / (name + ".profile")) << to_string(profile);
+  return folder;
+}
+
 TEST(Replay, ADeviceWithoutAProfileGetsAGenericOne) {
   CaseRecord record = recorded_case();
   record.provenance.compute_capability = {8, 0};
   record.provenance.sm_count = 108;
   repredict(record);
   EXPECT_EQ(record.device_profile, "generic");
+}
+
+TEST(Replay, TheProfileThatACaseNamesLiesBesideItsRows) {
+  CaseRecord record = recorded_case();
+  record.device_profile = "own";
+  record.provenance.gpu_uuid = "GPU-1";
+  record.folder = folder_of_profile("own", "GPU-1");
+  EXPECT_EQ(profile_of(record).profile.name, "own");
+  EXPECT_EQ(profile_of(record).quality, ProfileQuality::calibrated_device);
+  record.provenance.gpu_uuid = "GPU-2";
+  EXPECT_EQ(profile_of(record).profile.name, "h200") << "it is another GPU's";
+  record.provenance.gpu_uuid = "GPU-1";
+  record.device_profile = "../" + record.folder.filename().string() + "/own";
+  EXPECT_EQ(profile_of(record).profile.name, "h200") << "a name is no path";
 }
 
 TEST(Replay, AProfileThatIsGivenComesBeforeTheOneThatTheRowNames) {
@@ -159,11 +187,18 @@ std::vector<Row> recorded_suite_rows(const std::string& run = "full") {
   return rows;
 }
 
+/// A row of results/nvidia-h200, which finds its profile there.
+CaseRecord recorded_on_h200(const Row& row) {
+  CaseRecord record = case_record(row);
+  record.folder = OCCBENCH_SOURCE_DIR "/results/nvidia-h200";
+  return record;
+}
+
 TEST(RecordedSuite, ItsPredictionsAreThoseThatAreMadeToday) {
   const std::vector<Row> rows = recorded_suite_rows();
   ASSERT_GT(rows.size(), 600u);
   for (std::size_t i = 0; i < rows.size(); i += 25) {
-    CaseRecord again = case_record(rows[i]);
+    CaseRecord again = recorded_on_h200(rows[i]);
     repredict(again);
     EXPECT_NEAR(again.prediction->predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
   }
@@ -247,13 +282,40 @@ TEST_P(RandomLaunches, ArePredictedWithinWhatWasAsked) {
 }
 
 TEST_P(RandomLaunches, ArePredictedTodayAsTheyWere) {
-  const DeviceProfile profile = find_profile(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/validation.profile");
   const std::vector<Row> rows = rows_of_kind();
   for (std::size_t i = 0; i < rows.size(); i += 20) {
-    CaseRecord again = case_record(rows[i]);
-    repredict(again, profile);
+    CaseRecord again = recorded_on_h200(rows[i]);
+    repredict(again);
+    EXPECT_EQ(again.profile_quality, ProfileQuality::calibrated_device);
     EXPECT_NEAR(again.prediction->predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
   }
+}
+
+// Two models of one layout, GH100: the profile of either predicts the launches of the other.
+std::vector<CaseRecord> random_launches_of(const std::string& model) {
+  const std::string file = OCCBENCH_SOURCE_DIR "/results/nvidia-" + model + "/validation.csv";
+  return std::filesystem::exists(file) ? read_case_records(file) : std::vector<CaseRecord>();
+}
+
+void expect_predicted_by(const DeviceProfile& profile, std::vector<CaseRecord> launches) {
+  std::erase_if(launches, [](const CaseRecord& each) {
+    return !find_parameter(each.identity, "kind")->ends_with("_from_20000_cycles");
+  });
+  ASSERT_GE(launches.size(), 300U);
+  double points = 0;
+  for (CaseRecord& each : launches) {
+    repredict(each, profile);
+    EXPECT_EQ(each.profile_quality, ProfileQuality::generic) << "never as if it were its own";
+    points += std::abs(each.prediction->predicted_pct - *each.readings.counters.achieved_pct);
+  }
+  EXPECT_LE(points / static_cast<double>(launches.size()), 0.35);
+}
+
+TEST(ProfileOfTheOtherModel, PredictsRandomLaunchesOfBothFrom20000CyclesOn) {
+  const std::vector<CaseRecord> on_h100 = random_launches_of("h100-80gb-hbm3");
+  if (on_h100.empty()) GTEST_SKIP() << "no random launches of an H100 are recorded";
+  expect_predicted_by(find_profile("h200"), on_h100);
+  expect_predicted_by(profile_of(on_h100.front()).profile, random_launches_of("h200"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, RandomLaunches,

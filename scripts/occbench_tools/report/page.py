@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 # First in the table, and shown until the reader chooses others.
 SHOWN = (
     *("experiment", "case", "theoretical_pct", "predicted_pct", "achieved_pct", "time_us", "limiter", "waves"),
-    *("block_threads", "registers_per_thread", "blocks_per_sm", "throughput", "throughput_unit", "note"),
+    *("block_threads", "registers_per_thread", "blocks_per_sm", "throughput", "throughput_unit", "explanation", "note"),
 )
 MOST_VALUES = 3
 

@@ -29,6 +29,6 @@ gpc_clock_spread_ppm = 600
 lockstep_least_cycles = 30000
 lockstep_most_cycles = 500000
 greedy_of_three_share = 0.25
-bytes_per_cycle = 2350
+bytes_per_cycle = 2255
 memory_queueing_exponent = 3
 memory_spread = 0.1

@@ -1,5 +1,6 @@
 name = of_this_unit
 gpu = NVIDIA H200
+gpu_uuid = GPU-e7c4f51d-f979-8d9d-51a7-def5a3f57e24
 compute_capability = 9.0
 sm_count = 132
 singleton_sms = 8

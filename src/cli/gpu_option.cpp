@@ -1,0 +1,62 @@
+#include "cli/gpu_option.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "cli/gpu_presence.hpp"
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr int kMostSmsOfGpu = 1024;  // as the column sm_count
+
+}  // namespace
+
+void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& group) {
+  CLI::Option* const name =
+      parser.add_option("--gpu", option.name, "a GPU by name: a100-sxm4-80gb, rtx-4090, h200, ...")
+          ->type_name("NAME")
+          ->group(group);
+  const auto add = [&](const char* flag, auto& value, const char* meaning, const char* type) {
+    parser.add_option(flag, value, meaning)->type_name(type)->excludes(name)->group(group);
+  };
+  add("--cc", option.compute_capability, "compute capability: 9.0, 90 or sm_90", "CC");
+  add("--sm-count", option.sm_count, "SMs of the device, for waves and predictions", "SMS");
+}
+
+const Gpu* named_gpu(const GpuOption& option) {
+  return option.name.empty() ? nullptr : &gpu_of(option.name);
+}
+
+ComputeCapability capability_of(const GpuOption& option) {
+  const Gpu* const gpu = named_gpu(option);
+  return gpu == nullptr ? parse_compute_capability(option.compute_capability) : gpu->compute_capability;
+}
+
+std::optional<int> sm_count_of(const GpuOption& option) {
+  const Gpu* const gpu = named_gpu(option);
+  return gpu == nullptr ? option.sm_count : gpu->sm_count;
+}
+
+GpuIdentity identity_of(const GpuOption& option) {
+  if (const Gpu* const gpu = named_gpu(option)) return identity_of(*gpu);
+  if (!option.sm_count) throw InputError("a prediction needs the number of SMs: --sm-count N beside --cc");
+  if (*option.sm_count < 1 || *option.sm_count > kMostSmsOfGpu) {
+    throw InputError(fmt::format("--sm-count {} is out of range: 1 to {}", *option.sm_count, kMostSmsOfGpu));
+  }
+  return any_gpu(limits_of(capability_of(option)).compute_capability, *option.sm_count);
+}
+
+ChosenProfile profile_to_predict_with(const std::string& profile, const GpuOption& option) {
+  if (!profile.empty()) {
+    return option.given() ? chosen(find_profile(profile), identity_of(option))
+                          : chosen(find_profile(profile));
+  }
+  if (option.given()) return choose_profile(identity_of(option));
+  if (const std::optional<GpuIdentity> here = gpu_here("auto")) return choose_profile(*here);
+  throw InputError(fmt::format(
+      "say for which GPU: --gpu NAME, --cc CC --sm-count N or --profile NAME|FILE ({})", why_no_gpu()));
+}
+
+}  // namespace occbench

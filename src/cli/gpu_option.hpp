@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "occupancy/gpus.hpp"
+#include "predict/profile_choice.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace occbench {
+
+/// Which GPU a command is asked about, as the user names it.
+struct GpuOption {
+  std::string name;                ///< --gpu: a name of the table of GPUs
+  std::string compute_capability;  ///< --cc
+  std::optional<int> sm_count;     ///< --sm-count
+
+  bool given() const {
+    return !name.empty() || !compute_capability.empty();
+  }
+};
+
+/// Declares `--gpu`, `--cc` and `--sm-count`. A GPU's name gives the other two, and excludes them.
+/// @param group  of the help text
+void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& group = "Options");
+
+/// The line of the table that `--gpu` names, nullptr where it is not given. @throws InputError as gpu_of()
+const Gpu* named_gpu(const GpuOption& option);
+
+/// The compute capability of the GPU asked about. @throws InputError as gpu_of() and
+/// parse_compute_capability() do
+ComputeCapability capability_of(const GpuOption& option);
+
+/// Its number of SMs, where that is given. @throws InputError as gpu_of()
+std::optional<int> sm_count_of(const GpuOption& option);
+
+/// The GPU asked about: that of a line of the table, or any of a compute capability and a number of SMs.
+/// @throws InputError if the number of SMs is missing or out of range, and as capability_of()
+GpuIdentity identity_of(const GpuOption& option);
+
+/// The profile to predict with: `profile` (a built-in one or a file, empty = none) for the GPU asked about or
+/// else its own, or the best that is known of the GPU asked about, or else of this machine's first choice.
+/// @throws InputError if no GPU is given and this machine has none, and as find_profile() and identity_of()
+ChosenProfile profile_to_predict_with(const std::string& profile, const GpuOption& option);
+
+}  // namespace occbench

@@ -1,0 +1,130 @@
+#include "cli/predict_batch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <iterator>
+#include <vector>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "diagnose/diagnose.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/columns.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/observed.hpp"
+#include "record/replay.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr std::array<std::string_view, 5> kNeededToPredict = {
+    "compute_capability", "sm_count", "block_threads", "grid_blocks", "registers_per_thread"};
+
+/// Columns that come out whether the file has them or not.
+constexpr std::array<std::string_view, 20> kPredictedColumns = {"work",
+                                                                "work_source",
+                                                                "blocks_per_sm",
+                                                                "limiter",
+                                                                "waves",
+                                                                "theoretical_pct",
+                                                                "device_profile",
+                                                                "predicted_pct",
+                                                                "predicted_low_pct",
+                                                                "predicted_high_pct",
+                                                                "predicted_elapsed_pct",
+                                                                "predicted_cycles_active",
+                                                                "loss_small_grid_points",
+                                                                "loss_tail_points",
+                                                                "loss_between_blocks_points",
+                                                                "loss_within_block_points",
+                                                                "loss_overhead_points",
+                                                                "loss_contention_points",
+                                                                "explanation",
+                                                                "note"};
+
+Row row_of_cells(const CsvTable& table, const std::vector<std::string>& cells) {
+  Row row;
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    if (const Column* column = find_column(table.names[cell])) set_cell(row, *column, cells[cell]);
+  }
+  if (!row.work.empty()) row.work = work_in_cycles(row.work, row.sm_clock_mhz);
+  return row;
+}
+
+void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& profile) {
+  const LaunchOnDevice on = launch_on_device(record);
+  check_static_shared(on.limits, on.usage);
+  record.theory = theory_of(theoretical_occupancy(on), on.launch, on.sm_count);
+  if (record.theory->blocks_per_sm == 0) {
+    add_note(record.note, why_it_cannot_launch(on.limits, on.launch, on.usage));
+    return;
+  }
+  if (record.identity.work) {
+    repredict(record, profile);
+    if (record.identity.work_source.empty())
+      record.identity.work_source = source_of_given(*record.identity.work);
+  } else {
+    infer_and_predict(record, profile);
+    if (!record.prediction) {
+      throw InputError(
+          "work is empty and cannot be inferred: give work, sm_cycles_active_avg, or time_us with "
+          "sm_clock_mhz");
+    }
+  }
+  record.explanation = explanation_of(facts_of(record));
+}
+
+std::vector<std::string> names_out(const CsvTable& table) {
+  std::vector<std::string> names(table.names.begin(), table.names.end());
+  for (const std::string_view answer : kPredictedColumns) {
+    if (std::ranges::find(names, answer) == names.end()) names.emplace_back(answer);
+  }
+  return names;
+}
+
+std::vector<std::string> predicted_cells(const CsvTable& table, const std::vector<std::string>& cells,
+                                         std::span<const std::string> names,
+                                         const std::optional<DeviceProfile>& profile) {
+  CaseRecord record = case_record(row_of_cells(table, cells));
+  record.prediction.reset();
+  predict_record(record, profile);
+  const Row row = row_of(record);
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool answered = std::ranges::find(kPredictedColumns, names[i]) != kPredictedColumns.end();
+    out.push_back(answered ? cell_text(row, *find_column(names[i])) : cells[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string predict_batch(const std::string& file, const std::string& profile) {
+  const std::string source = file == "-" ? "standard input" : file;
+  const std::string input =
+      file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_text(file);
+  const CsvTable table = parse_csv(input, source);
+  for (const std::string_view name : kNeededToPredict) {
+    if (std::ranges::find(table.names, name) == table.names.end()) {
+      throw InputError(fmt::format("{}: there is no column {} (needed: {})", source, name,
+                                   fmt::join(kNeededToPredict, ", ")));
+    }
+  }
+  std::optional<DeviceProfile> given;
+  if (!profile.empty()) given = find_profile(profile);
+  const std::vector<std::string> names = names_out(table);
+  std::string text = csv_record(names);
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    try {
+      text += csv_record(predicted_cells(table, table.rows[row], names, given));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}, line {}: {}", source, table.lines[row], error.what()));
+    }
+  }
+  return text;
+}
+
+}  // namespace occbench

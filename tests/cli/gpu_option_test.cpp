@@ -1,0 +1,97 @@
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "run_command.hpp"
+
+namespace occbench {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+Outcome predict_for(std::vector<const char*> gpu, const char* block_size, const char* grid,
+                    const char* format = "json") {
+  std::vector<const char*> arguments{"predict",      "--block-size", block_size, "--grid",
+                                     grid,           "--registers",  "32",       "--work",
+                                     "equal:200000", "--format",     format};
+  arguments.insert(arguments.end(), gpu.begin(), gpu.end());
+  return run_command(arguments);
+}
+
+TEST(GpuOption, ANameOfTheTableGivesCapabilityAndSms) {
+  const Outcome outcome = predict_for({"--gpu", "a100-sxm4-80gb"}, "256", "2000");
+  ASSERT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  const json answer = json::parse(outcome.out);
+  EXPECT_EQ(answer.at("gpu"), "NVIDIA A100-SXM4-80GB");
+  EXPECT_EQ(answer.at("compute_capability"), "8.0");
+  EXPECT_EQ(answer.at("sm_count"), 108);
+}
+
+TEST(GpuOption, AGpuThatNobodyCalibratedIsUnverifiedWithARange) {
+  const json answer = json::parse(predict_for({"--gpu", "a100-sxm4-80gb"}, "256", "2000").out);
+  EXPECT_EQ(answer.at("profile_quality"), "generic");
+  EXPECT_THAT(answer.at("note").get<std::string>(), HasSubstr("unverified"));
+  EXPECT_LT(answer.at("predicted_low_pct"), answer.at("predicted_pct"));
+  EXPECT_GT(answer.at("predicted_high_pct"), answer.at("predicted_pct"));
+  EXPECT_THAT(predict_for({"--gpu", "a100-sxm4-80gb"}, "256", "2000", "table").out, HasSubstr("unverified"));
+}
+
+TEST(GpuOption, AModelWithABuiltInProfileHasItsOwn) {
+  const json answer = json::parse(predict_for({"--gpu", "h200"}, "256", "2000").out);
+  EXPECT_EQ(answer.at("device_profile"), "h200");
+  EXPECT_EQ(answer.at("profile_quality"), "calibrated_model");
+  EXPECT_FALSE(answer.contains("note"));
+}
+
+TEST(GpuOption, AProfileForAnotherGpuIsGenericForIt) {
+  const json answer =
+      json::parse(predict_for({"--gpu", "h100-sxm5-80gb", "--profile", "h200"}, "256", "2000").out);
+  EXPECT_EQ(answer.at("device_profile"), "h200");
+  EXPECT_EQ(answer.at("profile_quality"), "generic");
+}
+
+// The worked example wave-15sm-45: 45 blocks on 15 SMs that hold four each.
+TEST(GpuOption, FortyFiveBlocksOn15SmsOfFourBlocksComeOutAt75Percent) {
+  const Outcome outcome = predict_for({"--cc", "3.5", "--sm-count", "15"}, "512", "45");
+  ASSERT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  const json answer = json::parse(outcome.out);
+  EXPECT_EQ(answer.at("blocks_per_sm"), 4);
+  EXPECT_NEAR(answer.at("predicted_pct").get<double>(), 75, 0.1);
+  EXPECT_NEAR(answer.at("predicted_low_pct").get<double>(), 75, 0.2);
+  EXPECT_LE(answer.at("predicted_high_pct").get<double>(), 75);
+}
+
+TEST(GpuOption, WrongNamesAndMissingSmsAreRefusedWithTheRemedy) {
+  const auto refused = [](std::vector<const char*> gpu, const char* because) {
+    const Outcome outcome = predict_for(std::move(gpu), "256", "2000");
+    EXPECT_EQ(outcome.status, ExitStatus::usage) << outcome.out;
+    EXPECT_THAT(outcome.err, HasSubstr(because));
+  };
+  refused({"--gpu", "a1000"}, "the nearest are");
+  refused({"--cc", "8.0"}, "--sm-count N");
+  refused({"--cc", "8.8", "--sm-count", "10"}, "8.8");
+  refused({"--cc", "8.0", "--sm-count", "0"}, "--sm-count 0 is out of range");
+  refused({"--cc", "8.0", "--sm-count", "2000"}, "1 to 1024");
+  refused({"--gpu", "h200", "--cc", "9.0"}, "--gpu");
+  refused({"--gpu", "h200", "--sm-count", "10"}, "--gpu");
+}
+
+TEST(GpuOption, CalcTakesANameForItsCapabilityAndSms) {
+  const auto waves = [](std::vector<const char*> gpu) {
+    std::vector<const char*> arguments{"calc",   "--block-size", "256",      "--registers", "32",
+                                       "--grid", "864",          "--format", "json"};
+    arguments.insert(arguments.end(), gpu.begin(), gpu.end());
+    const Outcome outcome = run_command(arguments);
+    EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+    return json::parse(outcome.out);
+  };
+  const json by_name = waves({"--gpu", "a100-sxm4-80gb"});
+  EXPECT_EQ(by_name.at("waves"), 1);
+  EXPECT_EQ(by_name, waves({"--cc", "8.0", "--sm-count", "108"}));
+}
+
+}  // namespace
+}  // namespace occbench

@@ -1,0 +1,198 @@
+// Predictions for GPUs that nobody calibrated.
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "occupancy/occupancy.hpp"
+#include "predict/prediction.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr double kMostSeconds = 0.1;
+constexpr double kRounding = 1e-9;  // points
+
+double cpu_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+ChosenProfile generic(const GpuIdentity& gpu) {
+  return {generic_profile(gpu), ProfileQuality::generic, bandwidth_of(gpu)};
+}
+
+struct Question {
+  Launch launch;
+  Usage usage;
+  std::string work;
+};
+
+/// What holds of every prediction for a GPU that nobody calibrated.
+void expect_sound(const GpuIdentity& gpu, const Question& question) {
+  SCOPED_TRACE(fmt::format("{}: {} threads, {} blocks, {} registers, {} B, {}", gpu.name,
+                           question.launch.block_threads, question.launch.grid_blocks,
+                           question.usage.registers_per_thread, question.launch.dynamic_shared_bytes,
+                           question.work));
+  const Limits& limits = limits_of(gpu.compute_capability);
+  const Occupancy occupancy = theoretical_occupancy(limits, question.launch, question.usage);
+  const Tasks tasks(parse_work(question.work), question.launch.grid_blocks, occupancy.warps_per_block);
+  Prediction prediction;
+  double seconds = kMostSeconds;
+  // Other programs slow a core down: the best of three.
+  for (int attempt = 0; attempt < 3 && seconds >= kMostSeconds; ++attempt) {
+    const double begin = cpu_seconds();
+    prediction = predict(question.launch, question.usage, limits, generic(gpu), tasks);
+    seconds = cpu_seconds() - begin;
+  }
+  EXPECT_LT(seconds, kMostSeconds);
+  EXPECT_EQ(prediction.profile_quality, ProfileQuality::generic);
+  EXPECT_LE(prediction.predicted_low_pct, prediction.predicted_pct);
+  EXPECT_GE(prediction.predicted_high_pct, prediction.predicted_pct);
+  EXPECT_LT(prediction.predicted_low_pct, prediction.predicted_high_pct);
+  EXPECT_GT(prediction.predicted_low_pct, 0);
+  EXPECT_LE(prediction.predicted_high_pct, 100 + kRounding);
+  if (!tasks.contends() && !tasks.differ_within_blocks()) {
+    EXPECT_LE(prediction.predicted_high_pct, prediction.theoretical_pct + kRounding);
+  }
+}
+
+/// The cells of a line of a CSV file without quotes.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells{""};
+  for (const char letter : line) {
+    if (letter == ',') {
+      cells.emplace_back();
+    } else {
+      cells.back() += letter;
+    }
+  }
+  return cells;
+}
+
+int number(const std::string& cell, int otherwise) {
+  return cell.empty() ? otherwise : std::stoi(cell);
+}
+
+// Columns: id, source, compute_capability, block_threads, registers, shared bytes, grid, SMs.
+TEST(AnyGpu, TheWorkedExamplesArePredictedInEachWave) {
+  std::ifstream file(OCCBENCH_SOURCE_DIR "/tests/occupancy/worked_examples.csv");
+  std::string line;
+  std::getline(file, line);
+  int examples = 0;
+  for (; std::getline(file, line); ++examples) {
+    const std::vector<std::string> cells = cells_of(line);
+    GpuIdentity gpu;
+    gpu.name = cells.at(0);
+    gpu.compute_capability = parse_compute_capability(cells.at(2));
+    gpu.sm_count = number(cells.at(7), 15);
+    Question question{
+        {.block_threads = number(cells.at(3), 256), .dynamic_shared_bytes = number(cells.at(5), 0)},
+        {.registers_per_thread = number(cells.at(4), 16)},
+        ""};
+    const Occupancy occupancy =
+        theoretical_occupancy(limits_of(gpu.compute_capability), question.launch, question.usage);
+    for (const double waves : {0.75, 1.0, 3.5}) {
+      question.launch.grid_blocks =
+          std::llround(waves * static_cast<double>(full_wave_blocks(occupancy, gpu.sm_count)));
+      for (const char* work :
+           {"equal:20000", "warp/uniform:20000:0.5:1.5", "equal:20000:issue=5000:bytes=2000"}) {
+        question.work = work;
+        expect_sound(gpu, question);
+      }
+    }
+  }
+  EXPECT_GE(examples, 41);
+}
+
+// A worked example: balanced blocks fill three quarters of a wave.
+TEST(AnyGpu, FortyFiveBlocksOn15SmsOfFourBlocksEachFillThreeQuarters) {
+  const GpuIdentity kepler{"", "", 0, {3, 5}, 15};
+  const Launch launch{.block_threads = 512, .grid_blocks = 45};
+  const Limits& limits = limits_of(kepler.compute_capability);
+  const Tasks tasks(Work::equal(200'000), launch.grid_blocks, 16);
+  const Prediction prediction = predict(launch, {.registers_per_thread = 32}, limits, generic(kepler), tasks);
+  EXPECT_EQ(theoretical_occupancy(limits, launch, {.registers_per_thread = 32}).blocks_per_sm, 4);
+  EXPECT_NEAR(prediction.predicted_pct, 75, 0.5);
+  EXPECT_LE(prediction.predicted_low_pct, 75);
+}
+
+/// Of a name, the same on every machine.
+unsigned seed_of(std::string_view name) {
+  unsigned seed = 1;
+  for (const char letter : name) seed = 31 * seed + static_cast<unsigned char>(letter);
+  return seed;
+}
+
+class AnyGpuAtRandom : public testing::TestWithParam<const char*> {};
+
+/// Launches that a GPU can run.
+class DrawnLaunches {
+ public:
+  explicit DrawnLaunches(std::string_view name) : series_(seed_of(name)) {}
+
+  Question next(const Limits& limits, int sm_count) {
+    while (true) {
+      Question question{
+          {.block_threads = 1 + below(limits.max_threads_per_block),
+           .dynamic_shared_bytes = below(2) * below(limits.max_shared_bytes_per_block_default)},
+          {.registers_per_thread = 8 + below(std::min(80, limits.max_registers_per_thread - 7))},
+          ""};
+      if (below(2) == 0) question.launch.block_threads = (question.launch.block_threads + 31) / 32 * 32;
+      const Occupancy occupancy = theoretical_occupancy(limits, question.launch, question.usage);
+      if (occupancy.blocks_per_sm == 0) continue;
+      const std::int64_t wave = full_wave_blocks(occupancy, sm_count);
+      question.launch.grid_blocks = 1 + below(static_cast<int>(5 * wave));
+      question.work = work();
+      return question;
+    }
+  }
+
+ private:
+  int below(int most) {
+    return static_cast<int>(series_() % static_cast<unsigned>(std::max(1, most)));
+  }
+
+  std::string work() {
+    const int cycles = 1000 << below(10);
+    switch (below(8)) {
+      case 0:
+        return fmt::format("uniform:{}:0.5:1.5:seed={}", cycles, below(1000));
+      case 1:
+        return fmt::format("warp/uniform:{}:0.5:1.5:seed={}", cycles, below(1000));
+      case 2:
+        return fmt::format("equal:{}:issue={}", cycles, below(cycles));
+      case 3:
+        return fmt::format("equal:{}:issue={}:bytes={}", cycles, cycles / 10, below(cycles));
+      default:
+        return fmt::format("equal:{}", cycles);
+    }
+  }
+
+  std::mt19937 series_;
+};
+
+TEST_P(AnyGpuAtRandom, LaunchesArePredictedWithARange) {
+  const Gpu& gpu = gpu_of(GetParam());
+  DrawnLaunches launches(gpu.name);
+  for (int i = 0; i < 100; ++i) {
+    expect_sound(identity_of(gpu), launches.next(limits_of(gpu.compute_capability), gpu.sm_count));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, AnyGpuAtRandom,
+                         testing::Values("8800-gtx", "gtx-280", "gtx-580", "k80", "gtx-980", "p100-sxm2-16gb",
+                                         "t4", "a100-sxm4-80gb", "rtx-4090", "b200"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace occbench
