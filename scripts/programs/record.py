@@ -223,11 +223,12 @@ class Recording:
 
     def measure_steps(self) -> None:
         steps = [sys.executable, str(HERE / "steps.py")]
-        seconds: dict[str, list[float]] = {"alone": [], "traced": [], "alone, again": [], "traced, again": []}
+        ways = {"alone": None, "traced": [], "traced without counters": ["--counters", "off"]}
+        seconds: dict[str, list[float]] = {f"{how}{again}": [] for how in ways for again in ("", ", again")}
         losses = set()
         for _ in range(2):
-            for how in ("alone", "traced"):
-                done = Done(steps) if how == "alone" else self.traced(steps)
+            for how, options in ways.items():
+                done = Done(steps) if options is None else self.traced(steps, *options)
                 numbers = [float(word) for word in done.line("seconds").split()] or [float("nan")] * 2
                 seconds[how].append(numbers[0])
                 seconds[f"{how}, again"].append(numbers[1])
