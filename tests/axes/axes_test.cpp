@@ -78,8 +78,8 @@ TEST(AxisValues, ThatCannotBeReadAreRefusedWithTheReason) {
 }
 
 const std::vector<SweepAxis> kAxes = {{"block-size", AxisKind::integer, "threads", "256"},
-                                 {"registers", AxisKind::registers, "cap", ""},
-                                 {"tile", AxisKind::integer, "its own", "16,32"}};
+                                      {"registers", AxisKind::registers, "cap", ""},
+                                      {"tile", AxisKind::integer, "its own", "16,32"}};
 
 std::vector<std::string> named(const std::vector<Point>& points) {
   std::vector<std::string> texts;
