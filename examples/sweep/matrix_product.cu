@@ -1,6 +1,6 @@
-// A matrix product to sweep from the command line (docs/own-kernels.md): the square of a matrix of 512 rows and
-// columns, in tiles that each block stages in shared memory. A block has kTile * kTile / kRows threads, and a
-// grid (512 / kTile)^2 blocks.
+// A matrix product to sweep from the command line (docs/own-kernels.md): the square of a matrix of 512 rows
+// and columns, in tiles that each block stages in shared memory. A block has kTile * kTile / kRows threads,
+// and a grid (512 / kTile)^2 blocks.
 constexpr int kSize = 512;
 constexpr int kRows = 8;  // rows of its tile that a thread computes, one above the other
 

@@ -274,6 +274,7 @@ def swept(parameters, theory, time_us, limiter="registers", **others):
         "__run": "a run",
         "experiment": "sweep",
         "kernel": "mine",
+        "variant": "compiled",
         "parameters": parameters,
         "theoretical_pct": float(theory),
         "predicted_pct": float(theory) - 0.1,
@@ -324,6 +325,12 @@ class Sweeps(unittest.TestCase):
         rows = [swept(f"register_cap={cap}", theory, time) for cap, theory, time in self.caps]
         rows.append(swept("register_cap=300", 0, 1, time_status="skipped") | {"theoretical_pct": None, "time_us": None})
         self.assertIn("4 configurations", sweeps.sweeps(rows_of(rows)).sentence)
+
+    def test_a_benchmark_of_ones_own_is_a_sweep_and_an_experiment_named_as_its_kernel_is_none(self):
+        own = [swept(f"tile={tile}", 100, tile, experiment="mine") for tile in (16, 32)]
+        self.assertIn("2 configurations of tile", sweeps.sweeps(rows_of(own)).sentence)
+        with self.assertRaises(Missing):
+            sweeps.sweeps(rows_of([row | {"variant": "thread"} for row in own]))
 
     def test_rows_of_no_sweep_have_no_such_chart(self):
         with self.assertRaises(Missing):

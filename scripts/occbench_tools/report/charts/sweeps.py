@@ -37,7 +37,9 @@ def names_of(parameters: str | None) -> tuple[str, ...]:
 
 def sweeps_of(rows: Rows) -> list[tuple[str, list[str], pl.DataFrame]]:
     """Kernel, axes and rows of each sweep: rows of one kernel that have the same axes."""
-    frame = rows.frame.filter((pl.col("experiment") == "sweep") | (pl.col("experiment") == pl.col("kernel")))
+    # A benchmark of the user's own is an experiment of one kernel, which its build compiled.
+    own = (pl.col("experiment") == pl.col("kernel")) & (pl.col("variant") == "compiled")
+    frame = rows.frame.filter((pl.col("experiment") == "sweep") | own)
     frame = frame.filter(pl.col("theoretical_pct").is_not_null())
     frame = frame.with_columns(
         axes=pl.col("parameters").fill_null("").map_elements(lambda text: ",".join(names_of(text)), str)
