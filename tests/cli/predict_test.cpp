@@ -51,7 +51,7 @@ TEST(Predict, SaysWhatTheCounterWillReadAndWhereTheRestWent) {
   const Outcome outcome = predict("2218", {"--work", "equal:200000"});
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("predicted"));
-  EXPECT_THAT(outcome.out, HasSubstr("points: the last wave has 106 of 1,056 blocks."));
+  EXPECT_THAT(outcome.out, HasSubstr("points: the last wave has 106 of 1,056 blocks (2.1 waves)."));
 }
 
 TEST(Predict, TakesSizesInKilobytesAndRefusesTooMuchStaticSharedMemory) {
@@ -131,7 +131,8 @@ TEST(Predict, TheGpcThatALaunchBeginsWithNarrowsTheRangeAndStandsInTheAnswer) {
 
 TEST(Predict, CsvIsAHeaderAndARow) {
   const Outcome outcome = predict("1584", {"--work", "equal:20000", "--format", "csv"});
-  EXPECT_THAT(outcome.out, StartsWith("compute_capability,sm_count,work,block_threads,grid_blocks,"));
+  EXPECT_THAT(outcome.out,
+              StartsWith("compute_capability,sm_count,work,work_source,block_threads,grid_blocks,"));
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2);
 }
 
@@ -170,7 +171,7 @@ TEST(Predict, WrongInputIsStatus64) {
     EXPECT_THAT(outcome.err, HasSubstr(std::string(about)));
   };
   refuses("3", {"--work", "equal:many"}, "character 7");
-  refuses("3", {}, "--work,--durations");
+  refuses("3", {}, "--work, --durations");
   refuses("3", {"--work", "equal:5", "--durations", "file"}, "--work,--durations");
   refuses("3", {"--work", "equal:5", "--per-warp"}, "--durations");
   refuses("3", {"--durations", "no/such/file"}, "no/such/file");
