@@ -70,11 +70,12 @@ struct Answer {
 
 /// @throws InputError naming the option that is missing or out of its range
 void require_launch(const PredictOptions& options) {
-  const auto require = [](bool good, const char* option, const char* why) {
+  const auto require = [](bool good, const char* option, const std::string& why) {
     if (!good) throw InputError(fmt::format("{}: {}", option, why));
   };
   require(options.launch.block_threads > 0, "--block-size", "give the threads per block, at least 1");
-  require(options.launch.grid_blocks > 0, "--grid", "give the blocks in the grid, at least 1");
+  require(options.launch.grid_blocks > 0, "--grid",
+          fmt::format("grid_blocks = {} is no number of blocks above 0", options.launch.grid_blocks));
   require(options.usage.registers_per_thread > 0, "--registers", "give the registers per thread, at least 1");
   require(options.work || !options.durations_file.empty() || options.time_us ||
               options.observed.cycles_active_mean,

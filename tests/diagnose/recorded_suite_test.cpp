@@ -179,5 +179,49 @@ TEST_F(ExpectedCauses, AreCauses) {
   }
 }
 
+/// Launches whose blocks have to wait for room, by what the calculator and the hardware say that they lack.
+std::map<std::pair<std::string, std::string>, std::vector<std::string>> limiters_of_full_suite() {
+  constexpr double kWavesThatWait = 1.2;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> cases;
+  for (const Told& each : told("full")) {
+    const auto& hardware = each.record.readings.hardware_limiter;
+    if (!hardware || each.record.theory->waves.value_or(0) < kWavesThatWait) continue;
+    cases[{to_string(each.record.theory->limiters), std::string(to_string(*hardware))}].push_back(
+        full_name(each.record.identity));
+  }
+  return cases;
+}
+
+TEST(HardwareLimiterOfTheRecordedSuite, IsTheCalculatorsWhereOneResourceAloneLimits) {
+  const auto cases = limiters_of_full_suite();
+  if (cases.empty()) GTEST_SKIP() << "the suite was recorded before the hardware's limiter was read";
+  for (const std::string limiter : {"registers", "shared_memory", "blocks", "barriers"}) {
+    std::size_t all = 0;
+    std::string others;
+    for (const auto& [both, names] : cases) {
+      if (both.first != limiter) continue;
+      all += names.size();
+      if (both.second == limiter) continue;
+      for (const std::string& name : names) others += both.second + ": " + name + "\n";
+    }
+    const auto count = std::ranges::count(others, '\n');
+    EXPECT_LE(static_cast<double>(count), 0.02 * static_cast<double>(all)) << limiter << " is called\n"
+                                                                           << others;
+  }
+}
+
+TEST(HardwareLimiterOfTheRecordedSuite, IsOneOfThoseThatTieOrNone) {
+  const auto cases = limiters_of_full_suite();
+  if (cases.empty()) GTEST_SKIP() << "the suite was recorded before the hardware's limiter was read";
+  for (const auto& [both, names] : cases) {
+    const auto& [limiters, hardware] = both;
+    fmt::print("{:<24} {:<14} {}\n", limiters, hardware, names.size());
+    // Of warps the hardware counts no stalls.
+    if (limiters.find('+') == std::string::npos || hardware == "none") continue;
+    EXPECT_NE(("+" + limiters + "+").find("+" + hardware + "+"), std::string::npos)
+        << limiters << " is called " << hardware << ", first in " << names.front();
+  }
+}
+
 }  // namespace
 }  // namespace occbench
