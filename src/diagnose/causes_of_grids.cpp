@@ -129,7 +129,9 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
                                {"resident_blocks", situation.counters().resident_blocks},
                                {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
       .because = fmt::format(
-          "warps of one block take unequally long, and an SM takes new blocks only when one has ended{}",
+          "{}, and an SM takes new blocks only when one has ended{}",
+          simulated > 0 ? "warps of one block take unequally long"
+                        : "warps have exited or not begun while others of their block run",
           more_blocks ? fmt::format("; it then holds more than the calculator's {}, since warps have exited",
                                     situation.occupancy.blocks_per_sm)
                       : ""),

@@ -131,7 +131,8 @@ TEST(Predict, TheGpcThatALaunchBeginsWithNarrowsTheRangeAndStandsInTheAnswer) {
 
 TEST(Predict, CsvIsAHeaderAndARow) {
   const Outcome outcome = predict("1584", {"--work", "equal:20000", "--format", "csv"});
-  EXPECT_THAT(outcome.out, StartsWith("compute_capability,sm_count,work,work_source,block_threads,grid_blocks,"));
+  EXPECT_THAT(outcome.out,
+              StartsWith("compute_capability,sm_count,work,work_source,block_threads,grid_blocks,"));
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2);
 }
 

@@ -111,7 +111,8 @@ TEST(Gate, SaysWhereTheOccupancyGoesNow) {
   const auto explanation = std::ranges::find(findings, "explanation", &GateFinding::subject);
   ASSERT_NE(explanation, findings.end());
   EXPECT_EQ(explanation->grade, Grade::note);
-  EXPECT_THAT(explanation->message, HasSubstr("warps of one block take unequally long"));
+  EXPECT_THAT(explanation->message,
+              HasSubstr("warps have exited or not begun while others of their block run"));
 }
 
 TEST(Gate, FewerRegistersAreANoteAndAskForANewBaseline) {
