@@ -107,7 +107,7 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                                {"blocks_per_sm", situation.occupancy.blocks_per_sm},
                                {"sm_cycles_active_min", counters.sm_cycles_active_min},
                                {"sm_cycles_active_max", counters.sm_cycles_active_max}}),
-      .because = "blocks take unequally long, and an SM's places stay empty once no block waits",
+      .because = "blocks are uneven, and an SM's places stay empty once no block waits",
       .remedy =
           "Divide the same work among more and shorter blocks, begin the longest blocks first, or let "
           "blocks take pieces from a queue."};
@@ -130,7 +130,7 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
                                {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
       .because = fmt::format(
           "{}, and an SM takes new blocks only when one has ended{}",
-          simulated > 0 ? "warps of one block take unequally long"
+          simulated > 0 ? "warps within a block are uneven"
                         : "warps have exited or not begun while others of their block run",
           more_blocks ? fmt::format("; it then holds more than the calculator's {}, since warps have exited",
                                     situation.occupancy.blocks_per_sm)

@@ -11,8 +11,8 @@ enum class Cause : unsigned char {
   small_grid,              ///< the grid has fewer blocks than one wave
   tail,                    ///< the last wave is partial
   clusters,                ///< clusters leave places empty in which no whole cluster fits
-  uneven_blocks,           ///< blocks take unequally long
-  uneven_warps,            ///< warps of one block take unequally long, or exit early
+  uneven_blocks,           ///< blocks take different times
+  uneven_warps,            ///< warps within a block take different times, or exit early
   overhead,                ///< launching and replacing blocks
   spills,                  ///< registers that were moved to local memory
   atomics,                 ///< atomic operations that wait for each other

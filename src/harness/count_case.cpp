@@ -64,8 +64,8 @@ void count_case(const PlannedCase& planned, ReadyCase& ready, Session& session, 
     add_samples(into.samples, more.readings);
   };
   count_columns_too(metrics_of(planned.chosen.counters), &Session::count);
-  // The smoke suite is to be short, and these are dear.
-  if (session.options().suite != Suite::smoke) count_columns_too(metrics_read_once(), &Session::count_once);
+  // These are dear, and the other suites are to be short.
+  if (session.options().suite == Suite::full) count_columns_too(metrics_read_once(), &Session::count_once);
   const std::vector<std::string>& by_name = session.options().metrics;
   const Counted more = count_more(by_name);
   if (!by_name.empty() && more.status != CountersStatus::ok) session.miss();

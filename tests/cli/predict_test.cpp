@@ -175,7 +175,7 @@ TEST(Predict, WrongInputIsStatus64) {
   refuses("3", {"--work", "equal:5", "--durations", "file"}, "--work,--durations");
   refuses("3", {"--work", "equal:5", "--per-warp"}, "--durations");
   refuses("3", {"--durations", "no/such/file"}, "no/such/file");
-  refuses("0", {"--work", "equal:5"}, "give the blocks in the grid");
+  refuses("0", {"--work", "equal:5"}, "grid_blocks = 0");
   refuses("3", {"--work", "equal:5", "--dynamic-smem", "300000"}, "300000");
   refuses("3", {"--work", "equal:5", "--cluster", "2"}, "cluster_blocks = 2");
   refuses("3", {"--work", "equal:5", "--first-gpc", "8"},

@@ -139,20 +139,20 @@ TEST_F(RunCases, TimeAndTheorySurviveDeniedCounters) {
   EXPECT_EQ(instruments_.counted, 1) << "a missing permission is not asked for again";
 }
 
-TEST_F(RunCases, DearCountersAreReadOnceACaseAndNotInTheSmokeSuite) {
+TEST_F(RunCases, DearCountersAreReadOnceACaseInTheFullSuiteAlone) {
   instruments_.readings_of["tpc__warp_launch_cycles_stalled_shader_cs_reason_shmem_allocation.sum"] = {9000};
   run(experiment_of({64, 256}), {"--occ_suite=full"});
   EXPECT_EQ(instruments_.counted, 2);
   EXPECT_EQ(instruments_.counted_once, 2);
   EXPECT_EQ(read_rows(csv()).at(0).launch_stall_shared_memory_cycles, 9000);
   EXPECT_EQ(read_rows(csv()).at(0).hardware_limiter, "shared_memory");
-  run(experiment_of({64, 256}), {"--occ_suite=smoke"});
+  run(experiment_of({64, 256}), {"--occ_suite=quick"});
   EXPECT_EQ(instruments_.counted_once, 2);
 }
 
 TEST_F(RunCases, DearCountersThatThisGpuLacksCostTheCasesNoneOfTheOthers) {
   instruments_.once_status = CountersStatus::unsupported;
-  EXPECT_EQ(run(experiment_of({64, 256})), ExitStatus::done);
+  EXPECT_EQ(run(experiment_of({64, 256}), {"--occ_suite=full"}), ExitStatus::done);
   EXPECT_EQ(instruments_.counted_once, 1) << "what is unsupported is not asked for again";
   for (const Row& row : read_rows(csv())) {
     EXPECT_EQ(row.counters_status, "ok");
@@ -279,13 +279,14 @@ TEST_F(RunCases, OnlyAColdCaseFindsL2Flushed) {
   EXPECT_EQ(instruments_.flushed, 0);
   EXPECT_EQ(instruments_.cold_timed, 0);
   const int timed = instruments_.timed;
-  run(one_case(kFake, [](Case& chosen) { chosen.cold = true; }), {"--benchmark_min_time=0.001"});
+  run(one_case(kFake, [](Case& chosen) { chosen.cold = true; }),
+      {"--benchmark_min_time=0.001", "--occ_suite=full"});
   EXPECT_EQ(instruments_.cold_timed, instruments_.timed - timed);
   EXPECT_EQ(instruments_.flushed, 2) << "before each counted launch";
 }
 
 TEST_F(RunCases, EachLaunchThatIsCountedOrTracedIsMadeReadyFor) {
-  run(one_case(kFake, [](Case& chosen) { chosen.trace = true; }));
+  run(one_case(kFake, [](Case& chosen) { chosen.trace = true; }), {"--occ_suite=full"});
   EXPECT_EQ(instruments_.counted, 1);
   EXPECT_EQ(instruments_.traced, 2);
   EXPECT_EQ(instruments_.counted_once, 1);

@@ -141,7 +141,7 @@ class WholeRow : public RunCases {
 
 TEST_F(WholeRow, OfACaseThatWentWell) {
   instruments_.first_gpcs = {3, 3};
-  run(experiment_of({768}));
+  run(experiment_of({768}), {"--occ_suite=full"});
   EXPECT_EQ(cells(), together({kProvenance, kCaseOf768Threads, prediction_of_768_threads(3), kCounters,
                                kCountersReadOnce, kExplanation, kTimes, kCondition}));
   std::map<std::string, int> expected = {{"counting_ms_per_launch", 1}};
@@ -181,7 +181,7 @@ TEST_F(WholeRow, OfACaseThatFailed) {
   Cells found = cells_of(row);
   for (const auto& [name, value] : prediction_of_768_threads()) found.erase(name);
   found.erase("note");
-  EXPECT_THAT(found["explanation"], ::testing::HasSubstr("points: theory is 98.44 %"));
+  EXPECT_THAT(found["explanation"], ::testing::HasSubstr("points: the grid has 1,056 blocks"));
   found.erase("explanation");
   Cells expected = kCaseOf768Threads;
   const Cells of_this_case = {{"case", "fake/plain/block_threads=96"},
@@ -227,7 +227,7 @@ TEST_F(WholeRow, OfWhatTheRuntimeLaunchesItself) {
   run(one_case(copies));
   Cells counters = kCounters;
   // Whether it has local memory is not known.
-  counters.insert({{"local_load_sectors", "51"}, {"local_store_sectors", "51"}});
+  counters.insert({{"local_load_sectors", "51"}, {"local_store_sectors", "51"}, {"resident_blocks", "51"}});
   EXPECT_EQ(cells(),
             together({kProvenance,
                       counters,
@@ -273,6 +273,7 @@ TEST_F(WholeRow, OfACaseWhoseTraceStandsInForTheCounter) {
                        {"achieved_source", "trace"},
                        {"sm_clock_mhz", "1980"},
                        {"counters_status", "busy"},
+                       {"explanation", "50 points: theory is 50 % (an SM holds at most 32 blocks)."},
                        {"sm__inst_executed.sum", ""},
                        {"note",
                         "no single work string describes what its blocks do: nothing is predicted; "

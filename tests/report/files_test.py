@@ -193,7 +193,8 @@ class Pictures(InFolder):
         left_out = set(re.findall(r"left out: (\w+): .", done.stderr))
         drawn = {chart.name for chart in CHARTS} - left_out
         self.assertEqual({file.stem for file in folder.iterdir()}, drawn)
-        self.assertGreater(len(drawn), 3 * len(left_out))
+        # These need rows of other commands, a second run, or launches that differ in a number alone.
+        self.assertEqual(left_out, {"curves", "differences", "programs", "sweeps", "throughput_varied"})
         for chart in drawn:
             svg = (folder / f"{chart}.svg").read_text()
             self.assertTrue(svg.startswith("<svg"), chart)

@@ -22,7 +22,10 @@ HEAD = (
 
 def models(results: Results) -> list[Results]:
     """The recorded runs of every GPU model, that of `results` first."""
-    others = sorted(folder for folder in results.folder.parent.iterdir() if packed(folder / "full.csv"))
+    recorded = ("full.csv", "validation.csv")
+    others = sorted(
+        folder for folder in results.folder.parent.iterdir() if any(packed(folder / name) for name in recorded)
+    )
     return [results, *(Results(folder, results.occbench) for folder in others if folder != results.folder)]
 
 
@@ -46,14 +49,18 @@ def line(name: str, rows: pl.DataFrame) -> tuple[str, ...]:
 def accuracy(results: Results) -> str:
     lines, recorded = [], []
     for model in models(results):
-        suite = predicted(model.suite.rows)
-        on = suite.row(0, named=True)
+        suite, random = (
+            predicted(model.rows(name)) if packed(model.folder / name) else None
+            for name in ("full.csv", "validation.csv")
+        )
+        on = (random if suite is None else suite).row(0, named=True)
         gpu = on["gpu"].removeprefix("NVIDIA ")
         recorded.append(f"{gpu}: driver {on['driver']}, CUDA {on['cuda_toolkit']}, {revision(on)}")
-        lines.append(line(f"{gpu}, the suite", suite.filter(~USES_A_READING)))
-        lines.append(line(f"{gpu}, the suite, with a reading of the same code", suite.filter(USES_A_READING)))
-        if packed(model.folder / "validation.csv"):
-            lines.append(line(f"{gpu}, random launches", predicted(model.rows("validation.csv"))))
+        if suite is not None:
+            lines.append(line(f"{gpu}, the suite", suite.filter(~USES_A_READING)))
+            lines.append(line(f"{gpu}, the suite, with a reading of the same code", suite.filter(USES_A_READING)))
+        if random is not None:
+            lines.append(line(f"{gpu}, random launches", random))
     return f"{table(HEAD, lines)}\n\nErrors are points of occupancy. {'; '.join(recorded)}."
 
 
