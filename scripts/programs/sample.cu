@@ -1,13 +1,13 @@
 // Plain CUDA: CUB's radix sort and scan, stencils, uneven blocks, a cooperative launch, clusters, two streams, a graph of
 // one kernel and one of several. `sample N` runs them N times.
-#include <cooperative_groups.h>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
-
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
+#include <vector>
+
+#include <cooperative_groups.h>
 
 namespace {
 
