@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "harness/counter_columns.hpp"
 
@@ -12,7 +13,7 @@ using CountOfSession = Counted (Session::*)(const std::vector<std::string>&, con
                                             const std::function<void()>&);
 
 Counted count(const std::vector<std::string>& metrics, ReadyCase& ready, Session& session,
-              CountOfSession count_of_session = &Session::count) {
+              CountOfSession count_of_session) {
   try {
     return (session.*count_of_session)(
         metrics, [&] { ready.launch_and_wait(); }, [&] { ready.make_ready(); });
@@ -22,22 +23,37 @@ Counted count(const std::vector<std::string>& metrics, ReadyCase& ready, Session
   }
 }
 
-void add_samples(CaseSamples& samples, const CounterReadings& readings) {
-  for (const auto& [metric, values] : readings) samples.add(metric, values);
+/// `own`, the counters of every case, and those beside them that the suite and the case ask for.
+std::vector<std::string> metrics_of_case(const std::vector<std::string>& own, const PlannedCase& planned,
+                                         const Session& session) {
+  std::vector<std::string> metrics = session.options().suite == Suite::full ? metrics_of_full_suite() : own;
+  std::ranges::copy(metrics_of(planned.chosen.counters), std::back_inserter(metrics));
+  return metrics;
 }
 
-/// The suite's counters. @returns their readings
-CounterReadings count_columns(ReadyCase& ready, Session& session, MeasuredCase& into) {
-  const std::vector<std::string> metrics = metrics_for(into.record.compiled);
+/// The counters of columns, all read together, for a profiler that is configured anew takes some 0.4 s. Where
+/// they cannot be had, those of every case alone.
+/// @returns their readings
+CounterReadings count_columns(const PlannedCase& planned, ReadyCase& ready, Session& session,
+                              MeasuredCase& into) {
+  CaseRecord& record = into.record;
+  const std::vector<std::string> own = metrics_for(record.compiled);
+  std::vector<std::string> metrics = metrics_of_case(own, planned, session);
   const auto start = std::chrono::steady_clock::now();
-  Counted counted = count(metrics, ready, session);
+  Counted counted = count(metrics, ready, session, metrics == own ? &Session::count : &Session::count_more);
+  if (metrics != own && counted.status != CountersStatus::ok && session.stop() != Stop::context_lost) {
+    const std::string why = std::move(counted.note);
+    metrics = own;
+    counted = count(metrics, ready, session, &Session::count);
+    if (counted.status == CountersStatus::ok) add_note(record.note, why);
+  }
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  into.record.readings.status = counted.status;
-  add_note(into.record.note, counted.note);
+  record.readings.status = counted.status;
+  add_note(record.note, counted.note);
   if (counted.status != CountersStatus::ok) return {};
-  set_counters(into.record.readings, counted.readings, session.device().warp_slots());
-  add_note(into.record.note, note_on_missing(counted.readings, metrics));
-  add_samples(into.samples, counted.readings);
+  set_counters(record.readings, counted.readings, session.device().warp_slots());
+  add_note(record.note, note_on_missing(counted.readings, metrics));
+  for (const auto& [metric, values] : counted.readings) into.samples.add(metric, values);
   into.samples.add("counting_ms_per_launch", 0, spent.count() / session.options().readings);
   return std::move(counted.readings);
 }
@@ -46,29 +62,14 @@ CounterReadings count_columns(ReadyCase& ready, Session& session, MeasuredCase& 
 
 void count_case(const PlannedCase& planned, ReadyCase& ready, Session& session, MeasuredCase& into) {
   CaseRecord& record = into.record;
-  const CounterReadings of_columns = count_columns(ready, session, into);
-  const auto count_more = [&](const std::vector<std::string>& metrics,
-                              CountOfSession count_of_session = &Session::count) -> Counted {
-    const bool can = record.readings.status == CountersStatus::ok && session.stop() != Stop::context_lost;
-    if (metrics.empty() || !can) return {};
-    Counted more = count(metrics, ready, session, count_of_session);
-    add_note(record.note, more.note);
-    return more;
-  };
-  const auto count_columns_too = [&](const std::vector<std::string>& metrics,
-                                     CountOfSession count_of_session) {
-    const Counted more = count_more(metrics, count_of_session);
-    if (more.status != CountersStatus::ok) return;
-    set_counters(record.readings, more.readings, session.device().warp_slots());
-    add_note(record.note, note_on_missing(more.readings, metrics));
-    add_samples(into.samples, more.readings);
-  };
-  count_columns_too(metrics_of(planned.chosen.counters), &Session::count);
-  // These are dear, and the other suites are to be short.
-  if (session.options().suite == Suite::full) count_columns_too(metrics_read_once(), &Session::count_once);
+  const CounterReadings of_columns = count_columns(planned, ready, session, into);
   const std::vector<std::string>& by_name = session.options().metrics;
-  const Counted more = count_more(by_name);
-  if (!by_name.empty() && more.status != CountersStatus::ok) session.miss();
+  if (by_name.empty()) return;
+  Counted more;
+  if (record.readings.status == CountersStatus::ok && session.stop() != Stop::context_lost)
+    more = count(by_name, ready, session, &Session::count);
+  add_note(record.note, more.note);
+  if (more.status != CountersStatus::ok) session.miss();
   record.extra = extra_columns(more.readings, by_name);
   for (const auto& [metric, values] : more.readings) {
     if (!of_columns.contains(metric)) into.samples.add(metric, values);

@@ -21,6 +21,15 @@ std::span<const double> readings_of(const CounterReadings& readings, std::string
   return found == readings.end() ? std::span<const double>() : std::span<const double>(found->second);
 }
 
+/// Of the columns that are read as often as those of `most`, or oftener.
+std::vector<std::string> metrics_read(CounterRead most) {
+  std::vector<std::string> metrics = {std::string(kWarpsActive)};
+  for (const Column& column : columns()) {
+    if (column.counter && column.counter->read <= most) metrics.emplace_back(column.counter->metric);
+  }
+  return metrics;
+}
+
 /// Warps active over the SM's maximum, over all SMs and the longest SM's active cycles, for each launch.
 std::vector<double> elapsed_occupancy(const CounterReadings& readings, double warp_slots) {
   const std::span<const double> warps = readings_of(readings, kWarpsActive);
@@ -36,23 +45,11 @@ std::vector<double> elapsed_occupancy(const CounterReadings& readings, double wa
 
 std::vector<std::string> metrics_for(const std::optional<Compiled>& compiled) {
   const bool local_memory = !compiled || compiled->usage.local_bytes_per_thread > 0;
-  std::vector<std::string> metrics = {std::string(kWarpsActive)};
-  for (const Column& column : columns()) {
-    if (!column.counter) continue;
-    const CounterRead read = column.counter->read;
-    if (read == CounterRead::always || (read == CounterRead::local_memory && local_memory))
-      metrics.emplace_back(column.counter->metric);
-  }
-  return metrics;
+  return metrics_read(local_memory ? CounterRead::local_memory : CounterRead::always);
 }
 
-std::vector<std::string> metrics_read_once() {
-  std::vector<std::string> metrics;
-  for (const Column& column : columns()) {
-    if (column.counter && column.counter->read == CounterRead::once)
-      metrics.emplace_back(column.counter->metric);
-  }
-  return metrics;
+std::vector<std::string> metrics_of_full_suite() {
+  return metrics_read(CounterRead::full_suite);
 }
 
 std::vector<std::string> metrics_of(std::span<const std::string_view> column_names) {

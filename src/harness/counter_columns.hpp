@@ -17,9 +17,10 @@ namespace occbench {
 /// @param compiled  empty: it is not known whether it has
 std::vector<std::string> metrics_for(const std::optional<Compiled>& compiled);
 
-/// The hardware counters that are read once a case. They need several launches, so that those of different
-/// passes are of different launches.
-std::vector<std::string> metrics_read_once();
+/// The hardware counters of a case of the full suite, whatever its kernel, so that all cases are read with one
+/// configuration of the counters. They need several passes, those of different passes being of different
+/// launches.
+std::vector<std::string> metrics_of_full_suite();
 
 /// The hardware counters of columns that are read where a case asks for them. @pre counters fill these
 /// columns

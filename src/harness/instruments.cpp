@@ -48,12 +48,13 @@ class GpuInstruments final : public Instruments {
 
   CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                         const std::function<void()>& before) override {
-    return read(metrics, readings_, launch, before);
-  }
-
-  CounterReadings count_once(const std::vector<std::string>& metrics, const std::function<void()>& launch,
-                             const std::function<void()>& before) override {
-    return read(metrics, 1, launch, before);
+    try {
+      if (!counters_) counters_.emplace(device_, readings_);
+      return counters_->read(metrics, launch, before);
+    } catch (...) {
+      counters_.reset();
+      throw;
+    }
   }
 
   ActivitySamples sample(double expected_us, const std::function<void()>& launch) override {
@@ -79,17 +80,6 @@ class GpuInstruments final : public Instruments {
   }
 
  private:
-  CounterReadings read(const std::vector<std::string>& metrics, int readings,
-                       const std::function<void()>& launch, const std::function<void()>& before) {
-    try {
-      if (!counters_) counters_.emplace(device_, readings_);
-      return counters_->read(metrics, launch, before, readings);
-    } catch (...) {
-      counters_.reset();
-      throw;
-    }
-  }
-
   /// When something is to be measured: other profilers and sanitizers are to see the cases alone.
   void find_first_gpc() {
     if (!first_gpc_) first_gpc_.emplace(device_);

@@ -43,11 +43,6 @@ class Instruments {
   virtual CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                                 const std::function<void()>& before) = 0;
 
-  /// The same with one reading of each metric.
-  virtual CounterReadings count_once(const std::vector<std::string>& metrics,
-                                     const std::function<void()>& launch,
-                                     const std::function<void()>& before) = 0;
-
   /// As PmSampling::sample.
   virtual ActivitySamples sample(double expected_us, const std::function<void()>& launch) = 0;
 

@@ -33,10 +33,6 @@ class NoInstruments final : public Instruments {
                         const std::function<void()>&) override {
     refuse();
   }
-  CounterReadings count_once(const std::vector<std::string>&, const std::function<void()>&,
-                             const std::function<void()>&) override {
-    refuse();
-  }
   ActivitySamples sample(double, const std::function<void()>&) override {
     refuse();
   }

@@ -118,9 +118,9 @@ Counted Session::count(const std::vector<std::string>& metrics, const std::funct
   return try_count(last_count_, [&] { return instruments_.count(metrics, launch, before); });
 }
 
-Counted Session::count_once(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+Counted Session::count_more(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                             const std::function<void()>& before) {
-  return try_count(last_count_once_, [&] { return instruments_.count_once(metrics, launch, before); });
+  return try_count(last_count_of_more_, [&] { return instruments_.count(metrics, launch, before); });
 }
 
 Counted Session::try_count(Counted& last, const std::function<CounterReadings()>& read) const {

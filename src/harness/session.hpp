@@ -84,8 +84,8 @@ class Session {
   Counted count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                 const std::function<void()>& before);
 
-  /// The same with one reading of each metric. What cannot be read so says nothing about what count() can.
-  Counted count_once(const std::vector<std::string>& metrics, const std::function<void()>& launch,
+  /// The same of metrics beyond those of every case. Where they cannot be read, what count() reads still can.
+  Counted count_more(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                      const std::function<void()>& before);
 
   /// Reads occupancy over time of `launch`, likewise; empty with a note where that cannot be had.
@@ -119,7 +119,7 @@ class Session {
   ProgressWriter progress_;
   std::optional<RunFile> file_;
   Counted last_count_;
-  Counted last_count_once_;
+  Counted last_count_of_more_;
   std::string sampling_note_;  ///< why sampling did not work when it was last tried
   bool context_lost_ = false;
   bool complete_ = true;

@@ -39,14 +39,13 @@ class Counters::Session {
         availability_(counter_availability(cupti_, context_)) {}
 
   CounterReadings read(const std::vector<std::string>& metrics, const std::function<void()>& launch,
-                       const std::function<void()>& before, std::optional<int> given) {
-    const std::size_t readings = given ? static_cast<std::size_t>(*given) : readings_;
-    RangeProfiler& profiler = profiler_for(metric_set(metrics), readings);
+                       const std::function<void()>& before) {
+    RangeProfiler& profiler = profiler_for(metric_set(metrics));
     profiler.prepare();
     bool all_passes_submitted = false;
-    while (!all_passes_submitted) all_passes_submitted = run_pass(profiler, readings, launch, before);
+    while (!all_passes_submitted) all_passes_submitted = run_pass(profiler, launch, before);
     profiler.decode();
-    return profiler.readings(readings);
+    return profiler.readings(readings_);
   }
 
  private:
@@ -60,21 +59,21 @@ class Counters::Session {
   }
 
   /// A profiler keeps the first configuration that it is given until it is disabled.
-  RangeProfiler& profiler_for(const MetricSet& set, std::size_t readings) {
-    if (configured_for_ != std::pair(&set, readings)) {
-      configured_for_ = {};
-      profiler_.emplace(cupti_, context_, set, readings);
-      configured_for_ = {&set, readings};
+  RangeProfiler& profiler_for(const MetricSet& set) {
+    if (configured_for_ != &set) {
+      configured_for_ = nullptr;
+      profiler_.emplace(cupti_, context_, set, readings_);
+      configured_for_ = &set;
     }
     return *profiler_;
   }
 
   /// @returns whether every pass has now been submitted.
-  bool run_pass(RangeProfiler& profiler, std::size_t readings, const std::function<void()>& launch,
+  bool run_pass(RangeProfiler& profiler, const std::function<void()>& launch,
                 const std::function<void()>& before) {
     profiler.start();
     try {
-      for (std::size_t range = 0; range < readings; ++range) {
+      for (std::size_t range = 0; range < readings_; ++range) {
         if (before) before();
         profiler.push(fmt::format("{}", range));
         launch();
@@ -96,8 +95,7 @@ class Counters::Session {
   std::vector<std::uint8_t> availability_;
   std::map<std::vector<std::string>, MetricSet> sets_;
   std::optional<RangeProfiler> profiler_;
-  /// The list and the readings that the profiler was enabled for.
-  std::pair<const MetricSet*, std::size_t> configured_for_ = {};
+  const MetricSet* configured_for_ = nullptr;
 };
 
 Counters::Counters(const Device& device, int readings, CuptiInterceptor intercept)
@@ -107,8 +105,8 @@ Counters::Counters(Counters&&) noexcept = default;
 Counters& Counters::operator=(Counters&&) noexcept = default;
 
 CounterReadings Counters::read(const std::vector<std::string>& metrics, const std::function<void()>& launch,
-                               const std::function<void()>& before, std::optional<int> readings) {
-  return session_->read(metrics, launch, before, readings);
+                               const std::function<void()>& before) {
+  return session_->read(metrics, launch, before);
 }
 
 }  // namespace occbench

@@ -31,9 +31,8 @@ class Counters {
   /// @param metrics CUPTI metric names, all collected together; those that this GPU does not have are left
   /// out.
   /// @throws CountersUnavailable; whatever `launch` throws, after which the object is still usable.
-  /// @param readings instead of the constructor's
   CounterReadings read(const std::vector<std::string>& metrics, const std::function<void()>& launch,
-                       const std::function<void()>& before = {}, std::optional<int> readings = {});
+                       const std::function<void()>& before = {});
 
  private:
   class Session;

@@ -104,10 +104,10 @@ std::string_view to_string(CounterRead read) {
       return "always";
     case CounterRead::local_memory:
       return "local_memory";
+    case CounterRead::full_suite:
+      return "full_suite";
     case CounterRead::on_request:
       return "on_request";
-    case CounterRead::once:
-      return "once";
   }
   return "";
 }

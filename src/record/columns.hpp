@@ -45,11 +45,11 @@ constexpr bool is_exact(GateRule rule) {
 enum class CounterRead {
   always,        ///< all; these counters and those of local memory fit one pass together
   local_memory,  ///< those whose kernel has local memory, for its unit makes a session slower
-  on_request,    ///< those that name the column (Case::counters), in a session of their own
-  once,          ///< all, one launch of each pass in a session of its own, for it is dear
+  full_suite,    ///< all of the full suite, together with those above; they take a pass more
+  on_request,    ///< those that name the column (Case::counters)
 };
 
-/// "always", "local_memory", "on_request" or "once".
+/// "always", "local_memory", "full_suite" or "on_request".
 std::string_view to_string(CounterRead read);
 
 /// Whole numbers from `low` to `high`, both included.

@@ -139,25 +139,26 @@ TEST_F(RunCases, TimeAndTheorySurviveDeniedCounters) {
   EXPECT_EQ(instruments_.counted, 1) << "a missing permission is not asked for again";
 }
 
-TEST_F(RunCases, DearCountersAreReadOnceACaseInTheFullSuiteAlone) {
+TEST_F(RunCases, TheFullSuiteReadsMoreCountersTogetherWithThoseOfEveryCase) {
   instruments_.readings_of["tpc__warp_launch_cycles_stalled_shader_cs_reason_shmem_allocation.sum"] = {9000};
   run(experiment_of({64, 256}), {"--occ_suite=full"});
   EXPECT_EQ(instruments_.counted, 2);
-  EXPECT_EQ(instruments_.counted_once, 2);
+  EXPECT_EQ(instruments_.counted_of_full_suite, 2);
   EXPECT_EQ(read_rows(csv()).at(0).launch_stall_shared_memory_cycles, 9000);
   EXPECT_EQ(read_rows(csv()).at(0).hardware_limiter, "shared_memory");
   run(experiment_of({64, 256}), {"--occ_suite=quick"});
-  EXPECT_EQ(instruments_.counted_once, 2);
+  EXPECT_EQ(instruments_.counted_of_full_suite, 2);
 }
 
-TEST_F(RunCases, DearCountersThatThisGpuLacksCostTheCasesNoneOfTheOthers) {
-  instruments_.once_status = CountersStatus::unsupported;
+TEST_F(RunCases, CountersOfTheFullSuiteThatCannotBeHadCostTheCasesNoneOfTheOthers) {
+  instruments_.full_suite_status = CountersStatus::unsupported;
   EXPECT_EQ(run(experiment_of({64, 256}), {"--occ_suite=full"}), ExitStatus::done);
-  EXPECT_EQ(instruments_.counted_once, 1) << "what is unsupported is not asked for again";
+  EXPECT_EQ(instruments_.counted_of_full_suite, 1) << "what is unsupported is not asked for again";
   for (const Row& row : read_rows(csv())) {
     EXPECT_EQ(row.counters_status, "ok");
     EXPECT_EQ(row.achieved_pct, 51);
     EXPECT_EQ(row.hardware_limiter, "");
+    EXPECT_THAT(row.note, HasSubstr("the test refuses them"));
   }
 }
 
@@ -282,15 +283,14 @@ TEST_F(RunCases, OnlyAColdCaseFindsL2Flushed) {
   run(one_case(kFake, [](Case& chosen) { chosen.cold = true; }),
       {"--benchmark_min_time=0.001", "--occ_suite=full"});
   EXPECT_EQ(instruments_.cold_timed, instruments_.timed - timed);
-  EXPECT_EQ(instruments_.flushed, 2) << "before each counted launch";
+  EXPECT_EQ(instruments_.flushed, 1) << "before each counted launch";
 }
 
 TEST_F(RunCases, EachLaunchThatIsCountedOrTracedIsMadeReadyFor) {
   run(one_case(kFake, [](Case& chosen) { chosen.trace = true; }), {"--occ_suite=full"});
   EXPECT_EQ(instruments_.counted, 1);
   EXPECT_EQ(instruments_.traced, 2);
-  EXPECT_EQ(instruments_.counted_once, 1);
-  EXPECT_EQ(instruments_.made_ready, 4);
+  EXPECT_EQ(instruments_.made_ready, 3);
 }
 
 /// Uneven blocks that all have room at once: which lie side by side is what counts.
