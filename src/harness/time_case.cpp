@@ -10,10 +10,12 @@ namespace {
 /// A median needs this many timed launches, however long they are ...
 constexpr std::size_t kMinimumSamples = 10;
 /// ... unless getting them takes longer than this.
-constexpr double kTopUpSeconds = 0.1;
+constexpr double kTopUpSeconds = 0.3;
 
-/// Times whose middle half is spread by more than this are marked unstable.
+/// Times whose middle half is spread by more than this are marked unstable ...
 constexpr double kUnstableSpreadPct = 5;
+/// ... unless it is spread by less than events resolve. Source: CUDA Runtime API, cudaEventElapsedTime.
+constexpr double kEventResolutionUs = 0.5;
 
 void top_up(std::vector<double>& microseconds, ReadyCase& ready, const std::function<bool()>& stopped) {
   double seconds = 0;
@@ -27,9 +29,10 @@ Times times_of(const std::vector<double>& microseconds, GpuWatch& watch, const A
   watch.look();
   const Quartiles quartiles = occbench::quartiles(microseconds);
   const double spread_pct = 100 * quartiles.range() / quartiles.median;
-  return {.status = watch.saw_throttle()              ? TimeStatus::throttled
-                    : spread_pct > kUnstableSpreadPct ? TimeStatus::unstable
-                                                      : TimeStatus::ok,
+  const bool unstable = spread_pct > kUnstableSpreadPct && quartiles.range() > kEventResolutionUs;
+  return {.status = watch.saw_throttle() ? TimeStatus::throttled
+                    : unstable           ? TimeStatus::unstable
+                                         : TimeStatus::ok,
           .time_us = quartiles.median,
           .time_spread_pct = spread_pct,
           .repetitions = static_cast<std::int64_t>(microseconds.size()),

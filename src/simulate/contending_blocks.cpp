@@ -20,8 +20,7 @@ ContendingBlocks::ContendingBlocks(const Execution& execution, const DeviceParam
     : execution_(execution),
       contention_(static_cast<int>(execution.sms.size()) * execution.slots.partitions(),
                   issue_rules(execution, parameters),
-                  MemoryContention(execution.workload.rates().bytes, parameters.bytes_per_cycle,
-                                   parameters.memory_queueing_exponent)),
+                  MemoryContention(execution.workload.rates().bytes, parameters.bytes_per_cycle)),
       memory_spread_(
           memory_spread(execution.workload.rates().bytes *
                             static_cast<double>(std::min(execution.workload.grid_blocks(), resident_blocks) *

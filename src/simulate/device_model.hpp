@@ -11,13 +11,11 @@ namespace occbench {
 /// ranges, defaults, off values and sources are in the table of predict/parameters.cpp.
 struct DeviceParameters {
   // Dispatch, device-wide.
-  double initial_dispatch_cycles_per_block = 0;      ///< between two blocks of the first wave
   double replacement_dispatch_cycles_per_block = 0;  ///< between two blocks that replace others
   double gpcs_between_singletons = 0;                ///< GPCs served between two visits to singleton TPCs
   double even_first_wave = 0;  ///< 1: a grid that leaves room is spread over SMs in a fixed order
 
   // When SMs start their first block.
-  double gpc_delay_cycles = 0;        ///< a GPC starts up to this much later than another
   double sm_delay_cycles = 0;         ///< an SM starts up to this much later than another
   double second_sm_delay_cycles = 0;  ///< the second SM of a TPC starts up to this much later
   double second_sm_delay_warps = 0;   ///< blocks of fewer warps delay it in proportion
@@ -49,9 +47,8 @@ struct DeviceParameters {
   double greedy_of_three_share = 0;  ///< share of three, instead of two, oldest warps served after that
 
   // Device memory.
-  double bytes_per_cycle = 0;           ///< bandwidth, device-wide
-  double memory_queueing_exponent = 0;  ///< n of the slowdown (1 + load^n)^(1/n); 0: none below full load
-  double memory_spread = 0;             ///< equal reads take up to this share longer or shorter at full load
+  double bytes_per_cycle = 0;  ///< bandwidth, device-wide
+  double memory_spread = 0;    ///< equal reads take up to this share longer or shorter at full load
 
   bool operator==(const DeviceParameters&) const = default;
 };

@@ -20,10 +20,6 @@ class Draws {
   double sm_delay(int sm) const {
     return unit_interval(random_bits(~seed_, static_cast<std::uint64_t>(sm)));
   }
-  /// How late a GPC starts.
-  double gpc_delay(int gpc) const {
-    return unit_interval(random_bits(seed_ + kGpcStream, static_cast<std::uint64_t>(gpc)));
-  }
   /// How fast a clock is.
   double clock(int domain) const {
     return unit_interval(random_bits(seed_ + kClockStream, static_cast<std::uint64_t>(domain)));
@@ -48,7 +44,6 @@ class Draws {
 
  private:
   static constexpr std::uint64_t kPollStream = 0x9e3779b97f4a7c15;
-  static constexpr std::uint64_t kGpcStream = 0xbf58476d1ce4e5b9;
   static constexpr std::uint64_t kClockStream = 0x94d049bb133111eb;
   static constexpr std::uint64_t kMemoryStream = 0xd1b54a32d192ed03;
   static constexpr std::uint64_t kGreedyStream = 0x2545f4914f6cdd1d;

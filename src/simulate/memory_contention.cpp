@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "simulate/portable_math.hpp"
-
 namespace occbench {
 
 double memory_spread(double bytes_per_cycle_asked, double bytes_per_cycle, double most) {
@@ -18,10 +16,7 @@ void MemoryContention::add_speed(double speed) {
     rate_ = 1;
     return;
   }
-  const double load = asked / bytes_per_cycle_;
-  rate_ = exponent_ == 0
-              ? 1 / std::max(1.0, load)
-              : portable_exp(-portable_log(1 + portable_exp(exponent_ * portable_log(load))) / exponent_);
+  rate_ = std::min(1.0, bytes_per_cycle_ / asked);
 }
 
 double MemoryContention::time_at(double clock) const {

@@ -7,18 +7,14 @@ namespace occbench {
 /// for less (seen on an H200 with blocks of any size, 6 to 100 % theoretical occupancy, 1 to 20 waves).
 double memory_spread(double bytes_per_cycle_asked, double bytes_per_cycle, double most);
 
-/// Device memory is shared in proportion to demand, so it slows all warps alike: a clock that runs the slower
-/// the more they ask for, on which each warp only contends for its sub-partition.
+/// Device memory is shared in proportion to demand, so it slows all warps alike: a clock that runs as much
+/// slower as they ask for more than it can move, on which each warp only contends for its sub-partition.
 class MemoryContention {
  public:
   /// @param bytes_per_cycle_of_warp  what a warp alone asks for; 0: the clock keeps time
   /// @param bytes_per_cycle          what the device can move, above 0 unless that is 0
-  /// @param queueing_exponent        n of the slowdown (1 + load^n)^(1/n), above 0; requests queue before the
-  ///                                 memory is full. 0: no slowdown below full load
-  MemoryContention(double bytes_per_cycle_of_warp, double bytes_per_cycle, double queueing_exponent)
-      : bytes_of_warp_(bytes_per_cycle_of_warp),
-        bytes_per_cycle_(bytes_per_cycle),
-        exponent_(queueing_exponent) {}
+  MemoryContention(double bytes_per_cycle_of_warp, double bytes_per_cycle)
+      : bytes_of_warp_(bytes_per_cycle_of_warp), bytes_per_cycle_(bytes_per_cycle) {}
 
   double clock() const {
     return clock_;
@@ -41,7 +37,6 @@ class MemoryContention {
  private:
   double bytes_of_warp_;
   double bytes_per_cycle_;
-  double exponent_;
   double speed_ = 0;
   double rate_ = 1;  ///< of the clock, at that speed
   double time_ = 0;

@@ -47,7 +47,6 @@ class Simulator {
         most_blocks_(by_warp_ ? std::min({occupancy.block_limits.blocks, occupancy.block_limits.shared_memory,
                                           occupancy.block_limits.barriers})
                               : occupancy.blocks_per_sm),
-        dispatch_interval_(device.parameters.initial_dispatch_cycles_per_block),
         // Clusters go to the SMs with most room, which spreads them.
         wave_(first_wave(device.topology, occupancy.blocks_per_sm, workload.grid_blocks(),
                          cluster_blocks == 1 && device.parameters.even_first_wave != 0)),
@@ -188,7 +187,7 @@ class Simulator {
   SmRules rules_;
   bool by_warp_;
   int most_blocks_;
-  double dispatch_interval_;
+  double dispatch_interval_ = 0;  ///< between two blocks; blocks of the first wave wait for none
   double now_ = 0;
   FirstWave wave_;
   Dispatcher dispatcher_;

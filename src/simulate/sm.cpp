@@ -33,10 +33,6 @@ std::vector<Sm> sms_of(const DeviceModel& device, int warps_per_block, const Fir
     if (topology.is_second_of_tpc(sm)) {
       traits.first_start += second_sm_delay(parameters, warps_per_block);
     }
-    const int gpc = topology.gpc_of(sm);
-    if (gpc < topology.gpc_count()) {
-      traits.first_start += parameters.gpc_delay_cycles * draws.gpc_delay(gpc);
-    }
     traits.slowness = slowness(device, draws, topology.clock_domain_of(sm), stretch);
     traits.replacement_latency_cycles =
         parameters.replacement_latency_cycles +

@@ -247,6 +247,13 @@ TEST_F(RunCases, ACaseThatStaysUnstableIsMarked) {
   EXPECT_EQ(read_rows(csv()).at(0).time_status, "unstable");
 }
 
+TEST_F(RunCases, ASpreadThatEventsDoNotResolveMakesNoTimesUnstable) {
+  for (int i = 0; i < 1000; ++i) instruments_.times.push_back(i % 2 == 0 ? 1.6 : 2.0);
+  run(experiment_of({64}), {"--benchmark_min_time=0.0001"});
+  EXPECT_EQ(read_rows(csv()).at(0).time_status, "ok");
+  EXPECT_GT(read_rows(csv()).at(0).time_spread_pct.value(), 5);
+}
+
 TEST_F(RunCases, AThrottleThatPassesCostsOneMoreTimingAndOneThatStaysMarksTheRow) {
   constexpr std::uint64_t kPowerCap = 0x4;
   instruments_.event_reasons = {0, kPowerCap};

@@ -54,7 +54,7 @@ Finishing simulated(const Finishing& recorded, const Finishing& alone, double lo
   Contention contention(1,
                         IssueContention::rules({.issue = rate, .pipe = integer ? std::min(1.0, 2 * rate) : 0},
                                                lockstep_cycles, GreedyGroups(0, Draws(1))),
-                        MemoryContention(0, 0, 0));
+                        MemoryContention(0, 0));
   for (int first = 0; first < recorded.warps; first += recorded.warps_per_block) {
     std::vector<ContendingWarp> warps;
     for (int warp = 0; warp < recorded.warps_per_block; ++warp) {

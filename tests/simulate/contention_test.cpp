@@ -19,10 +19,9 @@ struct How {
 
 Contention contention_of(int partitions, const Rates& alone, double bytes_per_cycle = 1,
                          const How& how = {}) {
-  constexpr double kQueueingExponent = 3;
   return {partitions,
           IssueContention::rules(alone, how.lockstep_cycles, GreedyGroups(how.of_three, Draws(1))),
-          MemoryContention(alone.bytes, bytes_per_cycle, kQueueingExponent)};
+          MemoryContention(alone.bytes, bytes_per_cycle)};
 }
 
 std::vector<double> finishes(Contention& contention) {
