@@ -10,18 +10,24 @@ import argparse
 from pathlib import Path
 
 from occbench_tools import experiments
-from occbench_tools.dataset import Run, read_run
+from occbench_tools.dataset import Run, gpu_of, read_run
 from occbench_tools.markdown import table
 from occbench_tools.program import Claim, Occbench, binaries_of, declare_binaries, read_claims
 from occbench_tools.verdicts import measured, verdict
 
 
-def table_of_claims(run: Run, claims: list[Claim]) -> str:
+def table_of_claims(runs: dict[str, Run], claims: list[Claim]) -> str:
+    """A line for each experiment. What was measured is that of the first of `runs`; each has a column of verdicts.
+
+    runs: by the name of the GPU model
+    """
+    first = next(iter(runs))
     lines = []
     for claim in claims:
-        findings = experiments.findings(run.of(claim.experiment))
-        lines.append((f"`{claim.experiment}`", claim.claim, claim.source, measured(findings), verdict(findings)))
-    return table(("experiment", "claim", "source", "measured", "verdict"), lines)
+        findings = {gpu: experiments.findings(run.of(claim.experiment)) for gpu, run in runs.items()}
+        verdicts = (verdict(of_model) for of_model in findings.values())
+        lines.append((f"`{claim.experiment}`", claim.claim, claim.source, measured(findings[first]), *verdicts))
+    return table(("experiment", "claim", "source", f"measured, {first}", *runs), lines)
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -31,4 +37,5 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     binaries = binaries_of(options, "bench_*")
-    print(table_of_claims(read_run(options.files, Occbench(binaries / "occbench")), read_claims(binaries)))
+    run = read_run(options.files, Occbench(binaries / "occbench"))
+    print(table_of_claims({gpu_of(run.rows): run}, read_claims(binaries)))

@@ -178,6 +178,11 @@ def error(against: str = "predicted_pct", of: str = "achieved_pct") -> pl.Expr:
     return (pl.col(of) - pl.col(against)).abs()
 
 
+def gpu_of(rows: pl.DataFrame) -> str:
+    """The GPU model that rows were recorded on, as people call it."""
+    return str(rows["gpu"].first()).removeprefix("NVIDIA ")
+
+
 def clock_hz(row: Row) -> float:
     return 1e6 * row["sm_clock_mhz"]
 
@@ -250,6 +255,15 @@ class Results:
         if name not in self._rows:
             self._rows[name] = read_rows(self.file(name), self.occbench)
         return self._rows[name]
+
+    @cached_property
+    def models(self) -> list["Results"]:
+        """The recorded runs of every GPU model, these first."""
+        recorded = ("full.csv", "validation.csv")
+        others = sorted(
+            folder for folder in self.folder.parent.iterdir() if any(packed(folder / name) for name in recorded)
+        )
+        return [self, *(Results(folder, self.occbench) for folder in others if folder != self.folder)]
 
     @cached_property
     def suite(self) -> Run:

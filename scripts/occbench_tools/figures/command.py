@@ -9,13 +9,13 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from occbench_tools import WrongInput, experiments
 from occbench_tools.claims_table import table_of_claims
-from occbench_tools.dataset import Results
+from occbench_tools.dataset import Results, Run, gpu_of, packed
 from occbench_tools.experiments import NOT_RECORDED
 from occbench_tools.figures import accuracy, gate, scheduling, suite, timelines
 from occbench_tools.markdown import machine, table
@@ -40,10 +40,25 @@ def claim_in_text(claim: Claim, results: Results) -> str:
     return f"**Claimed:** {claim.claim} ({claim.source}).\n\n{recorded}"
 
 
+def suites(results: Results) -> dict[str, Run]:
+    """The recorded suite of each GPU model by its name, that of `results` first."""
+    return {gpu_of(model.suite.rows): model.suite for model in results.models if packed(model.folder / "full.csv")}
+
+
 def findings_in_text(claim: Claim, results: Results) -> str:
-    findings = experiments.findings(results.experiment(claim.experiment))
-    lines = [(finding.name, finding.measured, "yes" if finding.holds else "no") for finding in findings]
-    return f"{table(('finding', 'measured', 'supports the claim'), lines)}\n\nThe claim: **{verdict(findings)}**."
+    """A line for each finding, with what it measured on each GPU model and whether that supports the claim."""
+    found = {gpu: experiments.findings(run.of(claim.experiment)) for gpu, run in suites(results).items()}
+    by_name = {gpu: {finding.name: finding for finding in findings} for gpu, findings in found.items()}
+    names = list(dict.fromkeys(finding.name for findings in found.values() for finding in findings))
+
+    def cells(name: str) -> Iterator[str]:
+        for of_model in by_name.values():
+            finding = of_model.get(name)
+            yield from (finding.measured, "yes" if finding.holds else "no") if finding else ("", "")
+
+    head = ("finding", *(column for gpu in found for column in (gpu, "supports the claim")))
+    verdicts = "; ".join(f"{gpu}: **{verdict(findings)}**" for gpu, findings in found.items())
+    return f"{table(head, [(name, *cells(name)) for name in names])}\n\nThe claim, {verdicts}."
 
 
 def block_in_text(name: str, what: str, results: Results) -> str:
@@ -60,7 +75,7 @@ def blocks(claims: list[Claim]) -> Blocks:
     for claim in claims:
         of_experiments[f"{claim.experiment}: claim"] = partial(claim_in_text, claim)
         of_experiments[f"{claim.experiment}: findings"] = partial(findings_in_text, claim)
-    table_of_all: Blocks = {"claims": lambda results: table_of_claims(results.suite, claims)}
+    table_of_all: Blocks = {"claims": lambda results: table_of_claims(suites(results), claims)}
     return (
         of_experiments
         | table_of_all

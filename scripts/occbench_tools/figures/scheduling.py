@@ -58,8 +58,8 @@ def random_launches(results: Results) -> str:
     )
     on = rows.row(0, named=True)
     return (
-        f"{len(rows)} random launches (block size, grid, shared memory, work), held out from all tuning, on a third "
-        f"H200, {revision(on)}. The profile that predicts them was made there just before by "
+        f"{len(rows)} random launches (block size, grid, shared memory, work), held out from all tuning, on an H200 "
+        f"that the built-in profile does not know, {revision(on)}. The profile that predicts them was made there just before by "
         f"`occbench calibrate`:\n\n{table(head, lines)}"
     )
 
