@@ -11,6 +11,7 @@ Action declare_columns(CLI::App& parser);
 Action declare_explain(CLI::App& parser);
 Action declare_gate(CLI::App& parser);
 Action declare_devices(CLI::App& parser);
+Action declare_merge(CLI::App& parser);
 Action declare_predict(CLI::App& parser);
 Action declare_report(CLI::App& parser);
 Action declare_run(CLI::App& parser);
