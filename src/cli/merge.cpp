@@ -23,14 +23,16 @@ constexpr std::size_t kMostGaps = 20;
 struct MergeOptions {
   std::vector<std::filesystem::path> files;
   std::string output;
+  bool shards = false;
 };
 
-void print_complaints(const Merged& merged, std::ostream& err) {
+void print_complaints(const Merged& merged, bool shards, std::ostream& err) {
   for (const std::string& file : merged.torn)
     fmt::print(err, "{}: the last line has no end and is left out; occbench run --resume measures it again\n",
                file);
   for (const std::string& place : merged.conflict_places)
-    fmt::print(err, "conflict: {}: the same GPU and case has another row; both are kept\n", place);
+    fmt::print(err, "conflict: {}: the same {} has another row; both are kept\n", place,
+               shards ? "case" : "GPU and case");
   if (merged.conflicts > merged.conflict_places.size())
     fmt::print(err, "... and {} more conflicts\n", merged.conflicts - merged.conflict_places.size());
   for (std::size_t i = 0; i < merged.gaps.size() && i < kMostGaps; ++i) {
@@ -44,8 +46,9 @@ void print_complaints(const Merged& merged, std::ostream& err) {
 }
 
 ExitStatus merge(const MergeOptions& options, Console& console) {
-  const Merged merged = merge_files(options.files, options.output);
-  print_complaints(merged, console.err);
+  const Merged merged =
+      merge_files(options.files, options.output, options.shards ? MergeOf::shards : MergeOf::gpus);
+  print_complaints(merged, options.shards, console.err);
   const auto rows = static_cast<long long>(merged.rows);
   fmt::print(console.out, "{}: {} of {} and {} from {}; left out {}\n", options.output, counted(rows, "row"),
              counted(static_cast<long long>(merged.gpus), "GPU"),
@@ -70,6 +73,7 @@ Action declare_merge(CLI::App& parser) {
                   "the file that has all rows; it is written whole or not at all")
       ->type_name("ALL.csv")
       ->required();
+  parser.add_flag("--shards", options->shards, "the files are shards of one run: each case once, on any GPU");
   return [options](Console& console) { return merge(*options, console); };
 }
 

@@ -75,7 +75,7 @@ struct GpuTally {
 
 class Merge {
  public:
-  explicit Merge(const fs::path& out) : rows_(out) {}
+  Merge(const fs::path& out, MergeOf of) : rows_(out), of_(of) {}
 
   void add(const fs::path& file) {
     RowStream stream(file);
@@ -91,7 +91,7 @@ class Merge {
     merged_.gpus = gpus_.size();
     merged_.cases = cases_.size();
     for (const auto& [gpu, tally] : gpus_) {
-      if (tally.cases < cases_.size()) merged_.gaps.push_back(gap_of(gpu, tally));
+      if (of_ == MergeOf::gpus && tally.cases < cases_.size()) merged_.gaps.push_back(gap_of(gpu, tally));
     }
     merged_.samples = !case_in_two_files_ && merge_samples(files, out);
     // Those of the rows that stood there before.
@@ -134,7 +134,7 @@ class Merge {
                                 ? fmt::format("{}, device {}", cells[columns.host], cells[columns.device])
                                 : cells[columns.uuid];
     const std::uint64_t content = hash_of(stream.record());
-    const std::uint64_t key = hash_of(gpu + "\n" + name);
+    const std::uint64_t key = hash_of(of_ == MergeOf::shards ? name : gpu + "\n" + name);
     const bool is_new = !content_by_key_.contains(key);
     if (content_by_key_.insert(key, content) != content && !other_contents_.contains(content)) {
       other_contents_.insert(content, 0);
@@ -188,6 +188,7 @@ class Merge {
   }
 
   NewFile rows_;
+  MergeOf of_;
   std::string header_;
   std::string schema_;
   std::string first_file_;
@@ -202,13 +203,13 @@ class Merge {
 
 }  // namespace
 
-Merged merge_files(std::span<const fs::path> files, const fs::path& out) {
+Merged merge_files(std::span<const fs::path> files, const fs::path& out, MergeOf of) {
   for (const fs::path& file : files) {
     std::error_code error;
     if (fs::equivalent(file, out, error))
       throw InputError(fmt::format("-o {}: that is one of the files to merge", out.string()));
   }
-  Merge merge(out);
+  Merge merge(out, of);
   for (const fs::path& file : files) merge.add(file);
   return merge.finish(files, out);
 }
