@@ -8,6 +8,8 @@ constexpr Command kCommands[] = {
     {"sweep", "measure a kernel, ours or yours, over block sizes, registers, shared memory and its own axes",
      declare_sweep},
     {"gate", "a candidate against a baseline: pass, regression or no verdict", declare_gate},
+    {"fleet", "GPUs of one model against their peers: which is out of line, in what and since when",
+     declare_fleet},
     {"merge", "files of rows as one: shards of a run, or the GPUs of a cluster", declare_merge},
     {"report", "recorded rows as one HTML page, or each chart as a picture", declare_report},
     {"calc", "theoretical occupancy, what limits it and what would change it", declare_calc},

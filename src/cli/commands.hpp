@@ -9,6 +9,7 @@ Action declare_calc(CLI::App& parser);
 Action declare_calibrate(CLI::App& parser);
 Action declare_columns(CLI::App& parser);
 Action declare_explain(CLI::App& parser);
+Action declare_fleet(CLI::App& parser);
 Action declare_gate(CLI::App& parser);
 Action declare_devices(CLI::App& parser);
 Action declare_merge(CLI::App& parser);
