@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -9,10 +10,13 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
+#include "cli/child_process.hpp"
 #include "cli/commands.hpp"
+#include "cli/python_tools.hpp"
 #include "fleet/output.hpp"
 #include "fleet/rank.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/files.hpp"
 
 namespace occbench {
 namespace {
@@ -24,6 +28,7 @@ struct FleetOptions {
   std::vector<std::string> baseline;
   std::string since;
   std::string model;
+  std::string page;
   std::string format = "table";
 };
 
@@ -92,6 +97,23 @@ ExitStatus status_of(const FleetRows& rows, const RankedFleet& ranked) {
   return ranked.no_verdict() > 0 || !rows.torn.empty() ? ExitStatus::no_verdict : ExitStatus::done;
 }
 
+/// By the Python package, from the lines of JSON. @returns whether there is a page now
+bool draw_page(const std::string& page, const std::string& lines, Console& console) {
+  const std::optional<PythonTools> tools = find_python_tools(console);
+  if (!tools) return false;
+  set_python_path(tools->scripts);
+  const TemporaryFolder folder;
+  const fs::path input = folder.path() / "fleet.jsonl";
+  const fs::path log = folder.path() / "log";
+  replace_text(input, lines);
+  const std::vector<std::string> arguments = {tools->python, "-m", "occbench_tools", "fleet",
+                                              "--output",    page, input.string()};
+  const Ending ending = ChildProcess("/usr/bin/env", arguments, log).wait();
+  fmt::print(console.err, "{}", read_text(log));
+  if (ending != Ending{}) fmt::print(console.err, "no page was drawn ({})\n", to_string(ending));
+  return ending == Ending{};
+}
+
 ExitStatus fleet(const FleetOptions& options, Console& console) {
   FleetRows rows;
   const FleetQuestion question = read_question(options, rows);
@@ -105,7 +127,9 @@ ExitStatus fleet(const FleetOptions& options, Console& console) {
   } else {
     fmt::print(console.out, "{}", fleet_table(rows, ranked));
   }
-  return status_of(rows, ranked);
+  const bool drawn = options.page.empty() || draw_page(options.page, fleet_json(rows, ranked), console);
+  const ExitStatus status = status_of(rows, ranked);
+  return status == ExitStatus::done && !drawn ? ExitStatus::no_verdict : status;
 }
 
 }  // namespace
@@ -130,6 +154,8 @@ Action declare_fleet(CLI::App& parser) {
       ->check(CLI::ExistingDirectory);
   parser.add_option("--model", options->model, "only GPUs of this name, as the column gpu has it")
       ->type_name("NAME");
+  parser.add_option("--page", options->page, "also draw an HTML page: a row for each GPU, outliers first")
+      ->type_name("FILE.html");
   parser.add_option("--format", options->format, "table, or json: a line of JSON for each GPU")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
