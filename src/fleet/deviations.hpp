@@ -30,8 +30,9 @@ std::string_view to_string(FleetQuantity quantity);
 /// "%" or "points"
 std::string_view fleet_unit(FleetQuantity quantity);
 
-/// The spread between healthy GPUs: that of runs on five H200s for clocks and counters, twice that of two runs
-/// of one H200 for bandwidth (at least 0.3 %) and L2. docs/fleet.md has the figures.
+/// The spread between healthy GPUs. Clocks: calibration runs of five H200s (0.05 %, 0.06 %). Counters: ten
+/// times that of those runs (0.004 points). L2: two runs of one H200, 0.5 % apart. Bandwidth: assumed, twenty
+/// times the 0.014 % of those two runs, for no bandwidth of several H200s is recorded. docs/fleet.md has more.
 NaturalSpread natural_spread(FleetQuantity quantity);
 
 /// How far one GPU is from its peers.

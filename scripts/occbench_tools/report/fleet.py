@@ -18,6 +18,7 @@ MOST_IN_LINE = 200
 # Of the small charts, in pixels.
 WIDTH, HEIGHT, MARGIN = 130, 20, 4
 MIDDLE_SHARE = 0.05  # left out at each end of the peers' band
+LEAST_AXIS = 0.5  # % or points: noise does not fill a chart
 
 
 class Quantity(NamedTuple):
@@ -70,8 +71,8 @@ def scale_of(gpus: list[dict[str, Any]], name: str) -> Scale | None:
     if not values:
         return None
     left_out = int(len(values) * MIDDLE_SHARE)
-    most = max(abs(values[0]), abs(values[-1]))
-    return Scale(most or 1.0, values[left_out], values[-1 - left_out])
+    most = max(LEAST_AXIS, abs(values[0]), abs(values[-1]))
+    return Scale(most, values[left_out], values[-1 - left_out])
 
 
 def cell(gpu: dict[str, Any], name: str, scale: Scale) -> dict[str, Any] | None:
