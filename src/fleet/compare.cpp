@@ -90,8 +90,21 @@ struct Value {
   Deviation deviation;
 };
 
-void judge(const FleetRows& rows, FleetQuantity quantity, std::vector<Value>& values, double tests) {
-  if (values.size() < kFewestPeers) return;
+/// By bisection: the chance falls with the distance.
+double smallest_named(const Spread& spread, std::size_t values, double tests) {
+  double low = 0;
+  double high = 100 * spread.sigma;
+  for (int step = 0; step < 40; ++step) {
+    const double middle = (low + high) / 2;
+    (tests * chance_of(spread.median + middle, spread, values) > kMostChance ? low : high) = middle;
+  }
+  return high;
+}
+
+/// @returns the smallest distance that is named
+std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::vector<Value>& values,
+                            double tests) {
+  if (values.size() < kFewestPeers) return std::nullopt;
   std::size_t most_cases = 0;
   std::vector<double> numbers;
   for (const Value& each : values) {
@@ -116,6 +129,19 @@ void judge(const FleetRows& rows, FleetQuantity quantity, std::vector<Value>& va
                                  .sentence = sentence_of(quantity, distance),
                                  .worst_case = rows.cases[each.deviation.worst].name});
   }
+  return smallest_named(spread, values.size(), tests);
+}
+
+/// Quantities and events that a GPU is judged by.
+double tests_of(const FleetRows& rows, std::span<const std::size_t> peers,
+                std::span<const Deviations> deviations) {
+  std::size_t tests = events_of(rows, peers).size();
+  for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) {
+    const bool known =
+        std::ranges::any_of(deviations, [&](const Deviations& each) { return each[q].has_value(); });
+    tests += known ? 1 : 0;
+  }
+  return static_cast<double>(tests);
 }
 
 /// Counters depend on how many SMs there are: a GPU with another number is compared in all but them.
@@ -135,8 +161,8 @@ bool ComparedGpu::out_of_line() const {
   return std::ranges::any_of(findings, [](const FleetFinding& finding) { return !finding.note; });
 }
 
-std::vector<ComparedGpu> compare_gpus(const FleetRows& rows, std::span<const std::size_t> judged,
-                                      std::span<const std::size_t> baseline, std::size_t tests_factor) {
+ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> judged,
+                           std::span<const std::size_t> baseline, std::size_t tests_factor) {
   std::vector<std::size_t> all(judged.begin(), judged.end());
   all.insert(all.end(), baseline.begin(), baseline.end());
   if (all.empty()) return {};
@@ -147,15 +173,15 @@ std::vector<ComparedGpu> compare_gpus(const FleetRows& rows, std::span<const std
     if (why_not(rows, rows.gpus[gpu], commit, kFewestPeers).empty()) peers.push_back(gpu);
   }
 
-  std::vector<ComparedGpu> compared;
+  ComparedFleet result;
+  std::vector<ComparedGpu>& compared = result.gpus;
   for (const std::size_t gpu : judged)
     compared.push_back({gpu, {}, {}, why_not(rows, rows.gpus[gpu], commit, peers.size())});
-  const double tests = static_cast<double>(tests_factor * judged.size()) *
-                       static_cast<double>(kFleetQuantities.size() + events_of(rows).size());
   std::vector<ComparedGpu*> place(rows.gpus.size(), nullptr);
   for (ComparedGpu& each : compared) place[each.gpu] = &each;
 
   const std::vector<Deviations> deviations = deviations_of(rows, peers);
+  const double tests = tests_of(rows, peers, deviations) * static_cast<double>(tests_factor * judged.size());
   const std::string sms = usual_sm_count(rows, all);
   for (const FleetQuantity quantity : kFleetQuantities) {
     std::vector<Value> values;
@@ -163,7 +189,7 @@ std::vector<ComparedGpu> compare_gpus(const FleetRows& rows, std::span<const std
       const auto& deviation = deviations[i][static_cast<std::size_t>(quantity)];
       if (deviation && says(rows, peers[i], quantity, sms)) values.push_back({place[peers[i]], *deviation});
     }
-    judge(rows, quantity, values, tests);
+    result.named_from[static_cast<std::size_t>(quantity)] = judge(rows, quantity, values, tests);
   }
   for (std::size_t i = 0; i < peers.size(); ++i) {
     if (place[peers[i]] != nullptr) place[peers[i]]->deviations = deviations[i];
@@ -172,7 +198,7 @@ std::vector<ComparedGpu> compare_gpus(const FleetRows& rows, std::span<const std
     add_events(rows, peers, compared, tests);
     add_differences(rows, peers, compared);
   }
-  return compared;
+  return result;
 }
 
 }  // namespace occbench

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -41,13 +42,20 @@ struct ComparedGpu {
   bool out_of_line() const;
 };
 
+/// What came of a comparison.
+struct ComparedFleet {
+  std::vector<ComparedGpu> gpus;  ///< in the order of those that were judged
+  /// By quantity, the smallest distance that would be named. Empty where none can be.
+  std::array<std::optional<double>, kFleetQuantities.size()> named_from;
+};
+
 /// A GPU needs two others, or two runs.
 inline constexpr std::size_t kFewestPeers = 3;
 
 /// Compares GPUs with all of them and with a baseline, which itself is not judged.
 /// @param tests_factor  comparisons like this one, over which the chance is stated
 /// @throws InputError if they are of several models
-std::vector<ComparedGpu> compare_gpus(const FleetRows& rows, std::span<const std::size_t> judged,
-                                      std::span<const std::size_t> baseline, std::size_t tests_factor = 1);
+ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> judged,
+                           std::span<const std::size_t> baseline, std::size_t tests_factor = 1);
 
 }  // namespace occbench

@@ -12,6 +12,9 @@ namespace {
 /// Below this a launch's overhead is a good part of its time.
 constexpr double kShortestTime_us = 50;
 
+/// One case alone says nothing of a GPU: something else may have disturbed it.
+constexpr std::size_t kFewestCases = 2;
+
 /// Logarithms of a reading in %, and points: what differences are taken of.
 struct Levels {
   double time = kNoReading;
@@ -81,13 +84,23 @@ struct SaidByCase {
   std::size_t number;
 };
 
-Deviation deviation_of(std::vector<SaidByCase>& said) {
+/// The middle value. Of two in the middle the one nearer to 0, and 0 between them where their signs differ: more
+/// than half of the cases are at least so far out.
+double middle_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  const double upper = values[values.size() / 2];
+  const double lower = values[(values.size() - 1) / 2];
+  if ((lower < 0) != (upper < 0)) return 0;
+  return std::abs(lower) < std::abs(upper) ? lower : upper;
+}
+
+Deviation deviation_of(const std::vector<SaidByCase>& said) {
   std::vector<double> values;
   for (const SaidByCase& each : said) values.push_back(each.value);
-  const double middle = median(values);
-  const auto furthest = std::ranges::max_element(
+  const double middle = middle_of(std::move(values));
+  const auto worst = std::ranges::max_element(
       said, {}, [&](const SaidByCase& each) { return middle < 0 ? -each.value : each.value; });
-  return {middle, said.size(), furthest->number};
+  return {middle, said.size(), worst->number};
 }
 
 }  // namespace
@@ -152,7 +165,7 @@ std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std
   std::vector<Deviations> deviations(gpus.size());
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) {
-      if (!said[i][q].empty()) deviations[i][q] = deviation_of(said[i][q]);
+      if (said[i][q].size() >= kFewestCases) deviations[i][q] = deviation_of(said[i][q]);
     }
   }
   return deviations;

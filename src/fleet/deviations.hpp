@@ -42,7 +42,7 @@ struct Deviation {
   std::size_t worst = 0;  ///< number of the case furthest in that direction
 };
 
-/// By quantity; empty where no case says anything of it.
+/// By quantity; empty where fewer than two cases say something of it.
 using Deviations = std::array<std::optional<Deviation>, kFleetQuantities.size()>;
 
 /// Of each of some GPUs, in their order: peers are all of them.

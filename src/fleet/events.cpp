@@ -84,7 +84,7 @@ void add_failures(const FleetRows& rows, ComparedGpu& compared) {
 
 }  // namespace
 
-std::vector<Event> events_of(const FleetRows& rows) {
+std::vector<Event> events_of(const FleetRows& rows, std::span<const std::size_t> gpus) {
   std::vector<Event> events = {
       {"other_processes", "another process on the GPU",
        [](const CaseReading& reading, const FleetCase&, unsigned) { return reading.other_processes > 0; }},
@@ -102,6 +102,10 @@ std::vector<Event> events_of(const FleetRows& rows) {
                       },
                       number});
   }
+  std::erase_if(events, [&](const Event& event) {
+    return std::ranges::none_of(
+        gpus, [&](std::size_t gpu) { return count_of(rows, rows.gpus[gpu], event).happened > 0; });
+  });
   return events;
 }
 
@@ -118,7 +122,7 @@ double binomial_tail(std::size_t count, std::size_t trials, double rate) {
 
 void add_events(const FleetRows& rows, std::span<const std::size_t> peers, std::span<ComparedGpu> compared,
                 double tests) {
-  for (const Event& event : events_of(rows)) {
+  for (const Event& event : events_of(rows, peers)) {
     std::map<std::size_t, Count> counts;
     Count all;
     for (const std::size_t gpu : peers) {

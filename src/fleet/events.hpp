@@ -18,8 +18,9 @@ struct Event {
   unsigned number = 0;  ///< of the throttle reason
 };
 
-/// Those that can be asked of these rows.
-std::vector<Event> events_of(const FleetRows& rows);
+/// Those that happened to one of the GPUs. The others can name nobody, so that they are no tests (Tarone,
+/// Biometrics 46:515, 1990).
+std::vector<Event> events_of(const FleetRows& rows, std::span<const std::size_t> gpus);
 
 /// Chance of `count` or more among `trials` where each has the given rate.
 double binomial_tail(std::size_t count, std::size_t trials, double rate);

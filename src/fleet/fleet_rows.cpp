@@ -92,11 +92,28 @@ MeasuredGpu gpu_of(const Cells& cells, const std::string& uuid, const std::strin
           .readings = {}};
 }
 
-/// A GPU that mends a model's mixture is named by the row that differs.
+/// Else rows of two models have one UUID.
 void require_same_model(const MeasuredGpu& gpu, const Cells& cells, const RowStream& stream) {
   if (gpu.model == cells.text("gpu")) return;
   throw InputError(fmt::format("{}, line {}: {} is '{}' here and '{}' above", stream.source(), stream.line(),
                                gpu.uuid, cells.text("gpu"), gpu.model));
+}
+
+CaseReading reading_of(const Cells& cells, std::uint32_t throttle_reasons) {
+  CaseReading reading;
+  reading.present = true;
+  reading.failed = cells.text("time_status") == "failed" || cells.text("check") == "wrong";
+  const std::string& counters = cells.text("counters_status");
+  reading.counters_missing = !counters.empty() && counters != "ok" && counters != "off";
+  const double others = cells.number("other_processes");
+  reading.other_processes = others > 0 ? static_cast<std::int32_t>(std::min(others, 1e6)) : 0;
+  reading.throttle_reasons = throttle_reasons;
+  reading.time_us = cells.number("time_us");
+  reading.sm_clock_mhz = cells.number("sm_clock_mhz");
+  reading.cycles_max = cells.number("sm_cycles_active_max");
+  reading.cycles_min = cells.number("sm_cycles_active_min");
+  reading.achieved_elapsed_pct = cells.number("achieved_elapsed_pct");
+  return reading;
 }
 
 void learn(FleetCase& known, const Cells& cells, const CaseReading& reading) {
@@ -164,21 +181,7 @@ void FleetRows::add(const std::filesystem::path& file) {
                       "the others with --since FOLDER",
                       stream.source(), stream.line(), uuid, name));
     }
-    const std::string& status = cells.text("time_status");
-    reading.present = true;
-    reading.failed = status == "failed" || cells.text("check") == "wrong";
-    const std::string& counters = cells.text("counters_status");
-    reading.counters_missing = !counters.empty() && counters != "ok" && counters != "off";
-    const double others = cells.number("other_processes");
-    reading.other_processes =
-        std::isnan(others) ? 0 : static_cast<std::int32_t>(std::clamp(others, 0.0, 1e6));
-    reading.throttle_reasons = reason_bits(cells.text("throttle_reasons"));
-    reading.time_us = cells.number("time_us");
-    reading.sm_clock_mhz = cells.number("sm_clock_mhz");
-    reading.cycles_avg = cells.number("sm_cycles_active_avg");
-    reading.cycles_max = cells.number("sm_cycles_active_max");
-    reading.cycles_min = cells.number("sm_cycles_active_min");
-    reading.achieved_elapsed_pct = cells.number("achieved_elapsed_pct");
+    reading = reading_of(cells, reason_bits(cells.text("throttle_reasons")));
     learn(cases[number->second], cells, reading);
     gpu.recorded_at = std::max(gpu.recorded_at, cells.text("recorded_at"));
     if (gpu.memory_clock_mhz.empty()) gpu.memory_clock_mhz = cells.text("memory_clock_mhz");

@@ -37,7 +37,6 @@ struct CaseReading {
   std::uint32_t throttle_reasons = 0;  ///< a bit for each of FleetRows::reasons
   double time_us = kNoReading;
   double sm_clock_mhz = kNoReading;
-  double cycles_avg = kNoReading;
   double cycles_max = kNoReading;
   double cycles_min = kNoReading;
   double achieved_elapsed_pct = kNoReading;

@@ -14,6 +14,8 @@ namespace {
 /// More lines than this nobody reads; JSON has all.
 constexpr std::size_t kMostLines = 40;
 
+constexpr const char* kDistances = "distance from the peers' median";
+
 std::string_view verdict_of(const ComparedGpu& gpu) {
   if (gpu.out_of_line()) return "out of line";
   return gpu.no_verdict.empty() ? "in line" : "no verdict";
@@ -69,14 +71,17 @@ std::string distances(const ComparedGpu& gpu) {
 }
 
 std::string ranking(const FleetRows& rows, const RankedFleet& ranked) {
-  std::size_t widest = 3;
+  std::size_t widest = std::string_view(kDistances).size();
   const std::size_t shown = std::min(kMostLines, ranked.gpus.size());
   for (std::size_t i = 0; i < shown; ++i)
     widest = std::max(widest, one_line(name_of(rows.gpus[ranked.gpus[i].gpu])).size());
   std::string text = fmt::format("\n{:<{}}", "GPU", widest);
   for (const FleetQuantity quantity : kFleetQuantities) text += fmt::format(" {:>10}", to_string(quantity));
-  text += fmt::format("\n{:<{}}", "distance from the peers' median", widest);
+  text += fmt::format("\n{:<{}}", kDistances, widest);
   for (const FleetQuantity quantity : kFleetQuantities) text += fmt::format(" {:>10}", fleet_unit(quantity));
+  text += fmt::format("\n{:<{}}", "is named from", widest);
+  for (const auto& smallest : ranked.named_from)
+    text += smallest ? fmt::format(" {:>10.2f}", *smallest) : fmt::format(" {:>10}", "");
   text += "\n";
   for (std::size_t i = 0; i < shown; ++i) {
     const ComparedGpu& gpu = ranked.gpus[i];

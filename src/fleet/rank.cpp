@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -38,7 +39,7 @@ std::vector<PastRun> past_runs(const FleetRows& rows, const FleetQuestion& quest
     const auto latest =
         std::ranges::max_element(gpus, {}, [&](std::size_t gpu) { return rows.gpus[gpu].recorded_at; });
     runs.push_back(
-        {rows.gpus[*latest].recorded_at, named_in(rows, compare_gpus(rows, gpus, question.baseline))});
+        {rows.gpus[*latest].recorded_at, named_in(rows, compare_gpus(rows, gpus, question.baseline).gpus)});
   }
   std::ranges::sort(runs, std::ranges::greater(), &PastRun::recorded_at);
   return runs;
@@ -61,7 +62,7 @@ void add_changes(const FleetRows& rows, const std::map<std::string, Numbers>& ea
   const auto found = earlier.find(rows.gpus[compared.gpu].uuid);
   if (found == earlier.end() || found->second.size() + 1 < kFewestPeers) return;
   const Numbers self = {compared.gpu};
-  std::vector<ComparedGpu> changed = compare_gpus(rows, self, found->second, earlier.size());
+  std::vector<ComparedGpu> changed = compare_gpus(rows, self, found->second, earlier.size()).gpus;
   if (changed[0].no_verdict.empty()) {
     if (!compared.no_verdict.empty()) compared.deviations = changed[0].deviations;
     compared.no_verdict.clear();
@@ -132,7 +133,9 @@ std::size_t RankedFleet::no_verdict() const {
 
 RankedFleet rank_fleet(const FleetRows& rows, const FleetQuestion& question) {
   RankedFleet ranked;
-  ranked.gpus = compare_gpus(rows, question.judged, question.baseline);
+  ComparedFleet compared = compare_gpus(rows, question.judged, question.baseline);
+  ranked.gpus = std::move(compared.gpus);
+  ranked.named_from = compared.named_from;
   if (!question.earlier.empty()) {
     const std::vector<PastRun> runs = past_runs(rows, question);
     std::map<std::string, Numbers> earlier;

@@ -128,17 +128,63 @@ TEST_F(Fleet, NamesNothingAmongRepeatedRunsOfOneGpu) {
   EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_.str();
 }
 
-TEST_F(Fleet, NamesNothingAmongFiveRecordedH200s) {
+/// Runs of one build on one GPU: six pairs of unchanged code, and the unchanged half of thirty others.
+TEST_F(Fleet, NamesNothingAmongFortyTwoRunsOfOneGpu) {
   std::string all;
+  std::set<std::string> gpus;
+  for (const std::string name : {"none", "registers", "shared_memory", "block_size", "slow_warp", "slower"}) {
+    const std::string file = OCCBENCH_SOURCE_DIR "/tests/data/gate/" + name + ".csv.gz";
+    for (Row& row : parse_rows(read_gzip_text(file), file)) {
+      const std::string run = row.extra.front().second;
+      if (name != "none" && run.ends_with("-b")) continue;
+      row.extra.clear();
+      row.commit = "one";
+      row.gpu_uuid = name + run;
+      gpus.insert(row.gpu_uuid);
+      all += csv_record(row);
+    }
+  }
+  EXPECT_EQ(gpus.size(), 42);
+  EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_.str();
+}
+
+/// A row for each GPU and case, and copies of the first GPU with a fault.
+std::vector<Row> five_recorded_h200s(const std::map<std::string, Fault>& copies) {
+  std::vector<Row> all;
   for (const char* file : {"results/nvidia-h200/calibration.csv", "tests/data/h200_calibration/gpu_1.csv",
                            "tests/data/h200_calibration/gpu_2.csv", "tests/data/h200_calibration/gpu_3.csv",
                            "tests/data/h200_calibration/gpu_4.csv"}) {
     for (Row& row : read_rows(fs::path(OCCBENCH_SOURCE_DIR) / file)) {
       row.commit = "one";
-      all += csv_record(row);
+      all.push_back(row);
+      for (const auto& [name, fault] : copies) {
+        if (all.front().gpu_uuid != row.gpu_uuid) continue;
+        Row copy = row;
+        copy.gpu_uuid = name;
+        fault(copy);
+        all.push_back(std::move(copy));
+      }
     }
   }
-  EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_.str();
+  return all;
+}
+
+TEST_F(Fleet, NamesNothingAmongFiveRecordedH200s) {
+  EXPECT_EQ(fleet({write("all.csv", text_of(five_recorded_h200s({})))}), ExitStatus::done) << out_.str();
+}
+
+TEST_F(Fleet, NamesFaultyCopiesAmongFiveRecordedH200s) {
+  const std::map<std::string, Fault> copies = {
+      {"clock", slow_clock}, {"gpc", one_slow_gpc}, {"sm", one_sm_less}};
+  for (const auto& copy : copies) {
+    const Causes causes = causes_of({write("all.csv", text_of(five_recorded_h200s({copy})))});
+    SCOPED_TRACE(copy.first + out_.str().substr(0, 1000));
+    EXPECT_EQ(causes.size(), 1);
+    ASSERT_TRUE(causes.contains(copy.first));
+    const std::map<std::string, std::string> expected = {
+        {"clock", "sm_clock"}, {"gpc", "gpc_clock"}, {"sm", "sm_count"}};
+    EXPECT_THAT(causes.at(copy.first), Contains(expected.at(copy.first)));
+  }
 }
 
 TEST_F(Fleet, SaysSinceWhenAGpuIsOutOfLineAndAgainstWhat) {
@@ -198,6 +244,28 @@ TEST_F(Fleet, NamesThrottlingNeighboursWrongResultsAndOtherSettings) {
                            {"GPU-00005", {"counters_missing"}},
                            {"GPU-00006", {"memory_clock_mhz"}}};
   EXPECT_EQ(causes, expected);
+}
+
+TEST_F(Fleet, NamesAnSmThatGetsNoWork) {
+  const Causes causes = causes_of({fleet_file(1, 12, {{7, [](Row& row) {
+                                                         if (row.grid_blocks >= row.sm_count)
+                                                           row.sm_cycles_active_min = 0;
+                                                       }}})});
+  EXPECT_EQ(causes, (Causes{{"GPU-00007", {"idle_sm"}}}));
+}
+
+TEST_F(Fleet, IsNotMisledByOneDisturbedCase) {
+  for (const char* disturbed : {"reads/copy", "spin/plain/waves=1.00"}) {
+    const Fault fault = [&](Row& row) {
+      if (row.case_ == disturbed) *row.time_us *= 1.5;
+    };
+    EXPECT_THAT(causes_of({fleet_file(1, 12, {{1, fault}})}), IsEmpty()) << disturbed;
+  }
+}
+
+TEST_F(Fleet, SaysFromWhatDistanceAGpuIsNamed) {
+  fleet({fleet_file(1, 12, {})});
+  EXPECT_THAT(out_.str(), HasSubstr("is named from"));
 }
 
 TEST_F(Fleet, DoesNotBlameASlowClockTwice) {
