@@ -72,6 +72,9 @@ std::string sentence_of(FleetQuantity quantity, double value) {
                        "its GPCs' clocks are closer together: kernels on all SMs take {:.2f} % less time "
                        "than the median.",
                        size);
+    case FleetQuantity::sm_cycles:
+      return value < 0 ? fmt::format("the same work takes {:.2f} % more SM cycles: fewer SMs do it.", size)
+                       : fmt::format("the same work takes {:.2f} % fewer SM cycles.", size);
     case FleetQuantity::bandwidth:
       return fmt::format("bandwidth of device memory {:.2f} % {} the median.", size, side);
     case FleetQuantity::l2:
@@ -141,7 +144,11 @@ double tests_of(const FleetRows& rows, std::span<const std::size_t> peers,
         std::ranges::any_of(deviations, [&](const Deviations& each) { return each[q].has_value(); });
     tests += known ? 1 : 0;
   }
-  return static_cast<double>(tests);
+  // Counters are out of line on either side, everything else below.
+  const auto counters = static_cast<std::size_t>(FleetQuantity::counters);
+  const bool counted =
+      std::ranges::any_of(deviations, [&](const Deviations& each) { return each[counters].has_value(); });
+  return static_cast<double>(tests + (counted ? 1 : 0));
 }
 
 /// Counters depend on how many SMs there are: a GPU with another number is compared in all but them.

@@ -60,14 +60,15 @@ double beyond_clock(const Levels& difference) {
 /// What a case says of a quantity, from a GPU's differences to its peers; above 0 = faster, higher.
 double said_of(FleetQuantity quantity, const FleetCase& by, const Levels& difference,
                double typical_time_us) {
+  const bool tells_of_sms = by.bound == BoundBy::sm && by.on_all_sms && typical_time_us >= kShortestTime_us;
   switch (quantity) {
     case FleetQuantity::sm_clock:
       return difference.clock;
-    case FleetQuantity::gpc_clock: {
-      const bool tells = by.bound == BoundBy::sm && by.on_all_sms && typical_time_us >= kShortestTime_us;
+    case FleetQuantity::gpc_clock:
       // Time in cycles of the mean clock, less those that the longest SM counted by its own.
-      return tells ? difference.longest - difference.time - difference.clock : kNoReading;
-    }
+      return tells_of_sms ? difference.longest - difference.time - difference.clock : kNoReading;
+    case FleetQuantity::sm_cycles:
+      return tells_of_sms ? -difference.longest : kNoReading;
     case FleetQuantity::bandwidth:
       return by.bound == BoundBy::memory ? -beyond_clock(difference) : kNoReading;
     case FleetQuantity::l2:
@@ -111,6 +112,8 @@ std::string_view to_string(FleetQuantity quantity) {
       return "sm_clock";
     case FleetQuantity::gpc_clock:
       return "gpc_clock";
+    case FleetQuantity::sm_cycles:
+      return "sm_cycles";
     case FleetQuantity::bandwidth:
       return "bandwidth";
     case FleetQuantity::l2:
@@ -132,6 +135,8 @@ NaturalSpread natural_spread(FleetQuantity quantity) {
       return {.sigma = 0.05, .degrees = kDegrees};
     case FleetQuantity::gpc_clock:
       return {.sigma = 0.06, .degrees = kDegrees};
+    case FleetQuantity::sm_cycles:
+      return {.sigma = 0.05, .degrees = kDegrees};
     case FleetQuantity::bandwidth:
       return {.sigma = 0.3, .degrees = kDegrees};
     case FleetQuantity::l2:

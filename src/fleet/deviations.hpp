@@ -16,13 +16,14 @@ namespace occbench {
 enum class FleetQuantity : unsigned char {
   sm_clock,   ///< mean clock of the SMs while counters ran, %
   gpc_clock,  ///< mean clock of the SMs over that of the slowest, %
+  sm_cycles,  ///< speed in cycles of the SM with most, of kernels on all SMs, %
   bandwidth,  ///< of device memory, %
   l2,         ///< speed of cases bound by the L2 cache, %
   counters,   ///< achieved_elapsed_pct, points
 };
-inline constexpr std::array kFleetQuantities = {FleetQuantity::sm_clock, FleetQuantity::gpc_clock,
-                                                FleetQuantity::bandwidth, FleetQuantity::l2,
-                                                FleetQuantity::counters};
+inline constexpr std::array kFleetQuantities = {FleetQuantity::sm_clock,  FleetQuantity::gpc_clock,
+                                                FleetQuantity::sm_cycles, FleetQuantity::bandwidth,
+                                                FleetQuantity::l2,        FleetQuantity::counters};
 
 /// "sm_clock", ...
 std::string_view to_string(FleetQuantity quantity);
@@ -30,8 +31,8 @@ std::string_view to_string(FleetQuantity quantity);
 /// "%" or "points"
 std::string_view fleet_unit(FleetQuantity quantity);
 
-/// The spread between healthy GPUs. Clocks: calibration runs of five H200s (0.05 %, 0.06 %). Counters: ten
-/// times that of those runs (0.004 points). L2: two runs of one H200, 0.5 % apart. Bandwidth: assumed, twenty
+/// The spread between healthy GPUs. Clocks: calibration runs of five H200s (0.05 %, 0.06 %). Cycles
+/// and counters: ten times that of those runs (0.005 %, 0.004 points). L2: two runs of one H200, 0.5 % apart. Bandwidth: assumed, twenty
 /// times the 0.014 % of those two runs, for no bandwidth of several H200s is recorded. docs/fleet.md has more.
 NaturalSpread natural_spread(FleetQuantity quantity);
 

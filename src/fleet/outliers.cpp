@@ -60,13 +60,13 @@ Spread spread_of(std::span<const double> values, NaturalSpread natural) {
   const double degrees = own_degrees + natural.degrees;
   const double variance =
       (own_degrees * own * own + natural.degrees * natural.sigma * natural.sigma) / degrees;
-  return {middle, std::sqrt(variance), degrees};
+  return {middle, std::max(std::sqrt(variance), natural.sigma), degrees};
 }
 
 double chance_of(double value, const Spread& spread, std::size_t values) {
   // The median of n values has a variance of about pi / 2n.
   const double widened = std::sqrt(1 + std::numbers::pi / (2 * static_cast<double>(values)));
-  return student_two_sided((value - spread.median) / (spread.sigma * widened), spread.degrees);
+  return student_two_sided((value - spread.median) / (spread.sigma * widened), spread.degrees) / 2;
 }
 
 }  // namespace occbench

@@ -78,22 +78,32 @@ class Fleet : public ::testing::Test {
   std::ostringstream err_;
 };
 
-TEST_F(Fleet, NamesEachFaultByWhatItIsAndNothingElse) {
-  const std::map<int, Fault> faults = {
-      {1, slow_clock}, {4, slow_memory}, {6, one_sm_less}, {9, one_slow_gpc}};
-  for (unsigned seed = 1; seed <= 5; ++seed) {
-    for (const int gpus : {12, 40}) {
-      const Causes causes = causes_of({fleet_file(seed, gpus, faults)});
-      SCOPED_TRACE(fmt::format("seed {}, {} GPUs: {}", seed, gpus, out_.str().substr(0, 1500)));
-      EXPECT_EQ(causes.size(), faults.size());
-      EXPECT_THAT(causes.at("GPU-00001"), Contains("sm_clock"));
-      EXPECT_THAT(causes.at("GPU-00004"), Contains("bandwidth"));
-      EXPECT_THAT(causes.at("GPU-00006"), Contains("sm_count"));
-      EXPECT_THAT(causes.at("GPU-00009"), Contains("gpc_clock"));
-      EXPECT_EQ(causes.at("GPU-00001").size() + causes.at("GPU-00004").size() + causes.at("GPU-00009").size(),
-                3);
+const std::map<std::string, Fault> kFaults = {{"sm_clock", slow_clock},
+                                              {"bandwidth", slow_memory},
+                                              {"sm_count", one_sm_less},
+                                              {"sm_cycles", one_hidden_sm_less},
+                                              {"gpc_clock", one_slow_gpc}};
+
+TEST_F(Fleet, NamesAFaultByWhatItIsAndNothingElse) {
+  for (const int gpus : {12, 40}) {
+    for (unsigned seed = 1; seed <= 3; ++seed) {
+      for (const auto& [cause, fault] : kFaults) {
+        const Causes causes = causes_of({fleet_file(seed, gpus, {{gpus / 2, fault}})});
+        SCOPED_TRACE(fmt::format("{}, seed {}, {} GPUs: {}", cause, seed, gpus, out_.str().substr(0, 1500)));
+        ASSERT_EQ(causes.size(), 1);
+        EXPECT_EQ(causes.begin()->first, fmt::format("GPU-{:05}", gpus / 2));
+        EXPECT_THAT(causes.begin()->second, Contains(cause));
+        EXPECT_EQ(causes.begin()->second.size(), cause == "sm_count" ? 2 : 1);  // its cycles too
+      }
     }
   }
+}
+
+TEST_F(Fleet, NamesAllFaultsOfAFleet) {
+  std::map<int, Fault> faults;
+  for (const auto& [cause, fault] : kFaults) faults[static_cast<int>(3 * faults.size())] = fault;
+  for (unsigned seed = 1; seed <= 5; ++seed)
+    EXPECT_EQ(causes_of({fleet_file(seed, 40, faults)}).size(), 5) << seed;
 }
 
 TEST_F(Fleet, TellsTheSizeOfAFault) {
@@ -116,6 +126,10 @@ TEST_F(Fleet, NamesNothingAmongGpusWithoutAFault) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     for (const int gpus : {3, 6, 20}) EXPECT_THAT(causes_of({fleet_file(seed, gpus, {})}), IsEmpty()) << seed;
   }
+}
+
+TEST_F(Fleet, NamesOneFaultAmongFiveHundredGpus) {
+  EXPECT_EQ(causes_of({fleet_file(7, 500, {{321, slow_memory}})}), (Causes{{"GPU-00321", {"bandwidth"}}}));
 }
 
 TEST_F(Fleet, NamesNothingAmongRepeatedRunsOfOneGpu) {

@@ -73,6 +73,13 @@ inline void one_sm_less(Row& row) {
   *row.sm_cycles_active_max *= 132.0 / 131;
 }
 
+/// One that the driver counts and that gets no blocks.
+inline void one_hidden_sm_less(Row& row) {
+  const auto told = row.sm_count;
+  one_sm_less(row);
+  row.sm_count = told;
+}
+
 /// Of 132 SMs 18 are half a percent slower. A launch on all SMs waits for them.
 inline void one_slow_gpc(Row& row) {
   row.sm_clock_mhz = row.sm_clock_mhz.value_or(0) * (1 - 0.005 * 18 / 132);

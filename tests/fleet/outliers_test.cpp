@@ -40,7 +40,7 @@ TEST(Spread, OfEqualValuesIsTheNaturalOne) {
   EXPECT_GT(spread.sigma, 0.08);
   EXPECT_LE(spread.sigma, 0.1);
   EXPECT_LT(chance_of(8, spread, 3), 0.01);
-  EXPECT_GT(chance_of(7.1, spread, 3), 0.3);
+  EXPECT_GT(chance_of(7.1, spread, 3), 0.15);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ class Quantity(NamedTuple):
 QUANTITIES = {
     "sm_clock": Quantity("SM clock", "%", "mean clock of the SMs while counters ran"),
     "gpc_clock": Quantity("slowest GPC", "%", "below 0: kernels on all SMs take longer than the mean clock explains"),
+    "sm_cycles": Quantity("SM cycles", "%", "below 0: the same work takes more cycles, because fewer SMs do it"),
     "bandwidth": Quantity("bandwidth", "%", "of device memory"),
     "l2": Quantity("L2", "%", "speed of kernels bound by the L2 cache"),
     "counters": Quantity("counters", "points", "occupancy over elapsed cycles, by the counters"),
