@@ -9,6 +9,24 @@
 #include "record/file_kind.hpp"
 
 namespace occbench {
+namespace {
+
+/// Whether quotes are open at the end of a line. They open at the start of a cell only.
+/// @param inside  whether they are at its start
+bool quotes_open(std::string_view line, bool inside) {
+  for (std::size_t at = line.find('"'); at != std::string_view::npos; at = line.find('"', at + 1)) {
+    if (!inside) {
+      inside = at == 0 || line[at - 1] == ',';
+    } else if (line.substr(at + 1).starts_with('"')) {
+      ++at;
+    } else {
+      inside = false;
+    }
+  }
+  return inside;
+}
+
+}  // namespace
 
 RowStream::RowStream(const std::filesystem::path& file)
     : source_(file.string()), file_(file, std::ios::binary) {
@@ -30,9 +48,10 @@ std::size_t RowStream::column(std::string_view name) const {
   return static_cast<std::size_t>(found - names_.begin());
 }
 
+/// A record of one empty cell is a blank line, in quotes too, unless there is one column.
 bool RowStream::next() {
   while (read_record()) {
-    if (!record_.empty()) return true;
+    if (names_.size() == 1 || (!record_.empty() && record_ != "\"\"")) return true;
   }
   return false;
 }
@@ -55,7 +74,7 @@ bool RowStream::read_record() {
   while (std::getline(file_, line)) {
     ++next_line_;
     if (file_.eof()) break;
-    if (std::ranges::count(line, '"') % 2 == 1) inside_quotes = !inside_quotes;
+    inside_quotes = quotes_open(line, inside_quotes);
     record_ += line;
     if (!inside_quotes) {
       if (record_.ends_with('\r')) record_.pop_back();
@@ -63,6 +82,7 @@ bool RowStream::read_record() {
     }
     record_ += '\n';
   }
+  if (file_.bad()) throw InputError(fmt::format("cannot read {} beyond line {}", source_, line_));
   torn_ = !line.empty() || !record_.empty();
   return false;
 }
