@@ -1,5 +1,5 @@
 # What `cmake --install` installs: the programs, the recorded rows that occbench shows where there is no GPU, the Python
-# package that draws the report, and with CUDA the CMake package (occbench-config.cmake.in) for benchmarks of one's own kernels.
+# package that draws the report, the scripts of a fleet, and with CUDA the CMake package (occbench-config.cmake.in) for benchmarks of one's own kernels.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -11,6 +11,8 @@ foreach(file IN LISTS recorded)
 endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/scripts/occbench_tools DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/scripts
         PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/scripts/slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/scripts
+        USE_SOURCE_PERMISSIONS)
 if(NOT OCCBENCH_CUDA)
   return()
 endif()

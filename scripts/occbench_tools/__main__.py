@@ -22,6 +22,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "report": Command("report.command", "draw the report or its charts; `occbench report` and scripts/plot call it"),
+    "fleet": Command("report.fleet", "draw the page of a fleet; `occbench fleet --page` calls it"),
     "figures": Command("figures.command", "write the figures of README.md and of the texts under results/"),
     "claims": Command("claims_table", "print what documents claim beside what recorded rows show"),
     "repeatability": Command("repeatability", "compare two runs of one build, row by row"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/child_process.hpp"
+#include "cli/shard.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/files.hpp"
@@ -32,7 +34,7 @@ Bench bench_from(const fs::path& program, Ending ending, const std::string& answ
         cannot_measure ? ExitStatus::no_verdict : ExitStatus::fault,
         fmt::format("{} cannot list its cases ({}):\n{}", program.string(), to_string(ending), answer));
   }
-  Bench bench{program, {}, {}, {}};
+  Bench bench{program, {}, {}, {}, {}};
   std::istringstream lines(answer);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with('{')) {
@@ -44,6 +46,21 @@ Bench bench_from(const fs::path& program, Ending ending, const std::string& answ
     }
   }
   return bench;
+}
+
+/// Leaves the other shards' cases out, and binaries that then have none.
+void keep_shard(std::vector<Bench>& benches, Shard shard) {
+  std::vector<CaseRecord> cases;
+  for (const Bench& bench : benches) cases.insert(cases.end(), bench.cases.begin(), bench.cases.end());
+  const std::set<std::string> names = cases_of_shard(cases, shard);
+  for (Bench& bench : benches) {
+    std::erase_if(bench.cases,
+                  [&](const CaseRecord& each) { return !names.contains(full_name(each.identity)); });
+    std::set<std::string> mine;
+    for (const CaseRecord& each : bench.cases) mine.insert(full_name(each.identity));
+    bench.filter = filter_of_names(mine);
+  }
+  std::erase_if(benches, [](const Bench& bench) { return bench.cases.empty(); });
 }
 
 }  // namespace
@@ -109,6 +126,7 @@ std::vector<Bench> planned_benches(const RunOptions& options) {
     const Ending ending = processes[i]->wait_or_stop();
     Bench bench = bench_from(programs[i], ending, read_text(answer_of(i)));
     std::erase_if(bench.cases, [&](const CaseRecord& each) { return !matches(full_name(each.identity)); });
+    bench.filter = options.filter;
     if (!bench.cases.empty()) benches.push_back(std::move(bench));
   }
   if (benches.empty()) {
@@ -116,6 +134,7 @@ std::vector<Bench> planned_benches(const RunOptions& options) {
         fmt::format("--filter {} matches no case of the suite {}; occbench run --list shows them",
                     options.filter, options.suite));
   }
+  if (!options.shard.empty()) keep_shard(benches, parse_shard(options.shard));
   return benches;
 }
 
@@ -127,6 +146,7 @@ std::string resuming_command(const RunOptions& options, const fs::path& out) {
   };
   add("--suite", options.suite, "");
   add("--filter", options.filter, usual.filter);
+  add("--shard", options.shard, usual.shard);
   add("--device", options.device, usual.device);
   add("--counters", options.counters, usual.counters);
   add("--profile", options.profile, usual.profile);

@@ -15,6 +15,8 @@ namespace occbench {
 struct RunOptions {
   std::string suite = "quick";
   std::string filter;
+  std::string shard;     ///< "I/N": that part of the cases; empty = all
+  std::string rehearse;  ///< file of rows whose cases are predicted instead of measured
   std::string device = "auto";
   std::string counters = "auto";
   std::string out;
@@ -36,6 +38,7 @@ struct RunOptions {
 struct Bench {
   std::filesystem::path program;
   std::vector<CaseRecord> cases;                ///< with what is known of them before a launch
+  std::string filter;                           ///< as case_filter() reads it: what of them is wanted
   std::map<std::string, double> predicted_pct;  ///< by full name, where the list was asked for predictions
   std::vector<std::string> notes;  ///< on the device and on what was asked for, the same from every binary
 };

@@ -84,7 +84,7 @@ Ending BenchRunner::run_process(const Bench& bench) {
   arguments.emplace_back("--occ_resume");
   arguments.push_back(fmt::format("--occ_progress_fd={}", pipe.write_end()));
   arguments.emplace_back("--benchmark_color=false");
-  if (!options_.filter.empty()) arguments.push_back("--benchmark_filter=" + options_.filter);
+  if (!bench.filter.empty()) arguments.push_back("--benchmark_filter=" + bench.filter);
   running_.clear();
   ChildProcess process(bench.program, arguments, log(), pipe.write_end());
   pipe.close_write_end();

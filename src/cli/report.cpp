@@ -1,5 +1,4 @@
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -14,7 +13,7 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
-#include "cli/recorded.hpp"
+#include "cli/python_tools.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
@@ -34,29 +33,6 @@ struct ReportOptions {
   std::vector<std::string> charts;
   std::string filter;
 };
-
-/// The project's folder with scripts/occbench_tools, the Python package that draws.
-std::optional<fs::path> folder_with_tools() {
-  for (const fs::path& root : project_roots()) {
-    if (fs::exists(root / "scripts" / "occbench_tools" / "__main__.py")) return root;
-  }
-  return std::nullopt;
-}
-
-/// The Python that the user named; else that of the source tree's build folder; else the one on the PATH. It
-/// says itself which packages it lacks. @throws InputError if the one that the user named cannot be run
-std::string python_of(const fs::path& root) {
-  if (const char* named = std::getenv("OCCBENCH_PYTHON"); named != nullptr && *named != '\0') {
-    if (::access(named, X_OK) != 0) {
-      throw InputError(fmt::format("OCCBENCH_PYTHON={}: {}; name a Python with the packages of {}", named,
-                                   std::strerror(errno),
-                                   (root / "scripts/occbench_tools/pyproject.toml").string()));
-    }
-    return named;
-  }
-  const fs::path python = root / "build" / "python" / "bin" / "python";
-  return ::access(python.c_str(), X_OK) == 0 ? python.string() : "python3";
-}
 
 void check_files(const ReportOptions& options) {
   case_filter(options.filter);  // refuses what is no regular expression
@@ -90,15 +66,6 @@ std::vector<std::string> python_arguments(const ReportOptions& options, const st
   return arguments;
 }
 
-/// For the process that this one becomes: modules are looked for in `folder` first, and never in the folder
-/// that the command is called in.
-void set_python_path(const fs::path& folder) {
-  const char* before = std::getenv("PYTHONPATH");
-  const std::string after = before != nullptr && *before != '\0' ? fmt::format(":{}", before) : "";
-  ::setenv("PYTHONPATH", (folder.string() + after).c_str(), 1);
-  ::setenv("PYTHONSAFEPATH", "1", 1);
-}
-
 /// This process becomes `arguments`, or nothing happens.
 void become(std::vector<std::string> arguments) {
   std::vector<char*> pointers;
@@ -109,21 +76,15 @@ void become(std::vector<std::string> arguments) {
 
 ExitStatus report(const ReportOptions& options, Console& console) {
   check_files(options);
-  const std::optional<fs::path> root = folder_with_tools();
-  if (!root) {
-    fmt::print(console.err,
-               "occbench: scripts/occbench_tools, which draws the report, is not near this program.\n"
-               "Use the occbench of a checkout's build folder, of a bundle, or of an installation.\n");
-    return ExitStatus::no_verdict;
-  }
-  const std::string python = python_of(*root);
-  set_python_path(*root / "scripts");
+  const std::optional<PythonTools> tools = find_python_tools(console);
+  if (!tools) return ExitStatus::no_verdict;
+  set_python_path(tools->scripts);
   console.out.flush();
-  become(python_arguments(options, python));
+  become(python_arguments(options, tools->python));
   fmt::print(console.err,
              "occbench: {}, which draws the report, cannot be started: {}.\n"
              "Install Python 3.11 or later, or name one in the variable OCCBENCH_PYTHON.\n",
-             python, std::strerror(errno));
+             tools->python, std::strerror(errno));
   return ExitStatus::no_verdict;
 }
 

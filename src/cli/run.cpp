@@ -16,6 +16,7 @@
 #include "cli/gpu_presence.hpp"
 #include "cli/measure_benches.hpp"
 #include "cli/recorded.hpp"
+#include "cli/rehearse.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/stop_signals.hpp"
@@ -66,6 +67,7 @@ ExitStatus run(const RunOptions& options, Console& console) {
   if (options.resume && options.out.empty()) {
     throw InputError("--resume needs the file to go on with: --out FILE.csv");
   }
+  if (!options.rehearse.empty()) return rehearse(options, console);
   const std::string reason = why_no_gpu();
   if (reason.empty()) return measure(options, console);
   fmt::print(console.err, "nothing is measured: {}\n", reason);
@@ -106,6 +108,15 @@ Action declare_run(CLI::App& parser) {
       .add_option("--filter", options->filter,
                   "only cases whose experiment/case this regular expression is found in")
       ->type_name("RE");
+  parser
+      .add_option("--shard", options->shard,
+                  "only part I of N of the cases, which take about equally long; merge puts them together")
+      ->type_name("I/N");
+  parser
+      .add_option("--rehearse", options->rehearse,
+                  "measure nothing: predict the cases of these rows, to try scripts where there is no GPU")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE.csv");
   parser.add_flag("--list", options->list, "print the cases and end");
   parser
       .add_option("--device", options->device, "number of the GPU, or auto: the discrete one with most SMs")

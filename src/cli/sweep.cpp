@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/gpu_presence.hpp"
 #include "cli/measure_benches.hpp"
+#include "cli/shard.hpp"
 #include "cli/sweep_program.hpp"
 #include "cli/sweep_request.hpp"
 #include "cli/text_table.hpp"
@@ -29,21 +30,6 @@ constexpr std::string_view kGrammar =
     "Values: 64,128 or 64:1024:64 or 64:1024:x2, sizes as 48K; --registers =31,33 asks for exact counts.\n"
     "All values are combined with all others, the last axis fastest; --zip pairs them.\n";
 
-/// About how long a case takes beside its launches: the mean of 799 cases on an H200.
-constexpr double kSecondsOfCase = 0.13;
-/// Launches of a case: checked, timed and counted.
-constexpr double kLaunchesOfCase = 45;
-constexpr double kCyclesPerSecond = 1.7e9;
-
-/// From the work of one wave after another, as if nothing else took time.
-double seconds_of(const CaseRecord& record) {
-  if (record.times.status) return 0;
-  double cycles = 0;
-  if (record.identity.work && record.theory && record.theory->waves)
-    cycles = record.identity.work->cycles * std::ceil(*record.theory->waves);
-  return kSecondsOfCase + kLaunchesOfCase * cycles / kCyclesPerSecond;
-}
-
 std::string told_time(double seconds) {
   if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
   return fmt::format("{:.0f} minutes", seconds / 60);
@@ -52,7 +38,7 @@ std::string told_time(double seconds) {
 /// How many cases there are and how long they will take, before anything runs.
 std::string announcement(const Bench& bench) {
   double seconds = 0;
-  for (const CaseRecord& each : bench.cases) seconds += seconds_of(each);
+  for (const CaseRecord& each : bench.cases) seconds += expected_seconds(each);
   const auto skipped = std::ranges::count_if(
       bench.cases, [](const CaseRecord& each) { return each.times.status.has_value(); });
   std::string text = fmt::format("{}, about {}", counted(static_cast<long long>(bench.cases.size()), "case"),

@@ -20,7 +20,8 @@ const std::vector<std::string> kSampleColumns = {"experiment", "case", "quantity
 /// Walks through the records of a text.
 class CsvScanner {
  public:
-  CsvScanner(std::string_view text, std::string_view source) : text_(text), source_(source) {
+  CsvScanner(std::string_view text, std::string_view source, std::size_t first_line = 1)
+      : text_(text), source_(source), line_(first_line) {
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
     if (text_.starts_with(kByteOrderMark)) position_ = line_start_ = kByteOrderMark.size();
   }
@@ -112,7 +113,7 @@ class CsvScanner {
   std::string_view text_;
   std::string_view source_;
   std::size_t position_ = 0;
-  std::size_t line_ = 1;
+  std::size_t line_;
   std::size_t line_start_ = 0;
 };
 
@@ -193,6 +194,14 @@ CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last
   }
   if (!have_names) throw InputError(fmt::format("{} is empty: there is no line of column names", source));
   return table;
+}
+
+std::vector<std::string> csv_cells(std::string_view record, std::string_view source, std::size_t line) {
+  CsvScanner scanner(record, source, line);
+  CsvScanner::Record parsed = scanner.next();
+  if (parsed.end == CsvScanner::End::open_quote || !scanner.at_end())
+    throw InputError(fmt::format("{}, line {}: a quoted cell is not closed", source, line));
+  return std::move(parsed.cells);
 }
 
 std::string csv_record(std::span<const std::string> cells) {

@@ -31,6 +31,10 @@ enum class LastLine {
 /// or a row has more or fewer cells than there are names.
 CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last_line = LastLine::complete);
 
+/// The cells of one record without its line end. @param line  of the file, that the record starts on
+/// @throws InputError with `source`, line and column where the text is not one record
+std::vector<std::string> csv_cells(std::string_view record, std::string_view source, std::size_t line);
+
 /// One record with its line end (LF), quoted where RFC 4180 needs it.
 std::string csv_record(std::span<const std::string> cells);
 

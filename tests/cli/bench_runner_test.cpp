@@ -97,6 +97,17 @@ class RunningBenches : public ::testing::Test {
   bool something_missed_ = false;
 };
 
+TEST_F(RunningBenches, PlansOnlyTheCasesOfTheShardAndAsksTheBinaryForThem) {
+  write_bench({"a", "b"}, "finish");
+  options_.shard = "2/2";
+  const std::vector<Bench> benches = planned_benches(options_);
+  ASSERT_EQ(benches.size(), 1);
+  ASSERT_EQ(benches[0].cases.size(), 1);
+  EXPECT_EQ(benches[0].cases[0].identity.name, "b");
+  EXPECT_EQ(benches[0].filter, "^(fake/b)$");
+  EXPECT_THAT(resuming_command(options_, options_.out), HasSubstr("--shard 2/2"));
+}
+
 TEST_F(RunningBenches, EveryCaseHasItsRow) {
   write_bench({"a", "b"}, "finish");
   run();

@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include "cli/child_process.hpp"
+#include "cli/commands.hpp"
+#include "cli/python_tools.hpp"
+#include "fleet/output.hpp"
+#include "fleet/rank.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/files.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct FleetOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> baseline;
+  std::string since;
+  std::string model;
+  std::string page;
+  std::string format = "table";
+};
+
+/// Files of rows in a folder, by name, those of the question itself aside.
+std::vector<fs::path> earlier_files(const FleetOptions& options) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(options.since)) {
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_regular_file() || !name.ends_with(".csv") || name.ends_with(".samples.csv")) continue;
+    const bool asked_about = std::ranges::any_of(options.files, [&](const std::string& file) {
+      std::error_code error;
+      return fs::equivalent(file, entry.path(), error);
+    });
+    if (!asked_about) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+/// Adds files and says which GPUs are new.
+std::vector<std::size_t> add(FleetRows& rows, std::span<const fs::path> files, const std::string& model) {
+  const std::size_t before = rows.gpus.size();
+  for (const fs::path& file : files) rows.add(file);
+  std::vector<std::size_t> added;
+  for (std::size_t gpu = before; gpu < rows.gpus.size(); ++gpu) {
+    if (model.empty() || rows.gpus[gpu].model == model) added.push_back(gpu);
+  }
+  return added;
+}
+
+/// A GPU is in one of the files only.
+void require_each_once(const FleetRows& rows, std::span<const std::size_t> gpus) {
+  std::vector<const MeasuredGpu*> sorted;
+  for (const std::size_t gpu : gpus) sorted.push_back(&rows.gpus[gpu]);
+  std::ranges::sort(sorted, {}, &MeasuredGpu::uuid);
+  const auto twice = std::ranges::adjacent_find(sorted, {}, &MeasuredGpu::uuid);
+  if (twice == sorted.end()) return;
+  throw InputError(
+      fmt::format("{} is in {} and in {}: judge one run of a GPU, and give the others with --since FOLDER",
+                  (*twice)->uuid, (*twice)->run, (*(twice + 1))->run));
+}
+
+FleetQuestion read_question(const FleetOptions& options, FleetRows& rows) {
+  FleetQuestion question;
+  question.judged =
+      add(rows, std::vector<fs::path>(options.files.begin(), options.files.end()), options.model);
+  if (question.judged.empty()) {
+    throw InputError(options.model.empty()
+                         ? fmt::format("{}: there is no row below the names of the columns",
+                                       fmt::join(options.files, ", "))
+                         : fmt::format("--model '{}': no row is of that GPU", options.model));
+  }
+  require_each_once(rows, question.judged);
+  question.baseline =
+      add(rows, std::vector<fs::path>(options.baseline.begin(), options.baseline.end()), options.model);
+  if (options.since.empty()) return question;
+  question.earlier = add(rows, earlier_files(options), options.model);
+  if (question.earlier.empty())
+    throw InputError(
+        fmt::format("--since {}: there is no file of earlier rows in that folder", options.since));
+  return question;
+}
+
+ExitStatus status_of(const FleetRows& rows, const RankedFleet& ranked) {
+  if (ranked.out_of_line() > 0) return ExitStatus::regression;
+  return ranked.no_verdict() > 0 || !rows.torn.empty() ? ExitStatus::no_verdict : ExitStatus::done;
+}
+
+/// By the Python package, from the lines of JSON. @returns whether there is a page now
+bool draw_page(const std::string& page, const std::string& lines, Console& console) {
+  const std::optional<PythonTools> tools = find_python_tools(console);
+  if (!tools) return false;
+  set_python_path(tools->scripts);
+  const TemporaryFolder folder;
+  const fs::path input = folder.path() / "fleet.jsonl";
+  const fs::path log = folder.path() / "log";
+  replace_text(input, lines);
+  const std::vector<std::string> arguments = {tools->python, "-m", "occbench_tools", "fleet",
+                                              "--output",    page, input.string()};
+  const Ending ending = ChildProcess("/usr/bin/env", arguments, log).wait();
+  fmt::print(console.err, "{}", read_text(log));
+  if (ending != Ending{}) fmt::print(console.err, "no page was drawn ({})\n", to_string(ending));
+  return ending == Ending{};
+}
+
+ExitStatus fleet(const FleetOptions& options, Console& console) {
+  FleetRows rows;
+  const FleetQuestion question = read_question(options, rows);
+  find_memory_bound(rows);
+  for (const std::string& file : rows.torn)
+    fmt::print(console.err, "{}: the last line has no end and is left out: its run was stopped\n", file);
+  const RankedFleet ranked = rank_fleet(rows, question);
+  if (options.format == "json") {
+    fmt::print(console.out, "{}", fleet_json(rows, ranked));
+    fmt::print(console.err, "{}\n", fleet_headline(ranked));
+  } else {
+    fmt::print(console.out, "{}", fleet_table(rows, ranked));
+  }
+  const bool drawn = options.page.empty() || draw_page(options.page, fleet_json(rows, ranked), console);
+  const ExitStatus status = status_of(rows, ranked);
+  return status == ExitStatus::done && !drawn ? ExitStatus::no_verdict : status;
+}
+
+}  // namespace
+
+Action declare_fleet(CLI::App& parser) {
+  const auto options = std::make_shared<FleetOptions>();
+  parser.add_option("files", options->files, "rows of GPUs of one model, a run of each GPU")
+      ->type_name("ALL.csv")
+      ->check(CLI::ExistingFile)
+      ->required();
+  parser
+      .add_option("--baseline", options->baseline,
+                  "rows of more GPUs of the model, which are peers and are not judged")
+      ->type_name("FILE.csv")
+      ->check(CLI::ExistingFile)
+      ->expected(1)
+      ->take_all();
+  parser
+      .add_option("--since", options->since,
+                  "folder of files with earlier runs of the same GPUs: what has changed, and since when")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
+  parser.add_option("--model", options->model, "only GPUs of this name, as the column gpu has it")
+      ->type_name("NAME");
+  parser.add_option("--page", options->page, "also draw an HTML page: a row for each GPU, outliers first")
+      ->type_name("FILE.html");
+  parser.add_option("--format", options->format, "table, or json: a line of JSON for each GPU")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  return [options](Console& console) { return fleet(*options, console); };
+}
+
+}  // namespace occbench

@@ -1,0 +1,80 @@
+#include "fleet/merge.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include "cli/commands.hpp"
+#include "cli/text_table.hpp"
+#include "record/csv.hpp"
+
+namespace occbench {
+namespace {
+
+/// Of GPUs that lack cases; more lines nobody reads.
+constexpr std::size_t kMostGaps = 20;
+
+struct MergeOptions {
+  std::vector<std::filesystem::path> files;
+  std::string output;
+  bool shards = false;
+};
+
+void print_complaints(const Merged& merged, bool shards, std::ostream& err) {
+  for (const std::string& file : merged.torn)
+    fmt::print(err, "{}: the last line has no end and is left out; occbench run --resume measures it again\n",
+               file);
+  for (const std::string& place : merged.conflict_places)
+    fmt::print(err, "conflict: {}: the same {} has another row; both are kept\n", place,
+               shards ? "case" : "GPU and case");
+  if (merged.conflicts > merged.conflict_places.size())
+    fmt::print(err, "... and {} more conflicts\n", merged.conflicts - merged.conflict_places.size());
+  for (std::size_t i = 0; i < merged.gaps.size() && i < kMostGaps; ++i) {
+    const Gap& gap = merged.gaps[i];
+    fmt::print(err, "gap: {}{} lacks {} of {} cases: {}{}\n", gap.gpu,
+               gap.host.empty() ? "" : fmt::format(" ({})", gap.host), gap.missing, merged.cases,
+               fmt::join(gap.first, ", "), gap.missing > gap.first.size() ? ", ..." : "");
+  }
+  if (merged.gaps.size() > kMostGaps)
+    fmt::print(err, "... and {} more GPUs\n", merged.gaps.size() - kMostGaps);
+}
+
+ExitStatus merge(const MergeOptions& options, Console& console) {
+  const Merged merged =
+      merge_files(options.files, options.output, options.shards ? MergeOf::shards : MergeOf::gpus);
+  print_complaints(merged, options.shards, console.err);
+  const auto rows = static_cast<long long>(merged.rows);
+  fmt::print(console.out, "{}: {} of {} and {} from {}; left out {}\n", options.output, counted(rows, "row"),
+             counted(static_cast<long long>(merged.gpus), "GPU"),
+             counted(static_cast<long long>(merged.cases), "case"),
+             counted(static_cast<long long>(options.files.size()), "file"),
+             counted(static_cast<long long>(merged.duplicates), "duplicate"));
+  if (merged.samples) fmt::print(console.out, "samples: {}\n", samples_path(options.output).string());
+  return merged.whole() ? ExitStatus::done : ExitStatus::no_verdict;
+}
+
+}  // namespace
+
+Action declare_merge(CLI::App& parser) {
+  const auto options = std::make_shared<MergeOptions>();
+  parser
+      .add_option("files", options->files,
+                  "files of rows of one schema and the same columns; equal rows are written once")
+      ->type_name("FILE.csv")
+      ->required();
+  parser
+      .add_option("-o,--output", options->output,
+                  "the file that has all rows; it is written whole or not at all")
+      ->type_name("ALL.csv")
+      ->required();
+  parser.add_flag("--shards", options->shards, "the files are shards of one run: each case once, on any GPU");
+  return [options](Console& console) { return merge(*options, console); };
+}
+
+}  // namespace occbench

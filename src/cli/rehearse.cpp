@@ -1,0 +1,118 @@
+#include "cli/rehearse.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <ostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/ostream.h>
+
+#include "cli/measure_benches.hpp"
+#include "cli/shard.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/case_filter.hpp"
+#include "record/csv.hpp"
+#include "record/provenance.hpp"
+#include "record/replay.hpp"
+#include "record/stop_signals.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Several of Slurm's nodes can be one machine; then each has a name of its own.
+std::string node_name() {
+  const char* node = std::getenv("SLURMD_NODENAME");
+  return node != nullptr && *node != '\0' ? node : host_name();
+}
+
+std::vector<CaseRecord> chosen_cases(const RunOptions& options) {
+  std::vector<CaseRecord> cases = read_case_records(options.rehearse);
+  const auto matches = case_filter(options.filter);
+  std::erase_if(cases, [&](const CaseRecord& each) { return !matches(full_name(each.identity)); });
+  if (cases.empty()) {
+    throw InputError(
+        fmt::format("{} has no case that --filter '{}' matches", options.rehearse, options.filter));
+  }
+  if (!options.shard.empty()) {
+    const std::set<std::string> names = cases_of_shard(cases, parse_shard(options.shard));
+    std::erase_if(cases, [&](const CaseRecord& each) { return !names.contains(full_name(each.identity)); });
+  }
+  return cases;
+}
+
+Provenance provenance_of(Provenance recorded, const RunOptions& options) {
+  const bool chosen = options.device != "auto";
+  recorded.commit = build_commit();
+  recorded.host = node_name();
+  recorded.device_index = chosen ? std::stoi(options.device) : 0;
+  recorded.gpu_uuid = fmt::format("simulated-{}-{}", recorded.host, *recorded.device_index);
+  return recorded;
+}
+
+/// The clock is that of the recorded row, everything else the simulation's.
+void set_simulated_readings(CaseRecord& record, const CaseRecord& recorded) {
+  const Prediction& predicted = *record.prediction;
+  CounterValues& counters = record.readings.counters;
+  counters.achieved_pct = predicted.predicted_pct;
+  counters.sm_cycles_active_min = predicted.cycles_active_min;
+  counters.sm_cycles_active_avg = predicted.cycles_active_mean;
+  counters.sm_cycles_active_max = predicted.cycles_active_max;
+  counters.sm_clock_mhz = recorded.readings.counters.sm_clock_mhz;
+  record.readings.achieved_elapsed_pct = predicted.predicted_elapsed_pct;
+  if (counters.sm_clock_mhz) record.times.time_us = predicted.cycles_active_max / *counters.sm_clock_mhz;
+}
+
+CaseRecord simulated(const CaseRecord& recorded, const Provenance& provenance) {
+  CaseRecord record;
+  record.provenance = provenance;
+  record.identity = recorded.identity;
+  record.launch = recorded.launch;
+  record.first_gpc = recorded.first_gpc;
+  record.compiled = recorded.compiled;
+  record.theory = recorded.theory;
+  record.folder = recorded.folder;
+  record.readings.status = CountersStatus::off;
+  record.times.status = TimeStatus::skipped;
+  record.note = "rehearsed: predicted, not measured";
+  if (recorded.identity.work && recorded.launch && recorded.times.status == TimeStatus::ok) repredict(record);
+  if (record.prediction) {
+    record.times.status = TimeStatus::ok;
+    set_simulated_readings(record, recorded);
+  }
+  record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());
+  return record;
+}
+
+}  // namespace
+
+ExitStatus rehearse(const RunOptions& options, Console& console) {
+  if (options.device != "auto" && options.device.find_first_not_of("0123456789") != std::string::npos)
+    throw InputError(fmt::format("--device {}: write a number", options.device));
+  const std::vector<CaseRecord> cases = chosen_cases(options);
+  if (options.list) {
+    for (const CaseRecord& each : cases) fmt::print(console.out, "{}\n", full_name(each.identity));
+    return ExitStatus::done;
+  }
+  const StopOnSignals stop;
+  const fs::path out = output_file(options.out, options.suite);
+  std::error_code ignored;
+  if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
+  RunFile file(out, options.resume ? RunFile::Mode::resume : RunFile::Mode::create);
+  std::set<std::string> finished;
+  for (const Row& row : file.finished()) finished.insert(full_name(row));
+  for (const CaseRecord& each : cases) {
+    if (finished.contains(full_name(each.identity))) continue;
+    if (stop_asked()) break;
+    file.append(row_of(simulated(each, provenance_of(each.provenance, options))), {});
+    finished.insert(full_name(each.identity));
+  }
+  fmt::print(console.out, "{} of {} cases, predicted, not measured. Rows: {}\n", finished.size(),
+             cases.size(), out.string());
+  return finished.size() < cases.size() ? ExitStatus::no_verdict : ExitStatus::done;
+}
+
+}  // namespace occbench

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "cli/bench_plan.hpp"
+#include "cli/command.hpp"
+
+namespace occbench {
+
+/// The cases of the recorded rows `options.rehearse`, predicted instead of measured, a row after another as a
+/// run writes them: filter, shard, output and resume as of a run. The scripts of a cluster run so where there
+/// is no GPU. Rows say in their note that nothing was measured.
+/// @returns no_verdict if the run was stopped
+ExitStatus rehearse(const RunOptions& options, Console& console);
+
+}  // namespace occbench

@@ -1,0 +1,217 @@
+#include "fleet/merge.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include "fleet/hash_table.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/columns.hpp"
+#include "record/csv.hpp"
+#include "record/row_stream.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kFewNames = 3;
+constexpr std::size_t kFewConflicts = 10;
+
+/// A file that takes its name only when it is whole.
+class NewFile {
+ public:
+  explicit NewFile(fs::path file) : file_(std::move(file)), temporary_(file_.string() + ".new") {
+    out_.open(temporary_, std::ios::binary | std::ios::trunc);
+    if (!out_) throw InputError(fmt::format("cannot write {}: {}", file_.string(), std::strerror(errno)));
+  }
+  ~NewFile() {
+    std::error_code ignored;
+    if (!kept_) fs::remove(temporary_, ignored);
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void line(const std::string& text) {
+    out_.write(text.data(), static_cast<std::streamsize>(text.size())).put('\n');
+  }
+
+  void keep() {
+    out_.close();
+    if (!out_) throw InputError(fmt::format("cannot write {}: is the disk full?", file_.string()));
+    fs::rename(temporary_, file_);
+    kept_ = true;
+  }
+
+ private:
+  fs::path file_;
+  fs::path temporary_;
+  std::ofstream out_;
+  bool kept_ = false;
+};
+
+/// Where the columns stand that a merge looks at.
+struct KeyColumns {
+  explicit KeyColumns(const RowStream& stream)
+      : schema(stream.column("schema")),
+        experiment(stream.column("experiment")),
+        case_name(stream.column("case")),
+        uuid(stream.column("gpu_uuid")),
+        host(stream.column("host")),
+        device(stream.column("device_index")) {}
+
+  std::size_t schema, experiment, case_name, uuid, host, device;
+};
+
+struct GpuTally {
+  std::string host;
+  std::size_t cases = 0;
+};
+
+class Merge {
+ public:
+  Merge(const fs::path& out, MergeOf of) : rows_(out), of_(of) {}
+
+  void add(const fs::path& file) {
+    RowStream stream(file);
+    const KeyColumns columns(stream);
+    require_same_columns(stream);
+    while (stream.next()) add_row(stream, columns);
+    if (stream.torn()) merged_.torn.push_back(stream.source());
+    ++file_;
+  }
+
+  Merged finish(std::span<const fs::path> files, const fs::path& out) {
+    rows_.keep();
+    merged_.gpus = gpus_.size();
+    merged_.cases = cases_.size();
+    for (const auto& [gpu, tally] : gpus_) {
+      if (of_ == MergeOf::gpus && tally.cases < cases_.size()) merged_.gaps.push_back(gap_of(gpu, tally));
+    }
+    merged_.samples = !case_in_two_files_ && merge_samples(files, out);
+    // Those of the rows that stood there before.
+    if (!merged_.samples) fs::remove(samples_path(out));
+    return std::move(merged_);
+  }
+
+ private:
+  void require_same_columns(const RowStream& stream) {
+    if (header_.empty()) {
+      header_ = stream.header();
+      first_file_ = stream.source();
+      rows_.line(header_);
+      return;
+    }
+    if (stream.header() == header_) return;
+    const std::vector<std::string> expected = csv_cells(header_, first_file_, 1);
+    const auto [mine, theirs] = std::ranges::mismatch(stream.names(), expected);
+    throw InputError(fmt::format(
+        "{} and {} have different columns (the first difference: '{}' and '{}'): merge files of one occbench "
+        "and the same --metrics",
+        first_file_, stream.source(), theirs == expected.end() ? "no column" : *theirs,
+        mine == stream.names().end() ? "no column" : *mine));
+  }
+
+  void require_same_schema(const RowStream& stream, const std::string& schema) {
+    if (schema_.empty()) schema_ = schema;
+    if (schema == schema_) return;
+    throw InputError(fmt::format(
+        "{}, line {}: schema {} where {} begins with schema {}: rows of different schemas "
+        "are not merged",
+        stream.source(), stream.line(), schema.empty() ? "is empty" : schema, first_file_, schema_));
+  }
+
+  void add_row(const RowStream& stream, const KeyColumns& columns) {
+    const std::vector<std::string> cells = stream.cells();
+    require_same_schema(stream, cells[columns.schema]);
+    const std::string name = cells[columns.experiment] + "/" + cells[columns.case_name];
+    const std::string gpu = cells[columns.uuid].empty()
+                                ? fmt::format("{}, device {}", cells[columns.host], cells[columns.device])
+                                : cells[columns.uuid];
+    const std::uint64_t content = hash_of(stream.record());
+    const std::uint64_t key = hash_of(of_ == MergeOf::shards ? name : gpu + "\n" + name);
+    const bool is_new = !content_by_key_.contains(key);
+    if (content_by_key_.insert(key, content) != content && !other_contents_.contains(content)) {
+      other_contents_.insert(content, 0);
+      add_conflict(stream, gpu, name);
+    } else if (!is_new) {
+      ++merged_.duplicates;
+      return;
+    }
+    rows_.line(stream.record());
+    ++merged_.rows;
+    GpuTally& tally = gpus_.try_emplace(gpu, GpuTally{cells[columns.host]}).first->second;
+    if (is_new) ++tally.cases;
+    if (cases_.try_emplace(name, file_).first->second != file_) case_in_two_files_ = true;
+  }
+
+  void add_conflict(const RowStream& stream, const std::string& gpu, const std::string& name) {
+    ++merged_.conflicts;
+    if (merged_.conflict_places.size() < kFewConflicts) {
+      merged_.conflict_places.push_back(
+          fmt::format("{}, line {}: {}, {}", stream.source(), stream.line(), gpu, name));
+    }
+  }
+
+  Gap gap_of(const std::string& gpu, const GpuTally& tally) const {
+    Gap gap{gpu, tally.host, cases_.size() - tally.cases, {}};
+    for (const auto& [name, file] : cases_) {
+      if (gap.first.size() == kFewNames) break;
+      if (!content_by_key_.contains(hash_of(gpu + "\n" + name))) gap.first.push_back(name);
+    }
+    return gap;
+  }
+
+  /// Samples name no GPU, so that they can stand in one file only where no case is in two.
+  bool merge_samples(std::span<const fs::path> files, const fs::path& out) const {
+    if (!std::ranges::all_of(files, [](const fs::path& file) { return fs::exists(samples_path(file)); }))
+      return false;
+    NewFile merged(samples_path(out));
+    merged.line(samples_header().substr(0, samples_header().size() - 1));
+    for (std::size_t file = 0; file < files.size(); ++file) {
+      RowStream samples(samples_path(files[file]));
+      const std::size_t experiment = samples.column("experiment");
+      const std::size_t name = samples.column("case");
+      while (samples.next()) {
+        const std::vector<std::string> cells = samples.cells();
+        const auto found = cases_.find(cells[experiment] + "/" + cells[name]);
+        if (found != cases_.end() && found->second == file) merged.line(samples.record());
+      }
+    }
+    merged.keep();
+    return true;
+  }
+
+  NewFile rows_;
+  MergeOf of_;
+  std::string header_;
+  std::string schema_;
+  std::string first_file_;
+  std::size_t file_ = 0;
+  HashTable content_by_key_;  ///< of the first row of a GPU and a case
+  HashTable other_contents_;  ///< of rows that differ from the first
+  std::map<std::string, GpuTally> gpus_;
+  std::map<std::string, std::size_t> cases_;  ///< and the file that had it first
+  bool case_in_two_files_ = false;
+  Merged merged_;
+};
+
+}  // namespace
+
+Merged merge_files(std::span<const fs::path> files, const fs::path& out, MergeOf of) {
+  for (const fs::path& file : files) {
+    std::error_code error;
+    if (fs::equivalent(file, out, error))
+      throw InputError(fmt::format("-o {}: that is one of the files to merge", out.string()));
+  }
+  Merge merge(out, of);
+  for (const fs::path& file : files) merge.add(file);
+  return merge.finish(files, out);
+}
+
+}  // namespace occbench

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace occbench {
+
+/// A GPU that lacks cases which another GPU of the same files has.
+struct Gap {
+  std::string gpu;  ///< UUID, or host and device where there is none
+  std::string host;
+  std::size_t missing = 0;
+  std::vector<std::string> first;  ///< full names of a few of them
+};
+
+/// What came of a merge.
+struct Merged {
+  std::size_t rows = 0;
+  std::size_t gpus = 0;
+  std::size_t cases = 0;
+  std::size_t duplicates = 0;                ///< rows that were left out: an equal one is there
+  std::size_t conflicts = 0;                 ///< rows of a GPU and a case that has another row; both are kept
+  std::vector<std::string> conflict_places;  ///< "FILE, line N: GPU, experiment/case", a few
+  std::vector<std::string> torn;             ///< files whose last line has no end; that line is left out
+  std::vector<Gap> gaps;
+  bool samples = false;  ///< whether samples of all files stand in FILE.samples.csv
+
+  bool whole() const {
+    return conflicts == 0 && torn.empty() && gaps.empty();
+  }
+};
+
+/// What the files are of, which decides which rows stand for the same.
+enum class MergeOf {
+  gpus,   ///< the same cases of several GPUs: a row for each GPU and case
+  shards  ///< one run in parts, on any GPUs of a model: a row for each case; there are no gaps
+};
+
+/// Writes the rows of files into one, in the order of the files, and the samples beside them where each case
+/// is in one file only. Memory grows by about 30 bytes a row. `out` is the old file or the new one, whole.
+/// @throws InputError where a file is not of rows, the files' columns or schemas differ, or `out` is one of
+/// them or cannot be written
+Merged merge_files(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
+                   MergeOf of = MergeOf::gpus);
+
+}  // namespace occbench

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "fleet/compare.hpp"
+
+namespace occbench {
+
+/// Which of the GPUs of FleetRows are judged, and against what.
+struct FleetQuestion {
+  std::vector<std::size_t> judged;
+  std::vector<std::size_t> baseline;  ///< peers that are not judged
+  std::vector<std::size_t> earlier;   ///< earlier runs of the same GPUs
+};
+
+/// A fleet, outliers first.
+struct RankedFleet {
+  std::vector<ComparedGpu> gpus;
+  /// By quantity, the smallest distance from the peers that would be named.
+  std::array<std::optional<double>, kFleetQuantities.size()> named_from;
+  std::vector<std::string> remarks;  ///< on nodes, of which all GPUs are out of line in the same
+
+  std::size_t out_of_line() const;
+  std::size_t no_verdict() const;
+};
+
+/// Compares each GPU with its peers and with its own earlier runs. A finding says since when it is so, where
+/// there are earlier runs. @throws InputError as compare_gpus()
+RankedFleet rank_fleet(const FleetRows& rows, const FleetQuestion& question);
+
+}  // namespace occbench

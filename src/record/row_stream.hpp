@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace occbench {
+
+/// A CSV file of rows or samples, one record after another, so that a file of any size needs the memory of
+/// one record.
+class RowStream {
+ public:
+  /// Reads the names of the columns. @throws InputError if the file cannot be read or has no whole first line
+  explicit RowStream(const std::filesystem::path& file);
+
+  const std::string& source() const {
+    return source_;
+  }
+  /// The first line as it stands, without its end.
+  const std::string& header() const {
+    return header_;
+  }
+  const std::vector<std::string>& names() const {
+    return names_;
+  }
+
+  /// Where a column stands in a record. @throws InputError if the file has none of that name
+  std::size_t column(std::string_view name) const;
+
+  /// Goes to the next record. A last line without its end is left out: its writer died, see torn().
+  /// @returns false after the last one
+  bool next();
+
+  /// The record as it stands in the file, without its line end.
+  const std::string& record() const {
+    return record_;
+  }
+  /// The line that it starts on, from 1.
+  std::size_t line() const {
+    return line_;
+  }
+  /// @throws InputError with file and line if there are not as many cells as names
+  std::vector<std::string> cells() const;
+
+  /// Whether the file ends inside a line.
+  bool torn() const {
+    return torn_;
+  }
+
+ private:
+  bool read_record();
+
+  std::string source_;
+  std::ifstream file_;
+  std::string header_;
+  std::vector<std::string> names_;
+  std::string record_;
+  std::size_t line_ = 0;
+  std::size_t next_line_ = 1;
+  bool torn_ = false;
+};
+
+}  // namespace occbench

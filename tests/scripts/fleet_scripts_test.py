@@ -1,0 +1,138 @@
+"""scripts/slurm without Slurm: the same tasks on this host, with cases predicted instead of measured."""
+
+import csv
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = ROOT / "scripts/slurm"
+OCCBENCH = Path(os.environ["OCCBENCH"])
+RECORDED = ROOT / "results/nvidia-h200/full.csv"
+REPEATED = ROOT / "results/nvidia-h200/repeat.csv"
+
+# Drawing takes seconds, and no verdict depends on it.
+WITHOUT_PAGES = {"OCCBENCH_PYTHON": "/bin/false"}
+
+# In place of the program: `run` copies rows, the other commands are the program's.
+FAKE = """#!/bin/bash
+[[ $1 == run ]] || exec "$OCCBENCH_REAL" "$@"
+while (($#)); do [[ $1 != --out ]] || out=$2; shift; done
+[[ -z $FAKE_ROWS ]] || cp "$FAKE_ROWS" "$out"
+cp "$FAKE_SAMPLES" "${out%.csv}.samples.csv.gz"
+echo "the last line of the log"
+"""
+
+
+def run(*command, **environment) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(part) for part in command],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+
+
+def change(file: Path, column: str, factor: float) -> None:
+    with file.open(encoding="utf-8", newline="") as source:
+        rows = list(csv.DictReader(source))
+    for row in rows:
+        if row[column]:
+            row[column] = str(float(row[column]) * factor)
+    with file.open("w", encoding="utf-8", newline="") as target:
+        writer = csv.DictWriter(target, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+class InAFolder(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+
+class LocalFleet(InAFolder):
+    def local(self, **environment):
+        rehearsed = ("--", "--rehearse", RECORDED, "--filter", "^waves/")
+        options = ("--gpus", 4, "--folder", self.folder, "--occbench", OCCBENCH)
+        return run(SCRIPTS / "fleet", "--local", *options, *rehearsed, **environment)
+
+    def finish(self, files: int):
+        return run(SCRIPTS / "finish", "gpus", files, self.folder, OCCBENCH, **WITHOUT_PAGES)
+
+    def verdict(self) -> str:
+        return (self.folder / "verdict").read_text(encoding="utf-8").strip()
+
+    def test_measures_each_gpu_merges_and_ranks(self):
+        done = self.local()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.verdict(), "in line")
+        lines = (self.folder / "fleet.jsonl").read_text(encoding="utf-8").splitlines()
+        self.assertEqual([json.loads(line)["verdict"] for line in lines], ["in line"] * 4)
+
+    def test_goes_on_with_the_rows_that_are_there(self):
+        self.assertEqual(self.local(**WITHOUT_PAGES).returncode, 0)
+        file = next(self.folder.glob("gpu-*-2.csv"))
+        whole = file.read_text(encoding="utf-8")
+        file.write_text(whole[: len(whole) // 2], encoding="utf-8")
+        done = self.local(**WITHOUT_PAGES)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(file.read_text(encoding="utf-8").splitlines()), len(whole.splitlines()))
+
+    def test_has_no_verdict_where_a_file_is_missing(self):
+        self.assertEqual(self.local(**WITHOUT_PAGES).returncode, 0)
+        self.assertEqual(self.finish(5).returncode, 2)
+        self.assertEqual(self.verdict(), "no verdict; 4 of 5 files of rows are there")
+
+    def test_names_a_slow_gpu_even_where_a_file_is_missing(self):
+        self.assertEqual(self.local(**WITHOUT_PAGES).returncode, 0)
+        change(next(self.folder.glob("gpu-*-1.csv")), "sm_clock_mhz", 0.95)
+        self.assertEqual(self.finish(5).returncode, 1)
+        self.assertIn("1 of 4 GPUs is out of line", self.verdict())
+
+    def test_refuses_wrong_use(self):
+        for wrong in (["--partition"], ["--nodes", "x", "--local"], [], ["--local", "--shards", "2"], ["--what", "1"]):
+            with self.subTest(wrong=wrong):
+                done = run(SCRIPTS / "fleet", *wrong)
+                self.assertEqual(done.returncode, 64)
+                self.assertIn("usage:", done.stderr)
+
+
+class HealthCheck(InAFolder):
+    def check(self, rows: Path | str):
+        fake = self.folder / "occbench"
+        fake.write_text(FAKE, encoding="utf-8")
+        fake.chmod(0o755)
+        environment = {"OCCBENCH": str(fake), "OCCBENCH_REAL": str(OCCBENCH), "FAKE_ROWS": str(rows)}
+        samples = REPEATED.with_suffix(".samples.csv.gz")
+        done = run(SCRIPTS / "health_check", RECORDED, **environment, FAKE_SAMPLES=str(samples))
+        self.assertEqual(len(done.stdout.splitlines()), 1, done.stdout)
+        return done
+
+    def test_passes_a_second_run_of_the_same_gpu(self):
+        done = self.check(REPEATED)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("pass", done.stdout)
+
+    def test_says_1_where_occupancy_fell(self):
+        slower = self.folder / "slower.csv"
+        slower.write_bytes(REPEATED.read_bytes())
+        change(slower, "achieved_pct", 0.8)
+        change(slower, "achieved_elapsed_pct", 0.8)
+        self.assertEqual(self.check(slower).returncode, 1)
+
+    def test_says_2_where_nothing_was_measured(self):
+        done = self.check("")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("the last line of the log", done.stdout)
+
+    def test_is_short(self):
+        self.assertLessEqual(len((SCRIPTS / "health_check").read_text(encoding="utf-8").splitlines()), 12)
+
+
+if __name__ == "__main__":
+    unittest.main()
