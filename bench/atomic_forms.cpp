@@ -34,6 +34,11 @@ Suite suite_of(AtomicForm form, AtomicType type, AtomicScope scope, const Addres
   return scope == AtomicScope::device ? Suite::quick : Suite::full;
 }
 
+std::string cause_of(const Addresses& addresses) {
+  if (addresses.name == "one") return "small_grid";
+  return addresses.threads_per_address == 1 ? "atomics+overhead+memory_contention" : "atomics+overhead";
+}
+
 std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
   for (const Addresses& addresses : addresses_on(on)) {
@@ -54,7 +59,7 @@ std::vector<Case> cases(const Planner& on) {
                               {"form", std::string(to_string(form))},
                               {"type", std::string(to_string(type))},
                               {"scope", std::string(to_string(scope))}},
-               .expected_cause = addresses.name == "one" ? "small_grid" : "atomics+overhead"});
+               .expected_cause = cause_of(addresses)});
         }
       }
     }

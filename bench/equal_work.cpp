@@ -67,6 +67,7 @@ void add_uneven_warps(std::vector<Case>& cases, const Planner& on, const Imbalan
   persistent.grid_blocks = on.wave(kWorkQueue, "of_warps", persistent);
   Case queue = make_case(imbalance.name, "queue_of_warps", kWorkQueue, "of_warps", persistent, suite);
   queue.items = Items{.count = warps, .work = {.cycles = kCycles, .distribution = imbalance.distribution}};
+  queue.expected_cause = "uneven_blocks";
   cases.push_back(queue);
 }
 

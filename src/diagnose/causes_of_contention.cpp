@@ -12,10 +12,18 @@ namespace {
 constexpr double kSaturatedPct = 80;
 /// Of its peak, from which on device memory is busy enough to delay warps. Requests queue before it is full.
 constexpr double kBusyMemoryPct = 50;
+/// Warps of a scheduler that could have issued, of which one does in a cycle, from which on they contend.
+constexpr double kManyEligible = 4;
 /// Share of an SM's active warps that wait for the same thing, from which on that is what they do.
 constexpr double kMostWait = 0.5;
 /// Share of them that wait at barriers, from which on barriers serialize.
 constexpr double kManyWaitAtBarriers = 0.25;
+/// Requests a cycle below which atomic additions delay nobody, even if all lanes of all warps add to one address:
+/// an H200 does 0.27 such additions of floats a cycle and 0.67 of integers (experiments reductions and atomics),
+/// 32 a request.
+constexpr double kIdleAddressRequests = 0.27 / 32;
+/// Warps of a scheduler that could have issued, below which its warps wait.
+constexpr double kFewEligible = 0.5;
 /// Local memory's sectors for each warp, from which on spills show. A sector is 32 bytes, so that a warp that
 /// stores one register writes 4.
 constexpr double kSectorsPerWarp = 4;
@@ -39,6 +47,15 @@ double waiting_for_memory(const Situation& situation) {
 
 double atomic_requests(const Situation& situation) {
   return situation.counters().global_reductions.value_or(0) + situation.counters().global_atomics.value_or(0);
+}
+
+/// Whether each warp makes a request, fast enough to keep an address busy, and warps wait for something.
+bool atomics_delay(const Situation& situation) {
+  const CounterValues& counters = situation.counters();
+  const double requests = atomic_requests(situation);
+  return requests >= launched_warps(situation) &&
+         requests > kIdleAddressRequests * counters.sm_cycles_active_max.value_or(0) &&
+         counters.eligible_warps.value_or(0) < kFewEligible;
 }
 
 /// Simulated contention, as far as the simulated launch is the measured one.
@@ -68,6 +85,8 @@ std::optional<Evidence> saturated_resource(const Situation& situation) {
 }
 
 bool spills_show(const Situation& situation) {
+  // Fences of system scope read and write sectors that count as local memory's.
+  if (situation.usage.local_bytes_per_thread == 0) return false;
   const CounterValues& counters = situation.counters();
   const double sectors = counters.local_load_sectors.value_or(0) + counters.local_store_sectors.value_or(0);
   return sectors > kSectorsPerWarp * launched_warps(situation);
@@ -93,10 +112,10 @@ std::optional<Claim> spills(const Situation& situation) {
 
 std::optional<Claim> atomics(const Situation& situation) {
   const double requests = atomic_requests(situation);
-  if (requests == 0) return std::nullopt;
+  if (!atomics_delay(situation)) return std::nullopt;
   const CounterValues& counters = situation.counters();
   return Claim{
-      .takes_rest = requests >= static_cast<double>(situation.launch.grid_blocks),
+      .takes_rest = true,
       .evidence = evidence_of({{"global_reductions", counters.global_reductions},
                                {"global_atomics", counters.global_atomics},
                                {"lg_throttle_stall_warps", counters.lg_throttle_stall_warps},
@@ -131,9 +150,10 @@ std::optional<Claim> issue_contention(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double simulated = work_is_of_memory(situation) ? 0 : std::max(0.0, simulated_contention(situation));
   const std::optional<Evidence> saturated = saturated_resource(situation);
-  const bool at_work = saturated && saturated->column != "dram_busy_pct";
+  const bool of_sm = saturated && saturated->column != "dram_busy_pct";
+  const bool at_work = of_sm || counters.eligible_warps.value_or(0) >= kManyEligible;
   if (simulated == 0 && !at_work) return std::nullopt;
-  const bool of_pipe = at_work && saturated->column != "issue_active_pct";
+  const bool of_pipe = of_sm && saturated->column != "issue_active_pct";
   return Claim{.points = simulated,
                .takes_rest = at_work,
                .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,

@@ -13,6 +13,10 @@ namespace {
 /// next on a busy SM. Typical values of the device profiles (predict/parameters.cpp), seen on H200s and H100s.
 constexpr double kReplacementCycles = 200;
 constexpr double kWarpLaunchCycles = 13;
+/// Between two blocks that are given out, device-wide; likewise.
+constexpr double kDispatchCycles = 1.1;
+/// Share of a launch that giving blocks out takes, from which on the dispatcher is what blocks wait for.
+constexpr double kBusyDispatcher = 0.5;
 
 /// Least share of a wave that clusters have to fill for empty places to be due to them.
 constexpr double kClusteredWave = 0.75;
@@ -140,6 +144,12 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
           "use blocks of fewer warps."};
 }
 
+/// Of a launch's time, what giving its blocks out takes at least; 0 where its cycles were not read.
+double share_of_dispatching(const Situation& situation) {
+  const double cycles = situation.counters().sm_cycles_active_max.value_or(0);
+  return cycles > 0 ? kDispatchCycles * static_cast<double>(situation.launch.grid_blocks) / cycles : 0;
+}
+
 std::optional<Claim> overhead(const Situation& situation) {
   const double cycles_to_launch =
       kReplacementCycles + kWarpLaunchCycles * situation.occupancy.warps_per_block;
@@ -150,14 +160,20 @@ std::optional<Claim> overhead(const Situation& situation) {
   } else if (cycles && situation.waves() > 1) {
     points = situation.theoretical_pct * std::min(1.0, cycles_to_launch / *cycles);
   }
-  if (points <= 0) return std::nullopt;
+  const double dispatching = share_of_dispatching(situation);
+  const bool dispatcher_is_busy = dispatching >= kBusyDispatcher;
+  if (points <= 0 && !dispatcher_is_busy) return std::nullopt;
   std::string because =
-      fmt::format("launching and replacing blocks takes {:.2g} % of the time that resident blocks have",
-                  100 * points / situation.theoretical_pct);
+      dispatcher_is_busy
+          ? fmt::format("blocks end about as fast as they can be given out, which takes {:.0f} % of the time",
+                        100 * std::min(1.0, dispatching))
+          : fmt::format("launching and replacing blocks takes {:.2g} % of the time that resident blocks have",
+                        100 * points / situation.theoretical_pct);
   if (cycles)
     because += fmt::format(", a new block every {} cycles in each place", grouped(std::llround(*cycles)));
   return Claim{.points = points,
                .part = Part::either,
+               .takes_rest = dispatcher_is_busy,
                .confidence = confidence_of_losses(situation),
                .evidence = evidence_of({{"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg},
                                         {"waves", situation.waves()},

@@ -22,13 +22,14 @@ std::optional<Limiter> blamed_limiter(const Situation& situation) {
   for (const Limiter of_size : {Limiter::warps, Limiter::blocks}) {
     if (limiters.contains(of_size)) return of_size;
   }
-  if (situation.facts.readings.hardware_limiter) {
-    const std::optional<Limiter> named = limiter_of(*situation.facts.readings.hardware_limiter);
-    if (named && limiters.contains(*named)) return named;
+  const Limiters named = situation.facts.readings.hardware_limiters.value_or(Limiters());
+  std::optional<Limiter> first;
+  for (const Limiter limiter : kAllLimiters) {
+    if (!limiters.contains(limiter)) continue;
+    if (named.contains(limiter)) return limiter;
+    if (!first) first = limiter;
   }
-  const auto* const first =
-      std::ranges::find_if(kAllLimiters, [&](Limiter limiter) { return limiters.contains(limiter); });
-  return first == std::end(kAllLimiters) ? std::nullopt : std::optional(*first);
+  return first;
 }
 
 std::string rule_of(const Situation& situation, Limiter limiter) {

@@ -79,7 +79,7 @@ void set_counters(Readings& into, const CounterReadings& readings, double warp_s
     into.achieved_spread_points = quartiles(achieved).range();
     into.achieved_source = AchievedSource::counter;
   }
-  into.hardware_limiter = hardware_limiter_of(into.counters);
+  into.hardware_limiters = hardware_limiters_of(into.counters);
   const std::vector<double> elapsed = elapsed_occupancy(readings, warp_slots);
   if (!elapsed.empty()) into.achieved_elapsed_pct = median(elapsed);
 }

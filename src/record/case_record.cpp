@@ -221,7 +221,7 @@ CaseRecord parse(const Row& row) {
   pass_readings(row, record.readings, kFromRow);
   record.readings.status = parsed(row.counters_status, parse_counters_status);
   record.readings.achieved_source = parsed(row.achieved_source, parse_source);
-  record.readings.hardware_limiter = parsed(row.hardware_limiter, parse_hardware_limiter);
+  record.readings.hardware_limiters = parsed(row.hardware_limiter, parse_hardware_limiter);
   pass_times(row, record.times, kFromRow);
   record.times.status = parsed(row.time_status, parse_time_status);
   record.check = parsed(row.check, parse_check);
@@ -319,7 +319,8 @@ Row row_of(const CaseRecord& record) {
   if (record.readings.status) row.counters_status = to_string(*record.readings.status);
   if (record.readings.achieved_source) row.achieved_source = to_string(*record.readings.achieved_source);
   pass_times(row, record.times, kToRow);
-  if (record.readings.hardware_limiter) row.hardware_limiter = to_string(*record.readings.hardware_limiter);
+  if (record.readings.hardware_limiters)
+    row.hardware_limiter = hardware_limiter_text(*record.readings.hardware_limiters);
   if (record.times.status) row.time_status = to_string(*record.times.status);
   if (record.check) row.check = to_string(*record.check);
   pass_program(row, record.program, kToRow);

@@ -85,7 +85,7 @@ struct Readings {
   std::optional<double> measured_loss_blocks_points;
   std::optional<double> measured_loss_warps_points;
   std::optional<AchievedSource> achieved_source;
-  std::optional<HardwareLimiter> hardware_limiter;
+  std::optional<Limiters> hardware_limiters;
 };
 
 /// What the timed launches of a case say.

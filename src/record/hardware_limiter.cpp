@@ -1,10 +1,9 @@
 #include "record/hardware_limiter.hpp"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
 #include "record/row.hpp"
@@ -12,49 +11,50 @@
 namespace occbench {
 namespace {
 
-constexpr std::array<std::string_view, 5> kWords = {"none", "registers", "shared_memory", "blocks",
-                                                    "barriers"};
+constexpr std::string_view kNone = "none";
+
+/// Of the longest stall: allocations that stall as long run out together.
+constexpr double kAsLong = 0.9;
+
+Limiter parse_limiter(std::string_view word) {
+  const auto* const found =
+      std::ranges::find(kAllLimiters, word, [](Limiter limiter) { return to_string(limiter); });
+  if (found == std::end(kAllLimiters))
+    throw InputError(
+        fmt::format("hardware_limiter has '{}', which is neither a limiter nor {}", word, kNone));
+  return *found;
+}
 
 }  // namespace
 
-std::string_view to_string(HardwareLimiter limiter) {
-  return kWords.at(static_cast<std::size_t>(limiter));
+std::optional<Limiters> hardware_limiters_of(const CounterValues& counters) {
+  const std::pair<Limiter, Real> stalls[] = {
+      {Limiter::registers, counters.launch_stall_registers_cycles},
+      {Limiter::shared_memory, counters.launch_stall_shared_memory_cycles},
+      {Limiter::blocks, counters.launch_stall_blocks_cycles},
+      {Limiter::barriers, counters.launch_stall_barriers_cycles}};
+  const auto cycles = [](const auto& stall) { return stall.second.value_or(-1); };
+  const double longest = cycles(*std::ranges::max_element(stalls, {}, cycles));
+  if (longest < 0) return std::nullopt;
+  Limiters limiters;
+  for (const auto& stall : stalls)
+    limiters.add(stall.first, longest > 0 && cycles(stall) >= kAsLong * longest);
+  return limiters;
 }
 
-HardwareLimiter parse_hardware_limiter(std::string_view word) {
-  const auto found = std::ranges::find(kWords, word);
-  if (found == kWords.end()) {
-    throw InputError(fmt::format("hardware_limiter = '{}' is none of {}", word, fmt::join(kWords, ", ")));
+std::string hardware_limiter_text(Limiters limiters) {
+  return limiters == Limiters() ? std::string(kNone) : to_string(limiters);
+}
+
+Limiters parse_hardware_limiter(std::string_view text) {
+  Limiters limiters;
+  if (text == kNone) return limiters;
+  while (true) {
+    const std::size_t plus = text.find('+');
+    limiters.add(parse_limiter(text.substr(0, plus)), true);
+    if (plus == std::string_view::npos) return limiters;
+    text.remove_prefix(plus + 1);
   }
-  return static_cast<HardwareLimiter>(found - kWords.begin());
-}
-
-std::optional<Limiter> limiter_of(HardwareLimiter limiter) {
-  switch (limiter) {
-    case HardwareLimiter::none:
-      return std::nullopt;
-    case HardwareLimiter::registers:
-      return Limiter::registers;
-    case HardwareLimiter::shared_memory:
-      return Limiter::shared_memory;
-    case HardwareLimiter::blocks:
-      return Limiter::blocks;
-    case HardwareLimiter::barriers:
-      return Limiter::barriers;
-  }
-  return std::nullopt;
-}
-
-std::optional<HardwareLimiter> hardware_limiter_of(const CounterValues& counters) {
-  const std::pair<HardwareLimiter, Real> stalls[] = {
-      {HardwareLimiter::registers, counters.launch_stall_registers_cycles},
-      {HardwareLimiter::shared_memory, counters.launch_stall_shared_memory_cycles},
-      {HardwareLimiter::blocks, counters.launch_stall_blocks_cycles},
-      {HardwareLimiter::barriers, counters.launch_stall_barriers_cycles}};
-  const auto& [limiter, cycles] =
-      *std::ranges::max_element(stalls, {}, [](const auto& stall) { return stall.second.value_or(-1); });
-  if (!cycles) return std::nullopt;
-  return *cycles > 0 ? limiter : HardwareLimiter::none;
 }
 
 }  // namespace occbench

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "occupancy/occupancy.hpp"
@@ -8,20 +9,15 @@
 
 namespace occbench {
 
-/// The allocation that stalled the launch of blocks longest, as the hardware counted it. It counts no stalls
-/// for want of warps.
-enum class HardwareLimiter : unsigned char { none, registers, shared_memory, blocks, barriers };
+/// The allocations that stalled the launch of blocks longest, by the launch_stall columns: all whose stalls
+/// come to at least nine tenths of the longest. The hardware counts no stalls for want of warps. No limiter where
+/// all are 0; empty where none was read.
+std::optional<Limiters> hardware_limiters_of(const CounterValues& counters);
 
-/// "none", "registers", "shared_memory", "blocks" or "barriers"
-std::string_view to_string(HardwareLimiter limiter);
+/// As the column hardware_limiter shows them: "none", or as "blocks+shared_memory".
+std::string hardware_limiter_text(Limiters limiters);
 
-/// @throws InputError for a word that is none of them
-HardwareLimiter parse_hardware_limiter(std::string_view word);
-
-/// The calculator's limiter of that name; empty for none.
-std::optional<Limiter> limiter_of(HardwareLimiter limiter);
-
-/// By the launch_stall columns: the largest; none where all are 0. Empty where none was read.
-std::optional<HardwareLimiter> hardware_limiter_of(const CounterValues& counters);
+/// @throws InputError for a word that names no limiter
+Limiters parse_hardware_limiter(std::string_view text);
 
 }  // namespace occbench

@@ -90,7 +90,7 @@ const Cells kCounters = {
 const Cells kCountersOfTheFullSuite = {{"resident_blocks", "51"},
                                        {"measured_loss_blocks_points", "-1837.5"},
                                        {"measured_loss_warps_points", "1861.5"},
-                                       {"hardware_limiter", "registers"},
+                                       {"hardware_limiter", "blocks+registers+shared_memory+barriers"},
                                        {"launch_stall_registers_cycles", "51"},
                                        {"launch_stall_shared_memory_cycles", "51"},
                                        {"launch_stall_blocks_cycles", "51"},
