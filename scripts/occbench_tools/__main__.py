@@ -29,6 +29,7 @@ COMMANDS = {
     "compare-ncu": Command("compare_ncu", "measure the same launches with occbench and with ncu (needs a GPU)"),
     "advice": Command("advice", "compare launches that were advised with those that were asked for"),
     "repredict": Command("repredict", "predict recorded rows again, in place"),
+    "compare-profiles": Command("compare_profiles", "predict the random launches of each GPU model with each profile"),
     "keep-timelines": Command("keep_timelines", "copy some recorded timelines and per-SM files into results/"),
 }
 WRONG_INPUT, FAULT, NOT_THERE = 64, 70, 2

@@ -229,7 +229,7 @@ class EnoughOccupancy(unittest.TestCase):
         one_chain = [
             hiding_row(
                 "fma_chains",
-                "fma_1",
+                "multiply_add_1",
                 pct,
                 min(1, pct / 25) * peak,
                 chains=1,

@@ -23,7 +23,7 @@ def by_variant(rows):
 def latency_seconds(rows, operation):
     """Of a dependent multiply-add, from one warp a scheduler and one chain; of a load, from the chain through memory."""
     if operation == "multiply_add":
-        row = first(rows, variant="fma_1", blocks_per_sm=1)
+        row = first(rows, variant="multiply_add_1", blocks_per_sm=1)
         return row and row["grid_blocks"] * row["block_threads"] / row["throughput"]
     row = first(rows, kernel="pointer_chase", memory="device")
     return row and 1 / row["throughput"]

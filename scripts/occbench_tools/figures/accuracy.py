@@ -1,11 +1,9 @@
 """How far theory and prediction are from the counter, on each GPU model that is recorded under results/."""
 
-from pathlib import Path
-from tempfile import NamedTemporaryFile
-
 import polars as pl
 
-from occbench_tools.dataset import Results, error, gpu_of, packed
+from occbench_tools.compare_profiles import COLUMNS
+from occbench_tools.dataset import Results, each, error, gpu_of, packed, read_table
 from occbench_tools.markdown import revision, table
 from occbench_tools.statistics import median, quantile
 
@@ -77,39 +75,16 @@ def headline(results: Results) -> str:
     )
 
 
-def long_launches(model: Results, profile: str | Path) -> str:
-    """Mean error on a model's random launches from 20,000 cycles on, predicted with a profile."""
-    printed = model.occbench.output("validate", "--rows", model.file("validation.csv"), "--profile", profile)
-    of_kinds = [line.split() for line in printed.splitlines() if "_from_20000_cycles" in line]
-    launches = sum(int(cells[1]) for cells in of_kinds)
-    return f"{sum(int(cells[1]) * float(cells[3]) for cells in of_kinds) / launches:.2f}"
-
-
 def profiles(results: Results) -> str:
     """What each quality of a profile is worth, and what a profile is worth on the other model."""
-    head = ["`profile_quality`", "the profile was made", "with"]
-    models = {gpu_of(model.rows("validation.csv")): model for model in results.models}
-    with NamedTemporaryFile("w", suffix=".profile") as generic:
-        generic.write("name = generic_hopper\ncompute_capability = 9.0\nsm_count = 132\n")
-        generic.flush()
-        known = [
-            ("`calibrated_device`", "on this GPU", "a profile beside the rows", None),
-            ("`calibrated_model`, else `generic`", "on other H200s", "`h200`", "h200"),
-            ("`calibrated_model`, else `generic`", "on H100s", "`h100`", "h100"),
-            ("`generic`", "on no such GPU", "a file of `name`, `compute_capability` and `sm_count`", generic.name),
-        ]
-        lines = []
-        for quality, made, name, profile in known:
-            errors = (
-                long_launches(model, profile or model.folder / f"{named_profile(model)}.profile")
-                for model in models.values()
-            )
-            lines.append((quality, made, name, *errors))
-    return table([*head, *(f"{gpu}:" for gpu in models)], lines)
-
-
-def named_profile(model: Results) -> str:
-    return str(model.rows("validation.csv")["device_profile"].first())
+    rows = read_table(results.folder.parent / "profiles.csv", COLUMNS)
+    gpus = rows["gpu"].unique(maintain_order=True).to_list()
+    lines = []
+    for made in rows["profile"].unique(maintain_order=True):
+        of_profile = {row["gpu"]: row for row in each(rows.filter(pl.col("profile") == made))}
+        cells = (f"{of_profile[gpu]['mean_error_points']:.2f} ({of_profile[gpu]['profile_quality']})" for gpu in gpus)
+        lines.append((made, *cells))
+    return table(("profile", *(f"{gpu}, mean error:" for gpu in gpus)), lines)
 
 
 BLOCKS = {"accuracy": accuracy, "headline": headline, "profiles": profiles}

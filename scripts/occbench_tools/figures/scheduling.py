@@ -92,9 +92,9 @@ def without_contention(results: Results) -> str:
 def with_contention(results: Results) -> str:
     rows = predicted(results.suite.rows).filter(CONTENDS)
     kinds = {
-        "multiply-adds in one or two chains": pl.col("variant").is_in(["fma_1", "fma_2"]),
-        "multiply-adds in four chains": pl.col("variant") == "fma_4",
-        "multiply-adds in eight chains": pl.col("variant") == "fma_8",
+        "multiply-adds in one or two chains": pl.col("variant").is_in(["multiply_add_1", "multiply_add_2"]),
+        "multiply-adds in four chains": pl.col("variant") == "multiply_add_4",
+        "multiply-adds in eight chains": pl.col("variant") == "multiply_add_8",
         "exponentials": pl.col("variant").str.starts_with("exponential"),
         "streaming reads": pl.col("kernel") == "reads",
     }

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from occbench_tools.dataset import Results, error, one, pick
+from occbench_tools.dataset import Results, Row, each, error, gpu_of, one, packed, pick
 from occbench_tools.markdown import machine, table
 from occbench_tools.statistics import median
 
@@ -58,7 +58,31 @@ def recorded_run(results: Results) -> str:
     )
 
 
+def hardware_limiter(results: Results) -> str:
+    """The calculator's limiter against the hardware's, by how many cases of each recorded suite have both."""
+    waits = pl.col("waves") >= 1.2
+    counts = []
+    for model in results.models:
+        if not packed(model.folder / "full.csv"):
+            continue
+        rows = model.suite.rows.filter(waits).drop_nulls("hardware_limiter")
+        both = rows.group_by("limiter", "hardware_limiter").len(gpu_of(rows))
+        counts.append(both)
+    joined = counts[0]
+    for other in counts[1:]:
+        joined = joined.join(other, on=["limiter", "hardware_limiter"], how="full", coalesce=True)
+    joined = joined.filter(pl.col("hardware_limiter") != "").sort("limiter", "hardware_limiter").fill_null(0)
+    gpus = joined.columns[2:]
+    lines = [tuple(f"`{row[name]}`" for name in joined.columns[:2]) + row_of(row, gpus) for row in each(joined)]
+    return table(("calculator", "hardware", *(f"{gpu}, cases:" for gpu in gpus)), lines)
+
+
+def row_of(row: Row, names: list[str]) -> tuple[str, ...]:
+    return tuple(str(row[name]) for name in names)
+
+
 BLOCKS = {
+    "hardware limiter": hardware_limiter,
     "worked examples": worked_examples,
     "against ncu": against_ncu_in_short,
     "recorded run": recorded_run,
