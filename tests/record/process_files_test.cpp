@@ -80,7 +80,7 @@ TEST(ProcessFiles, ParseWhateverMomentTheirWriterIsKilledIn) {
         write_process_file(file, entries);
       }
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 100000));
     ::kill(writer, SIGKILL);
     ::waitpid(writer, nullptr, 0);
     const std::vector<ProgramEntry> entries = read_process_file(file);

@@ -340,7 +340,7 @@ CLAIMS = [Claim(name, f"the claim of {name}", "a document") for name in experime
 
 class Table(unittest.TestCase):
     def test_an_experiment_that_was_not_run_says_so(self):
-        lines = table_of_claims(run_of([block_size_row(32, 50)]), CLAIMS).splitlines()
+        lines = table_of_claims({"a GPU": run_of([block_size_row(32, 50)])}, CLAIMS).splitlines()
         self.assertEqual(len(lines), 2 + len(CLAIMS))
         measured = [line for line in lines[2:] if not line.endswith("|  | not measured |")]
         self.assertEqual(len(measured), 1)

@@ -11,8 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "scripts/slurm"
 OCCBENCH = Path(os.environ["OCCBENCH"])
-RECORDED = ROOT / "results/nvidia-h200/full.csv"
-REPEATED = ROOT / "results/nvidia-h200/repeat.csv"
+RECORDED = ROOT / "results/nvidia-h100-80gb-hbm3/full.csv"
+REPEATED = ROOT / "results/nvidia-h100-80gb-hbm3/repeat.csv"
 
 # Drawing takes seconds, and no verdict depends on it.
 WITHOUT_PAGES = {"OCCBENCH_PYTHON": "/bin/false"}

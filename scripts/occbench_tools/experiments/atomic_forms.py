@@ -33,10 +33,10 @@ def findings(of):
             times = ratio(of, addresses, changed, type="float32")
             if times is not None:
                 found.append(Finding(f"{question}, {words}", holds(times), f"{times:.2f} times as long"))
-                parts.append(f"{words} × {times:.2f}")
+                parts.append(f"{times:.2f}")
         if parts:
-            told.append(f"{question}: {', '.join(parts)}")
-    return Findings(found, f"time over that of a relaxed float add, device scope: {'; '.join(told)}")
+            told.append(f"{question} {', '.join(parts)}")
+    return Findings(found, f"time over a relaxed float add's; {', '.join(ADDRESSES.values())}: {'; '.join(told)}")
 
 
 def rate(row):

@@ -16,7 +16,7 @@ def share(of, row):
 
 
 def findings(of):
-    found, told = [], []
+    found, shares_of_all = [], []
     sms = max((int(parameter_of(row, "sms")) for row in each(of.rows)), default=0)
     for adders, words in ADDERS.items():
         for form in ("plain", "relaxed"):
@@ -25,7 +25,7 @@ def findings(of):
                 continue
             measured = f"{share(of, row)} % lost"
             found.append(Finding(f"{FORMS[form]} by {words}", row["check"] == "lost_updates", measured))
-            told.append(f"{FORMS[form]} by {words}: {measured}")
+            shares_of_all.append(row["lost_updates_pct"])
             shares = of.samples(row, "lost_updates_pct")
             if len(shares) > 1:
                 sums = shares.n_unique()
@@ -36,8 +36,9 @@ def findings(of):
     if not atomics.is_empty():
         right = len(atomics.filter(check="ok"))
         found.append(Finding("atomics", right == len(atomics), f"sums right in {right} of {len(atomics)} cases"))
-        told.append(f"atomic add: {found[-1].measured}")
-    return Findings(found, f"{sms} blocks on {sms} SMs: {'; '.join(told)}")
+    lost = f"{min(shares_of_all):.4g} to {max(shares_of_all):.4g} %" if shares_of_all else "nothing"
+    of_atomics = f"; atomics: {found[-1].measured}" if not atomics.is_empty() else ""
+    return Findings(found, f"{sms} blocks on {sms} SMs lose {lost} without atomics{of_atomics}")
 
 
 def cases(of):

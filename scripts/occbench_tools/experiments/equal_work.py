@@ -32,10 +32,10 @@ def findings(of):
                 found.append(
                     Finding(f"{words}, {name}", gain(row, plain) >= WORTH, f"throughput × {gain(row, plain):.2f}")
                 )
-                gains.append(f"{name} × {gain(row, plain):.2f}")
+                gains.append(gain(row, plain))
         if gains:
-            told.append(f"{words}: {', '.join(gains)}")
-    return Findings(found, f"throughput at equal work: {'; '.join(told)}")
+            told.append(f"{words}, × {min(gains):.2f} to {max(gains):.2f}")
+    return Findings(found, f"throughput at equal work, by remedy: {'; '.join(told)}")
 
 
 def cases(of):

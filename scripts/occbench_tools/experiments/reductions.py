@@ -26,8 +26,8 @@ def findings(of):
             continue
         share = rates.max() / limit["throughput"]
         found.append(Finding(WAYS[way], share >= ENOUGH, f"{100 * share:.0f} % of the rate of reads alone"))
-        told.append(f"{WAYS[way]} {100 * share:.0f} %")
-    summary = f"of the rate of reads alone: {', '.join(told)}"
+        told.append(100 * share)
+    summary = f"blocks first: {min(told):.0f} to {max(told):.0f} % of the rate of reads alone" if told else ""
     tree = first(of.rows, by="shuffle", grid="load_a_thread")
     slower = []
     for way in ("thread", "warp", "serial") if tree else ():
@@ -40,7 +40,7 @@ def findings(of):
         )
         slower.append(f"{WAYS[way]} × {ratio:.1f}")
     if slower:
-        summary += f"; a load a thread, time over the shuffle tree's: {', '.join(slower)}"
+        summary += f"; a load a thread, over the shuffle tree's time: {', '.join(slower)}"
     return Findings(found, summary)
 
 
