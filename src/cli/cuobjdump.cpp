@@ -37,7 +37,7 @@ fs::path find_cuobjdump() {
   throw InputError(
       "cuobjdump was not found on PATH, in $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin or "
       "build/cuda/bin: --from needs it and nvdisasm; both come with the CUDA toolkit (packages "
-      "cuda-cuobjdump-*, cuda-nvdisasm-*)");
+      "cuda-cuobjdump-*, cuda-nvdisasm-*), and scripts/kernels fetches them into build/cuda/bin");
 }
 
 std::string quoted_for_shell(const std::string& text) {

@@ -62,10 +62,13 @@ std::vector<CaseRecord> counted_cases(const ExplainOptions& options) {
     });
   }
   if (cases.empty())
-    throw InputError(fmt::format(
-        "no row has a counter's value{}",
-        options.filter.empty() ? std::string()
-                               : fmt::format(" and a name that --filter '{}' is found in", options.filter)));
+    throw InputError(
+        options.filter.empty()
+            ? "no row has a counter's value; a launch is explained without one by its numbers: --cc or "
+              "--gpu, "
+              "--block-size, --grid, --registers, --achieved"
+            : fmt::format("no row has a counter's value and a name that --filter '{}' is found in",
+                          options.filter));
   return cases;
 }
 

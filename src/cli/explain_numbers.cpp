@@ -28,9 +28,9 @@ void require_in_range(const NumbersOption& numbers, const Limits& limits) {
   require(sm_count.has_value(), "--sm-count", "give the number of SMs, as `occbench devices` shows it");
   require(*sm_count >= 1 && *sm_count <= kMostSms, "--sm-count",
           fmt::format("{} is no number of SMs from 1 to {}", *sm_count, kMostSms));
-  require(launch.block_threads > 0, "--block-size", "give the threads per block");
+  require(launch.block_threads > 0, "--block-size", "give the threads per block, at least 1");
   require(launch.grid_blocks > 0, "--grid",
-          fmt::format("{} is no number of blocks above 0", launch.grid_blocks));
+          fmt::format("give the blocks in the grid, at least 1 (grid_blocks = {})", launch.grid_blocks));
   require(usage.registers_per_thread > 0, "--registers",
           "give the registers per thread, as a profiler or -Xptxas -v shows them");
   const auto percent = [](const std::optional<double>& value) {

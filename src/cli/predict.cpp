@@ -74,8 +74,9 @@ void require_launch(const PredictOptions& options) {
     if (!good) throw InputError(fmt::format("{}: {}", option, why));
   };
   require(options.launch.block_threads > 0, "--block-size", "give the threads per block, at least 1");
-  require(options.launch.grid_blocks > 0, "--grid",
-          fmt::format("grid_blocks = {} is no number of blocks above 0", options.launch.grid_blocks));
+  require(
+      options.launch.grid_blocks > 0, "--grid",
+      fmt::format("give the blocks in the grid, at least 1 (grid_blocks = {})", options.launch.grid_blocks));
   require(options.usage.registers_per_thread > 0, "--registers", "give the registers per thread, at least 1");
   require(options.work || !options.durations_file.empty() || options.time_us ||
               options.observed.cycles_active_mean,
@@ -153,16 +154,16 @@ void print_table(const Answer& answer, std::ostream& out) {
   };
   line("theoretical", prediction.theoretical_pct, "%");
   const Losses& losses = prediction.losses;
-  line("  fewer blocks than one wave", -losses.small_grid, "points");
+  line("  grid smaller than one wave", -losses.small_grid, "points");
   line("  partial last wave", -losses.tail, "points");
   line("  uneven blocks", -losses.between_blocks, "points");
-  line("  warps of a block do", -losses.within_block, "points");
+  line("  uneven warps within a block", -losses.within_block, "points");
   line("  launch and replacement overhead", -losses.overhead, "points");
   line("  contention", -losses.contention, "points");
   line(answer.lockstep_cycles ? "fitted to what was read" : "predicted", prediction.predicted_pct, "%");
   const bool generic = prediction.profile_quality == ProfileQuality::generic;
-  line(generic ? "  lowest" : "  lowest of the runs", prediction.predicted_low_pct, "%");
-  line(generic ? "  highest" : "  highest of the runs", prediction.predicted_high_pct, "%");
+  line(generic ? "  lowest" : "  lowest of the simulations", prediction.predicted_low_pct, "%");
+  line(generic ? "  highest" : "  highest of the simulations", prediction.predicted_high_pct, "%");
   line("predicted over elapsed cycles", prediction.predicted_elapsed_pct, "%");
   line("active cycles of an SM, least", prediction.cycles_active_min, "cycles");
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");

@@ -108,6 +108,10 @@ ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
   }
   fmt::print(console.out, "\n{} of {} rows have the theory that was recorded. {}\n", agreeing, cases.size(),
              agreement(cases));
+  fmt::print(console.out,
+             "`occbench explain` says where the occupancy of these rows went. `occbench calc` and `occbench "
+             "predict` "
+             "answer for a launch of yours.\n");
   return agreeing == cases.size() ? ExitStatus::done : ExitStatus::no_verdict;
 }
 

@@ -82,7 +82,8 @@ std::string smallest_regression(const Comparison& comparison) {
       "any "
       "loss of theory";
   if (!points && !time) {
-    const bool looked = std::ranges::any_of(comparison.cases, &ComparedCase::compared);
+    const bool looked = comparison.count(Verdict::regression) > 0 ||
+                        std::ranges::any_of(comparison.cases, &ComparedCase::compared);
     return looked ? text + "; nothing was measured." : "No regression could have been found.";
   }
   if (points) text += "; " + sentence(*points, "points", "achieved occupancy");

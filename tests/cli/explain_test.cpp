@@ -146,6 +146,10 @@ TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRan
       run_command({"explain", "--cc", "9.0", "--block-size", "256", "--grid", "7", "--registers", "32"});
   EXPECT_EQ(no_sms.status, ExitStatus::usage);
   EXPECT_THAT(no_sms.err, HasSubstr("--sm-count: give the number of SMs"));
+  const Outcome no_grid = run_command(
+      {"explain", "--gpu", "h200", "--block-size", "256", "--registers", "32", "--achieved", "31"});
+  EXPECT_EQ(no_grid.status, ExitStatus::usage);
+  EXPECT_THAT(no_grid.err, HasSubstr("--grid: give the blocks in the grid"));
 }
 
 TEST_F(Explain, PredictsWithTheProfileThatItIsGiven) {
@@ -204,7 +208,9 @@ TEST_F(Explain, RefusesWhatMatchesNothing) {
   const Outcome empty = run_command({"explain", file_.c_str()});
   EXPECT_EQ(empty.status, ExitStatus::usage);
   EXPECT_THAT(empty.err,
-              testing::AllOf(HasSubstr("no row has a counter's value"), testing::Not(HasSubstr("--filter"))));
+              testing::AllOf(
+                  HasSubstr("no row has a counter's value; a launch is explained without one by its numbers"),
+                  testing::Not(HasSubstr("--filter"))));
 }
 
 }  // namespace

@@ -52,6 +52,18 @@ TEST(Predict, SaysWhatTheCounterWillReadAndWhereTheRestWent) {
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("predicted"));
   EXPECT_THAT(outcome.out, HasSubstr("points: the last wave has 106 of 1,056 blocks"));
+  EXPECT_THAT(outcome.out, HasSubstr("lowest of the simulations"));
+  for (const char* cause : {"grid smaller than one wave", "partial last wave", "uneven blocks",
+                            "uneven warps within a block", "launch and replacement overhead", "contention"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(cause)) << "as docs/prediction.md names the losses";
+  }
+}
+
+TEST(Predict, AMissingGridIsAskedFor) {
+  const Outcome outcome = run_command(
+      {"predict", "--profile", "h200", "--block-size", "256", "--registers", "20", "--work", "equal:200000"});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("--grid: give the blocks in the grid"));
 }
 
 TEST(Predict, TakesSizesInKilobytesAndRefusesTooMuchStaticSharedMemory) {

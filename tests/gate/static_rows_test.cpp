@@ -71,6 +71,13 @@ TEST(StaticRows, TwoMoreRegistersFailAndAreNamed) {
   EXPECT_THAT(messages, HasSubstr("theoretical_pct 100 -> 75"));
 }
 
+TEST(StaticRows, ARegressionThatWasFoundCouldBeFound) {
+  const Comparison comparison = compare_texts(batch_of({{"b", 31}}), batch_of({{"b", 33}}));
+  EXPECT_THAT(write_comparison(comparison, GateFormat::table),
+              testing::AllOf(HasSubstr("Smallest regression that would have been found: one more register"),
+                             testing::Not(HasSubstr("No regression could have been found"))));
+}
+
 TEST(StaticRows, TwoFewerRegistersAreANote) {
   const Comparison comparison = compare_texts(batch_of({{"a", 33}}), batch_of({{"a", 31}}));
   EXPECT_EQ(comparison.verdict(), Verdict::pass);

@@ -182,6 +182,11 @@ TEST(Replay, ACaseThatLacksWhatIsNeededIsRefusedByTheColumnsName) {
   EXPECT_EQ(message_without(&Row::sm_count), "waves/spin has no sm_count");
 }
 
+constexpr const char* kRepredict =
+    ": the model predicts another value than the recorded row has. If that is meant, CONTRIBUTING.md, \"To "
+    "change "
+    "the simulation\", has the commands";
+
 std::vector<Row> recorded_suite_rows(const std::string& run = "full") {
   std::vector<Row> rows = read_rows(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/" + run + ".csv");
   std::erase_if(rows, [](const Row& row) { return !row.predicted_pct || !row.achieved_pct; });
@@ -201,7 +206,8 @@ TEST(RecordedSuite, ItsPredictionsAreThoseThatAreMadeToday) {
   for (std::size_t i = 0; i < rows.size(); i += 25) {
     CaseRecord again = recorded_on_h200(rows[i]);
     repredict(again);
-    EXPECT_NEAR(again.prediction->predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
+    EXPECT_NEAR(again.prediction->predicted_pct, *rows[i].predicted_pct, 1e-3)
+        << full_name(rows[i]) << kRepredict;
   }
 }
 
@@ -267,6 +273,10 @@ struct Asked {
   double active_pct = 2;  // median, percent of active cycles
 };
 
+void PrintTo(const Asked& asked, std::ostream* out) {
+  *out << asked.kind;
+}
+
 class RandomLaunches : public testing::TestWithParam<Asked> {
  protected:
   std::vector<Row> rows_of_kind() const {
@@ -299,7 +309,8 @@ TEST_P(RandomLaunches, ArePredictedTodayAsTheyWere) {
     CaseRecord again = recorded_on_h200(rows[i]);
     repredict(again);
     EXPECT_EQ(again.profile_quality, ProfileQuality::calibrated_device);
-    EXPECT_NEAR(again.prediction->predicted_pct, *rows[i].predicted_pct, 1e-3) << full_name(rows[i]);
+    EXPECT_NEAR(again.prediction->predicted_pct, *rows[i].predicted_pct, 1e-3)
+        << full_name(rows[i]) << kRepredict;
   }
 }
 
