@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <iostream>
-#include <iterator>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/batch_columns.hpp"
+#include "cli/batch_file.hpp"
 #include "cli/calc_answer.hpp"
-#include "cli/size_option.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_record.hpp"
@@ -24,24 +21,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<const char*, 3> kNeeded = {"compute_capability", "block_threads",
-                                                "registers_per_thread"};
-/// Other columns are the user's own, whatever they are called.
-constexpr std::array<const char*, 7> kOptional = {
+constexpr std::array<std::string_view, 3> kNeeded = {"compute_capability", "block_threads",
+                                                     "registers_per_thread"};
+constexpr std::array<std::string_view, 7> kOptional = {
     "static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "barriers",
     "cluster_blocks",      "grid_blocks",          "sm_count"};
-
-std::string read_batch(const std::string& file) {
-  if (file != "-") return read_text(file);
-  return {std::istreambuf_iterator<char>(std::cin), {}};
-}
+/// What names and describes a row.
+constexpr std::array<std::string_view, 4> kDescribing = {"case", "kernel", "parameters", "note"};
 
 Row row_of(const CsvTable& table, const std::vector<std::string>& cells) {
   Row row;
   for (std::size_t cell = 0; cell < cells.size(); ++cell) {
     if (const Column* column = find_column(table.names[cell])) set_cell(row, *column, cells[cell]);
   }
-  for (const char* name : kNeeded) {
+  for (const std::string_view name : kNeeded) {
     if (cell_text(row, *find_column(name)).empty()) throw InputError(fmt::format("{} is empty", name));
   }
   if (row.case_.empty() && std::ranges::find(table.names, "case") != table.names.end())
@@ -49,19 +42,9 @@ Row row_of(const CsvTable& table, const std::vector<std::string>& cells) {
   return row;
 }
 
-/// "12K" in a column of bytes becomes "12288"; other cells stay as they are.
-void write_sizes_in_full(const std::vector<std::string>& names, std::vector<std::string>& cells) {
-  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
-    const Column* column = find_column(names[cell]);
-    if (column == nullptr || column->unit != "B" || cells[cell].empty()) continue;
-    const bool has_suffix = cells[cell].find_first_of("KkMmGg") != std::string::npos;
-    if (has_suffix) cells[cell] = std::to_string(parse_size(cells[cell], column->name));
-  }
-}
-
 Question question_of(const Row& row) {
   Row asked;
-  const auto take = [&](const char* name) {
+  const auto take = [&](std::string_view name) {
     const Column& column = *find_column(name);
     set_cell(asked, column, cell_text(row, column));
   };
@@ -77,8 +60,7 @@ Question question_of(const Row& row) {
 }
 
 // As CSV what was asked is written as it was read.
-Json answered(const CsvTable& table, std::vector<std::string> cells, AnswerFormat format) {
-  write_sizes_in_full(table.names, cells);
+Json answered(const CsvTable& table, const std::vector<std::string>& cells, AnswerFormat format) {
   const Row row = row_of(table, cells);
   const Json typed = format == AnswerFormat::json ? row_to_json(row) : Json();
   Json object = row_head("batch", "");
@@ -147,16 +129,13 @@ std::vector<Json> answer_rows(const CsvTable& table, const std::string& source, 
 }  // namespace
 
 std::string answer_batch(const std::string& file, AnswerFormat format, BatchOrder order) {
-  const std::string source = file == "-" ? "standard input" : file;
-  const std::string text = read_batch(file);
-  const CsvTable table = parse_csv(text, source);
-  check_batch_columns(table.names, names_of_answers(), source);
-  for (const char* name : kNeeded) {
-    if (std::ranges::find(table.names, name) == table.names.end()) {
-      throw InputError(
-          fmt::format("{}: there is no column {} (needed: {})", source, name, fmt::join(kNeeded, ", ")));
-    }
-  }
+  const std::string source = batch_source(file);
+  BatchColumns columns{.command = "calc",
+                       .needed = {kNeeded.begin(), kNeeded.end()},
+                       .optional = {kOptional.begin(), kOptional.end()},
+                       .answers = names_of_answers()};
+  columns.optional.insert(columns.optional.end(), kDescribing.begin(), kDescribing.end());
+  const CsvTable table = read_batch(file, columns);
   std::vector<Json> rows = answer_rows(table, source, format);
   if (order == BatchOrder::ranked) rank(rows);
   switch (format) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <cxxabi.h>
 #include <future>
 #include <map>
 #include <memory>
@@ -20,6 +18,7 @@
 #include "cli/device_code_listing.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/files.hpp"
+#include "record/kernel_name.hpp"
 
 namespace occbench {
 namespace {
@@ -266,13 +265,9 @@ class CubinReading {
 }  // namespace
 
 std::string source_name(const std::string& symbol) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-  if (status != 0) return symbol;
   // Instances of templates are spelled with their return type.
-  const std::string_view text = name.get();
-  return std::string(text.starts_with("void ") ? text.substr(5) : text);
+  const std::string name = demangled_kernel_name(symbol);
+  return name.starts_with("void ") ? name.substr(5) : name;
 }
 
 std::vector<DeviceKernel> read_device_code(const fs::path& file, const CodeSelection& selection,

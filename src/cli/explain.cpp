@@ -136,12 +136,14 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   std::vector<CaseRecord> cases = counted_cases(options);
   std::ranges::stable_sort(cases, std::ranges::greater{}, lost_points);
   const std::size_t all = cases.size();
+  std::string agreement_of_all = agreement(cases);
   if (options.top > 0 && options.top < all) cases.resize(options.top);
   std::optional<DeviceProfile> profile;
   if (!options.profile.empty()) profile = find_profile(options.profile);
   for (CaseRecord& each : cases) {
     if (options.predicts() || (!each.prediction && each.identity.work)) repredict(each, profile);
   }
+  if (options.predicts()) agreement_of_all = agreement(cases);
   for (const std::string& remark : remarks_on_profiles(cases)) fmt::print(console.err, "{}\n", remark);
   const RowFormat format = row_format(options.format);
   fmt::print(console.out, "{}", format.before);
@@ -151,7 +153,7 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   }
   fmt::print(console.out, "{}", format.after);
   fmt::print(console.err, "{} of {} rows, those first that lost most{}. {}\n", cases.size(), all,
-             options.predicts() ? "; re-predicted" : "", agreement(cases));
+             options.predicts() ? "; re-predicted" : "", agreement_of_all);
   return ExitStatus::done;
 }
 

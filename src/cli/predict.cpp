@@ -48,10 +48,6 @@ struct PredictOptions {
   std::string format = "table";
 };
 
-constexpr const char* kUnverified =
-    "unverified: no such GPU was calibrated; the range is that of every parameter of the profile "
-    "(docs/any-gpu.md)";
-
 /// The clock that is given, else the highest one of the GPU that is named or that the profile is of.
 std::optional<double> clock_of(const PredictOptions& options, const DeviceProfile& profile) {
   if (options.clock_mhz) return options.clock_mhz;

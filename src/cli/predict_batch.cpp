@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <iostream>
-#include <iterator>
 #include <vector>
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
+#include "cli/batch_file.hpp"
 #include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "record/observed.hpp"
 #include "record/replay.hpp"
 
@@ -23,14 +20,28 @@ namespace {
 constexpr std::array<std::string_view, 5> kNeededToPredict = {
     "compute_capability", "sm_count", "block_threads", "grid_blocks", "registers_per_thread"};
 
+constexpr std::array<std::string_view, 12> kReadToPredict = {"static_shared_bytes",
+                                                             "dynamic_shared_bytes",
+                                                             "carveout_pct",
+                                                             "cluster_blocks",
+                                                             "work",
+                                                             "gpu",
+                                                             "sm_clock_mhz",
+                                                             "time_us",
+                                                             "sm_cycles_active_avg",
+                                                             "resident_blocks",
+                                                             "case",
+                                                             "note"};
+
 /// Columns that come out whether the file has them or not.
-constexpr std::array<std::string_view, 20> kPredictedColumns = {"work",
+constexpr std::array<std::string_view, 21> kPredictedColumns = {"work",
                                                                 "work_source",
                                                                 "blocks_per_sm",
                                                                 "limiter",
                                                                 "waves",
                                                                 "theoretical_pct",
                                                                 "device_profile",
+                                                                "profile_quality",
                                                                 "predicted_pct",
                                                                 "predicted_low_pct",
                                                                 "predicted_high_pct",
@@ -74,6 +85,7 @@ void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& prof
           "sm_clock_mhz");
     }
   }
+  if (!profile && record.profile_quality == ProfileQuality::generic) add_note(record.note, kUnverified);
   record.explanation = explanation_of(facts_of(record));
 }
 
@@ -103,16 +115,11 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
 }  // namespace
 
 std::string predict_batch(const std::string& file, const std::string& profile) {
-  const std::string source = file == "-" ? "standard input" : file;
-  const std::string input =
-      file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_text(file);
-  const CsvTable table = parse_csv(input, source);
-  for (const std::string_view name : kNeededToPredict) {
-    if (std::ranges::find(table.names, name) == table.names.end()) {
-      throw InputError(fmt::format("{}: there is no column {} (needed: {})", source, name,
-                                   fmt::join(kNeededToPredict, ", ")));
-    }
-  }
+  const std::string source = batch_source(file);
+  const CsvTable table = read_batch(file, {.command = "predict",
+                                           .needed = {kNeededToPredict.begin(), kNeededToPredict.end()},
+                                           .optional = {kReadToPredict.begin(), kReadToPredict.end()},
+                                           .answers = {}});
   std::optional<DeviceProfile> given;
   if (!profile.empty()) given = find_profile(profile);
   const std::vector<std::string> names = names_out(table);

@@ -4,6 +4,11 @@
 
 namespace occbench {
 
+/// The note of a prediction with a profile that was made on no such GPU.
+inline constexpr const char* kUnverified =
+    "unverified: no such GPU was calibrated; the range is that of every parameter of the profile "
+    "(docs/any-gpu.md)";
+
 /// Predicts every row of a CSV file ("-" = standard input), whose columns are named as in a recorded row: needed
 /// are compute_capability, sm_count, block_threads, grid_blocks and registers_per_thread. Where the column work
 /// is empty or not there, work that is equal for all blocks is inferred from sm_cycles_active_avg, or from

@@ -23,8 +23,7 @@ constexpr double kLowPct = 60;
 std::optional<Claim> another_launch(const Situation& situation) {
   if (!situation.achieved_pct) return std::nullopt;
   const double most = situation.is_partial_wave() && situation.launch.cluster_blocks == 1
-                          ? situation.theoretical_pct * std::ceil(situation.blocks_of_busy_sm()) /
-                                situation.occupancy.blocks_per_sm
+                          ? situation.most_of_partial_wave_pct()
                           : situation.theoretical_pct;
   const double above = *situation.achieved_pct - most;
   if (above < kBeyondReach) return std::nullopt;

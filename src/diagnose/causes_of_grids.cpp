@@ -17,6 +17,8 @@ constexpr double kWarpLaunchCycles = 13;
 constexpr double kDispatchCycles = 1.1;
 /// Share of a launch that giving blocks out takes, from which on the dispatcher is what blocks wait for.
 constexpr double kBusyDispatcher = 0.5;
+/// Occupancies that read alike.
+constexpr double kEqualPoints = 0.05;
 
 /// Least share of a wave that clusters have to fill for empty places to be due to them.
 constexpr double kClusteredWave = 0.75;
@@ -45,6 +47,15 @@ std::vector<Evidence> grid_evidence(const Situation& situation) {
                       {"resident_blocks", situation.counters().resident_blocks}});
 }
 
+/// Where SMs have unequally many blocks, those with most may be active longest.
+std::string most_of_partial_wave(const Situation& situation) {
+  const double even = situation.partial_wave_pct();
+  const double most = situation.most_of_partial_wave_pct();
+  return most - even < kEqualPoints
+             ? fmt::format("{:.3g} % at most", even)
+             : fmt::format("{:.3g} % at most, and {:.3g} % if all blocks take as long", most, even);
+}
+
 }  // namespace
 
 std::optional<Claim> small_grid(const Situation& situation) {
@@ -57,9 +68,9 @@ std::optional<Claim> small_grid(const Situation& situation) {
       .evidence = grid_evidence(situation),
       .because = fmt::format(
           "the grid has {}, and the device holds {} at once: an SM with a block has {:.3g} of {}, so "
-          "the counter can read {:.3g} % at most",
+          "the counter can read {}",
           counted_blocks(blocks), grouped(situation.wave), situation.blocks_of_busy_sm(),
-          situation.occupancy.blocks_per_sm, situation.partial_wave_pct()),
+          situation.occupancy.blocks_per_sm, most_of_partial_wave(situation)),
       .remedy = fmt::format("{} more, {} in all, cost no further time; or divide the same work among "
                             "narrower or more blocks.",
                             counted_blocks(situation.wave - blocks), grouped(situation.wave))};

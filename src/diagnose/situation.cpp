@@ -24,6 +24,10 @@ double Situation::partial_wave_pct() const {
   return theoretical_pct * blocks_of_busy_sm() / occupancy.blocks_per_sm;
 }
 
+double Situation::most_of_partial_wave_pct() const {
+  return theoretical_pct * std::ceil(blocks_of_busy_sm()) / occupancy.blocks_per_sm;
+}
+
 double Situation::predicted_share_of_cycles() const {
   const Real& measured = counters().sm_cycles_active_avg;
   if (!facts.prediction || !measured || *measured <= 0) return 1;

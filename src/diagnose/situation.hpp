@@ -45,6 +45,8 @@ struct Situation {
   double blocks_of_busy_sm() const;
   /// Occupancy of such a grid, percent.
   double partial_wave_pct() const;
+  /// The same where all SMs had as many blocks as the one with most.
+  double most_of_partial_wave_pct() const;
   /// Share of the measured active cycles that the prediction is about, at most 1; 1 where one is not known.
   double predicted_share_of_cycles() const;
   /// Cycles from one block to the next in the same place of an SM; empty where it is not known.

@@ -17,7 +17,7 @@ struct Beginning {
   std::string_view what;
 };
 
-constexpr std::array<Beginning, 10> kBeginnings = {{
+constexpr std::array<Beginning, 9> kBeginnings = {{
     {"\x1f\x8b", "it is compressed; gunzip it first (samples are read compressed, beside their rows)"},
     {"\x7f"
      "ELF",
@@ -27,7 +27,6 @@ constexpr std::array<Beginning, 10> kBeginnings = {{
     {"<!doctype html", "it is a page, as occbench report writes it; a browser shows it"},
     {"<html", "it is a page, as occbench report writes it; a browser shows it"},
     {"<?xml", "it is XML, as occbench gate writes it for CI (junit); rows are CSV"},
-    {"{\"traceevents\"", "it is a trace of events for a browser; no command of occbench reads it"},
     {"{", "it is JSON (a trace, tolerances, or what --format json prints); rows are CSV"},
     {"[", "it is JSON (what --format json prints); rows are CSV: --format csv"},
 }};
@@ -88,6 +87,11 @@ std::string what_else_it_is(std::string_view text, std::string_view source) {
   if (begin == std::string_view::npos) return "";
   constexpr std::size_t kLongestBeginning = 20;
   const std::string head = lower_case(text.substr(begin, kLongestBeginning));
+  constexpr std::size_t kWithinTrace = 4000;
+  const std::string_view in_trace = text.substr(begin, kWithinTrace);
+  if (head.starts_with('{') && (in_trace.find("\"traceEvents\"") != std::string_view::npos ||
+                                in_trace.find("\"schemaVersion\"") != std::string_view::npos))
+    return "it is a trace, as torch.profiler exports it; occbench trace --import FILE makes rows of it";
   for (const auto& [bytes, what] : kBeginnings) {
     if (head.starts_with(lower_case(bytes))) return std::string(what);
   }

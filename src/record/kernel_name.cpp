@@ -139,6 +139,18 @@ std::string_view function_of(std::string_view demangled) {
   return demangled.substr(std::min(begin, i), i - std::min(begin, i));
 }
 
+/// "cub::detail::..." of "cub::CUB_300001_SM_800_900::detail::..."
+std::string without_architectures(std::string text) {
+  constexpr std::string_view kBegin = "cub::CUB_";
+  constexpr std::string_view kEnd = "::";
+  for (std::size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at + 1)) {
+    const std::size_t begin = at + std::string_view("cub::").size();
+    const std::size_t end = text.find(kEnd, begin);
+    if (end != std::string::npos) text.erase(begin, end + kEnd.size() - begin);
+  }
+  return text;
+}
+
 std::string cut_to_length(std::string text) {
   if (text.size() <= kLongestKernelName) return text;
   // Kernels of libraries differ at both ends of their names.
@@ -154,7 +166,7 @@ std::string demangled_kernel_name(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && text ? text.get() : name;
+  return status == 0 && text ? without_architectures(text.get()) : name;
 }
 
 std::string shortened_kernel_name(std::string_view demangled) {

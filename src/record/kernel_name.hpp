@@ -6,8 +6,9 @@
 
 namespace occbench {
 
-/// A kernel's name as its source has it, with namespaces, template arguments and parameters. A name that no
-/// C++ compiler mangled is returned as it is.
+/// A kernel's name as its source has it, with namespaces, template arguments and parameters. The inline namespace
+/// of CUB is left out: it names the architectures of a build, CUB_300001_SM_800_900. A name that no C++ compiler
+/// mangled is returned as it is.
 std::string demangled_kernel_name(const std::string& name);
 
 /// Longest name that shortened_kernel_name() returns, bytes.

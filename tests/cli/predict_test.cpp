@@ -197,10 +197,29 @@ TEST(Predict, WrongInputIsStatus64) {
   refuses("3", {"--work", "equal:5", "--format", "xml"}, "xml");
 }
 
+std::string predict_batch_of(const std::string& text) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "predict_batch.csv";
+  std::ofstream(file) << text;
+  const Outcome outcome = run_command({"predict", "--batch", file.c_str()});
+  return outcome.status == ExitStatus::done ? outcome.out : outcome.err;
+}
+
+TEST(PredictBatch, RefusesColumnsAndFilesThatItWouldPassOverAndTakesSizes) {
+  const std::string head = "compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,work,";
+  const std::string launch = "9.0,132,256,2218,20,equal:200000,";
+  EXPECT_THAT(predict_batch_of(head + "dynamic_smem\n" + launch + "204800\n"),
+              AllOf(HasSubstr("does not know the column 'dynamic_smem'"),
+                    HasSubstr("the nearest is dynamic_shared_bytes ")));
+  EXPECT_EQ(predict_batch_of(head + "dynamic_shared_bytes\n" + launch + "200K\n"),
+            predict_batch_of(head + "dynamic_shared_bytes\n" + launch + "204800\n"));
+  EXPECT_THAT(predict_batch_of("{\"schemaVersion\": 1}\n"), HasSubstr("occbench trace --import"));
+  EXPECT_THAT(predict_batch_of("<!doctype html>\n"), HasSubstr("it is a page"));
+}
+
 TEST(PredictBatch, InfersWorkThatIsNotGivenAndSaysSo) {
   const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "predict_batch.csv";
   std::ofstream(file)
-      << "mine,compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,work,"
+      << "case,compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,work,"
          "time_us,sm_clock_mhz,sm_cycles_active_avg\n"
          "given,9.0,132,256,2218,20,equal:200000,,,\n"
          "microseconds,9.0,132,256,2218,20,equal:100us,,2000,\n"
@@ -214,7 +233,8 @@ TEST(PredictBatch, InfersWorkThatIsNotGivenAndSaysSo) {
     const auto found = std::ranges::find(table.names, name);
     return std::string(table.rows[row][static_cast<std::size_t>(found - table.names.begin())]);
   };
-  EXPECT_EQ(cell(0, "mine"), "given") << "columns of the user's own stay";
+  EXPECT_EQ(cell(0, "case"), "given");
+  EXPECT_EQ(cell(0, "profile_quality"), "generic") << "no column names the GPU";
   EXPECT_EQ(cell(0, "work_source"), "given");
   EXPECT_EQ(cell(1, "work"), "equal:200000");
   EXPECT_EQ(cell(0, "predicted_pct"), cell(1, "predicted_pct"));

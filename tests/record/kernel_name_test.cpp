@@ -19,6 +19,11 @@ TEST(KernelName, OfCudaIsAsItsSourceHasIt) {
   EXPECT_EQ(shortened("_Z6reducePKfPfi"), "reduce");
 }
 
+TEST(KernelName, OfCubLeavesOutForWhichArchitecturesItWasBuilt) {
+  EXPECT_EQ(demangled_kernel_name("_ZN3cub21CUB_300001_SM_800_9006detail11EmptyKernelIvEEvv"),
+            "void cub::detail::EmptyKernel<void>()");
+}
+
 TEST(KernelName, ThatNoCompilerMangledStays) {
   EXPECT_EQ(shortened("triton_poi_fused_add_0"), "triton_poi_fused_add_0");
   EXPECT_EQ(shortened("ampere_sgemm_128x64_nn"), "ampere_sgemm_128x64_nn");

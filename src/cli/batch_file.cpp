@@ -1,0 +1,115 @@
+#include "cli/batch_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <iterator>
+#include <utility>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "cli/size_option.hpp"
+#include "occupancy/input_error.hpp"
+#include "occupancy/nearest.hpp"
+#include "record/columns.hpp"
+#include "record/file_kind.hpp"
+#include "record/files.hpp"
+
+namespace occbench {
+namespace {
+
+/// Options and common short names, as columns.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kOtherNames = {{
+    {"cc", "compute_capability"},
+    {"arch", "compute_capability"},
+    {"block_size", "block_threads"},
+    {"threads", "block_threads"},
+    {"registers", "registers_per_thread"},
+    {"regs", "registers_per_thread"},
+    {"static_smem", "static_shared_bytes"},
+    {"dynamic_smem", "dynamic_shared_bytes"},
+    {"smem", "dynamic_shared_bytes"},
+    {"shared_memory", "dynamic_shared_bytes"},
+    {"cluster", "cluster_blocks"},
+    {"grid", "grid_blocks"},
+    {"sms", "sm_count"},
+}};
+
+bool is_counter(std::string_view name) {
+  return name.find("__") != std::string_view::npos && name.find('.') != std::string_view::npos;
+}
+
+std::vector<std::string> names_read(const BatchColumns& columns) {
+  std::vector<std::string> names(columns.needed.begin(), columns.needed.end());
+  names.insert(names.end(), columns.optional.begin(), columns.optional.end());
+  return names;
+}
+
+std::string nearest_to(std::string_view name, const BatchColumns& columns) {
+  const auto other =
+      std::ranges::find(kOtherNames, name, &std::pair<std::string_view, std::string_view>::first);
+  if (other != kOtherNames.end()) return std::string(other->second);
+  return nearest_names(name, names_read(columns), 1).front();
+}
+
+void check_names(std::span<const std::string> names, const BatchColumns& columns, std::string_view source) {
+  for (const std::string_view name : columns.needed) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    throw InputError(
+        fmt::format("{}: there is no column {} (needed: {})", source, name, fmt::join(columns.needed, ", ")));
+  }
+  for (const std::string& name : names) {
+    if (find_column(name) != nullptr || is_counter(name) ||
+        std::ranges::find(columns.answers, name) != columns.answers.end())
+      continue;
+    throw InputError(
+        fmt::format("{}, line 1: {} does not know the column '{}'; the nearest is {} (it reads {})", source,
+                    columns.command, name, nearest_to(name, columns), fmt::join(names_read(columns), ", ")));
+  }
+}
+
+/// A page or a binary is told what it is. What has the columns that are needed is a batch, whatever else it may be.
+void check_kind(std::string_view text, const BatchColumns& columns, std::string_view source) {
+  const std::string line = fmt::format(",{},", text.substr(0, text.find_first_of("\r\n")));
+  const bool has_needed = std::ranges::all_of(columns.needed, [&](std::string_view name) {
+    return line.find(fmt::format(",{},", name)) != std::string::npos;
+  });
+  if (has_needed) return;
+  const std::string what = what_else_it_is(text, source);
+  if (!what.empty()) throw InputError(fmt::format("{} is no file of launches: {}", source, what));
+}
+
+void write_sizes_in_full(const std::vector<std::string>& names, std::vector<std::string>& cells) {
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    const Column* column = find_column(names[cell]);
+    if (column == nullptr || column->unit != "B" || cells[cell].empty()) continue;
+    const bool has_suffix = cells[cell].find_first_of("KkMmGg") != std::string::npos;
+    if (has_suffix) cells[cell] = std::to_string(parse_size(cells[cell], column->name));
+  }
+}
+
+}  // namespace
+
+std::string batch_source(const std::string& file) {
+  return file == "-" ? "standard input" : file;
+}
+
+CsvTable read_batch(const std::string& file, const BatchColumns& columns) {
+  const std::string source = batch_source(file);
+  const std::string text =
+      file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_text(file);
+  check_kind(text, columns, source);
+  CsvTable table = parse_csv(text, source);
+  check_names(table.names, columns, source);
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    try {
+      write_sizes_in_full(table.names, table.rows[row]);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}, line {}: {}", source, table.lines[row], error.what()));
+    }
+  }
+  return table;
+}
+
+}  // namespace occbench

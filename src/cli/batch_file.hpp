@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/csv.hpp"
+
+namespace occbench {
+
+/// What a command reads of a --batch file.
+struct BatchColumns {
+  std::string_view command;  ///< as messages name it
+  std::vector<std::string_view> needed;
+  std::vector<std::string_view> optional;
+  std::vector<std::string> answers;  ///< that the command writes, which a file may have from before
+};
+
+/// "standard input" for "-", else the file's name.
+std::string batch_source(const std::string& file);
+
+/// Reads a --batch file, or standard input for "-". Sizes in columns of bytes may have a suffix, and are written in
+/// full: "12K" becomes "12288". Other columns of recorded rows and hardware counters (sm__warps_active.sum) are passed
+/// over.
+/// @throws InputError if it cannot be read, is no CSV of launches, lacks a column that is needed, or has one that the
+/// command does not know, with the nearest that it does
+CsvTable read_batch(const std::string& file, const BatchColumns& columns);
+
+}  // namespace occbench
