@@ -217,6 +217,39 @@ using Printer = void (*)(const Answer&, std::ostream&);
 const std::map<std::string, Printer> kPrinters = {
     {"table", print_table}, {"csv", print_csv}, {"json", print_json}};
 
+/// What the blocks do, and what is known of it.
+void declare_work(CLI::App& parser, PredictOptions& options) {
+  CLI::Option_group* const source = parser.add_option_group("what the blocks do");
+  CLI::Option* const work = source->add_option("--work", options.work,
+                                               "work, as in the column of that name: equal:200000, "
+                                               "equal:100us, uniform:20000:0.5:1.5:seed=1, ...; the "
+                                               "forms are below");
+  CLI::Option* const file = source->add_option("--durations", options.durations_file,
+                                               "file of cycles, a line a block, or one line for all");
+  source->add_option(
+      "--time-us", options.time_us,
+      "time of the launch, microseconds: work that is equal for all blocks is inferred from it");
+  source->add_option("--sm-cycles-active-avg", options.observed.cycles_active_mean,
+                     "sm__cycles_active.avg of the launch: likewise, and better");
+  source->require_option(0, 1);
+  parser.add_option("--clock-mhz", options.clock_mhz,
+                    "clock of the SMs for microseconds (default: the highest of the profile's GPU)");
+  parser.footer(work_grammar());
+  parser
+      .add_option(
+          "--achieved", options.achieved_pct,
+          "what the counter read of this launch, %, where warps can issue in every cycle: says for how "
+          "long they stay in lockstep, :lockstep=N, for the work of other launches of the same code")
+      ->needs(work)
+      ->check([](const std::string& text) {
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= 100) return "";
+        return "achieved occupancy is a number from 0 to 100 (percent), not what is given";
+      });
+  parser.add_flag("--per-warp", options.per_warp, "the file has a line a warp, block by block")->needs(file);
+}
+
 }  // namespace
 
 Action declare_predict(CLI::App& parser) {
@@ -241,40 +274,12 @@ Action declare_predict(CLI::App& parser) {
       "--first-gpc", options->chance.first_gpc,
       "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
       "after another, for it is not known)");
-  CLI::Option_group* const source = parser.add_option_group("what the blocks do");
-  CLI::Option* const work = source->add_option("--work", options->work,
-                                               "work, as in the column of that name: equal:200000, "
-                                               "equal:100us, uniform:20000:0.5:1.5:seed=1, ...; the "
-                                               "forms are below");
-  CLI::Option* const file = source->add_option("--durations", options->durations_file,
-                                               "file of cycles, a line a block, or one line for all");
-  source->add_option(
-      "--time-us", options->time_us,
-      "time of the launch, microseconds: work that is equal for all blocks is inferred from it");
-  source->add_option("--sm-cycles-active-avg", options->observed.cycles_active_mean,
-                     "sm__cycles_active.avg of the launch: likewise, and better");
-  source->require_option(0, 1);
-  parser.add_option("--clock-mhz", options->clock_mhz,
-                    "clock of the SMs for microseconds (default: the highest of the profile's GPU)");
+  declare_work(parser, *options);
   parser.add_option(
       "--batch", options->batch,
       "predict every row of this CSV file (- = standard input), with columns as in a recorded row: "
       "the same rows come out with the prediction; work that is empty is inferred from "
       "sm_cycles_active_avg, or from time_us and sm_clock_mhz");
-  parser.footer(work_grammar());
-  parser
-      .add_option(
-          "--achieved", options->achieved_pct,
-          "what the counter read of this launch, %, where warps can issue in every cycle: says for how "
-          "long they stay in lockstep, :lockstep=N, for the work of other launches of the same code")
-      ->needs(work)
-      ->check([](const std::string& text) {
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= 100) return "";
-        return "achieved occupancy is a number from 0 to 100 (percent), not what is given";
-      });
-  parser.add_flag("--per-warp", options->per_warp, "the file has a line a warp, block by block")->needs(file);
   parser.add_option("--format", options->format, "table, csv or json")->check(CLI::IsMember(kPrinters));
   return [options](Console& console) {
     if (!options->batch.empty()) {
