@@ -78,8 +78,8 @@ std::vector<Finding> diagnose(const LaunchFacts& facts) {
   if (rest >= kLeastPoints) findings.push_back(unexplained(*situation, rest));
   std::ranges::stable_sort(findings, std::ranges::greater{}, &Finding::points);
   // Where the counter is another launch's, that comes first: it says nothing of this one.
-  std::ranges::stable_partition(
-      findings, [](const Finding& finding) { return finding.cause == Cause::another_launch; });
+  std::stable_partition(findings.begin(), findings.end(),
+                        [](const Finding& finding) { return finding.cause == Cause::another_launch; });
   return findings;
 }
 
