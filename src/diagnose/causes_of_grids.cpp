@@ -5,16 +5,11 @@
 
 #include "diagnose/claim.hpp"
 #include "occupancy/rules.hpp"
+#include "predict/parameters.hpp"
 
 namespace occbench {
 namespace {
 
-/// Cycles from the end of a block to the start of the next one in its place, and from one warp launched to the
-/// next on a busy SM. Typical values of the device profiles (predict/parameters.cpp), seen on H200s and H100s.
-constexpr double kReplacementCycles = 200;
-constexpr double kWarpLaunchCycles = 13;
-/// Between two blocks that are given out, device-wide; likewise.
-constexpr double kDispatchCycles = 1.1;
 /// Share of a launch that giving blocks out takes, from which on the dispatcher is what blocks wait for.
 constexpr double kBusyDispatcher = 0.5;
 /// Occupancies that read alike.
@@ -158,12 +153,16 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
 /// Of a launch's time, what giving its blocks out takes at least; 0 where its cycles were not read.
 double share_of_dispatching(const Situation& situation) {
   const double cycles = situation.counters().sm_cycles_active_max.value_or(0);
-  return cycles > 0 ? kDispatchCycles * static_cast<double>(situation.launch.grid_blocks) / cycles : 0;
+  const double dispatching = typical_parameters().replacement_dispatch_cycles_per_block *
+                             static_cast<double>(situation.launch.grid_blocks);
+  return cycles > 0 ? dispatching / cycles : 0;
 }
 
 std::optional<Claim> overhead(const Situation& situation) {
-  const double cycles_to_launch =
-      kReplacementCycles + kWarpLaunchCycles * situation.occupancy.warps_per_block;
+  const DeviceParameters typical = typical_parameters();
+  const double cycles_to_launch = typical.replacement_latency_cycles +
+                                  (typical.warp_launch_cycles + typical.busy_sm_extra_warp_launch_cycles) *
+                                      situation.occupancy.warps_per_block;
   const std::optional<double> cycles = situation.cycles_per_block();
   double points = 0;
   if (situation.losses()) {
