@@ -52,7 +52,7 @@ std::string body_of(const Row& row) {
   return row.parameters.substr(begin, row.parameters.find(';', begin) - begin);
 }
 
-bool is_plain_step(const Row& row) {
+bool is_unpadded(const Row& row) {
   return row.time_us && row.registers_per_thread && row.block_threads &&
          row.parameters.find("padded_as") == std::string::npos &&
          row.parameters.find("grid=") == std::string::npos;
@@ -69,7 +69,7 @@ std::optional<RecordedStep> nearest_step(std::span<const Row> recorded, std::str
                                          std::int64_t block_threads, const Change& change) {
   std::optional<RecordedStep> best;
   const auto fits = [&](const Row& row) {
-    return is_plain_step(row) && body_of(row) == body && row.block_threads == block_threads;
+    return is_unpadded(row) && body_of(row) == body && row.block_threads == block_threads;
   };
   for (const Row& before : recorded) {
     for (const Row& after : recorded) {
@@ -87,7 +87,7 @@ std::optional<RecordedStep> nearest_step(std::span<const Row> recorded, std::str
 std::int64_t nearest_block_size(std::span<const Row> recorded, std::int64_t wanted) {
   std::int64_t nearest = 0;
   for (const Row& row : recorded) {
-    if (!is_plain_step(row)) continue;
+    if (!is_unpadded(row)) continue;
     if (nearest == 0 || std::abs(*row.block_threads - wanted) < std::abs(nearest - wanted))
       nearest = *row.block_threads;
   }

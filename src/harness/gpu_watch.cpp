@@ -14,7 +14,7 @@ void GpuWatch::look() {
   condition_.throttle_reasons = clocks_event_reasons_text(event_reasons_);
 }
 
-void GpuWatch::look_anew() {
+void GpuWatch::forget_and_look() {
   event_reasons_ = 0;
   look();
 }

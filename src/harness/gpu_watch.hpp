@@ -17,7 +17,7 @@ class GpuWatch {
   void look();
 
   /// Looks, with the reasons that were seen so far forgotten.
-  void look_anew();
+  void forget_and_look();
 
   /// Whether heat or power held the clocks down at one of the looks.
   bool saw_throttle() const;

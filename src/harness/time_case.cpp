@@ -51,7 +51,7 @@ void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& wat
   if (record.times.status != TimeStatus::ok) {
     add_note(record.note, fmt::format("timed twice: {} at first", to_string(*record.times.status)));
     into.samples.add("time_us_discarded", microseconds);
-    watch.look_anew();
+    watch.forget_and_look();
     for (double& time : microseconds) {
       if (stopped()) return;
       time = ready.time_launch();

@@ -1,7 +1,7 @@
 // The worked examples of worked_examples.csv, one test each, named by their id.
+#include "worked_examples.hpp"
+
 #include <algorithm>
-#include <fstream>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -12,39 +12,12 @@
 namespace occbench {
 namespace {
 
-using Example = std::map<std::string, std::string>;
-
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> cells{""};
-  for (const char letter : line) {
-    if (letter == ',') {
-      cells.emplace_back();
-    } else {
-      cells.back() += letter;
-    }
-  }
-  return cells;
-}
-
+/// Without a balanced partial wave on the hardware: that is for the simulator, not for theory.
 std::vector<Example> read_examples() {
-  std::ifstream file(OCCBENCH_SOURCE_DIR "/tests/occupancy/worked_examples.csv");
-  std::string line;
-  std::getline(file, line);
-  const std::vector<std::string> names = split(line);
-  std::vector<Example> examples;
-  while (std::getline(file, line)) {
-    const std::vector<std::string> cells = split(line);
-    Example example;
-    for (std::size_t column = 0; column < names.size(); ++column) example[names[column]] = cells.at(column);
-    // A balanced partial wave on the hardware: for the simulator, not for theory.
-    if (example["expect"] != "achieved_pct_about") examples.push_back(example);
-  }
+  std::vector<Example> examples = read_worked_examples();
+  std::erase_if(examples,
+                [](const Example& example) { return example.at("expect") == "achieved_pct_about"; });
   return examples;
-}
-
-int number(const Example& example, const std::string& name) {
-  const std::string& text = example.at(name);
-  return text.empty() ? 0 : std::stoi(text);
 }
 
 double best_pct_over_block_sizes(const Limits& limits, const Usage& usage) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
-#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 
 #include "occupancy/occupancy.hpp"
 #include "predict/prediction.hpp"
+#include "worked_examples.hpp"
 
 namespace occbench {
 namespace {
@@ -62,39 +62,17 @@ void expect_sound(const GpuIdentity& gpu, const Question& question) {
   }
 }
 
-/// The cells of a line of a CSV file without quotes.
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells{""};
-  for (const char letter : line) {
-    if (letter == ',') {
-      cells.emplace_back();
-    } else {
-      cells.back() += letter;
-    }
-  }
-  return cells;
-}
-
-int number(const std::string& cell, int otherwise) {
-  return cell.empty() ? otherwise : std::stoi(cell);
-}
-
-// Columns: id, source, compute_capability, block_threads, registers, shared bytes, grid, SMs.
 TEST(AnyGpu, TheWorkedExamplesArePredictedInEachWave) {
-  std::ifstream file(OCCBENCH_SOURCE_DIR "/tests/occupancy/worked_examples.csv");
-  std::string line;
-  std::getline(file, line);
-  int examples = 0;
-  for (; std::getline(file, line); ++examples) {
-    const std::vector<std::string> cells = cells_of(line);
+  const std::vector<Example> examples = read_worked_examples();
+  for (const Example& example : examples) {
     GpuIdentity gpu;
-    gpu.name = cells.at(0);
-    gpu.compute_capability = parse_compute_capability(cells.at(2));
-    gpu.sm_count = number(cells.at(7), 15);
-    Question question{
-        {.block_threads = number(cells.at(3), 256), .dynamic_shared_bytes = number(cells.at(5), 0)},
-        {.registers_per_thread = number(cells.at(4), 16)},
-        ""};
+    gpu.name = example.at("id");
+    gpu.compute_capability = parse_compute_capability(example.at("compute_capability"));
+    gpu.sm_count = number(example, "sm_count", 15);
+    Question question{{.block_threads = number(example, "block_threads", 256),
+                       .dynamic_shared_bytes = number(example, "shared_bytes_per_block", 0)},
+                      {.registers_per_thread = number(example, "registers_per_thread", 16)},
+                      ""};
     const Occupancy occupancy =
         theoretical_occupancy(limits_of(gpu.compute_capability), question.launch, question.usage);
     for (const double waves : {0.75, 1.0, 3.5}) {
@@ -107,7 +85,7 @@ TEST(AnyGpu, TheWorkedExamplesArePredictedInEachWave) {
       }
     }
   }
-  EXPECT_GE(examples, 41);
+  EXPECT_GE(examples.size(), 41);
 }
 
 // A worked example: balanced blocks fill three quarters of a wave.

@@ -5,13 +5,10 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jinja2
-
 from occbench_tools import WrongInput
 from occbench_tools.report.files import replace_text
 from occbench_tools.report.style import counted
-
-HERE = Path(__file__).parent
+from occbench_tools.report.template import HERE, fill_in
 
 # More rows than this nobody reads: all that are out of line or have findings are shown, then so many others.
 MOST_IN_LINE = 200
@@ -119,14 +116,8 @@ def summary(gpus: list[dict[str, Any]]) -> str:
 def write_fleet_page(gpus: list[dict[str, Any]]) -> str:
     scales = {name: scale for name in QUANTITIES if (scale := scale_of(gpus, name)) is not None}
     rows = [{"gpu": gpu, "cells": [cell(gpu, name, scale) for name, scale in scales.items()]} for gpu in shown(gpus)]
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("fleet.html").render(
+    return fill_in(
+        "fleet.html",
         title=f"A fleet of {gpus[0].get('gpu', 'GPUs')}",
         summary=summary(gpus),
         style="".join((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "fleet.css")),

@@ -9,7 +9,6 @@ import json
 import sys
 from pathlib import Path
 
-import jinja2
 import polars as pl
 import vl_convert
 
@@ -18,8 +17,7 @@ from occbench_tools.report.charts import Drawn, LeftOut
 from occbench_tools.report.files import replace_text
 from occbench_tools.report.rows import FILE, RUN, Rows
 from occbench_tools.report.style import Panel, configuration, counted, finite
-
-HERE = Path(__file__).parent
+from occbench_tools.report.template import HERE, fill_in
 
 # First in the table, and shown until the reader chooses others.
 SHOWN = (
@@ -154,14 +152,8 @@ def write_page(rows: Rows, drawn: list[Drawn], left_out: list[LeftOut]) -> str:
         "configuration": configuration(),
         "specifications": [specification(panel) for entry in drawn for panel in entry.drawing.panels],
     }
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html").render(
+    return fill_in(
+        "page.html",
         title=f"Occupancy on {some(rows.frame['gpu']) or 'an unknown GPU'}",
         summary=summary(rows.frame),
         runs=[
