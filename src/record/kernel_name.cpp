@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <cxxabi.h>
 #include <memory>
 #include <vector>
+
+#include <fmt/core.h>
 
 namespace occbench {
 namespace {
@@ -13,8 +16,18 @@ namespace {
 /// Template arguments deeper than this are cut in any name.
 constexpr int kDeepest = 8;
 
+/// What nvcc calls an anonymous namespace begins so.
+constexpr std::string_view kAnonymousIdentifier = "_GLOBAL__N__";
+
+/// What CUB calls its inline namespace begins so: its version follows, then the architectures of the build.
+constexpr std::string_view kCub = "CUB_";
+
 bool is_name_character(char character) {
   return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' || character == '$';
+}
+
+bool is_digit(char character) {
+  return std::isdigit(static_cast<unsigned char>(character)) != 0;
 }
 
 /// Where the bracket that opens at `begin` closes, one past it; the end of the text if it does not.
@@ -61,12 +74,11 @@ std::string_view trimmed_blanks(std::string_view text) {
 std::string_view plain_number(std::string_view text) {
   if (text.starts_with('(')) {
     const std::size_t end = end_of_bracket(text, 0);
-    if (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0)
-      text.remove_prefix(end);
+    if (end < text.size() && is_digit(text[end])) text.remove_prefix(end);
   }
   std::size_t digits = text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0);
   if (digits == std::string_view::npos) digits = text.size();
-  const bool is_number = digits > 0 && std::isdigit(static_cast<unsigned char>(text[digits - 1])) != 0;
+  const bool is_number = digits > 0 && is_digit(text[digits - 1]);
   const bool is_suffix = text.find_first_not_of("ul", digits) == std::string_view::npos;
   return is_number && is_suffix ? text.substr(0, digits) : text;
 }
@@ -151,6 +163,48 @@ std::string without_architectures(std::string text) {
   return text;
 }
 
+/// "_GLOBAL__N__sample_cu" of nvcc's "_GLOBAL__N__303738f4_9_sample_cu_main": a hash, the length of the file's name,
+/// the name, and what tells modules apart. Empty for others.
+std::string anonymous_of_any_build(std::string_view identifier) {
+  constexpr std::size_t kHashDigits = 8;
+  std::string_view rest = identifier.substr(kAnonymousIdentifier.size());
+  if (rest.size() <= kHashDigits || rest[kHashDigits] != '_') return {};
+  rest.remove_prefix(kHashDigits + 1);
+  std::size_t length = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
+  if (error != std::errc()) return {};
+  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+  const bool is_whole = rest.size() > length + 2 && rest[0] == '_' && rest[length + 1] == '_';
+  return is_whole ? std::string(kAnonymousIdentifier).append(rest.substr(1, length)) : std::string();
+}
+
+/// "CUB_300001" of "CUB_300001_SM_800_900". Empty for others.
+std::string cub_of_any_build(std::string_view identifier) {
+  const std::size_t end = identifier.find("_SM_");
+  return end == std::string_view::npos ? std::string() : std::string(identifier.substr(0, end));
+}
+
+/// Replaces the identifiers of a mangled name that begin so, each with its length before it. The digits before an
+/// identifier may be those of another that ends there: of the lengths that they can mean, the shortest that
+/// `replace` takes is the identifier's.
+void replace_identifiers(std::string& name, std::string_view beginning,
+                         std::string (*replace)(std::string_view identifier)) {
+  for (std::size_t at = name.find(beginning); at != std::string::npos; at = name.find(beginning, at + 1)) {
+    std::size_t length = 0;
+    std::size_t scale = 1;
+    for (std::size_t begin = at; begin > 0 && is_digit(name[begin - 1]) && scale < 10'000; scale *= 10) {
+      --begin;
+      length += scale * static_cast<std::size_t>(name[begin] - '0');
+      if (length < beginning.size() || at + length > name.size()) continue;
+      const std::string replacement = replace(std::string_view(name).substr(at, length));
+      if (replacement.empty()) continue;
+      name.replace(begin, at + length - begin, fmt::format("{}{}", replacement.size(), replacement));
+      at = begin;
+      break;
+    }
+  }
+}
+
 std::string cut_to_length(std::string text) {
   if (text.size() <= kLongestKernelName) return text;
   // Kernels of libraries differ at both ends of their names.
@@ -167,6 +221,13 @@ std::string demangled_kernel_name(const std::string& name) {
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
   return status == 0 && text ? without_architectures(text.get()) : name;
+}
+
+std::string kernel_name_of_any_build(std::string name) {
+  if (!name.starts_with("_Z")) return name;
+  replace_identifiers(name, kAnonymousIdentifier, anonymous_of_any_build);
+  replace_identifiers(name, kCub, cub_of_any_build);
+  return name;
 }
 
 std::string shortened_kernel_name(std::string_view demangled) {

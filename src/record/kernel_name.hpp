@@ -11,6 +11,13 @@ namespace occbench {
 /// mangled is returned as it is.
 std::string demangled_kernel_name(const std::string& name);
 
+/// A mangled name without what differs between builds of the same source: the hashes that nvcc puts into the names
+/// of anonymous namespaces (of the source's path and of the module), and the architectures that CUB puts into the
+/// name of its own. The result is a mangled name, and is demangled alike.
+///   _ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji -> _ZN21_GLOBAL__N__sample_cu4fillEPji
+///   _ZN3cub17CUB_300001_SM_9006detail... -> _ZN3cub10CUB_3000016detail...
+std::string kernel_name_of_any_build(std::string name);
+
 /// Longest name that shortened_kernel_name() returns, bytes.
 inline constexpr std::size_t kLongestKernelName = 80;
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "record/kernel_name.hpp"
+
 namespace occbench {
 namespace {
 
@@ -15,7 +17,7 @@ Extent extent_of(const EventExtent& extent) {
 
 ProgramKernel kernel_of(const KernelRecord& record) {
   ProgramKernel kernel;
-  kernel.name = record.name;
+  kernel.name = kernel_name_of_any_build(record.name);
   kernel.grid = extent_of(record.grid);
   kernel.block = extent_of(record.block);
   kernel.cluster = extent_of(record.cluster);

@@ -24,6 +24,39 @@ TEST(KernelName, OfCubLeavesOutForWhichArchitecturesItWasBuilt) {
             "void cub::detail::EmptyKernel<void>()");
 }
 
+// Names of one file that was built in two folders, and of PyTorch 2.11.
+TEST(KernelName, OfAnyBuildLacksTheHashesOfAnonymousNamespaces) {
+  const std::string one = kernel_name_of_any_build("_ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji");
+  EXPECT_EQ(one, "_ZN21_GLOBAL__N__sample_cu4fillEPji");
+  EXPECT_EQ(kernel_name_of_any_build("_ZN37_GLOBAL__N__ed239ef3_9_sample_cu_main4fillEPji"), one);
+  EXPECT_EQ(kernel_name_of_any_build(one), one);
+  EXPECT_EQ(demangled_kernel_name(one), "(anonymous namespace)::fill(unsigned int*, int)");
+  EXPECT_EQ(
+      kernel_name_of_any_build("_ZN2at6native52_GLOBAL__N__e57809e0_19_DilatedMaxPool2d_cu_6258b5743fooEv"),
+      "_ZN2at6native31_GLOBAL__N__DilatedMaxPool2d_cu3fooEv");
+  // A namespace before it whose name ends with a digit.
+  EXPECT_EQ(kernel_name_of_any_build("_ZN3ns237_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji"),
+            "_ZN3ns221_GLOBAL__N__sample_cu4fillEPji");
+}
+
+TEST(KernelName, OfAnyBuildLacksTheArchitecturesOfCub) {
+  const std::string built_for_one = "_ZN3cub17CUB_300001_SM_9006detail11EmptyKernelIvEEvv";
+  const std::string built_for_two = "_ZN3cub21CUB_300001_SM_800_9006detail11EmptyKernelIvEEvv";
+  EXPECT_EQ(kernel_name_of_any_build(built_for_one), "_ZN3cub10CUB_3000016detail11EmptyKernelIvEEvv");
+  EXPECT_EQ(kernel_name_of_any_build(built_for_two), kernel_name_of_any_build(built_for_one));
+  EXPECT_EQ(demangled_kernel_name(kernel_name_of_any_build(built_for_one)),
+            "void cub::detail::EmptyKernel<void>()");
+}
+
+TEST(KernelName, OfAnyBuildIsTheNameWhereNothingDiffers) {
+  for (const char* const name :
+       {"", "_Z", "_GLOBAL__N__1", "_ZN12_GLOBAL__N_14fillEPj",
+        "_ZN99_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji", "_ZN16_GLOBAL__N__3037e4fillEPj",
+        "_Z9CUB_bytesPj", "CUB_1_SM_90", "_ZCUB_1_SM_90"}) {
+    EXPECT_EQ(kernel_name_of_any_build(name), name);
+  }
+}
+
 TEST(KernelName, ThatNoCompilerMangledStays) {
   EXPECT_EQ(shortened("triton_poi_fused_add_0"), "triton_poi_fused_add_0");
   EXPECT_EQ(shortened("ampere_sgemm_128x64_nn"), "ampere_sgemm_128x64_nn");
