@@ -19,6 +19,7 @@
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
+#include "run_command.hpp"
 
 namespace occbench {
 namespace {
@@ -278,6 +279,18 @@ TEST(ArgumentsOfACommand, MakeAnotherProcessDoTheSame) {
   EXPECT_TRUE(again->resume);
   EXPECT_FALSE(again->calibrate);
   EXPECT_EQ(again->out, "");
+}
+
+TEST(SeveralGpus, ACommandThatMeasuresRefusesAWrongListBeforeItMeasures) {
+  for (const auto& arguments :
+       std::vector<std::vector<const char*>>{{"run", "--rehearse", kRehearsedRows.c_str(), "--device", "0,0"},
+                                             {"calibrate", "--device", "0,0"},
+                                             {"validate", "--device", "0,0"},
+                                             {"trace", "--device", "0,0", "--", "true"}}) {
+    const Outcome outcome = run_command(arguments);
+    EXPECT_EQ(outcome.status, ExitStatus::usage) << arguments[0];
+    EXPECT_THAT(outcome.err, HasSubstr("--device 0,0: GPU 0 stands there twice")) << arguments[0];
+  }
 }
 
 /// The program itself, whose rows are predicted.
