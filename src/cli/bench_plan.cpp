@@ -147,6 +147,7 @@ std::string resuming_command(const RunOptions& options, const fs::path& out) {
   add("--suite", options.suite, "");
   add("--filter", options.filter, usual.filter);
   add("--shard", options.shard, usual.shard);
+  add("--rehearse", options.rehearse, usual.rehearse);
   add("--device", options.device, usual.device);
   add("--counters", options.counters, usual.counters);
   add("--profile", options.profile, usual.profile);
@@ -156,6 +157,7 @@ std::string resuming_command(const RunOptions& options, const fs::path& out) {
   add("--shuffle", options.shuffle, usual.shuffle);
   add("--benches", options.benches.string(), "");
   add("--out", out.string(), "");
+  if (options.at_once != usual.at_once) command += options.at_once ? " --at-once" : " --one-after-another";
   return command + " --resume";
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/device_list.hpp"
 #include "record/case_record.hpp"
 
 namespace occbench {
@@ -32,6 +33,7 @@ struct RunOptions {
   bool list = false;
   bool require_gpu = false;
   bool resume = false;
+  bool at_once = kAtOnce;  ///< where `device` names several GPUs
 };
 
 /// A bench binary and the cases of it that this run wants.

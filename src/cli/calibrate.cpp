@@ -12,6 +12,7 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
+#include "cli/each_device.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"
@@ -68,6 +69,21 @@ ExitStatus calibrate_now(const CalibrateOptions& options, Console& console) {
   return ExitStatus::done;
 }
 
+/// On one GPU, or in a process for each.
+ExitStatus calibrate_gpus(CalibrateOptions options, const CLI::App& parser, Console& console) {
+  const std::vector<GpuHere> gpus = listed_gpus(options.program.device);
+  if (gpus.size() > 1) {
+    if (!options.name.empty() || options.out == "-")
+      throw InputError(fmt::format("--device {}: --name NAME and --out - are for one GPU; leave them out",
+                                   options.program.device));
+    EachDevice each = each_device(parser, gpus, {{"--out", options.out}});
+    each.at_once = options.program.at_once;
+    return run_on_each(each, console);
+  }
+  if (!gpus.empty()) options.program.device = std::to_string(gpus.front().index);
+  return calibrate_now(options, console);
+}
+
 }  // namespace
 
 fs::path keep_profile(const DeviceProfile& profile, const fs::path& out, Console& console) {
@@ -102,7 +118,7 @@ Action declare_calibrate(CLI::App& parser) {
       .add_option(
           "--out", options->out,
           "the profile goes here (default: into the user's configuration folder, as UUID.profile, where "
-          "run, predict and explain find it; with --rows: standard output, -)")
+          "run, predict and explain find it; with --rows: standard output, -); of several GPUs FILE.gpuN")
       ->type_name("FILE");
   parser
       .add_option(
@@ -110,8 +126,9 @@ Action declare_calibrate(CLI::App& parser) {
           "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU; of "
           "several units of one kind: a profile of that kind")
       ->type_name("FILE.csv");
-  return [options](Console& console) {
-    return options->rows.empty() ? calibrate_now(*options, console) : calibrate_rows(*options, console);
+  return [options, &parser](Console& console) {
+    return options->rows.empty() ? calibrate_gpus(*options, parser, console)
+                                 : calibrate_rows(*options, console);
   };
 }
 

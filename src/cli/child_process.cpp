@@ -41,14 +41,20 @@ class Descriptor {
   int number_;
 };
 
+Descriptor appending(const std::filesystem::path& file) {
+  Descriptor descriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (descriptor.number() < 0) throw_error(errno, fmt::format("cannot write {}", file.string()));
+  return descriptor;
+}
+
 /// In the new process: becomes the program, or tells through the pipe why not. Only calls that are safe after
 /// a fork.
-[[noreturn]] void become(const char* program, char* const* arguments, int output, int inherited, int failure,
-                         pid_t parent) {
+[[noreturn]] void become(const char* program, char* const* arguments, int output, int errors, int inherited,
+                         int failure, pid_t parent) {
   // Whatever ends the parent, SIGKILL included, ends the program: nobody would look after it.
   const bool bound = ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
   if (bound && ::getppid() != parent) ::_exit(1);
-  const bool ready = ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0 &&
+  const bool ready = ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(errors, STDERR_FILENO) >= 0 &&
                      (inherited < 0 || ::fcntl(inherited, F_SETFD, 0) == 0);
   if (ready) ::execv(program, arguments);
   const int code = errno;
@@ -69,9 +75,10 @@ std::string to_string(Ending ending) {
 }
 
 ChildProcess::ChildProcess(const std::filesystem::path& program, std::span<const std::string> arguments,
-                           const std::filesystem::path& output, std::optional<int> inherited) {
-  const Descriptor log(::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (log.number() < 0) throw_error(errno, fmt::format("cannot write {}", output.string()));
+                           const std::filesystem::path& output, std::optional<int> inherited,
+                           const std::optional<std::filesystem::path>& errors) {
+  const Descriptor log = appending(output);
+  const Descriptor error_log = appending(errors.value_or(output));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw_error(errno, "pipe2");
   const Descriptor failure(ends[0]);
@@ -85,7 +92,8 @@ ChildProcess::ChildProcess(const std::filesystem::path& program, std::span<const
   process_ = ::fork();
   if (process_ < 0) throw_error(errno, fmt::format("cannot start {}", program.string()));
   if (process_ == 0) {
-    become(name.c_str(), pointers.data(), log.number(), inherited.value_or(-1), told.number(), parent);
+    become(name.c_str(), pointers.data(), log.number(), error_log.number(), inherited.value_or(-1),
+           told.number(), parent);
   }
   static_cast<void>(Descriptor(std::move(told)));  // the read ends when the program has begun
   int code = 0;
@@ -134,8 +142,8 @@ Ending ChildProcess::wait_or_stop() {
   return *ending_;
 }
 
-void ChildProcess::terminate() {
-  if (!ending_) static_cast<void>(kill(process_, SIGTERM));
+void ChildProcess::terminate(int signal) {
+  if (!ending_) static_cast<void>(kill(process_, signal));
 }
 
 }  // namespace occbench

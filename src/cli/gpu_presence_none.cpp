@@ -10,4 +10,8 @@ std::optional<GpuIdentity> gpu_here(const std::string&) {
   return std::nullopt;
 }
 
+std::vector<GpuHere> gpus_here() {
+  return {};
+}
+
 }  // namespace occbench

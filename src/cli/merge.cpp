@@ -1,4 +1,4 @@
-#include "fleet/merge.hpp"
+#include "cli/merge.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -45,21 +45,21 @@ void print_complaints(const Merged& merged, bool shards, std::ostream& err) {
     fmt::print(err, "... and {} more GPUs\n", merged.gaps.size() - kMostGaps);
 }
 
-ExitStatus merge(const MergeOptions& options, Console& console) {
-  const Merged merged =
-      merge_files(options.files, options.output, options.shards ? MergeOf::shards : MergeOf::gpus);
-  print_complaints(merged, options.shards, console.err);
+}  // namespace
+
+Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
+                      MergeOf of, Console& console) {
+  Merged merged = merge_files(files, out, of);
+  print_complaints(merged, of == MergeOf::shards, console.err);
   const auto rows = static_cast<long long>(merged.rows);
-  fmt::print(console.out, "{}: {} of {} and {} from {}; left out {}\n", options.output, counted(rows, "row"),
+  fmt::print(console.out, "{}: {} of {} and {} from {}; left out {}\n", out.string(), counted(rows, "row"),
              counted(static_cast<long long>(merged.gpus), "GPU"),
              counted(static_cast<long long>(merged.cases), "case"),
-             counted(static_cast<long long>(options.files.size()), "file"),
+             counted(static_cast<long long>(files.size()), "file"),
              counted(static_cast<long long>(merged.duplicates), "duplicate"));
-  if (merged.samples) fmt::print(console.out, "samples: {}\n", samples_path(options.output).string());
-  return merged.whole() ? ExitStatus::done : ExitStatus::no_verdict;
+  if (merged.samples) fmt::print(console.out, "samples: {}\n", samples_path(out).string());
+  return merged;
 }
-
-}  // namespace
 
 Action declare_merge(CLI::App& parser) {
   const auto options = std::make_shared<MergeOptions>();
@@ -74,7 +74,11 @@ Action declare_merge(CLI::App& parser) {
       ->type_name("ALL.csv")
       ->required();
   parser.add_flag("--shards", options->shards, "the files are shards of one run: each case once, on any GPU");
-  return [options](Console& console) { return merge(*options, console); };
+  return [options](Console& console) {
+    const Merged merged = merge_and_tell(options->files, options->output,
+                                         options->shards ? MergeOf::shards : MergeOf::gpus, console);
+    return merged.whole() ? ExitStatus::done : ExitStatus::no_verdict;
+  };
 }
 
 }  // namespace occbench

@@ -13,6 +13,8 @@
 #include "cli/bench_plan.hpp"
 #include "cli/calibrate.hpp"
 #include "cli/commands.hpp"
+#include "cli/device_list.hpp"
+#include "cli/each_device.hpp"
 #include "cli/gpu_presence.hpp"
 #include "cli/measure_benches.hpp"
 #include "cli/recorded.hpp"
@@ -63,13 +65,30 @@ ExitStatus measure(const RunOptions& options, Console& console) {
   return calibrated || status != ExitStatus::done ? status : ExitStatus::no_verdict;
 }
 
-ExitStatus run(const RunOptions& options, Console& console) {
+/// On one GPU, or in a process for each. A list of cases is that of the first.
+ExitStatus run_on_gpus(RunOptions options, const CLI::App& parser, Console& console) {
+  const std::vector<GpuHere> gpus =
+      options.rehearse.empty() ? listed_gpus(options.device) : listed_gpus(options.device, std::nullopt);
+  if (gpus.size() > 1 && !options.list) {
+    EachDevice each =
+        each_device(parser, gpus, {{"--timeline", options.timeline}, {"--per-sm", options.per_sm}});
+    each.rows = output_file(options.out, options.suite);
+    each.resume = options.resume;
+    each.at_once = options.at_once;
+    each.resuming = resuming_command(options, each.rows);
+    return run_on_each(each, console);
+  }
+  if (!gpus.empty()) options.device = std::to_string(gpus.front().index);
+  return options.rehearse.empty() ? measure(options, console) : rehearse(options, console);
+}
+
+ExitStatus run(const RunOptions& options, const CLI::App& parser, Console& console) {
   if (options.resume && options.out.empty()) {
     throw InputError("--resume needs the file to go on with: --out FILE.csv");
   }
-  if (!options.rehearse.empty()) return rehearse(options, console);
+  if (!options.rehearse.empty()) return run_on_gpus(options, parser, console);
   const std::string reason = why_no_gpu();
-  if (reason.empty()) return measure(options, console);
+  if (reason.empty()) return run_on_gpus(options, parser, console);
   fmt::print(console.err, "nothing is measured: {}\n", reason);
   if (options.require_gpu) return ExitStatus::no_verdict;
   if (options.list) return list_recorded_cases(options.filter, console);
@@ -118,9 +137,10 @@ Action declare_run(CLI::App& parser) {
       ->check(CLI::ExistingFile)
       ->type_name("FILE.csv");
   parser.add_flag("--list", options->list, "print the cases and end");
-  parser
-      .add_option("--device", options->device, "number of the GPU, or auto: the discrete one with most SMs")
-      ->capture_default_str();
+  parser.add_option("--device", options->device, kDeviceMeaning)
+      ->capture_default_str()
+      ->type_name("N|auto|all|N,N");
+  declare_at_once(parser, options->at_once);
   parser
       .add_option("--counters", options->counters,
                   "auto, off, or require: status 2 where they cannot be read")
@@ -145,7 +165,7 @@ Action declare_run(CLI::App& parser) {
                   "rows go here, samples beside it (default: a new file in results/local/)")
       ->type_name("FILE.csv");
   parser.add_flag("--resume", options->resume, "keep the rows of --out and run what is missing");
-  return [options](Console& console) { return run(*options, console); };
+  return [options, &parser](Console& console) { return run(*options, parser, console); };
 }
 
 }  // namespace occbench

@@ -17,8 +17,10 @@ namespace occbench {
 namespace fs = std::filesystem;
 
 void declare_options(CLI::App& parser, ToolProgram& program) {
-  parser.add_option("--device", program.device, "number of the GPU, or auto: the discrete one with most SMs")
-      ->capture_default_str();
+  parser.add_option("--device", program.device, kDeviceMeaning)
+      ->capture_default_str()
+      ->type_name("N|auto|all|N,N");
+  declare_at_once(parser, program.at_once);
   parser.add_option("--benches", program.benches, "folder of the bench binaries (default: beside occbench)")
       ->type_name("FOLDER");
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/device_list.hpp"
 #include "record/case_record.hpp"
 
 namespace occbench {
@@ -14,9 +15,10 @@ struct ToolProgram {
   std::string name;  ///< "calibration", "validation"
   std::string device = "auto";
   std::filesystem::path benches = {};  ///< folder that it lies in; empty: that of this program
+  bool at_once = kAtOnce;              ///< where `device` names several GPUs
 };
 
-/// `--device` and `--benches`.
+/// `--device`, `--at-once` and `--benches`.
 void declare_options(CLI::App& parser, ToolProgram& program);
 
 /// What came of a tool program.

@@ -12,6 +12,8 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
+#include "cli/each_device.hpp"
+#include "cli/gpu_presence.hpp"
 #include "cli/program_report.hpp"
 #include "cli/trace_command.hpp"
 #include "cli/trace_import.hpp"
@@ -33,6 +35,8 @@ struct TraceOptions {
   std::string out;
   std::string profile;
   std::size_t top = 20;
+  std::string device;  ///< empty: the command chooses
+  bool at_once = kAtOnce;
 };
 
 fs::path output_file(const TraceOptions& options) {
@@ -115,6 +119,26 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   return status;
 }
 
+/// With one GPU for the command to see, or once for each of several.
+ExitStatus trace_on_gpus(TraceOptions options, const CLI::App& parser, Console& console) {
+  if (options.device.empty()) return trace(options, console);
+  if (options.command.words.empty()) throw InputError("--device needs a command behind --");
+  const std::vector<GpuHere> gpus = listed_gpus(options.device);
+  if (gpus.size() > 1) {
+    EachDevice each = each_device(parser, gpus, {});
+    each.rows = output_file(options);
+    each.at_once = options.at_once;
+    return run_on_each(each, console);
+  }
+  if (const std::string reason = why_no_gpu(); !reason.empty()) {
+    fmt::print(console.err, "occbench trace: --device {} has no effect: {}\n", options.device, reason);
+    return trace(options, console);
+  }
+  const std::string device = gpus.empty() ? options.device : std::to_string(gpus.front().index);
+  options.command.visible_gpu = gpu_here(device).value().uuid;
+  return trace(options, console);
+}
+
 }  // namespace
 
 Action declare_trace(CLI::App& parser) {
@@ -152,9 +176,15 @@ Action declare_trace(CLI::App& parser) {
           "--profile", options->profile,
           "device profile to predict with, a built-in one or a file (default: the best known of the GPU)")
       ->type_name("NAME|FILE");
+  parser
+      .add_option("--device", options->device,
+                  "the only GPU that the command sees, by its number (default: those that it sees now); all, "
+                  "or a list such as 0,2: the command once on each")
+      ->type_name("N|all|N,N");
+  declare_at_once(parser, options->at_once);
   parser.add_option("--top", options->top, "how many kernels to print, 0 = all")->capture_default_str();
   parser.add_option("COMMAND", command.words, "behind --: what to run, with its arguments");
-  return [options](Console& console) { return trace(*options, console); };
+  return [options, &parser](Console& console) { return trace_on_gpus(*options, parser, console); };
 }
 
 }  // namespace occbench

@@ -99,6 +99,7 @@ class Environment {
 
 Environment environment_for(const TraceCommand& command, const fs::path& out, bool traced) {
   Environment environment;
+  if (!command.visible_gpu.empty()) environment.set("CUDA_VISIBLE_DEVICES", command.visible_gpu);
   if (!traced) return environment;
   environment.set(kInjection, library_path().string());
   environment.set(kTraceOutVariable, fs::absolute(out).string());

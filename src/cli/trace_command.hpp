@@ -17,6 +17,7 @@ struct TraceCommand {
   std::string counters = "auto";      ///< "auto", "off" or a number of launches
   std::string kernels;                ///< regular expression of those to count; empty = all
   std::optional<std::int64_t> after;  ///< launches before the first that is counted
+  std::string visible_gpu;            ///< UUID of the one GPU that it may use; empty: as it is
 };
 
 /// Runs a command with its own input and output, and the library in each of its processes that uses CUDA.

@@ -13,6 +13,7 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
+#include "cli/each_device.hpp"
 #include "cli/text_table.hpp"
 #include "cli/tool_program.hpp"
 #include "occupancy/input_error.hpp"
@@ -85,17 +86,22 @@ std::string table_of(const std::vector<ErrorsOfKind>& kinds) {
   return text_table(lines, "<>");
 }
 
+void require_new_file(const std::string& out) {
+  std::error_code unknown;
+  if (fs::exists(out, unknown)) {
+    throw InputError(
+        fmt::format("{} exists: its rows would be mixed with the new ones; name another file", out));
+  }
+}
+
 /// Measures launches now, predicted with the profile where one is given.
 ToolRun measure_launches(const ValidateOptions& options, Console& console) {
-  std::error_code unknown;
-  if (fs::exists(options.out, unknown)) {
-    throw InputError(
-        fmt::format("{} exists: its rows would be mixed with the new ones; name another file", options.out));
-  }
+  require_new_file(options.out);
   std::vector<std::string> arguments = {"--occ_suite=" + options.suite};
   if (!options.profile.empty()) arguments.push_back("--occ_device_profile=" + options.profile);
   ToolRun run = measure(options.program, options.suite == "full" ? "a minute and a half" : "some 15 s",
                         std::move(arguments), options.out, console);
+  std::error_code unknown;
   if (run.status != ExitStatus::done && fs::exists(options.out, unknown))
     fmt::print(console.err, "what was measured is in {}: --rows reads it\n", options.out);
   return run;
@@ -131,6 +137,20 @@ ExitStatus validate(const ValidateOptions& options, Console& console) {
   return ExitStatus::done;
 }
 
+/// On one GPU, or in a process for each, which prints a table.
+ExitStatus validate_gpus(ValidateOptions options, const CLI::App& parser, Console& console) {
+  const std::vector<GpuHere> gpus = listed_gpus(options.program.device);
+  if (gpus.size() > 1) {
+    require_new_file(options.out);
+    EachDevice each = each_device(parser, gpus, {});
+    each.rows = options.out;
+    each.at_once = options.program.at_once;
+    return run_on_each(each, console);
+  }
+  if (!gpus.empty()) options.program.device = std::to_string(gpus.front().index);
+  return validate(options, console);
+}
+
 }  // namespace
 
 Action declare_validate(CLI::App& parser) {
@@ -149,7 +169,7 @@ Action declare_validate(CLI::App& parser) {
       ->check(CLI::ExistingFile)
       ->excludes("--out", "--suite", "--device", "--benches")
       ->type_name("FILE.csv");
-  return [options](Console& console) { return validate(*options, console); };
+  return [options, &parser](Console& console) { return validate_gpus(*options, parser, console); };
 }
 
 }  // namespace occbench

@@ -5,8 +5,8 @@ namespace {
 
 volatile std::sig_atomic_t asked = 0;
 
-void note_signal(int) {
-  asked = 1;
+void note_signal(int signal) {
+  asked = signal;
 }
 
 }  // namespace
@@ -26,8 +26,8 @@ StopOnSignals::~StopOnSignals() {
   static_cast<void>(sigaction(SIGTERM, &before_terminate_, nullptr));
 }
 
-bool stop_asked() {
-  return asked != 0;
+int stop_signal() {
+  return asked;
 }
 
 }  // namespace occbench

@@ -18,7 +18,12 @@ class StopOnSignals {
   struct sigaction before_terminate_ {};
 };
 
-/// Whether one of them came since the last StopOnSignals began.
-bool stop_asked();
+/// The last of them that came since the last StopOnSignals began; 0 if none did.
+int stop_signal();
+
+/// Whether one of them came.
+inline bool stop_asked() {
+  return stop_signal() != 0;
+}
 
 }  // namespace occbench

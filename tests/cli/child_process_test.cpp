@@ -53,6 +53,13 @@ TEST_F(ChildProcessTest, WhatAProgramPrintsAndHowItEndsIsKept) {
   EXPECT_EQ(ChildProcess("/bin/sh", shell("kill -9 $$"), output_).wait(), (Ending{.signal = SIGKILL}));
 }
 
+TEST_F(ChildProcessTest, ErrorsGoToAFileOfTheirOwnWhereOneIsNamed) {
+  const fs::path errors = folder_.path() / "errors";
+  ChildProcess("/bin/sh", shell("echo out; echo err >&2"), output_, std::nullopt, errors).wait();
+  EXPECT_EQ(output(), "out\n");
+  EXPECT_EQ(read_text(errors), "err\n");
+}
+
 TEST_F(ChildProcessTest, AProgramThatCannotBeStartedIsAnError) {
   EXPECT_THROW(ChildProcess("/nowhere/program", {}, output_), std::system_error);
   EXPECT_THROW(ChildProcess("/bin/sh", {}, output_ / "no" / "folder"), std::system_error);

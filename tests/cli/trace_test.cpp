@@ -123,6 +123,7 @@ TEST_F(TraceCommandTest, RefusesWhatCannotBe) {
                                              {"trace", "--counters", "0", "--", "true"},
                                              {"trace", "--after", "-1", "--", "true"},
                                              {"trace", "--kernels", "(", "--", "true"},
+                                             {"trace", "--device", "all", "--import", trace_.c_str()},
                                              {"trace", "--import", "/nonexistent.json"}}) {
     EXPECT_EQ(run_command(arguments).status, ExitStatus::usage) << arguments.back();
   }

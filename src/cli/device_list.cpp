@@ -1,0 +1,75 @@
+#include "cli/device_list.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+int parse_number(std::string_view text, const std::string& choice) {
+  int number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) {
+    throw InputError(fmt::format(
+        "--device {}: '{}' is not a number of a GPU; write auto, all, a number, or a list such as 0,2",
+        choice, text));
+  }
+  return number;
+}
+
+GpuHere gpu_of(int number, const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
+  if (!here || here->empty()) return {number, "", ""};
+  const auto found = std::ranges::find(*here, number, &GpuHere::index);
+  if (found == here->end()) {
+    throw InputError(
+        fmt::format("--device {}: there is no GPU {}; this machine has {} (0 to {}), and occbench devices "
+                    "lists them",
+                    choice, number, here->size(), static_cast<long long>(here->size()) - 1));
+  }
+  return *found;
+}
+
+bool is_list(const std::string& choice) {
+  return choice == "all" || choice.find(',') != std::string::npos;
+}
+
+}  // namespace
+
+void declare_at_once(CLI::App& parser, bool& at_once) {
+  parser.add_flag("--at-once,!--one-after-another", at_once,
+                  fmt::format("several GPUs measure at once, or wait for each other (default: {})",
+                              kAtOnce ? "--at-once" : "--one-after-another"));
+}
+
+std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
+  if (choice == "all") {
+    if (!here) {
+      throw InputError("--device all: this command looks for no GPU; name numbers instead, such as 0,1,2");
+    }
+    return *here;
+  }
+  if (!is_list(choice)) return {};
+  std::vector<GpuHere> gpus;
+  for (std::string_view rest = choice;;) {
+    const std::size_t comma = rest.find(',');
+    const int number = parse_number(rest.substr(0, comma), choice);
+    if (std::ranges::find(gpus, number, &GpuHere::index) != gpus.end())
+      throw InputError(
+          fmt::format("--device {}: GPU {} stands there twice; name each GPU once", choice, number));
+    gpus.push_back(gpu_of(number, choice, here));
+    if (comma == std::string_view::npos) return here && here->empty() ? std::vector<GpuHere>() : gpus;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::vector<GpuHere> listed_gpus(const std::string& choice) {
+  return is_list(choice) ? listed_gpus(choice, gpus_here()) : std::vector<GpuHere>();
+}
+
+}  // namespace occbench

@@ -1,0 +1,302 @@
+#include "cli/each_device.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <system_error>
+#include <thread>
+#include <tuple>
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include "cli/child_process.hpp"
+#include "cli/merge.hpp"
+#include "cli/text_table.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/stop_signals.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Passes on the lines of a file that grows, each with a prefix.
+class Relay {
+ public:
+  Relay(const fs::path& file, std::string prefix, std::ostream& to)
+      : file_(file, std::ios::binary), prefix_(std::move(prefix)), to_(to) {}
+
+  void pass_on() {
+    file_.clear();
+    file_.seekg(position_);
+    const std::string more{std::istreambuf_iterator<char>(file_), {}};
+    position_ += static_cast<std::streamoff>(more.size());
+    begun_ += more;
+    for (std::size_t end; (end = begun_.find('\n')) != std::string::npos; begun_.erase(0, end + 1))
+      print(begun_.substr(0, end));
+    to_.flush();
+  }
+
+  /// After the last one, which need not have an end.
+  void finish() {
+    pass_on();
+    print(begun_);
+    begun_.clear();
+  }
+
+ private:
+  /// Of a line that was written over and over, its last text.
+  void print(std::string line) {
+    if (line.ends_with('\r')) line.pop_back();
+    line.erase(0, line.rfind('\r') + 1);
+    if (!line.empty()) fmt::print(to_, "{}{}\n", prefix_, line);
+  }
+
+  std::ifstream file_;
+  std::string prefix_;
+  std::ostream& to_;
+  std::streamoff position_ = 0;
+  std::string begun_;  ///< a line without its end
+};
+
+/// The process of one GPU, and what it prints.
+class GpuProcess {
+ public:
+  GpuProcess(const EachDevice& each, const GpuHere& gpu, const fs::path& folder, Console& console)
+      : GpuProcess(each, gpu, folder / fmt::format("{}.out", gpu.index),
+                   folder / fmt::format("{}.err", gpu.index), console) {}
+
+  void pass_on() {
+    out_.pass_on();
+    err_.pass_on();
+  }
+
+  /// @returns whether it has ended
+  bool poll() {
+    return process_->poll().has_value();
+  }
+
+  void send(int signal) {
+    process_->terminate(signal);
+  }
+
+  Ending finish() {
+    const Ending ending = process_->wait();
+    out_.finish();
+    err_.finish();
+    return ending;
+  }
+
+ private:
+  GpuProcess(const EachDevice& each, const GpuHere& gpu, const fs::path& out, const fs::path& err,
+             Console& console)
+      : process_(start(each, gpu, out, err)),
+        out_(out, fmt::format("gpu {}: ", gpu.index), console.out),
+        err_(err, fmt::format("gpu {}: ", gpu.index), console.err) {}
+
+  static std::unique_ptr<ChildProcess> start(const EachDevice& each, const GpuHere& gpu, const fs::path& out,
+                                             const fs::path& err) {
+    const fs::path program = each.program.empty() ? fs::read_symlink("/proc/self/exe") : each.program;
+    std::vector<std::string> arguments = {each.command, fmt::format("--device={}", gpu.index)};
+    const auto add = [&](const std::string& option, const fs::path& file) {
+      if (!file.empty())
+        arguments.push_back(fmt::format("{}={}", option, file_of_gpu(file, gpu.index).string()));
+    };
+    add("--out", each.rows);
+    for (const auto& [option, file] : each.outputs) add(option, file);
+    std::ranges::copy(each.arguments, std::back_inserter(arguments));
+    const OnCores near(cores_near(gpu.pci_bus_id, each.pci_devices));
+    return std::make_unique<ChildProcess>(program, arguments, out, std::nullopt, err);
+  }
+
+  std::unique_ptr<ChildProcess> process_;
+  Relay out_;
+  Relay err_;
+};
+
+/// Processes that run at once, until all have ended. The signal that asks this one to stop goes to them, once.
+std::vector<Ending> run_together(const EachDevice& each, std::span<const GpuHere> gpus, Console& console) {
+  constexpr std::chrono::milliseconds kLook{50};
+  const TemporaryFolder folder;
+  std::vector<std::unique_ptr<GpuProcess>> processes;
+  for (const GpuHere& gpu : gpus)
+    processes.push_back(std::make_unique<GpuProcess>(each, gpu, folder.path(), console));
+  bool told = false;
+  for (bool running = true; running;) {
+    running = false;
+    for (const auto& process : processes) {
+      running = !process->poll() || running;
+      process->pass_on();
+    }
+    if (stop_asked() && !std::exchange(told, true)) {
+      for (const auto& process : processes) process->send(stop_signal());
+    }
+    if (running) std::this_thread::sleep_for(kLook);
+  }
+  std::vector<Ending> endings;
+  for (const auto& process : processes) endings.push_back(process->finish());
+  return endings;
+}
+
+/// Of the GPUs that were begun, in their order.
+std::vector<Ending> run_all(const EachDevice& each, Console& console) {
+  fmt::print(console.err, "{}: {} {}\n", each.command,
+             counted(static_cast<long long>(each.gpus.size()), "GPU"),
+             each.at_once ? "at once" : "one after another");
+  if (each.at_once) return run_together(each, each.gpus, console);
+  std::vector<Ending> endings;
+  for (const GpuHere& gpu : each.gpus) {
+    if (stop_asked()) break;
+    endings.push_back(run_together(each, std::span(&gpu, 1), console).front());
+  }
+  return endings;
+}
+
+ExitStatus status_of(Ending ending) {
+  return ending.signal != 0 ? ExitStatus::no_verdict : static_cast<ExitStatus>(ending.status);
+}
+
+/// Says which GPUs failed. @returns the worst status
+ExitStatus tell_failures(const EachDevice& each, std::span<const Ending> endings, Console& console) {
+  ExitStatus worst = endings.size() < each.gpus.size() ? ExitStatus::no_verdict : ExitStatus::done;
+  for (std::size_t i = 0; i < endings.size(); ++i) {
+    const ExitStatus status = status_of(endings[i]);
+    worst = std::max(worst, status);
+    if (status == ExitStatus::done || (stop_asked() && status == ExitStatus::no_verdict)) continue;
+    const GpuHere& gpu = each.gpus[i];
+    const std::string log = each.rows.empty() ? "" : file_of_gpu(each.rows, gpu.index).string() + ".log";
+    std::error_code unknown;
+    fmt::print(console.err, "gpu {} failed{}: {}; its lines above say why{}\n", gpu.index,
+               gpu.uuid.empty() ? "" : fmt::format(" ({})", gpu.uuid), to_string(endings[i]),
+               fs::exists(log, unknown) ? ", and " + log : "");
+  }
+  return worst;
+}
+
+using TimeOfWrite = std::optional<fs::file_time_type>;
+
+/// Empty where there is no file.
+TimeOfWrite written_at(const fs::path& file) {
+  std::error_code missing;
+  const fs::file_time_type time = fs::last_write_time(file, missing);
+  return missing ? TimeOfWrite() : time;
+}
+
+std::vector<TimeOfWrite> written_before(const EachDevice& each) {
+  std::vector<TimeOfWrite> times;
+  for (const GpuHere& gpu : each.gpus) times.push_back(written_at(file_of_gpu(each.rows, gpu.index)));
+  return times;
+}
+
+/// The files of rows of this run: without --resume a file that no process touched is of an earlier one.
+std::vector<fs::path> files_of_run(const EachDevice& each, std::span<const TimeOfWrite> before) {
+  std::vector<fs::path> files;
+  for (std::size_t i = 0; i < each.gpus.size(); ++i) {
+    const fs::path file = file_of_gpu(each.rows, each.gpus[i].index);
+    const TimeOfWrite now = written_at(file);
+    if (now && (each.resume || now != before[i])) files.push_back(file);
+  }
+  return files;
+}
+
+using RowKey = std::tuple<std::string, std::string, std::string>;
+
+std::set<RowKey> rows_in(const fs::path& file) {
+  std::set<RowKey> keys;
+  if (!fs::exists(file)) return keys;
+  for (const Row& row : read_rows(file)) keys.emplace(row.gpu_uuid, row.experiment, row.case_);
+  return keys;
+}
+
+/// The merged file is written again from the files of the GPUs: they must have all of its rows.
+void require_all_rows(const EachDevice& each) {
+  std::set<RowKey> merged = rows_in(each.rows);
+  for (const GpuHere& gpu : each.gpus) {
+    for (const RowKey& key : rows_in(file_of_gpu(each.rows, gpu.index))) merged.erase(key);
+  }
+  if (merged.empty()) return;
+  const auto& [uuid, experiment, name] = *merged.begin();
+  throw InputError(
+      fmt::format("cannot resume {}: it has {} that {} lacks, such as {}/{} of {}; name the GPUs that it was "
+                  "measured on, or write to another file",
+                  each.rows.string(), counted(static_cast<long long>(merged.size()), "row"),
+                  file_of_gpu(each.rows, each.gpus.front().index).string() +
+                      (each.gpus.size() > 1 ? " and its like" : ""),
+                  experiment, name, uuid));
+}
+
+void merge_rows(const EachDevice& each, const std::vector<fs::path>& files, Console& console) {
+  if (files.empty()) {
+    fmt::print(console.err, "no GPU has rows; {} is not written\n", each.rows.string());
+    return;
+  }
+  const Merged merged = merge_and_tell(files, each.rows, MergeOf::gpus, console);
+  std::vector<std::string> names;
+  for (const fs::path& file : files) names.push_back(file.string());
+  if (!merged.samples) fmt::print(console.out, "Each GPU's rows, with samples: {}\n", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+fs::path file_of_gpu(const fs::path& file, int index) {
+  const fs::path whole = file.has_filename() ? file : file.parent_path();  // of FOLDER/
+  return whole.parent_path() /
+         fmt::format("{}.gpu{}{}", whole.stem().string(), index, whole.extension().string());
+}
+
+std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const std::string> leave_out) {
+  std::vector<std::string> arguments;
+  std::vector<std::string> positional;
+  for (const CLI::Option* const option : parser.get_options()) {
+    const std::string name = option->get_name();
+    if (option->get_positional()) {
+      std::ranges::copy(option->results(), std::back_inserter(positional));
+    } else if (std::ranges::find(leave_out, name) == leave_out.end()) {
+      for (const std::string& value : option->results())
+        arguments.push_back(fmt::format("{}={}", name, value));
+    }
+  }
+  if (!positional.empty()) arguments.emplace_back("--");
+  std::ranges::copy(positional, std::back_inserter(arguments));
+  return arguments;
+}
+
+EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
+                       std::vector<std::pair<std::string, fs::path>> outputs) {
+  std::vector<std::string> leave_out = {"--device", "--out", "--at-once"};
+  for (const auto& [option, file] : outputs) leave_out.push_back(option);
+  return {.program = {},
+          .command = parser.get_name(),
+          .arguments = arguments_of(parser, leave_out),
+          .gpus = std::move(gpus),
+          .outputs = std::move(outputs),
+          .rows = {},
+          .resuming = {}};
+}
+
+ExitStatus run_on_each(const EachDevice& each, Console& console) {
+  if (each.resume) require_all_rows(each);
+  std::error_code ignored;
+  if (each.rows.has_parent_path()) fs::create_directories(each.rows.parent_path(), ignored);
+  std::optional<FileLock> lock;
+  if (!each.rows.empty()) lock.emplace(each.rows);
+  const std::vector<TimeOfWrite> before = written_before(each);
+  const StopOnSignals stop;
+  const std::vector<Ending> endings = run_all(each, console);
+  const ExitStatus worst = tell_failures(each, endings, console);
+  if (!each.rows.empty()) merge_rows(each, files_of_run(each, before), console);
+  if (stop_asked()) fmt::print(console.err, "interrupted\n");
+  if (worst != ExitStatus::done && worst != ExitStatus::usage && !each.resuming.empty())
+    fmt::print(console.err, "to measure what is missing: {}\n", each.resuming);
+  return worst;
+}
+
+}  // namespace occbench
