@@ -1,5 +1,6 @@
 """Each page of docs/ begins with a command. Those that need no GPU are run as they stand; the others say `sh gpu`."""
 
+import csv
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 OCCBENCH = Path(os.environ["OCCBENCH"])
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "glossary.md")
 FENCE = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE_OF_A_GPU = re.compile(r"^```sh gpu\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -35,6 +37,16 @@ class Pages(unittest.TestCase):
                     shell = ["bash", "-euo", "pipefail", "-c", commands]
                     done = subprocess.run(shell, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
                     self.assertEqual(done.returncode, 0, done.stdout[-1000:] + done.stderr)
+
+    def test_their_commands_that_need_a_gpu_ran_on_one_as_they_stand(self):
+        recorded = set()
+        for file in (ROOT / "results").glob("*/commands.csv"):
+            with file.open(encoding="utf-8", newline="") as lines:
+                recorded |= {(row["page"], row["commands"]) for row in csv.DictReader(lines) if row["status"] == "0"}
+        for page in PAGES:
+            for commands in FENCE_OF_A_GPU.findall(page.read_text(encoding="utf-8")):
+                with self.subTest(page=page.name, commands=commands):
+                    self.assertIn((page.name, commands), recorded, "scripts/docs_on_gpu records them")
 
     def test_their_links_lead_to_files_and_headings(self):
         for page in [*PAGES, ROOT / "docs/glossary.md", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
