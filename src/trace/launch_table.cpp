@@ -17,7 +17,7 @@ Extent extent_of(const EventExtent& extent) {
 
 ProgramKernel kernel_of(const KernelRecord& record) {
   ProgramKernel kernel;
-  kernel.name = kernel_name_of_any_build(record.name);
+  kernel.name = record.name;
   kernel.grid = extent_of(record.grid);
   kernel.block = extent_of(record.block);
   kernel.cluster = extent_of(record.cluster);
@@ -49,6 +49,7 @@ std::size_t LaunchTable::Hash::operator()(const Key& key) const {
 }
 
 LaunchTable::Seen* LaunchTable::find(Key key) {
+  key.kernel.name = kernel_name_of_any_build(std::move(key.kernel.name));
   const auto found = seen_.find(key);
   if (found != seen_.end()) return &found->second;
   if (seen_.size() >= kMostEntries) return nullptr;

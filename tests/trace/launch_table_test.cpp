@@ -47,6 +47,18 @@ CounterReadings readings(std::vector<double> achieved) {
   return {{"sm__warps_active.avg.pct_of_peak_sustained_active", std::move(achieved)}};
 }
 
+TEST(LaunchTable, NamesKernelsAsInAnyBuildOfTheirSource) {
+  LaunchTable table;
+  table.expect(call(2, 66, "_ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji"));
+  table.add(record(1, 10, 66, "_ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji"));
+  table.add(record(2, 10, 66, "_ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji"));
+  table.add_readings(std::vector<std::uint32_t>{2}, readings({50}));
+  ASSERT_EQ(entries(table).size(), 1);
+  EXPECT_EQ(entries(table)[0].kernel.name, "_ZN21_GLOBAL__N__sample_cu4fillEPji");
+  EXPECT_EQ(entries(table)[0].seen.timed, 1);
+  EXPECT_EQ(entries(table)[0].seen.readings.size(), 1);
+}
+
 TEST(LaunchTable, HasAnEntryForEachKernelAndConfiguration) {
   LaunchTable table;
   table.add(record(1, 10));
