@@ -4,7 +4,7 @@ the recorded suite, and random launches; and what other launches recorded on an 
 import polars as pl
 
 from occbench_tools import WrongInput
-from occbench_tools.dataset import Results, each, error, pick, read_table
+from occbench_tools.dataset import Results, each, error, gpu_of, packed, pick, read_table
 from occbench_tools.markdown import revision, table
 from occbench_tools.program import SOURCES
 from occbench_tools.statistics import median, quantile
@@ -39,7 +39,11 @@ def errors(rows: pl.DataFrame) -> tuple[str, ...]:
 
 
 def random_launches(results: Results) -> str:
-    rows = predicted(results.rows("validation.csv"))
+    return "\n\n".join(random_launches_of(model) for model in results.models if packed(model.folder / "validation.csv"))
+
+
+def random_launches_of(model: Results) -> str:
+    rows = predicted(model.rows("validation.csv"))
     lines = []
     for kind, name in RANDOM_KINDS.items():
         of_kind = pick(rows, kind=kind)
@@ -58,8 +62,8 @@ def random_launches(results: Results) -> str:
     )
     on = rows.row(0, named=True)
     return (
-        f"{len(rows)} random launches (block size, grid, shared memory, work), held out from all tuning, on an H200 "
-        f"that the built-in profile does not know, {revision(on)}. The profile that predicts them was made there just before by "
+        f"{len(rows)} random launches (block size, grid, shared memory, work), held out from all tuning, on an {gpu_of(rows)} "
+        f"that no built-in profile knows, {revision(on)}. The profile that predicts them was made there just before by "
         f"`occbench calibrate`:\n\n{table(head, lines)}"
     )
 

@@ -29,17 +29,22 @@ def worked_examples(results: Results) -> str:
 
 
 def against_ncu_in_short(results: Results) -> str:
-    rows = results.against_ncu
+    models = [model for model in results.models if packed(model.folder / "against_ncu.csv")]
+    return "\n".join(f"- {against_ncu_of(model)}" for model in models)
+
+
+def against_ncu_of(model: Results) -> str:
+    rows = model.against_ncu
     others = rows.filter(pl.col("achieved_difference_points").abs() > 0.3)
     far = others["achieved_difference_points"]
     partial = "partial waves of equal blocks, " if (others["experiment"] == "waves").all() else ""
     time = rows["time_difference_us"].abs().max()
     ours, ncu = (median(rows[f"{each}_ms_per_launch"]) for each in ("counting", "ncu"))
     return (
-        f"`ncu` reads the same occupancy on the same {len(rows)} launches within 0.3 points in {len(rows) - len(others)} cases. The "
-        f"others, {partial}differ by {far.min():+.1f} to {far.max():+.1f} points. Times agree within {time:.2f} µs. A counted "
-        f"launch costs {ours:.1f} ms here and {ncu:.1f} ms under `ncu` "
-        f"([table](../results/nvidia-h200/against_ncu.csv))."
+        f"{gpu_of(rows)}: `ncu` reads the same occupancy on the same {len(rows)} launches within 0.3 points in "
+        f"{len(rows) - len(others)} cases. The others, {partial}differ by {far.min():+.1f} to {far.max():+.1f} points. Times agree "
+        f"within {time:.2f} µs. A counted launch costs {ours:.1f} ms here and {ncu:.1f} ms under `ncu` "
+        f"([table](../results/{model.folder.name}/against_ncu.csv))."
     )
 
 
