@@ -98,6 +98,7 @@ Answer predict_launch(const PredictOptions& options) {
   std::string work_source;
   if (options.work) {
     work = parse_work(work_in_cycles(*options.work, clock_mhz));
+    if (work->lockstep_cycles) require_lockstep(*work, profile);
     work_source = source_of_given(*work);
   } else if (options.durations_file.empty()) {
     ObservedLaunch observed = options.observed;

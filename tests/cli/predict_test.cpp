@@ -105,6 +105,8 @@ TEST(Predict, AReadingThatNoTimeInLockstepExplainsIsRefused) {
     refused({"--work", "equal:24768:issue=24768", "--achieved", impossible}, "a number from 0 to 100");
   }
   refused({"--work", "equal:24768:issue=6192", "--achieved", "60"}, "issue must be at least 19814");
+  refused({"--work", "equal:24768:issue=6192:lockstep=5"},
+          "by the profile h200 issue must be at least 19814");
   refused({"--durations", "missing.txt", "--achieved", "60"}, "--work");
   refused({"--work", ""}, "'' is not a distribution");
 }
