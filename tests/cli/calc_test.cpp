@@ -139,12 +139,10 @@ TEST(Calc, NamesTheLimitThatBadInputBreaksAndEndsWith64) {
   const auto refused = [](std::initializer_list<const char*> changed) {
     std::vector<const char*> arguments = {"calc", "--cc", "9.0", "--block-size", "256", "--registers", "32"};
     arguments.insert(arguments.end(), changed.begin(), changed.end());
-    std::ostringstream out;
-    std::ostringstream err;
-    Console console{out, err};
-    EXPECT_EQ(run_occbench(arguments, console), ExitStatus::usage) << *changed.begin();
-    EXPECT_THAT(out.str(), IsEmpty());
-    return err.str();
+    const Outcome outcome = run_command(arguments);
+    EXPECT_EQ(outcome.status, ExitStatus::usage) << *changed.begin();
+    EXPECT_THAT(outcome.out, IsEmpty());
+    return outcome.err;
   };
   EXPECT_THAT(refused({"--dynamic-smem", "-1"}), HasSubstr("dynamic_shared_bytes = -1"));
   EXPECT_THAT(refused({"--dynamic-smem", "99999999999"}), HasSubstr("allows 0 to 2147483647"));

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/command.hpp"
+#include "../cli/run_command.hpp"
 #include "gpu/nvrtc.hpp"
 #include "record/files.hpp"
 
@@ -17,12 +17,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-
-struct Outcome {
-  ExitStatus status;
-  std::string out;
-  std::string err;
-};
 
 class SweepListed : public ::testing::Test {
  protected:
@@ -39,13 +33,7 @@ class SweepListed : public ::testing::Test {
     arguments.insert(arguments.begin(), "sweep");
     for (const char* more : {"--benches", OCC_BENCHES, "--list", "--cc", "9.0", "--sm-count", "132"})
       arguments.emplace_back(more);
-    std::vector<const char*> pointers;
-    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-    std::ostringstream out;
-    std::ostringstream err;
-    Console console{out, err};
-    const ExitStatus status = run_occbench(pointers, console);
-    return {status, out.str(), err.str()};
+    return run_command(arguments);
   }
 
   TemporaryFolder folder_;
