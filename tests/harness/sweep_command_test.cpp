@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <regex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,9 +43,26 @@ class SweepListed : public ::testing::Test {
 TEST_F(SweepListed, HasTheoryAndPredictionOfEachConfiguration) {
   const Outcome outcome = list({"spin", "--block-size", "32,256,768"});
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(ContainsRegex("spin/plain/block_size=32 .* 50 % +49\\.[0-9]+ %  blocks"),
-                                 ContainsRegex("spin/plain/block_size=768 .* 75 % +74\\.[0-9]+ %  warps"),
+  EXPECT_THAT(outcome.out, AllOf(ContainsRegex("spin/plain/block_size=32 .* 50 % +49\\.[0-9]+ % .*  blocks"),
+                                 ContainsRegex("spin/plain/block_size=768 .* 75 % +74\\.[0-9]+ % .*  warps"),
                                  HasSubstr("3 cases, about 1 s")));
+}
+
+TEST_F(SweepListed, OfAGpuThatNobodyCalibratedHasTheRangeOfEachPrediction) {
+  const Outcome generic = list({"spin", "--block-size", "256"});
+  EXPECT_THAT(generic.err, HasSubstr("unverified"));
+  std::smatch numbers;
+  ASSERT_TRUE(std::regex_search(generic.out, numbers, std::regex(R"(100 % +(\S+) % \((\S+) to (\S+)\)  )")))
+      << generic.out;
+  const double predicted = std::stod(numbers[1]);
+  const double low = std::stod(numbers[2]);
+  const double high = std::stod(numbers[3]);
+  EXPECT_LT(low, predicted);
+  EXPECT_GT(high, predicted);
+  EXPECT_LE(high, 100) << "even warps never read more than theory";
+  const Outcome calibrated = run_command(
+      {"sweep", "spin", "--block-size", "256", "--benches", OCC_BENCHES, "--list", "--gpu", "h200"});
+  EXPECT_THAT(calibrated.out, ContainsRegex("100 % +99\\.[0-9]+ %  warps")) << calibrated.err;
 }
 
 /// The cliffs of blocks of 256 threads, by the calculator: 32 and 40 registers are the last of their steps.
