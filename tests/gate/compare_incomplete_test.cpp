@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "compared.hpp"
+#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {
@@ -148,6 +149,12 @@ TEST(Gate, GivesNoVerdictOnEmptyFiles) {
   }
   const RecordedRun header_only = parse_run(csv_header(), "", "header.csv");
   EXPECT_EQ(compare(header_only, header_only, {}).verdict(), Verdict::no_verdict);
+}
+
+TEST(Gate, AFileOfOneLineThatHoldsNoRowsIsRefusedWithWhatItIs) {
+  EXPECT_THAT([] { parse_run(R"({"all": {}})", "", "tolerances.json"); },
+              testing::ThrowsMessage<InputError>(AllOf(
+                  HasSubstr("tolerances.json is no file of rows: it is JSON"), HasSubstr("rows are CSV"))));
 }
 
 TEST(Gate, AColumnThatOneFileLacksIsNotedAndNotCompared) {
