@@ -213,10 +213,13 @@ TEST(Calc, SaysWhatToDoAndWhatNot) {
   EXPECT_THAT(
       cliff, ContainsRegex("register_cliff, 512 threads per block: 33 -> 32 registers, latency-bound kernel: "
                            "-2[0-9] % time"));
-  // 800 threads would give 39.06 % instead of 37.5.
+  // 800 threads would give 78.12 % instead of 75.
   EXPECT_THAT(
-      advice({"--block-size", "768", "--registers", "60", "--dynamic-smem", "90K"}),
-      HasSubstr("128 more threads per block: 768 -> 896 gives 43.75 %, 1 block per SM; price: the grid"));
+      advice({"--block-size", "768", "--registers", "32"}),
+      HasSubstr("512 or 1024 threads per block, 768 now, give 100 %, 4 blocks or 2 blocks per SM; price: the "
+                "grid needs another number of blocks"));
+  EXPECT_THAT(advice({"--block-size", "32", "--registers", "32"}),
+              HasSubstr("64 threads per block, 32 now, give 100 %, 32 blocks per SM; price: the grid"));
   EXPECT_THAT(advice({"--block-size", "64", "--registers", "32", "--static-smem", "8K"}),
               HasSubstr("fewer registers alone gain nothing: limited by shared memory"));
 }

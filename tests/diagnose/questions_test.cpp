@@ -126,6 +126,7 @@ TEST(ByNumbers, BlocksOf768ThreadsLeaveAQuarterOfAnSmAndALastWaveThatIsPartial) 
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].cause, Cause::block_size_limit);
   EXPECT_DOUBLE_EQ(findings[0].points, 25);  // two blocks of 24 warps
+  EXPECT_EQ(findings[0].remedy, "With 512 or 1,024 threads a block theory is 100 %.");
   EXPECT_EQ(findings[1].cause, Cause::tail);
   EXPECT_NEAR(findings[1].points, 75 * (1 - 512.0 / 296 / 2), 0.01);
   EXPECT_THAT(findings[1].sentence, HasSubstr("216 of 296"));
