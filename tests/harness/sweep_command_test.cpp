@@ -142,6 +142,16 @@ TEST_F(SweepListed, OfAKernelInAFileNeedsNoGpu) {
   EXPECT_EQ(list(wrong).status, ExitStatus::usage);
 }
 
+TEST_F(SweepListed, OfATemplateNamesTheInstanceWhoseParametersTheArgumentsDoNotFit) {
+  const std::string file = (folder_.path() / "copy.cu").string();
+  std::ofstream(file)
+      << "template <int N> __global__ void copy(const float* from, float* to) { to[N] = from[N]; }\n";
+  const Outcome outcome = list({"--source", file, "--kernel", "copy<32>", "--arg", "float[64]"});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("copy<32>(float const*, float*): "));
+  EXPECT_THAT(outcome.err, ::testing::Not(HasSubstr("void copy")));
+}
+
 TEST_F(SweepListed, OfASourceThatDoesNotCompileEndsWithTheCompilersMessage) {
   const std::string file = (folder_.path() / "broken.cu").string();
   std::ofstream(file) << "__global__ void broken(float* x) { x[0] = missing; }\n";
