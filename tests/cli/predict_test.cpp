@@ -14,6 +14,7 @@
 #include "predict/work.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"
+#include "table_cell.hpp"
 
 namespace occbench {
 namespace {
@@ -206,11 +207,6 @@ std::string predict_batch_of(const std::string& text) {
   return outcome.status == ExitStatus::done ? outcome.out : outcome.err;
 }
 
-std::string cell_of(const CsvTable& table, std::size_t row, std::string_view name) {
-  const auto found = std::ranges::find(table.names, name);
-  return std::string(table.rows[row][static_cast<std::size_t>(found - table.names.begin())]);
-}
-
 TEST(PredictBatch, RefusesColumnsAndFilesThatItWouldPassOverAndTakesSizes) {
   const std::string head = "compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,work,";
   const std::string launch = "9.0,132,256,2218,20,equal:200000,";
@@ -236,7 +232,7 @@ TEST(PredictBatch, InfersWorkThatIsNotGivenAndSaysSo) {
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   const CsvTable table = parse_csv(outcome.out, "out");
   ASSERT_EQ(table.rows.size(), 4U);
-  const auto cell = [&](std::size_t row, std::string_view name) { return cell_of(table, row, name); };
+  const auto cell = [&](std::size_t row, std::string_view name) { return table_cell(table, row, name); };
   EXPECT_EQ(cell(0, "case"), "given");
   EXPECT_EQ(cell(0, "profile_quality"), "generic") << "no column names the GPU";
   EXPECT_EQ(cell(0, "work_source"), "given");
@@ -259,11 +255,11 @@ TEST(PredictBatch, ARowThatSaysNothingOfItsWorkSaysSoAndTheOthersArePredicted) {
                                    "out");
   ASSERT_EQ(table.rows.size(), 3U);
   for (const std::size_t row : {0, 1}) {
-    EXPECT_EQ(cell_of(table, row, "predicted_pct"), "");
-    EXPECT_THAT(cell_of(table, row, "note"),
+    EXPECT_EQ(table_cell(table, row, "predicted_pct"), "");
+    EXPECT_THAT(table_cell(table, row, "note"),
                 HasSubstr("no prediction: work is empty and cannot be inferred: give work"));
   }
-  EXPECT_NE(cell_of(table, 2, "predicted_pct"), "");
+  EXPECT_NE(table_cell(table, 2, "predicted_pct"), "");
 }
 
 TEST(PredictBatch, TimeAloneIsReadAtTheHighestClockOfTheGpu) {
@@ -273,12 +269,12 @@ TEST(PredictBatch, TimeAloneIsReadAtTheHighestClockOfTheGpu) {
                                                     "blocks,registers_per_thread,time_us,sm_clock_mhz\n" +
                                                     launch + "\n" + launch + "1980\n"),
                                    "out");
-  EXPECT_EQ(cell_of(table, 0, "work_source"), "inferred from time");
-  EXPECT_NEAR(parse_work(cell_of(table, 0, "work")).cycles, 200'000, 2'000);
-  EXPECT_EQ(cell_of(table, 0, "predicted_pct"), cell_of(table, 1, "predicted_pct"));
-  EXPECT_EQ(cell_of(table, 0, "sm_clock_mhz"), "") << "what was given stays as it was";
-  EXPECT_EQ(cell_of(table, 0, "note"), "time_us is read at 1980 MHz, the GPU's highest clock");
-  EXPECT_EQ(cell_of(table, 1, "note"), "");
+  EXPECT_EQ(table_cell(table, 0, "work_source"), "inferred from time");
+  EXPECT_NEAR(parse_work(table_cell(table, 0, "work")).cycles, 200'000, 2'000);
+  EXPECT_EQ(table_cell(table, 0, "predicted_pct"), table_cell(table, 1, "predicted_pct"));
+  EXPECT_EQ(table_cell(table, 0, "sm_clock_mhz"), "") << "what was given stays as it was";
+  EXPECT_EQ(table_cell(table, 0, "note"), "time_us is read at 1980 MHz, the GPU's highest clock");
+  EXPECT_EQ(table_cell(table, 1, "note"), "");
 }
 
 TEST(PredictHelp, ShowsEachFormOfWorkAsItIsRead) {
