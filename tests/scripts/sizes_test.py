@@ -13,7 +13,7 @@ NO_FUNCTION = re.compile(r"\s*(namespace|class|struct|union|enum|extern)\b|.*= \
 
 
 def sources():
-    """Every file of the project that somebody wrote in a programming language."""
+    """Every file of the project in C++, CUDA, Python or shell."""
     folders = ["bench", "examples", "kernels", "scripts", "src", "tests"]
     files = [file for folder in folders for file in (ROOT / folder).rglob("*") if file.is_file()]
     commands = [file for file in files if file.is_relative_to(ROOT / "scripts") and not file.suffix]
