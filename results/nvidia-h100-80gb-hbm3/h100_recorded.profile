@@ -26,6 +26,7 @@ second_sm_delay_cycles = 143
 second_sm_delay_warps = 6
 sm_delay_cycles = 77.3
 gpc_clock_spread_ppm = 194
+always_issuing_share = 0.8
 lockstep_least_cycles = 30000
 lockstep_most_cycles = 500000
 greedy_of_three_share = 0.25

@@ -40,7 +40,11 @@ Bench bench_from(const fs::path& program, Ending ending, const std::string& answ
     if (line.starts_with('{')) {
       const Row row = row_from_json(parse_json(line, program.string()));
       bench.cases.push_back(case_record(row));
-      if (row.predicted_pct) bench.predicted_pct[full_name(bench.cases.back().identity)] = *row.predicted_pct;
+      if (!row.predicted_pct) continue;
+      ListedPrediction& predicted = bench.predicted[full_name(bench.cases.back().identity)];
+      predicted.pct = *row.predicted_pct;
+      if (row.predicted_low_pct && row.predicted_high_pct)
+        predicted.range = {*row.predicted_low_pct, *row.predicted_high_pct};
     } else {
       bench.notes.push_back(line);
     }

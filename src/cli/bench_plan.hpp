@@ -2,12 +2,14 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
+#include "predict/parameter_range.hpp"
 #include "record/case_record.hpp"
 
 namespace occbench {
@@ -36,12 +38,18 @@ struct RunOptions {
   bool at_once = kAtOnce;  ///< where `device` names several GPUs
 };
 
+/// Percent of the device's warps, by one simulation of a case.
+struct ListedPrediction {
+  double pct = 0;
+  std::optional<OccupancyRange> range;  ///< by a generic profile
+};
+
 /// A bench binary and the cases of it that this run wants.
 struct Bench {
   std::filesystem::path program;
-  std::vector<CaseRecord> cases;                ///< with what is known of them before a launch
-  std::string filter;                           ///< as case_filter() reads it: what of them is wanted
-  std::map<std::string, double> predicted_pct;  ///< by full name, where the list was asked for predictions
+  std::vector<CaseRecord> cases;                      ///< with what is known of them before a launch
+  std::string filter;                                 ///< as case_filter() reads it: what of them is wanted
+  std::map<std::string, ListedPrediction> predicted;  ///< by full name, where the list was asked for them
   std::vector<std::string> notes;  ///< on the device and on what was asked for, the same from every binary
 };
 

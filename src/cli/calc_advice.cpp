@@ -119,10 +119,27 @@ std::string outcome_text(double pct, int blocks) {
   return fmt::format("gives {}, {} per SM", percent_text(pct), counted(blocks, "block"));
 }
 
+/// @param sizes  not empty
+std::string best_sizes_text(std::span<const Step> sizes) {
+  std::vector<std::string> threads;
+  std::vector<std::string> blocks;
+  for (const Step& size : sizes) {
+    threads.push_back(std::to_string(size.change.to));
+    blocks.push_back(counted(size.blocks_per_sm, "block"));
+  }
+  return fmt::format("{} threads per block, {} now, give {}, {} per SM; price: {}",
+                     fmt::join(threads, " or "), sizes.front().change.from,
+                     percent_text(sizes.front().theoretical_pct), fmt::join(blocks, " or "),
+                     price_of(sizes.front().change));
+}
+
 void add_next_step(const Question& question, const Occupancy& occupancy, std::span<const Row> recorded,
                    std::vector<std::string>& sentences) {
   const std::string now = percent_text(occupancy.theoretical_pct);
-  if (const std::optional<Step> step = next_step(*question.limits, question.configuration)) {
+  const std::optional<Step> step = next_step(*question.limits, question.configuration);
+  if (step && step->change.axis == Axis::block_threads) {
+    sentences.push_back(best_sizes_text(best_block_sizes(*question.limits, question.configuration)));
+  } else if (step) {
     sentences.push_back(fmt::format("{} {}; price: {}", arrow(step->change),
                                     outcome_text(step->theoretical_pct, step->blocks_per_sm),
                                     price_of(step->change)));

@@ -98,6 +98,7 @@ Answer predict_launch(const PredictOptions& options) {
   std::string work_source;
   if (options.work) {
     work = parse_work(work_in_cycles(*options.work, clock_mhz));
+    if (work->lockstep_cycles) require_lockstep(*work, profile);
     work_source = source_of_given(*work);
   } else if (options.durations_file.empty()) {
     ObservedLaunch observed = options.observed;
@@ -279,7 +280,7 @@ Action declare_predict(CLI::App& parser) {
       "--batch", options->batch,
       "predict every row of this CSV file (- = standard input), with columns as in a recorded row: "
       "the same rows come out with the prediction; work that is empty is inferred from "
-      "sm_cycles_active_avg, or from time_us and sm_clock_mhz");
+      "sm_cycles_active_avg, or from time_us and sm_clock_mhz (else the highest clock of the row's gpu)");
   parser.add_option("--format", options->format, "table, csv or json")->check(CLI::IsMember(kPrinters));
   return [options](Console& console) {
     if (!options->batch.empty()) {

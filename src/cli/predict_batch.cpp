@@ -8,6 +8,7 @@
 
 #include "cli/batch_file.hpp"
 #include "diagnose/diagnose.hpp"
+#include "occupancy/gpus.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -56,12 +57,26 @@ constexpr std::array<std::string_view, 21> kPredictedColumns = {"work",
                                                                 "explanation",
                                                                 "note"};
 
-Row row_of_cells(const CsvTable& table, const std::vector<std::string>& cells) {
+/// Of the GPU that a row names, or else the given profile; empty where neither is known.
+std::optional<double> highest_clock_mhz(const Row& row, const std::optional<DeviceProfile>& profile) {
+  const Gpu* const gpu = find_gpu_by_driver_name(row.gpu.empty() && profile ? profile->gpu : row.gpu);
+  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
+}
+
+Row row_of_cells(const CsvTable& table, const std::vector<std::string>& cells,
+                 const std::optional<DeviceProfile>& profile) {
   Row row;
   for (std::size_t cell = 0; cell < cells.size(); ++cell) {
     if (const Column* column = find_column(table.names[cell])) set_cell(row, *column, cells[cell]);
   }
-  if (!row.work.empty()) row.work = work_in_cycles(row.work, row.sm_clock_mhz);
+  const std::optional<double> clock_mhz =
+      row.sm_clock_mhz ? row.sm_clock_mhz : highest_clock_mhz(row, profile);
+  if (!row.work.empty()) {
+    row.work = work_in_cycles(row.work, clock_mhz);
+  } else if (row.time_us && !row.sm_clock_mhz && !row.sm_cycles_active_avg && clock_mhz) {
+    row.sm_clock_mhz = clock_mhz;
+    add_note(row.note, fmt::format("time_us is read at {} MHz, the GPU's highest clock", *clock_mhz));
+  }
   return row;
 }
 
@@ -80,9 +95,11 @@ void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& prof
   } else {
     infer_and_predict(record, profile);
     if (!record.prediction) {
-      throw InputError(
-          "work is empty and cannot be inferred: give work, sm_cycles_active_avg, or time_us with "
-          "sm_clock_mhz");
+      if (record.note.find(kNoPrediction) == std::string::npos)
+        add_note(record.note, std::string(kNoPrediction) +
+                                  "work is empty and cannot be inferred: give work, sm_cycles_active_avg, or "
+                                  "time_us with sm_clock_mhz or gpu");
+      return;
     }
   }
   if (!profile && record.profile_quality == ProfileQuality::generic) add_note(record.note, kUnverified);
@@ -100,7 +117,7 @@ std::vector<std::string> names_out(const CsvTable& table) {
 std::vector<std::string> predicted_cells(const CsvTable& table, const std::vector<std::string>& cells,
                                          std::span<const std::string> names,
                                          const std::optional<DeviceProfile>& profile) {
-  CaseRecord record = case_record(row_of_cells(table, cells));
+  CaseRecord record = case_record(row_of_cells(table, cells, profile));
   record.prediction.reset();
   predict_record(record, profile);
   const Row row = row_of(record);

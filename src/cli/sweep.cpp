@@ -47,6 +47,13 @@ std::string announcement(const Bench& bench) {
   return text;
 }
 
+/// With the range that a generic profile allows.
+std::string prediction_text(const ListedPrediction& predicted) {
+  if (!predicted.range) return percent_text(predicted.pct);
+  return fmt::format("{} ({} to {})", percent_text(predicted.pct), number_text(predicted.range->low_pct),
+                     number_text(predicted.range->high_pct));
+}
+
 void print_list(const Bench& bench, Console& console) {
   std::vector<std::vector<std::string>> lines = {
       {"case", "registers", "spills, B", "blocks/SM", "theoretical", "predicted", "limited by"}};
@@ -62,8 +69,8 @@ void print_list(const Bench& bench, Console& console) {
       line[4] = percent_text(each.theory->theoretical_pct);
       line[6] = to_string(each.theory->limiters);
     }
-    const auto predicted = bench.predicted_pct.find(full_name(each.identity));
-    if (predicted != bench.predicted_pct.end()) line[5] = percent_text(predicted->second);
+    const auto predicted = bench.predicted.find(full_name(each.identity));
+    if (predicted != bench.predicted.end()) line[5] = prediction_text(predicted->second);
     if (!each.note.empty())
       line[6] += (line[6].empty() ? "" : "; ") + each.note.substr(0, each.note.find('\n'));
     lines.push_back(std::move(line));

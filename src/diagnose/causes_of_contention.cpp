@@ -4,6 +4,8 @@
 
 #include "diagnose/claim.hpp"
 #include "occupancy/rules.hpp"
+#include "occupancy/warps.hpp"
+#include "predict/kernel_costs.hpp"
 
 namespace occbench {
 namespace {
@@ -18,10 +20,6 @@ constexpr double kManyEligible = 4;
 constexpr double kMostWait = 0.5;
 /// Share of them that wait at barriers, from which on barriers serialize.
 constexpr double kManyWaitAtBarriers = 0.25;
-/// Requests a cycle below which atomic additions delay nobody, even if all lanes of all warps add to one address:
-/// an H200 does 0.27 such additions of floats a cycle and 0.67 of integers (experiments reductions and atomics),
-/// 32 a request.
-constexpr double kIdleAddressRequests = 0.27 / 32;
 /// Warps of a scheduler that could have issued, below which its warps wait.
 constexpr double kFewEligible = 0.5;
 /// Local memory's sectors for each warp, from which on spills show. A sector is 32 bytes, so that a warp that
@@ -49,12 +47,19 @@ double atomic_requests(const Situation& situation) {
   return situation.counters().global_reductions.value_or(0) + situation.counters().global_atomics.value_or(0);
 }
 
+/// Requests a cycle below which atomic additions delay nobody, even if all lanes of all warps add floats to
+/// one address.
+double idle_address_requests(const Situation& situation) {
+  return nearest_cost("reductions", "additions_per_cycle", situation.facts.limits->compute_capability) /
+         kThreadsPerWarp;
+}
+
 /// Whether each warp makes a request, fast enough to keep an address busy, and warps wait for something.
 bool atomics_delay(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double requests = atomic_requests(situation);
   return requests >= launched_warps(situation) &&
-         requests > kIdleAddressRequests * counters.sm_cycles_active_max.value_or(0) &&
+         requests > idle_address_requests(situation) * counters.sm_cycles_active_max.value_or(0) &&
          counters.eligible_warps.value_or(0) < kFewEligible;
 }
 

@@ -1,10 +1,12 @@
 #include <algorithm>
-#include <cstdlib>
-#include <limits>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "diagnose/claim.hpp"
+#include "occupancy/cliffs.hpp"
 #include "occupancy/configuration.hpp"
 #include "occupancy/rules.hpp"
 
@@ -117,20 +119,16 @@ std::optional<Claim> block_size_limit(const Situation& situation) {
   if (limiter != Limiter::warps && limiter != Limiter::blocks) return std::nullopt;
   Claim claim = limit_claim(situation, *limiter);
   claim.evidence.push_back({"block_threads", static_cast<double>(situation.launch.block_threads)});
-  claim.remedy = "No other block size holds more warps.";
-  // The nearest size with which theory is higher.
-  int nearest = std::numeric_limits<int>::max();
-  const Limits& limits = *situation.facts.limits;
-  for (int threads = limits.threads_per_warp; threads <= limits.max_threads_per_block;
-       threads += limits.threads_per_warp) {
-    const int distance = std::abs(threads - situation.launch.block_threads);
-    if (distance >= nearest ||
-        theory_with(situation, Axis::block_threads, threads) <= situation.theoretical_pct) {
-      continue;
-    }
-    nearest = distance;
-    claim.remedy = step_text(situation, Axis::block_threads, threads, "threads a block");
+  const std::vector<Step> sizes =
+      best_block_sizes(*situation.facts.limits, {situation.launch, situation.usage});
+  if (sizes.empty()) {
+    claim.remedy = "No other block size holds more warps.";
+    return claim;
   }
+  std::vector<std::string> threads;
+  for (const Step& size : sizes) threads.push_back(grouped(size.change.to));
+  claim.remedy = fmt::format("With {} threads a block theory is {:.4g} %.", fmt::join(threads, " or "),
+                             sizes.front().theoretical_pct);
   return claim;
 }
 

@@ -89,12 +89,12 @@ bool RecordedRun::has_column(std::string_view name) const {
 
 RecordedRun parse_run(std::string_view rows, std::string_view samples, std::string_view source) {
   RecordedRun run{std::string(source), {}, {}, false};
+  refuse_other_files(rows, source);
   // Not even a whole first line: the run was stopped before its first case.
   if (is_blank(rows) || rows.find('\n') == std::string_view::npos) {
     run.torn = !is_blank(rows);
     return run;
   }
-  refuse_other_files(rows, source);
   CsvTable table = parse_csv(rows, source, LastLine::torn);
   run.torn = table.whole_bytes != rows.size();
   std::vector<Row> parsed = rows_of(table, source);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cxxabi.h>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -163,16 +162,6 @@ RuntimeKernel::RuntimeKernel(Nvrtc::Output output, const KernelBuild& build)
   compiled_.spill_bytes = number_in(report, "([0-9]+) bytes spill stores").value_or(0) +
                           number_in(report, "([0-9]+) bytes spill loads").value_or(0);
   note_ = note_on(output.log, compiled_.usage.registers_per_thread, build.register_cap);
-}
-
-std::string RuntimeKernel::signature() const {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(symbol_.c_str(), nullptr, nullptr, &status), &std::free);
-  if (status != 0) return symbol_;
-  // Instances of templates are spelled with their return type.
-  const std::string_view text = name.get();
-  return std::string(text.starts_with("void ") ? text.substr(5) : text);
 }
 
 const void* RuntimeKernel::function() {

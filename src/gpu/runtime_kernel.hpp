@@ -47,9 +47,10 @@ class RuntimeKernel {
     return compiled_;
   }
 
-  /// As the source names it, with its parameters: "product<32>(float const*, float*)"; a name alone where it
-  /// has none (extern "C").
-  std::string signature() const;
+  /// Its mangled name.
+  const std::string& symbol() const {
+    return symbol_;
+  }
 
   /// What the assembler made of the cap where it did not keep it, a sentence; else empty.
   const std::string& note() const {

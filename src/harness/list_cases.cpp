@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/warps.hpp"
+#include "predict/parameter_range.hpp"
 #include "record/json.hpp"
 #include "simulate/simulate.hpp"
 
@@ -25,35 +27,44 @@ bool can_be_predicted(const CaseRecord& record) {
   return record.identity.work && record.launch && record.compiled && record.theory && !record.times.status;
 }
 
-/// Empty where the simulation refuses the launch.
+struct ListedCase {
+  std::optional<double> pct;            ///< empty where the simulation refuses the launch, or time was short
+  std::optional<OccupancyRange> range;  ///< by a generic profile
+};
+
+Tasks tasks_of(const CaseRecord& record) {
+  return {*record.identity.work, record.launch->grid_blocks, warps_of_block(record.launch->block_threads)};
+}
+
 std::optional<double> predicted_pct(const CaseRecord& record, const Limits& limits,
                                     const DeviceProfile& profile) {
   try {
-    const Tasks tasks(*record.identity.work, record.launch->grid_blocks,
-                      warps_of_block(record.launch->block_threads));
-    return simulate(*record.launch, record.compiled->usage, limits, profile.model, tasks, kDefaultSeed)
+    return simulate(*record.launch, record.compiled->usage, limits, profile.model, tasks_of(record),
+                    kDefaultSeed)
         .achieved_pct;
   } catch (const InputError&) {
     return std::nullopt;
   }
 }
 
-/// As far as the time goes, in the order of the cases.
-std::vector<std::optional<double>> predict_all(std::span<const PlannedCase> cases, const Device& device,
-                                               const DeviceProfile& profile) {
-  std::vector<std::optional<double>> predicted(cases.size());
-  const auto end = std::chrono::steady_clock::now() + kMostTime;
+/// Where parameters that nobody measured may take a prediction of `pct`.
+OccupancyRange range_around(double pct, const CaseRecord& record, const Limits& limits,
+                            const ChosenProfile& profile) {
+  const OccupancyRange range =
+      parameter_range(*record.launch, record.compiled->usage, limits, profile, tasks_of(record), Chance());
+  return {std::min(range.low_pct, pct), std::max(range.high_pct, pct)};
+}
+
+using Clock = std::chrono::steady_clock;
+
+/// Calls `of` with each of `numbers` on all processors until the time is over. @returns how many it left out
+std::size_t for_each_until(Clock::time_point end, std::span<const std::size_t> numbers,
+                           const std::function<void(std::size_t)>& of) {
   std::atomic<std::size_t> next = 0;
   std::atomic<std::size_t> left_out = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < cases.size(); i = next++) {
-      if (!can_be_predicted(cases[i].known)) continue;
-      if (std::chrono::steady_clock::now() > end) {
-        ++left_out;
-      } else {
-        predicted[i] = predicted_pct(cases[i].known, device.limits, profile);
-      }
-    }
+    for (std::size_t i = next++; i < numbers.size(); i = next++)
+      Clock::now() > end ? void(++left_out) : of(numbers[i]);
   };
   {
     std::vector<std::jthread> threads;
@@ -61,9 +72,34 @@ std::vector<std::optional<double>> predict_all(std::span<const PlannedCase> case
       threads.emplace_back(work);
     work();
   }
-  if (left_out > 0)
-    fmt::print(stderr, "{} of {} cases are listed without a prediction, for which {} s were not enough\n",
-               left_out.load(), cases.size(), kMostTime.count());
+  return left_out;
+}
+
+void tell_left_out(std::size_t left_out, std::size_t cases, std::string_view what) {
+  if (left_out == 0) return;
+  fmt::print(stderr, "{} of {} cases are listed without a {}, for which {} s were not enough\n", left_out,
+             cases, what, kMostTime.count());
+}
+
+/// As far as the time goes, in the order of the cases: predictions first, then ranges.
+std::vector<ListedCase> predict_all(std::span<const PlannedCase> cases, const Device& device,
+                                    const ChosenProfile& profile) {
+  std::vector<ListedCase> predicted(cases.size());
+  const Clock::time_point end = Clock::now() + kMostTime;
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (can_be_predicted(cases[i].known)) numbers.push_back(i);
+  }
+  const std::size_t left_out = for_each_until(end, numbers, [&](std::size_t i) {
+    predicted[i].pct = predicted_pct(cases[i].known, device.limits, profile.profile);
+  });
+  tell_left_out(left_out, cases.size(), "prediction");
+  if (profile.quality != ProfileQuality::generic) return predicted;
+  std::erase_if(numbers, [&](std::size_t i) { return !predicted[i].pct; });
+  const std::size_t without_range = for_each_until(end, numbers, [&](std::size_t i) {
+    predicted[i].range = range_around(*predicted[i].pct, cases[i].known, device.limits, profile);
+  });
+  tell_left_out(without_range, cases.size(), "range of the prediction");
   return predicted;
 }
 
@@ -71,14 +107,18 @@ std::vector<std::optional<double>> predict_all(std::span<const PlannedCase> case
 
 void list_cases(std::span<const PlannedCase> cases, const Device& device, const ChosenProfile& profile,
                 const Options& options) {
-  std::vector<std::optional<double>> predicted(cases.size());
-  if (options.predict) predicted = predict_all(cases, device, profile.profile);
+  std::vector<ListedCase> predicted(cases.size());
+  if (options.predict) predicted = predict_all(cases, device, profile);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Row row = row_of(cases[i].known);
-    if (predicted[i]) {
-      row.predicted_pct = predicted[i];
+    if (predicted[i].pct) {
+      row.predicted_pct = predicted[i].pct;
       row.device_profile = profile.profile.name;
       row.profile_quality = to_string(profile.quality);
+    }
+    if (predicted[i].range) {
+      row.predicted_low_pct = predicted[i].range->low_pct;
+      row.predicted_high_pct = predicted[i].range->high_pct;
     }
     const nlohmann::ordered_json whole = row_to_json(row);
     nlohmann::ordered_json object = nlohmann::ordered_json::object();

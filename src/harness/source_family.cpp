@@ -11,6 +11,7 @@
 #include "gpu/prepared_arguments.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/files.hpp"
+#include "record/kernel_name.hpp"
 
 namespace occbench {
 namespace {
@@ -65,14 +66,24 @@ CheckResults check_of(const std::shared_ptr<SourceKernel>& shared, std::int64_t 
   };
 }
 
+/// As the source names it, with its parameters: "product<32>(float const*, float*)"; a name alone where it has
+/// none (extern "C").
+std::string signature_of(const RuntimeKernel& code) {
+  const std::string name = demangled_kernel_name(code.symbol());
+  // Instances of templates are spelled with their return type.
+  constexpr std::string_view kReturned = "void ";
+  return name.starts_with(kReturned) ? name.substr(kReturned.size()) : name;
+}
+
 Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& at, const Device& device) {
   KernelBuild build{.function = shared->name, .compute_capability = device.compute_capability};
   for (const GivenAxis& define : shared->options.defines)
     build.defines.push_back(fmt::format("{}={}", define.name, at.text(define.name)));
   const std::vector<Argument> arguments = arguments_at(shared->options, at);
   const auto code = compile_at(at, device, shared->source, std::move(build));
-  if (const std::string why = mismatch(code->signature(), arguments); !why.empty())
-    throw InputError(fmt::format("{}: {}", code->signature(), why));
+  const std::string signature = signature_of(*code);
+  if (const std::string why = mismatch(signature, arguments); !why.empty())
+    throw InputError(fmt::format("{}: {}", signature, why));
   const Launch launch = launch_at(at, device, code->compiled().usage);
   Case chosen = case_of(shared->kernel, "source", code, launch,
                         [shared, arguments](const Case& of, const Variant& variant, const Device&) {

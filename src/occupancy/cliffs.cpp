@@ -115,6 +115,31 @@ std::optional<Step> next_step(const Limits& limits, const Configuration& configu
   return std::nullopt;
 }
 
+std::vector<Step> best_block_sizes(const Limits& limits, const Configuration& configuration) {
+  const std::int64_t from = value_on(Axis::block_threads, configuration);
+  double most = occupancy_of(limits, configuration).theoretical_pct;
+  std::optional<Step> below;
+  std::optional<Step> above;
+  for (const std::int64_t to : nearest_first(limits, Axis::block_threads, from)) {
+    if (!may_raise(limits, Axis::block_threads, to)) continue;
+    const Occupancy changed = occupancy_of(limits, with(Axis::block_threads, to, configuration));
+    if (changed.theoretical_pct > most) {
+      below.reset();
+      above.reset();
+      most = changed.theoretical_pct;
+    } else if (changed.theoretical_pct < most || (!below && !above)) {
+      continue;
+    }
+    std::optional<Step>& side = to < from ? below : above;
+    if (!side) side = Step{{Axis::block_threads, from, to}, changed.blocks_per_sm, changed.theoretical_pct};
+  }
+  std::vector<Step> best;
+  for (const std::optional<Step>& side : {below, above}) {
+    if (side) best.push_back(*side);
+  }
+  return best;
+}
+
 std::optional<PairOfChanges> cheapest_pair(const Limits& limits, const Configuration& configuration) {
   const int warps = occupancy_of(limits, configuration).warps_per_sm();
   std::optional<PairOfChanges> best;

@@ -43,6 +43,10 @@ inline constexpr double kWorthwhilePoints = 5;
 /// none, the one of least cost that raises it at all. Empty where no single change does.
 std::optional<Step> next_step(const Limits& limits, const Configuration& configuration);
 
+/// The block sizes of whole warps with the highest occupancy of all, if that is higher than now: the nearest below and
+/// the nearest above. One of them or both may not be there.
+std::vector<Step> best_block_sizes(const Limits& limits, const Configuration& configuration);
+
 /// Two changes that raise occupancy together.
 struct PairOfChanges {
   Change first;

@@ -9,8 +9,8 @@
 namespace occbench {
 
 /// What the machine code of one of our kernels costs on a compute capability: for a warp that has its SM to
-/// itself, cycles; or instructions, as compiled for that capability. The work that a case declares is made of
-/// these.
+/// itself, cycles; or instructions, as compiled for that capability; or what a whole device does in a cycle. The
+/// work that a case declares is made of these, and a diagnosis compares other kernels with them.
 struct KernelCost {
   std::string_view kernel;  ///< family
   std::string_view cost;

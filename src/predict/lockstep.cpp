@@ -20,16 +20,19 @@ constexpr double kPointsOfNoise = 0.5;
 
 }  // namespace
 
+void require_lockstep(const Work& work, const DeviceProfile& profile) {
+  const double least_issue = profile.model.parameters.always_issuing_share;
+  if (work.rates().always_issues(least_issue)) return;
+  throw InputError(fmt::format(
+      "work '{}': warps stay in lockstep only where they can issue in almost every cycle: by the profile {} "
+      "issue must be at least {} and no less than pipe; leave lockstep out where it is less",
+      to_string(work), profile.name, least_issue * work.cycles));
+}
+
 Work lockstep_as_read(const Launch& launch, const Usage& usage, const Limits& limits,
                       const DeviceProfile& profile, const Work& work, double achieved_pct,
                       const Chance& chance) {
-  if (!work.rates().always_issues()) {
-    throw InputError(
-        fmt::format("the reading of a launch says for how long warps stay in lockstep where they can issue "
-                    "in almost every "
-                    "cycle: issue must be at least {} and no less than pipe in the work '{}'",
-                    kAlmostEveryCycle * work.cycles, to_string(work)));
-  }
+  require_lockstep(work, profile);
   const auto lockstep = [&](double cycles) {
     Work other = work;
     other.lockstep_cycles = cycles;

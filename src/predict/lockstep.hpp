@@ -7,6 +7,9 @@
 
 namespace occbench {
 
+/// Checks that the warps of a work can stay in lockstep on a device. @throws InputError where they cannot
+void require_lockstep(const Work& work, const DeviceProfile& profile);
+
 /// The same work with the time in lockstep with which a launch of it is predicted to read what its counter
 /// read. One reading serves other launches of the same code; best is one with all warps that an SM holds,
 /// where it tells most.

@@ -19,7 +19,8 @@ struct Ends {
   double low, high;
 };
 
-bool matters(const Parameter& parameter, const Tasks& tasks, std::int64_t wave) {
+bool matters(const Parameter& parameter, const Tasks& tasks, std::int64_t wave,
+             const DeviceParameters& of_device) {
   switch (parameter.matters_to) {
     case MattersTo::every_launch:
       return true;
@@ -28,17 +29,18 @@ bool matters(const Parameter& parameter, const Tasks& tasks, std::int64_t wave) 
     case MattersTo::less_than_a_wave:
       return tasks.grid_blocks() < wave;
     case MattersTo::always_issuing:
-      return tasks.rates().always_issues();
+      return tasks.rates().always_issues(of_device.always_issuing_share);
     case MattersTo::memory:
       return tasks.rates().bytes > 0;
   }
   return true;
 }
 
-std::vector<Ends> ends_that_matter(const Tasks& tasks, std::int64_t wave, const Bandwidth& bandwidth) {
+std::vector<Ends> ends_that_matter(const Tasks& tasks, std::int64_t wave, const ChosenProfile& chosen) {
+  const Bandwidth& bandwidth = chosen.bandwidth;
   std::vector<Ends> ends;
   for (const Parameter& parameter : parameters()) {
-    if (!matters(parameter, tasks, wave)) continue;
+    if (!matters(parameter, tasks, wave, chosen.profile.model.parameters)) continue;
     const bool is_bandwidth = parameter.value == &DeviceParameters::bytes_per_cycle;
     const Ends its{parameter.value, is_bandwidth ? std::max(1.0, bandwidth.low) : parameter.low,
                    is_bandwidth ? std::max(1.0, bandwidth.high) : parameter.high};
@@ -70,7 +72,7 @@ OccupancyRange parameter_range(const Launch& launch, const Usage& usage, const L
   };
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   const std::vector<Ends> all =
-      ends_that_matter(tasks, full_wave_blocks(occupancy, chosen.profile.sm_count()), chosen.bandwidth);
+      ends_that_matter(tasks, full_wave_blocks(occupancy, chosen.profile.sm_count()), chosen);
   const DeviceParameters& middle = chosen.profile.model.parameters;
   for (const auto end : {&Ends::low, &Ends::high}) {
     DeviceParameters parameters = middle;

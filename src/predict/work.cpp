@@ -222,11 +222,10 @@ class Parser {
         fail_unknown(whole, form);
       }
     }
-    if (work.lockstep_cycles && !work.rates().always_issues()) {
+    if (work.lockstep_cycles && !work.rates().issue_bound()) {
       fail(lockstep,
-           fmt::format("only warps that can issue in almost every cycle stay in lockstep: issue must be at "
-                       "least {} and no less than pipe; leave lockstep out where it is less",
-                       kAlmostEveryCycle * work.cycles));
+           "only warps that can issue in almost every cycle stay in lockstep: issue must be above 0 and no "
+           "less than pipe; leave lockstep out where it is less");
     }
     return seed;
   }
@@ -294,7 +293,7 @@ Work Work::scaled(double factor) const {
   work.issue_slots *= factor;
   work.pipe_cycles *= factor;
   work.bytes *= factor;
-  if (!work.rates().always_issues()) work.lockstep_cycles.reset();
+  if (!work.rates().issue_bound()) work.lockstep_cycles.reset();
   return work;
 }
 

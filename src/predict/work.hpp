@@ -33,9 +33,10 @@ namespace occbench {
 //   :pipe=N      cycles for which it then keeps the busiest of its sub-partition's pipes busy, at most
 //                CYCLES; to be given where an instruction takes a pipe more than one cycle
 //   :bytes=N     bytes that a warp moves to and from device memory in its CYCLES
-//   :lockstep=N  for how many cycles warps that can issue in every cycle (at least 0.8 of them) stay in
-//                lockstep on a sub-partition (simulate/issue_contention.hpp), from one reading of their code;
-//                without it, each run of a prediction draws a time
+//   :lockstep=N  for how many cycles warps that can issue in every cycle stay in lockstep on a
+//                sub-partition (simulate/issue_contention.hpp), from one reading of their code; without it,
+//                each run of a prediction draws a time. Issue must be above 0 and no less than pipe; a
+//                profile's always_issuing_share says which of these warps can issue in every cycle
 //   :poll=N      warps that wait for a clock look at it once in so many cycles for each warp of their SM
 //
 // Issue, pipe and bytes are for a factor of 1 and grow with it, as the cycles do; the others are the same for
@@ -109,7 +110,7 @@ struct Work {
   std::int64_t cycles_of(std::int64_t index, std::int64_t count) const;
 
   /// The same with `factor` times as much to do in each unit, but not less than a cycle; in lockstep as
-  /// before, unless they can no longer issue in every cycle.
+  /// before, unless they can stay in lockstep no longer.
   Work scaled(double factor) const;
 
   Rates rates() const {

@@ -60,7 +60,7 @@ void infer_and_predict(CaseRecord& record, const std::optional<DeviceProfile>& p
     record.device_profile = record.prediction->device_profile;
     record.profile_quality = record.prediction->profile_quality;
   } catch (const InputError& refused) {
-    add_note(record.note, fmt::format("no prediction: {}", refused.what()));
+    add_note(record.note, std::string(kNoPrediction) + refused.what());
   }
 }
 

@@ -13,6 +13,9 @@ namespace occbench {
 /// 0.57 to 0.8.
 inline constexpr double kRecordOverheadUs = 0.62;
 
+/// Begins the note of a record that could not be predicted.
+inline constexpr std::string_view kNoPrediction = "no prediction: ";
+
 /// What is known of a recorded launch that work can be inferred from.
 ObservedLaunch observed_of(const CaseRecord& record);
 

@@ -32,7 +32,10 @@ RowStream::RowStream(const std::filesystem::path& file)
     : source_(file.string()), file_(file, std::ios::binary) {
   if (!file_ || std::filesystem::is_directory(file))
     throw InputError(fmt::format("cannot read {}: name a file of rows", source_));
-  if (!read_record()) throw InputError(fmt::format("{} is empty: there is no line of column names", source_));
+  if (!read_record()) {
+    refuse_other_files(record_, source_);
+    throw InputError(fmt::format("{} is empty: there is no line of column names", source_));
+  }
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (record_.starts_with(kByteOrderMark)) record_.erase(0, kByteOrderMark.size());
   header_ = record_;
@@ -83,7 +86,8 @@ bool RowStream::read_record() {
     record_ += '\n';
   }
   if (file_.bad()) throw InputError(fmt::format("cannot read {} beyond line {}", source_, line_));
-  torn_ = !line.empty() || !record_.empty();
+  record_ += line;
+  torn_ = !record_.empty();
   return false;
 }
 

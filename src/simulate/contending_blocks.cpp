@@ -9,7 +9,8 @@ namespace {
 IssueContention::Rules issue_rules(const Execution& execution, const DeviceParameters& parameters) {
   const double lockstep = execution.workload.lockstep_cycles().value_or(draw_lockstep_cycles(
       execution.draws.seed(), parameters.lockstep_least_cycles, parameters.lockstep_most_cycles));
-  return IssueContention::rules(execution.workload.rates(), lockstep,
+  const Rates alone = execution.workload.rates();
+  return IssueContention::rules(alone, alone.always_issues(parameters.always_issuing_share), lockstep,
                                 GreedyGroups(parameters.greedy_of_three_share, execution.draws));
 }
 

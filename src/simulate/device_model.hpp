@@ -42,6 +42,7 @@ struct DeviceParameters {
   double gpc_clock_spread_ppm = 0;  ///< GPC clocks differ by up to so much more or less, drawn per launch
 
   // Issue slots and pipes.
+  double always_issuing_share = 2;  ///< warps that issue in this share of their cycles alone can always issue
   double lockstep_least_cycles = 0;  ///< warps that can always issue share slots evenly for so long,
   double lockstep_most_cycles = 0;   ///< drawn evenly by its logarithm between these two
   double greedy_of_three_share = 0;  ///< share of three, instead of two, oldest warps served after that

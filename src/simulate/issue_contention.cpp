@@ -18,9 +18,9 @@ double draw_lockstep_cycles(std::uint64_t seed, double least, double most) {
   return least * portable_exp(portable_log(most / least) * chance);
 }
 
-IssueContention::Rules IssueContention::rules(const Rates& alone, double lockstep_cycles,
+IssueContention::Rules IssueContention::rules(const Rates& alone, bool always_issues, double lockstep_cycles,
                                               const GreedyGroups& greedy) {
-  return {1 / std::max(alone.issue, alone.pipe), alone.always_issues(), lockstep_cycles, greedy};
+  return {1 / std::max(alone.issue, alone.pipe), always_issues, lockstep_cycles, greedy};
 }
 
 void IssueContention::advance(double clock) {
@@ -47,7 +47,8 @@ void IssueContention::begin(int block, std::span<const ContendingWarp> warps, co
 }
 
 void IssueContention::serve_blocks_oldest_first(const Rules& rules) {
-  // A loop's own instructions make 1 / rate a little more than the whole number of warps that fill the slots.
+  // A loop's own instructions make 1 / rate a little more than the whole number of warps that fill the slots. How
+  // much more counts as that number is a tolerance, of no GPU.
   constexpr double kWholeWarps = 0.97;
   std::size_t all_warps = 0;
   for (const Group& group : groups_) all_warps += group.left.size();

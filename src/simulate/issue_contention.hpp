@@ -57,7 +57,8 @@ class IssueContention {
     GreedyGroups greedy;
   };
 
-  static Rules rules(const Rates& alone, double lockstep_cycles, const GreedyGroups& greedy);
+  static Rules rules(const Rates& alone, bool always_issues, double lockstep_cycles,
+                     const GreedyGroups& greedy);
 
   /// Progress of all warps up to `clock`.
   void advance(double clock);

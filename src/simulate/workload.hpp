@@ -5,20 +5,19 @@
 
 namespace occbench {
 
-/// From this share of its cycles on, a warp counts as one that can issue in all of them. On an H200 one warp
-/// of four independent FMA chains issues in 0.82 to 0.96 of its cycles when alone, and is scheduled as one
-/// that always can; one warp of three chains is not (docs/prediction.md).
-inline constexpr double kAlmostEveryCycle = 0.8;
-
 /// What a warp does in a cycle when it has the device to itself.
 struct Rates {
   double issue = 0;  ///< instructions that it issues, 0 to 1
   double pipe = 0;   ///< share of the cycles in which it keeps the busiest of its sub-partition's pipes busy
   double bytes = 0;  ///< bytes that it moves to and from device memory
 
-  /// It can issue in every cycle, or almost.
-  bool always_issues() const {
-    return issue >= kAlmostEveryCycle && issue >= pipe;
+  /// It needs issue slots at least as much as a pipe.
+  bool issue_bound() const {
+    return issue > 0 && issue >= pipe;
+  }
+  /// It can issue in every cycle, or almost. @param least_issue  of the device, above 0
+  bool always_issues(double least_issue) const {
+    return issue_bound() && issue >= least_issue;
   }
 
   bool operator==(const Rates&) const = default;

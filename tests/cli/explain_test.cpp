@@ -116,6 +116,18 @@ TEST(ExplainNumbers, SaysTheRuleOfTheoryTheWavesAndWhatIsDueToSomethingElse) {
   EXPECT_THAT(outcome.out, HasSubstr("Read sm__ctas_active.avg.per_cycle_active"));
 }
 
+TEST(ExplainNumbers, TimeChangesNoCauseAndNoPoints) {
+  const auto explained = [](std::initializer_list<const char*> more) {
+    std::vector<const char*> arguments = {"explain",      "--cc",       "9.0",    "--sm-count", "132",
+                                          "--block-size", "512",        "--grid", "2218",       "--registers",
+                                          "33",           "--achieved", "60"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_command(arguments).out;
+  };
+  EXPECT_EQ(explained({"--time-us", "3"}), explained({}));
+  EXPECT_EQ(nlohmann::json::parse(explained({"--time-us", "3", "--format", "json"})).at("time_us"), 3);
+}
+
 TEST(ExplainNumbers, AsJsonHaveTheColumnsThatAreKnownAndFindings) {
   const Outcome outcome =
       run_command({"explain", "--cc", "9.0", "--sm-count", "132", "--block-size", "256", "--grid", "792",

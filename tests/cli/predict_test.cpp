@@ -14,6 +14,7 @@
 #include "predict/work.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"
+#include "table_cell.hpp"
 
 namespace occbench {
 namespace {
@@ -105,6 +106,8 @@ TEST(Predict, AReadingThatNoTimeInLockstepExplainsIsRefused) {
     refused({"--work", "equal:24768:issue=24768", "--achieved", impossible}, "a number from 0 to 100");
   }
   refused({"--work", "equal:24768:issue=6192", "--achieved", "60"}, "issue must be at least 19814");
+  refused({"--work", "equal:24768:issue=6192:lockstep=5"},
+          "by the profile h200 issue must be at least 19814");
   refused({"--durations", "missing.txt", "--achieved", "60"}, "--work");
   refused({"--work", ""}, "'' is not a distribution");
 }
@@ -229,10 +232,7 @@ TEST(PredictBatch, InfersWorkThatIsNotGivenAndSaysSo) {
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   const CsvTable table = parse_csv(outcome.out, "out");
   ASSERT_EQ(table.rows.size(), 4U);
-  const auto cell = [&](std::size_t row, std::string_view name) {
-    const auto found = std::ranges::find(table.names, name);
-    return std::string(table.rows[row][static_cast<std::size_t>(found - table.names.begin())]);
-  };
+  const auto cell = [&](std::size_t row, std::string_view name) { return table_cell(table, row, name); };
   EXPECT_EQ(cell(0, "case"), "given");
   EXPECT_EQ(cell(0, "profile_quality"), "generic") << "no column names the GPU";
   EXPECT_EQ(cell(0, "work_source"), "given");
@@ -246,13 +246,35 @@ TEST(PredictBatch, InfersWorkThatIsNotGivenAndSaysSo) {
   EXPECT_THAT(cell(0, "explanation"), HasSubstr("the last wave has 106 of 1,056 blocks"));
 }
 
-TEST(PredictBatch, RefusesARowThatSaysNothingOfItsWorkWithItsLine) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "predict_batch.csv";
-  std::ofstream(file) << "compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread\n"
-                         "9.0,132,256,2218,20\n";
-  const Outcome outcome = run_command({"predict", "--batch", file.c_str()});
-  EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("predict_batch.csv, line 2: work is empty and cannot be inferred"));
+TEST(PredictBatch, ARowThatSaysNothingOfItsWorkSaysSoAndTheOthersArePredicted) {
+  const std::string head =
+      "compute_capability,sm_count,gpu,block_threads,grid_blocks,registers_per_thread,work,time_us\n";
+  const CsvTable table = parse_csv(predict_batch_of(head + "9.0,132,NVIDIA H200,256,2218,20,,\n"
+                                                           "9.0,132,,256,2218,20,,301\n"
+                                                           "9.0,132,,256,2218,20,equal:200000,\n"),
+                                   "out");
+  ASSERT_EQ(table.rows.size(), 3U);
+  for (const std::size_t row : {0, 1}) {
+    EXPECT_EQ(table_cell(table, row, "predicted_pct"), "");
+    EXPECT_THAT(table_cell(table, row, "note"),
+                HasSubstr("no prediction: work is empty and cannot be inferred: give work"));
+  }
+  EXPECT_NE(table_cell(table, 2, "predicted_pct"), "");
+}
+
+TEST(PredictBatch, TimeAloneIsReadAtTheHighestClockOfTheGpu) {
+  // 303 us at the 1,980 MHz of an H200's data sheet are 600,000 cycles, three rounds of blocks.
+  const std::string launch = "9.0,132,NVIDIA H200,256,2218,20,303.03,";
+  const CsvTable table = parse_csv(predict_batch_of("compute_capability,sm_count,gpu,block_threads,grid_"
+                                                    "blocks,registers_per_thread,time_us,sm_clock_mhz\n" +
+                                                    launch + "\n" + launch + "1980\n"),
+                                   "out");
+  EXPECT_EQ(table_cell(table, 0, "work_source"), "inferred from time");
+  EXPECT_NEAR(parse_work(table_cell(table, 0, "work")).cycles, 200'000, 2'000);
+  EXPECT_EQ(table_cell(table, 0, "predicted_pct"), table_cell(table, 1, "predicted_pct"));
+  EXPECT_EQ(table_cell(table, 0, "sm_clock_mhz"), "") << "what was given stays as it was";
+  EXPECT_EQ(table_cell(table, 0, "note"), "time_us is read at 1980 MHz, the GPU's highest clock");
+  EXPECT_EQ(table_cell(table, 1, "note"), "");
 }
 
 TEST(PredictHelp, ShowsEachFormOfWorkAsItIsRead) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "cli/command.hpp"
 
@@ -26,6 +27,12 @@ inline Outcome run_command(std::span<const char* const> arguments) {
 
 inline Outcome run_command(std::initializer_list<const char*> arguments) {
   return run_command(std::span(arguments.begin(), arguments.size()));
+}
+
+inline Outcome run_command(const std::vector<std::string>& arguments) {
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  return run_command(pointers);
 }
 
 }  // namespace occbench

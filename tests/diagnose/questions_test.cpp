@@ -55,6 +55,47 @@ TEST(ByNumbers, FewerBlocksThanSmsReadOneBlockAnSmAndNoMore) {
   EXPECT_THAT(another->sentence, AllOf(HasSubstr("can reach 12.5 %"), HasSubstr("another launch")));
 }
 
+TEST(ByNumbers, ACounterBelongsToAnotherLaunchFromAPointAboveReachOn) {
+  // One block of 8 warps an SM: 12.5 %.
+  const Launch launch{.block_threads = 256, .grid_blocks = 100};
+  const auto is_another = [&](double achieved_pct) {
+    const auto findings =
+        diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 32}, achieved_pct));
+    return find(findings, Cause::another_launch) != nullptr;
+  };
+  EXPECT_FALSE(is_another(13.49));
+  EXPECT_TRUE(is_another(13.51));
+}
+
+TEST(ByNumbers, SmsAreIdleFromAPointBetweenActiveAndElapsedCyclesOn) {
+  const auto has_idle_sms = [](double elapsed_pct) {
+    LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 2112},
+                                   {.registers_per_thread = 32}, 95.0);
+    facts.readings.achieved_elapsed_pct = elapsed_pct;
+    const auto findings = diagnose(facts);
+    return find(findings, Cause::idle_sms) != nullptr;
+  };
+  EXPECT_FALSE(has_idle_sms(94.01));
+  EXPECT_TRUE(has_idle_sms(93.99));
+}
+
+TEST(ByNumbers, APredictionDiffersFromAPointOutsideItsRangeOnEitherSide) {
+  const auto differs = [](double achieved_pct) {
+    LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 2112},
+                                   {.registers_per_thread = 32}, achieved_pct);
+    facts.prediction.emplace();
+    facts.prediction->predicted_low_pct = 80;
+    facts.prediction->predicted_pct = 85;
+    facts.prediction->predicted_high_pct = 90;
+    const auto findings = diagnose(facts);
+    return find(findings, Cause::prediction_differs) != nullptr;
+  };
+  EXPECT_TRUE(differs(78.99));
+  EXPECT_FALSE(differs(79.01));
+  EXPECT_FALSE(differs(90.99));
+  EXPECT_TRUE(differs(91.01));
+}
+
 TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomethingElse) {
   // 64 registers: half of the warps; 4.7 waves of 132 x 4 blocks.
   const Launch launch{.block_threads = 256, .grid_blocks = 2482};
@@ -126,6 +167,7 @@ TEST(ByNumbers, BlocksOf768ThreadsLeaveAQuarterOfAnSmAndALastWaveThatIsPartial) 
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].cause, Cause::block_size_limit);
   EXPECT_DOUBLE_EQ(findings[0].points, 25);  // two blocks of 24 warps
+  EXPECT_EQ(findings[0].remedy, "With 512 or 1,024 threads a block theory is 100 %.");
   EXPECT_EQ(findings[1].cause, Cause::tail);
   EXPECT_NEAR(findings[1].points, 75 * (1 - 512.0 / 296 / 2), 0.01);
   EXPECT_THAT(findings[1].sentence, HasSubstr("216 of 296"));

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.hpp"
+#include "../cli/run_command.hpp"
 #include "made_up_fleet.hpp"
 
 namespace occbench {
@@ -38,12 +38,10 @@ class Fleet : public ::testing::Test {
 
   ExitStatus fleet(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "fleet");
-    std::vector<const char*> pointers;
-    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-    out_.str("");
-    err_.str("");
-    Console console{out_, err_};
-    return run_occbench(pointers, console);
+    const Outcome outcome = run_command(arguments);
+    out_ = outcome.out;
+    err_ = outcome.err;
+    return outcome.status;
   }
 
   /// What `occbench fleet --format json` names, notes aside.
@@ -51,7 +49,7 @@ class Fleet : public ::testing::Test {
     arguments.insert(arguments.end(), {"--format", "json"});
     fleet(arguments);
     Causes causes;
-    std::istringstream lines(out_.str());
+    std::istringstream lines(out_);
     for (std::string line; std::getline(lines, line);) {
       const auto object = nlohmann::json::parse(line);
       for (const auto& finding : object["findings"]) {
@@ -74,8 +72,7 @@ class Fleet : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  std::ostringstream out_;
-  std::ostringstream err_;
+  std::string out_, err_;
 };
 
 const std::map<std::string, Fault> kFaults = {{"sm_clock", slow_clock},
@@ -89,7 +86,7 @@ TEST_F(Fleet, NamesAFaultByWhatItIsAndNothingElse) {
     for (unsigned seed = 1; seed <= 3; ++seed) {
       for (const auto& [cause, fault] : kFaults) {
         const Causes causes = causes_of({fleet_file(seed, gpus, {{gpus / 2, fault}})});
-        SCOPED_TRACE(fmt::format("{}, seed {}, {} GPUs: {}", cause, seed, gpus, out_.str().substr(0, 1500)));
+        SCOPED_TRACE(fmt::format("{}, seed {}, {} GPUs: {}", cause, seed, gpus, out_.substr(0, 1500)));
         ASSERT_EQ(causes.size(), 1);
         EXPECT_EQ(causes.begin()->first, fmt::format("GPU-{:05}", gpus / 2));
         EXPECT_THAT(causes.begin()->second, Contains(cause));
@@ -109,7 +106,7 @@ TEST_F(Fleet, NamesAllFaultsOfAFleet) {
 TEST_F(Fleet, TellsTheSizeOfAFault) {
   fleet({fleet_file(1, 12, {{1, slow_clock}, {4, slow_memory}}), "--format", "json"});
   std::map<std::string, double> sizes;
-  std::istringstream lines(out_.str());
+  std::istringstream lines(out_);
   for (std::string line; std::getline(lines, line);) {
     const auto object = nlohmann::json::parse(line);
     for (const auto& finding : object["findings"]) {
@@ -144,7 +141,7 @@ TEST_F(Fleet, NamesNothingAmongRepeatedRunsOfOneGpu) {
   ASSERT_EQ(runs.size(), 3);
   std::string all;
   for (const auto& [run, rows] : runs) all += rows;
-  EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_.str();
+  EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_;
 }
 
 /// Runs of one build on one GPU: six pairs of unchanged code, and the unchanged half of thirty others.
@@ -164,7 +161,7 @@ TEST_F(Fleet, NamesNothingAmongFortyTwoRunsOfOneGpu) {
     }
   }
   EXPECT_EQ(gpus.size(), 42);
-  EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_.str();
+  EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_;
 }
 
 /// A row for each GPU and case, and copies of one of the GPUs with a fault.
@@ -191,7 +188,7 @@ std::vector<Row> five_recorded_h200s(const std::map<std::string, Fault>& copies,
 }
 
 TEST_F(Fleet, NamesNothingAmongFiveRecordedH200s) {
-  EXPECT_EQ(fleet({write("all.csv", text_of(five_recorded_h200s({})))}), ExitStatus::done) << out_.str();
+  EXPECT_EQ(fleet({write("all.csv", text_of(five_recorded_h200s({})))}), ExitStatus::done) << out_;
 }
 
 // One GPC 0.5 % slower is below what five GPUs can tell; larger fleets find it (docs/fleet.md).
@@ -201,7 +198,7 @@ TEST_F(Fleet, NamesFaultyCopiesOfEachOfFiveRecordedH200s) {
     for (int of = 0; of < 5; ++of) {
       const Causes causes =
           causes_of({write("all.csv", text_of(five_recorded_h200s({{"copy", fault}}, of)))});
-      SCOPED_TRACE(fmt::format("{} of GPU {}: {}", cause, of, out_.str().substr(0, 1000)));
+      SCOPED_TRACE(fmt::format("{} of GPU {}: {}", cause, of, out_.substr(0, 1000)));
       EXPECT_EQ(causes.size(), 1);
       ASSERT_TRUE(causes.contains("copy"));
       EXPECT_THAT(causes.at("copy"), Contains(cause));
@@ -223,28 +220,26 @@ TEST_F(Fleet, SaysSinceWhenAGpuIsOutOfLineAndAgainstWhat) {
   }
   const ExitStatus status = fleet({now, "--since", (folder_.path() / "runs").string()});
   EXPECT_EQ(status, ExitStatus::regression);
-  EXPECT_THAT(out_.str(), HasSubstr("out of line: GPU-00002"));
-  EXPECT_THAT(out_.str(), HasSubstr("since 2026-11-04T00:00:00Z"));
-  EXPECT_THAT(out_.str(), HasSubstr("1 of 12 GPUs is out of line"));
+  EXPECT_THAT(out_, HasSubstr("out of line: GPU-00002"));
+  EXPECT_THAT(out_, HasSubstr("since 2026-11-04T00:00:00Z"));
+  EXPECT_THAT(out_, HasSubstr("1 of 12 GPUs is out of line"));
 }
 
 TEST_F(Fleet, FollowsASingleGpuByItsOwnPast) {
   MadeUpFleet fleet_of(4);
   for (int run = 0; run < 8; ++run) write(fmt::format("runs/{}.csv", run), text_of(fleet_of.gpu(0)));
   const std::string since = (folder_.path() / "runs").string();
-  EXPECT_EQ(fleet({write("now.csv", text_of(fleet_of.gpu(0))), "--since", since}), ExitStatus::done)
-      << out_.str();
+  EXPECT_EQ(fleet({write("now.csv", text_of(fleet_of.gpu(0))), "--since", since}), ExitStatus::done) << out_;
   EXPECT_EQ(fleet({write("now.csv", text_of(fleet_of.gpu(0, slow_clock))), "--since", since}),
             ExitStatus::regression);
-  EXPECT_THAT(out_.str(), HasSubstr("against its own earlier runs"));
+  EXPECT_THAT(out_, HasSubstr("against its own earlier runs"));
 }
 
 TEST_F(Fleet, SaysThatItIsTheNodeWhereAllItsGpusAreOutOfLine) {
   std::map<int, Fault> faults;
   for (int number = 8; number < 16; ++number) faults[number] = slow_clock;
   fleet({fleet_file(1, 40, faults)});
-  EXPECT_THAT(out_.str(),
-              HasSubstr("all 8 GPUs of node node1 are out of line in sm_clock: look at the node"));
+  EXPECT_THAT(out_, HasSubstr("all 8 GPUs of node node1 are out of line in sm_clock: look at the node"));
 }
 
 TEST_F(Fleet, NamesThrottlingNeighboursWrongResultsAndOtherSettings) {
@@ -287,7 +282,7 @@ TEST_F(Fleet, IsNotMisledByOneDisturbedCase) {
 
 TEST_F(Fleet, SaysFromWhatDistanceAGpuIsNamed) {
   fleet({fleet_file(1, 12, {})});
-  EXPECT_THAT(out_.str(), HasSubstr("is named from"));
+  EXPECT_THAT(out_, HasSubstr("is named from"));
 }
 
 TEST_F(Fleet, DoesNotBlameASlowClockTwice) {
@@ -303,19 +298,19 @@ TEST_F(Fleet, AFasterGpuIsANote) {
                                                            *row.time_us /= 1.02;
                                                        }}})});
   EXPECT_EQ(status, ExitStatus::done);
-  EXPECT_THAT(out_.str(), HasSubstr("note: SM clock"));
+  EXPECT_THAT(out_, HasSubstr("note: SM clock"));
 }
 
 TEST_F(Fleet, HasNoVerdictOnTwoGpusWithoutABaseline) {
   MadeUpFleet fleet_of(1);
   const std::string two = write("two.csv", text_of(fleet_of.gpu(0)) + text_of(fleet_of.gpu(1)));
   EXPECT_EQ(fleet({two}), ExitStatus::no_verdict);
-  EXPECT_THAT(out_.str(), HasSubstr("there are 2 GPUs to compare, and a comparison needs 3"));
-  EXPECT_THAT(out_.str(), HasSubstr("GPU-00001"));
+  EXPECT_THAT(out_, HasSubstr("there are 2 GPUs to compare, and a comparison needs 3"));
+  EXPECT_THAT(out_, HasSubstr("GPU-00001"));
   std::string more;
   for (int number = 2; number < 8; ++number) more += text_of(fleet_of.gpu(number));
-  EXPECT_EQ(fleet({two, "--baseline", write("more.csv", more)}), ExitStatus::done) << out_.str();
-  EXPECT_THAT(out_.str(), Not(HasSubstr("GPU-00002")));
+  EXPECT_EQ(fleet({two, "--baseline", write("more.csv", more)}), ExitStatus::done) << out_;
+  EXPECT_THAT(out_, Not(HasSubstr("GPU-00002")));
 }
 
 TEST_F(Fleet, RefusesMixedModelsUnlessOneIsChosen) {
@@ -330,9 +325,9 @@ TEST_F(Fleet, RefusesMixedModelsUnlessOneIsChosen) {
   }
   const std::string file = write("mixed.csv", text);
   EXPECT_EQ(fleet({file}), ExitStatus::usage);
-  EXPECT_THAT(err_.str(), HasSubstr("NVIDIA H100 80GB HBM3"));
-  EXPECT_THAT(err_.str(), HasSubstr("--model"));
-  EXPECT_EQ(fleet({file, "--model", "NVIDIA H200"}), ExitStatus::done) << err_.str();
+  EXPECT_THAT(err_, HasSubstr("NVIDIA H100 80GB HBM3"));
+  EXPECT_THAT(err_, HasSubstr("--model"));
+  EXPECT_EQ(fleet({file, "--model", "NVIDIA H200"}), ExitStatus::done) << err_;
   EXPECT_EQ(fleet({file, "--model", "NVIDIA A100"}), ExitStatus::usage);
 }
 
@@ -341,9 +336,9 @@ TEST_F(Fleet, RefusesAGpuSeenTwice) {
   const std::string rows = text_of(fleet_of.gpu(0));
   const std::string again = text_of(fleet_of.gpu(0));
   EXPECT_EQ(fleet({write("twice.csv", rows + again)}), ExitStatus::usage);
-  EXPECT_THAT(err_.str(), HasSubstr("GPU-00000 has "));
+  EXPECT_THAT(err_, HasSubstr("GPU-00000 has "));
   EXPECT_EQ(fleet({write("1.csv", rows), write("2.csv", again)}), ExitStatus::usage);
-  EXPECT_THAT(err_.str(), HasSubstr("GPU-00000 is in "));
+  EXPECT_THAT(err_, HasSubstr("GPU-00000 is in "));
 }
 
 TEST_F(Fleet, HasNoVerdictOnAGpuWhoseFileIsTorn) {
@@ -353,22 +348,22 @@ TEST_F(Fleet, HasNoVerdictOnAGpuWhoseFileIsTorn) {
   const std::string torn = text_of(fleet_of.gpu(5));
   const ExitStatus status = fleet({write("torn.csv", text + torn.substr(0, torn.size() / 3))});
   EXPECT_EQ(status, ExitStatus::no_verdict);
-  EXPECT_THAT(err_.str(), HasSubstr("torn.csv: the last line has no end"));
-  EXPECT_THAT(out_.str(), HasSubstr("no verdict: GPU-00005"));
+  EXPECT_THAT(err_, HasSubstr("torn.csv: the last line has no end"));
+  EXPECT_THAT(out_, HasSubstr("no verdict: GPU-00005"));
   EXPECT_EQ(fleet({write("middle.csv", text + "2,torn\n" + torn)}), ExitStatus::usage);
-  EXPECT_THAT(err_.str(), HasSubstr("middle.csv, line "));
+  EXPECT_THAT(err_, HasSubstr("middle.csv, line "));
 }
 
 TEST_F(Fleet, HasNoVerdictOnRowsOfAnotherCommit) {
   const ExitStatus status = fleet({fleet_file(1, 6, {{2, [](Row& row) { row.commit = "another"; }}})});
   EXPECT_EQ(status, ExitStatus::no_verdict);
-  EXPECT_THAT(out_.str(), HasSubstr("of commit another"));
+  EXPECT_THAT(out_, HasSubstr("of commit another"));
 }
 
 TEST_F(Fleet, RefusesAFolderWithoutEarlierRuns) {
   fs::create_directories(folder_.path() / "empty");
   EXPECT_EQ(fleet({fleet_file(1, 3, {}), "--since", (folder_.path() / "empty").string()}), ExitStatus::usage);
-  EXPECT_THAT(err_.str(), HasSubstr("no file of earlier rows"));
+  EXPECT_THAT(err_, HasSubstr("no file of earlier rows"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/command.hpp"
+#include "../cli/run_command.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
@@ -92,10 +92,10 @@ class Rehearsing : public ::testing::Test {
   }
 
   ExitStatus run(const std::vector<std::string>& arguments) {
-    std::vector<const char*> pointers;
-    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-    Console console{out_, err_};
-    return run_occbench(pointers, console);
+    const Outcome outcome = run_command(arguments);
+    out_ = outcome.out;
+    err_ = outcome.err;
+    return outcome.status;
   }
 
   std::string file(const std::string& name) const {
@@ -114,8 +114,7 @@ class Rehearsing : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  std::ostringstream out_;
-  std::ostringstream err_;
+  std::string out_, err_;
 };
 
 TEST_F(Rehearsing, ShardsMergeToTheRowsOfASingleRun) {
@@ -126,7 +125,7 @@ TEST_F(Rehearsing, ShardsMergeToTheRowsOfASingleRun) {
     ASSERT_EQ(rehearse(name, {"--shard", fmt::format("{}/4", index)}), ExitStatus::done);
     merge.push_back(file(name));
   }
-  ASSERT_EQ(run(merge), ExitStatus::done) << err_.str();
+  ASSERT_EQ(run(merge), ExitStatus::done) << err_;
   EXPECT_EQ(rows("single.csv").size(), 34);
   EXPECT_EQ(rows("all.csv"), rows("single.csv"));
 }

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.hpp"
+#include "../cli/run_command.hpp"
 #include "made_up_run.hpp"
 #include "record/files.hpp"
 
@@ -48,16 +48,12 @@ class GateCommand : public testing::Test {
     return path(name + ".csv");
   }
 
-  int gate(const std::vector<std::string>& arguments) {
-    std::vector<const char*> pointers = {"gate"};
-    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-    std::ostringstream out;
-    std::ostringstream err;
-    Console console{out, err};
-    const ExitStatus status = run_occbench(pointers, console);
-    out_ = out.str();
-    err_ = err.str();
-    return static_cast<int>(status);
+  int gate(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "gate");
+    const Outcome outcome = run_command(arguments);
+    out_ = outcome.out;
+    err_ = outcome.err;
+    return static_cast<int>(outcome.status);
   }
 
   fs::path folder_;

@@ -1,14 +1,13 @@
 // A gate without a GPU: rows that `occbench calc` computes of binaries and batches.
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <unistd.h>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/command.hpp"
+#include "../cli/run_command.hpp"
 #include "gate/compare.hpp"
 #include "gate/outputs.hpp"
 #include "occupancy/occupancy.hpp"
@@ -26,13 +25,10 @@ std::string calc_batch(const std::string& rows) {
   const fs::path file = fs::temp_directory_path() / fmt::format("occbench_static_{}.csv", ::getpid());
   std::ofstream(file) << rows;
   const std::string name = file.string();
-  const std::vector<const char*> arguments = {"calc", "--batch", name.c_str()};
-  std::ostringstream out;
-  std::ostringstream err;
-  Console console{out, err};
-  EXPECT_EQ(run_occbench(arguments, console), ExitStatus::done) << err.str();
+  const Outcome outcome = run_command({"calc", "--batch", name.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   fs::remove(file);
-  return out.str();
+  return outcome.out;
 }
 
 /// Kernels of 512 threads on compute capability 9.0, named and with so many registers.

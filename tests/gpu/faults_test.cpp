@@ -1,12 +1,11 @@
 #include <filesystem>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/command.hpp"
+#include "../cli/run_command.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 
@@ -30,15 +29,12 @@ class Faults : public ::testing::Test {
 };
 
 TEST_F(Faults, EachCaseHasItsRowWhateverFails) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Console console{out, err};
   const std::string file = csv().string();
   const char* const arguments[] = {"run",      "--suite",    "smoke", "--require-gpu", "--benches",
                                    OCC_FAULTS, "--counters", "auto",  "--out",         file.c_str()};
-  const ExitStatus status = run_occbench(arguments, console);
-  if (err.str().find("nothing is measured") != std::string::npos) GTEST_SKIP() << err.str();
-  EXPECT_EQ(status, ExitStatus::no_verdict) << out.str() << err.str();
+  const Outcome outcome = run_command(arguments);
+  if (outcome.err.find("nothing is measured") != std::string::npos) GTEST_SKIP() << outcome.err;
+  EXPECT_EQ(outcome.status, ExitStatus::no_verdict) << outcome.out << outcome.err;
 
   const Matcher<std::string> well = Not(HasSubstr("cudaError"));
   const struct {

@@ -3,11 +3,12 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <regex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/command.hpp"
+#include "../cli/run_command.hpp"
 #include "gpu/nvrtc.hpp"
 #include "record/files.hpp"
 
@@ -17,12 +18,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-
-struct Outcome {
-  ExitStatus status;
-  std::string out;
-  std::string err;
-};
 
 class SweepListed : public ::testing::Test {
  protected:
@@ -39,13 +34,7 @@ class SweepListed : public ::testing::Test {
     arguments.insert(arguments.begin(), "sweep");
     for (const char* more : {"--benches", OCC_BENCHES, "--list", "--cc", "9.0", "--sm-count", "132"})
       arguments.emplace_back(more);
-    std::vector<const char*> pointers;
-    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-    std::ostringstream out;
-    std::ostringstream err;
-    Console console{out, err};
-    const ExitStatus status = run_occbench(pointers, console);
-    return {status, out.str(), err.str()};
+    return run_command(arguments);
   }
 
   TemporaryFolder folder_;
@@ -54,9 +43,26 @@ class SweepListed : public ::testing::Test {
 TEST_F(SweepListed, HasTheoryAndPredictionOfEachConfiguration) {
   const Outcome outcome = list({"spin", "--block-size", "32,256,768"});
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(ContainsRegex("spin/plain/block_size=32 .* 50 % +49\\.[0-9]+ %  blocks"),
-                                 ContainsRegex("spin/plain/block_size=768 .* 75 % +74\\.[0-9]+ %  warps"),
+  EXPECT_THAT(outcome.out, AllOf(ContainsRegex("spin/plain/block_size=32 .* 50 % +49\\.[0-9]+ % .*  blocks"),
+                                 ContainsRegex("spin/plain/block_size=768 .* 75 % +74\\.[0-9]+ % .*  warps"),
                                  HasSubstr("3 cases, about 1 s")));
+}
+
+TEST_F(SweepListed, OfAGpuThatNobodyCalibratedHasTheRangeOfEachPrediction) {
+  const Outcome generic = list({"spin", "--block-size", "256"});
+  EXPECT_THAT(generic.err, HasSubstr("unverified"));
+  std::smatch numbers;
+  ASSERT_TRUE(std::regex_search(generic.out, numbers, std::regex(R"(100 % +(\S+) % \((\S+) to (\S+)\)  )")))
+      << generic.out;
+  const double predicted = std::stod(numbers[1]);
+  const double low = std::stod(numbers[2]);
+  const double high = std::stod(numbers[3]);
+  EXPECT_LT(low, predicted);
+  EXPECT_GT(high, predicted);
+  EXPECT_LE(high, 100) << "even warps never read more than theory";
+  const Outcome calibrated = run_command(
+      {"sweep", "spin", "--block-size", "256", "--benches", OCC_BENCHES, "--list", "--gpu", "h200"});
+  EXPECT_THAT(calibrated.out, ContainsRegex("100 % +99\\.[0-9]+ %  warps")) << calibrated.err;
 }
 
 /// The cliffs of blocks of 256 threads, by the calculator: 32 and 40 registers are the last of their steps.
@@ -134,6 +140,16 @@ TEST_F(SweepListed, OfAKernelInAFileNeedsNoGpu) {
   wrong[11] = "--block-sise";
   wrong[10] = "0.5";
   EXPECT_EQ(list(wrong).status, ExitStatus::usage);
+}
+
+TEST_F(SweepListed, OfATemplateNamesTheInstanceWhoseParametersTheArgumentsDoNotFit) {
+  const std::string file = (folder_.path() / "copy.cu").string();
+  std::ofstream(file)
+      << "template <int N> __global__ void copy(const float* from, float* to) { to[N] = from[N]; }\n";
+  const Outcome outcome = list({"--source", file, "--kernel", "copy<32>", "--arg", "float[64]"});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("copy<32>(float const*, float*): "));
+  EXPECT_THAT(outcome.err, ::testing::Not(HasSubstr("void copy")));
 }
 
 TEST_F(SweepListed, OfASourceThatDoesNotCompileEndsWithTheCompilersMessage) {

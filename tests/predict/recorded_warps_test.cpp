@@ -51,10 +51,11 @@ Finishing simulated(const Finishing& recorded, const Finishing& alone, double lo
   const bool integer = recorded.body == "integer_multiply_add";
   const double rate = alone.instructions / alone.end_cycles.front();
   // An integer multiply-add keeps its pipe busy for two cycles.
-  Contention contention(1,
-                        IssueContention::rules({.issue = rate, .pipe = integer ? std::min(1.0, 2 * rate) : 0},
-                                               lockstep_cycles, GreedyGroups(0, Draws(1))),
-                        MemoryContention(0, 0));
+  const Rates rates{.issue = rate, .pipe = integer ? std::min(1.0, 2 * rate) : 0};
+  const bool always_issues = rates.always_issues(find_profile("h200").model.parameters.always_issuing_share);
+  Contention contention(
+      1, IssueContention::rules(rates, always_issues, lockstep_cycles, GreedyGroups(0, Draws(1))),
+      MemoryContention(0, 0));
   for (int first = 0; first < recorded.warps; first += recorded.warps_per_block) {
     std::vector<ContendingWarp> warps;
     for (int warp = 0; warp < recorded.warps_per_block; ++warp) {

@@ -172,9 +172,9 @@ TEST(Work, ComplaintsNameThePartAndItsPlace) {
   complains("equal:100:poll=-1", "character 16:", "poll must be a number from 0");
   complains("equal:100:issue=100:lockstep=-1", "character 30:", "lockstep must be a number from 0");
   complains("equal:100:issue=100:lockstep=long", "character 30:", "'long'");
-  complains("equal:100:issue=79:lockstep=5", "character 29:", "issue must be at least 80");
+  complains("equal:100:issue=0:lockstep=5", "character 28:", "issue must be above 0");
   complains("equal:100:issue=90:pipe=95:lockstep=5", "character 37:", "no less than pipe");
-  complains("equal:100:lockstep=5", "character 20:", "issue must be at least 80");
+  complains("equal:100:lockstep=5", "character 20:", "issue must be above 0");
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/row_stream.hpp"
 
 namespace occbench {
 namespace {
@@ -45,6 +47,15 @@ TEST(FileKind, OfARecordingBesideRowsIsNamedWithTheCommandThatReadsIt) {
   EXPECT_THAT(refusal_of_recorded("full.samples.csv.gz"), HasSubstr("it is compressed"));
   EXPECT_THAT(refusal_of_recorded("h200_recorded.profile"), HasSubstr("occbench predict --profile"));
   EXPECT_THAT(refusal_of_recorded("waves.svg"), testing::AnyOf(HasSubstr("no column"), HasSubstr("line 1")));
+}
+
+TEST(FileKind, OfASingleLineWithoutAnEndIsNamedToo) {
+  TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "tolerances.json";
+  std::ofstream(file) << "{\"all\": {}}";
+  EXPECT_THAT(
+      [&] { RowStream stream(file); },
+      testing::ThrowsMessage<InputError>(HasSubstr("tolerances.json is no file of rows: it is JSON")));
 }
 
 TEST(FileKind, OfWhatOtherCommandsAndToolsWriteIsNamed) {

@@ -44,6 +44,22 @@ DeviceModel free_of_overheads(int sm_count) {
   return free_of_overheads(Topology::even(sm_count));
 }
 
+TEST(Simulate, TheDeviceSaysFromWhichShareOfItsCyclesAWarpCountsAsAlwaysIssuing) {
+  // One block of 12 warps, three a sub-partition, which issue in 0.9 of their cycles. Served evenly, all end
+  // together. Served warp by warp, two share the slots for 1.8 times as long as one takes alone, and the third
+  // follows.
+  const Launch launch{.block_threads = 384, .grid_blocks = 1};
+  const Tasks tasks(parse_work("equal:1000000:issue=900000"), 1, 12);
+  DeviceModel model = free_of_overheads(1);
+  const auto share_of_theory = [&](double always_issuing_share) {
+    model.parameters.always_issuing_share = always_issuing_share;
+    return simulate(launch, {.registers_per_thread = 20}, limits_of({9, 0}), model, tasks, 1).achieved_pct /
+           (100 * 12 / 64.0);
+  };
+  EXPECT_NEAR(share_of_theory(0.91), 1, 1e-3);
+  EXPECT_NEAR(share_of_theory(0.9), (1.8 + 1.8 + 2.8) / (3 * 2.8), 1e-3);
+}
+
 TEST(Simulate, BalancedWorkOnThreeQuartersOfAWaveReadsThreeQuarters) {
   // 15 SMs of compute capability 3.5, 45 blocks of 512 threads where 60 make a wave.
   const Launch launch{.block_threads = 512, .grid_blocks = 45};
