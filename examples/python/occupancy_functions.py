@@ -21,7 +21,7 @@ except ModuleNotFoundError:
     stop("the package cupy is not there; pip install --require-hashes -r requirements.lock has it")
 
 LAUNCHES = 1000
-LIVE_VALUES = range(4, 164, 4)  # registers per thread grow with them
+LIVE_VALUES = range(4, 164, 16)  # registers per thread grow with them, and numba takes seconds to compile each
 MOST_SHARED_BYTES = 48 << 10  # without opting in to more
 STATIC_BYTES = 1024
 

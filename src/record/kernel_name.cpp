@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cxxabi.h>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -205,6 +207,29 @@ void replace_identifiers(std::string& name, std::string_view beginning,
   }
 }
 
+/// The text of the length that stands at `at`, and where it ends; none where no length stands there.
+std::optional<std::pair<std::string_view, std::size_t>> text_of_length(std::string_view name,
+                                                                       std::size_t at) {
+  std::size_t length = 0;
+  const auto [end, error] = std::from_chars(name.data() + at, name.data() + name.size(), length);
+  const auto begin = static_cast<std::size_t>(end - name.data());
+  if (error != std::errc() || begin + length > name.size()) return std::nullopt;
+  return std::pair(name.substr(begin, length), begin + length);
+}
+
+/// Takes away what numba tags a function with: "B2v1", which of its compilations in the process this is, and behind
+/// it a hash of how it was compiled.
+void remove_tags_of_numba(std::string& name) {
+  for (std::size_t at = name.find('B'); at != std::string::npos; at = name.find('B', at + 1)) {
+    const auto version = text_of_length(name, at + 1);
+    if (!version || version->first.size() < 2 || version->first[0] != 'v') continue;
+    if (!std::ranges::all_of(version->first.substr(1), is_digit)) continue;
+    if (version->second >= name.size() || name[version->second] != 'B') continue;
+    const auto hash = text_of_length(name, version->second + 1);
+    if (hash) name.erase(at, hash->second - at);
+  }
+}
+
 std::string cut_to_length(std::string text) {
   if (text.size() <= kLongestKernelName) return text;
   // Kernels of libraries differ at both ends of their names.
@@ -227,6 +252,7 @@ std::string kernel_name_of_any_build(std::string name) {
   if (!name.starts_with("_Z")) return name;
   replace_identifiers(name, kAnonymousIdentifier, anonymous_of_any_build);
   replace_identifiers(name, kCub, cub_of_any_build);
+  remove_tags_of_numba(name);
   return name;
 }
 

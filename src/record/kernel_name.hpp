@@ -12,10 +12,11 @@ namespace occbench {
 std::string demangled_kernel_name(const std::string& name);
 
 /// A mangled name without what differs between builds of the same source: the hashes that nvcc puts into the names
-/// of anonymous namespaces (of the source's path and of the module), and the architectures that CUB puts into the
-/// name of its own. The result is a mangled name, and is demangled alike.
+/// of anonymous namespaces (of the source's path and of the module), the architectures that CUB puts into the name
+/// of its own, and numba's tags (number of the compilation, hash of its options). The result is a mangled name.
 ///   _ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji -> _ZN21_GLOBAL__N__sample_cu4fillEPji
 ///   _ZN3cub17CUB_300001_SM_9006detail... -> _ZN3cub10CUB_3000016detail...
+///   _ZN8__main__10add_racingB2v1B104cw51cXTLSUw...E -> _ZN8__main__10add_racingE
 std::string kernel_name_of_any_build(std::string name);
 
 /// Longest name that shortened_kernel_name() returns, bytes.

@@ -48,11 +48,21 @@ TEST(KernelName, OfAnyBuildLacksTheArchitecturesOfCub) {
             "void cub::detail::EmptyKernel<void>()");
 }
 
+// Of numba-cuda 0.26.
+TEST(KernelName, OfAnyBuildLacksTheTagsOfNumba) {
+  const std::string name = kernel_name_of_any_build(
+      "_ZN8__main__10add_"
+      "racingB2v1B104cw51cXTLSUwv1sDUaKthqaNgoKmjgOR3W3Cw6igA9duC0hkwnNGiHEkYkrqQBFBTDEwCyQe21eqwcFW3UoDGj"
+      "zpQEsgzrtUEAA_3d_3dE5ArrayIfLi1E1C7mutable7alignedE5ArrayIfLi1E1C7mutable7alignedE");
+  EXPECT_EQ(name, "_ZN8__main__10add_racingE5ArrayIfLi1E1C7mutable7alignedE5ArrayIfLi1E1C7mutable7alignedE");
+  EXPECT_EQ(shortened(name), "add_racing");
+}
+
 TEST(KernelName, OfAnyBuildIsTheNameWhereNothingDiffers) {
   for (const char* const name :
        {"", "_Z", "_GLOBAL__N__1", "_ZN12_GLOBAL__N_14fillEPj",
         "_ZN99_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji", "_ZN16_GLOBAL__N__3037e4fillEPj",
-        "_Z9CUB_bytesPj", "CUB_1_SM_90", "_ZCUB_1_SM_90"}) {
+        "_Z9CUB_bytesPj", "_Z4fillB5cxx11v", "_Z1fB2v1", "CUB_1_SM_90", "_ZCUB_1_SM_90"}) {
     EXPECT_EQ(kernel_name_of_any_build(name), name);
   }
 }

@@ -17,7 +17,7 @@ from occbench_tools import WrongInput, experiments
 from occbench_tools.claims_table import table_of_claims
 from occbench_tools.dataset import Results, Run, gpu_of, packed
 from occbench_tools.experiments import NOT_RECORDED
-from occbench_tools.figures import accuracy, gate, scheduling, suite, timelines
+from occbench_tools.figures import accuracy, gate, programs, scheduling, suite, timelines
 from occbench_tools.markdown import machine, table
 from occbench_tools.program import RESULTS, SOURCES, Claim, Occbench, binaries_of, declare_binaries, read_claims
 from occbench_tools.verdicts import verdict
@@ -84,12 +84,13 @@ def blocks(claims: list[Claim]) -> Blocks:
         | timelines.BLOCKS
         | gate.BLOCKS
         | scheduling.BLOCKS
+        | programs.BLOCKS
     )
 
 
 def texts(folder: Path = RESULTS) -> list[Path]:
-    front_page = [SOURCES / "README.md", *sorted((SOURCES / "docs").glob("*.md"))] if folder == RESULTS else []
-    return [*front_page, *sorted(folder.glob("*.md"))]
+    elsewhere = [SOURCES / "README.md", *sorted((SOURCES / "docs").glob("*.md")), SOURCES / "examples/python/README.md"]
+    return [*(elsewhere if folder == RESULTS else []), *sorted(folder.glob("*.md"))]
 
 
 def printed(match: re.Match[str], results: Results) -> str:
