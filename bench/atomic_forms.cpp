@@ -30,7 +30,8 @@ std::vector<Addresses> addresses_on(const Planner& on) {
 Suite suite_of(AtomicForm form, AtomicType type, AtomicScope scope, const Addresses& addresses) {
   if (addresses.name == "one_a_thread" || type == AtomicType::uint64) return Suite::full;
   const bool plain = form == AtomicForm::function && scope == AtomicScope::device;
-  if (plain && type == AtomicType::uint32) return Suite::smoke;
+  // Where many addresses lie in L2 differs between processes, by up to 6 % of the time.
+  if (plain && type == AtomicType::uint32 && addresses.name == "one") return Suite::smoke;
   return scope == AtomicScope::device ? Suite::quick : Suite::full;
 }
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from occbench_tools.dataset import Results, Row, each, error, gpu_of, one, packed, pick
-from occbench_tools.markdown import machine, table
+from occbench_tools.markdown import machine, revision, table
 from occbench_tools.statistics import median
 
 
@@ -45,6 +45,40 @@ def against_ncu_of(model: Results) -> str:
         f"{len(rows) - len(others)} cases. The others, {partial}differ by {far.min():+.1f} to {far.max():+.1f} points. Times agree "
         f"within {time:.2f} µs. A counted launch costs {ours:.1f} ms here and {ncu:.1f} ms under `ncu` "
         f"([table](../results/{model.folder.name}/against_ncu.csv))."
+    )
+
+
+def differences(one: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> str:
+    """Of the same cases in two runs, in words."""
+    pairs = one.join(other, on=on, suffix="_other")
+
+    def points(column: str) -> pl.Series:
+        return pairs.select((pl.col(column) - pl.col(f"{column}_other")).abs()).to_series().drop_nulls()
+
+    achieved, elapsed = points("achieved_pct"), points("achieved_elapsed_pct")
+    time = pairs.select(100 * (pl.col("time_us") / pl.col("time_us_other") - 1).abs()).to_series().drop_nulls()
+    return (
+        f"{median(achieved):.3f} points of achieved occupancy at the median and {achieved.max():.1f} at most (over elapsed cycles "
+        f"{elapsed.max():.1f}), and by {median(time):.2f} % of the time"
+    )
+
+
+def two_gpus_at_once(results: Results) -> str:
+    case = ["experiment", "case"]
+    alone, at_once = (results.rows(f"two_gpus_{how}.csv") for how in ("alone", "at_once"))
+
+    def seconds(rows: pl.DataFrame) -> float:
+        times = pl.col("recorded_at").str.to_datetime("%Y-%m-%dT%H:%M:%SZ")
+        spans = rows.group_by("gpu_uuid").agg((times.max() - times.min()).dt.total_seconds().alias("span"))
+        return spans["span"].mean()
+
+    repeats = (results.rows(name).join(alone.select(case).unique(), on=case) for name in ("full.csv", "repeat.csv"))
+    on = alone.row(0, named=True)
+    return (
+        f"Two H200s of one host ran the smoke suite one after another, then at once (driver {on['driver']}, {revision(on)}). The "
+        f"{len(alone)} cases differ by {differences(alone, at_once, [*case, 'gpu_uuid'])}. Two runs of one other H200 differ in these "
+        f"cases by {differences(*repeats, case)}. From the first case to the last it takes {seconds(alone):.0f} s alone and "
+        f"{seconds(at_once):.0f} s at once."
     )
 
 
@@ -90,5 +124,6 @@ BLOCKS = {
     "hardware limiter": hardware_limiter,
     "worked examples": worked_examples,
     "against ncu": against_ncu_in_short,
+    "two GPUs at once": two_gpus_at_once,
     "recorded run": recorded_run,
 }
