@@ -164,6 +164,56 @@ TEST_F(Fleet, NamesNothingAmongFortyTwoRunsOfOneGpu) {
   EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_;
 }
 
+/// Smoke runs of one build on one H100, one after another.
+std::map<std::string, std::vector<Row>> repeated_runs() {
+  std::map<std::string, std::vector<Row>> runs;
+  const std::string file = OCCBENCH_SOURCE_DIR "/tests/data/fleet/h100_repeats.csv.gz";
+  for (Row& row : parse_rows(read_gzip_text(file), file)) {
+    const std::string run = row.extra.front().second;
+    row.extra.clear();
+    runs[run].push_back(std::move(row));
+  }
+  return runs;
+}
+
+TEST_F(Fleet, IsInLineWhereOneH100IsComparedWithItsOwnRunsBefore) {
+  std::vector<std::string> written;
+  for (const auto& [run, rows] : repeated_runs()) {
+    written.push_back(write("past/" + run + ".csv", text_of(rows)));
+    if (written.size() < 3) continue;
+    EXPECT_EQ(fleet({written.back(), "--since", (folder_.path() / "past").string()}), ExitStatus::done)
+        << run << out_;
+  }
+  EXPECT_EQ(written.size(), 12);
+}
+
+TEST_F(Fleet, NamesTheRunWithAFaultAmongTwelveRunsOfOneH100) {
+  const auto slow_memory_of_an_h100 = [](Row& row) {
+    if (row.kernel == "reads" && row.throughput.value_or(0) > 2e12) *row.time_us /= 0.97;
+  };
+  const std::map<std::string, Fault> faults = {{"none", {}},
+                                               {"sm_clock", slow_clock},
+                                               {"bandwidth", slow_memory_of_an_h100},
+                                               {"sm_count", one_sm_less}};
+  const std::map<std::string, std::vector<Row>> runs = repeated_runs();
+  for (const auto& [cause, fault] : faults) {
+    std::string all;
+    for (const auto& [run, rows] : runs) {
+      for (Row row : rows) {
+        row.gpu_uuid = run;
+        if (run == "run-07" && fault) fault(row);
+        all += csv_record(row);
+      }
+    }
+    const Causes causes = causes_of({write(cause + ".csv", all)});
+    SCOPED_TRACE(cause + out_.substr(0, 1500));
+    EXPECT_EQ(causes.size(), cause == "none" ? 0 : 1);
+    if (!causes.empty()) {
+      EXPECT_THAT(causes.at("run-07"), Contains(cause));
+    }
+  }
+}
+
 /// A row for each GPU and case, and copies of one of the GPUs with a fault.
 std::vector<Row> five_recorded_h200s(const std::map<std::string, Fault>& copies, int of = 0) {
   std::vector<Row> all;
