@@ -171,17 +171,17 @@ def register_cliff(rows: Rows) -> Drawing:
     told = [cliff_sentence(first_run.filter(pl.col("series") == body)) for body in bodies]
     told = [one for one in told if one]
     sentence = f"With blocks of {threads} threads, {'; '.join(told)}." if told else f"Blocks of {threads} threads."
-    if points["padded"].any():
-        sentence += (
-            " Circles are controls: a kernel of fewer registers, held to the same occupancy by shared memory. Where they "
-            "lie on the line, occupancy alone made the difference."
-        )
+    key = (
+        "Outlined points are controls: a kernel of fewer registers, held to the same occupancy by shared memory. Where they "
+        "lie on the line, occupancy alone made the difference."
+    )
     return Drawing(
         sentence,
         [
             Panel(f"Occupancy, blocks of {threads} threads (grey: theory)", alt.layer(theory, achieved)),
-            Panel("Throughput (circle: control)", alt.layer(throughput, control.encode(y=y, **encoding))),
+            Panel("Throughput (outlined: control)", alt.layer(throughput, control.encode(y=y, **encoding))),
         ],
+        key if points["padded"].any() else "",
     )
 
 
