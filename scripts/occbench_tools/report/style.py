@@ -126,15 +126,18 @@ def legend_of(names: list[str]) -> alt.Legend:
     return alt.Legend(**LIST) if max(map(len, names), default=0) > LONG_NAME else alt.Legend()
 
 
-def by_number(name: str) -> list:
-    """Sorts block_threads=64 before block_threads=128."""
-    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", name)]
+def names_in(values: pl.Series) -> list[str]:
+    """Each once, block_threads=64 before block_threads=128."""
+
+    def by_number(name: str) -> list:
+        return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", name)]
+
+    return sorted(values.unique().to_list(), key=by_number)
 
 
 def told_apart(rows: Rows, series: str, names: list[str], scale: alt.Scale | None = None, dashes: bool = False) -> dict:
     """Channels for `series`: by colour; where several runs are laid over each other those have the colours, and series differ
     in shape, or as lines in dashes."""
-    names = names if scale else sorted(names, key=by_number)
     if len(rows.runs) == 1:
         return {"color": alt.Color(f"{series}:N", title=None, scale=scale or numbered(names), legend=legend_of(names))}
     channels = {"color": alt.Color(f"{RUN}:N", title=None, scale=numbered(rows.runs), legend=alt.Legend(**LIST))}

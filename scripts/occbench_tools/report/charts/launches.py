@@ -13,6 +13,7 @@ from occbench_tools.report.style import (
     kernel_name,
     medians,
     most_frequent,
+    names_in,
     tip,
     told_apart,
     tooltip,
@@ -112,7 +113,7 @@ def calculator_of_launches(rows: Rows) -> Drawing:
 
 
 def counter_panel(rows: Rows, points: pl.DataFrame, value: str, series: str, title: str, **scale) -> Panel:
-    names = points[series].unique().sort().to_list()
+    names = names_in(points[series])
     encoding = told_apart(rows, series, names)
     base = alt.Chart(points).encode(
         x=alt.X(

@@ -14,6 +14,7 @@ from occbench_tools.report.style import (
     Panel,
     colour,
     medians,
+    names_in,
     tip,
     told_apart,
     tooltip,
@@ -102,7 +103,7 @@ def knees(points: pl.DataFrame) -> pl.DataFrame:
 
 def told_difference_parts(points: pl.DataFrame) -> list[pl.DataFrame]:
     """As many series each as can be told apart; more are split by all their factors but the last."""
-    names = points["series"].unique().sort().to_list()
+    names = names_in(points["series"])
     if len(names) <= MOST_SERIES:
         return [points]
     groups = [list(group) for _, group in itertools.groupby(names, key=lambda name: name.rpartition(", ")[0])]
@@ -111,7 +112,7 @@ def told_difference_parts(points: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def throughput_panel(rows: Rows, points: pl.DataFrame, title: str) -> Panel:
-    names = points["series"].unique().sort().to_list()
+    names = names_in(points["series"])
     encoding = told_apart(rows, "series", names)
     if len(names) == 1 and len(rows.runs) == 1:
         encoding["color"].legend = None
@@ -211,7 +212,7 @@ def others_of(frame: pl.DataFrame, name: str) -> pl.Expr:
 
 
 def varied_panel(rows: Rows, points: pl.DataFrame, x: str, title: str) -> Panel:
-    names = points["series"].unique().sort().to_list()
+    names = names_in(points["series"])
     encoding = told_apart(rows, "series", names)
     if len(names) == 1 and len(rows.runs) == 1:
         encoding["color"].legend = None

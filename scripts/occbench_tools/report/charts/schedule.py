@@ -17,6 +17,7 @@ from occbench_tools.report.style import (
     grouped,
     medians,
     most_frequent,
+    names_in,
     occupancy_panel,
     shapes,
     swatches,
@@ -192,7 +193,7 @@ def tail_remedies(rows: Rows) -> Drawing:
     points = medians(frame, ["remedy", "waves_text", "shape"], ["gain", "achieved_pct", "time_us"]).rename(
         {"waves_text": "waves"}
     )
-    counts = points["waves"].unique().sort().to_list()
+    counts = names_in(points["waves"])
     title = rows.occbench.title
     panels = []
     for shape in points["shape"].unique(maintain_order=True).head(MOST_RECORDINGS):

@@ -13,6 +13,7 @@ from occbench_tools.report.style import (
     colour,
     counted,
     medians,
+    names_in,
     occupancy_axis,
     swatches,
     tip,
@@ -113,7 +114,7 @@ def cliff_marks(found: pl.DataFrame) -> list[alt.Chart]:
 
 
 def series_channels(rows: Rows, points: pl.DataFrame) -> dict:
-    return told_apart(rows, SERIES, points[SERIES].unique(maintain_order=True).to_list())
+    return told_apart(rows, SERIES, names_in(points[SERIES]))
 
 
 def occupancy_panel(rows: Rows, points: pl.DataFrame, x_title: str, title: str) -> Panel:
@@ -159,7 +160,7 @@ def time_panel(rows: Rows, points: pl.DataFrame, x_title: str, units: list[str])
     if read.is_empty():
         return None
     title = f"throughput, {unit}" if column == "throughput" else rows.occbench.title("time_us")
-    names = read[SERIES].unique(maintain_order=True).to_list()
+    names = names_in(read[SERIES])
     channels = told_apart(rows, SERIES, names)
     if len(names) == 1 and len(rows.runs) == 1:
         channels = {"color": alt.value(colour("achieved"))}

@@ -13,6 +13,7 @@ from occbench_tools.report.style import (
     counted,
     medians,
     most_frequent,
+    names_in,
     occupancy_axis,
     swatches,
     tip,
@@ -144,7 +145,7 @@ def register_cliff(rows: Rows) -> Drawing:
         place=pl.when(pl.col("padded_as") > 0).then("padded_as").otherwise("registers_per_thread"),
     )
     points = most_frequent(points, "series")
-    bodies = points["series"].unique().sort().to_list()
+    bodies = names_in(points["series"])
     title = rows.occbench.title
     tips = [
         *tip(rows),
@@ -208,7 +209,7 @@ def register_cap(rows: Rows) -> Drawing:
         raise Missing("needs rows of register_cap with spills, time and occupancy")
     values = ["theoretical_pct", "achieved_pct", "occupancy", "spill_bytes", "time_us"]
     points = medians(frame, ["registers_per_thread", "series"], values).sort("registers_per_thread", "series")
-    names = points["series"].unique().sort().to_list()
+    names = names_in(points["series"])
     points = points.with_columns(fastest=pl.col("time_us") == pl.col("time_us").min().over(RUN, "series"))
     title = rows.occbench.title
     shown = "achieved_pct" if points["achieved_pct"].is_not_null().any() else "theoretical_pct"
