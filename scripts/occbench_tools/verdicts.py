@@ -41,4 +41,4 @@ def verdict(findings: Sequence[Finding]) -> str:
         return "not measured"
     if not failed:
         return "holds"
-    return "does not hold" if len(failed) == len(findings) else f"partly holds (not: {', '.join(failed)})"
+    return "does not hold" if len(failed) == len(findings) else f"partly holds (not: {'; '.join(failed)})"

@@ -22,6 +22,8 @@ constexpr CauseRule kRules[] = {
     {Cause::another_launch, another_launch},
     {Cause::idle_sms, idle_sms},
     {Cause::low_occupancy_suffices, low_occupancy_suffices},
+    {Cause::idle_lanes, idle_lanes},
+    {Cause::unused_shared_memory, unused_shared_memory},
     {Cause::prediction_differs, prediction_differs},
 };
 

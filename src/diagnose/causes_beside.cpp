@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "diagnose/claim.hpp"
+#include "occupancy/occupancy.hpp"
 #include "occupancy/rules.hpp"
 
 namespace occbench {
@@ -17,6 +18,8 @@ constexpr double kIdlePoints = 1;
 constexpr double kOutsideRange = 1;
 /// Achieved occupancy, percent, below which a reader may wonder whether more of it would help.
 constexpr double kLowPct = 60;
+/// Share of a block's lanes without a thread from which on the counter of warps misleads.
+constexpr double kIdleLanes = 0.25;
 
 }  // namespace
 
@@ -72,6 +75,49 @@ std::optional<Claim> low_occupancy_suffices(const Situation& situation) {
                .because = fmt::format("low occupancy does no harm: {} is {:.0f} %, and more warps would wait",
                                       saturated->column, saturated->value),
                .remedy = "Do less of what is saturated; leave the occupancy as it is."};
+}
+
+std::optional<Claim> idle_lanes(const Situation& situation) {
+  const int threads = situation.launch.block_threads;
+  const int per_warp = situation.facts.limits->threads_per_warp;
+  const int lanes = (threads + per_warp - 1) / per_warp * per_warp;
+  if (lanes - threads < kIdleLanes * lanes) return std::nullopt;
+  std::string because =
+      fmt::format("the counter counts warps, not threads: {} of {} lanes of a block have no thread",
+                  lanes - threads, lanes);
+  if (situation.achieved_pct) {
+    because += fmt::format(", so an SM has {:.3g} % of the threads that it can hold",
+                           *situation.achieved_pct * threads / lanes);
+  }
+  return Claim{
+      .part = Part::beside,
+      .evidence = evidence_of({{"block_threads", threads}, {"achieved_pct", situation.achieved_pct}}),
+      .because = because,
+      .remedy = fmt::format("Use a multiple of {} threads a block.", per_warp)};
+}
+
+std::optional<Claim> unused_shared_memory(const Situation& situation) {
+  // Without a carveout the driver chooses one, which the launch does not say.
+  if (!situation.launch.carveout_pct) return std::nullopt;
+  Launch smaller = situation.launch;
+  for (int pct = 0; pct < *situation.launch.carveout_pct; ++pct) {
+    smaller.carveout_pct = pct;
+    const Occupancy enough = theoretical_occupancy(*situation.facts.limits, smaller, situation.usage);
+    if (enough.blocks_per_sm < situation.occupancy.blocks_per_sm) continue;
+    const int kept = situation.occupancy.shared_bytes_per_sm;
+    if (enough.shared_bytes_per_sm == kept) return std::nullopt;
+    return Claim{
+        .part = Part::beside,
+        .evidence = evidence_of({{"carveout_pct", *situation.launch.carveout_pct},
+                                 {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
+        .because = fmt::format(
+            "the carveout of {} % keeps {} B of an SM from its L1 cache, and its {} blocks need {} B of them",
+            *situation.launch.carveout_pct, grouped(kept), situation.occupancy.blocks_per_sm,
+            grouped(situation.occupancy.blocks_per_sm * situation.occupancy.shared_bytes_per_block)),
+        .remedy = fmt::format("With {} % as the carveout as many blocks fit, and L1 has {} B more.", pct,
+                              grouped(kept - enough.shared_bytes_per_sm))};
+  }
+  return std::nullopt;
 }
 
 std::optional<Claim> prediction_differs(const Situation& situation) {

@@ -76,6 +76,8 @@ std::optional<Claim> barrier_limit(const Situation& situation);
 std::optional<Claim> another_launch(const Situation& situation);
 std::optional<Claim> idle_sms(const Situation& situation);
 std::optional<Claim> low_occupancy_suffices(const Situation& situation);
+std::optional<Claim> idle_lanes(const Situation& situation);
+std::optional<Claim> unused_shared_memory(const Situation& situation);
 std::optional<Claim> prediction_differs(const Situation& situation);
 
 }  // namespace occbench

@@ -12,7 +12,7 @@
 namespace occbench {
 namespace {
 
-constexpr std::array<std::string_view, 20> kCauses = {"small_grid",
+constexpr std::array<std::string_view, 22> kCauses = {"small_grid",
                                                       "tail",
                                                       "clusters",
                                                       "uneven_blocks",
@@ -30,6 +30,8 @@ constexpr std::array<std::string_view, 20> kCauses = {"small_grid",
                                                       "another_launch",
                                                       "idle_sms",
                                                       "low_occupancy_suffices",
+                                                      "idle_lanes",
+                                                      "unused_shared_memory",
                                                       "prediction_differs",
                                                       "unexplained"};
 static_assert(kCauses.size() == static_cast<std::size_t>(Cause::unexplained) + 1);

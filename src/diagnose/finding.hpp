@@ -26,6 +26,8 @@ enum class Cause : unsigned char {
   another_launch,          ///< more than this launch can reach: the reading belongs to another
   idle_sms,                ///< SMs without a warp, which the counter leaves out
   low_occupancy_suffices,  ///< a pipe, the issue slots or memory are saturated nevertheless
+  idle_lanes,              ///< lanes without a thread, which the counter of warps leaves out
+  unused_shared_memory,    ///< the carveout keeps more shared memory than the resident blocks need
   prediction_differs,      ///< the counter is outside the prediction's range
   unexplained,             ///< what no cause explains
 };
@@ -57,8 +59,7 @@ struct Evidence {
 struct Finding {
   Cause cause;
   /// Points of occupancy that it costs, of those between 100 % and the achieved one, at least 0. 0 where it
-  /// costs none: idle SMs, which the counter leaves out, a low occupancy that suffices, a prediction that
-  /// differs. For another_launch: points above what this launch can reach.
+  /// costs none: what the counter leaves out, a low occupancy that suffices, a prediction that differs. For another_launch: points above what this launch can reach.
   double points = 0;
   Confidence confidence = Confidence::inferred;
   std::vector<Evidence> evidence;

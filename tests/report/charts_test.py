@@ -13,7 +13,7 @@ try:
     import polars as pl
     from occbench_tools.program import Column
     from occbench_tools.report import charts, style
-    from occbench_tools.report.charts import launches, performance, programs, sms, sweeps
+    from occbench_tools.report.charts import compare, launches, performance, programs, sms, sweeps
     from occbench_tools.report.rows import Rows
     from occbench_tools.report.style import Drawing, Missing
 except ModuleNotFoundError as error:
@@ -25,6 +25,7 @@ def row(occupancy, throughput, parameters, **others):
     return {
         "__run": "a run",
         "experiment": "latency_hiding",
+        "case": "chained/plain",
         "kernel": "chained",
         "variant": "plain",
         "block_threads": 256,
@@ -72,7 +73,7 @@ class Throughput(unittest.TestCase):
         points = panel.chart.data.sort("achieved_pct")
         self.assertEqual(points.select("achieved_pct", "throughput").rows(), list(measured.values()))
         self.assertEqual(points.filter("knee")["achieved_pct"].to_list(), [24.9922])
-        self.assertIn("25 % is enough for latency_hiding", drawing.sentence)
+        self.assertIn("25 % achieved occupancy is enough for latency_hiding", drawing.sentence)
 
     def test_several_rows_of_a_launch_are_one_point_and_too_many_launches_are_binned(self):
         twice = [row(50, throughput, "", case="a", series="") for throughput in (1, 3)]
@@ -168,6 +169,16 @@ class Launches(unittest.TestCase):
         self.assertEqual(places, [[256], [33], [512]])
         self.assertEqual(drawing.panels[0].chart.layer[1].data["occupancy"].to_list(), [75.0, 75.0])
 
+    def test_a_traced_kernel_goes_by_its_short_name(self):
+        long_name = "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<...> >(int, ...)"
+        drawing = self.drawing(self.launch(33, 5, kernel=long_name, case="elementwise_kernel<128, 2><<<4, 128>>>"))
+        self.assertTrue(drawing.panels[0].title.startswith("elementwise_kernel<128, 2>: 256 threads"))
+
+    def test_a_launch_that_was_not_counted_has_a_circle_and_no_dot(self):
+        drawing = self.drawing(self.launch(33, 5, achieved_pct=None))
+        self.assertEqual([len(panel.chart.layer) for panel in drawing.panels], [2, 2, 2])
+        self.assertNotIn("(dot)", drawing.sentence)
+
     def test_launches_that_the_curves_do_not_describe_are_left_out(self):
         with self.assertRaises(Missing):
             self.drawing(self.launch(33, 5, carveout_pct=50), self.launch(33, 5, cluster_blocks=2))
@@ -211,7 +222,7 @@ class EachSm(unittest.TestCase):
         rows = pl.DataFrame([row(50, 1, "", case="a", experiment="mine", sm_count=3)])
         drawing = sms.per_sm(Rows(rows, [], titles(), None, recorded))
         self.assertEqual([panel.chart.layer[1].data["mean"].item() for panel in drawing.panels], [140 / 3, 50])
-        self.assertIn("the hardware counter reads sums over all SMs", drawing.sentence)
+        self.assertIn("the hardware counter reads sums over all SMs", drawing.text)
 
 
 def launched(case, total_ms, theory, achieved, predicted):
@@ -239,6 +250,20 @@ class Programs(unittest.TestCase):
             programs.programs(
                 Rows(pl.DataFrame([launched("a", 1, 50.0, 40.0, 40.0) | {"launches": None}]), [], None, None, None)
             )
+
+
+class Agreement(unittest.TestCase):
+    def drawing(self, *named):
+        rows = [row(50, 1, "", kernel=kernel, experiment=of, predicted_pct=pct) for of, kernel, pct in named]
+        return compare.agreement(Rows(pl.DataFrame(rows), [], titles(), None, None))
+
+    def test_rows_of_one_experiment_are_told_apart_by_kernel(self):
+        sentence = self.drawing(("mine", "fast", 50.0), ("mine", "slow", 53.0)).sentence
+        self.assertIn("closest to the counter in fast (0.00 points on average) and worst in slow (3.00", sentence)
+
+    def test_one_kernel_is_not_compared_with_itself(self):
+        sentence = self.drawing(("mine", "fast", 50.0), ("mine", "fast", 54.0)).sentence
+        self.assertEqual(sentence, "The prediction is 2.00 points from the counter on average, and 4.0 at most.")
 
 
 class Look(unittest.TestCase):
@@ -284,6 +309,11 @@ def swept(parameters, theory, time_us, limiter="registers", **others):
         "throughput": 1e6 / time_us,
         "throughput_unit": "launches/s",
         "limiter": limiter,
+        "block_threads": 256,
+        "registers_per_thread": 32,
+        "dynamic_shared_bytes": 0,
+        "static_shared_bytes": 0,
+        "grid_blocks": 1000,
     } | others
 
 
@@ -326,11 +356,31 @@ class Sweeps(unittest.TestCase):
         rows.append(swept("register_cap=300", 0, 1, time_status="skipped") | {"theoretical_pct": None, "time_us": None})
         self.assertIn("4 configurations", sweeps.sweeps(rows_of(rows)).sentence)
 
-    def test_a_benchmark_of_ones_own_is_a_sweep_and_an_experiment_named_as_its_kernel_is_none(self):
-        own = [swept(f"tile={tile}", 100, tile, experiment="mine") for tile in (16, 32)]
+    def test_an_experiment_of_ones_own_is_a_sweep_and_one_of_the_suite_is_none(self):
+        own = [swept(f"tile={tile}", 100, tile, experiment="mine", variant="plain") for tile in (16, 32)]
         self.assertIn("2 configurations of tile", sweeps.sweeps(rows_of(own)).sentence)
+        for name in ("atomics", "validation", "trace"):
+            with self.subTest(name), self.assertRaises(Missing):
+                sweeps.sweeps(rows_of([row | {"experiment": name} for row in own]))
+
+    def test_launches_without_parameters_are_swept_over_what_differs_in_them(self):
+        rows = [
+            swept(None, 100, registers, experiment="mine", registers_per_thread=registers, block_threads=threads)
+            | {"grid_blocks": 1_000_000 // threads}
+            for registers in (24, 32, 40)
+            for threads in (64, 1024)
+        ]
+        drawing = sweeps.sweeps(rows_of(rows))
+        self.assertIn("6 configurations of registers per thread and block threads", drawing.sentence)
+        (colour,) = {
+            str(one["encoding"]["color"]["scale"]["domain"]) for one in drawing.panels[0].chart.to_dict()["layer"]
+        }
+        self.assertEqual(colour, "['block_threads=64', 'block_threads=1024']")
+
+    def test_a_panel_needs_two_points_along_its_axis(self):
+        rows = [swept(f"tile={tile};shape={shape}", 100, tile) for tile, shape in ((16, "a"), (32, "b"))]
         with self.assertRaises(Missing):
-            sweeps.sweeps(rows_of([row | {"variant": "thread"} for row in own]))
+            sweeps.sweeps(rows_of(rows))
 
     def test_rows_of_no_sweep_have_no_such_chart(self):
         with self.assertRaises(Missing):

@@ -73,6 +73,16 @@ def write_recordings(folder):
         )
 
 
+def experiment_of_a_user(rows, count=40):
+    """Recorded launches of several kinds, as rows of one experiment that the suite does not have."""
+    counted = [row for row in rows if row["achieved_pct"]]
+    kinds = ("waves", "register_cliff", "pipe_saturation", "register_cap", "latency_hiding")
+    chosen = []
+    for kind in kinds:
+        chosen += [row for row in counted if row["experiment"] == kind][: count // len(kinds)]
+    return [row | {"experiment": "my_solver", "kernel": f"solve_{row['kernel']}"} for row in chosen]
+
+
 def other_run(rows):
     """The same cases at another commit: a little emptier and slower."""
     return [

@@ -73,6 +73,20 @@ class InBrowser(unittest.TestCase):
         drawn.page.wait_for_selector("html[data-charts][data-rows]", timeout=30_000)
         return drawn
 
+    def no_text_is_cut(self, page, width):
+        """The page is as wide as the window, and each chart and its text as wide as its panel."""
+        self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), width)
+        over = page.evaluate(
+            """() => [...document.querySelectorAll('.view svg')].flatMap((svg) => {
+                 const panel = svg.closest('.panel').getBoundingClientRect();
+                 return [svg, ...svg.querySelectorAll('text')].filter((one) => {
+                   const box = one.getBoundingClientRect();
+                   return box.width && (box.right > panel.right + 12 || box.left < panel.left - 12);
+                 }).map((one) => `${svg.closest('.chart').id}: ${one.textContent.slice(0, 80)}`);
+               })"""
+        )
+        self.assertEqual(over, [])
+
     def setUp(self):
         self.drawn = []
 
@@ -197,17 +211,7 @@ class Recorded(InBrowser):
         for width in (400, WIDTH, 2000):
             with self.subTest(width=width):
                 page = self.look() if width == WIDTH else self.open(self.file, width)
-                self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), width)
-                over = page.evaluate(
-                    """() => [...document.querySelectorAll('.view svg')].filter((svg) => {
-                         const card = svg.closest('.chart').getBoundingClientRect();
-                         return [...svg.querySelectorAll('text')].some((text) => {
-                           const box = text.getBoundingClientRect();
-                           return box.width && (box.right > card.right + 1 || box.left < card.left - 1);
-                         });
-                       }).map((svg) => svg.closest('.chart').id)"""
-                )
-                self.assertEqual(over, [])
+                self.no_text_is_cut(page, width)
                 if folder := os.environ.get("OCCBENCH_SCREENSHOTS"):
                     page.screenshot(path=Path(folder) / f"report-{width}.png", full_page=True)
 
@@ -286,6 +290,43 @@ class OtherFiles(InBrowser):
         self.assertGreaterEqual(len(page.eval_on_selector_all("#waves .mark-line path", strokes)), 2)
         page.fill("#filter", "run=0123456789ab")
         expect(page.locator("#count")).to_contain_text(f"of {len(rows):,}, of {2 * len(rows):,} in all")
+
+    def test_an_experiment_of_a_user_has_the_classic_charts_in_every_width(self):
+        rows = made_up.experiment_of_a_user(made_up.read())
+        self.assertEqual(len(rows), 40)
+        file = made_up.write(self.folder / "user" / "rows.csv", rows)
+        made_up.write_recordings(self.folder / "user")
+        report = self.report(file, page="user.html")
+        classic = {"agreement", "losses", "calculator_of_launches", "sweeps", "timeline", "per_sm", "throughput"}
+        for width in (360, 768, 1440):
+            with self.subTest(width=width):
+                page = self.open(report, width)
+                drawn = page.eval_on_selector_all("section.chart", "all => all.map((one) => one.id)")
+                self.assertLessEqual(classic | {"issue", "pipes"}, set(drawn))
+                self.assertEqual(page.locator(".failed").count(), 0)
+                self.no_text_is_cut(page, width)
+
+    def test_rows_that_nothing_counted_are_drawn_without_a_warning(self):
+        measured = (
+            "achieved_pct",
+            "achieved_elapsed_pct",
+            "time_us",
+            "throughput",
+            "issue_active_pct",
+            "eligible_warps",
+        )
+        rows = [row | dict.fromkeys(measured, "") for row in made_up.experiment_of_a_user(made_up.read())]
+        page = self.open(self.report(made_up.write(self.folder / "predicted.csv", rows), page="predicted.html"))
+        self.assertEqual(page.locator("#calculator_of_launches, #sweeps").count(), 2)
+
+    def test_a_program_and_two_models_fit_every_width(self):
+        program = made_up.ROOT / "results" / "nvidia-h100-80gb-hbm3" / "programs" / "inference.csv"
+        other = made_up.ROOT / "results" / "nvidia-h100-80gb-hbm3" / "full.csv"
+        for name, files in (("program", [program]), ("models", [made_up.RECORDED, other])):
+            report = self.report(*files, page=f"{name}.html")
+            for width in (360, 768, 1440):
+                with self.subTest(name, width=width):
+                    self.no_text_is_cut(self.open(report, width), width)
 
     def test_a_hundred_thousand_rows_are_built_and_drawn_in_time(self):
         rows = made_up.read()

@@ -71,7 +71,7 @@ class Sums(unittest.TestCase):
 
     def test_a_race_that_loses_nothing_contradicts_the_claim(self):
         lost = "load, add, store by every thread"
-        self.assertEqual(verdict_of("data_race", race("ok", [0, 0])), f"partly holds (not: {lost}, {lost}, repeated)")
+        self.assertEqual(verdict_of("data_race", race("ok", [0, 0])), f"partly holds (not: {lost}; {lost}, repeated)")
 
     def test_a_scope_that_costs_time_contradicts_the_claim(self):
         rows = [form_row(10), form_row(400, form="compare_swap"), form_row(14, form="ordered")]

@@ -136,7 +136,7 @@ class Verdicts(unittest.TestCase):
         )
         self.assertEqual(
             verdict_of("waves", run),
-            "partly holds (not: achieved at 1.25 waves, over elapsed cycles at 1.50 waves)",
+            "partly holds (not: achieved at 1.25 waves; over elapsed cycles at 1.50 waves)",
         )
 
     def test_few_long_warps_in_many_leave_less_empty_than_their_blocks_places(self):
@@ -181,11 +181,11 @@ class Placement(unittest.TestCase):
 
     def test_blocks_on_other_sms_in_the_same_order_are_half_of_the_claim(self):
         run = placement_run(trace=[(0, 0), (1, 32), (2, 96)], trace_again=[(1, 0), (0, 64), (2, 96)])
-        self.assertEqual(verdict_of("placement", run), "partly holds (not: the order, ascending starts)")
+        self.assertEqual(verdict_of("placement", run), "partly holds (not: the order; ascending starts)")
 
     def test_starts_one_step_of_the_clock_apart_are_simultaneous(self):
         near = placement_run(trace=[(0, 0), (1, 32), (2, 96)], trace_again=[(1, 32), (0, 0), (2, 96)])
-        self.assertEqual(verdict_of("placement", near), "partly holds (not: the order, ascending starts)")
+        self.assertEqual(verdict_of("placement", near), "partly holds (not: the order; ascending starts)")
         far = placement_run(trace=[(0, 0), (1, 64), (2, 96)], trace_again=[(1, 64), (0, 0), (2, 96)])
         self.assertEqual(verdict_of("placement", far), "partly holds (not: ascending starts)")
 

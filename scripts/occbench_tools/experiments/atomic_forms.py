@@ -5,7 +5,7 @@ from occbench_tools.verdicts import WORTH, Finding, Findings
 ADDRESSES = {"one": "one address", "one_a_block": "one a block", "one_a_thread": "one a thread"}
 FORMS = {
     "atomic_ref": "`atomic_ref`, relaxed",
-    "function": "`atomicAdd` and its kin",
+    "function": "`atomicAdd` with the scope",
     "ordered": "`atomic_ref`, default order",
     "compare_swap": "compare-and-swap loop",
 }
@@ -32,7 +32,7 @@ def findings(of):
         for addresses, words in ADDRESSES.items():
             times = ratio(of, addresses, changed, type="float32")
             if times is not None:
-                found.append(Finding(f"{question}, {words}", holds(times), f"{times:.2f} times as long"))
+                found.append(Finding(f"{question}, {words}", holds(times), f"{times:.2f} × the relaxed add's time"))
                 parts.append(f"{times:.2f}")
         if parts:
             told.append(f"{question} {', '.join(parts)}")

@@ -29,9 +29,12 @@ def findings(of):
             shares = of.samples(row, "lost_updates_pct")
             if len(shares) > 1:
                 sums = shares.n_unique()
-                found.append(
-                    Finding(f"{FORMS[form]} by {words}, repeated", sums > 1, f"{sums} sums in {len(shares)} launches")
+                measured = (
+                    f"{sums} different sums in {len(shares)} launches"
+                    if sums > 1
+                    else f"one sum in all {len(shares)} launches"
                 )
+                found.append(Finding(f"{FORMS[form]} by {words}, repeated", sums > 1, measured))
     atomics = pick(of.rows, form="atomic")
     if not atomics.is_empty():
         right = len(atomics.filter(check="ok"))

@@ -3,8 +3,8 @@ from occbench_tools.markdown import cell, table
 from occbench_tools.verdicts import WORTH, Finding, Findings
 
 PROBLEMS = {
-    "one_warp_in_8_times_4": "one warp in 8 × 4",
-    "one_warp_in_8_times_16": "one warp in 8 × 16",
+    "one_warp_in_8_times_4": "one warp in 8, 4 × as long",
+    "one_warp_in_8_times_16": "one warp in 8, 16 × as long",
     "lognormal": "lognormal warps",
     "blocks_that_sms_do_not_share_evenly": "1.5 blocks per SM",
 }

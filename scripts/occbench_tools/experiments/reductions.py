@@ -1,4 +1,4 @@
-from occbench_tools.dataset import each, first, parameter, pick
+from occbench_tools.dataset import each, first, parameter, parameter_of, pick
 from occbench_tools.markdown import bullets, cell, table
 from occbench_tools.verdicts import ENOUGH, WORTH, Finding, Findings
 
@@ -35,9 +35,7 @@ def findings(of):
         if not row:
             continue
         ratio = row["time_us"] / tree["time_us"]
-        found.append(
-            Finding(f"{WAYS[way]}, a load a thread", ratio >= WORTH, f"{ratio:.2f} of the shuffle tree's time")
-        )
+        found.append(Finding(f"{WAYS[way]}, a load a thread", ratio >= WORTH, f"{ratio:.2f} × the shuffle tree's time"))
         slower.append(f"{WAYS[way]} × {ratio:.1f}")
     if slower:
         summary += f"; a load a thread, over the shuffle tree's time: {', '.join(slower)}"
@@ -67,7 +65,7 @@ def figures(of):
     slowest = max(each(waves), key=lambda row: row["time_us"])
     return bullets(
         f"Reads alone reach {cell(limit, 'throughput', 0, 1e-9)} GB/s.",
-        f"In one wave of blocks the slowest way, {slowest['variant']}, takes "
+        f"In one wave of blocks the slowest way, {WAYS[parameter_of(slowest, 'by')]}, takes "
         f"{slowest['time_us'] / waves['time_us'].min():.2f} times as long as the fastest.",
     )
 

@@ -13,7 +13,7 @@ from occbench_tools.report.template import HERE, fill_in
 # More rows than this nobody reads: all that are out of line or have findings are shown, then so many others.
 MOST_IN_LINE = 200
 # Of the small charts, in pixels.
-WIDTH, HEIGHT, MARGIN = 130, 20, 4
+WIDTH, HEIGHT, MARGIN = 110, 20, 4
 MIDDLE_SHARE = 0.05  # left out at each end of the peers' band
 LEAST_AXIS = 0.5  # % or points: noise does not fill a chart
 
@@ -80,7 +80,7 @@ def cell(gpu: dict[str, Any], name: str, scale: Scale) -> dict[str, Any] | None:
         return None
     band = scale.x(scale.low)
     return {
-        "text": f"{value + 0.0:+.2f}",
+        "text": f"{round(value, 2) + 0.0:+.2f}",
         "band": round(band, 1),
         "band_width": round(max(1.0, scale.x(scale.high) - band), 1),
         "mark": round(scale.x(value), 1),

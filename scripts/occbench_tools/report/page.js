@@ -9,6 +9,22 @@
     return made;
   }
 
+  // Labels leave room for the marks. In a narrow panel legends and axis titles end where the marks do and grow to the left,
+  // over the labels of the other axis.
+  function configurationAt(width, { axis, axisX, legend, ...others }) {
+    const anchor = width < 560 ? "end" : "start";
+    const room = anchor === "end" ? width : 0.6 * width;
+    const columns = Math.max(1, Math.floor(room / 140));
+    return {
+      ...others,
+      axis: { ...axis, labelLimit: Math.min(Math.max(0.42 * width, 150), 320) },
+      axisX: width < 420 ? { ...axisX, titleAnchor: "end", tickCount: 5 } : axisX,
+      legend: {
+        ...legend, columns, labelLimit: room / columns - 28, layout: { top: { ...legend.layout.top, anchor } },
+      },
+    };
+  }
+
   // Charts one after the other, so that the first is there soon.
   async function drawCharts() {
     const { configuration, specifications } = JSON.parse(byId("views").textContent);
@@ -17,7 +33,8 @@
       try {
         // Expressions are interpreted: the page's policy allows no code that is made from text.
         await vegaEmbed(place.firstElementChild, specifications[index], {
-          mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: configuration, tooltip: { theme: "plain" },
+          mode: "vega-lite", renderer: "svg", actions: false, ast: true, tooltip: { theme: "plain" },
+          config: configurationAt(place.clientWidth, configuration),
         });
         place.style.minHeight = "";
       } catch (error) {

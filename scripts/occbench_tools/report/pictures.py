@@ -16,7 +16,7 @@ FORMATS = ("svg", "png", "json")
 def specification(entry: Drawn) -> dict:
     """Light, on white, all panels of a chart in one picture."""
     panels = entry.drawing.panels
-    columns = 3 if len(panels) == 3 else min(len(panels), 2)
+    columns = entry.drawing.together or (3 if len(panels) == 3 else min(len(panels), 2))
     charts = [
         panel.chart.properties(width=WIDTH // columns, height=panel.height, title=panel.title) for panel in panels
     ]
@@ -29,7 +29,7 @@ def specification(entry: Drawn) -> dict:
     )
     light = configuration() | {"background": "white"}
     light["legend"]["columns"] = 4
-    text = json.dumps(finite(whole.to_dict()) | {"config": light, "description": entry.drawing.sentence})
+    text = json.dumps(finite(whole.to_dict()) | {"config": light, "description": entry.drawing.text})
     for name, value in light_colours().items():
         text = text.replace(name, value)
     return json.loads(text)

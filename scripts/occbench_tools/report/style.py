@@ -16,6 +16,10 @@ KINDS = ("theoretical", "predicted", "achieved")
 MOST_POINTS = 400
 HEIGHT = 260
 BAR = 18
+GROUP = "group"
+# Of a legend with longer names: they stand below each other, and fit a panel of 300 pixels.
+LONG_NAME = 15
+LIST = {"columns": 1, "labelLimit": 260}
 
 
 class Missing(Exception):
@@ -31,6 +35,13 @@ class Panel(NamedTuple):
 class Drawing(NamedTuple):
     sentence: str  # what to see in it, computed from the data
     panels: list[Panel]
+    key: str = ""  # how to read its marks: the same for all runs
+    together: int = 0  # so many consecutive panels stand in a row of their own; 0: as many as there is room for
+
+    @property
+    def text(self) -> str:
+        between = "\n" if "\n" in self.sentence else " "
+        return self.sentence + between + self.key if self.key else self.sentence
 
 
 def colour(name: str) -> str:
@@ -73,6 +84,8 @@ def configuration() -> dict:
             "labelFontSize": 11,
             "labelLimit": 240,
             "symbolStrokeWidth": 2,
+            # Several legends stand below each other.
+            "layout": {"top": {"anchor": "start", "direction": "vertical"}},
         },
         "title": {"color": colour("ink"), "anchor": "start", "fontSize": 13},
         "view": {"stroke": None},
@@ -95,18 +108,45 @@ def shapes(names: list[str]) -> alt.Scale:
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 
 
+def kernel_name() -> pl.Expr:
+    """Of a traced launch the short name in front of its `<<<...>>>`: the whole one may fill a page."""
+    case = pl.col("case")
+    return pl.when(case.str.contains("<<<", literal=True)).then(case.str.split("<<<").list.first()).otherwise("kernel")
+
+
+def grouped(frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """With GROUP, the experiment, and what it is called. Rows of one experiment are told apart by their kernels."""
+    named = {"experiment": pl.col("experiment"), "kernel": kernel_name()}
+    several = [name for name, value in named.items() if frame.select(value.n_unique()).item() > 1]
+    noun = several[0] if several else "experiment"
+    return frame.with_columns(named[noun].fill_null("?").alias(GROUP)), noun
+
+
+def legend_of(names: list[str]) -> alt.Legend:
+    return alt.Legend(**LIST) if max(map(len, names), default=0) > LONG_NAME else alt.Legend()
+
+
+def names_in(values: pl.Series) -> list[str]:
+    """Each once, block_threads=64 before block_threads=128."""
+
+    def by_number(name: str) -> list:
+        return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", name)]
+
+    return sorted(values.unique().to_list(), key=by_number)
+
+
 def told_apart(rows: Rows, series: str, names: list[str], scale: alt.Scale | None = None, dashes: bool = False) -> dict:
     """Channels for `series`: by colour; where several runs are laid over each other those have the colours, and series differ
     in shape, or as lines in dashes."""
     if len(rows.runs) == 1:
-        return {"color": alt.Color(f"{series}:N", title=None, scale=scale or numbered(names))}
-    channels = {"color": alt.Color(f"{RUN}:N", title=None, scale=numbered(rows.runs), legend=alt.Legend(columns=1))}
+        return {"color": alt.Color(f"{series}:N", title=None, scale=scale or numbered(names), legend=legend_of(names))}
+    channels = {"color": alt.Color(f"{RUN}:N", title=None, scale=numbered(rows.runs), legend=alt.Legend(**LIST))}
     if len(names) > 1 and dashes:
         patterns = alt.Scale(domain=names, range=[[2, 3], [1, 0], [8, 3], [6, 2, 2, 2]][: len(names)])
-        channels["strokeDash"] = alt.StrokeDash(f"{series}:N", title=None, scale=patterns)
+        channels["strokeDash"] = alt.StrokeDash(f"{series}:N", title=None, scale=patterns, legend=legend_of(names))
     elif len(names) > 1:
         channels["detail"] = f"{series}:N"
-        channels["shape"] = alt.Shape(f"{series}:N", title=None, scale=shapes(names))
+        channels["shape"] = alt.Shape(f"{series}:N", title=None, scale=shapes(names), legend=legend_of(names))
     return channels
 
 

@@ -5,11 +5,14 @@ import polars as pl
 
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import (
+    GROUP,
+    LIST,
     Drawing,
     Missing,
     Panel,
     colour,
     counted,
+    grouped,
     numbered,
     swatches,
     tip,
@@ -18,32 +21,30 @@ from occbench_tools.report.style import (
 )
 from occbench_tools.statistics import median, quantile
 
-MOST_EXPERIMENTS = 30
+MOST_GROUPS = 30
 ROW = 24
 
 
 def agreement(rows: Rows) -> Drawing:
-    frame = rows.frame.drop_nulls("achieved_pct")
+    frame, noun = grouped(rows.frame.drop_nulls("achieved_pct"))
     if frame.is_empty():
         raise Missing("no row was counted")
     kinds = ["theoretical", "predicted"]
     errors = frame.select(
-        RUN, "experiment", *((pl.col(f"{kind}_pct") - pl.col("achieved_pct")).abs().alias(kind) for kind in kinds)
+        RUN, GROUP, *((pl.col(f"{kind}_pct") - pl.col("achieved_pct")).abs().alias(kind) for kind in kinds)
     )
-    long = errors.unpivot(kinds, index=[RUN, "experiment"], variable_name="kind", value_name="error").drop_nulls(
-        "error"
-    )
-    means = long.group_by(RUN, "experiment", "kind", maintain_order=True).agg(
+    long = errors.unpivot(kinds, index=[RUN, GROUP], variable_name="kind", value_name="error").drop_nulls("error")
+    means = long.group_by(RUN, GROUP, "kind", maintain_order=True).agg(
         pl.col("error").mean(), pl.col("error").max().alias("most"), pl.len().alias("cases")
     )
-    top = means.group_by("experiment").agg(pl.col("cases").sum()).sort("cases", descending=True).head(MOST_EXPERIMENTS)
-    means = means.filter(pl.col("experiment").is_in(top["experiment"].implode())).sort("error", descending=True)
+    top = means.group_by(GROUP).agg(pl.col("cases").sum()).sort("cases", descending=True).head(MOST_GROUPS)
+    means = means.filter(pl.col(GROUP).is_in(top[GROUP].implode())).sort("error", descending=True)
     marks = (
         alt.Chart(means)
         .mark_point(filled=True, size=80, opacity=1)
         .encode(
             y=alt.Y(
-                "experiment:N",
+                f"{GROUP}:N",
                 title=None,
                 sort=alt.EncodingSortField("error", op="max", order="descending"),
                 axis=alt.Axis(grid=True),
@@ -51,7 +52,7 @@ def agreement(rows: Rows) -> Drawing:
             x=alt.X("error:Q", title="mean distance from counter, points"),
             tooltip=[
                 *tip(rows),
-                alt.Tooltip("experiment:N"),
+                alt.Tooltip(f"{GROUP}:N", title=noun),
                 alt.Tooltip("kind:N"),
                 tooltip("error", "mean, points"),
                 tooltip("most", "most, points"),
@@ -66,19 +67,22 @@ def agreement(rows: Rows) -> Drawing:
     else:
         closest, worst = of_prediction.row(-1, named=True), of_prediction.row(0, named=True)
         sentence = (
-            f"The prediction is closest to the counter in {closest['experiment']} ({closest['error']:.2f} points on average) and "
-            f"worst in {worst['experiment']} ({worst['error']:.2f} on average, {worst['most']:.1f} at most)."
+            f"The prediction is {worst['error']:.2f} points from the counter on average, and {worst['most']:.1f} at most."
+            if of_prediction[GROUP].n_unique() == 1
+            else f"The prediction is closest to the counter in {closest[GROUP]} ({closest['error']:.2f} points on average) and "
+            f"worst in {worst[GROUP]} ({worst['error']:.2f} on average, {worst['most']:.1f} at most)."
         )
-    return Drawing(sentence, [Panel("", marks, 70 + ROW * means["experiment"].n_unique())])
+    return Drawing(sentence, [Panel("", marks, 70 + ROW * means[GROUP].n_unique())])
 
 
 def matched(rows: Rows) -> pl.DataFrame:
     """Cases of every later run beside the same case of the first: medians where a case was recorded more than once."""
     values = ["achieved_pct", "time_us"]
-    middle = rows.frame.group_by(RUN, "experiment", "case", maintain_order=True).agg(median(pl.col(values)))
+    frame, _ = grouped(rows.frame)
+    middle = frame.group_by(RUN, GROUP, "experiment", "case", maintain_order=True).agg(median(pl.col(values)))
     first = middle.filter(pl.col(RUN) == rows.runs[0]).drop(RUN)
     others = middle.filter(pl.col(RUN) != rows.runs[0])
-    return others.join(first, on=["experiment", "case"], suffix="_first").with_columns(
+    return others.join(first, on=[GROUP, "experiment", "case"], suffix="_first").with_columns(
         achieved_difference=pl.col("achieved_pct") - pl.col("achieved_pct_first"),
         time_ratio=pl.col("time_us") / pl.col("time_us_first"),
     )
@@ -89,7 +93,7 @@ def difference_panel(rows: Rows, frame: pl.DataFrame, value: str, title: str, sa
     if frame.is_empty():
         return None
     quartiles = (
-        frame.group_by(RUN, "experiment", maintain_order=True)
+        frame.group_by(RUN, GROUP, maintain_order=True)
         .agg(
             quantile(pl.col(value), 0.25).alias("low"),
             median(pl.col(value)).alias("middle"),
@@ -98,16 +102,16 @@ def difference_panel(rows: Rows, frame: pl.DataFrame, value: str, title: str, sa
             pl.col(value).max().alias("most"),
             pl.len().alias("cases"),
         )
-        .filter(pl.col("experiment").rank("dense") <= MOST_EXPERIMENTS)
+        .filter(pl.col(GROUP).rank("dense") <= MOST_GROUPS)
     )
     later = rows.runs[1:]
     base = alt.Chart(quartiles).encode(
-        y=alt.Y("experiment:N", title=None, axis=alt.Axis(grid=True)),
+        y=alt.Y(f"{GROUP}:N", title=None, axis=alt.Axis(grid=True)),
         yOffset=alt.YOffset(f"{RUN}:N", scale=alt.Scale(domain=later)),
-        color=alt.Color(f"{RUN}:N", title=None, scale=numbered(rows.runs), legend=alt.Legend(columns=1, values=later)),
+        color=alt.Color(f"{RUN}:N", title=None, scale=numbered(rows.runs), legend=alt.Legend(**LIST, values=later)),
         tooltip=[
             *tip(rows),
-            alt.Tooltip("experiment:N"),
+            alt.Tooltip(f"{GROUP}:N"),
             *(tooltip(name, name) for name in ("least", "low", "middle", "high", "most", "cases")),
         ],
     )
@@ -121,9 +125,7 @@ def difference_panel(rows: Rows, frame: pl.DataFrame, value: str, title: str, sa
         base.mark_rule(strokeWidth=4).encode(x="low:Q", x2="high:Q"),
         base.mark_point(filled=True, size=60, opacity=1).encode(x="middle:Q"),
     ]
-    return Panel(
-        title.capitalize(), alt.layer(*layers), 60 + ROW * quartiles["experiment"].n_unique() * max(1, len(later))
-    )
+    return Panel(title.capitalize(), alt.layer(*layers), 60 + ROW * quartiles[GROUP].n_unique() * max(1, len(later)))
 
 
 def differences(rows: Rows) -> Drawing:
@@ -149,4 +151,4 @@ def differences(rows: Rows) -> Drawing:
         if len(ratio):
             words.append(f"time by × {median(ratio):.3f} at the median")
         told.append(f"{run} against {rows.runs[0]}: {', '.join(words)}")
-    return Drawing(f"{'; '.join(told)}. Point: median; thick line: quartiles; thin line: all.", panels)
+    return Drawing(f"{'; '.join(told)}.", panels, "Point: median; thick line: quartiles; thin line: all.")

@@ -10,9 +10,10 @@ from occbench_tools.report.style import (
     Panel,
     colour,
     counted,
+    kernel_name,
     medians,
     most_frequent,
-    numbered,
+    names_in,
     tip,
     told_apart,
     tooltip,
@@ -39,7 +40,7 @@ def longest_launches(rows: Rows) -> pl.DataFrame:
     grouped = frame.drop_nulls([*USAGE, "theoretical_pct"]).group_by([*USAGE, "theoretical_pct"], maintain_order=True)
     values = grouped.agg(
         median(pl.col("achieved_pct")),
-        pl.col("kernel").drop_nulls().unique(maintain_order=True).str.join(", "),
+        kernel_name().drop_nulls().unique(maintain_order=True).alias("kernels"),
         pl.col("time_us").sum().alias("total_time_us"),
         pl.len().alias("rows"),
     )
@@ -50,10 +51,19 @@ def usage_in_words(launch: dict) -> str:
     return f"{launch['block_threads']} threads, {launch['registers_per_thread']} registers, {launch[SHARED]} B shared"
 
 
+def kernels_in_words(names: list[str]) -> str:
+    if len(names) < 3:
+        return ", ".join(names) or "launch"
+    return f"{names[0]} and {len(names) - 1} other kernels"
+
+
 def curve_panel(curve: pl.DataFrame, axis: str, launch: dict) -> Panel:
     """Theory along one axis as a step line; the launch's own theory circled, its counter as a dot."""
+    title = f"{kernels_in_words(launch['kernels'])}: {usage_in_words(launch)}"
     steps = curve.filter(pl.col("axis") == axis)
-    x = alt.X("value:Q", title=AXES[axis], scale=alt.Scale(domainMin=0, domainMax=steps["value"].max(), nice=False))
+    # A circle at 0 stays clear of the other axis.
+    scale = alt.Scale(domainMin=0, domainMax=steps["value"].max(), nice=False, padding=12)
+    x = alt.X("value:Q", title=AXES[axis], scale=scale)
     y = alt.Y("occupancy:Q", title="occupancy, %", scale=alt.Scale(domainMin=0, domainMax=105))
     last_of_step = (pl.col("theoretical_pct") != pl.col("theoretical_pct").shift(-1)).fill_null(True)
     corners = steps.filter(last_of_step | (pl.int_range(pl.len()) == 0))
@@ -72,10 +82,12 @@ def curve_panel(curve: pl.DataFrame, axis: str, launch: dict) -> Panel:
     circle = base.transform_filter("datum.kind === 'theoretical'").mark_point(
         size=220, strokeWidth=2, opacity=1, color=colour("ink")
     )
+    if launch["achieved_pct"] is None:
+        return Panel(title, alt.layer(line, circle))
     dot = base.transform_filter("datum.kind === 'achieved'").mark_point(
         filled=True, size=45, opacity=1, color=colour("achieved")
     )
-    return Panel(f"{launch['kernel'] or 'launch'}: {usage_in_words(launch)}", alt.layer(line, circle, dot))
+    return Panel(title, alt.layer(line, circle, dot))
 
 
 def calculator_of_launches(rows: Rows) -> Drawing:
@@ -96,17 +108,18 @@ def calculator_of_launches(rows: Rows) -> Drawing:
         f"The {counted(len(drawn), 'launch configuration')} with most time in these rows; each panel varies one resource and "
         f"keeps the other two. {usage_in_words(first)}: theory is {first['theoretical_pct']:.0f} % (circle){read}.",
         panels,
+        together=len(AXES),
     )
 
 
 def counter_panel(rows: Rows, points: pl.DataFrame, value: str, series: str, title: str, **scale) -> Panel:
-    names = points[series].unique().sort().to_list()
-    encoding = told_apart(rows, series, names, numbered(names))
+    names = names_in(points[series])
+    encoding = told_apart(rows, series, names)
     base = alt.Chart(points).encode(
         x=alt.X(
             "achieved_pct:Q", title=rows.occbench.title("achieved_pct"), scale=alt.Scale(domainMin=0, domainMax=105)
         ),
-        y=alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domainMin=0, **scale)),
+        y=alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domainMin=0, **(scale or {"nice": True}))),
         tooltip=[
             *tip(rows),
             alt.Tooltip(f"{series}:N"),
@@ -121,7 +134,7 @@ def counter_panel(rows: Rows, points: pl.DataFrame, value: str, series: str, tit
 
 def issue(rows: Rows) -> Drawing:
     values = ["issue_active_pct", "eligible_warps"]
-    frame = rows.frame.drop_nulls(["achieved_pct", "kernel", *values])
+    frame = rows.frame.with_columns(kernel_name().alias("kernel")).drop_nulls(["achieved_pct", "kernel", *values])
     if frame.is_empty():
         raise Missing("needs counted rows: achieved_pct, issue_active_pct and eligible_warps")
     points = medians(most_frequent(frame, "kernel"), ["kernel", "achieved_pct"], values)
@@ -138,7 +151,7 @@ def issue(rows: Rows) -> Drawing:
         sentence,
         [
             counter_panel(rows, points, "issue_active_pct", "kernel", title("issue_active_pct"), domainMax=105),
-            counter_panel(rows, points, "eligible_warps", "kernel", title("eligible_warps")),
+            counter_panel(rows, points, "eligible_warps", "kernel", "eligible warps per scheduler"),
         ],
     )
 

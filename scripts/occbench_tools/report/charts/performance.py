@@ -14,7 +14,7 @@ from occbench_tools.report.style import (
     Panel,
     colour,
     medians,
-    numbered,
+    names_in,
     tip,
     told_apart,
     tooltip,
@@ -83,7 +83,8 @@ def series_of(frame: pl.DataFrame) -> pl.DataFrame:
         others = [RUN, *(columns[other] for other in values if other != name)]
         if adds and not moves_occupancy(frame, columns[name], others):
             kept.append(name)
-    return frame.with_columns(series=in_words({name: pl.col(columns[name]) for name in kept}))
+    series = in_words({name: pl.col(columns[name]) for name in kept})
+    return frame.with_columns(series=pl.when((series == "") & bool(kept)).then(pl.lit("others")).otherwise(series))
 
 
 def launches(frame: pl.DataFrame) -> pl.DataFrame:
@@ -102,7 +103,7 @@ def knees(points: pl.DataFrame) -> pl.DataFrame:
 
 def told_difference_parts(points: pl.DataFrame) -> list[pl.DataFrame]:
     """As many series each as can be told apart; more are split by all their factors but the last."""
-    names = points["series"].unique().sort().to_list()
+    names = names_in(points["series"])
     if len(names) <= MOST_SERIES:
         return [points]
     groups = [list(group) for _, group in itertools.groupby(names, key=lambda name: name.rpartition(", ")[0])]
@@ -111,9 +112,10 @@ def told_difference_parts(points: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def throughput_panel(rows: Rows, points: pl.DataFrame, title: str) -> Panel:
-    names = points["series"].unique().sort().to_list()
-    encoding = told_apart(rows, "series", names, numbered(names))
-    encoding["color"].legend = alt.Legend(columns=1) if len(names) > 1 or len(rows.runs) > 1 else None
+    names = names_in(points["series"])
+    encoding = told_apart(rows, "series", names)
+    if len(names) == 1 and len(rows.runs) == 1:
+        encoding["color"].legend = None
     base = alt.Chart(points).encode(
         x=alt.X(
             "achieved_pct:Q", title=rows.occbench.title("achieved_pct"), scale=alt.Scale(domainMin=0, domainMax=105)
@@ -167,6 +169,8 @@ def throughput(rows: Rows) -> Drawing:
     return Drawing(
         sentence_of(told) + (f" {MOST_PANELS} of {len(panels)} panels are drawn." if len(panels) > MOST_PANELS else ""),
         panels[:MOST_PANELS],
+        f"A line goes through the medians of launches of equal theory. Outlined is the least occupancy with {WHOLE_PCT} % of "
+        "a series' most throughput.",
     )
 
 
@@ -180,9 +184,7 @@ def sentence_of(told: list[tuple[str, pl.DataFrame]]) -> str:
     )
     half = (both["achieved_pct"] <= 50).sum()
     return (
-        f"A line goes through the medians of launches of equal theory. "
-        f"Outlined is the least occupancy with {WHOLE_PCT} % of a series' most throughput: {early['achieved_pct']:.0f} % is "
-        f"enough for {early['name']}, while {late['name']} needs "
+        f"{early['achieved_pct']:.0f} % achieved occupancy is enough for {early['name']}, while {late['name']} needs "
         f"{late['achieved_pct']:.0f} %. For {half} of {len(both)} series half the warps or fewer are enough."
     )
 
@@ -210,9 +212,10 @@ def others_of(frame: pl.DataFrame, name: str) -> pl.Expr:
 
 
 def varied_panel(rows: Rows, points: pl.DataFrame, x: str, title: str) -> Panel:
-    names = points["series"].unique().sort().to_list()
+    names = names_in(points["series"])
     encoding = told_apart(rows, "series", names)
-    encoding["color"].legend = alt.Legend(columns=1) if len(names) > 1 or len(rows.runs) > 1 else None
+    if len(names) == 1 and len(rows.runs) == 1:
+        encoding["color"].legend = None
 
     def scale(values: pl.Series, **otherwise: object) -> alt.Scale:
         wide = values.min() > 0 and values.max() / values.min() > WIDE
@@ -220,7 +223,7 @@ def varied_panel(rows: Rows, points: pl.DataFrame, x: str, title: str) -> Panel:
 
     base = alt.Chart(points).encode(
         x=alt.X("x:Q", title=x.replace("_", " "), scale=scale(points["x"], zero=False)),
-        y=alt.Y("relative:Q", title="throughput, % of the most", scale=scale(points["relative"], domainMin=0)),
+        y=alt.Y("relative:Q", title="throughput, % of the most", scale=scale(points["relative"], zero=True, nice=True)),
         tooltip=[
             *tip(rows),
             alt.Tooltip("series:N"),

@@ -7,14 +7,17 @@ from occbench_tools.dataset import parameter
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import (
     BAR,
+    GROUP,
     Drawing,
     Missing,
     Panel,
     binned,
     colour,
     counted,
+    grouped,
     medians,
     most_frequent,
+    names_in,
     occupancy_panel,
     shapes,
     swatches,
@@ -87,7 +90,7 @@ def stacked(rows: Rows, frame: pl.DataFrame, by: str, title: str) -> Panel:
     y = alt.Y(f"{by}:N", title=None, sort=None)
     bars = (
         alt.Chart(parts)
-        .mark_bar(stroke=colour("paper"), strokeWidth=0.5, height=BAR - 4)
+        .mark_bar(stroke=colour("paper"), strokeWidth=0.5, height=BAR - 4, clip=True)
         .encode(
             y=y,
             x=alt.X("drawn:Q", title="share of the SM's warps, %", scale=alt.Scale(domain=[0, 100])),
@@ -121,21 +124,23 @@ def with_losses(rows: Rows, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def losses(rows: Rows) -> Drawing:
-    frame = with_losses(rows, rows.frame)
+    frame, noun = grouped(with_losses(rows, rows.frame))
     if frame.is_empty():
         raise Missing("no row has a prediction with its losses")
     means = frame.select(pl.col(loss_columns(rows)).mean()).row(0, named=True)
     order = sorted(means, key=means.get, reverse=True)
-    worst = frame.group_by("experiment").agg(pl.sum_horizontal(loss_columns(rows)).mean().alias("lost")).sort("lost")
+    worst = frame.group_by(GROUP).agg(pl.sum_horizontal(loss_columns(rows)).mean().alias("lost")).sort("lost")
     sentence = (
         f"Over {counted(len(frame), 'predicted case')} the prediction is {sum(means.values()):.1f} points below theory on "
         f"average. The largest losses are “{loss_name(order[0])}” ({means[order[0]]:.1f}) and “{loss_name(order[1])}” "
-        f"({means[order[1]]:.1f}). {worst['experiment'][-1]} loses most, {worst['lost'][-1]:.1f} points."
+        f"({means[order[1]]:.1f})."
     )
+    if len(worst) > 1:
+        sentence += f" {worst[GROUP][-1]} loses most, {worst['lost'][-1]:.1f} points."
     return Drawing(
         sentence,
         [
-            stacked(rows, part, "experiment", f"Mean over each experiment (tick: counter){run}")
+            stacked(rows, part, GROUP, f"Mean over each {noun} (tick: counter){run}")
             for run, part in each_run(rows, frame)
         ],
     )
@@ -168,7 +173,7 @@ def imbalance(rows: Rows) -> Drawing:
     if not panels:
         raise Missing("needs predicted rows of imbalance_between_blocks or imbalance_within_block")
     sentence = "; ".join(told)
-    return Drawing(f"{sentence[0].upper()}{sentence[1:]}. The tick is the counter.", panels)
+    return Drawing(f"{sentence[0].upper()}{sentence[1:]}.", panels, "The tick is the counter.", together=2)
 
 
 def tail_remedies(rows: Rows) -> Drawing:
@@ -188,7 +193,7 @@ def tail_remedies(rows: Rows) -> Drawing:
     points = medians(frame, ["remedy", "waves_text", "shape"], ["gain", "achieved_pct", "time_us"]).rename(
         {"waves_text": "waves"}
     )
-    counts = points["waves"].unique().sort().to_list()
+    counts = names_in(points["waves"])
     title = rows.occbench.title
     panels = []
     for shape in points["shape"].unique(maintain_order=True).head(MOST_RECORDINGS):

@@ -3,6 +3,7 @@
 import altair as alt
 import polars as pl
 
+from occbench_tools import experiments
 from occbench_tools.dataset import parameter
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import (
@@ -12,7 +13,7 @@ from occbench_tools.report.style import (
     colour,
     counted,
     medians,
-    numbered,
+    names_in,
     occupancy_axis,
     swatches,
     tip,
@@ -24,6 +25,10 @@ MOST_PANELS = 12
 MOST_SERIES = 6
 MOST_CLIFFS = 6
 CLIFF_POINTS = 1
+# Of these the launches are an axis each where their parameters do not name it.
+LAUNCH = ("block_threads", "registers_per_thread", "dynamic_shared_bytes", "static_shared_bytes", "grid_blocks")
+# Rows of other commands than run and sweep.
+NO_SWEEPS = ("advice", "binary", "calibration", "curves", "trace", "validation")
 # Work that is residency itself, or not known: its throughput says nothing that its time does not.
 UNTOLD = ("warp-cycles/s", "launches/s")
 X, SERIES, PANEL = "x", "series", "panel"
@@ -35,18 +40,29 @@ def names_of(parameters: str | None) -> tuple[str, ...]:
     return tuple(pair.split("=", 1)[0] for pair in (parameters or "").split(";") if pair)
 
 
+def with_launch_axes(frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
+    """With `parameters` for what the launches differ in although their parameters are equal."""
+    for column in LAUNCH:
+        per_point = frame.group_by(RUN, "parameters").agg(pl.col(column).n_unique())
+        if per_point[column].max() > 1:
+            value = pl.format("{}={}", pl.lit(column), pl.col(column).fill_null(0))
+            before = pl.when(pl.col("parameters") != "").then(pl.col("parameters") + ";").otherwise(pl.lit(""))
+            frame, names = frame.with_columns(parameters=before + value), [*names, column]
+    return frame, names
+
+
 def sweeps_of(rows: Rows) -> list[tuple[str, list[str], pl.DataFrame]]:
-    """Kernel, axes and rows of each sweep: rows of one kernel that have the same axes."""
-    # A benchmark of the user's own is an experiment of one kernel, which its build compiled.
-    own = (pl.col("experiment") == pl.col("kernel")) & (pl.col("variant") == "compiled")
-    frame = rows.frame.filter((pl.col("experiment") == "sweep") | own)
-    frame = frame.filter(pl.col("theoretical_pct").is_not_null())
-    frame = frame.with_columns(
-        axes=pl.col("parameters").fill_null("").map_elements(lambda text: ",".join(names_of(text)), str)
-    )
-    return [
-        (kernel, axes.split(","), of) for (kernel, axes), of in frame.group_by("kernel", "axes", maintain_order=True)
-    ]
+    """Kernel, axes and rows of each sweep: rows of one kernel that have the same axes, of any experiment that the suite does
+    not have."""
+    own = ~pl.col("experiment").fill_null("").is_in([*experiments.MODULES, *NO_SWEEPS])
+    frame = rows.frame.filter(own, pl.col("theoretical_pct").is_not_null())
+    frame = frame.with_columns(pl.col("parameters").fill_null(""))
+    frame = frame.with_columns(axes=pl.col("parameters").map_elements(lambda text: ",".join(names_of(text)), str))
+    found = []
+    for (experiment, kernel, axes), of in frame.group_by("experiment", "kernel", "axes", maintain_order=True):
+        of, names = with_launch_axes(of, [name for name in axes.split(",") if name])
+        found.append((kernel or experiment or "launches", names, of))
+    return found
 
 
 def is_numeric(frame: pl.DataFrame, name: str) -> bool:
@@ -98,7 +114,7 @@ def cliff_marks(found: pl.DataFrame) -> list[alt.Chart]:
 
 
 def series_channels(rows: Rows, points: pl.DataFrame) -> dict:
-    return told_apart(rows, SERIES, points[SERIES].unique(maintain_order=True).to_list())
+    return told_apart(rows, SERIES, names_in(points[SERIES]))
 
 
 def occupancy_panel(rows: Rows, points: pl.DataFrame, x_title: str, title: str) -> Panel:
@@ -127,45 +143,52 @@ def occupancy_panel(rows: Rows, points: pl.DataFrame, x_title: str, title: str) 
         ],
         **channels,
     )
-    theory = base.transform_filter(alt.datum["kind"] == "theoretical").mark_line(strokeWidth=2)
-    predicted = base.transform_filter(alt.datum["kind"] == "predicted").mark_line(strokeDash=[4, 2], strokeWidth=1.5)
-    achieved = base.transform_filter(alt.datum["kind"] == "achieved").mark_point(filled=True, size=30, opacity=1)
-    return Panel(title, alt.layer(*cliff_marks(cliffs(points)), theory, predicted, achieved))
+    marks = {
+        "theoretical": lambda chart: chart.mark_line(strokeWidth=2),
+        "predicted": lambda chart: chart.mark_line(strokeDash=[4, 2], strokeWidth=1.5),
+        "achieved": lambda chart: chart.mark_point(filled=True, size=30, opacity=1),
+    }
+    present = long["kind"].unique()
+    layers = [mark(base.transform_filter(alt.datum["kind"] == kind)) for kind, mark in marks.items() if kind in present]
+    return Panel(title, alt.layer(*cliff_marks(cliffs(points)), *layers))
 
 
-def time_panel(rows: Rows, points: pl.DataFrame, x_title: str, unit: str | None) -> Panel | None:
-    column = "throughput" if unit and unit not in UNTOLD else "time_us"
+def time_panel(rows: Rows, points: pl.DataFrame, x_title: str, units: list[str]) -> Panel | None:
+    unit = units[0] if len(units) == 1 else UNTOLD[0]
+    column = "time_us" if unit in UNTOLD else "throughput"
     read = points.drop_nulls(column)
     if read.is_empty():
         return None
     title = f"throughput, {unit}" if column == "throughput" else rows.occbench.title("time_us")
-    names = read[SERIES].unique(maintain_order=True).to_list()
-    channels = told_apart(rows, SERIES, names, numbered(names))
+    names = names_in(read[SERIES])
+    channels = told_apart(rows, SERIES, names)
     if len(names) == 1 and len(rows.runs) == 1:
         channels = {"color": alt.value(colour("achieved"))}
     base = alt.Chart(read).encode(
         x=alt.X(f"{X}:Q", title=x_title, scale=alt.Scale(zero=False)),
-        y=alt.Y(f"{column}:Q", title=title, scale=alt.Scale(domainMin=0), axis=alt.Axis(format="~s")),
+        y=alt.Y(f"{column}:Q", title=title, scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(format="~s")),
         tooltip=[*tip(rows), tooltip(X, x_title), alt.Tooltip(f"{SERIES}:N"), tooltip(column, title)],
         **channels,
     )
     return Panel(title, alt.layer(base.mark_line(strokeWidth=1.5, opacity=0.6), base.mark_point(filled=True, size=30)))
 
 
-def panels_of(rows: Rows, kernel: str, axes: list[str], frame: pl.DataFrame) -> list[Panel]:
+def panels_of(rows: Rows, kernel: str, axes: list[str], frame: pl.DataFrame) -> list[list[Panel]]:
+    """Occupancy, and time where it is there, of each value of the axes that are neither drawn along nor as colour."""
     x_title = axes[0].replace("_", " ")
-    panels: list[Panel] = []
+    panels: list[list[Panel]] = []
     for (name,), of in placed(frame, axes).group_by(PANEL, maintain_order=True):
         kept = of[SERIES].unique(maintain_order=True).head(MOST_SERIES)
         of = of.filter(pl.col(SERIES).is_in(kept.implode()))
         points = medians(of, [X, SERIES], VALUES).sort(SERIES, X)
+        if points.group_by(RUN, SERIES).len()["len"].max() < 2:
+            continue  # nothing to see along the axis
         limiters = of.group_by(RUN, X, SERIES).agg(pl.col("limiter").first())
         points = points.join(limiters, on=[RUN, X, SERIES], how="left")
         units = of["throughput_unit"].drop_nulls().unique().to_list()
         title = f"{kernel} over {x_title}" + (f", {name}" if name else "")
-        panels.append(occupancy_panel(rows, points, x_title, title))
-        below = time_panel(rows, points, x_title, units[0] if len(units) == 1 else None)
-        panels += [below] if below else []
+        both = occupancy_panel(rows, points, x_title, title), time_panel(rows, points, x_title, units)
+        panels.append([panel for panel in both if panel])
     return panels
 
 
@@ -187,15 +210,21 @@ def sentence_of(kernel: str, axes: list[str], frame: pl.DataFrame) -> str:
 
 
 def sweeps(rows: Rows) -> Drawing:
-    panels: list[Panel] = []
+    groups: list[list[Panel]] = []
     sentences: list[str] = []
     for kernel, names, frame in sweeps_of(rows):
         axes = ordered_axes(frame, names)
         if not axes:
             continue
-        panels += panels_of(rows, kernel, axes, frame)
-        sentences.append(sentence_of(kernel, axes, frame))
-    if not panels:
-        raise Missing("needs rows of `occbench sweep` with an axis of several numbers")
+        found = panels_of(rows, kernel, axes, frame)
+        if found:
+            groups += found
+            sentences.append(sentence_of(kernel, axes, frame))
+    if not groups:
+        raise Missing(
+            "needs rows of `occbench sweep`, or of another experiment than the suite's, with an axis of numbers"
+        )
+    panels = [panel for group in groups for panel in group]
     more = f" {MOST_PANELS} of {len(panels)} panels are drawn." if len(panels) > MOST_PANELS else ""
-    return Drawing(" ".join(sentences) + more, panels[:MOST_PANELS])
+    together = 2 if all(len(group) == 2 for group in groups) else 0
+    return Drawing(" ".join(sentences) + more, panels[:MOST_PANELS], together=together)

@@ -13,6 +13,7 @@ from occbench_tools.report.style import (
     counted,
     medians,
     most_frequent,
+    names_in,
     occupancy_axis,
     swatches,
     tip,
@@ -144,7 +145,7 @@ def register_cliff(rows: Rows) -> Drawing:
         place=pl.when(pl.col("padded_as") > 0).then("padded_as").otherwise("registers_per_thread"),
     )
     points = most_frequent(points, "series")
-    bodies = points["series"].unique().sort().to_list()
+    bodies = names_in(points["series"])
     title = rows.occbench.title
     tips = [
         *tip(rows),
@@ -171,17 +172,17 @@ def register_cliff(rows: Rows) -> Drawing:
     told = [cliff_sentence(first_run.filter(pl.col("series") == body)) for body in bodies]
     told = [one for one in told if one]
     sentence = f"With blocks of {threads} threads, {'; '.join(told)}." if told else f"Blocks of {threads} threads."
-    if points["padded"].any():
-        sentence += (
-            " Circles are controls: a kernel of fewer registers, held to the same occupancy by shared memory. Where they "
-            "lie on the line, occupancy alone made the difference."
-        )
+    key = (
+        "Outlined points are controls: a kernel of fewer registers, held to the same occupancy by shared memory. Where they "
+        "lie on the line, occupancy alone made the difference."
+    )
     return Drawing(
         sentence,
         [
             Panel(f"Occupancy, blocks of {threads} threads (grey: theory)", alt.layer(theory, achieved)),
-            Panel("Throughput (circle: control)", alt.layer(throughput, control.encode(y=y, **encoding))),
+            Panel("Throughput (outlined: control)", alt.layer(throughput, control.encode(y=y, **encoding))),
         ],
+        key if points["padded"].any() else "",
     )
 
 
@@ -208,7 +209,7 @@ def register_cap(rows: Rows) -> Drawing:
         raise Missing("needs rows of register_cap with spills, time and occupancy")
     values = ["theoretical_pct", "achieved_pct", "occupancy", "spill_bytes", "time_us"]
     points = medians(frame, ["registers_per_thread", "series"], values).sort("registers_per_thread", "series")
-    names = points["series"].unique().sort().to_list()
+    names = names_in(points["series"])
     points = points.with_columns(fastest=pl.col("time_us") == pl.col("time_us").min().over(RUN, "series"))
     title = rows.occbench.title
     shown = "achieved_pct" if points["achieved_pct"].is_not_null().any() else "theoretical_pct"
