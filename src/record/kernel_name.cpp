@@ -21,8 +21,9 @@ constexpr int kDeepest = 8;
 /// What nvcc calls an anonymous namespace begins so.
 constexpr std::string_view kAnonymousIdentifier = "_GLOBAL__N__";
 
-/// What CUB calls its inline namespace begins so: its version follows, then the architectures of the build.
-constexpr std::string_view kCub = "CUB_";
+/// What CUB and Thrust call their inline namespaces begins so: the version follows, then the architectures of the
+/// build, as in CUB_300001_SM_800_900 or, before CCCL 2.8, THRUST_200700_860_NS.
+constexpr std::string_view kLibraries[] = {"CUB_", "THRUST_"};
 
 bool is_name_character(char character) {
   return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' || character == '$';
@@ -155,12 +156,13 @@ std::string_view function_of(std::string_view demangled) {
 
 /// "cub::detail::..." of "cub::CUB_300001_SM_800_900::detail::..."
 std::string without_architectures(std::string text) {
-  constexpr std::string_view kBegin = "cub::CUB_";
-  constexpr std::string_view kEnd = "::";
-  for (std::size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at + 1)) {
-    const std::size_t begin = at + std::string_view("cub::").size();
-    const std::size_t end = text.find(kEnd, begin);
-    if (end != std::string::npos) text.erase(begin, end + kEnd.size() - begin);
+  constexpr std::string_view kScope = "::";
+  for (const std::string_view library : kLibraries) {
+    const std::string begin = std::string(kScope).append(library);
+    for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+      const std::size_t end = text.find(kScope, at + kScope.size());
+      if (end != std::string::npos) text.erase(at, end - at);
+    }
   }
   return text;
 }
@@ -181,9 +183,13 @@ std::string anonymous_of_any_build(std::string_view identifier) {
 }
 
 /// "CUB_300001" of "CUB_300001_SM_800_900". Empty for others.
-std::string cub_of_any_build(std::string_view identifier) {
-  const std::size_t end = identifier.find("_SM_");
-  return end == std::string_view::npos ? std::string() : std::string(identifier.substr(0, end));
+std::string library_of_any_build(std::string_view identifier) {
+  const std::size_t version = identifier.find('_') + 1;
+  const std::size_t end = identifier.find('_', version);
+  const bool is_one = end != std::string_view::npos && end > version && end + 1 < identifier.size() &&
+                      std::ranges::all_of(identifier.substr(version, end - version), is_digit) &&
+                      std::ranges::all_of(identifier.substr(end), is_name_character);
+  return is_one ? std::string(identifier.substr(0, end)) : std::string();
 }
 
 /// Replaces the identifiers of a mangled name that begin so, each with its length before it. The digits before an
@@ -213,7 +219,7 @@ std::optional<std::pair<std::string_view, std::size_t>> text_of_length(std::stri
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(name.data() + at, name.data() + name.size(), length);
   const auto begin = static_cast<std::size_t>(end - name.data());
-  if (error != std::errc() || begin + length > name.size()) return std::nullopt;
+  if (error != std::errc() || length > name.size() - begin) return std::nullopt;
   return std::pair(name.substr(begin, length), begin + length);
 }
 
@@ -251,7 +257,7 @@ std::string demangled_kernel_name(const std::string& name) {
 std::string kernel_name_of_any_build(std::string name) {
   if (!name.starts_with("_Z")) return name;
   replace_identifiers(name, kAnonymousIdentifier, anonymous_of_any_build);
-  replace_identifiers(name, kCub, cub_of_any_build);
+  for (const std::string_view library : kLibraries) replace_identifiers(name, library, library_of_any_build);
   remove_tags_of_numba(name);
   return name;
 }

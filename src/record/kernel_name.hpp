@@ -6,14 +6,14 @@
 
 namespace occbench {
 
-/// A kernel's name as its source has it, with namespaces, template arguments and parameters. The inline namespace
-/// of CUB is left out: it names the architectures of a build, CUB_300001_SM_800_900. A name that no C++ compiler
+/// A kernel's name as its source has it, with namespaces, template arguments and parameters. The inline namespaces
+/// of CUB and Thrust are left out: they name the architectures of a build, CUB_300001_SM_800_900. A name that no C++ compiler
 /// mangled is returned as it is.
 std::string demangled_kernel_name(const std::string& name);
 
 /// A mangled name without what differs between builds of the same source: the hashes that nvcc puts into the names
-/// of anonymous namespaces (of the source's path and of the module), the architectures that CUB puts into the name
-/// of its own, and numba's tags (number of the compilation, hash of its options). The result is a mangled name.
+/// of anonymous namespaces (of the source's path and of the module), the architectures that CUB and Thrust put into
+/// the names of theirs, and numba's tags (number of the compilation, hash of its options). The result is a mangled name.
 ///   _ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji -> _ZN21_GLOBAL__N__sample_cu4fillEPji
 ///   _ZN3cub17CUB_300001_SM_9006detail... -> _ZN3cub10CUB_3000016detail...
 ///   _ZN8__main__10add_racingB2v1B104cw51cXTLSUw...E -> _ZN8__main__10add_racingE

@@ -48,6 +48,17 @@ TEST(KernelName, OfAnyBuildLacksTheArchitecturesOfCub) {
             "void cub::detail::EmptyKernel<void>()");
 }
 
+TEST(KernelName, OfAnyBuildLacksTheArchitecturesOfThrustAndOfEarlierCub) {
+  EXPECT_EQ(kernel_name_of_any_build("_ZN6thrust23THRUST_300001_SM_900_NS4fillEPji"),
+            "_ZN6thrust13THRUST_3000014fillEPji");
+  EXPECT_EQ(kernel_name_of_any_build("_ZN6thrust20THRUST_200700_860_NS4fillEPji"),
+            "_ZN6thrust13THRUST_2007004fillEPji");
+  EXPECT_EQ(kernel_name_of_any_build("_ZN3cub21CUB_200200_800_900_NS4fillEPji"),
+            "_ZN3cub10CUB_2002004fillEPji");
+  EXPECT_EQ(demangled_kernel_name("_ZN6thrust23THRUST_300001_SM_900_NS4fillEPji"),
+            "thrust::fill(unsigned int*, int)");
+}
+
 // Of numba-cuda 0.26.
 TEST(KernelName, OfAnyBuildLacksTheTagsOfNumba) {
   const std::string name = kernel_name_of_any_build(
@@ -62,7 +73,8 @@ TEST(KernelName, OfAnyBuildIsTheNameWhereNothingDiffers) {
   for (const char* const name :
        {"", "_Z", "_GLOBAL__N__1", "_ZN12_GLOBAL__N_14fillEPj",
         "_ZN99_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji", "_ZN16_GLOBAL__N__3037e4fillEPj",
-        "_Z9CUB_bytesPj", "_Z4fillB5cxx11v", "_Z1fB2v1", "CUB_1_SM_90", "_ZCUB_1_SM_90"}) {
+        "_Z9CUB_bytesPj", "_Z4fillB5cxx11v", "_Z1fB2v1", "_Z1fB2v1B18446744073709551615abc",
+        "_ZN10CUB_SM_9004fillEPj", "CUB_1_SM_90", "_ZCUB_1_SM_90"}) {
     EXPECT_EQ(kernel_name_of_any_build(name), name);
   }
 }

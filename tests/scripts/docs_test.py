@@ -12,6 +12,8 @@ OCCBENCH = Path(os.environ["OCCBENCH"])
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "glossary.md")
 FENCE = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FENCE_OF_A_GPU = re.compile(r"^```sh gpu\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# Page and second word of commands that no GPU has run yet as they stand now.
+NOT_RECORDED = [("any-program.md", "trace"), ("fleet.md", "--local"), ("fleet.md", "run")]
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -38,18 +40,19 @@ class Pages(unittest.TestCase):
                     done = subprocess.run(shell, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
                     self.assertEqual(done.returncode, 0, done.stdout[-1000:] + done.stderr)
 
-    def test_what_is_recorded_of_their_commands_that_need_a_gpu_is_what_they_say(self):
-        recorded = sorted((ROOT / "results").glob("*/commands.csv"))
-        self.assertTrue(recorded)
+    def test_their_commands_that_need_a_gpu_ran_on_one_as_they_stand(self):
+        recorded = set()
+        for file in sorted((ROOT / "results").glob("*/commands.csv")):
+            with file.open(encoding="utf-8", newline="") as lines:
+                for row in csv.DictReader(lines):
+                    recorded.add((row["page"], row["commands"]))
+                    self.assertEqual(row["status"], "0", row["commands"])
         fences = {
             (page.name, fence) for page in PAGES for fence in FENCE_OF_A_GPU.findall(page.read_text(encoding="utf-8"))
         }
-        for file in recorded:
-            with file.open(encoding="utf-8", newline="") as lines:
-                for row in csv.DictReader(lines):
-                    with self.subTest(page=row["page"], commands=row["commands"]):
-                        self.assertIn((row["page"], row["commands"]), fences, "scripts/docs_on_gpu records them again")
-                        self.assertEqual(row["status"], "0")
+        self.assertEqual(recorded - fences, set(), "scripts/docs_on_gpu records them again")
+        missing = sorted((page, commands.split()[1]) for page, commands in fences - recorded)
+        self.assertEqual(missing, NOT_RECORDED, "scripts/docs_on_gpu records them")
 
     def test_their_links_lead_to_files_and_headings(self):
         for page in [*PAGES, ROOT / "docs/glossary.md", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
