@@ -120,7 +120,7 @@ std::vector<std::string> expand_values(const SweepAxis& axis, std::string_view t
     }
   } else if (axis.kind == AxisKind::registers && text.starts_with('=')) {
     values = expand_numbers(axis, text.substr(1));
-    for (std::string& value : values) value.insert(0, "=");
+    for (std::string& value : values) value = fmt::format("={}", value);
   } else {
     values = expand_numbers(axis, text);
   }

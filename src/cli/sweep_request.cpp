@@ -58,7 +58,7 @@ std::string resuming_sweep(const SweepRequest& request, const std::filesystem::p
   const auto add = [&](std::string_view flag, const std::string& value, const std::string& otherwise = "") {
     if (value != otherwise) command += fmt::format(" {} {}", flag, for_shell(value));
   };
-  if (!request.kernel.empty()) command += " " + for_shell(request.kernel);
+  if (!request.kernel.empty()) command += fmt::format(" {}", for_shell(request.kernel));
   add("--source", request.source);
   add("--kernel", request.source_kernel);
   for (const std::string& argument : request.arguments) add("--arg", argument);

@@ -160,7 +160,7 @@ std::string grouped(std::int64_t value) {
   std::string digits = std::to_string(value);
   const std::ptrdiff_t first = value < 0 ? 1 : 0;
   for (std::ptrdiff_t place = std::ssize(digits) - 3; place > first; place -= 3)
-    digits.insert(static_cast<std::size_t>(place), ",");
+    digits.insert(static_cast<std::size_t>(place), 1, ',');
   return digits;
 }
 
