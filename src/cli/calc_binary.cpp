@@ -66,7 +66,7 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   row["kernel"] = source_name(kernel.symbol);
   row["code_architecture"] = kernel.architecture;
   row["local_bytes_per_thread"] = kernel.usage.local_bytes_per_thread;
-  row["spill_bytes"] = kernel.local_access_bytes;
+  row["spill_bytes"] = kernel.local ? Json(kernel.local->bytes) : Json();
   row.update(question_json(question));
   row.update(answer_json(question));
   const int block_threads = question.configuration.launch.block_threads;
@@ -77,8 +77,8 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   }
   row["symbol"] = kernel.symbol;
   row["stack_bytes_per_thread"] = kernel.stack_bytes;
-  row["local_load_instructions"] = kernel.local_loads;
-  row["local_store_instructions"] = kernel.local_stores;
+  row["local_load_instructions"] = kernel.local ? Json(kernel.local->loads) : Json();
+  row["local_store_instructions"] = kernel.local ? Json(kernel.local->stores) : Json();
   const auto known = [](std::int64_t threads) { return threads > 0 ? Json(threads) : Json(); };
   row["max_block_threads"] = known(kernel.max_block_threads);
   row["required_block_threads"] = known(kernel.required_block_threads);
@@ -138,21 +138,22 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
       {"kernel", "code", "registers", "static B", "stack B", "local B", "local ld/st", "barriers"}};
   for (const int size : sizes) lines[0].push_back(fmt::format("at {}", size));
   for (const DeviceKernel& kernel : kernels) {
-    std::vector<std::string> line = {shortened(source_name(kernel.symbol)),
-                                     kernel.architecture,
-                                     std::to_string(kernel.usage.registers_per_thread),
-                                     std::to_string(kernel.usage.static_shared_bytes),
-                                     std::to_string(kernel.stack_bytes),
-                                     std::to_string(kernel.usage.local_bytes_per_thread),
-                                     fmt::format("{}/{}", kernel.local_loads, kernel.local_stores),
-                                     std::to_string(kernel.usage.barriers)};
+    std::vector<std::string> line = {
+        shortened(source_name(kernel.symbol)),
+        kernel.architecture,
+        std::to_string(kernel.usage.registers_per_thread),
+        std::to_string(kernel.usage.static_shared_bytes),
+        std::to_string(kernel.stack_bytes),
+        std::to_string(kernel.usage.local_bytes_per_thread),
+        kernel.local ? fmt::format("{}/{}", kernel.local->loads, kernel.local->stores) : "?",
+        std::to_string(kernel.usage.barriers)};
     for (const int size : sizes) line.push_back(cell(kernel, asked, size));
     lines.push_back(std::move(line));
   }
   return text_table(lines, "<<>") + R"(
 at N         theoretical occupancy, %, of blocks of N threads; - where the launch bounds forbid them
 local B      local memory per thread, the stack included
-local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold
+local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold; ? not counted
 )";
 }
 

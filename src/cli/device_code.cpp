@@ -199,9 +199,7 @@ void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, const 
   for (auto& [number, kernel] : kernels) {
     const auto found = listing.functions().find(kernel.symbol);
     if (found == listing.functions().end()) continue;
-    kernel.local_loads = found->second.loads;
-    kernel.local_stores = found->second.stores;
-    kernel.local_access_bytes = found->second.bytes;
+    kernel.local = found->second;
   }
 }
 
@@ -213,7 +211,7 @@ class CubinReading {
                std::ostream& progress)
       : cuobjdump_(cuobjdump), file_(file), names_(names), progress_(progress) {}
 
-  void read(std::span<Placed> kernels) {
+  void read(std::span<Placed> kernels, std::size_t most_disassembled) {
     std::vector<std::span<Placed>> cubins;
     for (std::size_t begin = 0; begin < kernels.size();) {
       std::size_t end = begin;
@@ -222,11 +220,35 @@ class CubinReading {
       begin = end;
     }
     all_ = cubins.size();
+    leave_out_instructions(cubins, most_disassembled);
     for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce)
       read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)));
   }
 
  private:
+  /// Where too many cubins have kernels that use local memory.
+  void leave_out_instructions(std::span<const std::span<Placed>> cubins, std::size_t most) {
+    std::size_t kernels = 0;
+    std::size_t disassembled = 0;
+    for (const std::span<Placed> of_cubin : cubins) {
+      const std::size_t users = local_users(of_cubin).second;
+      kernels += users;
+      disassembled += users > 0 ? 1 : 0;
+    }
+    counts_instructions_ = disassembled <= most;
+    if (counts_instructions_) return;
+    for (const std::span<Placed> of_cubin : cubins) {
+      for (Placed& placed : of_cubin) {
+        if (placed.kernel.usage.local_bytes_per_thread > 0) placed.kernel.local.reset();
+      }
+    }
+    fmt::print(progress_,
+               "local loads and stores of {} kernels are not counted: they stand in {} cubins, of which at "
+               "most {} are "
+               "disassembled; ask for fewer by --kernel RE, --arch or --cc\n",
+               kernels, disassembled, most);
+  }
+
   void read_some(std::span<const std::span<Placed>> cubins) {
     const TemporaryFolder folder;
     std::string wanted;
@@ -238,7 +260,7 @@ class CubinReading {
       const fs::path path = folder.path() / names_[kernels.front().cubin];
       const Cubin cubin = parse_cubin(read_text(path), path.filename().string());
       for (Placed& placed : kernels) add_cubin(cubin, placed.kernel);
-      add_local_accesses(cuobjdump_, path, cubin, kernels);
+      if (counts_instructions_) add_local_accesses(cuobjdump_, path, cubin, kernels);
       ++done_;
       say_how_far();
     }
@@ -257,6 +279,7 @@ class CubinReading {
   const fs::path& file_;
   const std::vector<std::string>& names_;
   std::ostream& progress_;
+  bool counts_instructions_ = true;
   std::size_t all_ = 0;
   std::size_t done_ = 0;
   std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
@@ -293,7 +316,7 @@ std::vector<DeviceKernel> read_device_code(const fs::path& file, const CodeSelec
     fmt::print(progress, "{}: {} kernels in {} cubins, {} asked for\n", file.filename().string(), all,
                names.size(), kernels.size());
   }
-  CubinReading(cuobjdump, file, names, progress).read(kernels);
+  CubinReading(cuobjdump, file, names, progress).read(kernels, selection.most_disassembled);
   std::vector<DeviceKernel> found;
   for (Placed& placed : kernels) found.push_back(std::move(placed.kernel));
   return found;

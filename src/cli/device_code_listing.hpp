@@ -25,13 +25,6 @@ class ResourceListing {
   std::string function_;
 };
 
-/// Loads from and stores to local memory, as instructions and as bytes per thread.
-struct LocalAccesses {
-  std::int64_t loads = 0;
-  std::int64_t stores = 0;
-  std::int64_t bytes = 0;
-};
-
 /// What `cuobjdump -sass` prints of a cubin, line by line.
 class CodeListing {
  public:

@@ -112,11 +112,21 @@ TEST(DeviceCode, CountsSpillsInTheInstructions) {
     const DeviceKernel spilling = find("spilling(float*)", architecture);
     EXPECT_EQ(spilling.stack_bytes, 48);
     EXPECT_EQ(spilling.usage.local_bytes_per_thread, 48);
-    EXPECT_EQ(spilling.local_stores, 9);
-    EXPECT_EQ(spilling.local_loads, 9);
-    EXPECT_EQ(spilling.local_access_bytes, 80);
-    EXPECT_EQ(find("plain(float*)", architecture).local_stores, 0);
+    ASSERT_TRUE(spilling.local);
+    EXPECT_EQ(spilling.local->stores, 9);
+    EXPECT_EQ(spilling.local->loads, 9);
+    EXPECT_EQ(spilling.local->bytes, 80);
+    EXPECT_EQ(find("plain(float*)", architecture).local.value().stores, 0);
   }
+}
+
+TEST(DeviceCode, DoesNotCountInstructionsWhereTooManyCubinsHaveThem) {
+  for (const DeviceKernel& kernel : recorded({.most_disassembled = 1})) {
+    // A kernel without local memory has none.
+    EXPECT_EQ(kernel.local.has_value(), source_name(kernel.symbol) != "spilling(float*)");
+    EXPECT_GT(kernel.usage.registers_per_thread, 0);
+  }
+  for (const DeviceKernel& kernel : recorded({.most_disassembled = 2})) EXPECT_TRUE(kernel.local);
 }
 
 TEST(DeviceCode, LocalAccessesHaveTheWidthThatTheirNameSays) {
@@ -334,7 +344,7 @@ TEST(DeviceCode, OfAFreshBuildIsWhatTheAssemblerReports) {
       EXPECT_EQ(kernel.usage.barriers, expected.barriers) << kernel.symbol;
       EXPECT_EQ(kernel.usage.static_shared_bytes, expected.shared_bytes) << kernel.symbol;
       EXPECT_EQ(kernel.stack_bytes, expected.stack_bytes) << kernel.symbol;
-      EXPECT_EQ(kernel.local_access_bytes, expected.spill_store_bytes + expected.spill_load_bytes)
+      EXPECT_EQ(kernel.local.value().bytes, expected.spill_store_bytes + expected.spill_load_bytes)
           << kernel.symbol;
     }
   }
