@@ -36,7 +36,7 @@ Case configure_shared_staging(const Point& at, const Device& device) {
 
 Family shared_staging_family() {
   SweepAxis static_shared = static_shared_axis();
-  static_shared.values = {'0'};
+  static_shared.values.assign(1, '0');
   const SweepAxis own[] = {registers_axis(),
                            min_blocks_axis(),
                            static_shared,
