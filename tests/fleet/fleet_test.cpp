@@ -222,6 +222,12 @@ TEST_F(Fleet, HasNoVerdictOnAGpuWhoseFileIsTorn) {
   EXPECT_THAT(err_, HasSubstr("middle.csv, line "));
 }
 
+TEST_F(Fleet, RefusesATimeBelowZeroWithItsFileAndLine) {
+  const std::string file = fleet_file(1, 3, {{0, [](Row& row) { row.time_us = -3; }}});
+  EXPECT_EQ(fleet({file}), ExitStatus::usage);
+  EXPECT_THAT(err_, HasSubstr(".csv, line 2: time_us = -3 is out of range"));
+}
+
 TEST_F(Fleet, HasNoVerdictOnRowsOfAnotherCommit) {
   const ExitStatus status = fleet({fleet_file(1, 6, {{2, [](Row& row) { row.commit = "another"; }}})});
   EXPECT_EQ(status, ExitStatus::no_verdict);
