@@ -77,7 +77,7 @@ void predict_case(CaseRecord& record, const Device& device, const ChosenProfile&
     const LaunchOnDevice on{*record.launch, record.compiled->usage, device.limits, device.sm_count};
     record.prediction = predict(on, *record.identity.work, profile, record.first_gpc);
   } catch (const InputError& refused) {
-    add_note(record.note, fmt::format("{}{}", kNoPrediction, refused.what()));
+    add_note(record.note, no_prediction(refused.what()));
   }
 }
 
