@@ -11,7 +11,8 @@ namespace occbench {
 
 /// An activity record's time of a launch is longer than its warps are active. Median of 120 launches on an
 /// H100 (driver 580.159.04, CUDA 13.0; results/nvidia-h100-80gb-hbm3/programs): those shorter than 12 us have
-/// 0.57 to 0.8.
+/// 0.57 to 0.8. It is a cost of CUPTI's time stamps and of no launch, so it is no parameter of a device profile:
+/// only work that is inferred from such a time alone depends on it.
 inline constexpr double kRecordOverheadUs = 0.62;
 
 /// The note of a record that could not be predicted.
