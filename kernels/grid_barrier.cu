@@ -14,6 +14,7 @@
 #include "kernels/random_words.hpp"
 #include "kernels/result_of_launch.hpp"
 #include "occupancy/occupancy.hpp"
+#include "predict/kernel_costs.hpp"
 
 namespace occbench {
 namespace {
@@ -230,9 +231,9 @@ std::unique_ptr<Prepared> prepare_grid_barrier(const Case& chosen, const Variant
 
 }  // namespace
 
-Work grid_barrier_work(std::int64_t rounds) {
-  constexpr double kCyclesPerRound = 2000;
-  return Work::equal(static_cast<double>(rounds) * kCyclesPerRound);
+Work grid_barrier_work(const Limits& limits, std::int64_t rounds) {
+  const double cycles = nearest_cost("grid_barrier", "cycles_per_round", limits.compute_capability);
+  return Work::equal(static_cast<double>(rounds) * cycles);
 }
 
 const Kernel kGridBarrier{"grid_barrier", "groups that pass values on to their neighbours",

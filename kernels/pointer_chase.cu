@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <numeric>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "gpu/launch.hpp"
 #include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/pointer_chase.hpp"
+#include "predict/kernel_costs.hpp"
 
 namespace occbench {
 namespace {
@@ -38,11 +40,15 @@ std::vector<std::uint32_t> random_cycle(std::size_t lines) {
   return follows;
 }
 
-/// Cycles from an address to its value: nominal, a round number between the generations.
+/// Cycles from an address to its value.
 double cycles_per_load(const Device& device, std::int64_t extent) {
   constexpr std::int64_t kFitsL1 = 16 * 1024;
-  if (extent <= kFitsL1) return 35;
-  return extent <= static_cast<std::int64_t>(device.l2_bytes) / 2 ? 270 : 800;
+  const auto cost = [&](std::string_view name) {
+    return nearest_cost("pointer_chase", name, device.compute_capability);
+  };
+  if (extent <= kFitsL1) return cost("l1_load_cycles");
+  return cost(extent <= static_cast<std::int64_t>(device.l2_bytes) / 2 ? "l2_load_cycles"
+                                                                       : "memory_load_cycles");
 }
 
 class PreparedPointerChase final : public Prepared {

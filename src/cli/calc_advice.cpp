@@ -11,7 +11,6 @@
 #include "cli/recorded.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/cliffs.hpp"
-#include "record/csv.hpp"
 
 namespace occbench {
 namespace {
@@ -43,40 +42,42 @@ std::string price_of(const Change& change) {
   return "";
 }
 
-/// What `parameters` says of a recorded kernel: "body=latency" -> "latency".
-std::string body_of(const Row& row) {
-  const std::string key = "body=";
-  const std::size_t at = row.parameters.find(key);
-  if (at == std::string::npos) return "";
-  const std::size_t begin = at + key.size();
-  return row.parameters.substr(begin, row.parameters.find(';', begin) - begin);
+/// The body of a recorded kernel: "latency", "throughput"; empty where it has none.
+std::string body_of(const CaseRecord& record) {
+  const std::string* const body = find_parameter(record.identity, "body");
+  return body == nullptr ? "" : *body;
 }
 
-bool is_unpadded(const Row& row) {
-  return row.time_us && row.registers_per_thread && row.block_threads &&
-         row.parameters.find("padded_as") == std::string::npos &&
-         row.parameters.find("grid=") == std::string::npos;
+/// A case of register_cliff whose time and registers are known, and that its kernel's own registers limit.
+bool is_unpadded(const CaseRecord& record) {
+  return record.times.time_us && record.compiled && record.launch &&
+         find_parameter(record.identity, "padded_as") == nullptr &&
+         find_parameter(record.identity, "grid") == nullptr;
+}
+
+int registers_of(const CaseRecord& record) {
+  return record.compiled->usage.registers_per_thread;
 }
 
 /// A recorded kernel with about as many registers as before a change and after it.
 struct RecordedStep {
-  const Row* before;
-  const Row* after;
+  const CaseRecord* before;
+  const CaseRecord* after;
   std::int64_t distance;
 };
 
-std::optional<RecordedStep> nearest_step(std::span<const Row> recorded, std::string_view body,
-                                         std::int64_t block_threads, const Change& change) {
+/// @param recorded  unpadded cases
+std::optional<RecordedStep> nearest_step(std::span<const CaseRecord> recorded, std::string_view body,
+                                         int block_threads, const Change& change) {
   std::optional<RecordedStep> best;
-  const auto fits = [&](const Row& row) {
-    return is_unpadded(row) && body_of(row) == body && row.block_threads == block_threads;
+  const auto fits = [&](const CaseRecord& record) {
+    return body_of(record) == body && record.launch->block_threads == block_threads;
   };
-  for (const Row& before : recorded) {
-    for (const Row& after : recorded) {
-      if (!fits(before) || !fits(after) || *after.registers_per_thread >= *before.registers_per_thread)
-        continue;
-      const std::int64_t distance = std::abs(*before.registers_per_thread - change.from) +
-                                    std::abs(*after.registers_per_thread - change.to);
+  for (const CaseRecord& before : recorded) {
+    for (const CaseRecord& after : recorded) {
+      if (!fits(before) || !fits(after) || registers_of(after) >= registers_of(before)) continue;
+      const std::int64_t distance =
+          std::abs(registers_of(before) - change.from) + std::abs(registers_of(after) - change.to);
       if (distance <= kNearEnough && (!best || distance < best->distance))
         best = RecordedStep{&before, &after, distance};
     }
@@ -84,31 +85,33 @@ std::optional<RecordedStep> nearest_step(std::span<const Row> recorded, std::str
   return best;
 }
 
-std::int64_t nearest_block_size(std::span<const Row> recorded, std::int64_t wanted) {
-  std::int64_t nearest = 0;
-  for (const Row& row : recorded) {
-    if (!is_unpadded(row)) continue;
-    if (nearest == 0 || std::abs(*row.block_threads - wanted) < std::abs(nearest - wanted))
-      nearest = *row.block_threads;
+/// @param recorded  unpadded cases
+int nearest_block_size(std::span<const CaseRecord> recorded, int wanted) {
+  int nearest = 0;
+  for (const CaseRecord& record : recorded) {
+    const int threads = record.launch->block_threads;
+    if (nearest == 0 || std::abs(threads - wanted) < std::abs(nearest - wanted)) nearest = threads;
   }
   return nearest;
 }
 
 /// What fewer registers did to time where that was recorded; empty where nothing near it was.
-std::string recorded_price(const Change& change, std::int64_t block_threads, std::span<const Row> recorded) {
+/// @param recorded  unpadded cases
+std::string recorded_price(const Change& change, int block_threads, std::span<const CaseRecord> recorded) {
   if (change.axis != Axis::registers_per_thread) return "";
-  const std::int64_t nearest = nearest_block_size(recorded, block_threads);
+  const int nearest = nearest_block_size(recorded, block_threads);
   std::set<std::string> bodies;
-  for (const Row& row : recorded) bodies.insert(body_of(row));
+  for (const CaseRecord& record : recorded) bodies.insert(body_of(record));
   std::vector<std::string> parts;
   std::string gpu;
   for (const std::string& body : bodies) {
     const std::optional<RecordedStep> step = nearest_step(recorded, body, nearest, change);
     if (!step) continue;
-    gpu = step->before->gpu;
-    parts.push_back(fmt::format("{} -> {} registers, {}-bound kernel: {:+.0f} % time",
-                                *step->before->registers_per_thread, *step->after->registers_per_thread, body,
-                                100 * (*step->after->time_us / *step->before->time_us - 1)));
+    const auto& [before, after, distance] = *step;
+    gpu = before->provenance.gpu;
+    parts.push_back(fmt::format("{} -> {} registers, {}-bound kernel: {:+.0f} % time", registers_of(*before),
+                                registers_of(*after), body,
+                                100 * (*after->times.time_us / *before->times.time_us - 1)));
   }
   if (parts.empty()) return "";
   return fmt::format("recorded on {}, register_cliff, {} threads per block: {}", gpu, nearest,
@@ -133,7 +136,7 @@ std::string best_sizes_text(std::span<const Step> sizes) {
                      price_of(sizes.front().change));
 }
 
-void add_next_step(const Question& question, const Occupancy& occupancy, std::span<const Row> recorded,
+void add_next_step(const Question& question, const Occupancy& occupancy, std::span<const CaseRecord> recorded,
                    std::vector<std::string>& sentences) {
   const std::string now = percent_text(occupancy.theoretical_pct);
   const std::optional<Step> step = next_step(*question.limits, question.configuration);
@@ -176,7 +179,7 @@ std::string what_gains_nothing(const Question& question, const Occupancy& occupa
 
 }  // namespace
 
-std::vector<std::string> what_to_do(const Question& question, std::span<const Row> recorded) {
+std::vector<std::string> what_to_do(const Question& question, std::span<const CaseRecord> recorded) {
   const auto& [launch, usage] = question.configuration;
   const Occupancy occupancy = theoretical_occupancy(*question.limits, launch, usage);
   if (occupancy.theoretical_pct >= 100) return {"nothing to gain: 100 %"};
@@ -188,12 +191,14 @@ std::vector<std::string> what_to_do(const Question& question, std::span<const Ro
   return sentences;
 }
 
-std::vector<Row> recorded_register_cliff() {
+std::vector<CaseRecord> recorded_register_cliff() {
   const auto file = recorded_suite();
   if (!file) return {};
-  std::vector<Row> rows = read_rows(*file);
-  std::erase_if(rows, [](const Row& row) { return row.experiment != "register_cliff"; });
-  return rows;
+  std::vector<CaseRecord> cases = read_case_records(*file);
+  std::erase_if(cases, [](const CaseRecord& each) {
+    return each.identity.experiment != "register_cliff" || !is_unpadded(each);
+  });
+  return cases;
 }
 
 }  // namespace occbench

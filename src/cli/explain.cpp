@@ -18,6 +18,7 @@
 #include "cli/row_table.hpp"
 #include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/limits.hpp"
 #include "predict/device_profile.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
@@ -86,9 +87,24 @@ struct Explained {
 
 Explained explained(CaseRecord record) {
   const LaunchFacts facts = facts_of(record);
-  std::vector<Finding> findings = diagnose(facts);
-  record.explanation = explanation_of(facts, findings);
+  std::vector<Finding> findings = in_place(record, [&] { return diagnose(facts); });
+  // The device's own limits, which the table lacks, made the recorded one.
+  if (facts.limits != nullptr) record.explanation = explanation_of(facts, findings);
   return {std::move(record), std::move(findings)};
+}
+
+/// Of a row that nothing can be said of.
+std::string why_there_is_none(const CaseRecord& record) {
+  const auto& capability = record.provenance.compute_capability;
+  if (!capability) return "no explanation: compute_capability is empty";
+  if (find_limits(*capability) == nullptr) {
+    return fmt::format(
+        "no explanation: compute capability {} is not in the table of limits; a newer occbench may have it",
+        to_string(*capability));
+  }
+  if (!record.launch) return "no explanation: block_threads is empty";
+  if (!record.compiled) return "no explanation: registers_per_thread is empty";
+  return "no explanation: no block of the launch fits an SM";
 }
 
 void print_case(const Explained& each, std::ostream& out) {
@@ -98,7 +114,9 @@ void print_case(const Explained& each, std::ostream& out) {
   if (const auto& achieved = record.readings.counters.achieved_pct)
     fmt::print(out, ", counter {:.1f} %", *achieved);
   fmt::print(out, "\n");
-  if (each.findings.empty()) fmt::print(out, "  {}\n", record.explanation);
+  if (each.findings.empty()) {
+    fmt::print(out, "  {}\n", record.explanation.empty() ? why_there_is_none(record) : record.explanation);
+  }
   print_findings(each.findings, out);
 }
 
@@ -141,7 +159,10 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   std::optional<DeviceProfile> profile;
   if (!options.profile.empty()) profile = find_profile(options.profile);
   for (CaseRecord& each : cases) {
-    if (options.predicts() || (!each.prediction && each.identity.work)) repredict(each, profile);
+    const bool predictable = each.provenance.compute_capability &&
+                             find_limits(*each.provenance.compute_capability) && each.identity.work;
+    if (options.predicts() || (!each.prediction && predictable))
+      in_place(each, [&] { repredict(each, profile); });
   }
   if (options.predicts()) agreement_of_all = agreement(cases);
   for (const std::string& remark : remarks_on_profiles(cases)) fmt::print(console.err, "{}\n", remark);

@@ -71,11 +71,16 @@ Row row_of_cells(const CsvTable& table, const std::vector<std::string>& cells,
   }
   const std::optional<double> clock_mhz =
       row.sm_clock_mhz ? row.sm_clock_mhz : highest_clock_mhz(row, profile);
+  const auto note_highest_clock = [&](std::string_view column) {
+    add_note(row.note, fmt::format("{} is read at {} MHz, the GPU's highest clock", column, *clock_mhz));
+  };
   if (!row.work.empty()) {
-    row.work = work_in_cycles(row.work, clock_mhz);
+    const std::string cycles = work_in_cycles(row.work, clock_mhz);
+    if (cycles != row.work && !row.sm_clock_mhz) note_highest_clock("work");
+    row.work = cycles;
   } else if (row.time_us && !row.sm_clock_mhz && !row.sm_cycles_active_avg && clock_mhz) {
     row.sm_clock_mhz = clock_mhz;
-    add_note(row.note, fmt::format("time_us is read at {} MHz, the GPU's highest clock", *clock_mhz));
+    note_highest_clock("time_us");
   }
   return row;
 }
@@ -93,14 +98,11 @@ void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& prof
     if (record.identity.work_source.empty())
       record.identity.work_source = source_of_given(*record.identity.work);
   } else {
-    infer_and_predict(record, profile);
-    if (!record.prediction) {
-      if (record.note.find(kNoPrediction) == std::string::npos)
-        add_note(record.note, std::string(kNoPrediction) +
-                                  "work is empty and cannot be inferred: give work, sm_cycles_active_avg, or "
-                                  "time_us with sm_clock_mhz or gpu");
-      return;
-    }
+    const Inference inference = infer_and_predict(record, profile);
+    if (inference == Inference::too_little)
+      add_note(record.note, no_prediction("work is empty and cannot be inferred: give work, "
+                                          "sm_cycles_active_avg, or time_us with sm_clock_mhz or gpu"));
+    if (inference != Inference::predicted) return;
   }
   if (!profile && record.profile_quality == ProfileQuality::generic) add_note(record.note, kUnverified);
   record.explanation = explanation_of(facts_of(record));

@@ -103,7 +103,8 @@ ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
              first.commit, first.recorded_at, table.header());
   std::size_t agreeing = 0;
   for (CaseRecord& each : cases) {
-    agreeing += recompute_theory(*each.theory, launch_on_device(each)) ? 1 : 0;
+    agreeing +=
+        in_place(each, [&] { return recompute_theory(*each.theory, launch_on_device(each)); }) ? 1 : 0;
     fmt::print(console.out, "{}\n", table.line(each));
   }
   fmt::print(console.out, "\n{} of {} rows have the theory that was recorded. {}\n", agreeing, cases.size(),

@@ -74,11 +74,13 @@ CaseRecord simulated(const CaseRecord& recorded, const Provenance& provenance) {
   record.first_gpc = recorded.first_gpc;
   record.compiled = recorded.compiled;
   record.theory = recorded.theory;
-  record.folder = recorded.folder;
+  record.file = recorded.file;
+  record.line = recorded.line;
   record.readings.status = CountersStatus::off;
   record.times.status = TimeStatus::skipped;
   record.note = "rehearsed: predicted, not measured";
-  if (recorded.identity.work && recorded.launch && recorded.times.status == TimeStatus::ok) repredict(record);
+  if (recorded.identity.work && recorded.launch && recorded.times.status == TimeStatus::ok)
+    in_place(record, [&] { repredict(record); });
   if (record.prediction) {
     record.times.status = TimeStatus::ok;
     set_simulated_readings(record, recorded);

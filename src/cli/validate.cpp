@@ -112,7 +112,7 @@ ToolRun read_launches(const ValidateOptions& options, const std::optional<Device
   ToolRun run;
   run.cases = read_case_records(options.rows);
   if (profile) {
-    for (CaseRecord& each : run.cases) repredict(each, profile);
+    for (CaseRecord& each : run.cases) in_place(each, [&] { repredict(each, profile); });
   }
   return run;
 }

@@ -1,21 +1,16 @@
 #include "diagnose/launch_facts.hpp"
 
-#include <algorithm>
+#include "occupancy/limits.hpp"
 
 namespace occbench {
-namespace {
-
-const Limits* find_limits(const std::optional<ComputeCapability>& capability) {
-  const std::span<const Limits> all = all_limits();
-  const auto found = std::ranges::find_if(
-      all, [&](const Limits& limits) { return capability && limits.compute_capability == *capability; });
-  return found == all.end() ? nullptr : &*found;
-}
-
-}  // namespace
 
 LaunchFacts facts_of(const CaseRecord& record) {
-  return {.limits = find_limits(record.provenance.compute_capability),
+  const auto& capability = record.provenance.compute_capability;
+  return facts_of(record, capability ? find_limits(*capability) : nullptr);
+}
+
+LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
+  return {.limits = limits,
           .sm_count = record.provenance.sm_count.value_or(0),
           .launch = record.launch,
           .compiled = record.compiled,

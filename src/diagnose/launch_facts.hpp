@@ -8,7 +8,7 @@ namespace occbench {
 
 /// All that a diagnosis sees of a launch: not which experiment, case, kernel, variant or parameters it is.
 struct LaunchFacts {
-  const Limits* limits = nullptr;  ///< of the compute capability; nullptr = not known
+  const Limits* limits = nullptr;  ///< of the GPU; nullptr = not known
   int sm_count = 0;                ///< 0 = not known
   std::optional<Launch> launch{};
   std::optional<Compiled> compiled{};
@@ -19,6 +19,10 @@ struct LaunchFacts {
   Times times{};
 };
 
+/// Of a record whose device is elsewhere: the limits are those that the table has of its compute capability.
 LaunchFacts facts_of(const CaseRecord& record);
+
+/// Of a record whose device is here. @param limits  the device's own, which the table may lack
+LaunchFacts facts_of(const CaseRecord& record, const Limits* limits);
 
 }  // namespace occbench

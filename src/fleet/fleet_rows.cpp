@@ -10,6 +10,7 @@
 
 #include "fleet/hash_table.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/columns.hpp"
 #include "record/row_stream.hpp"
 #include "record/statistics.hpp"
 
@@ -61,10 +62,19 @@ class Cells {
       throw InputError(fmt::format("{}, line {}: {} is '{}', which is no finite number", stream_.source(),
                                    stream_.line(), name, cell));
     }
+    require_possible(name, value);
     return value;
   }
 
  private:
+  void require_possible(std::string_view name, double value) const {
+    try {
+      require_in_range(*find_column(name), value);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}, line {}: {}", stream_.source(), stream_.line(), error.what()));
+    }
+  }
+
   const RowStream& stream_;
   std::map<std::string, std::size_t, std::less<>> where_;
   std::vector<std::string> cells_;

@@ -17,6 +17,7 @@
 #include "harness/trace_case.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/measured_losses.hpp"
+#include "record/observed.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"
@@ -76,7 +77,7 @@ void predict_case(CaseRecord& record, const Device& device, const ChosenProfile&
     const LaunchOnDevice on{*record.launch, record.compiled->usage, device.limits, device.sm_count};
     record.prediction = predict(on, *record.identity.work, profile, record.first_gpc);
   } catch (const InputError& refused) {
-    add_note(record.note, fmt::format("no prediction: {}", refused.what()));
+    add_note(record.note, no_prediction(refused.what()));
   }
 }
 
@@ -119,7 +120,7 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, Session& se
 
   // Where the occupancy went, of all that is known now.
   set_measured_losses(record, session.device().limits);
-  record.explanation = explanation_of(facts_of(record));
+  record.explanation = explanation_of(facts_of(record, &session.device().limits));
 
   record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());
   return measured;

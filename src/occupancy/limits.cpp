@@ -120,9 +120,13 @@ std::span<const Limits> all_limits() {
   return kLimits;
 }
 
-const Limits& limits_of(ComputeCapability capability) {
+const Limits* find_limits(ComputeCapability capability) {
   const auto found = std::ranges::find(kLimits, capability, &Limits::compute_capability);
-  if (found != kLimits.end()) return *found;
+  return found == kLimits.end() ? nullptr : &*found;
+}
+
+const Limits& limits_of(ComputeCapability capability) {
+  if (const Limits* const found = find_limits(capability)) return *found;
   const auto nearest = std::ranges::min_element(
       kLimits, {}, [capability](const Limits& of) { return distance(of.compute_capability, capability); });
   throw InputError(fmt::format("the limits of compute capability {} are not known; the nearest known is {}",

@@ -50,6 +50,9 @@ constexpr double threads_per_lane(const Limits& limits, int resident_threads) {
 /// All known compute capabilities, ascending.
 std::span<const Limits> all_limits();
 
+/// nullptr where the table lacks the compute capability.
+const Limits* find_limits(ComputeCapability capability);
+
 /// @throws InputError for a compute capability that the table lacks, naming the nearest that it has.
 const Limits& limits_of(ComputeCapability capability);
 

@@ -18,7 +18,9 @@ constexpr std::int64_t kMostPredictedBlocks = 1 << 18;
 constexpr double kNearEnough = 1e-3;
 constexpr int kMostSteps = 6;
 
-/// The limits below were chosen on results/nvidia-h200/full.csv.
+// The limits below were chosen on results/nvidia-h200/full.csv. They classify a launch: its work is equal where
+// counters differ by no more than these from equal work. Where they differ by more, the spread of the work
+// explains all but these.
 /// Of the mean: SMs whose active cycles differ by more have a partial last wave.
 constexpr double kTail = 0.1;
 /// Of the mean: equal work is refused where SMs differ by so much more than it explains.

@@ -13,6 +13,9 @@ namespace {
 constexpr ComputeCapability kHopper{9, 0};
 constexpr std::string_view kGuide = "CUDA C++ Programming Guide, multiprocessor level, from 7.0 on";
 constexpr std::string_view kNominal = "nominal; the prediction does not depend on it";
+constexpr std::string_view kRound =
+    "nominal, a round number between the generations; all blocks take equally long, so occupancy hardly "
+    "depends on it";
 constexpr std::string_view kSass = "counted in the machine code for sm_90";
 constexpr std::string_view kH200 = "latency_hiding with one block per SM on an H200";
 constexpr std::string_view kReading =
@@ -32,6 +35,10 @@ constexpr std::array kCosts{
     KernelCost{"multiply_add", "slots_per_load", kHopper, 4, kSass},
     KernelCost{"multiply_add", "slots_per_round", kHopper, 3, kSass},
     KernelCost{"multiply_add", "slots_once", kHopper, 20, kSass},
+    KernelCost{"grid_barrier", "cycles_per_round", kHopper, 2000, kRound},
+    KernelCost{"pointer_chase", "l1_load_cycles", kHopper, 35, kRound},
+    KernelCost{"pointer_chase", "l2_load_cycles", kHopper, 270, kRound},
+    KernelCost{"pointer_chase", "memory_load_cycles", kHopper, 800, kRound},
     KernelCost{"reductions", "additions_per_cycle", kHopper, 0.27, "0.26 to 0.29 floats added to one address on an H200 and an H100 (experiment reductions)"},
     KernelCost{"reads", "read_cycles", kHopper, 725, kH200},
     KernelCost{"reads", "cycles_per_doubling", kHopper, 75, "708, 773, 864, 976 cycles for 1, 2, 4, 8 loads there, slots included"},

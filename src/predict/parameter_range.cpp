@@ -12,7 +12,6 @@ namespace occbench {
 namespace {
 
 constexpr double kRangeMicroseconds = 25'000;
-constexpr int kSubPartitions = 4;  // from compute capability 3.0 on
 
 struct Ends {
   double DeviceParameters::*value;
@@ -51,11 +50,11 @@ std::vector<Ends> ends_that_matter(const Tasks& tasks, std::int64_t wave, const 
 
 }  // namespace
 
-double simulation_microseconds(const Tasks& tasks) {
+double simulation_microseconds(const Limits& limits, const Tasks& tasks) {
   const auto blocks = static_cast<double>(tasks.grid_blocks());
   const double warps = blocks * tasks.warps_per_block();
   if (tasks.contends()) return 0.6 * warps;
-  const bool by_warp = tasks.differ_within_blocks() || tasks.warps_per_block() % kSubPartitions != 0;
+  const bool by_warp = tasks.differ_within_blocks() || tasks.warps_per_block() % limits.sub_partitions != 0;
   if (by_warp) return 0.35 * blocks + 0.06 * warps;
   return 0.15 * blocks;
 }
@@ -80,7 +79,7 @@ OccupancyRange parameter_range(const Launch& launch, const Usage& usage, const L
     try_with(parameters);
   }
   double left = kRangeMicroseconds;
-  const double pair = 2 * simulation_microseconds(tasks);
+  const double pair = 2 * simulation_microseconds(limits, tasks);
   left -= pair;
   for (const Ends& each : all) {
     if ((left -= pair) < 0) break;

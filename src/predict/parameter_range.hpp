@@ -16,7 +16,7 @@ struct OccupancyRange {
 
 /// What one simulation of a launch takes, roughly, on one core. It says how many of them a generic prediction
 /// is made of, which therefore is the same on every machine.
-double simulation_microseconds(const Tasks& tasks);
+double simulation_microseconds(const Limits& limits, const Tasks& tasks);
 
 /// What a launch reaches as the parameters of the profile go to both ends of their ranges (parameters.hpp;
 /// that of bandwidth is the GPU's): all of them at once, then one after another. Those that do not matter to

@@ -127,7 +127,7 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
                    const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
   Chance runs = chance;
   if (chosen.quality == ProfileQuality::generic) {
-    const double fit = kGenericRunsMicroseconds / std::max(1.0, simulation_microseconds(tasks));
+    const double fit = kGenericRunsMicroseconds / std::max(1.0, simulation_microseconds(limits, tasks));
     runs.most_runs = std::clamp(static_cast<std::int64_t>(fit), std::int64_t{1}, chance.most_runs);
   }
   Prediction prediction = predict(launch, usage, limits, chosen.profile, tasks, runs);

@@ -53,7 +53,7 @@ CountedLaunches counted_launches(std::span<const CaseRecord> cases) {
   for (const CaseRecord& each : cases) {
     const CounterValues& counters = each.readings.counters;
     if (!counters.achieved_pct || !counters.sm_cycles_active_avg) continue;
-    const LaunchOnDevice on = launch_on_device(each);
+    const LaunchOnDevice on = in_place(each, [&] { return launch_on_device(each); });
     if (!launches.first) launches.first = on;
     if (!each.identity.work) throw InputError(fmt::format("{} has no work", full_name(each.identity)));
     const Work& work = *each.identity.work;

@@ -258,6 +258,19 @@ void put_theory(Row& row, const Theory& theory) {
   row.waves = theory.waves;
 }
 
+void leave_out_impossible_readings(Row& row) {
+  for (const Column& column : columns()) {
+    const auto* const member = std::get_if<Real Row::*>(&column.where);
+    if (member == nullptr) continue;
+    try {
+      require_in_range(row, column);
+    } catch (const InputError& error) {
+      (row.**member).reset();
+      add_note(row.note, fmt::format("left out: {}", error.what()));
+    }
+  }
+}
+
 void put_quality(Row& row, const std::optional<ProfileQuality>& quality) {
   row.profile_quality = quality ? to_string(*quality) : "";
 }
@@ -328,6 +341,7 @@ Row row_of(const CaseRecord& record) {
   pass_condition(row, record.condition, kToRow);
   row.note = record.note;
   row.extra = record.extra;
+  leave_out_impossible_readings(row);
   return row;
 }
 
@@ -340,14 +354,26 @@ CaseRecord case_record(const Row& row) {
   }
 }
 
+std::string place_of(const CaseRecord& record) {
+  const std::string name = full_name(record.identity);
+  return record.file.empty() ? name : fmt::format("{}, line {}: {}", record.file.string(), record.line, name);
+}
+
+void refuse(const CaseRecord& record, const InputError& error) {
+  throw InputError(fmt::format("{}: {}", place_of(record), error.what()));
+}
+
 std::vector<CaseRecord> read_case_records(const std::filesystem::path& file) {
+  const CsvTable table = parse_row_table(read_text(file), file.string());
   std::vector<CaseRecord> records;
-  for (const Row& row : read_rows(file)) {
+  for (const Row& row : rows_of(table, file.string())) {
+    const std::size_t line = table.lines[records.size()];
     try {
       records.push_back(case_record(row));
-      records.back().folder = std::filesystem::absolute(file).parent_path();
+      records.back().file = file;
+      records.back().line = line;
     } catch (const InputError& error) {
-      throw InputError(fmt::format("{}: {}", file.string(), error.what()));
+      throw InputError(fmt::format("{}, line {}: {}", file.string(), line, error.what()));
     }
   }
   return records;

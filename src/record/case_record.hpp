@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "occupancy/compute_capability.hpp"
+#include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/statuses.hpp"
@@ -136,13 +137,33 @@ struct CaseRecord {
   Condition condition;
   std::string note;
   std::vector<std::pair<std::string, std::string>> extra;  ///< columns beyond the table
-  std::filesystem::path folder;                            ///< of the file that it was read from; no column
+
+  // No columns: where it was read.
+  std::filesystem::path file;  ///< empty = not from a file
+  std::size_t line = 0;        ///< of the file, that the row begins on
 };
+
+/// "FILE, line N: experiment/case", or the name alone where the case was not read from a file.
+std::string place_of(const CaseRecord& record);
+
+/// @throws InputError the error of something that was done with the case, after its place
+[[noreturn]] void refuse(const CaseRecord& record, const InputError& error);
+
+/// What `work` returns. @throws InputError as it does, with the case's place
+template <typename Work>
+auto in_place(const CaseRecord& record, Work work) {
+  try {
+    return work();
+  } catch (const InputError& error) {
+    refuse(record, error);
+  }
+}
 
 /// Appends to a note; an empty one adds nothing.
 void add_note(std::string& note, std::string_view more);
 
-/// The row that records the case. `prediction` gives it its device profile, where there is one.
+/// The row that records the case. `prediction` gives it its device profile, where there is one. A reading that
+/// is out of its column's range is left out and noted: a file with it could not be read.
 Row row_of(const CaseRecord& record);
 
 /// The reverse: `row_of(case_record(row))` is the row again, where the row is whole. What the row lacks of a
@@ -152,7 +173,7 @@ Row row_of(const CaseRecord& record);
 /// words that it can have, where the value is none of them
 CaseRecord case_record(const Row& row);
 
-/// The cases of a file of rows. @throws InputError naming the file, as read_rows and case_record do
+/// The cases of a file of rows. @throws InputError naming file and line, as read_rows and case_record do
 std::vector<CaseRecord> read_case_records(const std::filesystem::path& file);
 
 }  // namespace occbench

@@ -21,11 +21,32 @@ constexpr std::string_view without_trailing_underscore(std::string_view name) {
 constexpr std::int64_t kMostOfInt = std::numeric_limits<int>::max();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
+// Readings have bounds beyond what a GPU can do, so that none of theirs is refused.
+
+/// Percentages of a whole: a counter of an SM that works beside others can pass 100 a little.
+constexpr std::int64_t kMostPercent = 1000;
+/// Points are differences of percentages. `measured_loss_warps_points` passes 200 where other launches fill an
+/// SM.
+constexpr std::int64_t kMostPoints = 10'000;
+/// Times, cycles, clocks, bytes, rates: more than any GPU counts in a launch.
+constexpr std::int64_t kMostOfReal = 1'000'000'000'000'000'000;
+/// Four times what any compute capability to date gives a thread.
+constexpr std::int64_t kMostRegisters = 1024;
+
 constexpr Range at_least(std::int64_t low) {
   return {low, kMost};
 }
 constexpr Range between(std::int64_t low, std::int64_t high) {
   return {low, high};
+}
+constexpr Range from_zero() {
+  return {0, kMostOfReal};
+}
+constexpr Range percentage() {
+  return {0, kMostPercent};
+}
+constexpr Range points() {
+  return {-kMostPoints, kMostPoints};
 }
 constexpr Range any() {
   return {std::numeric_limits<std::int64_t>::min(), kMost};
@@ -37,15 +58,14 @@ constexpr auto kColumns = std::to_array<Column>({
   {OCC_NAME(NAME), "", GateRule::GATE, any(), std::nullopt, MEANING, &Row::NAME},
 #define OCC_INTEGER(NAME, UNIT, GATE, RANGE, MEANING) \
   {OCC_NAME(NAME), UNIT, GateRule::GATE, RANGE, std::nullopt, MEANING, &Row::NAME},
-#define OCC_REAL(NAME, UNIT, GATE, MEANING) \
-  {OCC_NAME(NAME), UNIT, GateRule::GATE, any(), std::nullopt, MEANING, &Row::NAME},
-#define OCC_COUNTER(NAME, UNIT, GATE, METRIC, SCALE, READ, MEANING)       \
-  {OCC_NAME(NAME),                                                        \
-   UNIT,                                                                  \
-   GateRule::GATE,                                                        \
-   any(),                                                                 \
-   ColumnCounter{METRIC, SCALE, CounterRead::READ, &CounterValues::NAME}, \
-   MEANING,                                                               \
+#define OCC_REAL(NAME, UNIT, GATE, RANGE, MEANING) OCC_INTEGER(NAME, UNIT, GATE, RANGE, MEANING)
+#define OCC_COUNTER(NAME, UNIT, GATE, RANGE, METRIC, SCALE, READ, MEANING) \
+  {OCC_NAME(NAME),                                                         \
+   UNIT,                                                                   \
+   GateRule::GATE,                                                         \
+   RANGE,                                                                  \
+   ColumnCounter{METRIC, SCALE, CounterRead::READ, &CounterValues::NAME},  \
+   MEANING,                                                                \
    &Row::NAME},
 #include "record/columns.inc"
 #undef OCC_NAME
@@ -186,13 +206,15 @@ void set_cell(Row& row, const Column& column, std::string_view text) {
   require_in_range(row, column);
 }
 
-void require_in_range(const Row& row, const Column& column) {
-  const auto* member = std::get_if<Integer Row::*>(&column.where);
-  if (member == nullptr) return;
-  const Integer& value = row.**member;
-  if (!value || (*value >= column.range.low && *value <= column.range.high)) return;
+void require_in_range(const Column& column, double value) {
+  if (value >= static_cast<double>(column.range.low) && value <= static_cast<double>(column.range.high))
+    return;
   throw InputError(
-      fmt::format("{} = {} is out of range: it is {}", column.name, *value, range_text(column.range)));
+      fmt::format("{} = {} is out of range: it is {}", column.name, value, range_text(column.range)));
+}
+
+void require_in_range(const Row& row, const Column& column) {
+  if (const Real value = number_of(row, column)) require_in_range(column, *value);
 }
 
 }  // namespace occbench

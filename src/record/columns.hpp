@@ -52,7 +52,7 @@ enum class CounterRead {
 /// "always", "local_memory", "full_suite" or "on_request".
 std::string_view to_string(CounterRead read);
 
-/// Whole numbers from `low` to `high`, both included.
+/// Numbers from `low` to `high`, both included.
 struct Range {
   std::int64_t low;
   std::int64_t high;
@@ -70,7 +70,7 @@ struct Column {
   std::string_view name;  ///< as in the CSV's first line
   std::string_view unit;
   GateRule gate;
-  Range range;  ///< of a whole number
+  Range range;  ///< of a number
   std::optional<ColumnCounter> counter;
   std::string_view meaning;
   std::variant<Text Row::*, Integer Row::*, Real Row::*> where;
@@ -98,8 +98,10 @@ std::string cell_text(const Row& row, const Column& column);
 /// its range.
 void set_cell(Row& row, const Column& column, std::string_view text);
 
-/// @throws InputError naming column, value and range for a whole number of the row that is out of its
-/// column's range.
+/// @throws InputError naming column, value and range for a number that is out of its column's range.
+void require_in_range(const Column& column, double value);
+
+/// The same for the row's value, where it is a number.
 void require_in_range(const Row& row, const Column& column);
 
 }  // namespace occbench

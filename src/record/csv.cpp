@@ -265,9 +265,13 @@ std::vector<Row> rows_of(const CsvTable& table, std::string_view source) {
   return rows;
 }
 
-std::vector<Row> parse_rows(std::string_view text, std::string_view source) {
+CsvTable parse_row_table(std::string_view text, std::string_view source) {
   refuse_other_files(text, source);
-  return rows_of(parse_csv(text, source, LastLine::torn), source);
+  return parse_csv(text, source, LastLine::torn);
+}
+
+std::vector<Row> parse_rows(std::string_view text, std::string_view source) {
+  return rows_of(parse_row_table(text, source), source);
 }
 
 std::vector<Row> read_rows(const std::filesystem::path& file) {

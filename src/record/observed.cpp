@@ -49,18 +49,25 @@ std::optional<ObservedPrediction> observed_prediction(const CaseRecord& record,
   return observed;
 }
 
-void infer_and_predict(CaseRecord& record, const std::optional<DeviceProfile>& profile) {
-  if (!record.theory || record.theory->theoretical_pct == 0 || !record.provenance.sm_count) return;
+std::string no_prediction(std::string_view why) {
+  return fmt::format("no prediction: {}", why);
+}
+
+Inference infer_and_predict(CaseRecord& record, const std::optional<DeviceProfile>& profile) {
+  if (!record.theory || record.theory->theoretical_pct == 0 || !record.provenance.sm_count)
+    return Inference::too_little;
   try {
     auto found = observed_prediction(record, profile);
-    if (!found) return;
+    if (!found) return Inference::too_little;
     record.identity.work = std::move(found->inferred.work);
     record.identity.work_source = fmt::format("{}{}", kInferred, found->inferred.source);
     record.prediction = std::move(found->prediction);
     record.device_profile = record.prediction->device_profile;
     record.profile_quality = record.prediction->profile_quality;
+    return Inference::predicted;
   } catch (const InputError& refused) {
-    add_note(record.note, std::string(kNoPrediction) + refused.what());
+    add_note(record.note, no_prediction(refused.what()));
+    return Inference::refused;
   }
 }
 

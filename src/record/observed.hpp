@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "predict/inferred_work.hpp"
@@ -10,11 +11,12 @@ namespace occbench {
 
 /// An activity record's time of a launch is longer than its warps are active. Median of 120 launches on an
 /// H100 (driver 580.159.04, CUDA 13.0; results/nvidia-h100-80gb-hbm3/programs): those shorter than 12 us have
-/// 0.57 to 0.8.
+/// 0.57 to 0.8. It is a cost of CUPTI's time stamps and of no launch, so it is no parameter of a device profile:
+/// only work that is inferred from such a time alone depends on it.
 inline constexpr double kRecordOverheadUs = 0.62;
 
-/// Begins the note of a record that could not be predicted.
-inline constexpr std::string_view kNoPrediction = "no prediction: ";
+/// The note of a record that could not be predicted.
+std::string no_prediction(std::string_view why);
 
 /// What is known of a recorded launch that work can be inferred from.
 ObservedLaunch observed_of(const CaseRecord& record);
@@ -27,8 +29,14 @@ bool is_inferred_work(std::string_view source);
 std::optional<ObservedPrediction> observed_prediction(const CaseRecord& record,
                                                       const std::optional<DeviceProfile>& profile);
 
-/// Infers the work of a record that lacks it, with its source, and predicts it. Where nothing can be inferred
-/// the record stays as it is; where theory refuses the launch a note says why.
-void infer_and_predict(CaseRecord& record, const std::optional<DeviceProfile>& profile = std::nullopt);
+/// How an inference ended.
+enum class Inference {
+  predicted,
+  too_little,  ///< nothing can be inferred: the record stays as it is
+  refused,     ///< theory or the model refuses the launch: a note says why
+};
+
+/// Infers the work of a record that lacks it, with its source, and predicts it.
+Inference infer_and_predict(CaseRecord& record, const std::optional<DeviceProfile>& profile = std::nullopt);
 
 }  // namespace occbench

@@ -21,10 +21,10 @@ namespace fs = std::filesystem;
 /// The profile of that name beside the rows of a case.
 std::optional<DeviceProfile> profile_beside(const CaseRecord& record) {
   const fs::path name = record.device_profile + ".profile";
-  const fs::path file = record.folder / name;
+  const fs::path file = record.file.parent_path() / name;
   // A name from a file of rows leads to no other folder.
   std::error_code ignored;
-  if (name.has_parent_path() || record.folder.empty() || !fs::is_regular_file(file, ignored)) return {};
+  if (name.has_parent_path() || record.file.empty() || !fs::is_regular_file(file, ignored)) return {};
   DeviceProfile profile = find_profile(file.string());
   const bool of_another = !profile.gpu_uuid.empty() && profile.gpu_uuid != record.provenance.gpu_uuid;
   return of_another ? std::nullopt : std::optional(std::move(profile));
@@ -61,7 +61,7 @@ Prediction predict(const LaunchOnDevice& on, const Work& work, const ChosenProfi
 
 LaunchOnDevice launch_on_device(const CaseRecord& record) {
   const auto need = [&](bool there, const char* column) {
-    if (!there) throw InputError(fmt::format("{} has no {}", full_name(record.identity), column));
+    if (!there) throw InputError(fmt::format("there is no {}", column));
   };
   need(record.provenance.compute_capability.has_value(), "compute_capability");
   need(record.provenance.sm_count.has_value(), "sm_count");

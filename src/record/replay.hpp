@@ -30,7 +30,7 @@ Prediction predict(const LaunchOnDevice& on, const Work& work, const ChosenProfi
                    std::optional<int> first_gpc);
 
 /// The launch that a case records, with the limits table's line of its compute capability.
-/// @throws InputError with the case's name, naming the column that is needed and lacking, or a compute
+/// @throws InputError naming the column that is needed and lacking, or a compute
 /// capability that the table lacks
 LaunchOnDevice launch_on_device(const CaseRecord& record);
 

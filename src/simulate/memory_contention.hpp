@@ -3,8 +3,10 @@
 namespace occbench {
 
 /// Equal reads of device memory by many warps do not take equally long: evenly spread around their mean: by up to
-/// `most` of it where resident warps ask for twice what the memory can move or more, by less where they ask
-/// for less (seen on an H200 with blocks of any size, 6 to 100 % theoretical occupancy, 1 to 20 waves).
+/// `most` of it where resident warps ask for twice what the memory can move or more, by less in proportion
+/// where they ask for less. The spread grew up to twice the bandwidth and no further on an H200, with blocks of
+/// any size, 6 to 100 % theoretical occupancy and 1 to 20 waves; other GPUs were not looked at. `most` is the
+/// parameter memory_spread, and 0 switches the rule off.
 double memory_spread(double bytes_per_cycle_asked, double bytes_per_cycle, double most);
 
 /// Device memory is shared in proportion to demand, so it slows all warps alike: a clock that runs as much

@@ -57,6 +57,10 @@ SmRules::SmRules(const DeviceParameters& parameters, const Limits& limits, const
                                       ? parameters.full_sm_retire_delay_cycles
                                       : 0) {}
 
+// The two warps of retire_interval_cycles and the half in busy_warps() are the forms of two rules, seen on an H200
+// (docs/prediction.md, "Launching blocks" and "Replacing blocks"). Their sizes are the parameters warp_retire_cycles and
+// busy_sm_extra_warp_launch_cycles, which every calibration fits; 0 switches a rule off.
+
 Sm::Launched Sm::launch(double now, const SmRules& rules) {
   const double first_warp = std::max(now, may_start_);
   const double cycles = launch_cycles(blocks_started_, rules);

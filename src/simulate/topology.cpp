@@ -27,9 +27,8 @@ Topology::Topology(std::vector<int> gpc_sms, int singleton_sms)
   tpc_count_ += tpcs_of(singleton_sms_);
 }
 
-Topology Topology::even(int sm_count) {
-  constexpr int kMostSms = 18;
-  const int gpcs = (sm_count + kMostSms - 1) / kMostSms;
+Topology Topology::even(int sm_count, int most_sms_per_gpc) {
+  const int gpcs = (sm_count + most_sms_per_gpc - 1) / most_sms_per_gpc;
   const int tpcs = tpcs_of(sm_count);
   std::vector<int> sms;
   for (int gpc = 0; gpc < gpcs; ++gpc) sms.push_back(2 * (tpcs / gpcs + (gpc < tpcs % gpcs)));

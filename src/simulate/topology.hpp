@@ -22,9 +22,13 @@ class Topology {
   /// @param singleton_sms  SMs of singleton TPCs, 0 or more; two share a TPC
   Topology(std::vector<int> gpc_sms, int singleton_sms);
 
-  /// As few GPCs as can be of at most 18 SMs (the most there are up to compute capability 9.0), as even as
-  /// TPCs go, and no singleton TPC: for a device whose GPCs nobody has looked at.
-  static Topology even(int sm_count);
+  /// As few GPCs as can be of at most `most_sms_per_gpc`, as even as TPCs go, and no singleton TPC: for a device
+  /// whose GPCs nobody has looked at.
+  static Topology even(int sm_count, int most_sms_per_gpc = kMostSmsPerGpc);
+
+  /// The largest GPC of any GPU up to compute capability 9.0: nine TPCs of two SMs, a full GH100 (NVIDIA H100
+  /// whitepaper). It shapes only devices whose GPCs are not known.
+  static constexpr int kMostSmsPerGpc = 18;
 
   int sm_count() const {
     return static_cast<int>(gpc_of_sm_.size());

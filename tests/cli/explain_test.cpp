@@ -189,6 +189,39 @@ TEST_F(Explain, RefusesARowWhoseValueNoColumnOfThatNameCanHave) {
   }
 }
 
+TEST_F(Explain, SaysThatTheLimitsOfARowsGpuAreNotKnownAndKeepsWhatTheGpuItselfSaid) {
+  Row row = measured("newer", 1056, 90);
+  row.compute_capability = "99.0";
+  std::ofstream(file_) << csv_header() << csv_record(row);
+  const Outcome none = run_command({"explain", file_.c_str()});
+  EXPECT_EQ(none.status, ExitStatus::done) << none.err;
+  EXPECT_THAT(none.out, HasSubstr("no explanation: compute capability 99.0 is not in the table of limits; a "
+                                  "newer occbench may have it"));
+  row.explanation = "10 points: an SM is idle.";
+  std::ofstream(file_) << csv_header() << csv_record(row);
+  EXPECT_THAT(run_command({"explain", file_.c_str()}).out, HasSubstr(row.explanation));
+  EXPECT_THAT(run_command({"explain", file_.c_str(), "--csv"}).out, HasSubstr(row.explanation));
+}
+
+TEST_F(Explain, RefusesALaunchThatNoLimitsAllowWithItsFileLineAndCase) {
+  const std::pair<Integer Row::*, std::pair<std::int64_t, const char*>> refused[] = {
+      {&Row::carveout_pct, {900, "carveout_pct = 900 is out of range"}},
+      {&Row::cluster_blocks, {1'000'000'000, "cluster_blocks = 1000000000 is out of range"}},
+      {&Row::block_threads, {2048, "block_threads = 2048 is out of range"}},
+      {&Row::registers_per_thread, {300, "registers_per_thread = 300 is out of range"}}};
+  for (const auto& [column, what] : refused) {
+    for (const char* work : {"", "equal:200000"}) {
+      Row row = measured("wrong", 1056, 90);
+      row.work = work;
+      row.*column = what.first;
+      std::ofstream(file_) << csv_header() << csv_record(measured("right", 1056, 90)) << csv_record(row);
+      const Outcome outcome = run_command({"explain", file_.c_str()});
+      EXPECT_EQ(outcome.status, ExitStatus::usage);
+      EXPECT_THAT(outcome.err, HasSubstr(fmt::format("rows.csv, line 3: waves/wrong: {}", what.second)));
+    }
+  }
+}
+
 TEST_F(Explain, FindsTheRowsOfTheProjectWhereverTheProgramLiesAndIsStarted) {
   const std::filesystem::path copy = folder_ / "copied_occbench";
   std::filesystem::copy_file(

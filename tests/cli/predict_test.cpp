@@ -262,6 +262,19 @@ TEST(PredictBatch, ARowThatSaysNothingOfItsWorkSaysSoAndTheOthersArePredicted) {
   EXPECT_NE(table_cell(table, 2, "predicted_pct"), "");
 }
 
+TEST(PredictBatch, WorkInMicrosecondsIsReadAtTheHighestClockOfTheGpuAndSaysSo) {
+  const std::string launch = "9.0,132,NVIDIA H200,256,2218,20,";
+  const CsvTable table = parse_csv(predict_batch_of("compute_capability,sm_count,gpu,block_threads,grid_"
+                                                    "blocks,registers_per_thread,work,sm_clock_mhz\n" +
+                                                    launch + "equal:100us,\n" + launch +
+                                                    "equal:100us,1980\n" + launch + "equal:198000,\n"),
+                                   "out");
+  ASSERT_EQ(table.rows.size(), 3U);
+  for (const std::size_t row : {0, 1, 2}) EXPECT_EQ(table_cell(table, row, "work"), "equal:198000");
+  EXPECT_EQ(table_cell(table, 0, "note"), "work is read at 1980 MHz, the GPU's highest clock");
+  EXPECT_EQ(table_cell(table, 1, "note") + table_cell(table, 2, "note"), "");
+}
+
 TEST(PredictBatch, TimeAloneIsReadAtTheHighestClockOfTheGpu) {
   // 303 us at the 1,980 MHz of an H200's data sheet are 600,000 cycles, three rounds of blocks.
   const std::string launch = "9.0,132,NVIDIA H200,256,2218,20,303.03,";

@@ -76,6 +76,15 @@ TEST_F(RunCases, AGpuThatTheLimitsTableLacksIsPredictedForItsOwnLimits) {
   EXPECT_EQ(row.note, "");
 }
 
+TEST_F(RunCases, AGpuThatTheLimitsTableLacksIsExplainedByItsOwnLimits) {
+  run(experiment_of({768}));
+  const std::string known = read_rows(csv()).at(0).explanation;
+  ASSERT_NE(known, "");
+  device_ = unknown_device();
+  run(experiment_of({768}));
+  EXPECT_EQ(read_rows(csv()).at(0).explanation, known);
+}
+
 TEST_F(RunCases, WhyThereIsNoPredictionStandsBesideOtherNotes) {
   instruments_.status = CountersStatus::denied;
   instruments_.first_gpcs = {1000, 1000};  // of a device that has 8

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
+#include "record/files.hpp"
 
 namespace occbench {
 namespace {
@@ -118,6 +120,41 @@ TEST(CaseRecord, AWholeNumberOutOfItsColumnsRangeIsRefused) {
   Row row = small_row();
   row.sm_count = -5;
   EXPECT_THROW(case_record(row), InputError);
+}
+
+TEST(CaseRecord, AReadingThatNoReaderAcceptsIsLeftOutAndNotedSoThatItsRowCanBeRead) {
+  CaseRecord record = case_record(small_row());
+  record.readings.counters.achieved_pct = 1e300;
+  record.readings.counters.issue_active_pct = 12;
+  const Row row = row_of(record);
+  EXPECT_FALSE(row.achieved_pct);
+  EXPECT_EQ(row.issue_active_pct, 12);
+  EXPECT_THAT(row.note, HasSubstr("left out: achieved_pct = 1e+300 is out of range"));
+  EXPECT_NO_THROW(case_record(row));
+}
+
+TEST(CaseRecord, AWordThatItsColumnDoesNotHaveIsRefusedWithFileAndLine) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "rows.csv";
+  Row wrong = small_row();
+  wrong.compute_capability = "x";
+  std::ofstream(file) << csv_header() << csv_record(small_row()) << csv_record(wrong);
+  try {
+    read_case_records(file);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith(file.string() + ", line 3: waves/spin: 'x'"));
+  }
+}
+
+TEST(CaseRecord, ACaseOfAFileKnowsItsPlace) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "rows.csv";
+  Row noted = small_row();
+  noted.note = "two\nlines";
+  std::ofstream(file) << csv_header() << csv_record(noted) << csv_record(small_row());
+  EXPECT_EQ(place_of(read_case_records(file).at(1)), file.string() + ", line 4: waves/spin");
+  EXPECT_EQ(place_of(case_record(small_row())), "waves/spin");
 }
 
 TEST(CaseRecord, NotesAreAddedAndNothingAddsNothing) {

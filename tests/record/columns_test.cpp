@@ -75,6 +75,27 @@ TEST(Columns, AWholeNumberOutOfItsColumnsRangeIsRefusedWithNameValueAndRange) {
   EXPECT_EQ(refusal("sm_count", "1024") + refusal("sm_count", "1") + refusal("temperature_c", "-40"), "");
 }
 
+TEST(Columns, AMeasuredNumberOutOfItsColumnsRangeIsRefusedWithNameValueAndRange) {
+  EXPECT_EQ(refusal("achieved_pct", "1e300"), "achieved_pct = 1e+300 is out of range: it is 0 to 1000");
+  EXPECT_EQ(refusal("achieved_pct", "-0.5"), "achieved_pct = -0.5 is out of range: it is 0 to 1000");
+  EXPECT_THAT(refusal("time_us", "-3"), testing::HasSubstr("time_us = -3 is out of range: it is 0 to 1"));
+  EXPECT_THAT(refusal("time_us", "1e300"), testing::HasSubstr("time_us = 1e+300 is out of range"));
+  EXPECT_THAT(refusal("loss_tail_points", "-1e5"), testing::HasSubstr("it is -10000 to 10000"));
+  EXPECT_EQ(refusal("registers_per_thread", "100000"),
+            "registers_per_thread = 100000 is out of range: it is 0 to 1024");
+  EXPECT_EQ(refusal("achieved_pct", "100.3") + refusal("time_us", "0") + refusal("loss_tail_points", "-3") +
+                refusal("registers_per_thread", "255") + refusal("time_spread_pct", "2500"),
+            "");
+}
+
+TEST(Columns, EveryNumberOfAMeasurementHasALowestAndAHighestValue) {
+  for (const Column& column : columns()) {
+    if (type_name(column) != "real") continue;
+    EXPECT_THAT(refusal(std::string(column.name).c_str(), "-1e300"), testing::HasSubstr("out of range"));
+    EXPECT_THAT(refusal(std::string(column.name).c_str(), "1e300"), testing::HasSubstr("out of range"));
+  }
+}
+
 TEST(Columns, EveryCounterHasAPlaceOfItsOwnAndNoOtherColumnHasOne) {
   CounterValues values;
   for (const Column& column : columns()) {

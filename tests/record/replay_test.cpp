@@ -141,13 +141,13 @@ TEST(Replay, TheProfileThatACaseNamesLiesBesideItsRows) {
   CaseRecord record = recorded_case();
   record.device_profile = "own";
   record.provenance.gpu_uuid = "GPU-1";
-  record.folder = folder_of_profile("own", "GPU-1");
+  record.file = folder_of_profile("own", "GPU-1") / "rows.csv";
   EXPECT_EQ(profile_of(record).profile.name, "own");
   EXPECT_EQ(profile_of(record).quality, ProfileQuality::calibrated_device);
   record.provenance.gpu_uuid = "GPU-2";
   EXPECT_EQ(profile_of(record).profile.name, "h200") << "it is another GPU's";
   record.provenance.gpu_uuid = "GPU-1";
-  record.device_profile = "../" + record.folder.filename().string() + "/own";
+  record.device_profile = "../" + record.file.parent_path().filename().string() + "/own";
   EXPECT_EQ(profile_of(record).profile.name, "h200") << "a name is no path";
 }
 
@@ -176,10 +176,10 @@ TEST(Replay, ACaseThatLacksWhatIsNeededIsRefusedByTheColumnsName) {
     }
     return "predicted";
   };
-  EXPECT_EQ(message_without(&Row::block_threads), "waves/spin has no block_threads");
-  EXPECT_EQ(message_without(&Row::grid_blocks), "waves/spin has no grid_blocks");
-  EXPECT_EQ(message_without(&Row::registers_per_thread), "waves/spin has no registers_per_thread");
-  EXPECT_EQ(message_without(&Row::sm_count), "waves/spin has no sm_count");
+  EXPECT_EQ(message_without(&Row::block_threads), "there is no block_threads");
+  EXPECT_EQ(message_without(&Row::grid_blocks), "there is no grid_blocks");
+  EXPECT_EQ(message_without(&Row::registers_per_thread), "there is no registers_per_thread");
+  EXPECT_EQ(message_without(&Row::sm_count), "there is no sm_count");
 }
 
 constexpr const char* kRepredict =
@@ -196,7 +196,7 @@ std::vector<Row> recorded_suite_rows(const std::string& run = "full") {
 /// A row of results/nvidia-h200, which finds its profile there.
 CaseRecord recorded_on_h200(const Row& row) {
   CaseRecord record = case_record(row);
-  record.folder = OCCBENCH_SOURCE_DIR "/results/nvidia-h200";
+  record.file = OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv";
   return record;
 }
 

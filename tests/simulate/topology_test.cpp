@@ -56,6 +56,7 @@ TEST(Topology, TheLastSmOfAnOddSizedGpcIsAloneAndShiftsNoOneElse) {
 TEST(Topology, AnUnknownDeviceHasEvenGpcsOfWholeTpcs) {
   EXPECT_THAT(Topology::even(132).gpc_sms(), ElementsAre(18, 18, 16, 16, 16, 16, 16, 16));
   EXPECT_THAT(Topology::even(15).gpc_sms(), ElementsAre(15));
+  EXPECT_THAT(Topology::even(15, 8).gpc_sms(), ElementsAre(8, 7));
   EXPECT_THAT(Topology::even(1).gpc_sms(), ElementsAre(1));
   for (int sms = 1; sms <= 300; ++sms) EXPECT_EQ(Topology::even(sms).sm_count(), sms);
 }

@@ -1,0 +1,147 @@
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fleet_fixture.hpp"
+
+namespace occbench {
+namespace {
+
+using ::testing::Contains;
+
+TEST_F(Fleet, NamesNothingAmongRepeatedRunsOfOneGpu) {
+  std::map<std::string, std::string> runs;
+  const std::string file = OCCBENCH_SOURCE_DIR "/tests/data/gate/unchanged.csv.gz";
+  for (Row& row : parse_rows(read_gzip_text(file), file)) {
+    const std::string run = row.extra.front().second;
+    row.extra.clear();
+    row.gpu_uuid = "GPU of run " + run;
+    runs[run] += csv_record(row);
+  }
+  ASSERT_EQ(runs.size(), 3);
+  std::string all;
+  for (const auto& [run, rows] : runs) all += rows;
+  EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_;
+}
+
+/// Runs of one build on one GPU: six pairs of unchanged code, and the unchanged half of thirty others.
+TEST_F(Fleet, NamesNothingAmongFortyTwoRunsOfOneGpu) {
+  std::string all;
+  std::set<std::string> gpus;
+  for (const std::string name : {"none", "registers", "shared_memory", "block_size", "slow_warp", "slower"}) {
+    const std::string file = OCCBENCH_SOURCE_DIR "/tests/data/gate/" + name + ".csv.gz";
+    for (Row& row : parse_rows(read_gzip_text(file), file)) {
+      const std::string run = row.extra.front().second;
+      if (name != "none" && run.ends_with("-b")) continue;
+      row.extra.clear();
+      row.commit = "one";
+      row.gpu_uuid = name + run;
+      gpus.insert(row.gpu_uuid);
+      all += csv_record(row);
+    }
+  }
+  EXPECT_EQ(gpus.size(), 42);
+  EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_;
+}
+
+/// Smoke runs of one build on one H100, one after another.
+std::map<std::string, std::vector<Row>> repeated_runs() {
+  std::map<std::string, std::vector<Row>> runs;
+  const std::string file = OCCBENCH_SOURCE_DIR "/tests/data/fleet/h100_repeats.csv.gz";
+  for (Row& row : parse_rows(read_gzip_text(file), file)) {
+    const std::string run = row.extra.front().second;
+    row.extra.clear();
+    runs[run].push_back(std::move(row));
+  }
+  return runs;
+}
+
+TEST_F(Fleet, IsInLineWhereOneH100IsComparedWithItsOwnRunsBefore) {
+  std::vector<std::string> written;
+  for (const auto& [run, rows] : repeated_runs()) {
+    written.push_back(write("past/" + run + ".csv", text_of(rows)));
+    if (written.size() < 3) continue;
+    EXPECT_EQ(fleet({written.back(), "--since", (folder_.path() / "past").string()}), ExitStatus::done)
+        << run << out_;
+  }
+  EXPECT_EQ(written.size(), 12);
+}
+
+TEST_F(Fleet, NamesTheRunWithAFaultAmongTwelveRunsOfOneH100) {
+  const auto slow_memory_of_an_h100 = [](Row& row) {
+    if (row.kernel == "reads" && row.throughput.value_or(0) > 2e12) *row.time_us /= 0.97;
+  };
+  const std::map<std::string, Fault> faults = {{"none", {}},
+                                               {"sm_clock", slow_clock},
+                                               {"bandwidth", slow_memory_of_an_h100},
+                                               {"sm_count", one_sm_less}};
+  const std::map<std::string, std::vector<Row>> runs = repeated_runs();
+  for (const auto& [cause, fault] : faults) {
+    std::string all;
+    for (const auto& [run, rows] : runs) {
+      for (Row row : rows) {
+        row.gpu_uuid = run;
+        if (run == "run-07" && fault) fault(row);
+        all += csv_record(row);
+      }
+    }
+    const Causes causes = causes_of({write(cause + ".csv", all)});
+    SCOPED_TRACE(cause + out_.substr(0, 1500));
+    EXPECT_EQ(causes.size(), cause == "none" ? 0 : 1);
+    if (!causes.empty()) {
+      EXPECT_THAT(causes.at("run-07"), Contains(cause));
+    }
+  }
+}
+
+/// A row for each GPU and case, and copies of one of the GPUs with a fault.
+std::vector<Row> five_recorded_h200s(const std::map<std::string, Fault>& copies, int of = 0) {
+  std::vector<Row> all;
+  int gpu = -1;
+  for (const char* file : {"results/nvidia-h200/calibration.csv", "tests/data/h200_calibration/gpu_1.csv",
+                           "tests/data/h200_calibration/gpu_2.csv", "tests/data/h200_calibration/gpu_3.csv",
+                           "tests/data/h200_calibration/gpu_4.csv"}) {
+    ++gpu;
+    for (Row& row : read_rows(std::filesystem::path(OCCBENCH_SOURCE_DIR) / file)) {
+      row.commit = "one";
+      all.push_back(row);
+      for (const auto& [name, fault] : copies) {
+        if (gpu != of) continue;
+        Row copy = row;
+        copy.gpu_uuid = name;
+        fault(copy);
+        all.push_back(std::move(copy));
+      }
+    }
+  }
+  return all;
+}
+
+TEST_F(Fleet, NamesNothingAmongFiveRecordedH200s) {
+  EXPECT_EQ(fleet({write("all.csv", text_of(five_recorded_h200s({})))}), ExitStatus::done) << out_;
+}
+
+// One GPC 0.5 % slower is below what five GPUs can tell; larger fleets find it (docs/fleet.md).
+TEST_F(Fleet, NamesFaultyCopiesOfEachOfFiveRecordedH200s) {
+  const std::map<std::string, Fault> faults = {{"sm_clock", slow_clock}, {"sm_count", one_sm_less}};
+  for (const auto& [cause, fault] : faults) {
+    for (int of = 0; of < 5; ++of) {
+      const Causes causes =
+          causes_of({write("all.csv", text_of(five_recorded_h200s({{"copy", fault}}, of)))});
+      SCOPED_TRACE(fmt::format("{} of GPU {}: {}", cause, of, out_.substr(0, 1000)));
+      EXPECT_EQ(causes.size(), 1);
+      ASSERT_TRUE(causes.contains("copy"));
+      EXPECT_THAT(causes.at("copy"), Contains(cause));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace occbench
