@@ -254,18 +254,11 @@ fs::path file_of_gpu(const fs::path& file, int index) {
 
 std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const std::string> leave_out) {
   std::vector<std::string> arguments;
-  std::vector<std::string> positional;
   for (const CLI::Option* const option : parser.get_options()) {
     const std::string name = option->get_name();
-    if (option->get_positional()) {
-      std::ranges::copy(option->results(), std::back_inserter(positional));
-    } else if (std::ranges::find(leave_out, name) == leave_out.end()) {
-      for (const std::string& value : option->results())
-        arguments.push_back(fmt::format("{}={}", name, value));
-    }
+    if (std::ranges::find(leave_out, name) != leave_out.end()) continue;
+    for (const std::string& value : option->results()) arguments.push_back(fmt::format("{}={}", name, value));
   }
-  if (!positional.empty()) arguments.emplace_back("--");
-  std::ranges::copy(positional, std::back_inserter(arguments));
   return arguments;
 }
 

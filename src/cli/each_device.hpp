@@ -32,7 +32,7 @@ struct EachDevice {
 /// FILE.gpu2.csv for FILE.csv and GPU 2, FOLDER.gpu2 for FOLDER.
 std::filesystem::path file_of_gpu(const std::filesystem::path& file, int index);
 
-/// The options that a command was given, and behind -- its positional arguments: what makes another process do the same.
+/// The options that a command was given: what makes another process do the same.
 /// @param leave_out  names of options, "--out"
 std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const std::string> leave_out);
 
