@@ -31,6 +31,20 @@ std::string what_was_wrong(const CLI::ParseError& error, const CLI::App& parser,
   return what.substr(kUnconverted.size()) + " is not a number that this option can take";
 }
 
+/// The words behind the first --, where the command runs them. CLI11 would take "[1,2]" for two words and "[]" for none.
+std::span<const char* const> words_to_run(std::span<const char* const> arguments) {
+  if (arguments.empty()) return {};
+  const auto command = std::ranges::find(commands(), arguments.front(), &Command::name);
+  if (command == commands().end() || command->declare_runner == nullptr) return {};
+  const auto mark = std::ranges::find(arguments, std::string_view("--"));
+  return mark == arguments.end() ? std::span<const char* const>() : std::span(mark + 1, arguments.end());
+}
+
+Action declare(const Command& command, CLI::App& parser, std::span<const char* const> words) {
+  if (command.declare_runner == nullptr) return command.declare(parser);
+  return command.declare_runner(parser, std::vector<std::string>(words.begin(), words.end()));
+}
+
 ExitStatus parse_and_run(std::span<const char* const> arguments, Console& console) {
   CLI::App parser("Achieved, predicted and theoretical GPU occupancy, side by side.", "occbench");
   parser.require_subcommand(1);
@@ -39,15 +53,16 @@ ExitStatus parse_and_run(std::span<const char* const> arguments, Console& consol
       "Exit status: 0 done, 1 regression, 2 no verdict or not measured, 64 wrong use or input, 70 a fault of "
       "occbench.");
 
+  const std::span<const char* const> words = words_to_run(arguments);
   ExitStatus status = ExitStatus::done;
   for (const Command& command : commands()) {
     CLI::App* subparser = parser.add_subcommand(std::string(command.name), std::string(command.summary));
     subparser->final_callback(
-        [&status, &console, action = command.declare(*subparser)] { status = action(console); });
+        [&status, &console, action = declare(command, *subparser, words)] { status = action(console); });
   }
   try {
     // CLI11 takes the last argument first.
-    parser.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    parser.parse(std::vector<std::string>(arguments.rbegin() + std::ssize(words), arguments.rend()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {  // --help, --version
       parser.exit(error, console.out, console.err);

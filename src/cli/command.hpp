@@ -3,7 +3,9 @@
 #include <functional>
 #include <iosfwd>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "occupancy/exit_status.hpp"
 
@@ -27,6 +29,8 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   Action (*declare)(CLI::App& parser);
+  /// In place of `declare`, of a command that runs another one: takes that one's words too, as they were typed.
+  Action (*declare_runner)(CLI::App& parser, std::vector<std::string> words) = nullptr;
 };
 
 /// Every subcommand, in the order of the help text.

@@ -17,7 +17,7 @@ constexpr Command kCommands[] = {
     {"trace",
      "every kernel that a command launches, unmodified, or that a PyTorch profile has: theory, prediction, "
      "counter",
-     declare_trace},
+     nullptr, declare_trace},
     {"explain", "recorded rows: theory, prediction and counter side by side, and where the rest went",
      declare_explain},
     {"calibrate", "measure a device profile, which predictions of this GPU then use", declare_calibrate},

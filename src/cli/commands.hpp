@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "cli/command.hpp"
 
 namespace occbench {
@@ -17,7 +20,7 @@ Action declare_predict(CLI::App& parser);
 Action declare_report(CLI::App& parser);
 Action declare_run(CLI::App& parser);
 Action declare_sweep(CLI::App& parser);
-Action declare_trace(CLI::App& parser);
+Action declare_trace(CLI::App& parser, std::vector<std::string> words);
 Action declare_validate(CLI::App& parser);
 
 }  // namespace occbench

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
+#include <exception>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <poll.h>
 #include <set>
 #include <system_error>
-#include <thread>
 #include <tuple>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +18,7 @@
 
 #include "cli/child_process.hpp"
 #include "cli/merge.hpp"
+#include "cli/progress_pipe.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
@@ -28,28 +30,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Passes on the lines of a file that grows, each with a prefix.
+/// Passes on the lines that a program writes, each with a prefix.
 class Relay {
  public:
-  Relay(const fs::path& file, std::string prefix, std::ostream& to)
-      : file_(file, std::ios::binary), prefix_(std::move(prefix)), to_(to) {}
+  Relay(std::string prefix, std::ostream& to) : prefix_(std::move(prefix)), to_(to) {}
+
+  /// The file that the program writes to.
+  fs::path end_for_program() const {
+    return fmt::format("/proc/self/fd/{}", pipe_.write_end());
+  }
+
+  /// To be called once the program has its end.
+  void close_end_for_program() {
+    pipe_.close_write_end();
+  }
+
+  pollfd what_to_wait_for() const {
+    return {.fd = pipe_.read_end(), .events = POLLIN, .revents = 0};
+  }
 
   void pass_on() {
-    file_.clear();
-    file_.seekg(position_);
-    const std::string more{std::istreambuf_iterator<char>(file_), {}};
-    position_ += static_cast<std::streamoff>(more.size());
-    begun_ += more;
-    for (std::size_t end; (end = begun_.find('\n')) != std::string::npos; begun_.erase(0, end + 1))
-      print(begun_.substr(0, end));
+    for (const std::string& line : pipe_.lines(std::chrono::milliseconds(0))) print(line);
     to_.flush();
   }
 
-  /// After the last one, which need not have an end.
+  /// After the program has ended. Others that it started may go on to write: nobody reads that.
   void finish() {
     pass_on();
-    print(begun_);
-    begun_.clear();
+    print(pipe_.begun_line());
   }
 
  private:
@@ -60,19 +68,36 @@ class Relay {
     if (!line.empty()) fmt::print(to_, "{}{}\n", prefix_, line);
   }
 
-  std::ifstream file_;
+  ProgressPipe pipe_;
   std::string prefix_;
   std::ostream& to_;
-  std::streamoff position_ = 0;
-  std::string begun_;  ///< a line without its end
 };
 
 /// The process of one GPU, and what it prints.
 class GpuProcess {
  public:
-  GpuProcess(const EachDevice& each, const GpuHere& gpu, const fs::path& folder, Console& console)
-      : GpuProcess(each, gpu, folder / fmt::format("{}.out", gpu.index),
-                   folder / fmt::format("{}.err", gpu.index), console) {}
+  /// @throws std::exception where it cannot be started
+  GpuProcess(const EachDevice& each, const GpuHere& gpu, Console& console)
+      : out_(fmt::format("gpu {}: ", gpu.index), console.out),
+        err_(fmt::format("gpu {}: ", gpu.index), console.err) {
+    std::vector<std::string> arguments = {each.command, fmt::format("--device={}", gpu.index)};
+    const auto add = [&](const std::string& option, const fs::path& file) {
+      if (!file.empty())
+        arguments.push_back(fmt::format("{}={}", option, file_of_gpu(file, gpu.index).string()));
+    };
+    add("--out", each.rows);
+    for (const auto& [option, file] : each.outputs) add(option, file);
+    std::ranges::copy(each.arguments, std::back_inserter(arguments));
+    const OnCores near(cores_near(gpu.pci_bus_id, each.pci_devices));
+    process_.emplace(each.program, arguments, out_.end_for_program(), std::nullopt, err_.end_for_program());
+    out_.close_end_for_program();
+    err_.close_end_for_program();
+  }
+
+  void wait_with(std::vector<pollfd>& others) const {
+    others.push_back(out_.what_to_wait_for());
+    others.push_back(err_.what_to_wait_for());
+  }
 
   void pass_on() {
     out_.pass_on();
@@ -96,53 +121,60 @@ class GpuProcess {
   }
 
  private:
-  GpuProcess(const EachDevice& each, const GpuHere& gpu, const fs::path& out, const fs::path& err,
-             Console& console)
-      : process_(start(each, gpu, out, err)),
-        out_(out, fmt::format("gpu {}: ", gpu.index), console.out),
-        err_(err, fmt::format("gpu {}: ", gpu.index), console.err) {}
-
-  static std::unique_ptr<ChildProcess> start(const EachDevice& each, const GpuHere& gpu, const fs::path& out,
-                                             const fs::path& err) {
-    const fs::path program = each.program.empty() ? fs::read_symlink("/proc/self/exe") : each.program;
-    std::vector<std::string> arguments = {each.command, fmt::format("--device={}", gpu.index)};
-    const auto add = [&](const std::string& option, const fs::path& file) {
-      if (!file.empty())
-        arguments.push_back(fmt::format("{}={}", option, file_of_gpu(file, gpu.index).string()));
-    };
-    add("--out", each.rows);
-    for (const auto& [option, file] : each.outputs) add(option, file);
-    std::ranges::copy(each.arguments, std::back_inserter(arguments));
-    const OnCores near(cores_near(gpu.pci_bus_id, each.pci_devices));
-    return std::make_unique<ChildProcess>(program, arguments, out, std::nullopt, err);
-  }
-
-  std::unique_ptr<ChildProcess> process_;
   Relay out_;
   Relay err_;
+  std::optional<ChildProcess> process_;
 };
 
+/// Says why, where it cannot be started. @returns null then
+std::unique_ptr<GpuProcess> started(const EachDevice& each, const GpuHere& gpu, Console& console) {
+  try {
+    return std::make_unique<GpuProcess>(each, gpu, console);
+  } catch (const std::exception& error) {
+    fmt::print(console.err, "gpu {}: {}\n", gpu.index, error.what());
+    return nullptr;
+  }
+}
+
+/// Until one of them prints, a signal comes or `patience` is over.
+void wait_for_output(std::span<const std::unique_ptr<GpuProcess>> processes,
+                     std::chrono::milliseconds patience) {
+  std::vector<pollfd> outputs;
+  for (const auto& process : processes) process->wait_with(outputs);
+  static_cast<void>(::poll(outputs.data(), outputs.size(), static_cast<int>(patience.count())));
+}
+
 /// Processes that run at once, until all have ended. The signal that asks this one to stop goes to them, once.
-std::vector<Ending> run_together(const EachDevice& each, std::span<const GpuHere> gpus, Console& console) {
+void pass_on_until_end(std::span<const std::unique_ptr<GpuProcess>> processes) {
   constexpr std::chrono::milliseconds kLook{50};
-  const TemporaryFolder folder;
-  std::vector<std::unique_ptr<GpuProcess>> processes;
-  for (const GpuHere& gpu : gpus)
-    processes.push_back(std::make_unique<GpuProcess>(each, gpu, folder.path(), console));
   bool told = false;
-  for (bool running = true; running;) {
+  for (bool running = !processes.empty(); running;) {
+    wait_for_output(processes, kLook);
     running = false;
     for (const auto& process : processes) {
       running = !process->poll() || running;
       process->pass_on();
     }
-    if (stop_asked() && !std::exchange(told, true)) {
+    if (stop_asked() && !stopped_by_terminal() && !std::exchange(told, true)) {
       for (const auto& process : processes) process->send(stop_signal());
     }
-    if (running) std::this_thread::sleep_for(kLook);
   }
-  std::vector<Ending> endings;
-  for (const auto& process : processes) endings.push_back(process->finish());
+}
+
+/// @returns how each ended, or kNotStarted
+std::vector<Ending> run_together(const EachDevice& each, std::span<const GpuHere> gpus, Console& console) {
+  constexpr Ending kNotStarted{.status = static_cast<int>(ExitStatus::fault), .signal = 0};
+  std::vector<Ending> endings(gpus.size(), kNotStarted);
+  std::vector<std::unique_ptr<GpuProcess>> processes;
+  std::vector<Ending*> theirs;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    if (auto process = started(each, gpus[i], console)) {
+      processes.push_back(std::move(process));
+      theirs.push_back(&endings[i]);
+    }
+  }
+  pass_on_until_end(processes);
+  for (std::size_t i = 0; i < processes.size(); ++i) *theirs[i] = processes[i]->finish();
   return endings;
 }
 
@@ -233,15 +265,22 @@ void require_all_rows(const EachDevice& each) {
                   experiment, name, uuid));
 }
 
-void merge_rows(const EachDevice& each, const std::vector<fs::path>& files, Console& console) {
+/// @returns whether the merged file has every row of the files, and no two of a GPU and a case. A GPU may lack cases that
+/// one of another model has.
+bool merge_rows(const EachDevice& each, const std::vector<fs::path>& files, Console& console) try {
   if (files.empty()) {
     fmt::print(console.err, "no GPU has rows; {} is not written\n", each.rows.string());
-    return;
+    return true;
   }
   const Merged merged = merge_and_tell(files, each.rows, MergeOf::gpus, console);
   std::vector<std::string> names;
   for (const fs::path& file : files) names.push_back(file.string());
   if (!merged.samples) fmt::print(console.out, "Each GPU's rows, with samples: {}\n", fmt::join(names, ", "));
+  return merged.conflicts == 0 && merged.torn.empty();
+} catch (const std::exception& error) {
+  fmt::print(console.err, "the rows are not merged: {}; each GPU's stay in {} and its like\n", error.what(),
+             files.front().string());
+  return false;
 }
 
 }  // namespace
@@ -254,18 +293,19 @@ fs::path file_of_gpu(const fs::path& file, int index) {
 
 std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const std::string> leave_out) {
   std::vector<std::string> arguments;
-  std::vector<std::string> positional;
   for (const CLI::Option* const option : parser.get_options()) {
     const std::string name = option->get_name();
-    if (option->get_positional()) {
-      std::ranges::copy(option->results(), std::back_inserter(positional));
-    } else if (std::ranges::find(leave_out, name) == leave_out.end()) {
-      for (const std::string& value : option->results())
+    if (std::ranges::find(leave_out, name) != leave_out.end()) continue;
+    const bool flag = option->get_items_expected_max() == 0;
+    for (const std::string& value : option->results()) {
+      // Behind = a value may not be empty; of a flag it stands nowhere else.
+      if (flag) {
         arguments.push_back(fmt::format("{}={}", name, value));
+      } else {
+        arguments.insert(arguments.end(), {name, value});
+      }
     }
   }
-  if (!positional.empty()) arguments.emplace_back("--");
-  std::ranges::copy(positional, std::back_inserter(arguments));
   return arguments;
 }
 
@@ -273,8 +313,7 @@ EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
                        std::vector<std::pair<std::string, fs::path>> outputs) {
   std::vector<std::string> leave_out = {"--device", "--out", "--at-once"};
   for (const auto& [option, file] : outputs) leave_out.push_back(option);
-  return {.program = {},
-          .command = parser.get_name(),
+  return {.command = parser.get_name(),
           .arguments = arguments_of(parser, leave_out),
           .gpus = std::move(gpus),
           .outputs = std::move(outputs),
@@ -283,6 +322,8 @@ EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
 }
 
 ExitStatus run_on_each(const EachDevice& each, Console& console) {
+  if (each.rows == "-")
+    throw InputError("--out - with several GPUs: their rows and samples go to files; write --out FILE.csv");
   if (each.resume) require_all_rows(each);
   std::error_code ignored;
   if (each.rows.has_parent_path()) fs::create_directories(each.rows.parent_path(), ignored);
@@ -291,8 +332,9 @@ ExitStatus run_on_each(const EachDevice& each, Console& console) {
   const std::vector<TimeOfWrite> before = written_before(each);
   const StopOnSignals stop;
   const std::vector<Ending> endings = run_all(each, console);
-  const ExitStatus worst = tell_failures(each, endings, console);
-  if (!each.rows.empty()) merge_rows(each, files_of_run(each, before), console);
+  ExitStatus worst = tell_failures(each, endings, console);
+  if (!each.rows.empty() && !merge_rows(each, files_of_run(each, before), console))
+    worst = std::max(worst, ExitStatus::no_verdict);
   if (stop_asked()) fmt::print(console.err, "interrupted\n");
   if (worst != ExitStatus::done && worst != ExitStatus::usage && !each.resuming.empty())
     fmt::print(console.err, "to measure what is missing: {}\n", each.resuming);

@@ -14,8 +14,8 @@ namespace occbench {
 
 /// A command of occbench for several GPUs: a process of it for each.
 struct EachDevice {
-  std::filesystem::path program;  ///< empty: this program
-  std::string command;            ///< "run"
+  std::filesystem::path program = "/proc/self/exe";  ///< this one, also where its file was replaced meanwhile
+  std::string command;                               ///< "run"
   std::vector<std::string>
       arguments;  ///< of each process, without --device, --out and the options of `outputs`
   std::vector<GpuHere> gpus;
@@ -32,7 +32,7 @@ struct EachDevice {
 /// FILE.gpu2.csv for FILE.csv and GPU 2, FOLDER.gpu2 for FOLDER.
 std::filesystem::path file_of_gpu(const std::filesystem::path& file, int index);
 
-/// The options that a command was given, and behind -- its positional arguments: what makes another process do the same.
+/// The options that a command was given: what makes another process do the same.
 /// @param leave_out  names of options, "--out"
 std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const std::string> leave_out);
 
@@ -41,10 +41,11 @@ EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
                        std::vector<std::pair<std::string, std::filesystem::path>> outputs);
 
 /// Starts a process for each GPU, on the cores near it, with `--device N` and outputs of its own (file_of_gpu()). Shows
-/// what they print, with the GPU's number. Ctrl-C goes to all of them. Whatever becomes of one, the others go on. The
-/// rows of all are then merged into `rows`; the files of each GPU stay, for only they have the samples.
-/// @returns the worst status of a process; no_verdict for one that a signal ended
-/// @throws InputError where resuming would drop rows of `rows`
+/// what they print, with the GPU's number. Ctrl-C goes to all of them. One that fails or cannot be started leaves the
+/// others alone. The rows of all are then merged into `rows`; the files of each GPU stay, for only they have the samples.
+/// @returns the worst status of a process: no_verdict for one that a signal ended, fault for one that cannot be
+/// started; at least no_verdict where the merged rows have conflicts or lack some
+/// @throws InputError where `rows` is "-", or resuming would drop rows of it
 ExitStatus run_on_each(const EachDevice& each, Console& console);
 
 }  // namespace occbench

@@ -10,11 +10,19 @@
 
 namespace occbench {
 
+namespace {
+
+/// What a pipe holds, in bytes: no more than one read takes. A page, where pages are of 64 KiB.
+constexpr int kCapacity = 1 << 16;
+
+}  // namespace
+
 ProgressPipe::ProgressPipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe2");
   read_end_ = ends[0];
   write_end_ = ends[1];
+  static_cast<void>(::fcntl(write_end_, F_SETPIPE_SZ, kCapacity));
 }
 
 ProgressPipe::~ProgressPipe() {
@@ -29,7 +37,7 @@ void ProgressPipe::close_write_end() {
 std::vector<std::string> ProgressPipe::lines(std::chrono::milliseconds patience) {
   pollfd waiting{.fd = read_end_, .events = POLLIN, .revents = 0};
   if (ended_ || ::poll(&waiting, 1, static_cast<int>(patience.count())) <= 0) return {};
-  std::array<char, 1 << 16> piece{};
+  std::array<char, kCapacity> piece{};
   const ssize_t length = ::read(read_end_, piece.data(), piece.size());
   if (length < 0 && errno == EINTR) return {};
   if (length <= 0) {

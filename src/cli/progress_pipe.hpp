@@ -23,9 +23,19 @@ class ProgressPipe {
   /// To be called once the program has it: the pipe then ends with the program.
   void close_write_end();
 
-  /// The whole lines that have come, without their line ends: those that are there, or else what comes within
+  /// For poll(2), where several are waited for; -1, which it passes over, once the pipe has ended.
+  int read_end() const {
+    return ended_ ? -1 : read_end_;
+  }
+
+  /// The whole lines that have come, without their line ends: all that the pipe holds, or else what comes within
   /// `patience`, less where a signal comes first. Empty also where the pipe has ended.
   std::vector<std::string> lines(std::chrono::milliseconds patience);
+
+  /// The line that has come without its end.
+  const std::string& begun_line() const {
+    return begun_line_;
+  }
 
   /// Whether nothing will come any more.
   bool ended() const {

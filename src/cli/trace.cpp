@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <ostream>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -30,6 +33,7 @@ namespace fs = std::filesystem;
 
 struct TraceOptions {
   TraceCommand command;
+  std::vector<std::string> misplaced;  ///< words of a command before --
   ImportOptions import_from;
   bool merge = false;
   std::string out;
@@ -121,11 +125,16 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
 
 /// With one GPU for the command to see, or once for each of several.
 ExitStatus trace_on_gpus(TraceOptions options, const CLI::App& parser, Console& console) {
+  if (!options.misplaced.empty())
+    throw InputError(fmt::format("'{}': a command stands behind --: occbench trace [OPTION...] -- COMMAND",
+                                 options.misplaced.front()));
   if (options.device.empty()) return trace(options, console);
   if (options.command.words.empty()) throw InputError("--device needs a command behind --");
   const std::vector<GpuHere> gpus = listed_gpus(options.device);
   if (gpus.size() > 1) {
     EachDevice each = each_device(parser, gpus, {});
+    each.arguments.emplace_back("--");
+    std::ranges::copy(options.command.words, std::back_inserter(each.arguments));
     each.rows = output_file(options);
     each.at_once = options.at_once;
     return run_on_each(each, console);
@@ -141,9 +150,10 @@ ExitStatus trace_on_gpus(TraceOptions options, const CLI::App& parser, Console& 
 
 }  // namespace
 
-Action declare_trace(CLI::App& parser) {
+Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
   const auto options = std::make_shared<TraceOptions>();
   TraceCommand& command = options->command;
+  command.words = std::move(words);
   parser
       .add_option("--out", options->out,
                   "rows go here, samples beside it (default: a new file in results/local/)")
@@ -183,7 +193,7 @@ Action declare_trace(CLI::App& parser) {
       ->type_name("N|all|N,N");
   declare_at_once(parser, options->at_once);
   parser.add_option("--top", options->top, "how many kernels to print, 0 = all")->capture_default_str();
-  parser.add_option("COMMAND", command.words, "behind --: what to run, with its arguments");
+  parser.add_option("COMMAND", options->misplaced, "behind --: what to run, with its arguments");
   return [options, &parser](Console& console) { return trace_on_gpus(*options, parser, console); };
 }
 

@@ -111,8 +111,10 @@ Environment environment_for(const TraceCommand& command, const fs::path& out, bo
 
 volatile std::sig_atomic_t running = 0;
 
-void pass_on(int signal) {
-  if (running > 0) static_cast<void>(::kill(running, signal));
+/// The command has what a terminal sends already: each process of its foreground gets it.
+void pass_on(int signal, siginfo_t* about, void*) {
+  const bool of_terminal = about->si_code == SI_KERNEL && (signal == SIGINT || signal == SIGQUIT);
+  if (running > 0 && !of_terminal) static_cast<void>(::kill(running, signal));
 }
 
 /// While it lives, what the terminal sends to all is the command's to answer, and what is sent to occbench
@@ -120,8 +122,7 @@ void pass_on(int signal) {
 class SignalsForCommand {
  public:
   SignalsForCommand() {
-    for (const int signal : {SIGINT, SIGQUIT}) set(signal, SIG_IGN);
-    for (const int signal : {SIGTERM, SIGHUP}) set(signal, pass_on);
+    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) set(signal);
   }
   ~SignalsForCommand() {
     for (std::size_t i = 0; i < before_.size(); ++i)
@@ -131,9 +132,10 @@ class SignalsForCommand {
   SignalsForCommand& operator=(const SignalsForCommand&) = delete;
 
  private:
-  void set(int signal, void (*handler)(int)) {
+  void set(int signal) {
     struct sigaction action {};
-    action.sa_handler = handler;
+    action.sa_sigaction = pass_on;
+    action.sa_flags = SA_SIGINFO;
     struct sigaction before {};
     ::sigaction(signal, &action, &before);
     before_.emplace_back(signal, before);

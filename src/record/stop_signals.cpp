@@ -4,8 +4,10 @@ namespace occbench {
 namespace {
 
 volatile std::sig_atomic_t asked = 0;
+volatile std::sig_atomic_t by_terminal = 0;
 
-void note_signal(int signal) {
+void note_signal(int signal, siginfo_t* about, void*) {
+  by_terminal = about->si_code == SI_KERNEL ? 1 : 0;
   asked = signal;
 }
 
@@ -14,8 +16,8 @@ void note_signal(int signal) {
 StopOnSignals::StopOnSignals() {
   asked = 0;
   struct sigaction action {};
-  action.sa_handler = note_signal;
-  action.sa_flags = SA_RESTART;
+  action.sa_sigaction = note_signal;
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
   sigemptyset(&action.sa_mask);
   static_cast<void>(sigaction(SIGINT, &action, &before_interrupt_));
   static_cast<void>(sigaction(SIGTERM, &action, &before_terminate_));
@@ -28,6 +30,10 @@ StopOnSignals::~StopOnSignals() {
 
 int stop_signal() {
   return asked;
+}
+
+bool stopped_by_terminal() {
+  return by_terminal != 0;
 }
 
 }  // namespace occbench

@@ -21,6 +21,9 @@ class StopOnSignals {
 /// The last of them that came since the last StopOnSignals began; 0 if none did.
 int stop_signal();
 
+/// Whether a terminal sent it: each process of its foreground then has it.
+bool stopped_by_terminal();
+
 /// Whether one of them came.
 inline bool stop_asked() {
   return stop_signal() != 0;

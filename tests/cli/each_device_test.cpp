@@ -3,23 +3,22 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <iterator>
 #include <memory>
-#include <set>
+#include <pty.h>
 #include <sstream>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/child_process.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
-#include "run_command.hpp"
 
 namespace occbench {
 namespace {
@@ -27,11 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
-using ::testing::UnorderedElementsAre;
-
-const std::string kRehearsedRows = OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/full.csv";
 
 Row row_of(int gpu, const std::string& name) {
   Row row;
@@ -121,6 +116,60 @@ TEST_F(OnEachGpu, TheFailureOfOneIsNamedAndLeavesTheRowsOfAll) {
   EXPECT_THAT(err_.str(), Not(HasSubstr("gpu 0 failed")));
 }
 
+TEST_F(OnEachGpu, AProcessThatCannotStartIsAFailedGpuAndTheOthersGoOn) {
+  each_.resuming = "occbench run --resume";
+  // An argument has 32 pages at most, its end included: the longer number is too much.
+  const auto longest = static_cast<std::size_t>(32 * ::sysconf(_SC_PAGESIZE)) - 1;
+  each_.outputs = {{"--timeline", std::string(longest - std::string("--timeline=.gpu1").size(), 'x')}};
+  each_.gpus = {{1, "GPU-1", ""}, {10, "GPU-10", ""}, {2, "GPU-2", ""}};
+  for (const bool at_once : {true, false}) {
+    each_.at_once = at_once;
+    err_.str("");
+    EXPECT_EQ(run("begin; row a"), ExitStatus::fault);
+    EXPECT_THAT(rows(), ElementsAre("GPU-1 a", "GPU-2 a"));
+    EXPECT_THAT(err_.str(), HasSubstr("gpu 10: cannot start " + each_.program.string()));
+    EXPECT_THAT(err_.str(), HasSubstr("gpu 10 failed (GPU-10)"));
+    EXPECT_THAT(err_.str(), HasSubstr("what is missing: occbench run --resume\n"));
+  }
+}
+
+TEST_F(OnEachGpu, RowsThatConflictOrHaveNoEndLeaveNoVerdict) {
+  each_.resuming = "occbench run --resume";
+  EXPECT_EQ(run("begin; row a; [[ $gpu == 2 ]] && printf '2,half' >> $out; exit 0"), ExitStatus::no_verdict);
+  EXPECT_THAT(err_.str(), HasSubstr("gpu2.csv: the last line has no end"));
+  EXPECT_THAT(err_.str(), HasSubstr("what is missing: occbench run --resume\n"));
+  Row other = row_of(0, "a");
+  other.note = "measured again";
+  std::ofstream(path("other")) << csv_record(other);
+  EXPECT_EQ(run("begin; row a; [[ $gpu == 1 ]] && cat other >> $out; exit 0"), ExitStatus::no_verdict);
+  EXPECT_THAT(err_.str(), HasSubstr("conflict: "));
+}
+
+/// Suites of GPUs of two models differ.
+TEST_F(OnEachGpu, CasesThatOneGpuDoesNotHaveAreNoFailure) {
+  EXPECT_EQ(run("begin; row a; [[ $gpu == 1 ]] || row b"), ExitStatus::done);
+  EXPECT_THAT(err_.str(), HasSubstr("gap: GPU-1"));
+}
+
+TEST_F(OnEachGpu, WhereMergingFailsTheRowsOfEachStayAndTheResumingCommandIsPrinted) {
+  each_.resuming = "occbench run --resume";
+  EXPECT_EQ(run("begin; row a; [[ $gpu == 1 ]] && echo no,rows > $out; exit 0"), ExitStatus::no_verdict);
+  EXPECT_THAT(err_.str(), HasSubstr("the rows are not merged: "));
+  EXPECT_THAT(err_.str(), HasSubstr("what is missing: occbench run --resume\n"));
+  EXPECT_THAT(rows_in(file(0)), ElementsAre("GPU-0 a"));
+}
+
+TEST_F(OnEachGpu, RowsOfSeveralNeedAFile) {
+  each_.rows = "-";
+  try {
+    run("begin");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--out -"));
+    EXPECT_THAT(error.what(), HasSubstr("FILE.csv"));
+  }
+}
+
 TEST_F(OnEachGpu, AProcessThatIsKilledInTheMiddleOfARowKeepsTheRowsBeforeIt) {
   EXPECT_EQ(run("begin; row a; [[ $gpu == 2 ]] && { printf '2,half' >> $out; kill -9 $$; }; row b"),
             ExitStatus::no_verdict);
@@ -186,6 +235,55 @@ TEST_F(OnEachGpu, CtrlCGoesToEveryProcessAndTheirRowsStay) {
   EXPECT_THAT(err_.str(), Not(HasSubstr("failed")));
 }
 
+TEST_F(OnEachGpu, ASignalToThisProcessAloneEndsTracedCommands) {
+  each_.program = OCCBENCH_PROGRAM;
+  each_.command = "trace";
+  each_.gpus.resize(2);
+  each_.arguments = {"--", "bash", "-c", "touch \"$0/begun$$\"; exec sleep 20", path("began")};
+  fs::create_directory(path("began"));
+  std::thread user([&] {
+    while (std::distance(fs::directory_iterator(path("began")), fs::directory_iterator()) < 2)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ::kill(::getpid(), SIGINT);
+  });
+  Console console{out_, err_};
+  const auto start = std::chrono::steady_clock::now();
+  const ExitStatus status = run_on_each(each_, console);
+  user.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+  EXPECT_EQ(static_cast<int>(status), 128 + SIGINT);
+  EXPECT_THAT(err_.str(), HasSubstr("gpu 1: occbench trace: signal 2 (Interrupt) ended the command\n"));
+}
+
+/// A terminal interrupts all processes of its foreground: who is told twice may give up what it would finish.
+TEST_F(OnEachGpu, CtrlCOfATerminalComesOnce) {
+  each_.gpus.resize(1);
+  int terminal = -1;
+  const pid_t process = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  ASSERT_GE(process, 0);
+  if (process == 0) {
+    static_cast<void>(
+        run("begin; trap 'echo told >> interrupts' INT; touch begun; for i in {1..30}; do sleep 0.05; done"));
+    ::_exit(0);
+  }
+  while (!fs::exists(path("begun"))) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_EQ(::write(terminal, "\003", 1), 1);
+  int ending = 0;
+  ::waitpid(process, &ending, 0);
+  ::close(terminal);
+  EXPECT_EQ(read_text(path("interrupts")), "told\n");
+}
+
+TEST_F(OnEachGpu, OutputThatABackgroundProcessKeepsOpenIsNotWaitedFor) {
+  each_.gpus.resize(1);
+  each_.rows.clear();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(run("sleep 20 & echo $! > sleeper; seq 1 20000; printf end"), ExitStatus::done);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+  ::kill(std::stoi(read_text(path("sleeper"))), SIGTERM);
+  EXPECT_THAT(out_.str(), HasSubstr("gpu 0: 19999\ngpu 0: 20000\ngpu 0: end\n"));
+}
+
 TEST_F(OnEachGpu, ProcessesRunAtOnceUnlessOneAfterAnotherIsAskedFor) {
   const std::string wait_for_all =
       "begin; touch begun$gpu; for i in {1..200}; do [[ -e begun0 && -e begun1 && -e begun2 "
@@ -246,11 +344,21 @@ TEST_F(OnEachGpu, EachRunsOnTheCoresNearItsGpu) {
   EXPECT_THAT(out_.str(), HasSubstr(fmt::format("gpu 1: {}\n", CPU_COUNT(&allowed))));
 }
 
+TEST_F(OnEachGpu, ATracedCommandGetsItsWordsAsTheyWereTyped) {
+  each_.program = OCCBENCH_PROGRAM;
+  each_.command = "trace";
+  each_.arguments = {"--", "printf", "<%s>", "[1,2]", "a b", "", "[]", "--device", "0"};
+  each_.gpus.resize(1);
+  Console console{out_, err_};
+  run_on_each(each_, console);
+  EXPECT_THAT(out_.str(), HasSubstr("gpu 0: <[1,2]><a b><><[]><--device><0>\n"));
+}
+
 TEST(ArgumentsOfACommand, MakeAnotherProcessDoTheSame) {
   const auto declared = [](CLI::App& parser) {
     struct Options {
       std::string filter, out;
-      std::vector<std::string> metrics, command;
+      std::vector<std::string> metrics;
       bool resume = false, calibrate = false;
       int top = 3;
     };
@@ -261,94 +369,25 @@ TEST(ArgumentsOfACommand, MakeAnotherProcessDoTheSame) {
     parser.add_flag("--resume", options->resume);
     parser.add_flag("--calibrate", options->calibrate);
     parser.add_option("--top", options->top);
-    parser.add_option("COMMAND", options->command);
     return options;
   };
-  CLI::App first;
-  const auto given = declared(first);
-  first.parse(std::vector<std::string>{"--x y", "--out", "command", "--", "--resume", "a.sum,b.avg",
-                                       "--metrics", "f", "-o", "--filter= a=(1|2) "});
-  ASSERT_THAT(given->command, ElementsAre("command", "--out", "--x y"));
-  std::vector<std::string> arguments = arguments_of(first, std::vector<std::string>{"--out"});
-  CLI::App second;
-  const auto again = declared(second);
-  second.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  EXPECT_EQ(again->filter, given->filter);
-  EXPECT_EQ(again->metrics, given->metrics);
-  EXPECT_EQ(again->command, given->command);
-  EXPECT_TRUE(again->resume);
-  EXPECT_FALSE(again->calibrate);
-  EXPECT_EQ(again->out, "");
-}
-
-TEST(SeveralGpus, ACommandThatMeasuresRefusesAWrongListBeforeItMeasures) {
-  for (const auto& arguments :
-       std::vector<std::vector<const char*>>{{"run", "--rehearse", kRehearsedRows.c_str(), "--device", "0,0"},
-                                             {"calibrate", "--device", "0,0"},
-                                             {"validate", "--device", "0,0"},
-                                             {"trace", "--device", "0,0", "--", "true"}}) {
-    const Outcome outcome = run_command(arguments);
-    EXPECT_EQ(outcome.status, ExitStatus::usage) << arguments[0];
-    EXPECT_THAT(outcome.err, HasSubstr("--device 0,0: GPU 0 stands there twice")) << arguments[0];
+  for (const std::string filter : {" a=(1|2) ", "", "-x", "--top", "--", "[ab]", "a,b", "=", "{}"}) {
+    CLI::App first;
+    const auto given = declared(first);
+    // The last one first.
+    first.parse(std::vector<std::string>{"5", "--top", "--resume", "a.sum,b.avg", "--metrics", "f", "-o",
+                                         filter, "--filter"});
+    std::vector<std::string> arguments = arguments_of(first, std::vector<std::string>{"--out"});
+    CLI::App second;
+    const auto again = declared(second);
+    second.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    EXPECT_EQ(again->filter, filter);
+    EXPECT_EQ(again->top, 5);
+    EXPECT_EQ(again->metrics, given->metrics);
+    EXPECT_TRUE(again->resume);
+    EXPECT_FALSE(again->calibrate);
+    EXPECT_EQ(again->out, "");
   }
-}
-
-/// The program itself, whose rows are predicted.
-class RehearsedOnEachGpu : public ::testing::Test {
- protected:
-  Ending occbench(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"run", "--rehearse", kRehearsedRows, "--filter", "^waves/"});
-    fs::remove(said_);
-    return ChildProcess(OCCBENCH_PROGRAM, arguments, said_).wait();
-  }
-  std::set<std::string> gpus() const {
-    std::set<std::string> all;
-    for (const Row& row : read_rows(rows_))
-      all.insert(fmt::format("{} {}", row.gpu_uuid.back(), *row.device_index));
-    return all;
-  }
-
-  TemporaryFolder folder_;
-  fs::path said_ = folder_.path() / "said";
-  fs::path rows_ = folder_.path() / "rows.csv";
-};
-
-TEST_F(RehearsedOnEachGpu, EveryGpuHasTheRowsOfItsSingleRun) {
-  EXPECT_EQ(occbench({"--device", "0,2", "--out", rows_}), Ending{}) << read_text(said_);
-  EXPECT_THAT(gpus(), UnorderedElementsAre("0 0", "2 2"));
-  const fs::path single = folder_.path() / "single.csv";
-  occbench({"--device", "2", "--out", single});
-  std::vector<Row> merged = read_rows(rows_);
-  std::erase_if(merged, [](const Row& row) { return row.device_index != 2; });
-  const std::vector<Row> alone = read_rows(single);
-  ASSERT_EQ(merged.size(), alone.size());
-  ASSERT_FALSE(alone.empty());
-  for (std::size_t i = 0; i < alone.size(); ++i) {
-    merged[i].recorded_at = alone[i].recorded_at;
-    EXPECT_EQ(csv_record(merged[i]), csv_record(alone[i]));
-  }
-}
-
-TEST_F(RehearsedOnEachGpu, OneThatWasCutOffIsResumed) {
-  occbench({"--device", "0,1", "--out", rows_});
-  const std::string whole = read_text(rows_);
-  const fs::path cut = file_of_gpu(rows_, 1);
-  fs::resize_file(cut, fs::file_size(cut) / 2);
-  fs::remove(rows_);
-  EXPECT_EQ(occbench({"--device", "0,1", "--one-after-another", "--resume", "--out", rows_}), Ending{});
-  EXPECT_EQ(read_rows(rows_).size(), parse_rows(whole, "before").size());
-}
-
-TEST_F(RehearsedOnEachGpu, CasesAreListedOnce) {
-  EXPECT_EQ(occbench({"--device", "0,1", "--list"}), Ending{});
-  const std::string several = read_text(said_);
-  occbench({"--device", "0", "--list"});
-  EXPECT_EQ(several, read_text(said_));
-}
-
-TEST_F(RehearsedOnEachGpu, AllNeedsNumbersInstead) {
-  EXPECT_EQ(occbench({"--device", "all", "--out", rows_}), (Ending{.status = 64}));
-  EXPECT_THAT(read_text(said_), HasSubstr("name numbers"));
 }
 
 }  // namespace

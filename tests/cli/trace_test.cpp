@@ -108,6 +108,21 @@ TEST_F(TraceCommandTest, LeavesTheCommandItsArguments) {
   EXPECT_EQ(read_text(file), "--out -a -- b c\n");
 }
 
+TEST_F(TraceCommandTest, HandsOverTheCommandsWordsAsTheyWereTyped) {
+  const std::string file = folder_.path() / "said";
+  const std::string script = "printf '<%s>' \"$@\" > " + file;
+  run_command({"trace", "--out", out_.c_str(), "--", "bash", "-c", script.c_str(), "_", "[1,2]", "a b", "",
+               "[]", "{}", "%%", "-", "--", "--device", "all"});
+  EXPECT_EQ(read_text(file), "<[1,2]><a b><><[]><{}><%%><-><--><--device><all>");
+}
+
+TEST_F(TraceCommandTest, RefusesACommandThatDoesNotStandBehindTwoDashes) {
+  const Outcome outcome = run_command({"trace", "--out", out_.c_str(), "true", "x"});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("'true'"));
+  EXPECT_THAT(outcome.err, HasSubstr("behind --"));
+}
+
 TEST_F(TraceCommandTest, RefusesACommandThatDoesNotExist) {
   const Outcome outcome = run_command({"trace", "--out", out_.c_str(), "--", "/nonexistent/program"});
   EXPECT_EQ(outcome.status, ExitStatus::usage);

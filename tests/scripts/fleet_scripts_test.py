@@ -101,6 +101,32 @@ class LocalFleet(InAFolder):
                 self.assertEqual(done.returncode, 64)
                 self.assertIn("usage:", done.stderr)
 
+    def test_refuses_files_that_are_not_there_before_it_measures(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        folder = self.folder / "fleet"
+        for option, value in (
+            ("--baseline", self.folder / "missing.csv"),
+            ("--peers", self.folder / "missing.csv"),
+            ("--peers", self.folder),
+            ("--since", self.folder / "missing"),
+            ("--since", RECORDED),
+            ("--since", empty),
+        ):
+            with self.subTest(option=option, value=value):
+                options = ("--gpus", 1, "--folder", folder, "--occbench", OCCBENCH, option, value)
+                done = run(SCRIPTS / "fleet", "--local", *options, "--", "--rehearse", RECORDED, "--filter", "^waves/")
+                self.assertEqual(done.returncode, 64, done.stdout)
+                self.assertIn(f"{option} {value}: ", done.stderr)
+                self.assertFalse(folder.exists())
+
+    def test_refuses_options_that_a_run_of_shards_would_ignore(self):
+        for option, value in (("--peers", RECORDED), ("--since", RECORDED.parent)):
+            with self.subTest(option=option):
+                done = run(SCRIPTS / "fleet", "--partition", "p", "--shards", 2, option, value, "--occbench", OCCBENCH)
+                self.assertEqual(done.returncode, 64)
+                self.assertIn(f"{option} compares GPUs", done.stderr)
+
 
 class HealthCheck(InAFolder):
     def check(self, rows: Path | str):
