@@ -256,13 +256,11 @@ void require_all_rows(const EachDevice& each) {
   }
   if (merged.empty()) return;
   const auto& [uuid, experiment, name] = *merged.begin();
-  throw InputError(
-      fmt::format("cannot resume {}: it has {} that {} lacks, such as {}/{} of {}; name the GPUs that it was "
-                  "measured on, or write to another file",
-                  each.rows.string(), counted(static_cast<long long>(merged.size()), "row"),
-                  file_of_gpu(each.rows, each.gpus.front().index).string() +
-                      (each.gpus.size() > 1 ? " and its like" : ""),
-                  experiment, name, uuid));
+  throw InputError(fmt::format(
+      "cannot resume {}: no file of a GPU, such as {}, has {} of it, such as {}/{} of {}; name the GPUs "
+      "that it was measured on, or write to another file",
+      each.rows.string(), file_of_gpu(each.rows, each.gpus.front().index).string(),
+      counted(static_cast<long long>(merged.size()), "row"), experiment, name, uuid));
 }
 
 /// @returns whether the merged file has every row of the files, and no two of a GPU and a case. A GPU may lack cases that
