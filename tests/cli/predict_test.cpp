@@ -13,6 +13,7 @@
 #include "occupancy/input_error.hpp"
 #include "predict/work.hpp"
 #include "record/csv.hpp"
+#include "record/files.hpp"
 #include "run_command.hpp"
 #include "table_cell.hpp"
 
@@ -201,7 +202,8 @@ TEST(Predict, WrongInputIsStatus64) {
 }
 
 std::string predict_batch_of(const std::string& text) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "predict_batch.csv";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "batch.csv";
   std::ofstream(file) << text;
   const Outcome outcome = run_command({"predict", "--batch", file.c_str()});
   return outcome.status == ExitStatus::done ? outcome.out : outcome.err;
@@ -220,7 +222,8 @@ TEST(PredictBatch, RefusesColumnsAndFilesThatItWouldPassOverAndTakesSizes) {
 }
 
 TEST(PredictBatch, InfersWorkThatIsNotGivenAndSaysSo) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "predict_batch.csv";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "batch.csv";
   std::ofstream(file)
       << "case,compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,work,"
          "time_us,sm_clock_mhz,sm_cycles_active_avg\n"

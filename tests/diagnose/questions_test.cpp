@@ -56,7 +56,7 @@ TEST(ByNumbers, FewerBlocksThanSmsReadOneBlockAnSmAndNoMore) {
 }
 
 TEST(ByNumbers, ACounterBelongsToAnotherLaunchFromAPointAboveReachOn) {
-  // One block of 8 warps an SM: 12.5 %.
+  // One block of 8 warps per SM: 12.5 %.
   const Launch launch{.block_threads = 256, .grid_blocks = 100};
   const auto is_another = [&](double achieved_pct) {
     const auto findings =
