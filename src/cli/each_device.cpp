@@ -276,8 +276,8 @@ bool merge_rows(const EachDevice& each, const std::vector<fs::path>& files, Cons
   if (!merged.samples) fmt::print(console.out, "Each GPU's rows, with samples: {}\n", fmt::join(names, ", "));
   return merged.conflicts == 0 && merged.torn.empty();
 } catch (const std::exception& error) {
-  fmt::print(console.err, "the rows are not merged: {}; each GPU's stay in {} and its like\n", error.what(),
-             files.front().string());
+  fmt::print(console.err, "the rows are not merged: {}; each GPU's stay in its own file, such as {}\n",
+             error.what(), files.front().string());
   return false;
 }
 

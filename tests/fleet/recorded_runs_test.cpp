@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../record/packed_runs.hpp"
 #include "fleet_fixture.hpp"
 
 namespace occbench {
@@ -17,17 +18,15 @@ namespace {
 using ::testing::Contains;
 
 TEST_F(Fleet, NamesNothingAmongRepeatedRunsOfOneGpu) {
-  std::map<std::string, std::string> runs;
-  const std::string file = OCCBENCH_SOURCE_DIR "/tests/data/gate/unchanged.csv.gz";
-  for (Row& row : parse_rows(read_gzip_text(file), file)) {
-    const std::string run = row.extra.front().second;
-    row.extra.clear();
-    row.gpu_uuid = "GPU of run " + run;
-    runs[run] += csv_record(row);
-  }
+  const auto runs = packed_runs("gate/unchanged.csv.gz");
   ASSERT_EQ(runs.size(), 3);
   std::string all;
-  for (const auto& [run, rows] : runs) all += rows;
+  for (const auto& [run, rows] : runs) {
+    for (Row row : rows) {
+      row.gpu_uuid = "GPU of run " + run;
+      all += csv_record(row);
+    }
+  }
   EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_;
 }
 
@@ -36,15 +35,14 @@ TEST_F(Fleet, NamesNothingAmongFortyTwoRunsOfOneGpu) {
   std::string all;
   std::set<std::string> gpus;
   for (const std::string name : {"none", "registers", "shared_memory", "block_size", "slow_warp", "slower"}) {
-    const std::string file = OCCBENCH_SOURCE_DIR "/tests/data/gate/" + name + ".csv.gz";
-    for (Row& row : parse_rows(read_gzip_text(file), file)) {
-      const std::string run = row.extra.front().second;
+    for (const auto& [run, rows] : packed_runs("gate/" + name + ".csv.gz")) {
       if (name != "none" && run.ends_with("-b")) continue;
-      row.extra.clear();
-      row.commit = "one";
-      row.gpu_uuid = name + run;
-      gpus.insert(row.gpu_uuid);
-      all += csv_record(row);
+      gpus.insert(name + run);
+      for (Row row : rows) {
+        row.commit = "one";
+        row.gpu_uuid = name + run;
+        all += csv_record(row);
+      }
     }
   }
   EXPECT_EQ(gpus.size(), 42);
@@ -52,20 +50,11 @@ TEST_F(Fleet, NamesNothingAmongFortyTwoRunsOfOneGpu) {
 }
 
 /// Smoke runs of one build on one H100, one after another.
-std::map<std::string, std::vector<Row>> repeated_runs() {
-  std::map<std::string, std::vector<Row>> runs;
-  const std::string file = OCCBENCH_SOURCE_DIR "/tests/data/fleet/h100_repeats.csv.gz";
-  for (Row& row : parse_rows(read_gzip_text(file), file)) {
-    const std::string run = row.extra.front().second;
-    row.extra.clear();
-    runs[run].push_back(std::move(row));
-  }
-  return runs;
-}
+constexpr const char* kRepeats = "fleet/h100_repeats.csv.gz";
 
 TEST_F(Fleet, IsInLineWhereOneH100IsComparedWithItsOwnRunsBefore) {
   std::vector<std::string> written;
-  for (const auto& [run, rows] : repeated_runs()) {
+  for (const auto& [run, rows] : packed_runs(kRepeats)) {
     written.push_back(write("past/" + run + ".csv", text_of(rows)));
     if (written.size() < 3) continue;
     EXPECT_EQ(fleet({written.back(), "--since", (folder_.path() / "past").string()}), ExitStatus::done)
@@ -82,7 +71,7 @@ TEST_F(Fleet, NamesTheRunWithAFaultAmongTwelveRunsOfOneH100) {
                                                {"sm_clock", slow_clock},
                                                {"bandwidth", slow_memory_of_an_h100},
                                                {"sm_count", one_sm_less}};
-  const std::map<std::string, std::vector<Row>> runs = repeated_runs();
+  const std::map<std::string, std::vector<Row>> runs = packed_runs(kRepeats);
   for (const auto& [cause, fault] : faults) {
     std::string all;
     for (const auto& [run, rows] : runs) {

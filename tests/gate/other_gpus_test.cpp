@@ -6,9 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "../record/packed_runs.hpp"
 #include "gate/compare.hpp"
 #include "record/columns.hpp"
-#include "record/files.hpp"
+#include "record/csv.hpp"
 
 namespace occbench {
 namespace {
@@ -40,17 +41,6 @@ Runs two_h200s() {
   for (Row& row : read_rows(kSource / "results/nvidia-h200/two_gpus_alone.csv")) {
     // Their grids have been made smaller since the suite was recorded.
     if (row.experiment != "atomic_forms") runs[row.gpu_uuid].push_back(std::move(row));
-  }
-  return runs;
-}
-
-Runs twelve_runs_of_an_h100() {
-  Runs runs;
-  const std::string file = (kSource / "tests/data/fleet/h100_repeats.csv.gz").string();
-  for (Row& row : parse_rows(read_gzip_text(file), file)) {
-    const std::string run = row.extra.front().second;
-    row.extra.clear();
-    runs[run].push_back(std::move(row));
   }
   return runs;
 }
@@ -88,7 +78,7 @@ TEST(Gate, FindsNoRegressionOnOtherH200sAgainstTheModelsRecordedSuite) {
 }
 
 TEST(Gate, FindsNoRegressionOnAnotherH100AgainstTheModelsRecordedSuite) {
-  const Runs runs = twelve_runs_of_an_h100();
+  const Runs runs = packed_runs("fleet/h100_repeats.csv.gz");
   EXPECT_EQ(runs.size(), 12);
   expect_no_regression("nvidia-h100-80gb-hbm3", runs, 59);
 }

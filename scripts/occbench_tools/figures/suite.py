@@ -65,7 +65,9 @@ def differences(one: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> str:
 
 def two_gpus_at_once(results: Results) -> str:
     case = ["experiment", "case"]
-    alone, at_once = (results.rows(f"two_gpus_{how}.csv") for how in ("alone", "at_once"))
+    alone, at_once, visible = (
+        results.rows(f"two_gpus_{how}.csv") for how in ("alone", "at_once", "each_alone_visible")
+    )
 
     def seconds(rows: pl.DataFrame) -> float:
         times = pl.col("recorded_at").str.to_datetime("%Y-%m-%dT%H:%M:%SZ")
@@ -78,7 +80,7 @@ def two_gpus_at_once(results: Results) -> str:
         f"Two H200s of one host ran the smoke suite one after another, then at once (driver {on['driver']}, {revision(on)}). The "
         f"{len(alone)} cases differ by {differences(alone, at_once, [*case, 'gpu_uuid'])}. Two runs of one other H200 differ in these "
         f"cases by {differences(*repeats, case)}. From the first case to the last it takes {seconds(alone):.0f} s alone and "
-        f"{seconds(at_once):.0f} s at once."
+        f"{seconds(at_once):.0f} s at once; {seconds(visible):.0f} s where each process sees one of the GPUs."
     )
 
 

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "record/csv.hpp"
+#include "record/files.hpp"
+
+namespace occbench {
+
+/// The runs of a file under tests/data whose first column, `run`, names them.
+inline std::map<std::string, std::vector<Row>> packed_runs(const std::string& name) {
+  const std::string file = (std::filesystem::path(OCCBENCH_SOURCE_DIR) / "tests/data" / name).string();
+  std::map<std::string, std::vector<Row>> runs;
+  for (Row& row : parse_rows(read_gzip_text(file), file)) {
+    const std::string run = row.extra.front().second;
+    row.extra.clear();
+    runs[run].push_back(std::move(row));
+  }
+  return runs;
+}
+
+}  // namespace occbench
