@@ -155,10 +155,16 @@ pid_t start(const TraceCommand& command, Environment& environment) {
   ::sigemptyset(&defaults);
   for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) ::sigaddset(&defaults, signal);
   ::posix_spawnattr_setsigdefault(&attributes, &defaults);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  // A signal that comes before it is known whom to pass it on to waits until then.
+  sigset_t before;
+  ::pthread_sigmask(SIG_BLOCK, &defaults, &before);
+  ::posix_spawnattr_setsigmask(&attributes, &before);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t process = 0;
   const int error = ::posix_spawnp(&process, arguments[0], nullptr, &attributes, arguments.data(),
                                    environment.pointers().data());
+  running = error == 0 ? process : 0;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::posix_spawnattr_destroy(&attributes);
   if (error != 0) throw InputError(fmt::format("cannot run '{}': {}", words[0], std::strerror(error)));
   return process;
@@ -178,7 +184,6 @@ ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console&
   Environment environment = environment_for(command, out, reason.empty());
   const SignalsForCommand signals;
   const pid_t process = start(command, environment);
-  running = process;
   int status = 0;
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
