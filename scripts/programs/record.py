@@ -226,7 +226,7 @@ class Recording:
         ways = {"alone": None, "traced": [], "traced without counters": ["--counters", "off"]}
         seconds: dict[str, list[float]] = {f"{how}{again}": [] for how in ways for again in ("", ", again")}
         losses = set()
-        for _ in range(2):
+        for _ in range(3):
             for how, options in ways.items():
                 done = Done(steps) if options is None else self.traced(steps, *options)
                 numbers = [float(word) for word in done.line("seconds").split()] or [float("nan")] * 2

@@ -13,7 +13,7 @@ class CountedContext {
  public:
   virtual ~CountedContext() = default;
 
-  /// Takes the counters; some 200 ms.
+  /// Takes the counters and makes them ready, so that start() is quick; some 400 ms.
   virtual void set_up() = 0;
   /// Gives them back. Never throws.
   virtual void tear_down() noexcept = 0;
