@@ -108,6 +108,13 @@ double largest_spread(const Sides& sides, const Quantity& quantity) {
   return largest;
 }
 
+/// @returns how much the sides may differ by in points because they are of two GPUs; 0 if they are not
+double between_gpus(const Sides& sides, const Quantity& quantity) {
+  const Row& before = sides.baseline.front()->row;
+  const Row& now = sides.candidate.front()->row;
+  return quantity.between_gpus && before.gpu_uuid != now.gpu_uuid ? quantity.between_gpus(before) : 0;
+}
+
 /// False, with the reason, if achieved occupancy is missing or was read by different means.
 bool achieved_is_comparable(const Sides& sides, ComparedCase& into) {
   for (const auto& [side, runs] : named(sides)) {
@@ -161,8 +168,10 @@ std::optional<Difference> difference(const Sides& sides, const Quantity& quantit
   const Real before = median_of(sides.baseline, value);
   const Real now = median_of(sides.candidate, value);
   if (!before || !now) return std::nullopt;
-  return Difference{*before, *now, quantity.higher_is_better ? *before - *now : *now - *before,
-                    context.tolerances.of(experiment, quantity).allowed(largest_spread(sides, quantity))};
+  const double allowed =
+      std::max(context.tolerances.of(experiment, quantity).allowed(largest_spread(sides, quantity)),
+               between_gpus(sides, quantity));
+  return Difference{*before, *now, quantity.higher_is_better ? *before - *now : *now - *before, allowed};
 }
 
 void add_difference(const Sides& sides, const Quantity& quantity, const Difference& found,

@@ -63,10 +63,64 @@ TEST_F(Fleet, IsInLineWhereOneH100IsComparedWithItsOwnRunsBefore) {
   EXPECT_EQ(written.size(), 12);
 }
 
+/// Smoke runs of one build on several H100s: seventeen on one, three, three and one on the others.
+constexpr const char* kGpus = "fleet/h100_gpus.csv.gz";
+
+TEST_F(Fleet, NamesNothingAmongSeventeenRunsOfAnotherH100) {
+  std::string all;
+  std::set<std::string> as_gpus;
+  for (const auto& [run, rows] : packed_runs(kGpus)) {
+    if (!run.starts_with("GPU-57106549")) continue;
+    as_gpus.insert(run);
+    for (Row row : rows) {
+      row.gpu_uuid = run;
+      all += csv_record(row);
+    }
+  }
+  EXPECT_EQ(as_gpus.size(), 17);
+  EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_;
+}
+
+void slow_memory_of_an_h100(Row& row) {
+  if (row.kernel == "reads" && row.throughput.value_or(0) > 2e12) *row.time_us /= 0.97;
+}
+
+/// The first run of each H100.
+std::vector<Row> four_h100s() {
+  std::vector<Row> all;
+  for (const auto& [run, rows] : packed_runs(kGpus)) {
+    if (run.ends_with("-01")) all.insert(all.end(), rows.begin(), rows.end());
+  }
+  return all;
+}
+
+TEST_F(Fleet, NamesFaultyCopiesOfEachOfFourRecordedH100sAndNothingElse) {
+  const std::vector<Row> healthy = four_h100s();
+  EXPECT_EQ(fleet({write("all.csv", text_of(healthy))}), ExitStatus::done) << out_;
+  std::set<std::string> gpus;
+  for (const Row& row : healthy) gpus.insert(row.gpu_uuid);
+  EXPECT_EQ(gpus.size(), 4);
+  const std::map<std::string, Fault> faults = {
+      {"sm_clock", slow_clock}, {"bandwidth", slow_memory_of_an_h100}, {"sm_count", one_sm_less}};
+  for (const auto& [cause, fault] : faults) {
+    for (const std::string& of : gpus) {
+      std::vector<Row> all = healthy;
+      for (Row row : healthy) {
+        if (row.gpu_uuid != of) continue;
+        row.gpu_uuid = "copy";
+        fault(row);
+        all.push_back(std::move(row));
+      }
+      const Causes causes = causes_of({write("all.csv", text_of(all))});
+      SCOPED_TRACE(fmt::format("{} of {}: {}", cause, of, out_.substr(0, 1500)));
+      EXPECT_EQ(causes.size(), 1);
+      ASSERT_TRUE(causes.contains("copy"));
+      EXPECT_THAT(causes.at("copy"), Contains(cause));
+    }
+  }
+}
+
 TEST_F(Fleet, NamesTheRunWithAFaultAmongTwelveRunsOfOneH100) {
-  const auto slow_memory_of_an_h100 = [](Row& row) {
-    if (row.kernel == "reads" && row.throughput.value_or(0) > 2e12) *row.time_us /= 0.97;
-  };
   const std::map<std::string, Fault> faults = {{"none", {}},
                                                {"sm_clock", slow_clock},
                                                {"bandwidth", slow_memory_of_an_h100},

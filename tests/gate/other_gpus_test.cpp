@@ -83,5 +83,14 @@ TEST(Gate, FindsNoRegressionOnAnotherH100AgainstTheModelsRecordedSuite) {
   expect_no_regression("nvidia-h100-80gb-hbm3", runs, 59);
 }
 
+TEST(Gate, FindsNoRegressionOnFourMoreH100sAgainstTheModelsRecordedSuite) {
+  const Runs runs = packed_runs("fleet/h100_gpus.csv.gz");
+  std::set<std::string> gpus;
+  for (const auto& [run, rows] : runs) gpus.insert(rows.front().gpu_uuid);
+  EXPECT_EQ(runs.size(), 24);
+  EXPECT_EQ(gpus.size(), 4);
+  expect_no_regression("nvidia-h100-80gb-hbm3", runs, 58);
+}
+
 }  // namespace
 }  // namespace occbench

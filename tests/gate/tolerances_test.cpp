@@ -97,6 +97,26 @@ TEST(Tolerances, NeedTwoRunsThatShareACase) {
   EXPECT_THROW(tolerances_from(empty), InputError);
 }
 
+TEST(Tolerances, OfElapsedCyclesAllowShortLaunchesToEndLaterOnAnotherGpu) {
+  // 0.6 us of 15.6 are 2.3 points of 60, and 0.2 of 200.6.
+  const auto verdict = [](double time_us, double points, std::string_view uuid) {
+    const auto run = [&](double elapsed_pct, std::string_view of) {
+      MadeUpRun made = made_up_run();
+      for (Row& row : made.rows) {
+        row.gpu_uuid = of;
+        row.time_us = time_us;
+        row.achieved_elapsed_pct = elapsed_pct;
+      }
+      return made.run();
+    };
+    return compare(run(60, "GPU-one"), run(60 - points, uuid), {}).verdict();
+  };
+  EXPECT_EQ(verdict(15, 2, "GPU-one"), Verdict::regression);
+  EXPECT_EQ(verdict(15, 2, "GPU-another"), Verdict::pass);
+  EXPECT_EQ(verdict(15, 2.5, "GPU-another"), Verdict::regression);
+  EXPECT_EQ(verdict(200, 2, "GPU-another"), Verdict::regression);
+}
+
 TEST(Quantities, EveryMeasuredColumnIsOne) {
   for (const Column& column : columns()) {
     if (column.gate != GateRule::measured) continue;
