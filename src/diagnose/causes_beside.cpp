@@ -136,9 +136,10 @@ std::optional<Claim> prediction_differs(const Situation& situation) {
                                         {"achieved_pct", situation.achieved_pct}}),
                .because = fmt::format("the counter is {:.2g} points {} the prediction's range",
                                       std::max(above, below), above > below ? "above" : "below"),
-               .remedy =
-                   "The launch does something that its work string does not say, or the device profile is "
-                   "another GPU's."};
+               .remedy = situation.facts.work_is_inferred
+                             ? "Its work is inferred from a reading, which takes the warps of a block as equal."
+                             : "The launch does something that its work string does not say, or the device "
+                               "profile is another GPU's."};
 }
 
 }  // namespace occbench

@@ -1,6 +1,7 @@
 #include "diagnose/launch_facts.hpp"
 
 #include "occupancy/limits.hpp"
+#include "record/observed.hpp"
 
 namespace occbench {
 
@@ -16,6 +17,7 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
           .compiled = record.compiled,
           .theoretical_pct = record.theory ? std::optional(record.theory->theoretical_pct) : std::nullopt,
           .work = record.identity.work,
+          .work_is_inferred = is_inferred_work(record.identity.work_source),
           .prediction = record.prediction,
           .readings = record.readings,
           .times = record.times};

@@ -13,7 +13,8 @@ struct LaunchFacts {
   std::optional<Launch> launch{};
   std::optional<Compiled> compiled{};
   std::optional<double> theoretical_pct{};
-  std::optional<Work> work{};  ///< that the prediction is made for
+  std::optional<Work> work{};     ///< that the prediction is made for
+  bool work_is_inferred = false;  ///< from a reading: warps of a block are taken as equal
   std::optional<Prediction> prediction{};
   Readings readings{};
   Times times{};

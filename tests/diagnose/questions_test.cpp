@@ -96,6 +96,21 @@ TEST(ByNumbers, APredictionDiffersFromAPointOutsideItsRangeOnEitherSide) {
   EXPECT_TRUE(differs(91.01));
 }
 
+TEST(ByNumbers, APredictionOfInferredWorkThatDiffersSaysWhatWasTakenAsEqual) {
+  LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 2112},
+                                 {.registers_per_thread = 32}, 81);
+  facts.prediction.emplace();
+  facts.prediction->predicted_low_pct = facts.prediction->predicted_high_pct = 100;
+  facts.prediction->predicted_pct = 100;
+  for (const bool inferred : {false, true}) {
+    facts.work_is_inferred = inferred;
+    const auto findings = diagnose(facts);
+    const Finding* differs = find(findings, Cause::prediction_differs);
+    ASSERT_NE(differs, nullptr);
+    EXPECT_THAT(differs->remedy, HasSubstr(inferred ? "warps of a block as equal" : "its work string"));
+  }
+}
+
 TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomethingElse) {
   // 64 registers: half of the warps; 4.7 waves of 132 x 4 blocks.
   const Launch launch{.block_threads = 256, .grid_blocks = 2482};

@@ -18,11 +18,12 @@ def python_sums(results: Results) -> str:
                 f"{row['time_us']:,.0f}",
                 f"{row['theoretical_pct']:.1f} %",
                 f"{row['predicted_pct']:.1f} %",
+                f"{row['achieved_pct']:.1f} %",
                 row["explanation"],
             )
             for row in each(rows)
         ]
-        head = ("kernel", "time, µs:", "theory:", "predicted:", "finding")
+        head = ("kernel", "time, µs:", "theory:", "predicted:", "achieved:", "finding")
         on = rows.row(0, named=True)
         texts.append(f"On an {gpu_of(rows)}, driver {on['driver']}, {revision(on)}:\n\n{table(head, lines)}")
     return "\n\n".join(texts)
