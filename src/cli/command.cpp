@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,48 @@ std::span<const char* const> words_to_run(std::span<const char* const> arguments
   return mark == arguments.end() ? std::span<const char* const>() : std::span(mark + 1, arguments.end());
 }
 
+/// The width of a terminal that help fits.
+constexpr std::size_t kColumns = 120;
+
+/// Descriptions in lines beside the names.
+class LinesOfHelp : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return in_lines(CLI::Formatter::make_option_desc(option), kColumns - get_column_width());
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    return in_lines(CLI::Formatter::make_footer(app), kColumns);
+  }
+  std::string make_subcommand(const CLI::App* subcommand) const override {
+    std::ostringstream text;
+    CLI::detail::format_help(text, subcommand->get_name(),
+                             in_lines(subcommand->get_description(), kColumns - get_column_width()),
+                             get_column_width());
+    return text.str();
+  }
+
+ private:
+  /// Lines that are there stay.
+  static std::string in_lines(const std::string& description, std::size_t most) {
+    std::string text;
+    std::size_t length = 0;  // of the line so far
+    std::size_t space = 0;   // where it can end; 0 = nowhere
+    for (const char c : description) {
+      text += c;
+      if (c == '\n') {
+        length = space = 0;
+        continue;
+      }
+      if (c == ' ') space = text.size();
+      if (++length <= most || space == 0) continue;
+      text[space - 1] = '\n';
+      length = text.size() - space;
+      space = 0;
+    }
+    return text;
+  }
+};
+
 Action declare(const Command& command, CLI::App& parser, std::span<const char* const> words) {
   if (command.declare_runner == nullptr) return command.declare(parser);
   return command.declare_runner(parser, std::vector<std::string>(words.begin(), words.end()));
@@ -47,6 +91,7 @@ Action declare(const Command& command, CLI::App& parser, std::span<const char* c
 
 ExitStatus parse_and_run(std::span<const char* const> arguments, Console& console) {
   CLI::App parser("Achieved, predicted and theoretical GPU occupancy, side by side.", "occbench");
+  parser.formatter(std::make_shared<LinesOfHelp>());
   parser.require_subcommand(1);
   parser.set_version_flag("--version", OCCBENCH_VERSION);
   parser.footer(

@@ -2,11 +2,13 @@
 #include <map>
 #include <memory>
 #include <ostream>
+#include <ranges>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include "cli/commands.hpp"
 #include "cli/pairs.hpp"
@@ -163,9 +165,12 @@ Action declare_gate(CLI::App& parser) {
                           ->expected(2);
   declare_pairs(parser, *options, runs);
   declare_tolerances(parser, *options);
-  parser.add_option("--format", options->format, "what goes to standard output")
+  parser
+      .add_option(
+          "--format", options->format,
+          fmt::format("what goes to standard output: {}", fmt::join(std::views::keys(kGateFormats), ", ")))
       ->check(CLI::IsMember(kGateFormats))
-      ->capture_default_str();
+      ->option_text("FORMAT=table");
   parser.add_option("--write", options->write, "write a file as well; any number of times")
       ->type_name("FORMAT=FILE")
       ->expected(1)

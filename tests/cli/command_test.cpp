@@ -1,3 +1,6 @@
+#include <sstream>
+#include <string>
+
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +19,19 @@ TEST(Command, ListsEverySubcommandOnHelp) {
   EXPECT_EQ(help.status, ExitStatus::done);
   for (const Command& command : commands()) EXPECT_THAT(help.out, HasSubstr(command.name));
   EXPECT_THAT(help.err, IsEmpty());
+}
+
+TEST(Command, HelpFitsATerminalOf120Columns) {
+  for (const Command& command : commands()) {
+    std::istringstream help(run_command({std::string(command.name).c_str(), "--help"}).out);
+    int options = 0;
+    for (std::string line; std::getline(help, line);) {
+      if (!line.starts_with("  ")) continue;
+      ++options;
+      EXPECT_LE(line.size(), 120) << command.name << line;
+    }
+    EXPECT_GT(options, 1) << command.name;
+  }
 }
 
 TEST(Command, EndsWith64OnWrongUseAndPrintsNoData) {

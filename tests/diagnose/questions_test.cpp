@@ -97,8 +97,8 @@ TEST(ByNumbers, APredictionDiffersFromAPointOutsideItsRangeOnEitherSide) {
 }
 
 TEST(ByNumbers, APredictionOfInferredWorkThatDiffersSaysWhatWasTakenAsEqual) {
-  LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 2112},
-                                 {.registers_per_thread = 32}, 81);
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 2112}, {.registers_per_thread = 32}, 81);
   facts.prediction.emplace();
   facts.prediction->predicted_low_pct = facts.prediction->predicted_high_pct = 100;
   facts.prediction->predicted_pct = 100;
