@@ -30,7 +30,7 @@ TEST(Command, HelpFitsATerminalOf120Columns) {
       ++options;
       EXPECT_LE(line.size(), 120) << command.name << line;
     }
-    EXPECT_GT(options, 1) << command.name;
+    EXPECT_GT(options, 0) << command.name;
   }
 }
 
