@@ -69,6 +69,9 @@ std::optional<Claim> idle_sms(const Situation& situation) {
 std::optional<Claim> low_occupancy_suffices(const Situation& situation) {
   const std::optional<Evidence> saturated = saturated_resource(situation);
   if (!saturated || !situation.achieved_pct || *situation.achieved_pct >= kLowPct) return std::nullopt;
+  // Counters of an SM are over its active cycles: while SMs are idle nothing of them is saturated.
+  const std::optional<double>& elapsed = situation.facts.readings.achieved_elapsed_pct;
+  if (elapsed && *situation.achieved_pct - *elapsed >= kIdlePoints) return std::nullopt;
   return Claim{.part = Part::beside,
                .confidence = Confidence::measured,
                .evidence = {*saturated, {"achieved_pct", *situation.achieved_pct}},

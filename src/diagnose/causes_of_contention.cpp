@@ -135,20 +135,30 @@ std::optional<Claim> atomics(const Situation& situation) {
 std::optional<Claim> memory_contention(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double simulated = work_is_of_memory(situation) ? std::max(0.0, simulated_contention(situation)) : 0;
-  const bool at_work =
-      counters.dram_busy_pct.value_or(0) >= kBusyMemoryPct || waiting_for_memory(situation) >= kMostWait;
+  const bool busy = counters.dram_busy_pct.value_or(0) >= kBusyMemoryPct;
+  const double waiting = waiting_for_memory(situation);
+  const bool at_work = busy || waiting >= kMostWait;
   if (simulated == 0 && !at_work) return std::nullopt;
-  return Claim{.points = simulated,
-               .takes_rest = at_work,
-               .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,
-               .evidence = evidence_of({{"dram_busy_pct", counters.dram_busy_pct},
-                                        {"long_scoreboard_stall_warps", counters.long_scoreboard_stall_warps},
-                                        {"lg_throttle_stall_warps", counters.lg_throttle_stall_warps},
-                                        {"issue_active_pct", counters.issue_active_pct}}),
-               .because = "warps contend for memory, and some have finished long before others",
-               .remedy =
-                   "Move fewer bytes or reuse them from shared memory; more occupancy does not help where "
-                   "memory is saturated."};
+  // Of memory that is not busy, warps wait for the latency, or for each other at an address.
+  const bool of_latency = simulated == 0 && !busy && counters.dram_busy_pct;
+  return Claim{
+      .points = simulated,
+      .takes_rest = at_work,
+      .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,
+      .evidence = evidence_of({{"dram_busy_pct", counters.dram_busy_pct},
+                               {"long_scoreboard_stall_warps", counters.long_scoreboard_stall_warps},
+                               {"lg_throttle_stall_warps", counters.lg_throttle_stall_warps},
+                               {"issue_active_pct", counters.issue_active_pct}}),
+      .because = of_latency ? fmt::format(
+                                  "{:.0f} % of the active warps wait for memory, which is {:.0f} % busy, and "
+                                  "some have finished long before others",
+                                  100 * std::min(1.0, waiting), *counters.dram_busy_pct)
+                            : "warps contend for memory, and some have finished long before others",
+      .remedy =
+          of_latency
+              ? "Have more loads in flight, or spread what goes to one address; fewer bytes help little."
+              : "Move fewer bytes or reuse them from shared memory; more occupancy does not help "
+                "where memory is saturated."};
 }
 
 std::optional<Claim> issue_contention(const Situation& situation) {

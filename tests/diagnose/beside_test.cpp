@@ -82,5 +82,23 @@ TEST(RecordedRow, LowOccupancyDoesNoHarmWhereIssueSlotsAreSaturated) {
   EXPECT_THAT(enough->sentence, AllOf(HasSubstr("does no harm"), HasSubstr("issue_active_pct is 100 %")));
 }
 
+TEST(RecordedRow, LowOccupancyIsNotExcusedByIssueSlotsOfSmsThatAreBusyForPartOfTheTime) {
+  // Occupancy is 31.8 % of active cycles and 23.9 % of elapsed ones; spread evenly the same work takes 0.75 of
+  // the time.
+  const auto findings = findings_of(
+      "equal_work/fma_chains/multiply_add_4/problem=blocks_that_sms_do_not_share_evenly/remedy=none");
+  EXPECT_TRUE(finding_of(findings, Cause::idle_sms));
+  EXPECT_FALSE(finding_of(findings, Cause::low_occupancy_suffices));
+}
+
+TEST(RecordedRow, WarpsThatWaitForIdleMemoryAreToldOfItsLatency) {
+  const auto waits = finding_of(
+      findings_of("data_race/data_race/relaxed_block/form=relaxed/adders=block/sms=132/blocks=8448"),
+      Cause::memory_contention);
+  ASSERT_TRUE(waits);
+  EXPECT_THAT(waits->sentence, HasSubstr("wait for memory, which is 0 % busy"));
+  EXPECT_THAT(waits->remedy, HasSubstr("one address"));
+}
+
 }  // namespace
 }  // namespace occbench

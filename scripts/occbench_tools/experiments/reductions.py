@@ -14,20 +14,26 @@ WAYS = {
     "cub_device": "cub::DeviceReduce",
 }
 BLOCKS_FIRST = ("shuffle", "cooperative_groups", "cub_block", "cluster", "last_block", "cub_device")
+BYTES = 4 << 26
 GRIDS = {"wave": "one wave", "load_a_thread": "a load a thread", "its_own": "its own grid"}
+
+
+def traffic(row):
+    """Bytes per microsecond that cross the memory's bus, whatever they are for."""
+    return row["dram_bytes"] / row["time_us"] if row["dram_bytes"] else None
 
 
 def findings(of):
     limit = first(of.rows, by="nothing")
     found, told = [], []
-    for way in BLOCKS_FIRST if limit else ():
-        rates = pick(of.rows, by=way)["throughput"]
-        if rates.is_empty():
+    for way in BLOCKS_FIRST if limit and traffic(limit) else ():
+        rates = [traffic(row) for row in each(pick(of.rows, by=way)) if traffic(row)]
+        if not rates:
             continue
-        share = rates.max() / limit["throughput"]
-        found.append(Finding(WAYS[way], share >= ENOUGH, f"{100 * share:.0f} % of the rate of reads alone"))
+        share = max(rates) / traffic(limit)
+        found.append(Finding(WAYS[way], share >= ENOUGH, f"{100 * share:.0f} % of the traffic of reads alone"))
         told.append(100 * share)
-    summary = f"blocks first: {min(told):.0f} to {max(told):.0f} % of the rate of reads alone" if told else ""
+    summary = f"blocks first: {min(told):.0f} to {max(told):.0f} % of the traffic of reads alone" if told else ""
     tree = first(of.rows, by="shuffle", grid="load_a_thread")
     slower = []
     for way in ("thread", "warp", "serial") if tree else ():
@@ -42,6 +48,10 @@ def findings(of):
     return Findings(found, summary)
 
 
+def occupancies(row):
+    return cell(row, "achieved_pct", 0), cell(row, "achieved_elapsed_pct", 0)
+
+
 def cases(of):
     limit = first(of.rows, by="nothing")
     lines = []
@@ -49,11 +59,13 @@ def cases(of):
         for way, name in WAYS.items():
             row = first(of.rows, by=way, grid=grid)
             if row:
-                share = f"{100 * row['throughput'] / limit['throughput']:.0f}" if limit else ""
+                share = (
+                    f"{100 * traffic(row) / traffic(limit):.0f}" if limit and traffic(limit) and traffic(row) else ""
+                )
                 blocks = "" if row["grid_blocks"] is None else row["grid_blocks"]
                 rate = cell(row, "throughput", 0, 1e-9)
-                lines.append((name, words, blocks, cell(row, "time_us"), rate, share, cell(row, "achieved_pct", 0)))
-    head = ("put together by", "grid", "blocks:", "time, µs:", "GB/s:", "% of reads alone:", "achieved:")
+                lines.append((name, words, blocks, cell(row, "time_us"), rate, share, *occupancies(row)))
+    head = ("put together by", "grid", "blocks:", "time, µs:", "GB/s:", "% of traffic:", "achieved:", "of elapsed:")
     return table(head, lines)
 
 
@@ -63,8 +75,10 @@ def figures(of):
     if not limit or waves.is_empty():
         return ""
     slowest = max(each(waves), key=lambda row: row["time_us"])
+    sums = of.rows.filter(parameter("by") != "nothing")["dram_bytes"]
     return bullets(
-        f"Reads alone reach {cell(limit, 'throughput', 0, 1e-9)} GB/s.",
+        f"Reads alone reach {cell(limit, 'throughput', 0, 1e-9)} GB/s. They read {limit['dram_bytes'] / 1e6:.0f} MB.",
+        f"Over the memory's bus go {sums.median() / 1e6:.0f} MB for {BYTES / 1e6:.0f} MB of values (median of the sums).",
         f"In one wave of blocks the slowest way, {WAYS[parameter_of(slowest, 'by')]}, takes "
         f"{slowest['time_us'] / waves['time_us'].min():.2f} times as long as the fastest.",
     )
