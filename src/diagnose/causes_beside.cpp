@@ -128,17 +128,18 @@ std::optional<Claim> prediction_differs(const Situation& situation) {
   const double below =
       std::min(prediction.predicted_low_pct, prediction.predicted_pct) - *situation.achieved_pct;
   if (std::max(above, below) < kOutsideRange) return std::nullopt;
-  return Claim{.part = Part::beside,
-               .confidence = Confidence::measured,
-               .evidence = evidence_of({{"predicted_pct", prediction.predicted_pct},
-                                        {"predicted_low_pct", prediction.predicted_low_pct},
-                                        {"predicted_high_pct", prediction.predicted_high_pct},
-                                        {"achieved_pct", situation.achieved_pct}}),
-               .because = fmt::format("the counter is {:.2g} points {} the prediction's range",
-                                      std::max(above, below), above > below ? "above" : "below"),
-               .remedy =
-                   "The launch does something that its work string does not say, or the device profile is "
-                   "another GPU's."};
+  return Claim{
+      .part = Part::beside,
+      .confidence = Confidence::measured,
+      .evidence = evidence_of({{"predicted_pct", prediction.predicted_pct},
+                               {"predicted_low_pct", prediction.predicted_low_pct},
+                               {"predicted_high_pct", prediction.predicted_high_pct},
+                               {"achieved_pct", situation.achieved_pct}}),
+      .because = fmt::format("the counter is {:.2g} points {} the prediction's range", std::max(above, below),
+                             above > below ? "above" : "below"),
+      .remedy =
+          "`occbench calibrate` makes a profile of the GPU where it has none of its own. With one, the "
+          "launch does something that its work string does not say."};
 }
 
 }  // namespace occbench
