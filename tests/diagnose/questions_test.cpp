@@ -47,10 +47,10 @@ TEST(ByNumbers, BlocksMoreCostTimeWhereThoseThatAreThereUseTheIssueSlots) {
     const Finding* grid = find(findings, Cause::small_grid);
     return grid == nullptr ? "" : grid->remedy;
   };
-  // 3.88 blocks an SM at 71 %: room for 5.5.
+  // 3.88 blocks per SM at 71 %: room for 5.5.
   EXPECT_THAT(remedy_of(128, 512, 70.9),
               AllOf(HasSubstr("148 blocks more, 660 in all"), HasSubstr("issue_active_pct is 71 %")));
-  // A block an SM on 64 of 132 SMs.
+  // One block each on 64 of 132 SMs.
   EXPECT_THAT(remedy_of(1024, 64, 86.7), HasSubstr("68 blocks more, 132 in all"));
   EXPECT_EQ(remedy_of(1024, 132, 86.7),
             "More blocks cost time, since issue_active_pct is 87 %: do less of that.");
