@@ -24,10 +24,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string without_line_end(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
 /// What a binary printed when it was asked for its cases: one a line as JSON, and notes.
 Bench bench_from(const fs::path& program, Ending ending, const std::string& answer) {
   if (stop_asked()) throw CannotList(ExitStatus::no_verdict, "interrupted");
-  if (ending == Ending{.status = static_cast<int>(ExitStatus::usage)}) throw InputError(answer);
+  if (ending == Ending{.status = static_cast<int>(ExitStatus::usage)})
+    throw InputError(without_line_end(answer));
   if (ending != Ending{}) {
     const bool cannot_measure = ending == Ending{.status = static_cast<int>(ExitStatus::no_verdict)};
     throw CannotList(

@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/explain_numbers.hpp"
 #include "cli/findings_text.hpp"
+#include "cli/program_report.hpp"
 #include "cli/recorded.hpp"
 #include "cli/row_table.hpp"
 #include "diagnose/diagnose.hpp"
@@ -77,6 +78,21 @@ double lost_points(const CaseRecord& record) {
   const double reached = record.readings.counters.achieved_pct.value_or(
       record.prediction ? record.prediction->predicted_pct : 0);
   return record.theory->theoretical_pct - reached;
+}
+
+/// Kernels of a program by the time that they lose, since a launch may be one of thousands; cases of a suite
+/// by points.
+/// @returns what they are sorted by
+std::string_view sort_by_loss(std::vector<CaseRecord>& cases) {
+  const bool of_programs = std::ranges::all_of(
+      cases, [](const CaseRecord& each) { return each.program.total_time_us.has_value(); });
+  if (!of_programs) {
+    std::ranges::stable_sort(cases, std::ranges::greater{}, lost_points);
+    return "most";
+  }
+  std::ranges::stable_sort(cases, std::ranges::greater{},
+                           [](const CaseRecord& each) { return lost_us(each).value_or(0); });
+  return "most time";
 }
 
 /// A case with what is said of it.
@@ -152,7 +168,7 @@ RowFormat row_format(const std::string& name) {
 
 ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   std::vector<CaseRecord> cases = counted_cases(options);
-  std::ranges::stable_sort(cases, std::ranges::greater{}, lost_points);
+  const std::string_view sorted_by = sort_by_loss(cases);
   const std::size_t all = cases.size();
   std::string agreement_of_all = agreement(cases);
   if (options.top > 0 && options.top < all) cases.resize(options.top);
@@ -173,7 +189,7 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
     format.print(cases[i], console.out);
   }
   fmt::print(console.out, "{}", format.after);
-  fmt::print(console.err, "{} of {} rows, those first that lost most{}. {}\n", cases.size(), all,
+  fmt::print(console.err, "{} of {} rows, those first that lost {}{}. {}\n", cases.size(), all, sorted_by,
              options.predicts() ? "; re-predicted" : "", agreement_of_all);
   return ExitStatus::done;
 }

@@ -31,9 +31,17 @@ std::set<std::string> names_of(std::span<const Bench> benches) {
 }
 
 /// The file that the binaries then resume, one after another.
-void prepare_file(const fs::path& out, const RunOptions& options, std::span<const Bench> benches) {
+void prepare_file(const fs::path& out, const RunOptions& options, std::span<const Bench> benches,
+                  Console& console) {
+  if (!options.resume) keep_older_rows(out, console);
   const RunFile file(out, options.resume ? RunFile::Mode::resume : RunFile::Mode::create, options.metrics);
   for (const Bench& bench : benches) file.require_same_origin(row_of(bench.cases.front()));
+}
+
+/// Of those wanted, how many have no row yet: a file that is resumed may have rows of others.
+std::size_t missing_cases(std::set<std::string> wanted, const fs::path& out) {
+  for (const CaseRecord& each : read_case_records(out)) wanted.erase(full_name(each.identity));
+  return wanted.size();
 }
 
 bool has_times(const CaseRecord& record) {
@@ -97,17 +105,23 @@ fs::path output_file(const std::string& out, const std::string& what) {
   return fs::path("results") / "local" / fmt::format("{:%Y%m%dT%H%M%SZ}-{}.csv", fmt::gmtime(now), what);
 }
 
+void keep_older_rows(const fs::path& out, Console& console) {
+  if (const fs::path kept = set_aside(out); !kept.empty())
+    fmt::print(console.err, "{} was there already and is kept as {}; --resume adds to a file\n", out.string(),
+               kept.string());
+}
+
 ExitStatus measure_benches(const RunOptions& options, std::vector<Bench> benches, const fs::path& out,
                            const std::string& resuming, Console& console) {
   for (const std::string& note : benches.front().notes) fmt::print(console.err, "{}\n", note);
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
   const FileLock lock(out);
-  prepare_file(out, options, benches);
+  prepare_file(out, options, benches, console);
 
   const std::set<std::string> wanted = names_of(benches);
   const std::size_t widest = std::ranges::max_element(wanted, {}, &std::string::size)->size();
-  Progress progress(wanted.size() - std::min(wanted.size(), read_rows(out).size()), widest, console);
+  Progress progress(missing_cases(wanted, out), widest, console);
   BenchRunner runner(options, out, progress, console);
   for (const Bench& bench : benches) runner.run(bench);
   progress.clear();

@@ -8,6 +8,16 @@
 #include <fmt/ostream.h>
 
 namespace occbench {
+namespace {
+
+/// The first line of the note of a row without times.
+std::string why_not_measured(const CaseRecord& record) {
+  const bool is_without =
+      record.times.status == TimeStatus::failed || record.times.status == TimeStatus::skipped;
+  return is_without ? record.note.substr(0, record.note.find('\n')) : "";
+}
+
+}  // namespace
 
 Progress::Progress(std::size_t total, std::size_t name_width, Console& console)
     : table_(name_width), console_(console), terminal_(isatty(STDOUT_FILENO) != 0), total_(total) {
@@ -18,6 +28,8 @@ void Progress::add(const CaseRecord& record) {
   clear();
   ++done_;
   fmt::print(console_.out, "{:>9} {}\n", fmt::format("{}/{}", done_, total_), table_.line(record));
+  if (const std::string why = why_not_measured(record); !why.empty())
+    fmt::print(console_.out, "{:>9} {}\n", "", why);
   console_.out.flush();
 }
 

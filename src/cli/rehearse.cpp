@@ -103,6 +103,7 @@ ExitStatus rehearse(const RunOptions& options, Console& console) {
   const fs::path out = output_file(options.out, options.suite);
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
+  if (!options.resume) keep_older_rows(out, console);
   RunFile file(out, options.resume ? RunFile::Mode::resume : RunFile::Mode::create);
   std::set<std::string> finished;
   for (const Row& row : file.finished()) finished.insert(full_name(row));

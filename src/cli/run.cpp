@@ -154,7 +154,7 @@ Action declare_run(CLI::App& parser) {
           ->type_name("NAME|FILE");
   parser
       .add_flag("--calibrate", options->calibrate,
-                "first make a profile of the GPU where there is none, which takes 12 s and is kept")
+                "first make a profile of the GPU where there is none, which takes less than 20 s and is kept")
       ->excludes(profile);
   declare_depth(parser, *options);
   parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")

@@ -17,6 +17,7 @@
 #include "cli/commands.hpp"
 #include "cli/each_device.hpp"
 #include "cli/gpu_presence.hpp"
+#include "cli/measure_benches.hpp"
 #include "cli/program_report.hpp"
 #include "cli/trace_command.hpp"
 #include "cli/trace_import.hpp"
@@ -105,6 +106,7 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
   const FileLock lock(out);
+  if (!options.merge) keep_older_rows(out, console);
   if (importing) return import_trace(options, out, console);
   if (options.merge) {
     merge_and_report(options, out, console);

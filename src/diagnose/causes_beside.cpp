@@ -142,8 +142,8 @@ std::optional<Claim> prediction_differs(const Situation& situation) {
                              above > below ? "above" : "below"),
       .remedy = situation.facts.work_is_inferred
                     ? "Its work is inferred from a reading, which takes the warps of a block as equal."
-                    : "The launch does something that its work string does not say, or the device "
-                      "profile is another GPU's."};
+                    : "`occbench calibrate` makes a profile of the GPU where it has none of its own. With one, the "
+                      "launch does something that its work string does not say."};
 }
 
 }  // namespace occbench

@@ -79,13 +79,17 @@ bool work_is_of_memory(const Situation& situation) {
 
 }  // namespace
 
-std::optional<Evidence> saturated_resource(const Situation& situation) {
+Evidence most_used(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const Evidence uses[] = {{"issue_active_pct", counters.issue_active_pct.value_or(0)},
                            {"fp32_pipe_pct", counters.fp32_pipe_pct.value_or(0)},
                            {"xu_pipe_pct", counters.xu_pipe_pct.value_or(0)},
                            {"dram_busy_pct", counters.dram_busy_pct.value_or(0)}};
-  const Evidence& most = *std::ranges::max_element(uses, {}, &Evidence::value);
+  return *std::ranges::max_element(uses, {}, &Evidence::value);
+}
+
+std::optional<Evidence> saturated_resource(const Situation& situation) {
+  const Evidence most = most_used(situation);
   return most.value >= kSaturatedPct ? std::optional(most) : std::nullopt;
 }
 

@@ -51,6 +51,22 @@ std::string most_of_partial_wave(const Situation& situation) {
              : fmt::format("{:.3g} % at most, and {:.3g} % if all blocks take as long", most, even);
 }
 
+/// An SM with room for a block may have no issue slots or memory bandwidth for it.
+std::string remedy_of_small_grid(const Situation& situation) {
+  const std::int64_t blocks = situation.launch.grid_blocks;
+  const Evidence most = most_used(situation);
+  const double by_use = most.value > 0 ? std::floor(100 / most.value * situation.blocks_of_busy_sm()) *
+                                             static_cast<double>(situation.facts.sm_count)
+                                       : static_cast<double>(situation.wave);
+  const std::int64_t enough = std::min(situation.wave, static_cast<std::int64_t>(by_use));
+  const std::string use = fmt::format("{} is {:.0f} %", most.column, most.value);
+  if (enough <= blocks) return fmt::format("More blocks cost time, since {}: do less of that.", use);
+  return fmt::format(
+      "{} more, {} in all, cost no further time{}; or divide the same work among narrower or "
+      "more blocks.",
+      counted_blocks(enough - blocks), grouped(enough), enough < situation.wave ? " (" + use + ")" : "");
+}
+
 }  // namespace
 
 std::optional<Claim> small_grid(const Situation& situation) {
@@ -66,9 +82,7 @@ std::optional<Claim> small_grid(const Situation& situation) {
           "the counter can read {}",
           counted_blocks(blocks), grouped(situation.wave), situation.blocks_of_busy_sm(),
           situation.occupancy.blocks_per_sm, most_of_partial_wave(situation)),
-      .remedy = fmt::format("{} more, {} in all, cost no further time; or divide the same work among "
-                            "narrower or more blocks.",
-                            counted_blocks(situation.wave - blocks), grouped(situation.wave))};
+      .remedy = remedy_of_small_grid(situation)};
 }
 
 std::optional<Claim> clusters(const Situation& situation) {

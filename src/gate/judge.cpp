@@ -348,11 +348,28 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
   into.findings.push_back({grade, "time_us", was, is, message, std::abs(verdict.change_pct)});
 }
 
+/// A launch that is another is decided by what it asks for, untested. Whether it was worth it, its time tells.
+void tell_time(const Sides& sides, ComparedCase& into) {
+  const Row& first = sides.baseline.front()->row;
+  const Row& second = sides.candidate.front()->row;
+  const Quantity& quantity = time_quantity();
+  const Real before = median_of(sides.baseline, quantity.value);
+  const Real now = median_of(sides.candidate, quantity.value);
+  if (first.grid_blocks != second.grid_blocks || !before || !now || *before <= 0) return;
+  const std::string was = fmt::format("{:.4g}", *before);
+  const std::string is = fmt::format("{:.4g}", *now);
+  const std::string advisory = why_advisory(first, second);
+  add_finding(into, Grade::note, "time_us",
+              fmt::format("{} ({:+.3g} %{})", change_text("time_us", was, is), 100 * (*now / *before - 1),
+                          advisory.empty() ? "" : "; advisory: " + advisory));
+}
+
 void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& into) {
   if (!same_machine(sides, into)) return;
   const bool right = right_results(sides, into);
   if (!is_one_launch(sides, context, into)) return;
   const LaunchChange launch_change = compare_launches(sides, context, into);
+  if (launch_change == LaunchChange::other && right) tell_time(sides, into);
   if (launch_change == LaunchChange::other || !right) return;
   into.compared = was_never_launched(sides);
   if (into.compared) return;

@@ -84,7 +84,7 @@ std::string smallest_regression(const Comparison& comparison) {
   if (!points && !time) {
     const bool looked = comparison.count(Verdict::regression) > 0 ||
                         std::ranges::any_of(comparison.cases, &ComparedCase::compared);
-    return looked ? text + "; nothing was measured." : "No regression could have been found.";
+    return looked ? text + "; no measurements were compared." : "No regression could have been found.";
   }
   if (points) text += "; " + sentence(*points, "points", "achieved occupancy");
   text += time ? "; " + sentence(*time, "%", "time") : "; time is advisory";

@@ -62,7 +62,10 @@ std::optional<ElementType> type_of(std::string_view name) {
 
 ElementType required_type(std::string_view name, std::string_view text) {
   if (const auto type = type_of(name)) return *type;
-  refuse(text, fmt::format("there is no type '{}'", trimmed(name)));
+  refuse(text,
+         fmt::format("'{}' is none of float, double, char, short, int, long long and the unsigned ones "
+                     "(a buffer of other elements is one of their parts: float[4*1024] for float4[1024])",
+                     trimmed(name)));
 }
 
 std::optional<double> decimal(std::string_view text) {

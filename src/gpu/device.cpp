@@ -148,8 +148,10 @@ const Device& choose_device(std::span<const Device> devices, std::string_view ch
   }
   const auto found = std::ranges::find(devices, index, &Device::index);
   if (found == devices.end()) {
-    throw InputError(fmt::format("there is no device {}; this machine has {} (0 to {})", index,
-                                 devices.size(), devices.size() - 1));
+    throw InputError(
+        fmt::format("--device {}: there is no such GPU; this machine has {}, and occbench devices "
+                    "lists them",
+                    index, devices.size()));
   }
   return *found;
 }

@@ -21,6 +21,14 @@ struct NamedVariant {
 };
 
 constexpr std::int64_t kMostInt = 2'147'483'647;
+constexpr std::int64_t kMostThreads = kMostInt * 1024;
+
+/// Blocks, and whole clusters of them, that have at least so many threads.
+std::int64_t blocks_of_threads(std::int64_t threads, const Launch& launch) {
+  const std::int64_t of_cluster =
+      std::max<std::int64_t>(1, std::int64_t{launch.block_threads} * launch.cluster_blocks);
+  return (threads + of_cluster - 1) / of_cluster * launch.cluster_blocks;
+}
 
 }  // namespace
 
@@ -28,6 +36,8 @@ std::vector<SweepAxis> launch_axes(std::string block_size, std::string waves) {
   return {
       {"block-size", AxisKind::integer, "threads per block", std::move(block_size)},
       {"grid", AxisKind::integer, "blocks in the grid", ""},
+      {"threads", AxisKind::integer, "instead of --grid: threads in the grid, in as many blocks as hold them",
+       ""},
       {"waves", AxisKind::real, "instead of --grid: blocks as full waves of the device", std::move(waves)},
       {"dynamic-smem", AxisKind::bytes, "dynamic shared memory per block, bytes", "0"},
       {"carveout", AxisKind::integer, "preferred shared-memory carveout, %", ""},
@@ -60,13 +70,17 @@ Launch launch_at(const Point& at, const Device& device, const Usage& usage) {
   if (at.has("carveout")) launch.carveout_pct = static_cast<int>(at.integer("carveout", 100));
   if (at.has("grid")) {
     launch.grid_blocks = at.integer("grid", kMostInt);
+  } else if (at.has("threads")) {
+    launch.grid_blocks = blocks_of_threads(at.integer("threads", kMostThreads), launch);
   } else {
     const Occupancy occupancy = theoretical_occupancy(device.limits, launch, usage);
     const auto wave = static_cast<double>(std::int64_t{device.sm_count} * occupancy.blocks_per_sm);
     const double clusters = std::round(at.real("waves") * wave / launch.cluster_blocks);
     launch.grid_blocks = std::max<std::int64_t>(1, std::llround(clusters)) * launch.cluster_blocks;
   }
-  if (launch.grid_blocks < 1) throw InputError("--grid 0: a grid has at least one block");
+  if (launch.grid_blocks < 1)
+    throw InputError(
+        fmt::format("--{} 0: a grid has at least one block", at.has("threads") ? "threads" : "grid"));
   if (launch.grid_blocks > kMostInt)
     throw InputError(fmt::format("{} blocks: a grid has at most {}", launch.grid_blocks, kMostInt));
   return launch;

@@ -27,8 +27,8 @@ struct Family {
   std::function<Case(const Point& at, const Device& device)> configure;
 };
 
-/// Axes of every launch with these values where the user gives none: block-size, grid, waves, dynamic-smem,
-/// carveout, cluster.
+/// Axes of every launch with these values where the user gives none: block-size, grid, threads, waves,
+/// dynamic-smem, carveout, cluster.
 std::vector<SweepAxis> launch_axes(std::string block_size, std::string waves);
 
 /// The axes `registers` and `min-blocks`, which asked_registers() reads, and `static-smem`.

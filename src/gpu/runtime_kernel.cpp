@@ -97,6 +97,12 @@ Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, con
   for (const fs::path& folder : compiler.include_folders())
     flags.push_back("--include-path=" + folder.string());
   Nvrtc::Output output = compiler.compile(source.text, source.name, headers, build.function, flags);
+  // The name of a kernel is compiled behind the source.
+  if (output.cubin.empty() && output.log.starts_with("__nv_name_map"))
+    throw DoesNotCompile(fmt::format(
+        "{} has no kernel {}; one of a template is named with its arguments, 'product<32>', and one "
+        "of a namespace with that:\n{}",
+        source.name, build.function, output.log));
   if (output.cubin.empty())
     throw DoesNotCompile(
         fmt::format("{} does not compile for {}:\n{}", source.name, build.function, output.log));

@@ -21,6 +21,16 @@
 namespace occbench {
 namespace {
 
+/// Which profile predicts, where it is not the GPU's own.
+void print_remark(const Session& session, const Options& options, const Device& device) {
+  const ChosenProfile& used = session.profile();
+  const std::string remark = remark_on(used.profile.name, used.quality, device.name);
+  if (remark.empty()) return;
+  const bool by_choice = options.device_profile || options.planned_for;
+  fmt::print(stderr, "{}{}\n", remark,
+             by_choice ? "" : "; `occbench calibrate` makes one of this GPU, in less than 20 s");
+}
+
 ExitStatus run(const std::string& program, const Options& options) {
   initialize_google_benchmark(program, options);
   const Device device = options.planned_for ? *options.planned_for : open_device(options.device);
@@ -28,15 +38,15 @@ ExitStatus run(const std::string& program, const Options& options) {
   const std::unique_ptr<Instruments> instruments =
       options.planned_for ? make_no_instruments() : make_gpu_instruments(device, options.readings);
   Session session(device, options, *instruments);
-  const ChosenProfile& used = session.profile();
-  if (const std::string remark = remark_on(used.profile.name, used.quality, device.name); !remark.empty()) {
-    fmt::print(stderr, "{}{}\n", remark,
-               options.device_profile || options.planned_for
-                   ? ""
-                   : "; occbench run --calibrate first makes one of this GPU, 12 s");
-  }
+  // Of a list that fails, the reason is the first thing said.
+  if (!options.list) print_remark(session, options, device);
   const StopOnSignals stop;
-  return run_cases(session, experiment);
+  const ExitStatus status = run_cases(session, experiment);
+  if (options.list) {
+    std::fflush(stdout);  // The reader of the list has both in one file.
+    print_remark(session, options, device);
+  }
+  return status;
 }
 
 void describe(const Experiment& described) {

@@ -68,8 +68,11 @@ std::vector<PlannedCase> sweep_cases(const Experiment& of, const SweepOptions& s
   const auto gives = [&](std::string_view name) {
     return std::ranges::find(sweep.axes, name, &GivenAxis::name) != sweep.axes.end();
   };
-  if (gives("grid") && gives("waves"))
-    throw InputError("--grid and --waves both give the grid: leave one out");
+  std::vector<std::string_view> of_grid = {"--grid", "--threads", "--waves"};
+  std::erase_if(of_grid, [&](std::string_view flag) { return !gives(flag.substr(2)); });
+  if (of_grid.size() > 1)
+    throw InputError(fmt::format("{} both give the grid: leave one out",
+                                 fmt::join(of_grid.begin(), of_grid.begin() + 2, " and ")));
   std::vector<PlannedCase> cases;
   std::string first_refusal;
   bool any = false;

@@ -58,6 +58,12 @@ std::filesystem::path samples_path(const std::filesystem::path& rows_file);
 std::vector<Sample> read_samples(const std::filesystem::path& samples_file);
 std::vector<Sample> parse_samples(std::string_view text, std::string_view source);
 
+/// Renames a file of rows that a new run would replace, and its samples, to `FILE.csv.20261123T113502Z`: by the
+/// time of their last change, and with an end that no folder of runs is searched for. A link stays.
+/// @returns the new name; empty where there is nothing to keep: no file, or a header alone
+/// @throws InputError if it cannot be renamed
+std::filesystem::path set_aside(const std::filesystem::path& rows_file);
+
 /// A file of rows and its samples that grow by one case at a time and are whole after every one of them: the
 /// samples are appended first, then the row in a single write, and both are on disk (fsync) when `append`
 /// returns. No other process can open it meanwhile but those that this one starts (FileLock).

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <chrono>
+#include <fstream>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
+#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
@@ -62,7 +65,42 @@ AppendFile open_samples(const fs::path& file, RunFile::Mode mode, const std::vec
   return with_text(file, finished_samples(before, file, finished), before);
 }
 
+/// By the time of its last change; a number more where a file has that name.
+fs::path name_aside(const fs::path& file) {
+  const auto changed = std::chrono::file_clock::to_sys(fs::last_write_time(file));
+  const std::string name =
+      fmt::format("{}.{:%Y%m%dT%H%M%SZ}", file.string(),
+                  fmt::gmtime(std::chrono::system_clock::to_time_t(
+                      std::chrono::time_point_cast<std::chrono::system_clock::duration>(changed))));
+  fs::path free = name;
+  for (int number = 2; fs::exists(free); ++number) free = fmt::format("{}.{}", name, number);
+  return free;
+}
+
+/// @returns the new name. Where the file is reached by a link, the link then leads to an empty one.
+fs::path renamed_aside(const fs::path& name) {
+  const fs::path file = fs::canonical(name);
+  fs::path kept = name_aside(file);
+  std::error_code error;
+  fs::rename(file, kept, error);
+  if (error)
+    throw InputError(fmt::format("{} is there already and cannot be renamed {}: {}; write to another file",
+                                 file.string(), kept.string(), error.message()));
+  if (fs::is_symlink(name)) std::ofstream{file};
+  return kept;
+}
+
 }  // namespace
+
+fs::path set_aside(const fs::path& rows_file) {
+  if (!fs::is_regular_file(rows_file)) return {};
+  const std::string text = read_text(rows_file);
+  if (text.find('\n') + 1 >= text.size()) return {};
+  const fs::path kept = renamed_aside(rows_file);
+  const fs::path samples = samples_path(rows_file);
+  if (fs::is_regular_file(samples)) renamed_aside(samples);
+  return kept;
+}
 
 RunFile::RunFile(const fs::path& rows_file, Mode mode, std::vector<std::string> extra)
     : file_(rows_file),

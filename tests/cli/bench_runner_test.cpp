@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/measure_benches.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
@@ -21,6 +22,7 @@ namespace occbench {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -81,6 +83,15 @@ class RunningBenches : public ::testing::Test {
     something_missed_ = runner.something_missed();
   }
 
+  /// As `occbench run --out` does. @returns what it printed
+  std::string measure() {
+    out_.str("");
+    err_.str("");
+    Console console{out_, err_};
+    measure_benches(options_, planned_benches(options_), options_.out, "", console);
+    return out_.str();
+  }
+
   std::vector<std::string> verdicts() const {
     std::vector<std::string> texts;
     for (const CaseRecord& each : cases_)
@@ -106,6 +117,33 @@ TEST_F(RunningBenches, PlansOnlyTheCasesOfTheShardAndAsksTheBinaryForThem) {
   EXPECT_EQ(benches[0].cases[0].identity.name, "b");
   EXPECT_EQ(benches[0].filter, "^(fake/b)$");
   EXPECT_THAT(resuming_command(options_, options_.out), HasSubstr("--shard 2/2"));
+}
+
+TEST_F(RunningBenches, AResumedFileWithRowsOfOtherCasesCountsThoseThatAreMissing) {
+  write_bench({"a"}, "finish");
+  measure();
+  write_bench({"b", "c"}, "finish");
+  options_.resume = true;
+  EXPECT_THAT(measure(), AllOf(HasSubstr("1/2 fake/b"), HasSubstr("2/2 fake/c")));
+  EXPECT_EQ(read_rows(options_.out).size(), 3U);
+}
+
+TEST_F(RunningBenches, ARunThatIsNotResumedKeepsTheRowsThatItsFileHas) {
+  write_bench({"a"}, "finish");
+  measure();
+  EXPECT_EQ(err_.str(), "");
+  const std::string before = read_text(options_.out);
+  write_bench({"b"}, "finish");
+  measure();
+  EXPECT_EQ(read_rows(options_.out).at(0).case_, "b");
+  const std::string said = err_.str();
+  const std::size_t from = said.find("is kept as ") + 11;
+  EXPECT_EQ(read_text(said.substr(from, said.find(';') - from)), before);
+}
+
+TEST_F(RunningBenches, AFailedCaseIsShownWithItsReason) {
+  write_bench({"a"}, "kill -9 $$");
+  EXPECT_THAT(measure(), HasSubstr("failed\n          the process ended with signal 9"));
 }
 
 TEST_F(RunningBenches, EveryCaseHasItsRow) {

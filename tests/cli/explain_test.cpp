@@ -128,6 +128,22 @@ TEST(ExplainNumbers, TimeChangesNoCauseAndNoPoints) {
   EXPECT_EQ(nlohmann::json::parse(explained({"--time-us", "3", "--format", "json"})).at("time_us"), 3);
 }
 
+TEST_F(Explain, ListsKernelsOfAProgramByTheTimeThatTheyLose) {
+  const Outcome outcome =
+      run_command({"explain", OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs/inference.csv",
+                   "--format", "json"});
+  double before_us = 1e300;
+  for (const auto& row : nlohmann::json::parse(outcome.out)) {
+    const double theory = row.at("theoretical_pct");
+    const double reached = row.contains("achieved_pct") ? row.at("achieved_pct") : row.at("predicted_pct");
+    const double lost_us = row.at("total_time_us").get<double>() * (theory - reached) / theory;
+    EXPECT_LE(lost_us, before_us + 0.01) << row.at("case");
+    before_us = lost_us;
+  }
+  EXPECT_LT(before_us, 1e300);
+  EXPECT_THAT(outcome.err, HasSubstr("those first that lost most time"));
+}
+
 TEST(ExplainNumbers, AsJsonHaveTheColumnsThatAreKnownAndFindings) {
   const Outcome outcome =
       run_command({"explain", "--cc", "9.0", "--sm-count", "132", "--block-size", "256", "--grid", "792",

@@ -91,6 +91,17 @@ TEST_F(TraceCommandTest, RowsThatItInferredAreExplainedAsTheyWerePredicted) {
   }
 }
 
+TEST_F(TraceCommandTest, KeepsTheRowsThatItsFileHas) {
+  const auto import = [&] {
+    return run_command({"trace", "--import", trace_.c_str(), "--out", out_.c_str()});
+  };
+  EXPECT_THAT(import().err, Not(HasSubstr("is kept as")));
+  const std::string before = read_text(out_);
+  const std::string said = import().err;
+  const std::size_t from = said.find("is kept as ") + 11;
+  EXPECT_EQ(read_text(said.substr(from, said.find(';') - from)), before);
+}
+
 TEST_F(TraceCommandTest, PassesOnTheStatusOfTheCommand) {
   EXPECT_EQ(static_cast<int>(run_command({"trace", "--out", out_.c_str(), "--", "true"}).status), 0);
   EXPECT_EQ(

@@ -37,6 +37,27 @@ TEST(ByNumbers, ThreeQuartersOfAWaveFillThreeQuartersAndFifteenBlocksMoreCostNot
   EXPECT_THAT(findings[0].remedy, AllOf(HasSubstr("15 blocks more"), HasSubstr("no further time")));
 }
 
+TEST(ByNumbers, BlocksMoreCostTimeWhereThoseThatAreThereUseTheIssueSlots) {
+  // All pairs of bodies, as an H200 counted them: a quarter of a wave issues in most cycles.
+  const auto remedy_of = [](int block_threads, std::int64_t grid_blocks, double issue_active_pct) {
+    LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = block_threads, .grid_blocks = grid_blocks},
+                                   {.registers_per_thread = 32}, block_threads == 1024 ? 50.0 : 21.3);
+    facts.readings.counters.issue_active_pct = issue_active_pct;
+    const auto findings = diagnose(facts);
+    const Finding* grid = find(findings, Cause::small_grid);
+    return grid == nullptr ? "" : grid->remedy;
+  };
+  // 3.88 blocks per SM at 71 %: room for 5.5.
+  EXPECT_THAT(remedy_of(128, 512, 70.9),
+              AllOf(HasSubstr("148 blocks more, 660 in all"), HasSubstr("issue_active_pct is 71 %")));
+  // One block each on 64 of 132 SMs.
+  EXPECT_THAT(remedy_of(1024, 64, 86.7), HasSubstr("68 blocks more, 132 in all"));
+  EXPECT_EQ(remedy_of(1024, 132, 86.7),
+            "More blocks cost time, since issue_active_pct is 87 %: do less of that.");
+  EXPECT_THAT(remedy_of(128, 512, 20),
+              HasSubstr("1,600 blocks more, 2,112 in all, cost no further time; or"));
+}
+
 TEST(ByNumbers, FewerBlocksThanSmsReadOneBlockAnSmAndNoMore) {
   const Launch launch{.block_threads = 256, .grid_blocks = 100};
   const auto findings = diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 32}, 12.5));

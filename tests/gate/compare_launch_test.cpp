@@ -17,6 +17,16 @@ TEST(Gate, ARunPassesAgainstItself) {
     EXPECT_TRUE(compared.findings.empty()) << reason(compared);
 }
 
+TEST(Gate, SaysBesideAnotherLaunchHowItsTimeChanged) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    injected::two_more_registers(run.rows[1]);
+    run.rows[1].grid_blocks = baseline().rows[1].grid_blocks;
+    run.slow_down(1, 3);
+  });
+  EXPECT_EQ(comparison.verdict(), Verdict::regression);
+  EXPECT_THAT(first_reason(comparison), HasSubstr(" (+200 %"));
+}
+
 TEST(Gate, NamesRegistersAsTheCauseOfLostTheory) {
   const Comparison comparison =
       with_change([](MadeUpRun& run) { injected::two_more_registers(run.rows[1]); });

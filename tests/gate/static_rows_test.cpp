@@ -88,9 +88,8 @@ TEST(StaticRows, SayThatNothingWasMeasured) {
   const std::string rows = batch_of({{"a", 32}});
   const std::string text = write_comparison(compare_texts(rows, rows), GateFormat::table);
   EXPECT_THAT(text, HasSubstr("calculated, nothing measured"));
-  EXPECT_THAT(text,
-              HasSubstr("one more register or byte of shared memory or spills, any loss of theory; nothing "
-                        "was measured."));
+  EXPECT_THAT(text, HasSubstr("one more register or byte of shared memory or spills, any loss of theory; no "
+                              "measurements were compared."));
 }
 
 TEST(StaticRows, AKernelThatIsGoneHasNoVerdict) {

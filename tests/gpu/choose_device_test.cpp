@@ -54,7 +54,9 @@ TEST(ChooseDevice, AnythingElseIsRefusedWithWhatThereIs) {
     choose_device(devices, "7");
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("there is no device 7; this machine has 2 (0 to 1)"));
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr(
+                    "--device 7: there is no such GPU; this machine has 2, and occbench devices lists"));
   }
 }
 

@@ -160,6 +160,15 @@ TEST_F(SweepListed, OfASourceThatDoesNotCompileEndsWithTheCompilersMessage) {
   EXPECT_THAT(outcome.err, HasSubstr("identifier \"missing\" is undefined"));
 }
 
+TEST_F(SweepListed, OfAKernelThatTheSourceLacksSaysThatAndNothingBefore) {
+  const std::string file = (folder_.path() / "copy.cu").string();
+  std::ofstream(file) << "__global__ void copy(float* x) { x[0] = 1; }\n";
+  const Outcome outcome = list({"--source", file, "--kernel", "copies", "--arg", "float[16]"});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, ::testing::StartsWith("occbench: copy.cu has no kernel copies; "));
+  EXPECT_THAT(outcome.err, ::testing::Not(::testing::EndsWith("\n\n")));
+}
+
 TEST_F(SweepListed, RefusesAnUnknownAxisAndAnEmptyRange) {
   const Outcome unknown = list({"spin", "--blocksize", "64"});
   EXPECT_EQ(unknown.status, ExitStatus::usage);

@@ -73,6 +73,14 @@ TEST_F(Sweeps, MeasureEachConfigurationUnderItsAxes) {
   EXPECT_EQ(row.waves, 2.0);
 }
 
+TEST_F(Sweeps, LaunchAsManyThreadsAtEachBlockSizeInWholeBlocksAndClusters) {
+  EXPECT_EQ(sweep({"--occ_axis=threads=1M,1000", "--occ_axis=block-size=64,1024", "--occ_axis=cluster=1,2"}),
+            ExitStatus::done);
+  std::vector<std::int64_t> grids;
+  for (const Row& row : read_rows(csv())) grids.push_back(row.grid_blocks.value());
+  EXPECT_THAT(grids, ElementsAre(16384, 16384, 1024, 1024, 16, 16, 1, 2));
+}
+
 TEST_F(Sweeps, SkipWhatTheDeviceCannotLaunchAndMeasureTheRest) {
   EXPECT_EQ(sweep({"--occ_axis=block-size=2048,256", "--occ_axis=dynamic-smem=0,400K"}), ExitStatus::done);
   const std::vector<Row> rows = read_rows(csv());
@@ -100,6 +108,9 @@ TEST_F(Sweeps, ThatCannotMeasureAnythingAreRefusedWithTheReason) {
               AllOf(HasSubstr("no axis --block"), HasSubstr("--block-size")));
   EXPECT_THAT(refusal({"--occ_axis=block-size=128:64:64"}), HasSubstr("the range is empty"));
   EXPECT_THAT(refusal({"--occ_axis=grid=10", "--occ_axis=waves=2"}), HasSubstr("leave one out"));
+  EXPECT_THAT(refusal({"--occ_axis=threads=10", "--occ_axis=grid=10"}),
+              HasSubstr("--grid and --threads both give the grid: leave one out"));
+  EXPECT_THAT(refusal({"--occ_axis=threads=0"}), HasSubstr("--threads 0: a grid has at least one block"));
   EXPECT_THAT(refusal({"--occ_axis=block-size"}), HasSubstr("NAME=VALUES"));
   try {
     run(fake_families(), {"--occ_sweep=fakes"});

@@ -272,7 +272,7 @@ TEST_F(WholeRow, OfACaseWhoseTraceStandsInForTheCounter) {
                        {"explanation", "50 points: theory is 50 % (an SM holds at most 32 blocks)."},
                        {"sm__inst_executed.sum", ""},
                        {"note",
-                        "no single work string describes what its blocks do: nothing is predicted; "
+                        "no work string says what its blocks do: nothing is predicted; "
                         "timed twice: throttled at first; because the test says so; "
                         "achieved_pct is that of traced launches, which can place the blocks of a partial "
                         "last wave otherwise"}}}));

@@ -88,6 +88,33 @@ TEST_F(RunFileTest, CreatingReplacesAnOlderRunAndItsSamples) {
   EXPECT_TRUE(read_samples(samples_path(file_)).empty());
 }
 
+TEST_F(RunFileTest, WhatIsSetAsideIsKeptWholeUnderANewNameEachTime) {
+  EXPECT_EQ(set_aside(file_), "") << "there is no file";
+  std::set<fs::path> kept;
+  for (int run = 0; run < 3; ++run) {
+    RunFile file(file_, RunFile::Mode::create);
+    EXPECT_EQ(set_aside(file_), "") << "a header alone";
+    write_rows(file, 2);
+    const std::string rows = read_text(file_);
+    const fs::path aside = set_aside(file_);
+    kept.insert(aside);
+    EXPECT_EQ(read_text(aside), rows);
+    EXPECT_FALSE(fs::exists(file_));
+    EXPECT_FALSE(fs::exists(samples_path(file_)));
+    EXPECT_NE(aside.extension(), ".csv") << "folders of runs are searched for .csv";
+  }
+  EXPECT_EQ(kept.size(), 3u);
+}
+
+TEST_F(RunFileTest, ALinkWhoseFileIsSetAsideStaysALink) {
+  put(folder_ / "elsewhere.csv", "a\nb\n");
+  fs::create_symlink(folder_ / "elsewhere.csv", file_);
+  EXPECT_EQ(read_text(set_aside(file_)), "a\nb\n");
+  const RunFile file(file_, RunFile::Mode::create);
+  EXPECT_TRUE(fs::is_symlink(file_));
+  EXPECT_TRUE(fs::exists(folder_ / "elsewhere.csv"));
+}
+
 TEST_F(RunFileTest, ColumnsBeyondTheTableAreWrittenByName) {
   RunFile file(file_, RunFile::Mode::create, {"dram__bytes.sum", "gpu__time_duration.sum"});
   Row row = row_of(0);

@@ -351,6 +351,11 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(sweeps.ordered_axes(frame, ["layout", "tile", "block_size"]), ["block_size", "tile", "layout"])
         self.assertEqual(len(sweeps.sweeps(rows_of(rows)).panels), 4)
 
+    def test_axes_whose_values_are_paired_are_one(self):
+        sizes = ((64, 1024), (128, 512), (256, 256))
+        rows = [swept(f"cap={cap};block={size};grid={grid}", 100, size) for cap in (32, 64) for size, grid in sizes]
+        self.assertEqual(sweeps.ordered_axes(pl.DataFrame(rows), ["cap", "block", "grid"]), ["block", "cap"])
+
     def test_a_value_that_could_not_be_launched_is_left_out(self):
         rows = [swept(f"register_cap={cap}", theory, time) for cap, theory, time in self.caps]
         rows.append(swept("register_cap=300", 0, 1, time_status="skipped") | {"theoretical_pct": None, "time_us": None})

@@ -70,15 +70,23 @@ def is_numeric(frame: pl.DataFrame, name: str) -> bool:
     return bool(texts.cast(pl.Float64, strict=False).is_not_null().all())
 
 
+def is_paired(frame: pl.DataFrame, first: str, other: str) -> bool:
+    """Whether a value of the first axis has one value of the other."""
+    per_value = frame.group_by(parameter(first)).agg(n=parameter(other).n_unique())
+    return per_value["n"].max() == 1
+
+
 def ordered_axes(frame: pl.DataFrame, axes: list[str]) -> list[str]:
-    """Those of several values: of the numeric ones that with most values first, then the others by their values."""
+    """Those of several values: of the numeric ones that with most values first, then the others by their values. Values that
+    go with those of the first, as --zip pairs them, are no axis beside it."""
     counts = {name: frame.select(parameter(name).n_unique()).item() for name in axes}
     several = [name for name in axes if counts[name] > 1]
     numeric = [name for name in several if is_numeric(frame, name)]
     if not numeric:
         return []
     first = max(numeric, key=lambda name: counts[name])
-    return [first, *sorted((name for name in several if name != first), key=lambda name: -counts[name])]
+    beside = [name for name in several if name != first and not (name in numeric and is_paired(frame, first, name))]
+    return [first, *sorted(beside, key=lambda name: -counts[name])]
 
 
 def placed(frame: pl.DataFrame, axes: list[str]) -> pl.DataFrame:
