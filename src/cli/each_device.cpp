@@ -17,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/child_process.hpp"
+#include "cli/measure_benches.hpp"
 #include "cli/merge.hpp"
 #include "cli/progress_pipe.hpp"
 #include "cli/text_table.hpp"
@@ -270,6 +271,7 @@ bool merge_rows(const EachDevice& each, const std::vector<fs::path>& files, Cons
     fmt::print(console.err, "no GPU has rows; {} is not written\n", each.rows.string());
     return true;
   }
+  if (!each.resume) keep_older_rows(each.rows, console);
   const Merged merged = merge_and_tell(files, each.rows, MergeOf::gpus, console);
   std::vector<std::string> names;
   for (const fs::path& file : files) names.push_back(file.string());
@@ -320,8 +322,6 @@ EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
 }
 
 ExitStatus run_on_each(const EachDevice& each, Console& console) {
-  if (each.rows == "-")
-    throw InputError("--out - with several GPUs: their rows and samples go to files; write --out FILE.csv");
   if (each.resume) require_all_rows(each);
   std::error_code ignored;
   if (each.rows.has_parent_path()) fs::create_directories(each.rows.parent_path(), ignored);

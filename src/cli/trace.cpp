@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/chrono.h>
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
@@ -43,12 +42,6 @@ struct TraceOptions {
   std::string device;  ///< empty: the command chooses
   bool at_once = kAtOnce;
 };
-
-fs::path output_file(const TraceOptions& options) {
-  if (!options.out.empty()) return options.out;
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fs::path("results") / "local" / fmt::format("{:%Y%m%dT%H%M%SZ}-trace.csv", fmt::gmtime(now));
-}
 
 /// Predictions, provenance, files and the table on the terminal.
 void finish(ProgramTable& table, const fs::path& out, const TraceOptions& options, Console& console) {
@@ -102,7 +95,7 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   }
   if (options.merge && options.out.empty())
     throw InputError("--merge needs --out FILE.csv, as it was traced with");
-  const fs::path out = output_file(options);
+  const fs::path out = output_file(options.out, "trace");
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
   const FileLock lock(out);
@@ -137,7 +130,7 @@ ExitStatus trace_on_gpus(TraceOptions options, const CLI::App& parser, Console& 
     EachDevice each = each_device(parser, gpus, {});
     each.arguments.emplace_back("--");
     std::ranges::copy(options.command.words, std::back_inserter(each.arguments));
-    each.rows = output_file(options);
+    each.rows = output_file(options.out, "trace");
     each.at_once = options.at_once;
     return run_on_each(each, console);
   }

@@ -108,6 +108,11 @@ class RunningBenches : public ::testing::Test {
   bool something_missed_ = false;
 };
 
+TEST(OutputFile, IsAFileAndNotStandardOutput) {
+  EXPECT_EQ(output_file("rows.csv", "smoke"), "rows.csv");
+  EXPECT_THROW(output_file("-", "smoke"), InputError);
+}
+
 TEST_F(RunningBenches, PlansOnlyTheCasesOfTheShardAndAsksTheBinaryForThem) {
   write_bench({"a", "b"}, "finish");
   options_.shard = "2/2";

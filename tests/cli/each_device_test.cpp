@@ -159,22 +159,18 @@ TEST_F(OnEachGpu, WhereMergingFailsTheRowsOfEachStayAndTheResumingCommandIsPrint
   EXPECT_THAT(rows_in(file(0)), ElementsAre("GPU-0 a"));
 }
 
-TEST_F(OnEachGpu, RowsOfSeveralNeedAFile) {
-  each_.rows = "-";
-  try {
-    run("begin");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("--out -"));
-    EXPECT_THAT(error.what(), HasSubstr("FILE.csv"));
-  }
-}
-
 TEST_F(OnEachGpu, AProcessThatIsKilledInTheMiddleOfARowKeepsTheRowsBeforeIt) {
   EXPECT_EQ(run("begin; row a; [[ $gpu == 2 ]] && { printf '2,half' >> $out; kill -9 $$; }; row b"),
             ExitStatus::no_verdict);
   EXPECT_THAT(rows(), ElementsAre("GPU-0 a", "GPU-0 b", "GPU-1 a", "GPU-1 b", "GPU-2 a"));
   EXPECT_THAT(err_.str(), HasSubstr("gpu 2 failed (GPU-2): signal 9"));
+}
+
+TEST_F(OnEachGpu, TheMergedRowsOfAnEarlierRunAreKept) {
+  run("begin; row a");
+  run("begin; row b");
+  EXPECT_THAT(rows(), ElementsAre("GPU-0 b", "GPU-1 b", "GPU-2 b"));
+  EXPECT_THAT(err_.str(), HasSubstr("is kept as " + each_.rows.string() + "."));
 }
 
 TEST_F(OnEachGpu, AnEarlierRunsRowsOfAGpuThatDoesNotBeginAreNotThoseOfThisRun) {
