@@ -1,4 +1,4 @@
-"""The rules for races, atomics, reductions and remedies at equal work, on made-up rows."""
+"""The rules for races, atomics, reductions, remedies for the tail and at equal work, on made-up rows."""
 
 import unittest
 
@@ -65,6 +65,16 @@ def remedy_row(remedy, throughput):
         "time_us": 1e9 / throughput,
         "throughput": throughput,
         "parameters": f"problem=lognormal;remedy={remedy}",
+    }
+
+
+def tail_row(remedy, throughput):
+    return {
+        "experiment": "tail_remedies",
+        "achieved_pct": 80,
+        "time_us": 1e6 / throughput,
+        "throughput": throughput,
+        "parameters": f"remedy={remedy};waves=1.50;shape=equal",
     }
 
 
@@ -135,6 +145,20 @@ class Sums(unittest.TestCase):
         self.assertEqual(verdict_of("atomic_forms", run_of([*rows, form_row(10.2, scope="system")])), "holds")
         wide = run_of([*rows, form_row(12, scope="system")])
         self.assertEqual(verdict_of("atomic_forms", wide), "partly holds (not: system scope, one address)")
+
+    def test_a_remedy_for_the_tail_gains_from_a_twentieth_of_throughput_on(self):
+        rows = [tail_row("plain", 100), tail_row("shorter_blocks", 105), tail_row("persistent", 104)]
+        self.assertEqual(verdict_of("tail_remedies", run_of(rows)), "partly holds (not: persistent with equal work)")
+
+    def test_remedies_beyond_the_claim_on_tails_are_told_and_not_judged(self):
+        rows = [tail_row("plain", 100), tail_row("shorter_blocks", 130)]
+        others = [tail_row("wider_blocks", 104), tail_row("two_streams", 106), tail_row("clusters", 80)]
+        findings = experiments.findings(run_of([*rows, *others]).of("tail_remedies"))
+        self.assertEqual(verdict(findings), "holds")
+        self.assertEqual(
+            [finding.measured for finding in findings[1:]],
+            ["throughput × 1.04, no gain", "throughput × 1.06, a gain", "throughput × 1.25, a gain"],
+        )
 
     def test_blocks_of_one_warp_are_no_part_of_the_claim_on_remedies(self):
         rows = [remedy_row("none", 100), remedy_row("queue_of_warps", 150), remedy_row("blocks_of_32", 90)]

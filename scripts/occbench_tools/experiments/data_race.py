@@ -44,20 +44,22 @@ def repeated(of, form, adders):
 
 
 def findings(of):
-    found, told = [], []
+    found, told = [], {}
     sms = max((int(parameter_of(row, "sms")) for row in each(of.rows)), default=0)
     for adders, words in ADDERS.items():
         for form in ("plain", "relaxed"):
             row = first(of.rows, form=form, adders=adders, sms=sms, blocks=sms)
             if row:
-                left = f"{lowest_to_highest(remaining(of, row))} of {updates(row):,}"
+                left = remaining(of, row)
+                told.setdefault(f"of {updates(row):,} by {words}", []).extend(left)
                 lost = row["check"] == "lost_updates"
-                found.append(Finding(f"{FORMS[form]} by {words}", lost, f"{left} updates remain, {sms} blocks"))
-                told.append(f"{FORMS[form]} by {words} {left}")
+                measured = f"{lowest_to_highest(left)} of {updates(row):,} updates remain, {sms} blocks"
+                found.append(Finding(f"{FORMS[form]} by {words}", lost, measured))
             again = repeated(of, form, adders)
             found.extend([again] if again else [])
     again = [finding.holds for finding in found if finding.name.endswith(", repeated")]
-    summary = [f"updates that remain, {sms} blocks: {', '.join(told)}"]
+    left = (f"{lowest_to_highest(counts)} {of_all}" for of_all, counts in told.items())
+    summary = [f"updates that remain, {sms} blocks: {', '.join(left)}"]
     summary.append(f"launches differ for {sum(again)} of {len(again)} forms")
     atomics = pick(of.rows, form="atomic")
     if not atomics.is_empty():
