@@ -4,7 +4,7 @@ import unittest
 
 from made_up import run_of
 from occbench_tools import experiments
-from occbench_tools.experiments import data_race
+from occbench_tools.experiments import atomic_forms, data_race
 from occbench_tools.verdicts import verdict
 
 LOST = "load, add, store by every thread"
@@ -78,14 +78,15 @@ def tail_row(remedy, throughput):
     }
 
 
-def form_row(time, form="atomic_ref", scope="device"):
+def form_row(time, form="atomic_ref", scope="device", addresses="one"):
     return {
         "experiment": "atomic_forms",
+        "grid_blocks": 2112,
         "variant": f"{form}_float32_{scope}",
         "achieved_pct": 90,
         "time_us": time,
         "throughput": 1e9 / time,
-        "parameters": f"addresses=one;form={form};type=float32;scope={scope}",
+        "parameters": f"addresses={addresses};form={form};type=float32;scope={scope}",
     }
 
 
@@ -145,6 +146,21 @@ class Sums(unittest.TestCase):
         self.assertEqual(verdict_of("atomic_forms", run_of([*rows, form_row(10.2, scope="system")])), "holds")
         wide = run_of([*rows, form_row(12, scope="system")])
         self.assertEqual(verdict_of("atomic_forms", wide), "partly holds (not: system scope, one address)")
+
+    def test_a_finding_on_atomics_names_its_grid(self):
+        rows = [form_row(10), form_row(400, form="compare_swap")]
+        findings = experiments.findings(run_of(rows).of("atomic_forms"))
+        self.assertEqual(findings[0].measured, "40.00 × the relaxed add's time, 2,112 blocks")
+
+    def test_what_the_default_order_costs_is_told_against_relaxed_adds_of_the_same_scope(self):
+        times = {"block": (10, 10), "device": (12, 16), "system": (20, 50)}
+        pairs = [
+            form_row(time, form, scope, "one_a_thread")
+            for scope, pair in times.items()
+            for form, time in zip(("atomic_ref", "ordered"), pair, strict=True)
+        ]
+        told = atomic_forms.figures(run_of(pairs).of("atomic_forms"))
+        self.assertTrue(told.endswith(": 100 % (block), 75 % (device), 40 % (system)."), told)
 
     def test_a_remedy_for_the_tail_gains_from_a_twentieth_of_throughput_on(self):
         rows = [tail_row("plain", 100), tail_row("shorter_blocks", 105), tail_row("persistent", 104)]
