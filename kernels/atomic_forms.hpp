@@ -16,10 +16,11 @@ namespace occbench {
 /// sm_90:
 ///   atomic_ref     cuda::atomic_ref, relaxed fetch_add: ATOM, which returns what was there
 ///   function       atomicAdd, atomicAdd_block, atomicAdd_system: RED, which returns nothing
-///   ordered        cuda::atomic_ref, fetch_add with the default order (sequentially consistent): fences
-///   around ATOM compare_swap   a loop of compare_exchange_weak, relaxed: ATOM.CAS
-/// cuda::std::atomic_ref is cuda::atomic_ref of system scope, and adds of int are those of unsigned: they
-/// would be the same code again.
+///   ordered        cuda::atomic_ref, fetch_add with the default order (sequentially consistent): a fence and
+///                  ATOM
+///   compare_swap   a loop of compare_exchange_weak, relaxed: ATOM.CAS
+/// cuda::std::atomic_ref is cuda::atomic_ref of system scope, and atomicAdd of int is that of unsigned: they
+/// would be the same code again (tests/kernels/same_atomics.cu).
 extern const Kernel kAtomicForms;
 
 inline constexpr int kAtomicFormsBlockThreads = 256;

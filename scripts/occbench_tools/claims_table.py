@@ -2,7 +2,8 @@
 
 Claims and sources are those of the experiments, which their bench binaries print. What was measured and the verdict are
 computed from the rows and their samples (FILE.samples.csv). Each experiment has a rule (occbench_tools/experiments),
-which turns its rows into findings. Each finding supports the claim or does not, and one rule makes the verdict of them.
+which turns its rows into findings. Each finding supports the claim, does not, or is about something that the claim does not
+name; one rule makes the verdict of them.
 The table has one line an experiment; its text under results/ has all findings.
 """
 

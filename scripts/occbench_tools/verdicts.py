@@ -12,7 +12,7 @@ ENOUGH = 0.95  # of the best throughput
 
 class Finding(NamedTuple):
     name: str  # what it is about, as a word in the verdict
-    holds: bool
+    holds: bool | None  # None: the claim says nothing of it
     measured: str
 
 
@@ -35,10 +35,11 @@ def measured(findings: Sequence[Finding]) -> str:
 
 
 def verdict(findings: Sequence[Finding]) -> str:
-    """A claim holds if every finding supports it, and does not hold if none does."""
-    failed = [finding.name for finding in findings if not finding.holds]
-    if not findings:
+    """A claim holds if every finding supports it, and does not hold if none does. Others are not asked."""
+    judged = [finding for finding in findings if finding.holds is not None]
+    failed = [finding.name for finding in judged if not finding.holds]
+    if not judged:
         return "not measured"
     if not failed:
         return "holds"
-    return "does not hold" if len(failed) == len(findings) else f"partly holds (not: {'; '.join(failed)})"
+    return "does not hold" if len(failed) == len(judged) else f"partly holds (not: {'; '.join(failed)})"

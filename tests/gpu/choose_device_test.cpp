@@ -1,5 +1,9 @@
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <vector>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +13,8 @@
 namespace occbench {
 namespace {
 
-/// As `occbench devices` of such a GPU says: name, multiProcessorCount and integrated.
-Device recorded(int index, const char* name, int sm_count, bool integrated) {
+/// What the choice depends on: name, multiProcessorCount and integrated of cudaDeviceProp.
+Device device_named(const char* name, int index, int sm_count, bool integrated) {
   Device device;
   device.index = index;
   device.name = name;
@@ -19,10 +23,19 @@ Device recorded(int index, const char* name, int sm_count, bool integrated) {
   return device;
 }
 
-const Device kH200 = recorded(0, "NVIDIA H200", 132, false);
-const Device kT1000 = recorded(1, "NVIDIA T1000", 14, false);
-const Device kGb10 = recorded(2, "NVIDIA GB10", 48, true);
-const Device kOrin = recorded(3, "Orin", 16, true);
+// The H200 is as results/nvidia-h200/devices.json has it. The others are typed in: none was recorded.
+const Device kH200 = device_named("NVIDIA H200", 0, 132, false);
+const Device kT1000 = device_named("NVIDIA T1000", 1, 14, false);
+const Device kGb10 = device_named("NVIDIA GB10", 2, 48, true);
+const Device kOrin = device_named("Orin", 3, 16, true);
+
+TEST(ChooseDevice, TheH200OfTheseTestsIsTheRecordedOne) {
+  std::ifstream file(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/devices.json");
+  const std::string recorded{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(recorded, testing::HasSubstr(fmt::format("\"name\":\"{}\",", kH200.name)));
+  EXPECT_THAT(recorded, testing::HasSubstr(fmt::format("\"multiProcessorCount\":{},", kH200.sm_count)));
+  EXPECT_THAT(recorded, testing::HasSubstr(fmt::format("\"integrated\":{},", kH200.integrated ? 1 : 0)));
+}
 
 TEST(ChooseDevice, AutoIsADiscreteGpuBeforeAnIntegratedOneOfMoreSms) {
   const std::vector<Device> devices = {kGb10, kOrin, kT1000};
@@ -38,7 +51,7 @@ TEST(ChooseDevice, AutoIsAnIntegratedGpuWhereThereIsNoOther) {
 }
 
 TEST(ChooseDevice, OfEqualGpusAutoIsTheFirst) {
-  const Device second = recorded(1, "NVIDIA H200", 132, false);
+  const Device second = device_named("NVIDIA H200", 1, 132, false);
   EXPECT_EQ(choose_device(std::vector<Device>{kH200, second}, "auto").index, 0);
 }
 

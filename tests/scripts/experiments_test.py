@@ -47,6 +47,12 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict([bad, bad]), "does not hold")
         self.assertEqual(verdict([]), "not measured")
 
+    def test_a_finding_of_which_the_claim_says_nothing_changes_no_verdict(self):
+        good, bad, beyond = Finding("a", True, ""), Finding("b", False, ""), Finding("c", None, "")
+        self.assertEqual(verdict([good, beyond]), "holds")
+        self.assertEqual(verdict([bad, beyond]), "does not hold")
+        self.assertEqual(verdict([beyond]), "not measured")
+
     def test_a_block_size_that_misses_its_claimed_occupancy_is_named(self):
         run = run_of(
             [

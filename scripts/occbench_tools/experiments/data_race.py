@@ -1,47 +1,88 @@
+import math
+
 from occbench_tools.dataset import each, first, parameter, parameter_of, pick
 from occbench_tools.markdown import table
 from occbench_tools.verdicts import Finding, Findings
 
 ADDERS = {"thread": "every thread", "block": "thread 0 of a block"}
 FORMS = {"plain": "load, add, store", "relaxed": "relaxed load and store", "atomic": "atomic add"}
+CYCLES = ("sm_cycles_active_min", "sm_cycles_active_avg", "sm_cycles_active_max")
 
 
-def share(of, row):
-    """Lowest to highest share of updates lost, over the launches."""
-    shares = of.samples(row, "lost_updates_pct")
-    if shares.is_empty():
-        return f"{row['lost_updates_pct']:.4g}"
-    low, high = f"{shares.min():.4g}", f"{shares.max():.4g}"
+def updates(row):
+    return row["grid_blocks"] * (row["block_threads"] if parameter_of(row, "adders") == "thread" else 1)
+
+
+def remaining(of, row):
+    """Updates that the sum has, after each launch; that of the median launch alone if no samples were kept."""
+    lost = of.samples(row, "lost_updates_pct")
+    shares = [row["lost_updates_pct"]] if lost.is_empty() else lost
+    return [round(updates(row) * (1 - share / 100)) for share in shares]
+
+
+def lowest_to_highest(counts):
+    low, high = f"{min(counts):,}", f"{max(counts):,}"
     return low if low == high else f"{low} to {high}"
 
 
+def repeated(of, form, adders):
+    """Whether launches of any grid leave different sums, and which grid leaves most, the larger of two; None if none was repeated."""
+    grids = []
+    for row in each(pick(of.rows, form=form, adders=adders)):
+        left = remaining(of, row)
+        if len(left) > 1:
+            grids.append((len(set(left)), row["grid_blocks"], len(left)))
+    if not grids:
+        return None
+    results, blocks, launches = max(grids)
+    measured = (
+        f"{results} different results in {launches} launches, {blocks:,} blocks"
+        if results > 1
+        else f"the same result in every launch of {len(grids)} grids"
+    )
+    return Finding(f"{FORMS[form]} by {ADDERS[adders]}, repeated", results > 1, measured)
+
+
 def findings(of):
-    found, shares_of_all = [], []
+    found, told = [], {}
     sms = max((int(parameter_of(row, "sms")) for row in each(of.rows)), default=0)
     for adders, words in ADDERS.items():
         for form in ("plain", "relaxed"):
             row = first(of.rows, form=form, adders=adders, sms=sms, blocks=sms)
-            if not row:
-                continue
-            measured = f"{share(of, row)} % lost"
-            found.append(Finding(f"{FORMS[form]} by {words}", row["check"] == "lost_updates", measured))
-            shares_of_all.append(row["lost_updates_pct"])
-            shares = of.samples(row, "lost_updates_pct")
-            if len(shares) > 1:
-                sums = shares.n_unique()
-                measured = (
-                    f"{sums} different sums in {len(shares)} launches"
-                    if sums > 1
-                    else f"one sum in all {len(shares)} launches"
-                )
-                found.append(Finding(f"{FORMS[form]} by {words}, repeated", sums > 1, measured))
+            if row:
+                left = remaining(of, row)
+                told.setdefault(f"of {updates(row):,} by {words}", []).extend(left)
+                lost = row["check"] == "lost_updates"
+                measured = f"{lowest_to_highest(left)} of {updates(row):,} updates remain, {sms} blocks"
+                found.append(Finding(f"{FORMS[form]} by {words}", lost, measured))
+            again = repeated(of, form, adders)
+            found.extend([again] if again else [])
+    again = [finding.holds for finding in found if finding.name.endswith(", repeated")]
+    left = (f"{lowest_to_highest(counts)} {of_all}" for of_all, counts in told.items())
+    summary = [f"updates that remain, {sms} blocks: {', '.join(left)}"]
+    summary.append(f"launches differ for {sum(again)} of {len(again)} forms")
     atomics = pick(of.rows, form="atomic")
     if not atomics.is_empty():
         right = len(atomics.filter(check="ok"))
         found.append(Finding("atomics", right == len(atomics), f"sums right in {right} of {len(atomics)} cases"))
-    lost = f"{min(shares_of_all):.4g} to {max(shares_of_all):.4g} %" if shares_of_all else "nothing"
-    of_atomics = f"; atomics: {found[-1].measured}" if not atomics.is_empty() else ""
-    return Findings(found, f"{sms} blocks on {sms} SMs lose {lost} without atomics{of_atomics}")
+        summary.append(f"atomics: {found[-1].measured}")
+    return Findings(found, "; ".join(summary))
+
+
+def fewest_sms(rows):
+    """The fewest SMs that any of these launches of one grid can have used, by the cycles that SMs were active.
+
+    No SM is active longer than the longest one. Average and longest are medians over readings: a twentieth of an SM is
+    no SM. Where the shortest one was active, all were.
+    """
+    fewest = 0
+    for row in each(rows):
+        count, least, mean, longest = (row[name] for name in ("sm_count", *CYCLES))
+        if least:
+            fewest = count
+        elif mean and longest:
+            fewest = max(fewest, math.ceil(mean * count / longest - 0.05))
+    return fewest
 
 
 def cases(of):
@@ -50,10 +91,13 @@ def cases(of):
     lines = []
     for blocks in grids:
         rows = [first(of.rows, form=form, adders=adders, blocks=blocks) for form, adders in columns]
-        known = next(row for row in rows if row)
-        lines.append((blocks, parameter_of(known, "sms"), *(share(of, row) if row else "" for row in rows)))
+        known = first(of.rows, blocks=blocks)
+        left = (lowest_to_highest(remaining(of, row)) if row else "" for row in rows)
+        updates_of_threads = f"{blocks * known['block_threads']:,}"
+        used = (parameter_of(known, "sms"), fewest_sms(pick(of.rows, blocks=blocks)))
+        lines.append((f"{blocks:,}", *used, updates_of_threads, *left))
     head = (f"{FORMS[form]}; {ADDERS[adders]}:" for form, adders in columns)
-    return table(("blocks:", "SMs:", *head), lines)
+    return table(("blocks:", "SMs, assumed:", "SMs, at least:", "updates of every thread:", *head), lines)
 
 
 def costs(of):
@@ -66,7 +110,7 @@ def costs(of):
             for form in FORMS:
                 row = first(of.rows, form=form, adders=adders, blocks=blocks)
                 times.append(f"{row['time_us']:.1f}" if row else "")
-        lines.append((blocks, *times))
+        lines.append((f"{blocks:,}", *times))
     head = (f"{FORMS[form]}; {ADDERS[adders]}:" for adders in ADDERS for form in FORMS)
     return table(("blocks:", *head), lines)
 

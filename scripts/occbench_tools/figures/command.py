@@ -26,6 +26,9 @@ from occbench_tools.verdicts import verdict
 PRINTED = re.compile(r"\$ occbench (?P<arguments>.+) \| (?P<lines>\d+) lines")
 MARKED = re.compile(r"(<!-- (?P<name>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
+# What the column "supports the claim" says.
+SUPPORTS = {True: "yes", False: "no", None: "not claimed"}
+
 Blocks = dict[str, Callable[[Results], str]]
 
 
@@ -54,7 +57,7 @@ def findings_in_text(claim: Claim, results: Results) -> str:
     def cells(name: str) -> Iterator[str]:
         for of_model in by_name.values():
             finding = of_model.get(name)
-            yield from (finding.measured, "yes" if finding.holds else "no") if finding else ("", "")
+            yield from (finding.measured, SUPPORTS[finding.holds]) if finding else ("", "")
 
     head = ("finding", *(column for gpu in found for column in (gpu, "supports the claim")))
     verdicts = "; ".join(f"{gpu}: **{verdict(findings)}**" for gpu, findings in found.items())
