@@ -12,11 +12,10 @@ namespace occbench {
 ///
 /// Variants: kPlainAdd, kRelaxedAdd or kAtomicAdd, by every thread or by thread 0 of each block
 /// (data_race_variant).
-///   plain    total = total + 1: a load that L1 can serve, an add and a store
-///   relaxed  the load and the store are relaxed atomics of device scope (cuda::atomic_ref): no data race in
-///   the memory
-///            model's sense, and updates still get lost
-///   atomic   one relaxed fetch_add of device scope
+/// - plain: total = total + 1, a load that L1 can serve, an add and a store
+/// - relaxed: load and store are relaxed atomics of device scope (cuda::atomic_ref). The memory model calls
+///   this no data race, and updates still get lost.
+/// - atomic: one relaxed fetch_add of device scope
 /// The result of the first two is wrong by design: `check` then says lost_updates. `atomic` has to lose none.
 extern const Kernel kDataRace;
 
