@@ -3,6 +3,7 @@
 import altair as alt
 import polars as pl
 
+from occbench_tools.report.charts.resources import AXES, SHARED, USAGE, plain_launches, step_line, theory
 from occbench_tools.report.rows import Rows
 from occbench_tools.report.style import (
     Drawing,
@@ -20,24 +21,13 @@ from occbench_tools.report.style import (
 )
 from occbench_tools.statistics import median
 
-SHARED = "shared_bytes_per_block"
-USAGE = ["compute_capability", "block_threads", "registers_per_thread", SHARED]
-AXES = {
-    "block_threads": "threads per block",
-    "registers_per_thread": "registers per thread",
-    SHARED: "shared memory, B",
-}
 MOST_LAUNCHES = 3
 PIPES = {"fp32_pipe_pct": "FP32", "xu_pipe_pct": "special functions"}
 
 
 def longest_launches(rows: Rows) -> pl.DataFrame:
-    """The launch configurations that most time was spent on, one row each. The curves know neither carveouts nor clusters."""
-    shared = (pl.col("static_shared_bytes").fill_null(0) + pl.col("dynamic_shared_bytes").fill_null(0)).alias(SHARED)
-    frame = rows.frame.with_columns(shared).filter(
-        pl.col("carveout_pct").is_null(), pl.col("cluster_blocks").fill_null(1) <= 1
-    )
-    grouped = frame.drop_nulls([*USAGE, "theoretical_pct"]).group_by([*USAGE, "theoretical_pct"], maintain_order=True)
+    """The launch configurations that most time was spent on, one row each."""
+    grouped = plain_launches(rows.frame).group_by([*USAGE, "theoretical_pct"], maintain_order=True)
     values = grouped.agg(
         median(pl.col("achieved_pct")),
         kernel_name().drop_nulls().unique(maintain_order=True).alias("kernels"),
@@ -57,21 +47,14 @@ def kernels_in_words(names: list[str]) -> str:
     return f"{names[0]} and {len(names) - 1} other kernels"
 
 
-def curve_panel(curve: pl.DataFrame, axis: str, launch: dict) -> Panel:
+def curve_panel(steps: pl.DataFrame, axis: str, launch: dict) -> Panel:
     """Theory along one axis as a step line; the launch's own theory circled, its counter as a dot."""
     title = f"{kernels_in_words(launch['kernels'])}: {usage_in_words(launch)}"
-    steps = curve.filter(pl.col("axis") == axis)
     # A circle at 0 stays clear of the other axis.
     scale = alt.Scale(domainMin=0, domainMax=steps["value"].max(), nice=False, padding=12)
     x = alt.X("value:Q", title=AXES[axis], scale=scale)
     y = alt.Y("occupancy:Q", title="occupancy, %", scale=alt.Scale(domainMin=0, domainMax=105))
-    last_of_step = (pl.col("theoretical_pct") != pl.col("theoretical_pct").shift(-1)).fill_null(True)
-    corners = steps.filter(last_of_step | (pl.int_range(pl.len()) == 0))
-    line = (
-        alt.Chart(corners.select("value", occupancy="theoretical_pct"))
-        .mark_line(interpolate="step-before", strokeWidth=2, color=colour("theoretical"))
-        .encode(x=x, y=y)
-    )
+    line = step_line(steps).encode(x=x, y=y)
     kinds = [("theoretical", launch["theoretical_pct"]), ("achieved", launch["achieved_pct"])]
     points = pl.DataFrame(
         [{"value": launch[axis], "kind": kind, "occupancy": value} for kind, value in kinds if value is not None]
@@ -91,12 +74,11 @@ def curve_panel(curve: pl.DataFrame, axis: str, launch: dict) -> Panel:
 
 
 def calculator_of_launches(rows: Rows) -> Drawing:
-    launches = longest_launches(rows).rows(named=True)
     panels, drawn = [], []
-    for launch in launches:
-        curve = rows.occbench.curves(*(launch[name] for name in USAGE))
-        if curve is not None:
-            panels += [curve_panel(curve, axis, launch) for axis in AXES]
+    for launch in longest_launches(rows).rows(named=True):
+        steps = {axis: theory(rows, launch, axis) for axis in AXES}
+        if all(of is not None for of in steps.values()):
+            panels += [curve_panel(of, axis, launch) for axis, of in steps.items()]
             drawn.append(launch)
     if not panels:
         raise Missing(
@@ -134,7 +116,7 @@ def counter_panel(rows: Rows, points: pl.DataFrame, value: str, series: str, tit
 
 def issue(rows: Rows) -> Drawing:
     values = ["issue_active_pct", "eligible_warps"]
-    frame = rows.frame.with_columns(kernel_name().alias("kernel")).drop_nulls(["achieved_pct", "kernel", *values])
+    frame = rows.frame.with_columns(kernel_name().fill_null("?").alias("kernel")).drop_nulls(["achieved_pct", *values])
     if frame.is_empty():
         raise Missing("needs counted rows: achieved_pct, issue_active_pct and eligible_warps")
     points = medians(most_frequent(frame, "kernel"), ["kernel", "achieved_pct"], values)
