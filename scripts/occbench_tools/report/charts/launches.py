@@ -23,6 +23,11 @@ from occbench_tools.statistics import median
 
 MOST_LAUNCHES = 3
 PIPES = {"fp32_pipe_pct": "FP32", "xu_pipe_pct": "special functions"}
+# By the names that `occbench run --metrics` gives their columns.
+METRICS = {
+    "fp32_pipe_pct": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
+    "xu_pipe_pct": "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active",
+}
 
 
 def longest_launches(rows: Rows) -> pl.DataFrame:
@@ -88,7 +93,8 @@ def calculator_of_launches(rows: Rows) -> Drawing:
     read = "" if first["achieved_pct"] is None else f", its counter {first['achieved_pct']:.0f} % (dot)"
     return Drawing(
         f"The {counted(len(drawn), 'launch configuration')} with most time in these rows; each panel varies one resource and "
-        f"keeps the other two. {usage_in_words(first)}: theory is {first['theoretical_pct']:.0f} % (circle){read}.",
+        f"keeps the other two. `--filter` draws other launches. {usage_in_words(first)}: theory is "
+        f"{first['theoretical_pct']:.0f} % (circle){read}.",
         panels,
         together=len(AXES),
     )
@@ -138,10 +144,19 @@ def issue(rows: Rows) -> Drawing:
     )
 
 
+def with_metrics(frame: pl.DataFrame) -> pl.DataFrame:
+    """PIPES also from the columns of their metrics."""
+    read = {column: pl.col(metric) for column, metric in METRICS.items() if metric in frame.columns}
+    return frame.with_columns(
+        pl.coalesce(column, metric.cast(pl.Float64, strict=False)).alias(column) for column, metric in read.items()
+    )
+
+
 def pipes(rows: Rows) -> Drawing:
     panels, told = [], []
+    counted_rows = with_metrics(rows.frame).with_columns(pl.col("variant").fill_null("?")).drop_nulls("achieved_pct")
     for column, name in PIPES.items():
-        frame = rows.frame.drop_nulls(["achieved_pct", "variant", column])
+        frame = counted_rows.drop_nulls(column)
         # The pipe that a launch leaves alone says nothing.
         used = frame.filter(pl.max_horizontal(pl.col(list(PIPES)).fill_null(0)) == pl.col(column))
         if used.is_empty():
@@ -152,5 +167,5 @@ def pipes(rows: Rows) -> Drawing:
         enough = used.filter(pl.col(column) >= 0.95 * best[column])["achieved_pct"].min()
         told.append(f"{name}: {best[column]:.0f} % at most, and 95 % of that from {enough:.0f} % achieved occupancy on")
     if not panels:
-        raise Missing(f"needs rows that read {' or '.join(PIPES)}, as those of pipe_saturation")
+        raise Missing(f"needs counted rows with a pipe's metric: occbench run --metrics {','.join(METRICS.values())}")
     return Drawing(f"{'; '.join(told)}.", panels)
