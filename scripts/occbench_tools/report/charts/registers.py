@@ -65,11 +65,10 @@ def sweep_of_registers(rows: Rows) -> pl.DataFrame:
         chosen, on=same, how="semi", nulls_equal=True, maintain_order="left"
     )
     # A variant may be named after its registers.
-    found = pl.concat([plain, controls]).with_columns(pl.col("variant").str.replace_all(r"\d+", "N"))
-    unpadded = found.with_columns(pl.col("parameters").str.replace(r";?padded_as=[^;]*", ""))
-    return most_frequent(
-        found.with_columns(series=unpadded.select(series_along(unpadded, REGISTERS)).to_series()), "series"
+    found = pl.concat([plain, controls]).with_columns(
+        pl.col("variant").str.replace_all(r"\d+", "N"), pl.col("parameters").str.replace(r";?padded_as=[^;]*", "")
     )
+    return most_frequent(found.with_columns(series=series_along(found, REGISTERS)), "series")
 
 
 def gain_of(points: pl.DataFrame) -> str:
@@ -122,15 +121,18 @@ def register_cliff(rows: Rows) -> Drawing:
     launch = f"{name + ', ' if name else ''}{first['block_threads']} threads a block"
     first_run = plain.filter(pl.col(RUN) == frame[RUN][0])
     told = [cliff_sentence(of, column) for _, of in first_run.group_by("series", maintain_order=True)]
-    key = (
+    controls = (
         "Outlined points are controls: a kernel of fewer registers, held to the same occupancy by shared memory. Where they "
         "lie on the line, occupancy alone made the difference."
     )
+    key = [controls] if points["padded"].any() else []
+    if frame["spill_bytes"].n_unique() > 1:
+        key.append("These rows differ in spills too, which cost time.")
     panels = [cliff_panel(rows, plain, steps, f"Occupancy, {launch} (grey: theory)"), gain_panel(rows, points, column)]
     return Drawing(
         f"{launch}: {falls(steps)}.{''.join(told)}",
         [panel for panel in panels if panel],
-        key if points["padded"].any() else "",
+        " ".join(key),
     )
 
 
