@@ -93,7 +93,7 @@ def calculator_of_launches(rows: Rows) -> Drawing:
     read = "" if first["achieved_pct"] is None else f", its counter {first['achieved_pct']:.0f} % (dot)"
     return Drawing(
         f"The {counted(len(drawn), 'launch configuration')} with most time in these rows; each panel varies one resource and "
-        f"keeps the other two. `--filter` draws other launches. {usage_in_words(first)}: theory is "
+        f"keeps the other two. --filter draws other launches. {usage_in_words(first)}: theory is "
         f"{first['theoretical_pct']:.0f} % (circle){read}.",
         panels,
         together=len(AXES),

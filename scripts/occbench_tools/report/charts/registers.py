@@ -36,7 +36,8 @@ MOST_FALLS = 6
 def series_along(frame: pl.DataFrame, axis: str) -> pl.Expr:
     """What rows differ in beside `axis`, as text: neither what goes along with it nor what says the same as another."""
     kept: dict[str, pl.Expr] = {}
-    for name, value in factors(frame).items():
+    for name, text in factors(frame).items():
+        value = text.alias(name)
         along = frame.group_by(value.alias("value")).agg(pl.col(axis).n_unique())[axis].max() == 1
         told, more = (
             frame.select(pl.struct(pl.lit(0), *values).n_unique()).item()
@@ -163,7 +164,8 @@ def cliff_panel(rows: Rows, points: pl.DataFrame, steps: pl.DataFrame, title: st
 
 
 def gain_panel(rows: Rows, points: pl.DataFrame, column: str) -> Panel | None:
-    points = points.filter(pl.col(column) > 0)
+    # One number of registers has nothing to be compared with.
+    points = points.filter(pl.col(column) > 0, pl.col("value").n_unique().over(RUN, "series") > 1)
     if points.is_empty():
         return None
     y = (
