@@ -403,7 +403,7 @@ class Sweeps(unittest.TestCase):
 
 
 def theory_of(registers, threads=256):
-    """Of compute capability 9.0: four schedulers with 16,384 registers each, given in units of 8 a thread; 64 warps an SM."""
+    """Of compute capability 9.0: four schedulers with 16,384 registers each, given in units of 8 a thread; 64 warps per SM."""
     warps = 4 * (16384 // (32 * 8 * -(-registers // 8)))
     blocks = min(warps // (threads // 32), 64 * 32 // threads)
     return 100 * blocks * threads / (64 * 32)

@@ -16,6 +16,7 @@ from occbench_tools.report.style import (
     colour,
     counted,
     grouped,
+    kernel_name,
     medians,
     most_frequent,
     names_in,
@@ -46,10 +47,13 @@ def sweep_of_grids(rows: Rows) -> pl.DataFrame:
     """The rows of the launch that was measured with most grids, all else equal."""
     same = ["experiment", "kernel", *USAGE]
     frame = plain_launches(rows.frame).drop_nulls("waves")
-    counts = frame.group_by(same, maintain_order=True).agg(pl.col("waves").n_unique())
-    most = counts.filter(pl.col("waves") >= LEAST_GRIDS).sort("waves", descending=True, maintain_order=True).head(1)
-    if most.is_empty():
-        raise Missing(f"needs rows of one launch with {LEAST_GRIDS} grids or more")
+    counts = frame.group_by(same, maintain_order=True).agg(
+        pl.col("waves").n_unique().alias("grids"), pl.col("waves").max().alias("largest")
+    )
+    several = counts.filter(pl.col("grids") >= LEAST_GRIDS, pl.col("largest") > 1)
+    if several.is_empty():
+        raise Missing(f"needs rows of one launch with {LEAST_GRIDS} grids or more, the largest of more than a wave")
+    most = several.sort("grids", descending=True, maintain_order=True).head(1)
     return frame.join(most, on=same, how="semi", nulls_equal=True, maintain_order="left")
 
 
@@ -59,10 +63,12 @@ def waves(rows: Rows) -> Drawing:
         occupancy_panel(rows, frame, "waves", "Waves: the grid over the blocks that the device holds at once"),
         occupancy_panel(rows, over_elapsed(frame), "waves", "The same over elapsed cycles"),
     ]
+    launch = frame.with_columns(kernel_name().fill_null("?").alias("kernel")).row(0, named=True)
+    key = f"These are grids of {launch['kernel']} with {launch['block_threads']} threads a block."
     read = frame.drop_nulls("achieved_pct")
     teeth = read.filter(pl.col("waves") > 1).drop_nulls("theoretical_pct")
     if teeth.is_empty():
-        return Drawing(f"{counted(len(frame), 'grid')}, none of more than a wave was counted.", panels)
+        return Drawing(f"{counted(len(frame), 'grid')}, none of more than a wave was counted.", panels, key)
     deepest = teeth.row(teeth["achieved_pct"].arg_min(), named=True)
     off = errors(read, "predicted")
     sentence = (
@@ -73,7 +79,7 @@ def waves(rows: Rows) -> Drawing:
         sentence += f" Over {counted(len(off), 'grid')} the prediction is {off.mean():.1f} points from the counter"
         over_all = errors(over_elapsed(read), "predicted")
         sentence += f", and {over_all.mean():.2f} over elapsed cycles." if len(over_all) else "."
-    return Drawing(sentence, panels)
+    return Drawing(sentence, panels, key)
 
 
 def loss_columns(rows: Rows) -> list[str]:
