@@ -42,6 +42,7 @@ class Occbench:
 
     def __init__(self, program: str | Path):
         self.program = program
+        self._curves: dict[tuple, pl.DataFrame | None] = {}
 
     def output(self, *arguments: str | Path, folder: Path | None = None) -> str:
         try:
@@ -66,6 +67,14 @@ class Occbench:
     ) -> pl.DataFrame | None:
         """Theoretical occupancy along each axis with the other two as given: `axis, value, theoretical_pct, ...`. None if
         the calculator refuses them."""
+        launch = (compute_capability, block_threads, registers, shared_bytes)
+        if launch not in self._curves:
+            self._curves[launch] = self._calculated(*launch)
+        return self._curves[launch]
+
+    def _calculated(
+        self, compute_capability: str, block_threads: int, registers: int, shared_bytes: int
+    ) -> pl.DataFrame | None:
         try:
             text = self.output(
                 *("calc", "--curves", "--format", "csv", f"--cc={compute_capability}"),

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import sys
 import unittest
 from types import SimpleNamespace
@@ -11,9 +12,9 @@ import made_up
 
 try:
     import polars as pl
-    from occbench_tools.program import Column
+    from occbench_tools.program import Column, Occbench
     from occbench_tools.report import charts, style
-    from occbench_tools.report.charts import compare, launches, performance, programs, sms, sweeps
+    from occbench_tools.report.charts import compare, launches, performance, programs, registers, sms, sweeps
     from occbench_tools.report.rows import Rows
     from occbench_tools.report.style import Drawing, Missing
 except ModuleNotFoundError as error:
@@ -197,6 +198,15 @@ class Launches(unittest.TestCase):
         self.assertIn("FP32: 100 % at most, and 95 % of that from 20 % achieved occupancy on", drawing.sentence)
         self.assertEqual([len(panel.chart.data) for panel in drawing.panels], [3, 1])
 
+    def test_a_pipe_is_drawn_from_the_metric_that_was_asked_for_by_name(self):
+        counters = {"fp32_pipe_pct": None, "xu_pipe_pct": None, launches.METRICS["xu_pipe_pct"]: "60.5"}
+        rows = [row(o, 1, "", **counters) for o in (25, 50)]
+        drawing = launches.pipes(Rows(pl.DataFrame(rows), [], titles(), None, None))
+        self.assertIn("special functions: 60 % at most", drawing.sentence)
+        listed = Occbench(made_up.OCCBENCH).output("columns", "--format", "json")
+        metrics = {column["name"]: column.get("metric") for column in json.loads(listed)}
+        self.assertEqual({name: metrics[name] for name in launches.METRICS}, launches.METRICS)
+
 
 class EachSm(unittest.TestCase):
     def frame(self):
@@ -314,6 +324,11 @@ def swept(parameters, theory, time_us, limiter="registers", **others):
         "dynamic_shared_bytes": 0,
         "static_shared_bytes": 0,
         "grid_blocks": 1000,
+        "compute_capability": None,
+        "carveout_pct": None,
+        "cluster_blocks": 1,
+        "spill_bytes": 0,
+        "case": parameters,
     } | others
 
 
@@ -390,6 +405,88 @@ class Sweeps(unittest.TestCase):
     def test_rows_of_no_sweep_have_no_such_chart(self):
         with self.assertRaises(Missing):
             sweeps.sweeps(rows_of([swept("a=1", 100, 1, experiment="waves"), swept("a=2", 100, 1, experiment="waves")]))
+
+
+def theory_of(registers, threads=256):
+    """Of compute capability 9.0: four schedulers with 16,384 registers each, given in units of 8 a thread; 64 warps per SM."""
+    warps = 4 * (16384 // (32 * 8 * -(-registers // 8)))
+    blocks = min(warps // (threads // 32), 64 * 32 // threads)
+    return 100 * blocks * threads / (64 * 32)
+
+
+FALLS = [r for r in range(25, 65) if theory_of(r) < theory_of(r - 1)]
+
+
+class RegisterSweep(unittest.TestCase):
+    counts = (24, 40, 56, 64)
+
+    def rows(self, counts=counts, time=lambda registers: registers, **others):
+        named = {"experiment": "mine", "compute_capability": "9.0", "throughput_unit": "frames/s"} | others
+        return [
+            swept("", theory_of(registers), time(registers), registers_per_thread=registers, case=str(registers))
+            | named
+            for registers in counts
+        ]
+
+    def of(self, rows):
+        texts = dict.fromkeys(("experiment", "kernel", "variant"), pl.String)
+        frame = pl.DataFrame(rows, infer_schema_length=None, schema_overrides=texts)
+        return Rows(frame, [], Occbench(made_up.OCCBENCH), None, None)
+
+    def test_theory_falls_between_the_counts_where_the_hardware_allocates_more_whatever_the_names(self):
+        self.assertEqual(FALLS, [33, 41, 49])
+        for names in ({}, {"experiment": "tuning"}, {"experiment": None, "kernel": None, "variant": None}):
+            with self.subTest(names):
+                drawing = registers.register_cliff(self.of(self.rows(**names)))
+                self.assertIn("theory falls at 33, 41, 49 registers", drawing.sentence)
+                line, marks = drawing.panels[0].chart.layer
+                self.assertEqual(line.mark.interpolate, "step-before")
+                ends = {row["value"]: row["occupancy"] for row in line.data.iter_rows(named=True)}
+                self.assertEqual(ends, {r: theory_of(r) for r in (24, 32, 40, 48, 64)})
+                self.assertEqual(marks.data["value"].to_list(), list(self.counts))
+
+    def test_where_the_work_is_not_known_time_is_beside_it(self):
+        for unit, name in (("frames/s", "Throughput"), ("launches/s", "Time")):
+            drawing = registers.register_cliff(self.of(self.rows(throughput_unit=unit)))
+            self.assertEqual([panel.title for panel in drawing.panels][1], name)
+        self.assertIn("24 → 40 registers change the time by +67 % (theory 100 → 75 %", drawing.sentence)
+
+    def test_kernels_that_differ_are_no_sweep(self):
+        rows = [row | {"kernel": f"kernel_{i}"} for i, row in enumerate(self.rows())]
+        with self.assertRaises(Missing):
+            registers.register_cliff(self.of(rows))
+
+    def test_a_kernel_that_spills_comes_after_one_that_does_not(self):
+        spilling = [
+            row | {"kernel": "spilling", "spill_bytes": 1000 - row["registers_per_thread"]}
+            for row in self.rows((24, 32, 40, 48, 56, 64))
+        ]
+        both = registers.register_cliff(self.of(spilling + self.rows()))
+        self.assertTrue(both.sentence.startswith("mine, 256 threads a block"), both.sentence)
+        alone = registers.register_cliff(self.of(spilling))
+        self.assertTrue(alone.sentence.startswith("spilling, 256"), alone.sentence)
+        self.assertIn("differ in spills", alone.key)
+
+    def test_variants_that_are_named_after_their_registers_are_one_series_and_others_are_not(self):
+        rows = [
+            row | {"variant": f"{body}_{row['registers_per_thread']}"}
+            for body, factor in (("latency", 1), ("plain", 0.1))
+            for row in self.rows(time=lambda registers, factor=factor: registers**factor)
+        ]
+        drawing = registers.register_cliff(self.of(rows))
+        self.assertIn("variant=latency_N: 24 → 40 registers change throughput by -40 %", drawing.sentence)
+        self.assertIn("variant=plain_N: 24 → 40 registers change throughput by -5 %", drawing.sentence)
+
+    def test_a_sweep_over_registers_has_the_steps_and_the_marks_of_the_calculator(self):
+        panel = sweeps.sweeps(self.of(self.rows())).panels[0].chart
+        self.assertEqual(sorted(panel.layer[0].data["x"].to_list()), FALLS)
+        self.assertEqual([one.mark.interpolate for one in panel.layer].count("step-before"), 1)
+
+    def test_theory_that_is_not_the_calculators_is_drawn_between_the_rows(self):
+        rows = [row | {"theoretical_pct": row["theoretical_pct"] / 2} for row in self.rows()]
+        panel = sweeps.sweeps(self.of(rows)).panels[0].chart
+        self.assertEqual(sorted(panel.layer[0].data["x"].to_list()), [40, 56])
+        self.assertNotIn("step-before", [one.mark.interpolate for one in panel.layer])
 
 
 if __name__ == "__main__":

@@ -83,6 +83,13 @@ def experiment_of_a_user(rows, count=40):
     return [row | {"experiment": "my_solver", "kernel": f"solve_{row['kernel']}"} for row in chosen]
 
 
+def register_sweep_of_a_user(rows, count=40):
+    """Recorded launches that differ in registers, with names that the suite does not have and without parameters."""
+    counted = [row for row in rows if row["experiment"] == "register_cliff" and row["achieved_pct"]]
+    names = {"experiment": "my_sweep", "kernel": "my_kernel", "parameters": ""}
+    return [row | names | {"case": f"launch {number}"} for number, row in enumerate(counted[:count])]
+
+
 def other_run(rows):
     """The same cases at another commit: a little emptier and slower."""
     return [

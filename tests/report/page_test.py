@@ -302,7 +302,20 @@ class OtherFiles(InBrowser):
             with self.subTest(width=width):
                 page = self.open(report, width)
                 drawn = page.eval_on_selector_all("section.chart", "all => all.map((one) => one.id)")
-                self.assertLessEqual(classic | {"issue", "pipes"}, set(drawn))
+                self.assertLessEqual(classic | {"calculator", "register_cliff", "issue", "pipes"}, set(drawn))
+                self.assertEqual(page.locator(".failed").count(), 0)
+                self.no_text_is_cut(page, width)
+
+    def test_a_register_sweep_of_a_user_fits_every_width(self):
+        rows = made_up.register_sweep_of_a_user(made_up.read())
+        self.assertEqual(len(rows), 40)
+        report = self.report(made_up.write(self.folder / "registers.csv", rows), page="registers.html")
+        for width in (360, 768, 1440):
+            with self.subTest(width=width):
+                page = self.open(report, width)
+                self.assertIn("theory falls at 33", page.inner_text("#register_cliff"))
+                self.assertEqual(page.locator("#register_cliff .view svg").count(), 2)
+                self.assertIn("occbench run --metrics", page.inner_text("#left-out"))
                 self.assertEqual(page.locator(".failed").count(), 0)
                 self.no_text_is_cut(page, width)
 

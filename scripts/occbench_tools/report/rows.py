@@ -31,9 +31,6 @@ class Rows:
     def of_run(self, run: str) -> "Rows":
         return replace(self, frame=self.frame.filter(pl.col(RUN) == run))
 
-    def of(self, *experiments: str) -> pl.DataFrame:
-        return self.frame.filter(pl.col("experiment").is_in(experiments))
-
 
 def read_folder(folder: Path | None, pattern: str, types: dict[str, pl.DataType]) -> pl.DataFrame:
     files = sorted(folder.glob(pattern)) if folder else []

@@ -209,17 +209,13 @@ def occupancy_panel(rows: Rows, frame: pl.DataFrame, x: str, title: str) -> Pane
     lines = base.transform_filter(alt.datum["kind"] != "achieved").mark_line(strokeWidth=2)
     marks = base.transform_filter(alt.datum["kind"] == "achieved").mark_point(filled=True, size=40, opacity=1)
     kinds = list(KINDS)
-    scale = swatches(kinds)
-    if len(rows.runs) == 1:
-        encoding = told_apart(rows, "kind", kinds, scale)
-        return Panel(title, alt.layer(lines.encode(**encoding), marks.encode(**encoding)))
-    return Panel(
-        title,
-        alt.layer(
-            lines.encode(**told_apart(rows, "kind", kinds[:2], dashes=True)),
-            marks.encode(**told_apart(rows, "kind", kinds[2:])),
-        ),
-    )
+    encodings = [told_apart(rows, "kind", kinds, swatches(kinds))] * 2
+    if len(rows.runs) > 1:
+        encodings = [told_apart(rows, "kind", kinds[:2], dashes=True), told_apart(rows, "kind", kinds[2:])]
+    layers = [lines.encode(**encodings[0])]
+    if "achieved" in points["kind"]:
+        layers.append(marks.encode(**encodings[1]))
+    return Panel(title, alt.layer(*layers))
 
 
 def tooltip(field: str, title: str, form: str = ",.4~g") -> alt.Tooltip:

@@ -7,7 +7,18 @@ from typing import NamedTuple
 
 import polars as pl
 
-from occbench_tools.report.charts import compare, curves, launches, performance, programs, schedule, sms, sweeps, theory
+from occbench_tools.report.charts import (
+    compare,
+    curves,
+    launches,
+    performance,
+    programs,
+    registers,
+    schedule,
+    sms,
+    sweeps,
+    theory,
+)
 from occbench_tools.report.rows import Rows
 from occbench_tools.report.style import Drawing, Missing
 
@@ -32,8 +43,10 @@ CHARTS = [
         ["theoretical_pct", "registers_per_thread"],
         launches.calculator_of_launches,
     ),
-    Chart("register_cliff", "The register cliff", ["registers_per_thread", "throughput"], theory.register_cliff),
-    Chart("register_cap", "Spills against occupancy", ["spill_bytes", "time_us"], theory.register_cap),
+    Chart(
+        "register_cliff", "The register cliff", ["registers_per_thread", "theoretical_pct"], registers.register_cliff
+    ),
+    Chart("register_cap", "Spills against occupancy", ["spill_bytes", "time_us"], registers.register_cap),
     Chart("sweeps", "Sweeps", ["theoretical_pct"], sweeps.sweeps),
     Chart("waves", "The sawtooth of waves", ["waves"], schedule.waves),
     Chart("imbalance", "Imbalance between blocks and within a block", ["predicted_pct"], schedule.imbalance),

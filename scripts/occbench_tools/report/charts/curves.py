@@ -4,12 +4,12 @@ import altair as alt
 import polars as pl
 
 from occbench_tools.dataset import parameter
+from occbench_tools.report.charts.resources import AXES, SHARED, shared
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import Drawing, Missing, Panel, colour, told_apart, tooltip
 
-SHARED = "shared_bytes_per_block"
-# Axes of the calculator with their unit in the sentence.
-AXES = {
+# With their units in the sentence.
+UNITS = {
     "block_threads": "threads per block",
     "registers_per_thread": "registers per thread",
     SHARED: "B of shared memory",
@@ -18,12 +18,8 @@ AXES = {
 
 def points(rows: Rows) -> pl.DataFrame:
     """`axis, value, current, theoretical_pct` and the run, in the order of the values."""
-    shared = (pl.col("static_shared_bytes").fill_null(0) + pl.col("dynamic_shared_bytes").fill_null(0)).alias(SHARED)
-    frame = (
-        rows.of("curves")
-        .with_columns(shared, axis=parameter("axis"), current=parameter("current") == "1")
-        .drop_nulls(["axis", "theoretical_pct"])
-    )
+    frame = rows.frame.with_columns(shared(), axis=parameter("axis"), current=parameter("current") == "1")
+    frame = frame.drop_nulls(["axis", "current", "theoretical_pct"])
     value = pl.coalesce(pl.when(pl.col("axis") == axis).then(pl.col(axis)) for axis in AXES)
     return frame.with_columns(value=value).drop_nulls("value").sort(RUN, "axis", "value")
 
@@ -34,7 +30,7 @@ def panel(rows: Rows, frame: pl.DataFrame, axis: str) -> Panel:
     step = pl.col("theoretical_pct")
     ends = (step != step.shift(-1)).fill_null(True) | (pl.col(RUN) != pl.col(RUN).shift(-1)).fill_null(True)
     first = (pl.col(RUN) != pl.col(RUN).shift(1)).fill_null(True)
-    title = "shared memory per block, B" if axis == SHARED else AXES[axis]
+    title = AXES[axis]
     x = alt.X("value:Q", title=title, scale=alt.Scale(nice=False))
     y = alt.Y("theoretical_pct:Q", title="theoretical occupancy, %", scale=alt.Scale(domainMin=0, domainMax=105))
     several = len(rows.runs) > 1
@@ -70,7 +66,7 @@ def curves(rows: Rows) -> Drawing:
         on_axis = frame.filter(pl.col("axis") == axis, pl.col(RUN) == at[RUN])
         lower = on_axis.filter(pl.col("value") > at[axis], pl.col("theoretical_pct") < at["theoretical_pct"])
         if len(lower):
-            steps.append(f"{lower['value'][0]} {AXES[axis]} give {lower['theoretical_pct'][0]:.4g} %")
+            steps.append(f"{lower['value'][0]} {UNITS[axis]} give {lower['theoretical_pct'][0]:.4g} %")
     if steps:
         sentence += f" The next steps down: {'; '.join(steps)}."
     return Drawing(sentence, [panel(rows, frame, axis) for axis in axes])

@@ -3,6 +3,7 @@
 import altair as alt
 import polars as pl
 
+from occbench_tools.report.charts.resources import AXES, SHARED, USAGE, plain_launches, step_line, theory
 from occbench_tools.report.rows import Rows
 from occbench_tools.report.style import (
     Drawing,
@@ -20,24 +21,18 @@ from occbench_tools.report.style import (
 )
 from occbench_tools.statistics import median
 
-SHARED = "shared_bytes_per_block"
-USAGE = ["compute_capability", "block_threads", "registers_per_thread", SHARED]
-AXES = {
-    "block_threads": "threads per block",
-    "registers_per_thread": "registers per thread",
-    SHARED: "shared memory, B",
-}
 MOST_LAUNCHES = 3
 PIPES = {"fp32_pipe_pct": "FP32", "xu_pipe_pct": "special functions"}
+# By the names that `occbench run --metrics` gives their columns.
+METRICS = {
+    "fp32_pipe_pct": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
+    "xu_pipe_pct": "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active",
+}
 
 
 def longest_launches(rows: Rows) -> pl.DataFrame:
-    """The launch configurations that most time was spent on, one row each. The curves know neither carveouts nor clusters."""
-    shared = (pl.col("static_shared_bytes").fill_null(0) + pl.col("dynamic_shared_bytes").fill_null(0)).alias(SHARED)
-    frame = rows.frame.with_columns(shared).filter(
-        pl.col("carveout_pct").is_null(), pl.col("cluster_blocks").fill_null(1) <= 1
-    )
-    grouped = frame.drop_nulls([*USAGE, "theoretical_pct"]).group_by([*USAGE, "theoretical_pct"], maintain_order=True)
+    """The launch configurations that most time was spent on, one row each."""
+    grouped = plain_launches(rows.frame).group_by([*USAGE, "theoretical_pct"], maintain_order=True)
     values = grouped.agg(
         median(pl.col("achieved_pct")),
         kernel_name().drop_nulls().unique(maintain_order=True).alias("kernels"),
@@ -57,21 +52,14 @@ def kernels_in_words(names: list[str]) -> str:
     return f"{names[0]} and {len(names) - 1} other kernels"
 
 
-def curve_panel(curve: pl.DataFrame, axis: str, launch: dict) -> Panel:
+def curve_panel(steps: pl.DataFrame, axis: str, launch: dict) -> Panel:
     """Theory along one axis as a step line; the launch's own theory circled, its counter as a dot."""
     title = f"{kernels_in_words(launch['kernels'])}: {usage_in_words(launch)}"
-    steps = curve.filter(pl.col("axis") == axis)
     # A circle at 0 stays clear of the other axis.
     scale = alt.Scale(domainMin=0, domainMax=steps["value"].max(), nice=False, padding=12)
     x = alt.X("value:Q", title=AXES[axis], scale=scale)
     y = alt.Y("occupancy:Q", title="occupancy, %", scale=alt.Scale(domainMin=0, domainMax=105))
-    last_of_step = (pl.col("theoretical_pct") != pl.col("theoretical_pct").shift(-1)).fill_null(True)
-    corners = steps.filter(last_of_step | (pl.int_range(pl.len()) == 0))
-    line = (
-        alt.Chart(corners.select("value", occupancy="theoretical_pct"))
-        .mark_line(interpolate="step-before", strokeWidth=2, color=colour("theoretical"))
-        .encode(x=x, y=y)
-    )
+    line = step_line(steps).encode(x=x, y=y)
     kinds = [("theoretical", launch["theoretical_pct"]), ("achieved", launch["achieved_pct"])]
     points = pl.DataFrame(
         [{"value": launch[axis], "kind": kind, "occupancy": value} for kind, value in kinds if value is not None]
@@ -91,12 +79,11 @@ def curve_panel(curve: pl.DataFrame, axis: str, launch: dict) -> Panel:
 
 
 def calculator_of_launches(rows: Rows) -> Drawing:
-    launches = longest_launches(rows).rows(named=True)
     panels, drawn = [], []
-    for launch in launches:
-        curve = rows.occbench.curves(*(launch[name] for name in USAGE))
-        if curve is not None:
-            panels += [curve_panel(curve, axis, launch) for axis in AXES]
+    for launch in longest_launches(rows).rows(named=True):
+        steps = {axis: theory(rows, launch, axis) for axis in AXES}
+        if all(of is not None for of in steps.values()):
+            panels += [curve_panel(of, axis, launch) for axis, of in steps.items()]
             drawn.append(launch)
     if not panels:
         raise Missing(
@@ -106,7 +93,8 @@ def calculator_of_launches(rows: Rows) -> Drawing:
     read = "" if first["achieved_pct"] is None else f", its counter {first['achieved_pct']:.0f} % (dot)"
     return Drawing(
         f"The {counted(len(drawn), 'launch configuration')} with most time in these rows; each panel varies one resource and "
-        f"keeps the other two. {usage_in_words(first)}: theory is {first['theoretical_pct']:.0f} % (circle){read}.",
+        f"keeps the other two. --filter draws other launches. {usage_in_words(first)}: theory is "
+        f"{first['theoretical_pct']:.0f} % (circle){read}.",
         panels,
         together=len(AXES),
     )
@@ -134,7 +122,7 @@ def counter_panel(rows: Rows, points: pl.DataFrame, value: str, series: str, tit
 
 def issue(rows: Rows) -> Drawing:
     values = ["issue_active_pct", "eligible_warps"]
-    frame = rows.frame.with_columns(kernel_name().alias("kernel")).drop_nulls(["achieved_pct", "kernel", *values])
+    frame = rows.frame.with_columns(kernel_name().fill_null("?").alias("kernel")).drop_nulls(["achieved_pct", *values])
     if frame.is_empty():
         raise Missing("needs counted rows: achieved_pct, issue_active_pct and eligible_warps")
     points = medians(most_frequent(frame, "kernel"), ["kernel", "achieved_pct"], values)
@@ -156,10 +144,19 @@ def issue(rows: Rows) -> Drawing:
     )
 
 
+def with_metrics(frame: pl.DataFrame) -> pl.DataFrame:
+    """PIPES also from the columns of their metrics."""
+    read = {column: pl.col(metric) for column, metric in METRICS.items() if metric in frame.columns}
+    return frame.with_columns(
+        pl.coalesce(column, metric.cast(pl.Float64, strict=False)).alias(column) for column, metric in read.items()
+    )
+
+
 def pipes(rows: Rows) -> Drawing:
     panels, told = [], []
+    counted_rows = with_metrics(rows.frame).with_columns(pl.col("variant").fill_null("?")).drop_nulls("achieved_pct")
     for column, name in PIPES.items():
-        frame = rows.frame.drop_nulls(["achieved_pct", "variant", column])
+        frame = counted_rows.drop_nulls(column)
         # The pipe that a launch leaves alone says nothing.
         used = frame.filter(pl.max_horizontal(pl.col(list(PIPES)).fill_null(0)) == pl.col(column))
         if used.is_empty():
@@ -170,5 +167,5 @@ def pipes(rows: Rows) -> Drawing:
         enough = used.filter(pl.col(column) >= 0.95 * best[column])["achieved_pct"].min()
         told.append(f"{name}: {best[column]:.0f} % at most, and 95 % of that from {enough:.0f} % achieved occupancy on")
     if not panels:
-        raise Missing(f"needs rows that read {' or '.join(PIPES)}, as those of pipe_saturation")
+        raise Missing(f"needs counted rows with a pipe's metric: occbench run --metrics {','.join(METRICS.values())}")
     return Drawing(f"{'; '.join(told)}.", panels)

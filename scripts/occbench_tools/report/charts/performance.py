@@ -38,7 +38,7 @@ RESIDENCY = "warp-cycles/s"
 def candidates(rows: Rows) -> pl.DataFrame:
     """Rows of whole warps and at least a wave, whose useful work is not holding a place; of the experiments that have most
     of them, by unit."""
-    frame = rows.frame.filter(
+    frame = rows.frame.with_columns(pl.col("experiment").fill_null("?")).filter(
         pl.col("throughput") > 0,
         pl.col("achieved_pct").is_not_null(),
         pl.col("theoretical_pct").is_not_null(),

@@ -4,6 +4,7 @@ import altair as alt
 import polars as pl
 
 from occbench_tools.dataset import parameter
+from occbench_tools.report.charts.resources import USAGE, plain_launches
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import (
     BAR,
@@ -15,6 +16,7 @@ from occbench_tools.report.style import (
     colour,
     counted,
     grouped,
+    kernel_name,
     medians,
     most_frequent,
     names_in,
@@ -29,6 +31,7 @@ from occbench_tools.statistics import median
 
 MOST_BARS = 24
 MOST_RECORDINGS = 6
+LEAST_GRIDS = 4
 
 
 def errors(frame: pl.DataFrame, kind: str) -> pl.Series:
@@ -40,19 +43,32 @@ def over_elapsed(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(f"{kind}_elapsed_pct").alias(f"{kind}_pct") for kind in ("predicted", "achieved"))
 
 
+def sweep_of_grids(rows: Rows) -> pl.DataFrame:
+    """The rows of the launch that was measured with most grids, all else equal."""
+    same = ["experiment", "kernel", *USAGE]
+    frame = plain_launches(rows.frame).drop_nulls("waves")
+    counts = frame.group_by(same, maintain_order=True).agg(
+        pl.col("waves").n_unique().alias("grids"), pl.col("waves").max().alias("largest")
+    )
+    several = counts.filter(pl.col("grids") >= LEAST_GRIDS, pl.col("largest") > 1)
+    if several.is_empty():
+        raise Missing(f"needs rows of one launch with {LEAST_GRIDS} grids or more, the largest of more than a wave")
+    most = several.sort("grids", descending=True, maintain_order=True).head(1)
+    return frame.join(most, on=same, how="semi", nulls_equal=True, maintain_order="left")
+
+
 def waves(rows: Rows) -> Drawing:
-    # Blocks of another count than a part of a wave (one block, a wave and a block) are among them.
-    frame = rows.of("waves").drop_nulls("waves")
-    if frame.is_empty():
-        raise Missing("needs rows of waves")
+    frame = sweep_of_grids(rows)
     panels = [
         occupancy_panel(rows, frame, "waves", "Waves: the grid over the blocks that the device holds at once"),
         occupancy_panel(rows, over_elapsed(frame), "waves", "The same over elapsed cycles"),
     ]
+    launch = frame.with_columns(kernel_name().fill_null("?").alias("kernel")).row(0, named=True)
+    key = f"These are grids of {launch['kernel']} with {launch['block_threads']} threads a block."
     read = frame.drop_nulls("achieved_pct")
     teeth = read.filter(pl.col("waves") > 1).drop_nulls("theoretical_pct")
     if teeth.is_empty():
-        return Drawing(f"{counted(len(frame), 'grid')}, none of more than a wave was counted.", panels)
+        return Drawing(f"{counted(len(frame), 'grid')}, none of more than a wave was counted.", panels, key)
     deepest = teeth.row(teeth["achieved_pct"].arg_min(), named=True)
     off = errors(read, "predicted")
     sentence = (
@@ -63,7 +79,7 @@ def waves(rows: Rows) -> Drawing:
         sentence += f" Over {counted(len(off), 'grid')} the prediction is {off.mean():.1f} points from the counter"
         over_all = errors(over_elapsed(read), "predicted")
         sentence += f", and {over_all.mean():.2f} over elapsed cycles." if len(over_all) else "."
-    return Drawing(sentence, panels)
+    return Drawing(sentence, panels, key)
 
 
 def loss_columns(rows: Rows) -> list[str]:
@@ -149,11 +165,12 @@ def losses(rows: Rows) -> Drawing:
 def imbalance(rows: Rows) -> Drawing:
     panels = []
     told = []
-    for experiment, setting, words in (
-        ("imbalance_between_blocks", "waves", "Uneven blocks, waves: {}"),
-        ("imbalance_within_block", "warps_per_block", "Uneven warps, warps per block: {}"),
+    for setting, words in (
+        ("waves", "Uneven blocks, waves: {}"),
+        ("warps_per_block", "Uneven warps, warps per block: {}"),
     ):
-        frame = with_losses(rows, rows.of(experiment)).with_columns(
+        alone = rows.frame.filter(parameter("remedy").is_null())
+        frame = with_losses(rows, alone).with_columns(
             shape=parameter("shape"), setting=parameter(setting).cast(pl.Float64, strict=False)
         )
         frame = frame.drop_nulls(["shape", "setting"])
@@ -167,17 +184,17 @@ def imbalance(rows: Rows) -> Drawing:
         loss = max(loss_columns(rows), key=worst.get)
         achieved = f"{worst['achieved_pct']:.1f}" if worst["achieved_pct"] is not None else "not counted"
         told.append(
-            f"of {counted(len(frame), 'case')} of {experiment}, {worst['parameters']} has the lowest occupancy: "
+            f"of {counted(len(frame), 'case')} of {worst['experiment']}, {worst['parameters']} has the lowest occupancy: "
             f"it loses {worst[loss]:.1f} points “{loss_name(loss)}”, predicted {worst['predicted_pct']:.1f} %, achieved {achieved} %"
         )
     if not panels:
-        raise Missing("needs predicted rows of imbalance_between_blocks or imbalance_within_block")
+        raise Missing("needs predicted rows with the parameters shape, and waves or warps_per_block")
     sentence = "; ".join(told)
     return Drawing(f"{sentence[0].upper()}{sentence[1:]}.", panels, "The tick is the counter.", together=2)
 
 
 def tail_remedies(rows: Rows) -> Drawing:
-    frame = rows.of("tail_remedies").with_columns(
+    frame = rows.frame.with_columns(
         remedy=parameter("remedy"), waves_text=parameter("waves"), shape=parameter("shape").fill_null("")
     )
     frame = frame.drop_nulls(["remedy", "waves_text"]).filter(pl.col("throughput") > 0)
@@ -189,7 +206,7 @@ def tail_remedies(rows: Rows) -> Drawing:
         gain=pl.col("throughput") / pl.col("plain"), remedy=pl.col("remedy").str.replace_all("_", " ")
     )
     if frame.is_empty():
-        raise Missing("needs rows of tail_remedies, a plain one and others, with throughput")
+        raise Missing("needs rows with the parameters remedy (a plain one and others) and waves, with throughput")
     points = medians(frame, ["remedy", "waves_text", "shape"], ["gain", "achieved_pct", "time_us"]).rename(
         {"waves_text": "waves"}
     )

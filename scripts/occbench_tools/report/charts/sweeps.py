@@ -5,6 +5,8 @@ import polars as pl
 
 from occbench_tools import experiments
 from occbench_tools.dataset import parameter
+from occbench_tools.report.charts.registers import UNTOLD
+from occbench_tools.report.charts.resources import AXES, USAGE, corners, plain_launches, theory
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import (
     Drawing,
@@ -25,12 +27,12 @@ MOST_PANELS = 12
 MOST_SERIES = 6
 MOST_CLIFFS = 6
 CLIFF_POINTS = 1
+# Theory of a row and the calculator's are the same to rounding.
+SAME_POINTS = 0.01
 # Of these the launches are an axis each where their parameters do not name it.
 LAUNCH = ("block_threads", "registers_per_thread", "dynamic_shared_bytes", "static_shared_bytes", "grid_blocks")
 # Rows of other commands than run and sweep.
 NO_SWEEPS = ("advice", "binary", "calibration", "curves", "trace", "validation")
-# Work that is residency itself, or not known: its throughput says nothing that its time does not.
-UNTOLD = ("warp-cycles/s", "launches/s")
 X, SERIES, PANEL = "x", "series", "panel"
 VALUES = ["theoretical_pct", "predicted_pct", "achieved_pct", "time_us", "throughput"]
 KINDS = {"theoretical_pct": "theoretical", "predicted_pct": "predicted", "achieved_pct": "achieved"}
@@ -100,6 +102,44 @@ def placed(frame: pl.DataFrame, axes: list[str]) -> pl.DataFrame:
     )
 
 
+def calculated(rows: Rows, of: pl.DataFrame) -> pl.DataFrame | None:
+    """Theory of one series between its first and its last X, where X is a resource, or differs from it by a constant, and all
+    else is equal. None where it is not, or where the calculator says something else than the rows do."""
+    plain = plain_launches(of)
+    if len(plain) < len(of):
+        return None
+    for axis in AXES:
+        offset = plain[axis] - plain[X]
+        if offset.n_unique() > 1 or any(plain[name].n_unique() > 1 for name in USAGE if name != axis):
+            continue
+        steps = theory(rows, plain.row(0, named=True), axis)
+        if steps is None:
+            return None
+        steps = steps.select(pl.col("value").cast(pl.Float64) - offset[0], "theoretical_pct", "limiter").rename(
+            {"value": X}
+        )
+        measured = plain.select(X, measured="theoretical_pct").sort(X).join_asof(steps, on=X, strategy="forward")
+        differs = (pl.col("measured") - pl.col("theoretical_pct")).abs() > SAME_POINTS
+        if measured.select((differs | pl.col("theoretical_pct").is_null()).any()).item():
+            return None
+        # A value between two of the calculator's belongs to the step of the upper one.
+        ends = measured.select(X, "theoretical_pct", "limiter")
+        inside = steps.filter(pl.col(X).is_between(plain[X].min(), plain[X].max()))
+        return pl.concat([inside, ends]).unique(X).sort(X)
+    return None
+
+
+def with_theory(rows: Rows, of: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
+    """RUN, X, SERIES, `theoretical_pct` and `limiter`: `stepped` where the calculator says what is between the points."""
+    found = []
+    for (run, series), measured in of.group_by(RUN, SERIES, maintain_order=True):
+        steps = calculated(rows, measured)
+        here = points.filter(pl.col(RUN) == run, pl.col(SERIES) == series)
+        lines = (here if steps is None else steps).with_columns(pl.lit(run).alias(RUN), pl.lit(series).alias(SERIES))
+        found.append(lines.select(RUN, X, SERIES, "theoretical_pct", "limiter", stepped=pl.lit(steps is not None)))
+    return pl.concat(found)
+
+
 def cliffs(points: pl.DataFrame) -> pl.DataFrame:
     """Where theory falls from one value of the axis to the next, by how much, and what then limits the SM."""
     steps = points.sort(RUN, SERIES, X).with_columns(
@@ -125,14 +165,22 @@ def series_channels(rows: Rows, points: pl.DataFrame) -> dict:
     return told_apart(rows, SERIES, names_in(points[SERIES]))
 
 
-def occupancy_panel(rows: Rows, points: pl.DataFrame, x_title: str, title: str) -> Panel:
-    long = points.unpivot(
-        [name for name in KINDS if name in points.columns],
-        index=[RUN, X, SERIES],
-        variable_name="kind",
-        value_name="occupancy",
-    ).drop_nulls("occupancy")
-    long = long.with_columns(pl.col("kind").replace_strict(KINDS))
+def occupancies(points: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
+    """Long form, `kind` and `occupancy`: theory by its `lines`, the others by the points."""
+    index = [RUN, X, SERIES]
+    kinds = {name: kind for name, kind in KINDS.items() if name in points.columns and name != "theoretical_pct"}
+    long = points.unpivot(list(kinds), index=index, variable_name="kind", value_name="occupancy").drop_nulls(
+        "occupancy"
+    )
+    long = long.with_columns(pl.col("kind").replace_strict(kinds), stepped=pl.lit(False))
+    drawn = [corners(of) if of["stepped"][0] else of for _, of in lines.group_by(RUN, SERIES, maintain_order=True)]
+    theory = pl.concat(drawn).with_columns(kind=pl.lit("theoretical"), occupancy="theoretical_pct")
+    return pl.concat([theory.select(long.columns), long.select(long.columns)])
+
+
+def occupancy_panel(rows: Rows, points: pl.DataFrame, lines: pl.DataFrame, x_title: str, title: str) -> Panel:
+    """Points of each place, and the lines of theory."""
+    long = occupancies(points, lines)
     one = long[SERIES].n_unique() == 1 and len(rows.runs) == 1
     channels = (
         told_apart(rows, "kind", list(KINDS.values()), swatches(list(KINDS.values())))
@@ -151,14 +199,21 @@ def occupancy_panel(rows: Rows, points: pl.DataFrame, x_title: str, title: str) 
         ],
         **channels,
     )
+    layers = [
+        base.transform_filter(alt.datum["stepped"] == stepped)
+        .transform_filter(alt.datum["kind"] == "theoretical")
+        .mark_line(strokeWidth=2, interpolate="step-before" if stepped else "linear")
+        for stepped in long.filter(pl.col("kind") == "theoretical")["stepped"].unique()
+    ]
     marks = {
-        "theoretical": lambda chart: chart.mark_line(strokeWidth=2),
         "predicted": lambda chart: chart.mark_line(strokeDash=[4, 2], strokeWidth=1.5),
         "achieved": lambda chart: chart.mark_point(filled=True, size=30, opacity=1),
     }
     present = long["kind"].unique()
-    layers = [mark(base.transform_filter(alt.datum["kind"] == kind)) for kind, mark in marks.items() if kind in present]
-    return Panel(title, alt.layer(*cliff_marks(cliffs(points)), *layers))
+    layers += [
+        mark(base.transform_filter(alt.datum["kind"] == kind)) for kind, mark in marks.items() if kind in present
+    ]
+    return Panel(title, alt.layer(*cliff_marks(cliffs(lines)), *layers))
 
 
 def time_panel(rows: Rows, points: pl.DataFrame, x_title: str, units: list[str]) -> Panel | None:
@@ -195,7 +250,10 @@ def panels_of(rows: Rows, kernel: str, axes: list[str], frame: pl.DataFrame) -> 
         points = points.join(limiters, on=[RUN, X, SERIES], how="left")
         units = of["throughput_unit"].drop_nulls().unique().to_list()
         title = f"{kernel} over {x_title}" + (f", {name}" if name else "")
-        both = occupancy_panel(rows, points, x_title, title), time_panel(rows, points, x_title, units)
+        both = (
+            occupancy_panel(rows, points, with_theory(rows, of, points), x_title, title),
+            time_panel(rows, points, x_title, units),
+        )
         panels.append([panel for panel in both if panel])
     return panels
 
