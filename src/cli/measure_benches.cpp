@@ -100,7 +100,8 @@ bool summarize(const BenchRunner& runner, const std::set<std::string>& wanted, c
 
 fs::path output_file(const std::string& out, const std::string& what) {
   if (out == "-")
-    throw InputError("--out -: rows and samples go to files; write --out FILE.csv, and print it when it is there");
+    throw InputError(
+        "--out -: rows and samples go to files; write --out FILE.csv, and print it when it is there");
   if (!out.empty()) return out;
   // Named by the time, so that no run ever replaces another.
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());

@@ -140,10 +140,11 @@ std::optional<Claim> prediction_differs(const Situation& situation) {
                                {"achieved_pct", situation.achieved_pct}}),
       .because = fmt::format("the counter is {:.2g} points {} the prediction's range", std::max(above, below),
                              above > below ? "above" : "below"),
-      .remedy = situation.facts.work_is_inferred
-                    ? "Its work is inferred from a reading, which takes the warps of a block as equal."
-                    : "`occbench calibrate` makes a profile of the GPU where it has none of its own. With one, the "
-                      "launch does something that its work string does not say."};
+      .remedy =
+          situation.facts.work_is_inferred
+              ? "Its work is inferred from a reading, which takes the warps of a block as equal."
+              : "`occbench calibrate` makes a profile of the GPU where it has none of its own. With one, the "
+                "launch does something that its work string does not say."};
 }
 
 }  // namespace occbench

@@ -83,7 +83,7 @@ TEST(RecordedRow, LowOccupancyDoesNoHarmWhereIssueSlotsAreSaturated) {
 }
 
 TEST(RecordedRow, LowOccupancyIsNotExcusedByIssueSlotsOfSmsThatAreBusyForPartOfTheTime) {
-  // Occupancy is 31.8 % of active cycles and 23.9 % of elapsed ones; spread evenly the same work takes 0.75 of
+  // Occupancy is 31.8 % over active cycles and 23.9 % over elapsed cycles; spread evenly the same work takes 0.75 of
   // the time.
   const auto findings = findings_of(
       "equal_work/fma_chains/multiply_add_4/problem=blocks_that_sms_do_not_share_evenly/remedy=none");

@@ -65,7 +65,16 @@ def cases(of):
                 blocks = "" if row["grid_blocks"] is None else row["grid_blocks"]
                 rate = cell(row, "throughput", 0, 1e-9)
                 lines.append((name, words, blocks, cell(row, "time_us"), rate, share, *occupancies(row)))
-    head = ("put together by", "grid", "blocks:", "time, µs:", "GB/s:", "% of traffic:", "achieved:", "of elapsed:")
+    head = (
+        "put together by",
+        "grid",
+        "blocks:",
+        "time, µs:",
+        "GB/s:",
+        "% of traffic:",
+        "achieved:",
+        "over elapsed cycles:",
+    )
     return table(head, lines)
 
 
