@@ -129,6 +129,8 @@ void print_case(const Explained& each, std::ostream& out) {
   if (record.prediction) fmt::print(out, ", predicted {:.1f} %", record.prediction->predicted_pct);
   if (const auto& achieved = record.readings.counters.achieved_pct)
     fmt::print(out, ", counter {:.1f} %", *achieved);
+  if (const std::optional<double> lost = lost_us(record); lost && record.program.total_time_us)
+    fmt::print(out, "; {} of {} ms lost", milliseconds(*lost), milliseconds(*record.program.total_time_us));
   fmt::print(out, "\n");
   if (each.findings.empty()) {
     fmt::print(out, "  {}\n", record.explanation.empty() ? why_there_is_none(record) : record.explanation);

@@ -1,5 +1,7 @@
 #include "cli/explain_numbers.hpp"
 
+#include <cmath>
+
 #include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +13,7 @@
 #include "occupancy/rules.hpp"
 #include "record/columns.hpp"
 #include "record/json.hpp"
+#include "record/replay.hpp"
 
 namespace occbench {
 namespace {
@@ -67,6 +70,19 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
   record.times.time_us = numbers.time_us;
   set_measured_losses(record, limits);
   return record;
+}
+
+/// Blocks that are neither short nor long: with equal ones the loss to the last wave hardly depends on it.
+constexpr double kCyclesOfBlock = 100'000;
+
+LaunchFacts facts_of_numbers(const CaseRecord& record) {
+  LaunchFacts facts = facts_of(record);
+  const double waves = record.theory->waves.value_or(0);
+  if (waves <= 1 || waves == std::floor(waves)) return facts;
+  facts.tail_of_equal_blocks =
+      predict(launch_on_device(record), Work::equal(kCyclesOfBlock), profile_of(record), std::nullopt)
+          .losses.tail;
+  return facts;
 }
 
 void print_text(const CaseRecord& record, const Limits& limits, const std::vector<Finding>& findings,
@@ -129,8 +145,9 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
   if (theoretical_occupancy(limits, launch, usage).blocks_per_sm == 0)
     throw InputError("this cannot be launched: " + why_it_cannot_launch(limits, launch, usage));
   CaseRecord record = record_of(numbers, limits);
-  const std::vector<Finding> findings = diagnose(facts_of(record));
-  record.explanation = explanation_of(facts_of(record), findings);
+  const LaunchFacts facts = facts_of_numbers(record);
+  const std::vector<Finding> findings = diagnose(facts);
+  record.explanation = explanation_of(facts, findings);
   if (json) {
     print_json(record, findings, out);
   } else {

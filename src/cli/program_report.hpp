@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "predict/device_profile.hpp"
@@ -24,6 +25,9 @@ void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>
 /// Time in which the warps that theory promises were not there: the total time times what is missing of the
 /// theoretical occupancy, over it; by the counter, else by the prediction. Empty without either.
 std::optional<double> lost_us(const CaseRecord& record);
+
+/// Microseconds as milliseconds, with three decimals below 10.
+std::string milliseconds(double microseconds);
 
 /// FILE.csv and FILE.samples.csv. @throws InputError if they cannot be written
 void write_program(const std::filesystem::path& file, std::span<const CaseRecord> cases,

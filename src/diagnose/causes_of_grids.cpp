@@ -105,14 +105,24 @@ std::optional<Claim> tail(const Situation& situation) {
   const double waves = situation.waves();
   const std::int64_t rest = situation.launch.grid_blocks % situation.wave;
   const std::int64_t whole = situation.launch.grid_blocks - rest;
+  // Over elapsed cycles. The counter leaves out SMs that have no block of the last wave.
   const double by_grid = situation.theoretical_pct * (1 - waves / std::ceil(waves));
-  return Claim{.points = situation.losses() ? situation.losses()->tail : by_grid,
+  const std::optional<double>& of_equal = situation.facts.tail_of_equal_blocks;
+  const double most = of_equal ? std::min(*of_equal, by_grid) : by_grid;
+  std::string because = fmt::format("the last wave has {} of {} blocks ({:.3g} waves)", grouped(rest),
+                                    grouped(situation.wave), waves);
+  if (of_equal) {
+    because += fmt::format(
+        "; over elapsed cycles equal blocks lose {:.2g} points, and the counter leaves out SMs that have no "
+        "block of it",
+        by_grid);
+  }
+  return Claim{.points = situation.losses() ? situation.losses()->tail : most,
                .part = Part::blocks,
-               .most = by_grid,
-               .confidence = confidence_of_losses(situation),
+               .most = most,
+               .confidence = of_equal ? Confidence::simulated : confidence_of_losses(situation),
                .evidence = grid_evidence(situation),
-               .because = fmt::format("the last wave has {} of {} blocks ({:.3g} waves)", grouped(rest),
-                                      grouped(situation.wave), waves),
+               .because = because,
                .remedy = fmt::format("Use {} or {} blocks for the same work, or more and shorter blocks.",
                                      grouped(whole), grouped(whole + situation.wave))};
 }

@@ -27,6 +27,7 @@ Finding finding_of(CauseClaim each) {
                                           : capitalized(claim.because) + ".";
   return {.cause = each.cause,
           .points = claim.points,
+          .of_theory = claim.part == Part::theory,
           .confidence = claim.confidence,
           .evidence = std::move(claim.evidence),
           .sentence = std::move(sentence),

@@ -61,6 +61,7 @@ struct Finding {
   /// Points of occupancy that it costs, of those between 100 % and the achieved one, at least 0. 0 where it
   /// costs none: what the counter leaves out, a low occupancy that suffices, a prediction that differs. For another_launch: points above what this launch can reach.
   double points = 0;
+  bool of_theory = false;  ///< the points lie between 100 % and theory
   Confidence confidence = Confidence::inferred;
   std::vector<Evidence> evidence;
   std::string sentence;  ///< points and reason, with a full stop

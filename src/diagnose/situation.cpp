@@ -10,6 +10,8 @@ namespace {
 double pct_by_grid(const Situation& situation) {
   if (situation.is_partial_wave()) return situation.partial_wave_pct();
   if (!situation.has_tail()) return situation.theoretical_pct;
+  if (situation.facts.tail_of_equal_blocks)
+    return situation.theoretical_pct - *situation.facts.tail_of_equal_blocks;
   return situation.theoretical_pct * situation.waves() / std::ceil(situation.waves());
 }
 

@@ -201,6 +201,14 @@ Real reading_if_only_placement_differs(const Sides& sides, const GateContext& co
   const auto of_elapsed = difference(sides, elapsed, elapsed.value, context, into.experiment);
   into.caught_points = of_elapsed ? of_elapsed->allowed : of_active->allowed;
   if (!of_elapsed || of_elapsed->counts()) return std::nullopt;
+  // Where SMs are idle for most of the time both fall by the same share: of few percent that is less than the
+  // tolerance.
+  const double share = of_active->before > 0 ? std::min(1.0, of_elapsed->before / of_active->before) : 1;
+  const Tolerance& tolerance = context.tolerances.of(into.experiment, elapsed);
+  const double allowed =
+      std::max({tolerance.limit * share, tolerance.spreads * largest_spread(sides, elapsed),
+                between_gpus(sides, elapsed)});
+  if (of_active->counts() && std::abs(of_elapsed->loss) > allowed) return std::nullopt;
   if (of_active->counts()) {
     add_finding(
         into, Grade::note, active.name,

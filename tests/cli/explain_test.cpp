@@ -112,8 +112,27 @@ TEST(ExplainNumbers, SaysTheRuleOfTheoryTheWavesAndWhatIsDueToSomethingElse) {
   EXPECT_THAT(outcome.out, HasSubstr("5.6 waves of 396"));
   EXPECT_THAT(outcome.out, HasSubstr("[register_limit, inferred]"));
   EXPECT_THAT(outcome.out, HasSubstr("the last wave has 238 of 396 blocks"));
-  EXPECT_THAT(outcome.out, HasSubstr("10 points are explained by no cause"));
+  EXPECT_THAT(outcome.out, HasSubstr("12 points are explained by no cause"));
   EXPECT_THAT(outcome.out, HasSubstr("Read sm__ctas_active.avg.per_cycle_active"));
+}
+
+/// Recorded with 1.25 waves: 87.7 % over active cycles, 62.4 % over elapsed ones.
+TEST(ExplainNumbers, TheLastWaveCostsTheCounterLessThanElapsedCycles) {
+  const auto with = [](const char* command, const char* grid, std::initializer_list<const char*> more) {
+    std::vector<const char*> arguments = {command, "--gpu",  "h200", "--block-size", "256", "--registers",
+                                          "32",    "--grid", grid,   "--format",     "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return nlohmann::json::parse(run_command(arguments).out);
+  };
+  for (const auto& [grid, over_elapsed] : {std::pair("1162", "45 points"), std::pair("1320", "38 points")}) {
+    const auto findings = with("explain", grid, {}).at("findings");
+    ASSERT_EQ(findings.size(), 1) << findings;
+    EXPECT_EQ(findings.at(0).at("cause"), "tail");
+    const double predicted =
+        with("predict", grid, {"--work", "equal:200000"}).at("loss_tail_points").get<double>();
+    EXPECT_NEAR(findings.at(0).at("points").get<double>(), predicted, 1);
+    EXPECT_THAT(findings.at(0).at("sentence").get<std::string>(), HasSubstr(over_elapsed));
+  }
 }
 
 TEST(ExplainNumbers, TimeChangesNoCauseAndNoPoints) {

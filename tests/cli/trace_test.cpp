@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -201,6 +202,16 @@ TEST_F(TraceCommandTest, BeginsWithoutTheFilesOfAnEarlierTrace) {
   write_process_file(make_process_file(out_, 41), std::vector{launched(41)});
   run_command({"trace", "--out", out_.c_str(), "--", "true"});
   EXPECT_TRUE(process_files(out_).empty());
+}
+
+/// Theory of this kernel is 25 %, which costs it no time that theory promises.
+TEST(ProgramTable, FindingIsWhatCostsTheTimeThatIsLost) {
+  const auto cases =
+      read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs/training.csv");
+  std::ostringstream table;
+  print_program(cases, 2, table);
+  EXPECT_THAT(table.str(), HasSubstr("16 points: the grid has 380 blocks"));
+  EXPECT_THAT(table.str(), Not(HasSubstr("theory is 25 %")));
 }
 
 TEST(TimeLost, IsTheShareOfTheoryThatWasNotThere) {

@@ -117,6 +117,21 @@ TEST(Tolerances, OfElapsedCyclesAllowShortLaunchesToEndLaterOnAnotherGpu) {
   EXPECT_EQ(verdict(200, 2, "GPU-another"), Verdict::regression);
 }
 
+TEST(Tolerances, OfElapsedCyclesHideNoLossOfALaunchOnFewSms) {
+  // Four blocks on four of 132 SMs: a fifth less of both is less than a point over elapsed cycles.
+  const auto run = [](double factor, double elapsed_factor) {
+    MadeUpRun made = made_up_run();
+    for (Row& row : made.rows) {
+      row.achieved_pct = 12.38 * factor;
+      row.achieved_elapsed_pct = 0.364 * elapsed_factor;
+      row.achieved_spread_points = 0.01;
+    }
+    return made.run();
+  };
+  EXPECT_EQ(compare(run(1, 1), run(0.8, 0.8), {}).verdict(), Verdict::regression);
+  EXPECT_EQ(compare(run(1, 1), run(0.8, 1), {}).verdict(), Verdict::pass) << "other SMs had the last blocks";
+}
+
 TEST(Quantities, EveryMeasuredColumnIsOne) {
   for (const Column& column : columns()) {
     if (column.gate != GateRule::measured) continue;
