@@ -109,9 +109,11 @@ std::string recorded_price(const Change& change, int block_threads, std::span<co
     if (!step) continue;
     const auto& [before, after, distance] = *step;
     gpu = before->provenance.gpu;
-    parts.push_back(fmt::format("{} -> {} registers, {}-bound kernel: {:+.0f} % time", registers_of(*before),
-                                registers_of(*after), body,
-                                100 * (*after->times.time_us / *before->times.time_us - 1)));
+    const std::string change_pct =
+        fmt::format("{:+.0f}", 100 * (*after->times.time_us / *before->times.time_us - 1));
+    parts.push_back(fmt::format(
+        "{} -> {} registers, {}-bound kernel: {}", registers_of(*before), registers_of(*after), body,
+        change_pct.ends_with("0") && change_pct.size() == 2 ? "the same time" : change_pct + " % time"));
   }
   if (parts.empty()) return "";
   return fmt::format("recorded on {}, register_cliff, {} threads per block: {}", gpu, nearest,

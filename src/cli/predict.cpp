@@ -62,6 +62,7 @@ struct Answer {
   std::optional<double> lockstep_cycles;  ///< that explain what was read
   Prediction prediction;
   std::optional<Advice> advice;
+  std::string clock_note;  ///< how microseconds became cycles; empty where none were given
 };
 
 /// @throws InputError naming the option that is missing or out of its range
@@ -97,7 +98,10 @@ Answer predict_launch(const PredictOptions& options) {
   std::optional<Work> work;
   std::string work_source;
   if (options.work) {
-    work = parse_work(work_in_cycles(*options.work, clock_mhz));
+    const std::string in_cycles = work_in_cycles(*options.work, clock_mhz);
+    if (in_cycles != *options.work)
+      answer.clock_note = fmt::format("{} is {} at {:.0f} MHz.", *options.work, in_cycles, *clock_mhz);
+    work = parse_work(in_cycles);
     if (work->lockstep_cycles) require_lockstep(*work, profile);
     work_source = source_of_given(*work);
   } else if (options.durations_file.empty()) {
@@ -175,6 +179,7 @@ void print_table(const Answer& answer, std::ostream& out) {
         "same code: --work {}\n",
         *answer.lockstep_cycles, answer.row.work);
   }
+  if (!answer.clock_note.empty()) fmt::print(out, "{}\n", answer.clock_note);
   if (answer.advice) fmt::print(out, "{}\n", answer.advice->sentence);
 }
 

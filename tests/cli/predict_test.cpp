@@ -293,6 +293,12 @@ TEST(PredictBatch, TimeAloneIsReadAtTheHighestClockOfTheGpu) {
   EXPECT_EQ(table_cell(table, 1, "note"), "");
 }
 
+TEST(PredictWork, InMicrosecondsSaysTheClockThatItWasTakenAt) {
+  const Outcome outcome = run_command({"predict", "--gpu", "rtx-4090", "--block-size", "256", "--registers",
+                                       "48", "--grid", "1000", "--work", "equal:50us"});
+  EXPECT_THAT(outcome.out, HasSubstr("equal:50us is equal:126000 at 2520 MHz."));
+}
+
 TEST(PredictHelp, ShowsEachFormOfWorkAsItIsRead) {
   const std::string help = run_command({"predict", "--help"}).out;
   for (const char* form : {"equal:200000", "equal:100us", "linear:", "uniform:", "lognormal:", "exponential:",
