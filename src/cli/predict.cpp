@@ -84,6 +84,35 @@ void require_launch(const PredictOptions& options) {
   require(options.clock_mhz.value_or(1) > 0, "--clock-mhz", "a clock is above 0");
 }
 
+/// What the blocks do.
+struct ChosenWork {
+  std::optional<Work> work;  ///< empty where a file has the durations
+  std::string source;
+  std::string clock_note;  ///< how microseconds became cycles; empty where none were given
+};
+
+/// As given, or inferred from what was observed.
+ChosenWork work_of(const PredictOptions& options, const Limits& limits, const DeviceProfile& profile) {
+  const std::optional<double> clock_mhz = clock_of(options, profile);
+  if (options.work) {
+    const std::string in_cycles = work_in_cycles(*options.work, clock_mhz);
+    ChosenWork chosen{.work = parse_work(in_cycles), .source = {}, .clock_note = {}};
+    if (chosen.work->lockstep_cycles) require_lockstep(*chosen.work, profile);
+    chosen.source = source_of_given(*chosen.work);
+    if (in_cycles != *options.work)
+      chosen.clock_note = fmt::format("{} is {} at {:.0f} MHz.", *options.work, in_cycles, *clock_mhz);
+    return chosen;
+  }
+  if (!options.durations_file.empty()) return {};
+  ObservedLaunch observed = options.observed;
+  if (options.time_us && clock_mhz) observed.elapsed_cycles = *options.time_us * *clock_mhz;
+  auto inferred = infer_work(options.launch, options.usage, limits, profile, observed, options.chance);
+  if (!inferred) throw InputError("--time-us: the GPU's clock is not known: give --clock-mhz");
+  return {.work = std::move(inferred->work),
+          .source = fmt::format("inferred from {}", inferred->source),
+          .clock_note = {}};
+}
+
 Answer predict_launch(const PredictOptions& options) {
   const ChosenProfile chosen = profile_to_predict_with(options.profile, options.gpu);
   const DeviceProfile& profile = chosen.profile;
@@ -94,24 +123,8 @@ Answer predict_launch(const PredictOptions& options) {
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
 
   Answer answer;
-  const std::optional<double> clock_mhz = clock_of(options, profile);
-  std::optional<Work> work;
-  std::string work_source;
-  if (options.work) {
-    const std::string in_cycles = work_in_cycles(*options.work, clock_mhz);
-    if (in_cycles != *options.work)
-      answer.clock_note = fmt::format("{} is {} at {:.0f} MHz.", *options.work, in_cycles, *clock_mhz);
-    work = parse_work(in_cycles);
-    if (work->lockstep_cycles) require_lockstep(*work, profile);
-    work_source = source_of_given(*work);
-  } else if (options.durations_file.empty()) {
-    ObservedLaunch observed = options.observed;
-    if (options.time_us && clock_mhz) observed.elapsed_cycles = *options.time_us * *clock_mhz;
-    const auto inferred = infer_work(launch, usage, limits, profile, observed, options.chance);
-    if (!inferred) throw InputError("--time-us: the GPU's clock is not known: give --clock-mhz");
-    work = inferred->work;
-    work_source = fmt::format("inferred from {}", inferred->source);
-  }
+  auto [work, work_source, clock_note] = work_of(options, limits, profile);
+  answer.clock_note = std::move(clock_note);
   if (options.achieved_pct) {
     work =
         lockstep_as_read(launch, usage, limits, profile, work.value(), *options.achieved_pct, options.chance);

@@ -14,7 +14,7 @@ try:
     import polars as pl
     from occbench_tools.program import Column, Occbench
     from occbench_tools.report import charts, style
-    from occbench_tools.report.charts import compare, launches, performance, programs, registers, sms, sweeps
+    from occbench_tools.report.charts import compare, launches, performance, programs, sms
     from occbench_tools.report.rows import Rows
     from occbench_tools.report.style import Drawing, Missing
 except ModuleNotFoundError as error:

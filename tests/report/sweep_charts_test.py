@@ -9,10 +9,9 @@ import made_up
 try:
     import polars as pl
     from occbench_tools.program import Column, Occbench
-    from occbench_tools.report import charts, style
-    from occbench_tools.report.charts import compare, launches, performance, programs, registers, sms, sweeps
+    from occbench_tools.report.charts import registers, sweeps
     from occbench_tools.report.rows import Rows
-    from occbench_tools.report.style import Drawing, Missing
+    from occbench_tools.report.style import Missing
 except ModuleNotFoundError as error:
     print(f"skipped={error.name} is not there; scripts/python {sys.argv[0]} has it")
     sys.exit(0)
