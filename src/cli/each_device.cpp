@@ -17,8 +17,8 @@
 #include <fmt/ranges.h>
 
 #include "cli/child_process.hpp"
-#include "cli/measure_benches.hpp"
 #include "cli/merge.hpp"
+#include "cli/output_file.hpp"
 #include "cli/progress_pipe.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"

@@ -1,16 +1,14 @@
 #include "cli/measure_benches.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <ctime>
 #include <ostream>
 #include <set>
 #include <span>
 
-#include <fmt/chrono.h>
 #include <fmt/ostream.h>
 
 #include "cli/bench_runner.hpp"
+#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/row_table.hpp"
 #include "record/csv.hpp"
@@ -97,22 +95,6 @@ bool summarize(const BenchRunner& runner, const std::set<std::string>& wanted, c
 }
 
 }  // namespace
-
-fs::path output_file(const std::string& out, const std::string& what) {
-  if (out == "-")
-    throw InputError(
-        "--out -: rows and samples go to files; write --out FILE.csv, and print it when it is there");
-  if (!out.empty()) return out;
-  // Named by the time, so that no run ever replaces another.
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fs::path("results") / "local" / fmt::format("{:%Y%m%dT%H%M%SZ}-{}.csv", fmt::gmtime(now), what);
-}
-
-void keep_older_rows(const fs::path& out, Console& console) {
-  if (const fs::path kept = set_aside(out); !kept.empty())
-    fmt::print(console.err, "{} was there already and is kept as {}; --resume adds to a file\n", out.string(),
-               kept.string());
-}
 
 ExitStatus measure_benches(const RunOptions& options, std::vector<Bench> benches, const fs::path& out,
                            const std::string& resuming, Console& console) {

@@ -8,12 +8,6 @@
 
 namespace occbench {
 
-/// The file of rows that the user names, or a new one in results/local/. @param what ends its name
-std::filesystem::path output_file(const std::string& out, const std::string& what);
-
-/// Renames rows that are there already, and says so, before a new run takes their name.
-void keep_older_rows(const std::filesystem::path& out, Console& console);
-
 /// Measures the cases of benches, one process after another, with their progress; then says what is not as it
 /// should be. The user can end it with Ctrl-C.
 /// @param resuming  the command line that goes on with it, for a shell

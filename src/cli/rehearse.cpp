@@ -9,7 +9,7 @@
 
 #include <fmt/ostream.h>
 
-#include "cli/measure_benches.hpp"
+#include "cli/output_file.hpp"
 #include "cli/shard.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"

@@ -17,6 +17,7 @@
 #include "cli/each_device.hpp"
 #include "cli/gpu_presence.hpp"
 #include "cli/measure_benches.hpp"
+#include "cli/output_file.hpp"
 #include "cli/recorded.hpp"
 #include "cli/rehearse.hpp"
 #include "occupancy/input_error.hpp"

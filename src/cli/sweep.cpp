@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/gpu_presence.hpp"
 #include "cli/measure_benches.hpp"
+#include "cli/output_file.hpp"
 #include "cli/shard.hpp"
 #include "cli/sweep_program.hpp"
 #include "cli/sweep_request.hpp"

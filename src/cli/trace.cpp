@@ -16,7 +16,7 @@
 #include "cli/commands.hpp"
 #include "cli/each_device.hpp"
 #include "cli/gpu_presence.hpp"
-#include "cli/measure_benches.hpp"
+#include "cli/output_file.hpp"
 #include "cli/program_report.hpp"
 #include "cli/trace_command.hpp"
 #include "cli/trace_import.hpp"

@@ -108,13 +108,6 @@ double largest_spread(const Sides& sides, const Quantity& quantity) {
   return largest;
 }
 
-/// @returns how much the sides may differ by in points because they are of two GPUs; 0 if they are not
-double between_gpus(const Sides& sides, const Quantity& quantity) {
-  const Row& before = sides.baseline.front()->row;
-  const Row& now = sides.candidate.front()->row;
-  return quantity.between_gpus && before.gpu_uuid != now.gpu_uuid ? quantity.between_gpus(before) : 0;
-}
-
 /// False, with the reason, if achieved occupancy is missing or was read by different means.
 bool achieved_is_comparable(const Sides& sides, ComparedCase& into) {
   for (const auto& [side, runs] : named(sides)) {
@@ -149,6 +142,14 @@ std::string circumstances(const Sides& sides) {
              *now / *before);
 }
 
+/// What a quantity may get worse by, given its tolerance: between two GPUs also what those of a model differ by.
+double allowed(const Sides& sides, const Quantity& quantity, const Tolerance& tolerance) {
+  const double of_one_gpu = tolerance.allowed(largest_spread(sides, quantity));
+  const Row& before = sides.baseline.front()->row;
+  if (!quantity.between_gpus || before.gpu_uuid == sides.candidate.front()->row.gpu_uuid) return of_one_gpu;
+  return std::max(of_one_gpu, quantity.between_gpus(before));
+}
+
 /// How one quantity came out on both sides.
 struct Difference {
   double before;
@@ -168,10 +169,8 @@ std::optional<Difference> difference(const Sides& sides, const Quantity& quantit
   const Real before = median_of(sides.baseline, value);
   const Real now = median_of(sides.candidate, value);
   if (!before || !now) return std::nullopt;
-  const double allowed =
-      std::max(context.tolerances.of(experiment, quantity).allowed(largest_spread(sides, quantity)),
-               between_gpus(sides, quantity));
-  return Difference{*before, *now, quantity.higher_is_better ? *before - *now : *now - *before, allowed};
+  return Difference{*before, *now, quantity.higher_is_better ? *before - *now : *now - *before,
+                    allowed(sides, quantity, context.tolerances.of(experiment, quantity))};
 }
 
 void add_difference(const Sides& sides, const Quantity& quantity, const Difference& found,
@@ -204,11 +203,10 @@ Real reading_if_only_placement_differs(const Sides& sides, const GateContext& co
   // Where SMs are idle for most of the time both fall by the same share: of few percent that is less than the
   // tolerance.
   const double share = of_active->before > 0 ? std::min(1.0, of_elapsed->before / of_active->before) : 1;
-  const Tolerance& tolerance = context.tolerances.of(into.experiment, elapsed);
-  const double allowed =
-      std::max({tolerance.limit * share, tolerance.spreads * largest_spread(sides, elapsed),
-                between_gpus(sides, elapsed)});
-  if (of_active->counts() && std::abs(of_elapsed->loss) > allowed) return std::nullopt;
+  Tolerance of_share = context.tolerances.of(into.experiment, elapsed);
+  of_share.limit *= share;
+  if (of_active->counts() && std::abs(of_elapsed->loss) > allowed(sides, elapsed, of_share))
+    return std::nullopt;
   if (of_active->counts()) {
     add_finding(
         into, Grade::note, active.name,

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/measure_benches.hpp"
+#include "cli/output_file.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
