@@ -1,6 +1,7 @@
 #include "cli/calc_advice.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <set>
@@ -109,11 +110,10 @@ std::string recorded_price(const Change& change, int block_threads, std::span<co
     if (!step) continue;
     const auto& [before, after, distance] = *step;
     gpu = before->provenance.gpu;
-    const std::string change_pct =
-        fmt::format("{:+.0f}", 100 * (*after->times.time_us / *before->times.time_us - 1));
-    parts.push_back(fmt::format(
-        "{} -> {} registers, {}-bound kernel: {}", registers_of(*before), registers_of(*after), body,
-        change_pct.ends_with("0") && change_pct.size() == 2 ? "the same time" : change_pct + " % time"));
+    const long change_pct = std::lround(100 * (*after->times.time_us / *before->times.time_us - 1));
+    parts.push_back(fmt::format("{} -> {} registers, {}-bound kernel: {}", registers_of(*before),
+                                registers_of(*after), body,
+                                change_pct == 0 ? "the same time" : fmt::format("{:+} % time", change_pct)));
   }
   if (parts.empty()) return "";
   return fmt::format("recorded on {}, register_cliff, {} threads per block: {}", gpu, nearest,
