@@ -51,6 +51,7 @@ Case read_only(const Planner& on) {
           .work = reads_work(on.limits(), kBytes, kInFlight, bytes / bytes_of_wait),
           .suite = Suite::quick,
           .parameters = {{"by", "nothing"}, {"grid", "wave"}},
+          .cold = true,
           .expected_cause = on.cause_of_limit(kReads, reads_variant(kBytes, kInFlight), launch,
                                               "register_limit", "memory_contention")};
 }
