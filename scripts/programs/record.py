@@ -23,7 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROUNDS, ROUNDS_OF_NCU = 10, 4
+ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 7
+BATCHES = (256, 1024, 4096)  # of steps.py
 PROGRAMS = {
     "sample": ["{programs}/sample"],
     "gemm": ["{programs}/gemm"],
@@ -224,17 +225,16 @@ class Recording:
     def measure_steps(self) -> None:
         steps = [sys.executable, str(HERE / "steps.py")]
         ways = {"alone": None, "traced": [], "traced without counters": ["--counters", "off"]}
-        seconds: dict[str, list[float]] = {f"{how}{again}": [] for how in ways for again in ("", ", again")}
+        seconds: dict[tuple[int, str], list[float]] = {}
         losses = set()
-        for _ in range(3):
+        for _ in range(ROUNDS_OF_STEPS):
             for how, options in ways.items():
                 done = Done(steps) if options is None else self.traced(steps, *options)
-                numbers = [float(word) for word in done.line("seconds").split()] or [float("nan")] * 2
-                seconds[how].append(numbers[0])
-                seconds[f"{how}, again"].append(numbers[1])
-                losses.add(done.line("steps"))
-        for how, values in seconds.items():
-            self.cost(f"1,000 training steps, {how}", "s", values)
+                for batch in BATCHES:
+                    seconds.setdefault((batch, how), []).append(done.number(f"seconds of {batch}"))
+                    losses.add(done.line(f"steps of {batch}"))
+        for (batch, how), values in sorted(seconds.items()):
+            self.cost(f"1,000 training steps of {batch:,} inputs, {how}", "s", values)
         print(f"losses: {sorted(losses)}")
 
     def kill(self) -> None:

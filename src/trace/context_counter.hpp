@@ -29,9 +29,6 @@ struct CountingTimes {
   Patience end{1000};           ///< at the end of a context or the process
 };
 
-/// Ranges of a session. CUPTI takes 5 ms to start one and 7 to end it, but a quarter of a second to start one
-/// of 128 (H100, CUDA 13.0).
-inline constexpr std::size_t kRangesOfSession = 32;
 
 /// Counts launches of one context without changing what the program does: waits with a deadline, never while
 /// a stream captures, and holds other threads' launches for as long as it counts one.

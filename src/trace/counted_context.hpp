@@ -1,10 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "measure/range_profiler.hpp"
 
 namespace occbench {
+
+/// Ranges of a session. CUPTI takes 6 ms to start one and 8 to end it, 5 and 7 with 32 ranges, but a quarter of
+/// a second to start one of 128 (H100, CUDA 13.0).
+inline constexpr std::size_t kRangesOfSession = 64;
 
 /// A context whose launches are counted, one at a time in a range of its own, many in one session. All but
 /// reached() may be called only while nothing runs in the context, for they wait until it has ended. Any

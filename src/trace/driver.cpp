@@ -124,7 +124,7 @@ class CuptiContext : public CountedContext {
     chip_ = supported_chip(cupti_, device_, Profiler::range);
     availability_ = counter_availability(cupti_, context_);
     choose_metrics();
-    profiler_ = std::make_unique<RangeProfiler>(cupti_, context_, *set_, ranges_);
+    profiler_ = std::make_unique<RangeProfiler>(cupti_, context_, *set_, kRangesOfSession);
     // CUPTI takes 0.2 s for the first session of a context and 5 ms for later ones (H100, CUDA 13.0). An empty
     // one takes that time here, where nothing runs yet.
     profiler_->prepare();
@@ -216,7 +216,6 @@ class CuptiContext : public CountedContext {
   std::vector<std::uint8_t> availability_;
   std::unique_ptr<MetricSet> set_;
   std::unique_ptr<RangeProfiler> profiler_;
-  std::size_t ranges_ = 32;
   CUevent event_ = nullptr;
   bool marked_ = false;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"
 #include "table_cell.hpp"

@@ -50,13 +50,13 @@ struct ContextCounterTest : testing::Test {
 };
 
 TEST_F(ContextCounterTest, CountsManyLaunchesInOneSessionAndReadsThemTogether) {
-  for (std::uint32_t i = 1; i <= 32; ++i) EXPECT_TRUE(count(i));
+  for (std::uint32_t i = 1; i <= kRangesOfSession; ++i) EXPECT_TRUE(count(i));
   EXPECT_EQ(gpu.count("set_up"), 1);
   EXPECT_EQ(gpu.count("start"), 1);
   EXPECT_EQ(gpu.count("stop"), 1);
-  ASSERT_THAT(read, SizeIs(32));
-  EXPECT_EQ(read[31], (std::pair<std::uint32_t, double>(32, 1)));
-  EXPECT_TRUE(count(33));
+  ASSERT_THAT(read, SizeIs(kRangesOfSession));
+  EXPECT_EQ(read.back(), (std::pair<std::uint32_t, double>(kRangesOfSession, 1)));
+  EXPECT_TRUE(count(kRangesOfSession + 1));
   EXPECT_EQ(gpu.count("start"), 2);
 }
 
@@ -150,7 +150,7 @@ TEST_F(ContextCounterTest, DoesNotReadALaunchThatTheDriverRefused) {
 TEST_F(ContextCounterTest, OutlivesTheFailureOfEachCall) {
   const auto run = [&] {
     counter->prepare();
-    for (std::uint32_t i = 1; i <= 40; ++i) {
+    for (std::uint32_t i = 1; i <= kRangesOfSession + 8; ++i) {
       count(i);
       counter->enter();
       counter->leave();
