@@ -43,6 +43,17 @@ def revision(row: Row) -> str:
     return f"commit `{commit}`, {row['recorded_at'][:10]}"
 
 
+def of_most(rows: pl.DataFrame) -> tuple[Row, str]:
+    """A row of the build that recorded most of the rows, and in words which experiments another build recorded."""
+    builds = [each for _, each in rows.group_by("commit", maintain_order=True)]
+    builds.sort(key=len, reverse=True)
+    others = [
+        f"; {', '.join(f'`{name}`' for name in build['experiment'].unique().sort())}: {revision(build.row(0, named=True))}"
+        for build in builds[1:]
+    ]
+    return builds[0].row(0, named=True), "".join(others)
+
+
 def machine(row: Row) -> str:
     return (
         f"{row['gpu']} ({row['sm_count']} SMs, compute capability {row['compute_capability']}), driver {row['driver']}, "

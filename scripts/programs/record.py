@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 7
+ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 5
 BATCHES = (256, 1024, 4096)  # of steps.py
 PROGRAMS = {
     "sample": ["{programs}/sample"],

@@ -142,12 +142,12 @@ std::string circumstances(const Sides& sides) {
              *now / *before);
 }
 
-/// What a quantity may get worse by, given its tolerance: between two GPUs also what those of a model differ by.
+/// What a quantity may get worse by, given its tolerance.
 double allowed(const Sides& sides, const Quantity& quantity, const Tolerance& tolerance) {
-  const double of_one_gpu = tolerance.allowed(largest_spread(sides, quantity));
-  const Row& before = sides.baseline.front()->row;
-  if (!quantity.between_gpus || before.gpu_uuid == sides.candidate.front()->row.gpu_uuid) return of_one_gpu;
-  return std::max(of_one_gpu, quantity.between_gpus(before));
+  const double by_spread = tolerance.allowed(largest_spread(sides, quantity));
+  if (!quantity.of_unchanged_code) return by_spread;
+  return std::max(by_spread,
+                  quantity.of_unchanged_code(sides.baseline.front()->row, sides.candidate.front()->row));
 }
 
 /// How one quantity came out on both sides.
@@ -302,9 +302,7 @@ PairRatios pair_ratios(const Sides& sides) {
 }
 
 /// Of the pairs, or with a single pair of its samples.
-TimeVerdict test_times(const Sides& sides, const GateContext& context, const Tolerance& tolerance,
-                       double spread) {
-  const double limit = tolerance.allowed(spread);
+TimeVerdict test_times(const Sides& sides, const GateContext& context, double limit) {
   if (!context.paired) {
     return compare_times(sides.baseline.front()->times_us, sides.candidate.front()->times_us, limit);
   }
@@ -334,8 +332,8 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
     return;
   }
   const Quantity& quantity = context.paired ? paired_time_quantity() : time_quantity();
-  const TimeVerdict verdict = test_times(sides, context, context.tolerances.of(into.experiment, quantity),
-                                         largest_spread(sides, quantity));
+  const TimeVerdict verdict =
+      test_times(sides, context, allowed(sides, quantity, context.tolerances.of(into.experiment, quantity)));
   if (verdict.answer == TimeVerdict::Answer::too_few) {
     if (advisory.empty()) add_finding(into, lack, "time_us", too_few(sides, context.paired));
     return;

@@ -26,8 +26,8 @@ struct Quantity {
   Tolerance tolerance;  ///< where nothing else is said
   std::function<Real(const Row&)> value;
   std::function<Real(const RecordedCase&)> spread;  ///< interquartile range over the readings, in `unit`
-  /// What GPUs of one model may differ by, in `unit`, given a row of the baseline; empty = nothing more
-  std::function<double(const Row&)> between_gpus = {};
+  /// What unchanged code may get worse by, in `unit`, from one row to another; empty = nothing more
+  std::function<double(const Row& before, const Row& now)> of_unchanged_code = {};
   std::string_view only_within = "";  ///< column of text: compared only where both sides say the same there
   std::string Row::*within = nullptr;
 };

@@ -1,6 +1,6 @@
-#include "gpu/l2_flush.hpp"
-
 #include <cstdint>
+
+#include "gpu/l2_flush.hpp"
 
 namespace occbench {
 namespace {

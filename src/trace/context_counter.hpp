@@ -29,7 +29,6 @@ struct CountingTimes {
   Patience end{1000};           ///< at the end of a context or the process
 };
 
-
 /// Counts launches of one context without changing what the program does: waits with a deadline, never while
 /// a stream captures, and holds other threads' launches for as long as it counts one.
 class ContextCounter {

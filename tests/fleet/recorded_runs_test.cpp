@@ -63,22 +63,38 @@ TEST_F(Fleet, IsInLineWhereOneH100IsComparedWithItsOwnRunsBefore) {
   EXPECT_EQ(written.size(), 12);
 }
 
-/// Smoke runs of one build on several H100s: seventeen on one, three, three and one on the others.
+/// Smoke runs of one build on several H100s: seventeen on one, three, three, one and one on the others.
 constexpr const char* kGpus = "fleet/h100_gpus.csv.gz";
 
-TEST_F(Fleet, NamesNothingAmongSeventeenRunsOfAnotherH100) {
-  std::string all;
-  std::set<std::string> as_gpus;
-  for (const auto& [run, rows] : packed_runs(kGpus)) {
-    if (!run.starts_with("GPU-57106549")) continue;
-    as_gpus.insert(run);
-    for (Row row : rows) {
-      row.gpu_uuid = run;
-      all += csv_record(row);
+/// Each run of a GPU as a GPU of its own.
+std::vector<Row> runs_as_gpus(const std::string& file, const std::string& begins_with) {
+  std::vector<Row> all;
+  for (auto& [run, rows] : packed_runs(file)) {
+    if (!run.starts_with(begins_with)) continue;
+    for (Row& row : rows) {
+      row.gpu_uuid = "GPU of run " + run;
+      all.push_back(std::move(row));
     }
   }
-  EXPECT_EQ(as_gpus.size(), 17);
-  EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_;
+  return all;
+}
+
+std::size_t gpus_of(const std::vector<Row>& rows) {
+  std::set<std::string> gpus;
+  for (const Row& row : rows) gpus.insert(row.gpu_uuid);
+  return gpus.size();
+}
+
+TEST_F(Fleet, NamesNothingAmongSeventeenRunsOfAnotherH100) {
+  const std::vector<Row> all = runs_as_gpus(kGpus, "GPU-57106549");
+  EXPECT_EQ(gpus_of(all), 17);
+  EXPECT_EQ(fleet({write("all.csv", text_of(all))}), ExitStatus::done) << out_;
+}
+
+TEST_F(Fleet, NamesNothingAmongTwentyRunsOfAnH200) {
+  const std::vector<Row> all = runs_as_gpus("fleet/h200_repeats.csv.gz", "");
+  EXPECT_EQ(gpus_of(all), 20);
+  EXPECT_EQ(fleet({write("all.csv", text_of(all))}), ExitStatus::done) << out_;
 }
 
 void slow_memory_of_an_h100(Row& row) {
@@ -86,7 +102,7 @@ void slow_memory_of_an_h100(Row& row) {
 }
 
 /// The first run of each H100.
-std::vector<Row> four_h100s() {
+std::vector<Row> five_h100s() {
   std::vector<Row> all;
   for (const auto& [run, rows] : packed_runs(kGpus)) {
     if (run.ends_with("-01")) all.insert(all.end(), rows.begin(), rows.end());
@@ -94,12 +110,12 @@ std::vector<Row> four_h100s() {
   return all;
 }
 
-TEST_F(Fleet, NamesFaultyCopiesOfEachOfFourRecordedH100sAndNothingElse) {
-  const std::vector<Row> healthy = four_h100s();
+TEST_F(Fleet, NamesFaultyCopiesOfEachOfFiveRecordedH100sAndNothingElse) {
+  const std::vector<Row> healthy = five_h100s();
   EXPECT_EQ(fleet({write("all.csv", text_of(healthy))}), ExitStatus::done) << out_;
   std::set<std::string> gpus;
   for (const Row& row : healthy) gpus.insert(row.gpu_uuid);
-  EXPECT_EQ(gpus.size(), 4);
+  EXPECT_EQ(gpus.size(), 5);
   const std::map<std::string, Fault> faults = {
       {"sm_clock", slow_clock}, {"bandwidth", slow_memory_of_an_h100}, {"sm_count", one_sm_less}};
   for (const auto& [cause, fault] : faults) {

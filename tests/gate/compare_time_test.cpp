@@ -24,6 +24,20 @@ TEST(Gate, SlowerOnTheSameGpuWithinTheHourIsARegression) {
   EXPECT_THAT(first_reason(comparison), HasSubstr("occupancy, launch and resources are as before"));
 }
 
+/// Where an address lies in L2 differs from process to process, and adds wait for it.
+TEST(Gate, LaunchesWithAtomicsMayBeSixPercentSlowerInAnotherProcess) {
+  const auto verdict = [](double factor, Real atomics) {
+    MadeUpRun before = baseline();
+    before.rows[0].global_atomics = atomics;
+    MadeUpRun now = before;
+    now.slow_down(0, factor);
+    return compare(before.run("a"), now.run("b"), {}).verdict();
+  };
+  EXPECT_EQ(verdict(1.05, 0.0), Verdict::regression);
+  EXPECT_EQ(verdict(1.05, 100.0), Verdict::pass);
+  EXPECT_EQ(verdict(1.07, 100.0), Verdict::regression);
+}
+
 TEST(Gate, SlowerOnAnotherGpuOrDayIsAdvice) {
   const auto check = [](const std::function<void(Row&)>& change, std::string_view why) {
     const Comparison comparison = with_change([&](MadeUpRun& run) {

@@ -4,7 +4,7 @@ import polars as pl
 
 from occbench_tools.compare_profiles import COLUMNS
 from occbench_tools.dataset import Results, each, error, gpu_of, packed, read_table
-from occbench_tools.markdown import revision, table
+from occbench_tools.markdown import of_most, revision, table
 from occbench_tools.statistics import median, quantile
 
 # The prediction used a reading of the same machine code: for how long its warps stay in lockstep.
@@ -46,8 +46,8 @@ def accuracy(results: Results) -> str:
             for name in ("full.csv", "validation.csv")
         )
         rows = random if suite is None else suite
-        on, gpu = rows.row(0, named=True), gpu_of(rows)
-        recorded.append(f"{gpu}: driver {on['driver']}, CUDA {on['cuda_toolkit']}, {revision(on)}")
+        (on, others), gpu = of_most(rows), gpu_of(rows)
+        recorded.append(f"{gpu}: driver {on['driver']}, CUDA {on['cuda_toolkit']}, {revision(on)}{others}")
         if suite is not None:
             lines.append(line(f"{gpu}, the suite", suite.filter(~USES_A_READING)))
             lines.append(line(f"{gpu}, the suite, with a reading of the same code", suite.filter(USES_A_READING)))

@@ -3,7 +3,7 @@
 import polars as pl
 
 from occbench_tools.dataset import Results, Row, each, error, gpu_of, one, packed, pick
-from occbench_tools.markdown import machine, revision, table
+from occbench_tools.markdown import machine, of_most, revision, table
 from occbench_tools.statistics import median
 
 
@@ -91,8 +91,9 @@ def recorded_run(results: Results) -> str:
         return len(rows.filter(pl.col(column) == value))
 
     clocks = rows.drop_nulls("achieved_pct")["sm_clock_mhz"]
+    on, others = of_most(rows)
     return (
-        f"{machine(rows.row(0, named=True))}.\n{len(rows)} cases: {rows['achieved_pct'].count()} measured with counters, "
+        f"{machine(on)}{others}.\n{len(rows)} cases: {rows['achieved_pct'].count()} measured with counters, "
         f"{count('time_status', 'skipped')} skipped because they cannot be launched, {count('time_status', 'unstable')} with an "
         f"unstable time, {count('time_status', 'failed')} failed, {count('check', 'wrong')} with a wrong result. "
         f"SM clock: {clocks.min():.0f} to {clocks.max():.0f} MHz."

@@ -1,0 +1,19 @@
+"""What a recorded measurement says of where it was made."""
+
+import csv
+import subprocess
+import tempfile
+from pathlib import Path
+
+PROVENANCE = ("commit", "gpu", "gpu_uuid", "driver")
+
+
+def measured_provenance() -> list[str]:
+    """Of a row that is measured here and now by the `occbench` on the PATH: commit, GPU, its UUID and driver."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rows.csv"
+        case = ["--suite", "smoke", "--filter", "^block_size/", "--require-gpu"]
+        subprocess.run(["occbench", "run", *case, "--out", file], capture_output=True, check=True)
+        with file.open(encoding="utf-8", newline="") as lines:
+            row = next(csv.DictReader(lines))
+    return [row[key] for key in PROVENANCE]

@@ -1,0 +1,47 @@
+"""Figures of results/nvidia-h200/reductions.md that are not of the suite's rows: occupancy over time, and the same call of
+CUB outside the suite."""
+
+import polars as pl
+
+from occbench_tools.dataset import Results, each, gpu_of, packed, read_table
+from occbench_tools.experiments.reductions import WAYS
+from occbench_tools.figures.timelines import Timeline
+from occbench_tools.markdown import bullets, revision, table
+
+#: Percent; one block of 256 threads is less.
+HARDLY = 1
+GPU_TESTS = dict.fromkeys(("recorded_at", "commit", "gpu", "driver", "test", "status", "measured"), pl.String)
+
+
+def over_time(results: Results) -> str:
+    lines = []
+    for file in sorted((results.folder / "sums_over_time").glob("*.timeline.csv")):
+        timeline = Timeline(file)
+        way = timeline.key[1].split("/")[1]
+        steps = timeline.steps.drop_nulls("measured")
+        whole, hardly = (frame["length"].sum() for frame in (steps, steps.filter(pl.col("measured") < HARDLY)))
+        rest = steps.filter(pl.col("measured") >= HARDLY)
+        busy = (rest["length"] * rest["measured"]).sum() / rest["length"].sum()
+        lines.append((WAYS[way], f"{whole:.0f}", f"{hardly:.0f}", f"{busy:.0f}"))
+    head = (
+        "put together by",
+        "time, µs:",
+        f"of it below {HARDLY} % of occupancy, µs:",
+        "mean occupancy of the rest, %:",
+    )
+    return table(head, lines)
+
+
+def outside(results: Results) -> str:
+    lines = []
+    for model in results.models:
+        file = packed(model.folder / "gpu_tests.csv")
+        tests = read_table(file, GPU_TESTS) if file else pl.DataFrame(schema=GPU_TESTS)
+        for row in each(
+            tests.filter(pl.col("test").str.ends_with("TheDeviceWideReductionTakesAsLongAsOutsideTheSuite"))
+        ):
+            lines.append(f"{gpu_of(model.suite.rows)}: {row['measured']} (driver {row['driver']}, {revision(row)}).")
+    return bullets(*lines)
+
+
+BLOCKS = {"sums over time": over_time, "sums outside the suite": outside}

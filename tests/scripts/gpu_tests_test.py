@@ -1,0 +1,83 @@
+"""scripts/gpu_tests, and what it recorded."""
+
+import csv
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDED = sorted((ROOT / "results").glob("*/gpu_tests.csv"))
+
+OCCBENCH = """#!/bin/sh
+while [ "$1" != --out ]; do shift; done
+printf 'commit,gpu,gpu_uuid,driver\\nabc,H1,GPU-1,580\\n' > "$2"
+"""
+CTEST = """#!/bin/sh
+while [ "$1" != --output-junit ]; do shift; done
+cat > "$2" <<'XML'
+<testsuite>
+<testcase name="b.fast" time="1.25"><system-out>noise
+measured: 1 us, 2 us outside
+</system-out></testcase>
+<testcase name="a.broken" time="2"><failure message=""/><system-out>wrong</system-out></testcase>
+<testcase name="c.lacks" time="0"><skipped message=""/></testcase>
+</testsuite>
+XML
+exit 8
+"""
+
+
+def rows(file):
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+class GpuTests(unittest.TestCase):
+    def test_how_each_test_ended_is_recorded_and_rows_of_others_stay(self):
+        with tempfile.TemporaryDirectory() as folder:
+            checkout = Path(folder)
+            for name in ("gpu_tests", "lib/measured.py"):
+                copy = checkout / "scripts" / name
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes((ROOT / "scripts" / name).read_bytes())
+            programs = checkout / "build/release/bin"
+            programs.mkdir(parents=True)
+            for name, text in (("occbench", OCCBENCH), ("ctest", CTEST)):
+                (programs / name).write_text(text)
+                (programs / name).chmod(0o755)
+            record = checkout / "record.csv"
+            record.write_text(
+                "recorded_at,commit,gpu,gpu_uuid,driver,test,status,seconds,measured\n"
+                "then,old,H1,GPU-0,570,b.fast,failed,9,\nthen,old,H1,GPU-0,570,d.other,passed,3,\n"
+            )
+            path = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"}
+            command = ["python3", checkout / "scripts/gpu_tests", record]
+            ended = subprocess.run(command, env=path, capture_output=True, text=True, check=False)
+            self.assertEqual(ended.returncode, 8, ended.stderr)
+            told = [
+                (row["test"], row["status"], row["seconds"], row["measured"], row["commit"]) for row in rows(record)
+            ]
+            self.assertEqual(
+                told,
+                [
+                    ("a.broken", "failed", "2.0", "", "abc"),
+                    ("b.fast", "passed", "1.2", "1 us, 2 us outside", "abc"),
+                    ("c.lacks", "skipped", "0.0", "", "abc"),
+                    ("d.other", "passed", "3", "", "old"),
+                ],
+            )
+
+    def test_every_recorded_one_passed_and_the_sanitizers_are_among_them(self):
+        recorded = [row for file in RECORDED for row in rows(file)]
+        self.assertEqual([row["test"] for row in recorded if row["status"] != "passed"], [])
+        passed = {row["test"] for row in recorded}
+        for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
+            self.assertIn(f"gpu.{tool}_is_clean", passed)
+        self.assertIn("gpu.memcheck_finds_a_injected_fault", passed)
+        self.assertIn("gpu.racecheck_judges_shared_race", passed)
+
+
+if __name__ == "__main__":
+    unittest.main()
