@@ -147,10 +147,14 @@ class Page(InFolder):
     def test_two_commits_are_laid_over_each_other(self):
         rows = made_up.read()
         other = made_up.write(self.folder / "other.csv", made_up.other_run(rows))
+        both = made_up.write(self.folder / "both.csv", [*made_up.other_run(rows[:5]), *rows[:5]])
+        of_most = statistics.mode(row["commit"][:12] for row in rows)
+        page, _ = self.page_of(both)
+        self.assertIn(f"{rows[0]['commit'][:12]} against 0123456789ab: 5 cases in common", page)
         page, _ = self.page_of(made_up.RECORDED, other)
         counted = [float(row["achieved_pct"]) for row in rows if row["achieved_pct"]]
         sentence = re.search(r'id="differences-sentence">([^<]*)', page)[1]
-        self.assertIn(f"0123456789ab against {rows[0]['commit'][:12]}: {len(rows):,} cases in common", sentence)
+        self.assertIn(f"0123456789ab against {of_most}: {len(rows):,} cases in common", sentence)
         self.assertIn(f"differs by {0.1 * statistics.mean(counted):.2f} points on average", sentence)
         self.assertIn("time by × 1.250 at the median", sentence)
 

@@ -37,10 +37,20 @@ def read_folder(folder: Path | None, pattern: str, types: dict[str, pl.DataType]
     return pl.concat([pl.DataFrame(schema=types), *(read_table(file, types).select(types.keys()) for file in files)])
 
 
+def build(frame: pl.DataFrame) -> pl.Series:
+    """The commit of the run that each row is of. Cases of a file that another commit recorded again belong to the run of the
+    others; a file with a case twice has several runs."""
+    of_file = [FILE, "gpu"]
+    commit = pl.col("commit").str.slice(0, 12).fill_null("?")
+    several = pl.struct("experiment", "case").is_duplicated().any().over(of_file)
+    of_most = commit.mode().sort().first().over(of_file)
+    return frame.select(pl.when(several).then(commit).otherwise(of_most).alias("build"))["build"]
+
+
 def labelled(frame: pl.DataFrame) -> pl.DataFrame:
     """RUN: the GPU or commit of a row's run, or its file where these are the same."""
-    commit = pl.col("commit").str.slice(0, 12)
-    labels_by = [name.fill_null("?") for name in (pl.col("gpu"), commit) if frame.select(name.n_unique()).item() > 1]
+    names = (frame["gpu"].fill_null("?"), build(frame))
+    labels_by = [name for name in names if name.n_unique() > 1]
     files = frame[FILE].n_unique()
     if labels_by:
         by_what = frame.select(pl.concat_str(labels_by, separator=" · ").alias(RUN))
