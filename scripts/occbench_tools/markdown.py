@@ -37,10 +37,14 @@ def prediction_error(rows: pl.DataFrame, elapsed: bool = False) -> str:
     )
 
 
+def short(commit: str) -> str:
+    """What follows the hash, as -dirty does, is kept."""
+    return re.sub(r"^([0-9a-f]{12})[0-9a-f]*", r"\1", commit)
+
+
 def revision(row: Row) -> str:
-    """Commit and day; what follows the hash, as -dirty does, is kept."""
-    commit = re.sub(r"^([0-9a-f]{12})[0-9a-f]*", r"\1", row["commit"])
-    return f"commit `{commit}`, {row['recorded_at'][:10]}"
+    """Commit and day."""
+    return f"commit `{short(row['commit'])}`, {row['recorded_at'][:10]}"
 
 
 def of_most(rows: pl.DataFrame) -> tuple[Row, str]:
@@ -48,7 +52,7 @@ def of_most(rows: pl.DataFrame) -> tuple[Row, str]:
     builds = [each for _, each in rows.group_by("commit", maintain_order=True)]
     builds.sort(key=len, reverse=True)
     others = [
-        f"; {', '.join(f'`{name}`' for name in build['experiment'].unique().sort())}: {revision(build.row(0, named=True))}"
+        f" ({', '.join(f'`{name}`' for name in build['experiment'].unique().sort())}: `{short(build['commit'][0])}`)"
         for build in builds[1:]
     ]
     return builds[0].row(0, named=True), "".join(others)
