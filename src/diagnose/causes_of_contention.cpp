@@ -18,6 +18,8 @@ constexpr double kBusyMemoryPct = 50;
 constexpr double kManyEligible = 4;
 /// Share of an SM's active warps that wait for the same thing, from which on that is what they do.
 constexpr double kMostWait = 0.5;
+/// Share of a launch's cycles in which one address adds, from which on that is what the launch takes.
+constexpr double kMostOfTheLaunch = 0.5;
 /// Share of them that wait at barriers, from which on barriers serialize.
 constexpr double kManyWaitAtBarriers = 0.25;
 /// Warps of a scheduler that could have issued, below which its warps wait.
@@ -47,10 +49,11 @@ double atomic_requests(const Situation& situation) {
   return situation.counters().global_reductions.value_or(0) + situation.counters().global_atomics.value_or(0);
 }
 
-/// Requests a cycle below which atomic additions delay nobody, even if all lanes of all warps add floats to
-/// one address.
+/// Requests a cycle below which an address is idle for most of the launch, even if all lanes of all warps add
+/// floats to it.
 double idle_address_requests(const Situation& situation) {
-  return nearest_cost("reductions", "additions_per_cycle", situation.facts.limits->compute_capability) /
+  return kMostOfTheLaunch *
+         nearest_cost("reductions", "additions_per_cycle", situation.facts.limits->compute_capability) /
          kThreadsPerWarp;
 }
 

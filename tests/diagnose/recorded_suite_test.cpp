@@ -186,6 +186,15 @@ TEST_P(ExpectedCauses, AreNotNamedFirstWhereTheyAreNotExpected) {
   }
 }
 
+/// Every thread adds its sum to one address, while most of the memory's bandwidth is unused.
+TEST_P(ExpectedCauses, AreAtomicsWhereOneAddressAddsForMostOfTheLaunch) {
+  const auto found = std::ranges::find_if(rows_, [](const Told& each) {
+    return each.record.identity.name == "reductions/thread/by=thread/grid=wave";
+  });
+  ASSERT_NE(found, rows_.end());
+  EXPECT_EQ(found->first(), "atomics");
+}
+
 TEST_P(ExpectedCauses, AreCauses) {
   for (const Told& each : rows_) {
     std::string words = each.record.identity.expected_cause;
