@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 constexpr const char* kTorchTrace = R"({"schemaVersion": 1, "deviceProperties": [
   {"id": 0, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0, "warpSize": 32, "numSms": 132}],
@@ -212,6 +213,24 @@ TEST(ProgramTable, FindingIsWhatCostsTheTimeThatIsLost) {
   print_program(cases, 2, table);
   EXPECT_THAT(table.str(), HasSubstr("16 points: the grid has 380 blocks"));
   EXPECT_THAT(table.str(), Not(HasSubstr("theory is 25 %")));
+}
+
+/// docs/any-program.md shows the first lines of a recorded program's table, each cut before "...".
+TEST(ProgramTable, IsThatOfThePage) {
+  const auto cases =
+      read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs/sample.csv");
+  std::stringstream printed;
+  print_program(cases, 5, printed);
+  const std::string page = read_text(OCCBENCH_SOURCE_DIR "/docs/any-program.md");
+  std::istringstream shown(page.substr(page.find("lost ms")));
+  std::string line;
+  int lines = 0;
+  for (std::string wanted; std::getline(shown, wanted) && wanted != "```"; ++lines) {
+    ASSERT_TRUE(std::getline(printed, line));
+    if (wanted.ends_with(" ...")) wanted.resize(wanted.size() - 4);
+    EXPECT_THAT(line, StartsWith(wanted));
+  }
+  EXPECT_EQ(lines, 6);
 }
 
 TEST(TimeLost, IsTheShareOfTheoryThatWasNotThere) {
