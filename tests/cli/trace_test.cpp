@@ -152,9 +152,21 @@ TEST_F(TraceCommandTest, RefusesWhatCannotBe) {
                                              {"trace", "--after", "-1", "--", "true"},
                                              {"trace", "--kernels", "(", "--", "true"},
                                              {"trace", "--device", "all", "--import", trace_.c_str()},
+                                             {"trace", "--clock-mhz", "1500", "--", "true"},
+                                             {"trace", "--counters", "9", "--import", trace_.c_str()},
+                                             {"trace", "--after", "9", "--import", trace_.c_str()},
                                              {"trace", "--import", "/nonexistent.json"}}) {
     EXPECT_EQ(run_command(arguments).status, ExitStatus::usage) << arguments.back();
   }
+}
+
+TEST_F(TraceCommandTest, RefusesAProfileThatIsNoneBeforeTheCommandRuns) {
+  const std::string file = folder_.path() / "ran";
+  const Outcome outcome =
+      run_command({"trace", "--profile", "nonsense", "--out", out_.c_str(), "--", "touch", file.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("nonsense"));
+  EXPECT_FALSE(fs::exists(file));
 }
 
 TEST_F(TraceCommandTest, RunsTheCommandUntracedWhereAnotherLibraryIsInjected) {
@@ -197,6 +209,32 @@ TEST_F(TraceCommandTest, MergesWhatTheProcessesWrote) {
   EXPECT_EQ(both.work_source, "inferred from time");
   // They may still be written to.
   EXPECT_EQ(process_files(out_).size(), 3);
+}
+
+TEST_F(TraceCommandTest, MergesTheOtherProcessesWhereTheFileOfOneCannotBeRead) {
+  const fs::path whole = make_process_file(out_, 41);
+  const fs::path broken = make_process_file(out_, 42);
+  write_process_file(whole, std::vector{launched(41)});
+  std::ofstream(broken, std::ios::app) << "no row\n";
+  const Outcome outcome = run_command({"trace", "--merge", "--out", out_.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(broken.filename().string()));
+  EXPECT_EQ(row("reduce").launches, 10);
+}
+
+TEST_F(TraceCommandTest, SaysThatThereIsNothingToMerge) {
+  const Outcome outcome = run_command({"trace", "--merge", "--out", out_.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("run.PID.csv"));
+}
+
+TEST_F(TraceCommandTest, KeepsTheFileOfAProcessThatItCannotRead) {
+  const std::string broken = folder_.path() / "run.42.csv";
+  const std::string copy = folder_.path() / "copy";
+  fs::copy_file(make_process_file(out_, 42), copy);
+  std::ofstream(copy, std::ios::app) << "no row\n";
+  run_command({"trace", "--out", out_.c_str(), "--", "cp", copy.c_str(), broken.c_str()});
+  EXPECT_EQ(read_text(broken), read_text(copy));
 }
 
 TEST_F(TraceCommandTest, BeginsWithoutTheFilesOfAnEarlierTrace) {
