@@ -105,6 +105,17 @@ void merge(const TraceOptions& options, const fs::path& out, Console& console) {
   merge_and_report(files, options, out, console);
 }
 
+/// Makes room for new rows. Those of an earlier trace are kept, also where it was cut off before they were merged.
+void begin_rows(const TraceOptions& options, const fs::path& out, Console& console) {
+  keep_older_rows(out, console);
+  const std::vector<fs::path> files = process_files(out);
+  if (files.empty()) return;
+  fmt::print(console.err,
+             "occbench trace: an earlier trace was cut off; its processes' files are merged first\n");
+  remove_process_files(merge_and_report(files, options, out, console));
+  keep_older_rows(out, console);
+}
+
 ExitStatus trace(const TraceOptions& options, Console& console) {
   const bool importing = !options.import_from.file.empty();
   const int modes = (importing ? 1 : 0) + (options.merge ? 1 : 0) + (options.command.words.empty() ? 0 : 1);
@@ -119,7 +130,7 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
   const FileLock lock(out);
-  if (!options.merge) keep_older_rows(out, console);
+  if (!options.merge) begin_rows(options, out, console);
   if (importing) return import_trace(options, out, console);
   if (options.merge) {
     merge(options, out, console);

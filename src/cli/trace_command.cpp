@@ -180,7 +180,6 @@ ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console&
   const std::string reason = why_not_traced();
   if (!reason.empty())
     fmt::print(console.err, "occbench trace: the command runs without being traced: {}\n", reason);
-  remove_process_files(process_files(out));
   Environment environment = environment_for(command, out, reason.empty());
   const SignalsForCommand signals;
   const pid_t process = start(command, environment);

@@ -237,10 +237,19 @@ TEST_F(TraceCommandTest, KeepsTheFileOfAProcessThatItCannotRead) {
   EXPECT_EQ(read_text(broken), read_text(copy));
 }
 
-TEST_F(TraceCommandTest, BeginsWithoutTheFilesOfAnEarlierTrace) {
+TEST_F(TraceCommandTest, KeepsTheRowsOfAnEarlierTraceThatWasCutOff) {
+  run_command({"trace", "--import", trace_.c_str(), "--out", out_.c_str()});
   write_process_file(make_process_file(out_, 41), std::vector{launched(41)});
-  run_command({"trace", "--out", out_.c_str(), "--", "true"});
+  const Outcome outcome = run_command({"trace", "--out", out_.c_str(), "--", "true"});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   EXPECT_TRUE(process_files(out_).empty());
+  EXPECT_FALSE(fs::exists(out_)) << "this command has no rows";
+  std::vector<std::size_t> kept;
+  for (std::size_t at = 0; (at = outcome.err.find("is kept as ", at)) != std::string::npos;) {
+    at += 11;
+    kept.push_back(read_rows(outcome.err.substr(at, outcome.err.find(';', at) - at)).size());
+  }
+  EXPECT_THAT(kept, testing::ElementsAre(2, 1));
 }
 
 /// Theory of this kernel is 25 %, which costs it no time that theory promises.
