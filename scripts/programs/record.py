@@ -216,9 +216,8 @@ class Recording:
             each = (done.number("milliseconds") - alone) / (launch * configurations)
             self.cost(f"a counted launch, {'trace' if trace else 'ncu'}", "ms", [each])
         million = self.traced([f"{self.programs}/launches", "looked", "1000000"], limit=60)
-        print(
-            f"a million launches: {million.number('nanoseconds'):.0f} ns each {million.err[-300:]}{million.out[-500:]}"
-        )
+        self.cost("a launch of a million, trace", "ns", [million.number("nanoseconds")])
+        print(f"{million.err[-300:]}{million.out[-500:]}")
         threads = self.traced([f"{self.programs}/launches", "threads", "2000"], limit=60)
         print(f"64 threads: {threads.seconds:.1f} s, status {threads.status} {threads.err[-300:]}{threads.out[-500:]}")
 
