@@ -2,8 +2,8 @@
 
 Needs a GPU whose counters may be read, ncu, PyTorch, Triton, CuPy and JAX, and nothing else: it runs where occbench's Python
 packages are not installed. Writes into FOLDER: the rows of each program (NAME.csv, NAME.samples.csv), against_ncu.csv (a line
-for each launch that both counted), costs.csv, unchanged.csv (what each program computed with and without), a second trace of
-`training` and the trace of PyTorch's own profiler.
+for each launch that both counted), costs.csv, unchanged.csv (what each program computed with and without), killed.csv (launches
+in the file of each process that was killed), a second trace of `training` and the trace of PyTorch's own profiler.
 
     scripts/programs/build build/programs
     python3 scripts/programs/record.py --occbench build/release/bin/occbench --programs build/programs FOLDER
@@ -216,9 +216,8 @@ class Recording:
             each = (done.number("milliseconds") - alone) / (launch * configurations)
             self.cost(f"a counted launch, {'trace' if trace else 'ncu'}", "ms", [each])
         million = self.traced([f"{self.programs}/launches", "looked", "1000000"], limit=60)
-        print(
-            f"a million launches: {million.number('nanoseconds'):.0f} ns each {million.err[-300:]}{million.out[-500:]}"
-        )
+        self.cost("a launch of a million, trace", "ns", [million.number("nanoseconds")])
+        print(f"{million.err[-300:]}{million.out[-500:]}")
         threads = self.traced([f"{self.programs}/launches", "threads", "2000"], limit=60)
         print(f"64 threads: {threads.seconds:.1f} s, status {threads.status} {threads.err[-300:]}{threads.out[-500:]}")
 
@@ -241,7 +240,7 @@ class Recording:
         """20 programs that are killed while they launch: what is left of each is read."""
         forever = [f"{self.programs}/launches", "looked", "1000000000"]
 
-        def killed(number: int) -> str:
+        def killed(number: int) -> dict[str, str]:
             out = f"killed{number}.csv"
             begin = 0.5 + 0.13 * number
             command = ["timeout", "--signal=KILL", f"{begin:.2f}", *forever]
@@ -251,10 +250,12 @@ class Recording:
             launches = sum(int(row["launches"]) for row in traced_launches(rows).values()) if rows.exists() else 0
             for file in self.folder.glob(f"killed{number}.*"):
                 file.unlink()
-            return f"{begin:.2f} s: {ended.returncode}, {launches} launches"
+            return {"seconds": f"{begin:.2f}", "status": f"{ended.returncode}", "launches": f"{launches}"}
 
         with ThreadPoolExecutor(5) as workers:
-            print("killed after", *workers.map(killed, range(20)), sep="\n  ", flush=True)
+            lines = [{**self.stamp(), **line} for line in workers.map(killed, range(20))]
+        print("killed after", *lines, sep="\n  ", flush=True)
+        write_table(self.folder / "killed.csv", lines)
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kNeededToPredict = {
     "compute_capability", "sm_count", "block_threads", "grid_blocks", "registers_per_thread"};
 
-constexpr std::array<std::string_view, 12> kReadToPredict = {"static_shared_bytes",
+constexpr std::array<std::string_view, 14> kReadToPredict = {"static_shared_bytes",
                                                              "dynamic_shared_bytes",
                                                              "carveout_pct",
                                                              "cluster_blocks",
@@ -29,7 +29,9 @@ constexpr std::array<std::string_view, 12> kReadToPredict = {"static_shared_byte
                                                              "gpu",
                                                              "sm_clock_mhz",
                                                              "time_us",
+                                                             "sm_cycles_active_min",
                                                              "sm_cycles_active_avg",
+                                                             "sm_cycles_active_max",
                                                              "resident_blocks",
                                                              "case",
                                                              "note"};

@@ -23,6 +23,7 @@
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
+#include "record/process_files.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
 
@@ -43,10 +44,14 @@ struct TraceOptions {
   bool at_once = kAtOnce;
 };
 
+/// That the user names, if so. @throws InputError if there is none of that name
+std::optional<DeviceProfile> profile_of(const TraceOptions& options) {
+  return options.profile.empty() ? std::nullopt : std::optional(find_profile(options.profile));
+}
+
 /// Predictions, provenance, files and the table on the terminal.
 void finish(ProgramTable& table, const fs::path& out, const TraceOptions& options, Console& console) {
-  std::optional<DeviceProfile> profile;
-  if (!options.profile.empty()) profile = find_profile(options.profile);
+  const std::optional<DeviceProfile> profile = profile_of(options);
   set_clocks(table.cases, table.entries);
   predict_all(table.cases, profile);
   for (const std::string& remark : remarks_on_profiles(table.cases)) fmt::print(console.err, "{}\n", remark);
@@ -75,15 +80,40 @@ ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Consol
   return ExitStatus::done;
 }
 
-/// What the processes wrote, if they did.
-void merge_and_report(const TraceOptions& options, const fs::path& out, Console& console) {
+/// What the processes wrote. @returns the files that were read
+std::vector<fs::path> merge_and_report(const std::vector<fs::path>& files, const TraceOptions& options,
+                                       const fs::path& out, Console& console) {
+  MergedProcesses merged = merged_processes(files, console);
+  if (merged.entries.empty()) return merged.files;
   ProgramTable table;
-  table.entries = merged_processes(out, console);
-  if (table.entries.empty()) return;
+  table.entries = std::move(merged.entries);
   table.cases = program_cases(table.entries);
   const std::string driver = nvidia_module_version();
   for (CaseRecord& record : table.cases) record.provenance.driver = driver;
   finish(table, out, options, console);
+  return merged.files;
+}
+
+/// What the processes of a trace that was cut off wrote, some of which may still write.
+void merge(const TraceOptions& options, const fs::path& out, Console& console) {
+  const std::vector<fs::path> files = process_files(out);
+  if (files.empty()) {
+    const fs::path of_any = fs::path(out).replace_extension(".PID.csv");
+    throw InputError(
+        fmt::format("there is nothing to merge: no {} of a trace --out {}", of_any.string(), out.string()));
+  }
+  merge_and_report(files, options, out, console);
+}
+
+/// Makes room for new rows. Those of an earlier trace are kept, also where it was cut off before they were merged.
+void begin_rows(const TraceOptions& options, const fs::path& out, Console& console) {
+  keep_older_rows(out, console);
+  const std::vector<fs::path> files = process_files(out);
+  if (files.empty()) return;
+  fmt::print(console.err,
+             "occbench trace: an earlier trace was cut off; its processes' files are merged first\n");
+  remove_process_files(merge_and_report(files, options, out, console));
+  keep_older_rows(out, console);
 }
 
 ExitStatus trace(const TraceOptions& options, Console& console) {
@@ -95,21 +125,21 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   }
   if (options.merge && options.out.empty())
     throw InputError("--merge needs --out FILE.csv, as it was traced with");
+  static_cast<void>(profile_of(options));  // before a command runs for nothing
   const fs::path out = output_file(options.out, "trace");
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
   const FileLock lock(out);
-  if (!options.merge) keep_older_rows(out, console);
+  if (!options.merge) begin_rows(options, out, console);
   if (importing) return import_trace(options, out, console);
   if (options.merge) {
-    merge_and_report(options, out, console);
+    merge(options, out, console);
     return ExitStatus::done;
   }
   // The command's own, also where reading what was traced of it fails.
   const ExitStatus status = run_traced(options.command, out, console);
   try {
-    merge_and_report(options, out, console);
-    remove_process_files(out);
+    remove_process_files(merge_and_report(process_files(out), options, out, console));
   } catch (const std::exception& error) {
     fmt::print(console.err,
                "occbench trace: {}; the processes' files stay: occbench trace --merge --out {}\n",
@@ -171,8 +201,11 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
   parser
       .add_option("--import", options->import_from.file,
                   "a Chrome trace of torch.profiler instead of a command")
-      ->type_name("FILE.json[.gz]");
+      ->type_name("FILE.json[.gz]")
+      ->excludes("--counters")
+      ->excludes("--after");
   parser.add_option("--clock-mhz", options->import_from.clock_mhz, "SM clock while it was recorded")
+      ->needs("--import")
       ->check(CLI::Range(1.0, 1e5));
   parser.add_flag("--merge", options->merge,
                   "merge what the processes of a trace that was cut off wrote beside --out");

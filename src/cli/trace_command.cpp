@@ -180,7 +180,6 @@ ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console&
   const std::string reason = why_not_traced();
   if (!reason.empty())
     fmt::print(console.err, "occbench trace: the command runs without being traced: {}\n", reason);
-  remove_process_files(out);
   Environment environment = environment_for(command, out, reason.empty());
   const SignalsForCommand signals;
   const pid_t process = start(command, environment);
@@ -196,32 +195,35 @@ ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console&
   return static_cast<ExitStatus>(WEXITSTATUS(status));
 }
 
-std::vector<ProgramEntry> merged_processes(const fs::path& out, Console& console) {
-  const std::vector<fs::path> files = process_files(out);
-  if (files.empty()) {
-    if (why_not_traced().empty()) {
-      fmt::print(console.err,
-                 "occbench trace: no process loaded {}: the command does not use CUDA on this machine, or "
-                 "clears {}\n",
-                 kLibrary, kInjection);
-    }
-    return {};
+MergedProcesses merged_processes(const std::vector<fs::path>& files, Console& console) {
+  if (files.empty() && why_not_traced().empty()) {
+    fmt::print(console.err,
+               "occbench trace: no process loaded {}: the command does not use CUDA on this machine, or "
+               "clears {}\n",
+               kLibrary, kInjection);
   }
-  std::vector<ProgramEntry> entries;
+  MergedProcesses merged;
   for (const fs::path& file : files) {
-    std::vector<ProgramEntry> of_process = read_process_file(file);
-    std::ranges::move(of_process, std::back_inserter(entries));
+    try {
+      std::ranges::move(read_process_file(file), std::back_inserter(merged.entries));
+      merged.files.push_back(file);
+    } catch (const InputError& unreadable) {
+      fmt::print(console.err, "occbench trace: {}; {} stays, and its launches are in no row\n",
+                 unreadable.what(), file.string());
+    }
   }
-  if (entries.empty()) {
-    fmt::print(console.err, "occbench trace: {} initialized CUDA and launched no kernel\n",
-               files.size() == 1 ? "a process" : fmt::format("{} processes", files.size()));
+  if (merged.entries.empty() && !merged.files.empty()) {
+    const std::size_t count = merged.files.size();
+    fmt::print(console.err, "occbench trace: {} initialized CUDA, and no kernel launch was traced\n",
+               count == 1 ? "a process" : fmt::format("{} processes", count));
   }
-  return merged(std::move(entries));
+  merged.entries = occbench::merged(std::move(merged.entries));
+  return merged;
 }
 
-void remove_process_files(const fs::path& out) {
+void remove_process_files(const std::vector<fs::path>& files) {
   std::error_code ignored;
-  for (const fs::path& file : process_files(out)) {
+  for (const fs::path& file : files) {
     fs::remove(file, ignored);
     fs::remove(samples_path(file), ignored);
   }

@@ -27,11 +27,17 @@ struct TraceCommand {
 /// @throws InputError for wrong options, or if there is no such command
 ExitStatus run_traced(const TraceCommand& command, const std::filesystem::path& out, Console& console);
 
-/// What the processes of a traced command wrote beside `out`; says so where they wrote nothing.
-std::vector<ProgramEntry> merged_processes(const std::filesystem::path& out, Console& console);
+/// What the processes of a traced command wrote.
+struct MergedProcesses {
+  std::vector<ProgramEntry> entries;
+  std::vector<std::filesystem::path> files;  ///< that were read
+};
 
-/// Removes the files of processes beside `out`.
-void remove_process_files(const std::filesystem::path& out);
+/// Reads the files of processes. Says which cannot be read, and where there is no file or no launch.
+MergedProcesses merged_processes(const std::vector<std::filesystem::path>& files, Console& console);
+
+/// Removes files of processes, with their samples.
+void remove_process_files(const std::vector<std::filesystem::path>& files);
 
 /// As /proc/driver/nvidia/version has it; empty without a driver.
 std::string nvidia_module_version();

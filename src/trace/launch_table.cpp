@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "record/kernel_name.hpp"
 
 namespace occbench {
@@ -33,7 +35,8 @@ ProgramKernel kernel_of(const KernelRecord& record) {
 std::string why_uncounted(std::int64_t launches, std::int64_t of_graphs) {
   if (of_graphs == launches) return "not counted: CUDA graphs of several kernels launch it";
   if (launches == 1) return "not counted: launched once";
-  return "not counted: every launch was one of the warm-up, of a graph, or not wanted";
+  return fmt::format("not counted: every launch was of the warm-up, of a second context{} or not wanted",
+                     of_graphs > 0 ? ", of a graph" : "");
 }
 
 }  // namespace

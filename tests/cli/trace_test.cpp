@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 constexpr const char* kTorchTrace = R"({"schemaVersion": 1, "deviceProperties": [
   {"id": 0, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0, "warpSize": 32, "numSms": 132}],
@@ -151,9 +152,21 @@ TEST_F(TraceCommandTest, RefusesWhatCannotBe) {
                                              {"trace", "--after", "-1", "--", "true"},
                                              {"trace", "--kernels", "(", "--", "true"},
                                              {"trace", "--device", "all", "--import", trace_.c_str()},
+                                             {"trace", "--clock-mhz", "1500", "--", "true"},
+                                             {"trace", "--counters", "9", "--import", trace_.c_str()},
+                                             {"trace", "--after", "9", "--import", trace_.c_str()},
                                              {"trace", "--import", "/nonexistent.json"}}) {
     EXPECT_EQ(run_command(arguments).status, ExitStatus::usage) << arguments.back();
   }
+}
+
+TEST_F(TraceCommandTest, RefusesAProfileThatIsNoneBeforeTheCommandRuns) {
+  const std::string file = folder_.path() / "ran";
+  const Outcome outcome =
+      run_command({"trace", "--profile", "nonsense", "--out", out_.c_str(), "--", "touch", file.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("nonsense"));
+  EXPECT_FALSE(fs::exists(file));
 }
 
 TEST_F(TraceCommandTest, RunsTheCommandUntracedWhereAnotherLibraryIsInjected) {
@@ -198,10 +211,45 @@ TEST_F(TraceCommandTest, MergesWhatTheProcessesWrote) {
   EXPECT_EQ(process_files(out_).size(), 3);
 }
 
-TEST_F(TraceCommandTest, BeginsWithoutTheFilesOfAnEarlierTrace) {
+TEST_F(TraceCommandTest, MergesTheOtherProcessesWhereTheFileOfOneCannotBeRead) {
+  const fs::path whole = make_process_file(out_, 41);
+  const fs::path broken = make_process_file(out_, 42);
+  write_process_file(whole, std::vector{launched(41)});
+  std::ofstream(broken, std::ios::app) << "no row\n";
+  const Outcome outcome = run_command({"trace", "--merge", "--out", out_.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(broken.filename().string()));
+  EXPECT_EQ(row("reduce").launches, 10);
+}
+
+TEST_F(TraceCommandTest, SaysThatThereIsNothingToMerge) {
+  const Outcome outcome = run_command({"trace", "--merge", "--out", out_.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("run.PID.csv"));
+}
+
+TEST_F(TraceCommandTest, KeepsTheFileOfAProcessThatItCannotRead) {
+  const std::string broken = folder_.path() / "run.42.csv";
+  const std::string copy = folder_.path() / "copy";
+  fs::copy_file(make_process_file(out_, 42), copy);
+  std::ofstream(copy, std::ios::app) << "no row\n";
+  run_command({"trace", "--out", out_.c_str(), "--", "cp", copy.c_str(), broken.c_str()});
+  EXPECT_EQ(read_text(broken), read_text(copy));
+}
+
+TEST_F(TraceCommandTest, KeepsTheRowsOfAnEarlierTraceThatWasCutOff) {
+  run_command({"trace", "--import", trace_.c_str(), "--out", out_.c_str()});
   write_process_file(make_process_file(out_, 41), std::vector{launched(41)});
-  run_command({"trace", "--out", out_.c_str(), "--", "true"});
+  const Outcome outcome = run_command({"trace", "--out", out_.c_str(), "--", "true"});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   EXPECT_TRUE(process_files(out_).empty());
+  EXPECT_FALSE(fs::exists(out_)) << "this command has no rows";
+  std::vector<std::size_t> kept;
+  for (std::size_t at = 0; (at = outcome.err.find("is kept as ", at)) != std::string::npos;) {
+    at += 11;
+    kept.push_back(read_rows(outcome.err.substr(at, outcome.err.find(';', at) - at)).size());
+  }
+  EXPECT_THAT(kept, testing::ElementsAre(2, 1));
 }
 
 /// Theory of this kernel is 25 %, which costs it no time that theory promises.
@@ -212,6 +260,24 @@ TEST(ProgramTable, FindingIsWhatCostsTheTimeThatIsLost) {
   print_program(cases, 2, table);
   EXPECT_THAT(table.str(), HasSubstr("16 points: the grid has 380 blocks"));
   EXPECT_THAT(table.str(), Not(HasSubstr("theory is 25 %")));
+}
+
+/// docs/any-program.md shows the first lines of a recorded program's table, each cut before "...".
+TEST(ProgramTable, IsThatOfThePage) {
+  const auto cases =
+      read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs/sample.csv");
+  std::stringstream printed;
+  print_program(cases, 5, printed);
+  const std::string page = read_text(OCCBENCH_SOURCE_DIR "/docs/any-program.md");
+  std::istringstream shown(page.substr(page.find("lost ms")));
+  std::string line;
+  int lines = 0;
+  for (std::string wanted; std::getline(shown, wanted) && wanted != "```"; ++lines) {
+    ASSERT_TRUE(std::getline(printed, line));
+    if (wanted.ends_with(" ...")) wanted.resize(wanted.size() - 4);
+    EXPECT_THAT(line, StartsWith(wanted));
+  }
+  EXPECT_EQ(lines, 6);
 }
 
 TEST(TimeLost, IsTheShareOfTheoryThatWasNotThere) {

@@ -11,8 +11,10 @@
 namespace occbench {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 KernelRecord record(std::uint32_t correlation, double us = 10, std::uint32_t grid = 66,
                     std::string_view name = "_Z6reducePf") {
@@ -131,6 +133,14 @@ TEST(LaunchTable, SaysWhyNothingWasCounted) {
   for (const ProgramEntry& entry : entries(table)) {
     EXPECT_THAT(entry.seen.note, HasSubstr(entry.kernel.grid.x == 66 ? "launched once" : "graphs"));
   }
+  LaunchTable direct;
+  direct.add(record(1));
+  direct.add(record(2));
+  EXPECT_THAT(entries(direct).front().seen.note, AllOf(HasSubstr("warm-up"), Not(HasSubstr("graph"))));
+  KernelRecord third = record(3);
+  third.of_graph = true;
+  direct.add(third);
+  EXPECT_THAT(entries(direct).front().seen.note, AllOf(HasSubstr("warm-up"), HasSubstr("graph")));
   for (const ProgramEntry& entry : entries(table, CountersStatus::denied))
     EXPECT_EQ(entry.seen.counters_status, CountersStatus::denied);
 }

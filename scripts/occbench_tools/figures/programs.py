@@ -1,12 +1,15 @@
 """What traced programs read, for examples/python/README.md, and what tracing costs, for docs/any-program.md."""
 
+from collections.abc import Collection
+
 import polars as pl
 
 from occbench_tools.dataset import Results, each, gpu_of, packed, read_rows, read_table
-from occbench_tools.markdown import revision, table
+from occbench_tools.markdown import bullets, revision, table
 
 SUMS = "programs/python_sums.csv"
 COSTS = "programs/costs.csv"
+STEPS = "1,000 training steps of "
 #: As the costs name them; activity records are what a trace without counters costs.
 WAYS = {
     "alone": "alone",
@@ -16,7 +19,7 @@ WAYS = {
     "traced": "traced",
     "ncu": "ncu",
 }
-COLUMNS_OF_COSTS = dict.fromkeys(("recorded_at", "commit", "gpu_uuid", "what", "unit"), pl.String) | {
+COLUMNS_OF_COSTS = dict.fromkeys(("recorded_at", "commit", "gpu_uuid", "what", "unit", "values"), pl.String) | {
     "median": pl.Float64
 }
 
@@ -48,19 +51,51 @@ def rounded(value: float, digits: int) -> float:
     return float(f"{value:.{digits}g}")
 
 
+def from_to(values: Collection[float]) -> str:
+    """ "5", or "5 to 7" """
+    least, most = (f"{rounded(each, 3):,g}" for each in (min(values), max(values)))
+    return least if least == most else f"{least} to {most}"
+
+
+def costs_of_steps(rows: pl.DataFrame) -> str:
+    """By how much training steps take longer, and how far their time spreads without a tracer."""
+    medians = {
+        what: dict(zip(of["way"], of["median"], strict=True))
+        for (what,), of in rows.group_by("what", maintain_order=True)
+    }
+    longer = {
+        way: from_to([round(100 * (of[way] / of["alone"] - 1)) for of in medians.values()])
+        for way in ("activity records", "traced")
+    }
+    alone = (
+        f"{row['what'].removeprefix(STEPS)} {from_to(list(map(float, row['values'].split())))} {row['unit']}"
+        for row in each(rows.filter(way="alone"))
+    )
+    return bullets(
+        f"Steps take {longer['activity records']} % longer with activity records alone, and {longer['traced']} % with default "
+        "sampling.",
+        f"Runs without a tracer take: {', '.join(alone)}.",
+    )
+
+
 def costs(results: Results) -> str:
     measured: dict[tuple[str, str, str], dict[str, str]] = {}
+    texts = []
     for model in results.models:
         if not packed(model.folder / COSTS):
             continue
-        for row in each(read_table(model.file(COSTS), COLUMNS_OF_COSTS)):
-            what, _, way = row["what"].rpartition(", ")
+        what_and_way = pl.col("what").str.extract_groups(r"^(?<what>.*), (?<way>.*)$").struct.unnest()
+        rows = read_table(model.file(COSTS), COLUMNS_OF_COSTS).with_columns(what_and_way)
+        rows = rows.with_columns(pl.col("way").replace_strict(WAYS))
+        steps = rows.filter(pl.col("what").str.starts_with(STEPS))
+        texts += [costs_of_steps(steps)] if len(steps) else []
+        for row in each(rows):
             gpu = f"{gpu_of(model.suite.rows)} {row['gpu_uuid'].removeprefix('GPU-')[:8]}"
-            cells = measured.setdefault((what, gpu, revision(row)), {})
-            cells[WAYS[way]] = f"{rounded(row['median'], 3):,g} {row['unit']}"
+            cells = measured.setdefault((row["what"], gpu, revision(row)), {})
+            cells[row["way"]] = f"{rounded(row['median'], 3):,g} {row['unit']}"
     ways = ("alone", "activity records", "traced", "ncu")
     lines = [(what, *(cells.get(way, "") for way in ways), gpu, on) for (what, gpu, on), cells in measured.items()]
-    return table(("what", *(f"{way}:" for way in ways), "GPU", "recorded"), lines)
+    return "\n\n".join([table(("what", *(f"{way}:" for way in ways), "GPU", "recorded"), lines), *texts])
 
 
 BLOCKS = {"python sums": python_sums, "costs of tracing": costs}

@@ -1,0 +1,171 @@
+"""What the recorded traces of programs say, for docs/any-program.md: beside ncu, predicted from less and less that was
+measured, and beside PyTorch's own trace."""
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from occbench_tools.dataset import Results, error, gpu_of, packed, parameter, read_rows, read_table, write_table
+from occbench_tools.markdown import bullets, revision, table
+from occbench_tools.statistics import median, quantile
+
+FOLDER = "programs"
+AGAINST_NCU = f"{FOLDER}/against_ncu.csv"
+COLUMNS = dict.fromkeys(("recorded_at", "commit", "gpu", "driver", "program", "case"), pl.String) | (
+    dict.fromkeys(("ncu_range_points", "difference_points", "cycles_active", "ncu_cycles_active"), pl.Float64)
+)
+UNCHANGED = {"program": pl.String, "same": pl.String}
+#: Programs that no rule of inferred work was tuned on.
+HELD_OUT = ("training", "jax_gradient", "gemm")
+#: Readings that count as equal: points, and share of the cycles.
+CLOSE_POINTS, CLOSE_CYCLES = 0.3, 0.02
+#: By which an activity record's time exceeds that of its warps (kRecordOverheadUs of src/record/observed.hpp).
+RECORD_OVERHEAD_US = 0.62
+#: What work is inferred from, and the columns that are left out for it. Each leaves out those of the lines above, too.
+SOURCES = {
+    "active cycles and resident blocks": (),
+    "least, mean and most active cycles": ("resident_blocks",),
+    "mean of the SMs' active cycles": ("sm_cycles_active_min", "sm_cycles_active_max"),
+    "time": ("sm_cycles_active_avg",),
+}
+#: PyTorch's profiler saw one step of this program.
+TORCH = "training"
+
+
+def models_with_traces(results: Results) -> Iterable[Results]:
+    return (model for model in results.models if packed(model.folder / AGAINST_NCU))
+
+
+def rows_of(model: Results, programs: Iterable[str]) -> pl.DataFrame:
+    """Rows of programs, which a column `program` names."""
+    rows = [model.rows(f"{FOLDER}/{name}.csv").with_columns(program=pl.lit(name)) for name in programs]
+    return pl.concat(rows, how="diagonal")
+
+
+def counted(model: Results, programs: Iterable[str]) -> pl.DataFrame:
+    return rows_of(model, programs).drop_nulls(["achieved_pct", "time_us"])
+
+
+def is_close() -> pl.Expr:
+    return pl.col("difference_points").abs() <= CLOSE_POINTS
+
+
+def closer_to_the_trace() -> pl.Expr:
+    """Whether the time of launches that were not counted is closer to the cycles that the trace counted than to ncu's. Of
+    the SM that was active longest; ncu counted the mean, which is taken as the same share of the longest."""
+    cycles = (pl.col("time_us") - RECORD_OVERHEAD_US) * pl.col("sm_clock_mhz")
+    trace = pl.col("sm_cycles_active_max")
+    ncu = trace * pl.col("ncu_cycles_active") / pl.col("cycles_active")
+    return (cycles - trace).abs() < (cycles - ncu).abs()
+
+
+def beside_ncu(results: Results) -> str:
+    texts = []
+    for model in models_with_traces(results):
+        both = read_table(model.file(AGAINST_NCU), COLUMNS)
+        programs = both["program"].unique(maintain_order=True).to_list()
+        rows = rows_of(model, programs)
+        steady = both.filter(pl.col("ncu_range_points") <= CLOSE_POINTS).join(
+            rows.select("program", "case", "time_us", "total_time_us", "sm_clock_mhz", "sm_cycles_active_max"),
+            on=["program", "case"],
+            validate="1:1",
+        )
+        close, far = steady.filter(is_close()), steady.filter(~is_close())
+        fewer = far.filter(pl.col("ncu_cycles_active") < pl.col("cycles_active"))
+        alike = steady.filter((pl.col("cycles_active") / pl.col("ncu_cycles_active") - 1).abs() <= CLOSE_CYCLES)
+        share_of_time = close["total_time_us"].sum() / steady["total_time_us"].sum()
+        same = read_table(model.file(f"{FOLDER}/unchanged.csv"), UNCHANGED)["same"] == "true"
+        on = both.row(0, named=True)
+        lines = bullets(
+            f"{rows['achieved_pct'].count()} of {len(rows)} kernel configurations were counted. `ncu` also counted {len(both)} "
+            f"of them. The median difference is {median(both['difference_points'].abs()):.2f} points.",
+            f"`ncu` repeats {len(steady)} of them within {CLOSE_POINTS} points. {len(close)} of these "
+            f"({100 * len(close) / len(steady):.0f} %, with {100 * share_of_time:.0f} % of the time) are within {CLOSE_POINTS} points of `ncu`.",
+            f"{len(fewer)} of the other {len(far)} have fewer active cycles under `ncu`. The time of uncounted launches is "
+            f"closer to the trace's cycles in {len(far.filter(closer_to_the_trace()))}.",
+            f"Where active cycles agree within {100 * CLOSE_CYCLES:.0f} %, {len(alike.filter(is_close()))} of {len(alike)} are within "
+            f"{CLOSE_POINTS} points.",
+            f"{same.sum()} of {len(same)} programs computed the same to all printed digits with and without trace.",
+        )
+        texts.append(f"On an {gpu_of(both)}, driver {on['driver']}, {revision(on)}:\n\n{lines}")
+    return "\n\n".join(texts)
+
+
+def predicted_again(model: Results, rows: pl.DataFrame, left_out: Iterable[str]) -> pl.Series:
+    """Predictions in the order of the rows, with work that is inferred from what is not left out."""
+    without = ("program", "work", "work_source", "device_profile", *left_out)
+    known = rows.drop(name for name in rows.columns if name in without or name.startswith(("predicted_", "loss_")))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "known.csv"
+        write_table(file, known)
+        again = Path(folder) / "again.csv"
+        again.write_text(model.occbench.output("predict", "--batch", file, "--format", "csv"), encoding="utf-8")
+        return read_rows(again, model.occbench)["predicted_pct"]
+
+
+def of_points(points: pl.Series) -> tuple[str, str, str]:
+    return f"{points.mean():.1f}", f"{median(points):.1f}", f"{quantile(points, 0.95):.1f}"
+
+
+def predictions(results: Results) -> str:
+    texts = []
+    for model in models_with_traces(results):
+        programs = read_table(model.file(AGAINST_NCU), COLUMNS)["program"].unique(maintain_order=True)
+        rows = counted(model, programs)
+        held_out = rows["program"].is_in(HELD_OUT)
+
+        def line(name: str, column: str, rows: pl.DataFrame, held_out: pl.Series) -> tuple[str, ...]:
+            points = rows.select(error(column)).to_series()
+            return (name, *of_points(points.filter(held_out)), *of_points(points.filter(~held_out)))
+
+        lines = [line("theory, nothing inferred", "theoretical_pct", rows, held_out)]
+        left_out: tuple[str, ...] = ()
+        for source, columns in SOURCES.items():
+            left_out += columns
+            again = rows.with_columns(predicted_pct=predicted_again(model, rows, left_out))
+            lines.insert(1, line(source, "predicted_pct", again, held_out))
+        head = (
+            f"{kind}, {what}:" for kind in ("held out", "tuned on") for what in ("mean", "median", "95th percentile")
+        )
+        texts.append(
+            f"Points from the counter on an {gpu_of(rows)}. {held_out.sum()} launches are held out: those of "
+            f"{', '.join(f'`{name}`' for name in HELD_OUT)}. The rules were tuned on the other {(~held_out).sum()}.\n\n"
+            + table(("work inferred from", *head), lines)
+        )
+    return "\n\n".join(texts)
+
+
+def imported(results: Results) -> str:
+    """How far a trace of PyTorch's profiler gets, over the kernels that occbench counted in another run of the program."""
+    texts = []
+    for model in models_with_traces(results):
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "imported.csv"
+            model.occbench.output("trace", "--import", model.folder / FOLDER / f"{TORCH}.json.gz", "--out", out)
+            rows = read_rows(out, model.occbench)
+        # The profiler gives shared memory as one sum.
+        shared = pl.col("static_shared_bytes") + pl.col("dynamic_shared_bytes")
+        launch = (
+            "kernel",
+            parameter("grid").alias("grid"),
+            parameter("block").alias("block"),
+            "registers_per_thread",
+            shared,
+        )
+        both = rows.select(*launch, "theoretical_pct", "predicted_pct").join(
+            counted(model, [TORCH]).select(*launch, "achieved_pct"),
+            on=["kernel", "grid", "block", "registers_per_thread", "static_shared_bytes"],
+            validate="1:1",
+        )
+        theory, prediction = (both.select(error(name)).to_series() for name in ("theoretical_pct", "predicted_pct"))
+        texts.append(
+            f"Over the {len(both)} kernels of this trace that `{TORCH}.csv` counted, the prediction is "
+            f"{prediction.mean():.1f} points from the counter on average (median {median(prediction):.1f}), and theory "
+            f"{theory.mean():.0f}."
+        )
+    return "\n\n".join(texts)
+
+
+BLOCKS = {"traces beside ncu": beside_ncu, "predictions of traces": predictions, "imported trace": imported}

@@ -1,0 +1,91 @@
+"""What docs/any-program.md says of recorded traces, against rows worked out by hand."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import made_up
+from occbench_tools.dataset import Results
+from occbench_tools.figures import programs, traces
+from occbench_tools.program import RESULTS
+
+RECORDED = Results(RESULTS.parent / "nvidia-h100-80gb-hbm3", made_up.OCCBENCH)
+ON = {"recorded_at": "2026-11-23T01:02:03Z", "commit": "0123456789ab", "gpu": "NVIDIA H100 80GB HBM3", "driver": "580"}
+
+
+class BesideNcu(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.results = Results(self.folder, made_up.OCCBENCH)
+        # 1.62 us are 1,000 cycles at 1 GHz, and the overhead of a record.
+        row = {"experiment": "trace", "time_us": 1.62, "sm_clock_mhz": 1000, "sm_cycles_active_max": 1000}
+        rows = [
+            row | {"case": "same", "achieved_pct": 50, "total_time_us": 300},
+            row | {"case": "shorter", "achieved_pct": 51, "total_time_us": 100},
+            row | {"case": "unsteady", "achieved_pct": 52, "total_time_us": 900},
+            row | {"case": "uncounted", "achieved_pct": "", "total_time_us": 900},
+        ]
+        of_ncu = ON | {"program": "sample", "ncu_range_points": 0.1, "cycles_active": 500}
+        both = [
+            of_ncu | {"case": "same", "difference_points": -0.1, "ncu_cycles_active": 495},
+            of_ncu | {"case": "shorter", "difference_points": 1, "ncu_cycles_active": 450},
+            of_ncu | {"case": "unsteady", "difference_points": 7, "ncu_cycles_active": 450, "ncu_range_points": 0.4},
+        ]
+        made_up.write(self.folder / "programs/sample.csv", rows)
+        made_up.write(self.folder / "programs/against_ncu.csv", both)
+        made_up.write(
+            self.folder / "programs/unchanged.csv",
+            [{"program": "a", "same": "true"}, {"program": "b", "same": "false"}],
+        )
+
+    def test_only_what_ncu_repeats_is_compared_and_the_rest_is_told_by_its_cycles(self):
+        text = traces.beside_ncu(self.results)
+        self.assertIn("H100 80GB HBM3, driver 580, commit `0123456789ab`, 2026-11-23", text)
+        self.assertIn("3 of 4 kernel configurations were counted. `ncu` also counted 3 of them", text)
+        self.assertIn("median difference is 1.00 points", text)
+        self.assertIn("repeats 2 of them within 0.3 points. 1 of these (50 %, with 75 % of the time)", text)
+        self.assertIn("1 of the other 1 have fewer active cycles under `ncu`", text)
+        self.assertIn("closer to the trace's cycles in 1.", text)
+        self.assertIn("agree within 2 %, 1 of 1 are within", text)
+        self.assertIn("1 of 2 programs computed the same", text)
+
+
+class Costs(unittest.TestCase):
+    def test_of_training_steps_are_shares_of_their_time_alone_and_say_how_far_that_spreads(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        made_up.write(folder / "full.csv", [{"experiment": "block_size", "gpu": "NVIDIA H100 80GB HBM3"}])
+        steps = ON | {"gpu_uuid": "GPU-12345678-9", "unit": "s"}
+        ways = {"alone": ("2", "1.8 2 2.5"), "traced": ("2.5", "2.5"), "traced without counters": ("2.1", "2.1")}
+        lines = [
+            steps | {"what": f"1,000 training steps of {inputs}, {way}", "median": median, "values": values}
+            for inputs in ("256 inputs", "1,024 inputs")
+            for way, (median, values) in ways.items()
+        ]
+        lines[-2] |= {"median": "3"}
+        launch = steps | {"what": "a launch, alone", "unit": "ns", "median": "3030", "values": "3030"}
+        made_up.write(folder / "programs/costs.csv", [launch, *lines])
+        text = programs.costs(Results(folder, made_up.OCCBENCH))
+        self.assertIn("| a launch | 3,030 ns |", text)
+        self.assertIn("Steps take 5 % longer with activity records alone, and 25 to 50 % with default sampling.", text)
+        self.assertIn("256 inputs 1.8 to 2.5 s, 1,024 inputs 1.8 to 2.5 s", text)
+
+
+class Predictions(unittest.TestCase):
+    def test_are_in_the_order_of_the_rows_and_those_recorded_where_nothing_is_left_out(self):
+        rows = traces.counted(RECORDED, ["gemm"])
+        again = traces.predicted_again(RECORDED, rows, ())
+        self.assertEqual(len(again), len(rows))
+        self.assertLess((again - rows["predicted_pct"]).abs().median(), 0.1)
+        self.assertTrue((traces.predicted_again(RECORDED, rows.reverse(), ()).reverse() == again).all())
+
+    def test_are_worse_the_less_is_known(self):
+        lines = traces.predictions(RECORDED).splitlines()
+        means = [
+            float(line.split("|")[2]) for line in lines if line.startswith("| ") and "mean" not in line.split("|")[2]
+        ]
+        self.assertEqual(len(means), 5)
+        self.assertEqual(means, sorted(means, reverse=True))
+
+
+if __name__ == "__main__":
+    unittest.main()
