@@ -11,8 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../record/packed_runs.hpp"
 #include "fleet_fixture.hpp"
+#include "recorded_gpus.hpp"
 
 namespace occbench {
 namespace {
@@ -51,9 +51,6 @@ TEST_F(Fleet, NamesNothingAmongFortyTwoRunsOfOneGpu) {
   EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_;
 }
 
-/// Smoke runs of one build on one H100, one after another.
-constexpr const char* kRepeats = "fleet/h100_repeats.csv.gz";
-
 TEST_F(Fleet, IsInLineWhereOneH100IsComparedWithItsOwnRunsBefore) {
   std::vector<std::string> written;
   for (const auto& [run, rows] : packed_runs(kRepeats)) {
@@ -63,37 +60,6 @@ TEST_F(Fleet, IsInLineWhereOneH100IsComparedWithItsOwnRunsBefore) {
         << run << out_;
   }
   EXPECT_EQ(written.size(), 12);
-}
-
-/// Smoke runs of one build on several H100s: seventeen on one, three, three, one and one on the others.
-constexpr const char* kGpus = "fleet/h100_gpus.csv.gz";
-
-/// Twenty of that build on one H200, one after another.
-constexpr const char* kH200 = "fleet/h200_repeats.csv.gz";
-
-/// Each run of a GPU as a GPU of its own.
-std::vector<Row> runs_as_gpus(const std::string& file, const std::string& begins_with) {
-  std::vector<Row> all;
-  for (auto& [run, rows] : packed_runs(file)) {
-    if (!run.starts_with(begins_with)) continue;
-    for (Row& row : rows) {
-      row.gpu_uuid = "GPU of run " + run;
-      all.push_back(std::move(row));
-    }
-  }
-  return all;
-}
-
-std::size_t gpus_of(const std::vector<Row>& rows) {
-  std::set<std::string> gpus;
-  for (const Row& row : rows) gpus.insert(row.gpu_uuid);
-  return gpus.size();
-}
-
-std::map<std::string, std::vector<Row>> by_gpu(const std::vector<Row>& rows) {
-  std::map<std::string, std::vector<Row>> gpus;
-  for (const Row& row : rows) gpus[row.gpu_uuid].push_back(row);
-  return gpus;
 }
 
 TEST_F(Fleet, NamesNothingAmongSeventeenRunsOfAnotherH100) {
@@ -127,15 +93,6 @@ TEST_F(Fleet, NamesNothingAmongAFewRunsOfOneGpu) {
 
 void slow_memory_of_an_h100(Row& row) {
   if (row.kernel == "reads" && row.throughput.value_or(0) > 2e12) *row.time_us /= 0.97;
-}
-
-/// The first run of each H100.
-std::vector<Row> five_h100s() {
-  std::vector<Row> all;
-  for (const auto& [run, rows] : packed_runs(kGpus)) {
-    if (run.ends_with("-01")) all.insert(all.end(), rows.begin(), rows.end());
-  }
-  return all;
 }
 
 void slow_l2(Row& row) {
@@ -216,29 +173,6 @@ TEST_F(Fleet, NamesTheRunWithAFaultAmongTwelveRunsOfOneH100) {
       EXPECT_THAT(causes.at("run-07"), Contains(cause));
     }
   }
-}
-
-/// A row for each GPU and case, and copies of one of the GPUs with a fault.
-std::vector<Row> five_recorded_h200s(const std::map<std::string, Fault>& copies, int of = 0) {
-  std::vector<Row> all;
-  int gpu = -1;
-  for (const char* file : {"results/nvidia-h200/calibration.csv", "tests/data/h200_calibration/gpu_1.csv",
-                           "tests/data/h200_calibration/gpu_2.csv", "tests/data/h200_calibration/gpu_3.csv",
-                           "tests/data/h200_calibration/gpu_4.csv"}) {
-    ++gpu;
-    for (Row& row : read_rows(std::filesystem::path(OCCBENCH_SOURCE_DIR) / file)) {
-      row.commit = "one";
-      all.push_back(row);
-      for (const auto& [name, fault] : copies) {
-        if (gpu != of) continue;
-        Row copy = row;
-        copy.gpu_uuid = name;
-        fault(copy);
-        all.push_back(std::move(copy));
-      }
-    }
-  }
-  return all;
 }
 
 TEST_F(Fleet, NamesNothingAmongFiveRecordedH200s) {
