@@ -31,9 +31,9 @@ std::string_view to_string(FleetQuantity quantity);
 /// "%" or "points"
 std::string_view fleet_unit(FleetQuantity quantity);
 
-/// The spread between healthy GPUs. Clocks: calibration runs of five H200s (0.05 %, 0.06 %). Cycles
-/// and counters: ten times that of those runs (0.005 %, 0.004 points). L2: two runs of one H200, 0.5 % apart. Bandwidth: assumed, twenty
-/// times the 0.014 % of those two runs, for no bandwidth of several H200s is recorded. docs/fleet.md has more.
+/// The spread between healthy GPUs. Clocks: about that of the calibration runs of five H200s. Cycles and counters:
+/// ten times that of those runs. L2: that of twenty runs of one H200, whose processes lay memory out in L2 anew.
+/// Bandwidth: twice the range of five H100s. docs/fleet.md has the figures, and a test compares them with the runs.
 NaturalSpread natural_spread(FleetQuantity quantity);
 
 /// How far one GPU is from its peers.

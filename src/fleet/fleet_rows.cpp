@@ -11,6 +11,7 @@
 #include "fleet/hash_table.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
+#include "record/l2_kernels.hpp"
 #include "record/row_stream.hpp"
 #include "record/statistics.hpp"
 
@@ -23,13 +24,12 @@ constexpr double kOfBestRate = 0.9;
 /// Kernels whose time follows the SM's clock.
 constexpr std::array<std::string_view, 6> kSmKernels = {"spin",           "fma_chains", "live_registers",
                                                         "shared_staging", "work_queue", "concurrent_kernels"};
-constexpr std::array<std::string_view, 3> kL2Kernels = {"atomics", "atomic_forms", "data_race"};
 
 constexpr std::size_t kMostReasons = 32;
 
 BoundBy bound_of(std::string_view kernel, std::string_view parameters) {
   if (std::ranges::find(kSmKernels, kernel) != kSmKernels.end()) return BoundBy::sm;
-  if (std::ranges::find(kL2Kernels, kernel) != kL2Kernels.end()) return BoundBy::l2;
+  if (waits_for_atomics_in_l2(kernel)) return BoundBy::l2;
   if (kernel == "pointer_chase" && parameters == "memory=l1") return BoundBy::sm;
   if (kernel == "pointer_chase" && parameters == "memory=l2") return BoundBy::l2;
   return BoundBy::other;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -36,6 +37,22 @@ TEST(Gate, LaunchesWithAtomicsMayBeSixPercentSlowerInAnotherProcess) {
   EXPECT_EQ(verdict(1.05, 0.0), Verdict::regression);
   EXPECT_EQ(verdict(1.05, 100.0), Verdict::pass);
   EXPECT_EQ(verdict(1.07, 100.0), Verdict::regression);
+}
+
+/// The smoke and quick suites do not read those counters.
+TEST(Gate, KernelsThatAddInL2MayBeSixPercentSlowerWithoutCountersOfAtomics) {
+  const auto verdict = [](double factor, std::string_view kernel) {
+    MadeUpRun before = baseline();
+    before.rows[0].kernel = kernel;
+    MadeUpRun now = before;
+    now.slow_down(0, factor);
+    return compare(before.run("a"), now.run("b"), {}).verdict();
+  };
+  for (const std::string_view kernel : {"atomics", "atomic_forms", "data_race"}) {
+    EXPECT_EQ(verdict(1.05, kernel), Verdict::pass) << kernel;
+    EXPECT_EQ(verdict(1.07, kernel), Verdict::regression) << kernel;
+  }
+  EXPECT_EQ(verdict(1.05, "spin"), Verdict::regression);
 }
 
 TEST(Gate, SlowerOnAnotherGpuOrDayIsAdvice) {

@@ -1,6 +1,7 @@
 """scripts/slurm without Slurm: the same tasks on this host, with cases predicted instead of measured."""
 
 import csv
+import gzip
 import json
 import os
 import subprocess
@@ -13,6 +14,8 @@ SCRIPTS = ROOT / "scripts/slurm"
 OCCBENCH = Path(os.environ["OCCBENCH"])
 RECORDED = ROOT / "results/nvidia-h100-80gb-hbm3/full.csv"
 REPEATED = ROOT / "results/nvidia-h100-80gb-hbm3/repeat.csv"
+# Twelve smoke runs of one GPU.
+RUNS = ROOT / "tests/data/fleet/h100_repeats.csv.gz"
 
 # Drawing takes seconds, and no verdict depends on it.
 WITHOUT_PAGES = {"OCCBENCH_PYTHON": "/bin/false"}
@@ -129,13 +132,13 @@ class LocalFleet(InAFolder):
 
 
 class HealthCheck(InAFolder):
-    def check(self, rows: Path | str):
+    def check(self, rows: Path | str, baseline: Path = RECORDED):
         fake = self.folder / "occbench"
         fake.write_text(FAKE, encoding="utf-8")
         fake.chmod(0o755)
         environment = {"OCCBENCH": str(fake), "OCCBENCH_REAL": str(OCCBENCH), "FAKE_ROWS": str(rows)}
         samples = REPEATED.with_suffix(".samples.csv.gz")
-        done = run(SCRIPTS / "health_check", RECORDED, **environment, FAKE_SAMPLES=str(samples))
+        done = run(SCRIPTS / "health_check", baseline, **environment, FAKE_SAMPLES=str(samples))
         self.assertEqual(len(done.stdout.splitlines()), 1, done.stdout)
         return done
 
@@ -156,8 +159,46 @@ class HealthCheck(InAFolder):
         self.assertEqual(done.returncode, 2)
         self.assertIn("the last line of the log", done.stdout)
 
+    def test_says_2_and_why_where_there_is_no_baseline(self):
+        done = self.check(REPEATED, self.folder / "none.csv")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("none.csv does not exist", done.stdout)
+
+    def earlier_runs(self, runs: int) -> tuple[Path, Path]:
+        """A folder of runs of one H100, and the run after them."""
+        folder = self.folder / "earlier"
+        folder.mkdir()
+        with gzip.open(RUNS, "rt", encoding="utf-8", newline="") as packed:
+            names, *rows = csv.reader(packed)
+        files = {}
+        for row in rows:
+            files.setdefault(row[0], [names[1:]]).append(row[1:])
+        *earlier, now = [files[name] for name in sorted(files)[: runs + 1]]
+        for number, lines in enumerate(earlier):
+            with (folder / f"{number}.csv").open("w", encoding="utf-8", newline="") as target:
+                csv.writer(target, lineterminator="\n").writerows(lines)
+        with (self.folder / "now.csv").open("w", encoding="utf-8", newline="") as target:
+            csv.writer(target, lineterminator="\n").writerows(now)
+        return folder, self.folder / "now.csv"
+
+    def test_compares_with_a_folder_of_earlier_runs_whenever_they_were(self):
+        folder, now = self.earlier_runs(4)
+        done = self.check(now, folder)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("0 of 1 GPU", done.stdout)
+        change(now, "sm_clock_mhz", 0.99)
+        done = self.check(now, folder)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stdout, r"GPU 0: SM clock 1\.0. % below the median")
+
+    def test_says_2_where_there_are_too_few_earlier_runs(self):
+        folder, now = self.earlier_runs(1)
+        done = self.check(now, folder)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("a comparison needs 3", done.stdout)
+
     def test_is_short(self):
-        self.assertLessEqual(len((SCRIPTS / "health_check").read_text(encoding="utf-8").splitlines()), 12)
+        self.assertLessEqual(len((SCRIPTS / "health_check").read_text(encoding="utf-8").splitlines()), 13)
 
 
 if __name__ == "__main__":
