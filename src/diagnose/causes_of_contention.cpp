@@ -18,6 +18,8 @@ constexpr double kBusyMemoryPct = 50;
 constexpr double kManyEligible = 4;
 /// Share of an SM's active warps that wait for the same thing, from which on that is what they do.
 constexpr double kMostWait = 0.5;
+/// Share of them that wait for memory, from which on it may be because of other blocks.
+constexpr double kSomeWait = 0.25;
 /// Share of them that wait at barriers, from which on barriers serialize.
 constexpr double kManyWaitAtBarriers = 0.25;
 /// Warps of a scheduler that could have issued, below which its warps wait.
@@ -91,6 +93,10 @@ Evidence most_used(const Situation& situation) {
 std::optional<Evidence> saturated_resource(const Situation& situation) {
   const Evidence most = most_used(situation);
   return most.value >= kSaturatedPct ? std::optional(most) : std::nullopt;
+}
+
+bool may_share_addresses(const Situation& situation) {
+  return atomic_requests(situation) > 0 || waiting_for_memory(situation) >= kSomeWait;
 }
 
 bool spills_show(const Situation& situation) {

@@ -107,6 +107,32 @@ TEST(RecordedSuite, NoFindingContradictsTheCounter) {
   EXPECT_GT(with_parts, 100);
 }
 
+TEST(RecordedSuite, BlocksThatAreSaidToCostNoTimeCostNoneWhereTheyAreRecorded) {
+  // Of one launch the experiment data_race has grids of a block to a wave, whose blocks write to one address.
+  constexpr double kNoTime = 1.25;
+  int longer = 0;
+  for (const std::string& suite : kSuites) {
+    std::map<std::string, double> of_wave;
+    std::vector<Told> rows;
+    for (Told& each : told(suite)) {
+      if (each.record.identity.experiment != "data_race") continue;
+      if (each.record.theory->waves == 1) of_wave[each.record.identity.variant] = *each.record.times.time_us;
+      rows.push_back(std::move(each));
+    }
+    ASSERT_EQ(of_wave.size(), 6) << suite;
+    for (const Told& each : rows) {
+      for (const Finding& finding : each.findings) {
+        if (finding.cause != Cause::small_grid) continue;
+        if (of_wave[each.record.identity.variant] <= kNoTime * *each.record.times.time_us) continue;
+        ++longer;
+        EXPECT_THAT(finding.remedy, testing::HasSubstr("no further time if they use addresses of their own"))
+            << suite << ": " << full_name(each.record.identity);
+      }
+    }
+  }
+  EXPECT_GT(longer, 50);
+}
+
 TEST(RecordedSuite, BothMeasuredPartsAddUpToTheLoss) {
   for (const std::string& run : kRuns) {
     for (const Told& each : told(run)) {
