@@ -47,6 +47,16 @@ class Texts(unittest.TestCase):
                 continue  # an experiment may have been written and not recorded yet
             self.assertIn(f"<!-- {name} -->\n", marks)
 
+    def test_what_python_printed_is_copied_from_where_it_was_recorded(self):
+        text = self.written("<!-- python printed -->\n<!-- end -->\n")
+        models = sorted(RESULTS.parent.glob("*/programs/python_sums.txt"))
+        self.assertGreater(len(models), 0)
+        for file in models:
+            self.assertIn(f"```\n{file.read_text(encoding='utf-8')}```\n", text)
+        made_up.write(self.folder / "full.csv", [{"experiment": "block_size"}])
+        none = self.written("<!-- python printed -->\n<!-- end -->\n", Results(self.folder, made_up.OCCBENCH))
+        self.assertNotIn("```", none)
+
     def test_an_experiment_that_is_not_recorded_says_so_and_the_others_have_their_figures(self):
         made_up.write(self.folder / "full.csv", [{"experiment": "block_size"}])
         made_up.write(self.folder / "against_ncu.csv", [dict.fromkeys(columns(RESULTS / "against_ncu.csv"), "")])

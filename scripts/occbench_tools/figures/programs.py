@@ -6,6 +6,7 @@ from occbench_tools.dataset import Results, each, gpu_of, packed, read_rows, rea
 from occbench_tools.markdown import revision, table
 
 SUMS = "programs/python_sums.csv"
+PRINTED = "programs/python_sums.txt"
 COSTS = "programs/costs.csv"
 #: As the costs name them; activity records are what a trace without counters costs.
 WAYS = {
@@ -44,6 +45,11 @@ def python_sums(results: Results) -> str:
     return "\n\n".join(texts)
 
 
+def python_printed(results: Results) -> str:
+    files = [model.folder / PRINTED for model in results.models if (model.folder / PRINTED).exists()]
+    return "\n".join(f"```\n{file.read_text(encoding='utf-8')}```" for file in files)
+
+
 def rounded(value: float, digits: int) -> float:
     return float(f"{value:.{digits}g}")
 
@@ -63,4 +69,4 @@ def costs(results: Results) -> str:
     return table(("what", *(f"{way}:" for way in ways), "GPU", "recorded"), lines)
 
 
-BLOCKS = {"python sums": python_sums, "costs of tracing": costs}
+BLOCKS = {"python sums": python_sums, "python printed": python_printed, "costs of tracing": costs}
