@@ -47,11 +47,13 @@ def of_most(rows: pl.DataFrame) -> tuple[Row, str]:
     """A row of the build that recorded most of the rows, and in words which experiments another build recorded."""
     builds = [each for _, each in rows.group_by("commit", maintain_order=True)]
     builds.sort(key=len, reverse=True)
-    others = [
-        f"; {', '.join(f'`{name}`' for name in build['experiment'].unique().sort())}: {revision(build.row(0, named=True))}"
-        for build in builds[1:]
-    ]
-    return builds[0].row(0, named=True), "".join(others)
+    on, *later = (build.row(0, named=True) for build in builds)
+    others = []
+    for row, build in zip(later, builds[1:], strict=True):
+        names = ", ".join(f"`{name}`" for name in build["experiment"].unique().sort())
+        elsewhere = "" if row["gpu_uuid"] == on["gpu_uuid"] else ", another GPU of this model"
+        others.append(f"; {names}: {revision(row)}{elsewhere}")
+    return on, "".join(others)
 
 
 def machine(row: Row) -> str:
