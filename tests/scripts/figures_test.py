@@ -87,8 +87,11 @@ class Builds(unittest.TestCase):
         first = [row("waves", "a" * 12, "GPU-1"), row("placement", "a" * 12, "GPU-1")]
         again = row("reductions", "b" * 12, "GPU-1")
         elsewhere = row("atomics", "b" * 12, "GPU-2")
-        self.assertEqual(of_most(pl.DataFrame([*first, again]))[1], "; `reductions`: commit `bbbbbbbbbbbb`, 2026-11-23")
-        on, others = of_most(pl.DataFrame([*first, elsewhere]))
+        self.assertEqual(
+            of_most(pl.DataFrame([*first, again]), tell_gpus=True)[1],
+            "; `reductions`: commit `bbbbbbbbbbbb`, 2026-11-23",
+        )
+        on, others = of_most(pl.DataFrame([*first, elsewhere]), tell_gpus=True)
         self.assertEqual(on["commit"], "a" * 12)
         self.assertEqual(others, "; `atomics`: commit `bbbbbbbbbbbb`, 2026-11-23, another GPU of this model")
 
