@@ -27,6 +27,8 @@ constexpr double kFewEligible = 0.5;
 /// Local memory's sectors for each warp, from which on spills show. A sector is 32 bytes, so that a warp that
 /// stores one register writes 4.
 constexpr double kSectorsPerWarp = 4;
+/// Share of the time that an address takes additions, from which on they delay warps.
+constexpr double kBusyAddress = 0.75;
 
 double launched_warps(const Situation& situation) {
   return static_cast<double>(situation.launch.grid_blocks) * situation.occupancy.warps_per_block;
@@ -52,11 +54,12 @@ double atomic_requests(const Situation& situation) {
 /// Requests a cycle below which atomic additions delay nobody, even if all lanes of all warps add floats to
 /// one address.
 double idle_address_requests(const Situation& situation) {
-  return nearest_cost("reductions", "additions_per_cycle", situation.facts.limits->compute_capability) /
+  return kBusyAddress *
+         nearest_cost("reductions", "additions_per_cycle", situation.facts.limits->compute_capability) /
          kThreadsPerWarp;
 }
 
-/// Whether each warp makes a request, fast enough to keep an address busy, and warps wait for something.
+/// Whether each warp makes a request, fast enough to keep an address busy most of the time, and warps wait for something.
 bool atomics_delay(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double requests = atomic_requests(situation);

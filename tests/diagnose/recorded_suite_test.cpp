@@ -133,6 +133,19 @@ TEST(RecordedSuite, BlocksThatAreSaidToCostNoTimeCostNoneWhereTheyAreRecorded) {
   EXPECT_GT(longer, 50);
 }
 
+TEST(RecordedSuite, SumsByAnAtomicAThreadLoseToAtomicsAlsoWhereThreadsReadForPartOfTheTime) {
+  for (const std::string& suite : kSuites) {
+    int sums = 0;
+    for (const Told& each : told(suite)) {
+      if (each.record.identity.experiment != "reductions" || each.record.identity.variant != "thread")
+        continue;
+      ++sums;
+      EXPECT_EQ(each.first(), "atomics") << suite << ": " << full_name(each.record.identity);
+    }
+    EXPECT_EQ(sums, 2) << suite;
+  }
+}
+
 TEST(RecordedSuite, BothMeasuredPartsAddUpToTheLoss) {
   for (const std::string& run : kRuns) {
     for (const Told& each : told(run)) {
