@@ -47,15 +47,18 @@ def revision(row: Row) -> str:
     return f"commit `{short(row['commit'])}`, {row['recorded_at'][:10]}"
 
 
-def of_most(rows: pl.DataFrame) -> tuple[Row, str]:
-    """A row of the build that recorded most of the rows, and in words which experiments another build recorded."""
+def of_most(rows: pl.DataFrame, tell_gpus: bool = False) -> tuple[Row, str]:
+    """A row of the build that recorded most of the rows, and in words which experiments another build recorded; with
+    `tell_gpus`, also where it was on another GPU."""
     builds = [each for _, each in rows.group_by("commit", maintain_order=True)]
     builds.sort(key=len, reverse=True)
-    others = [
-        f" ({', '.join(f'`{name}`' for name in build['experiment'].unique().sort())}: `{short(build['commit'][0])}`)"
-        for build in builds[1:]
-    ]
-    return builds[0].row(0, named=True), "".join(others)
+    on, *later = (build.row(0, named=True) for build in builds)
+    others = []
+    for row, build in zip(later, builds[1:], strict=True):
+        names = ", ".join(f"`{name}`" for name in build["experiment"].unique().sort())
+        elsewhere = ", another GPU of this model" if tell_gpus and row["gpu_uuid"] != on["gpu_uuid"] else ""
+        others.append(f" ({names}: `{short(row['commit'])}`{elsewhere})")
+    return on, "".join(others)
 
 
 def machine(row: Row) -> str:

@@ -18,8 +18,8 @@ constexpr double kBusyMemoryPct = 50;
 constexpr double kManyEligible = 4;
 /// Share of an SM's active warps that wait for the same thing, from which on that is what they do.
 constexpr double kMostWait = 0.5;
-/// Share of a launch's cycles in which one address adds, from which on that is what the launch takes.
-constexpr double kMostOfTheLaunch = 0.5;
+/// Share of them that wait for memory, from which on it may be because of other blocks.
+constexpr double kSomeWait = 0.25;
 /// Share of them that wait at barriers, from which on barriers serialize.
 constexpr double kManyWaitAtBarriers = 0.25;
 /// Warps of a scheduler that could have issued, below which its warps wait.
@@ -27,6 +27,8 @@ constexpr double kFewEligible = 0.5;
 /// Local memory's sectors for each warp, from which on spills show. A sector is 32 bytes, so that a warp that
 /// stores one register writes 4.
 constexpr double kSectorsPerWarp = 4;
+/// Share of the time that an address takes additions, from which on they delay warps.
+constexpr double kBusyAddress = 0.75;
 
 double launched_warps(const Situation& situation) {
   return static_cast<double>(situation.launch.grid_blocks) * situation.occupancy.warps_per_block;
@@ -52,12 +54,12 @@ double atomic_requests(const Situation& situation) {
 /// Requests a cycle below which an address is idle for most of the launch, even if all lanes of all warps add
 /// floats to it.
 double idle_address_requests(const Situation& situation) {
-  return kMostOfTheLaunch *
+  return kBusyAddress *
          nearest_cost("reductions", "additions_per_cycle", situation.facts.limits->compute_capability) /
          kThreadsPerWarp;
 }
 
-/// Whether each warp makes a request, fast enough to keep an address busy, and warps wait for something.
+/// Whether each warp makes a request, fast enough to keep an address busy most of the time, and warps wait for something.
 bool atomics_delay(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double requests = atomic_requests(situation);
@@ -94,6 +96,10 @@ Evidence most_used(const Situation& situation) {
 std::optional<Evidence> saturated_resource(const Situation& situation) {
   const Evidence most = most_used(situation);
   return most.value >= kSaturatedPct ? std::optional(most) : std::nullopt;
+}
+
+bool may_share_addresses(const Situation& situation) {
+  return atomic_requests(situation) > 0 || waiting_for_memory(situation) >= kSomeWait;
 }
 
 bool spills_show(const Situation& situation) {

@@ -51,7 +51,8 @@ std::string most_of_partial_wave(const Situation& situation) {
              : fmt::format("{:.3g} % at most, and {:.3g} % if all blocks take as long", most, even);
 }
 
-/// An SM with room for a block may have no issue slots or memory bandwidth for it.
+/// An SM with room for a block may have no issue slots or memory bandwidth for it. No counter says whether blocks
+/// write to the same address.
 std::string remedy_of_small_grid(const Situation& situation) {
   const std::int64_t blocks = situation.launch.grid_blocks;
   const Evidence most = most_used(situation);
@@ -62,9 +63,11 @@ std::string remedy_of_small_grid(const Situation& situation) {
   const std::string use = fmt::format("{} is {:.0f} %", most.column, most.value);
   if (enough <= blocks) return fmt::format("More blocks cost time, since {}: do less of that.", use);
   return fmt::format(
-      "{} more, {} in all, cost no further time{}; or divide the same work among narrower or "
+      "{} more, {} in all, cost no further time{}{}; or divide the same work among narrower or "
       "more blocks.",
-      counted_blocks(enough - blocks), grouped(enough), enough < situation.wave ? " (" + use + ")" : "");
+      counted_blocks(enough - blocks), grouped(enough),
+      may_share_addresses(situation) ? " if they use addresses of their own" : "",
+      enough < situation.wave ? " (" + use + ")" : "");
 }
 
 }  // namespace

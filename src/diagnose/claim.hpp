@@ -63,6 +63,8 @@ std::optional<Claim> issue_contention(const Situation& situation);
 std::optional<Claim> barriers(const Situation& situation);
 /// Whether registers moved to local memory show in its traffic.
 bool spills_show(const Situation& situation);
+/// Whether blocks may wait for each other at an address: they make atomic requests, or many warps wait for memory.
+bool may_share_addresses(const Situation& situation);
 /// The resource of an SM that is in use most, percent, with its column; 0 where no counter was read.
 Evidence most_used(const Situation& situation);
 /// A resource of an SM that is in use almost all the time, percent, with its column; empty where none is.

@@ -58,6 +58,25 @@ TEST(ByNumbers, BlocksMoreCostTimeWhereThoseThatAreThereUseTheIssueSlots) {
               HasSubstr("1,600 blocks more, 2,112 in all, cost no further time; or"));
 }
 
+TEST(ByNumbers, BlocksMoreCostNoTimeWhereTheyDoNotWaitForEachOtherAtAnAddress) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132}, {.registers_per_thread = 32}, 12.5);
+  const auto remedy_of = [&](double atomics, double waiting_warps) {
+    facts.readings.counters.global_reductions = atomics;
+    facts.readings.counters.long_scoreboard_stall_warps = waiting_warps;
+    const auto findings = diagnose(facts);
+    const Finding* grid = find(findings, Cause::small_grid);
+    return grid == nullptr ? "" : grid->remedy;
+  };
+  const auto on_condition =
+      HasSubstr("924 blocks more, 1,056 in all, cost no further time if they use addresses of their own; or");
+  EXPECT_THAT(remedy_of(0, 0), HasSubstr("cost no further time; or"));
+  EXPECT_THAT(remedy_of(1, 0), on_condition);
+  // A scheduler has two active warps.
+  EXPECT_THAT(remedy_of(0, 0.4), HasSubstr("cost no further time; or"));
+  EXPECT_THAT(remedy_of(0, 0.6), on_condition);
+}
+
 TEST(ByNumbers, FewerBlocksThanSmsReadOneBlockAnSmAndNoMore) {
   const Launch launch{.block_threads = 256, .grid_blocks = 100};
   const auto findings = diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 32}, 12.5));

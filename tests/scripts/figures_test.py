@@ -5,9 +5,11 @@ import unittest
 from pathlib import Path
 
 import made_up
+import polars as pl
 from occbench_tools import WrongInput, experiments
 from occbench_tools.dataset import Results
 from occbench_tools.figures.command import blocks, texts, written
+from occbench_tools.markdown import of_most
 from occbench_tools.program import RESULTS, Claim
 
 CLAIMS = [Claim("waves", "a partial last wave leaves SMs idle", "a document")]
@@ -47,6 +49,16 @@ class Texts(unittest.TestCase):
                 continue  # an experiment may have been written and not recorded yet
             self.assertIn(f"<!-- {name} -->\n", marks)
 
+    def test_what_python_printed_is_copied_from_where_it_was_recorded(self):
+        text = self.written("<!-- python printed -->\n<!-- end -->\n")
+        models = sorted(RESULTS.parent.glob("*/programs/python_sums.txt"))
+        self.assertGreater(len(models), 0)
+        for file in models:
+            self.assertIn(f"```\n{file.read_text(encoding='utf-8')}```\n", text)
+        made_up.write(self.folder / "full.csv", [{"experiment": "block_size"}])
+        none = self.written("<!-- python printed -->\n<!-- end -->\n", Results(self.folder, made_up.OCCBENCH))
+        self.assertNotIn("```", none)
+
     def test_an_experiment_that_is_not_recorded_says_so_and_the_others_have_their_figures(self):
         made_up.write(self.folder / "full.csv", [{"experiment": "block_size"}])
         made_up.write(self.folder / "against_ncu.csv", [dict.fromkeys(columns(RESULTS / "against_ncu.csv"), "")])
@@ -60,6 +72,28 @@ class Texts(unittest.TestCase):
     def test_before_anything_is_recorded_the_missing_file_is_named_and_how_to_record_it(self):
         with self.assertRaisesRegex(WrongInput, r"full\.csv is not there.*scripts/run --suite full --out .*full\.csv"):
             self.written("<!-- waves: claim -->\n<!-- end -->\n", Results(self.folder, made_up.OCCBENCH))
+
+
+class Builds(unittest.TestCase):
+    def test_what_another_build_recorded_is_named_and_whether_on_another_gpu(self):
+        def row(experiment, commit, gpu_uuid):
+            return {
+                "experiment": experiment,
+                "commit": commit,
+                "gpu_uuid": gpu_uuid,
+                "recorded_at": "2026-11-23T00:00:00Z",
+            }
+
+        first = [row("waves", "a" * 12, "GPU-1"), row("placement", "a" * 12, "GPU-1")]
+        again = row("reductions", "b" * 12, "GPU-1")
+        elsewhere = row("atomics", "b" * 12, "GPU-2")
+        self.assertEqual(
+            of_most(pl.DataFrame([*first, again]), tell_gpus=True)[1],
+            "; `reductions`: commit `bbbbbbbbbbbb`, 2026-11-23",
+        )
+        on, others = of_most(pl.DataFrame([*first, elsewhere]), tell_gpus=True)
+        self.assertEqual(on["commit"], "a" * 12)
+        self.assertEqual(others, "; `atomics`: commit `bbbbbbbbbbbb`, 2026-11-23, another GPU of this model")
 
 
 def columns(file):

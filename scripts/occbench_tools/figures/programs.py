@@ -8,6 +8,7 @@ from occbench_tools.dataset import Results, each, gpu_of, packed, read_rows, rea
 from occbench_tools.markdown import bullets, revision, table
 
 SUMS = "programs/python_sums.csv"
+PRINTED = "programs/python_sums.txt"
 COSTS = "programs/costs.csv"
 STEPS = "1,000 training steps of "
 #: As the costs name them; activity records are what a trace without counters costs.
@@ -45,6 +46,11 @@ def python_sums(results: Results) -> str:
         on = rows.row(0, named=True)
         texts.append(f"On an {gpu_of(rows)}, driver {on['driver']}, {revision(on)}:\n\n{table(head, lines)}")
     return "\n\n".join(texts)
+
+
+def python_printed(results: Results) -> str:
+    files = [model.folder / PRINTED for model in results.models if (model.folder / PRINTED).exists()]
+    return "\n".join(f"```\n{file.read_text(encoding='utf-8')}```" for file in files)
 
 
 def rounded(value: float, digits: int) -> float:
@@ -98,4 +104,4 @@ def costs(results: Results) -> str:
     return "\n\n".join([table(("what", *(f"{way}:" for way in ways), "GPU", "recorded"), lines), *texts])
 
 
-BLOCKS = {"python sums": python_sums, "costs of tracing": costs}
+BLOCKS = {"python sums": python_sums, "python printed": python_printed, "costs of tracing": costs}

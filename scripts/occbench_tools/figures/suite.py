@@ -91,7 +91,7 @@ def recorded_run(results: Results) -> str:
         return len(rows.filter(pl.col(column) == value))
 
     clocks = rows.drop_nulls("achieved_pct")["sm_clock_mhz"]
-    on, others = of_most(rows)
+    on, others = of_most(rows, tell_gpus=True)
     return (
         f"{machine(on)}{others}.\n{len(rows)} cases: {rows['achieved_pct'].count()} measured with counters, "
         f"{count('time_status', 'skipped')} skipped because they cannot be launched, {count('time_status', 'unstable')} with an "

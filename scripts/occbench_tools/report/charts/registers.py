@@ -235,8 +235,8 @@ def register_cap(rows: Rows) -> Drawing:
         f"With {launch}, {fewest['registers_per_thread']} registers reach {fewest['occupancy']:.0f} % and spill "
         f"{fewest['spill_bytes']:.0f} B, {most['registers_per_thread']} reach {most['occupancy']:.0f} % and spill "
         f"{most['spill_bytes']:.0f} B; {best['registers_per_thread']} registers ({best['occupancy']:.0f} %, "
-        f"{best['spill_bytes']:.0f} B) are the fastest, in {best['time_us'] / fewest['time_us']:.0%} of the time of the "
-        f"fewest registers and {best['time_us'] / most['time_us']:.0%} of that of the most."
+        f"{best['spill_bytes']:.0f} B) are the fastest, in {100 * best['time_us'] / fewest['time_us']:.0f} % of the time of the "
+        f"fewest registers and {100 * best['time_us'] / most['time_us']:.0f} % of that of the most."
     )
     return Drawing(
         sentence,
