@@ -9,7 +9,7 @@
 namespace occbench {
 namespace {
 
-/// Below this a launch's overhead is a good part of its time. Adds of 5 us differed by 6 % between twenty runs of
+/// Below this a launch's overhead is a good part of its time. Adds of 5 us differed by 7 % between twenty runs of
 /// one H200.
 constexpr double kShortestTime_us = 50;
 

@@ -32,8 +32,9 @@ std::string_view to_string(FleetQuantity quantity);
 std::string_view fleet_unit(FleetQuantity quantity);
 
 /// The spread between healthy GPUs. Clocks: about that of the calibration runs of five H200s. Cycles and counters:
-/// ten times that of those runs. L2: that of twenty runs of one H200, whose processes lay memory out in L2 anew.
-/// Bandwidth: twice the range of five H100s. docs/fleet.md has the figures, and a test compares them with the runs.
+/// about ten times that of those runs. L2: that of twenty runs of one H200. Where memory lies in L2 differs from
+/// process to process. Bandwidth: twice the range of five H100s. docs/fleet.md has the figures, and a test compares
+/// them with the runs.
 NaturalSpread natural_spread(FleetQuantity quantity);
 
 /// How far one GPU is from its peers.

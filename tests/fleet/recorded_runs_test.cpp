@@ -74,7 +74,8 @@ TEST_F(Fleet, NamesNothingAmongTwentyRunsOfAnH200) {
   EXPECT_EQ(fleet({write("all.csv", text_of(all))}), ExitStatus::done) << out_;
 }
 
-/// A process lays memory out in L2 anew. Adds then take 2 % longer on an H200, and launches of 5 us vary by 6 %.
+/// Where memory lies in L2 differs from process to process. Adds then differ by 2 % on an H200, and
+/// launches of 5 us by 7 %.
 TEST_F(Fleet, NamesNothingAmongAFewRunsOfOneGpu) {
   std::mt19937 generator(1);
   for (const auto& [file, gpu] : {std::pair{kH200, ""}, std::pair{kGpus, "GPU-57106549"}}) {
