@@ -18,6 +18,8 @@ constexpr double kBusyMemoryPct = 50;
 constexpr double kManyEligible = 4;
 /// Share of an SM's active warps that wait for the same thing, from which on that is what they do.
 constexpr double kMostWait = 0.5;
+/// Share of the warps of resident blocks that have exited or not begun, from which on most have nothing to do.
+constexpr double kMostExited = 0.5;
 /// Share of them that wait for memory, from which on it may be because of other blocks.
 constexpr double kSomeWait = 0.25;
 /// Share of them that wait at barriers, from which on barriers serialize.
@@ -66,6 +68,12 @@ bool atomics_delay(const Situation& situation) {
   return requests >= launched_warps(situation) &&
          requests > idle_address_requests(situation) * counters.sm_cycles_active_max.value_or(0) &&
          counters.eligible_warps.value_or(0) < kFewEligible;
+}
+
+/// Whether blocks have had fewer than half of their warps: those that remain wait, but most had nothing to do.
+bool most_warps_have_exited(const Situation& situation) {
+  return situation.parts &&
+         situation.parts->warps > kMostExited * (situation.theoretical_pct - situation.parts->blocks);
 }
 
 /// Simulated contention, as far as the simulated launch is the measured one.
@@ -154,6 +162,7 @@ std::optional<Claim> memory_contention(const Situation& situation) {
   if (simulated == 0 && !at_work) return std::nullopt;
   // Of memory that is not busy, warps wait for the latency, or for each other at an address.
   const bool of_latency = simulated == 0 && !busy && counters.dram_busy_pct;
+  if (of_latency && most_warps_have_exited(situation)) return std::nullopt;
   return Claim{
       .points = simulated,
       .takes_rest = at_work,
