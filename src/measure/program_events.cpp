@@ -301,6 +301,7 @@ void ProgramEvents::deliver_record(const void* activity) {
   record.start_ns = kernel.start;
   record.end_ns = kernel.end;
   record.device = kernel.deviceId;
+  record.context = kernel.contextId;
   record.stream = kernel.streamId;
   record.correlation = kernel.correlationId;
   record.of_graph = kernel.graphId != 0;

@@ -43,6 +43,7 @@ struct KernelRecord {
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
   std::uint32_t device = 0;
+  std::uint32_t context = 0;
   std::uint32_t stream = 0;
   std::uint32_t correlation = 0;  ///< of the call that launched it
   bool of_graph = false;

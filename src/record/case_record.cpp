@@ -76,6 +76,7 @@ void pass_program(auto& row, auto& program, const auto& way) {
   way(row.launches, program.launches);
   way(row.total_time_us, program.total_time_us);
   way(row.process, program.processes);
+  way(row.context, program.contexts);
   way(row.stream, program.streams);
   way(row.graph, program.of_graphs);
 }

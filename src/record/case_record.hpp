@@ -104,6 +104,7 @@ struct ProgramUse {
   Integer launches;
   std::optional<double> total_time_us;  ///< of all of them
   std::string processes;                ///< their numbers, separated by +
+  std::string contexts;                 ///< likewise
   std::string streams;                  ///< likewise
   Integer of_graphs;                    ///< those that a CUDA graph made
 };

@@ -26,8 +26,8 @@ constexpr std::string_view kCyclesActiveMax = "sm__cycles_active.max";
 /// Counted launches of one kernel in one process: a larger number in a file is a fault of it.
 constexpr std::int64_t kMostReadings = 100000;
 
-/// Streams named in a row; programs make thousands.
-constexpr std::size_t kMostStreams = 8;
+/// Contexts and streams named in a row; programs make thousands of streams.
+constexpr std::size_t kMostNumbers = 8;
 
 constexpr const char* kHighestClock = "highest_clock_mhz";
 constexpr const char* kOwnNote = "program_note";
@@ -206,6 +206,7 @@ ProgramEntry entry_of(const CaseRecord& record) {
   entry.seen.total_us = record.program.total_time_us.value_or(0);
   entry.seen.counters_status = record.readings.status;
   entry.seen.processes = parse_joined(record.program.processes);
+  entry.seen.contexts = parse_joined(record.program.contexts);
   entry.seen.streams = parse_joined(record.program.streams);
   for (const auto& [name, value] : record.extra) {
     if (name == kHighestClock)
@@ -231,6 +232,7 @@ void merge_into(ProgramLaunches& into, const ProgramLaunches& other) {
     into.note = other.note;
   }
   into.processes.insert(other.processes.begin(), other.processes.end());
+  into.contexts.insert(other.contexts.begin(), other.contexts.end());
   into.streams.insert(other.streams.begin(), other.streams.end());
 }
 
@@ -286,7 +288,8 @@ CaseRecord program_case(const ProgramEntry& entry) {
   record.program = {.launches = seen.launches,
                     .total_time_us = seen.total_us,
                     .processes = joined(seen.processes, seen.processes.size()),
-                    .streams = joined(seen.streams, kMostStreams),
+                    .contexts = joined(seen.contexts, kMostNumbers),
+                    .streams = joined(seen.streams, kMostNumbers),
                     .of_graphs = seen.of_graphs};
   record.note = seen.note;
   set_theory(record);

@@ -76,6 +76,7 @@ struct ProgramLaunches {
   std::optional<CountersStatus> counters_status{};  ///< where there are no readings
   std::string note{};
   std::set<std::int64_t> processes{};
+  std::set<std::int64_t> contexts{};
   std::set<std::int64_t> streams{};
 };
 

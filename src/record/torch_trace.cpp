@@ -8,6 +8,7 @@
 #include <istream>
 #include <map>
 #include <memory>
+#include <set>
 #include <streambuf>
 #include <utility>
 #include <zlib.h>
@@ -83,6 +84,12 @@ std::optional<double> number_in(const std::map<std::string, double, std::less<>>
                                 std::string_view name) {
   const auto found = numbers.find(name);
   return found == numbers.end() ? std::nullopt : std::optional(found->second);
+}
+
+void note_number(const std::map<std::string, double, std::less<>>& numbers, std::string_view name,
+                 std::set<std::int64_t>& into) {
+  const auto number = number_in(numbers, name);
+  if (number && std::abs(*number) < 1e15) into.insert(static_cast<std::int64_t>(*number));
 }
 
 /// Empty where it is not three whole numbers in that range, or their product is not.
@@ -197,9 +204,8 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
     ++into.seen.launches;
     into.seen.total_us += *event.duration_us;
     into.times.add(*event.duration_us);
-    if (const auto stream = number_in(event.numbers, "stream")) {
-      if (std::abs(*stream) < 1e15) into.seen.streams.insert(static_cast<std::int64_t>(*stream));
-    }
+    note_number(event.numbers, "context", into.seen.contexts);
+    note_number(event.numbers, "stream", into.seen.streams);
     into.estimate_pct = number_in(event.numbers, "est. achieved occupancy %");
   }
 

@@ -11,7 +11,7 @@ namespace occbench {
 namespace {
 
 /// More than a row names.
-constexpr std::size_t kMostStreams = 9;
+constexpr std::size_t kMostNumbers = 9;
 
 Extent extent_of(const EventExtent& extent) {
   return {extent.x, extent.y, extent.z};
@@ -92,7 +92,8 @@ void LaunchTable::add(const KernelRecord& record) {
   ++seen->launches;
   seen->of_graphs += record.of_graph ? 1 : 0;
   seen->total_us += us;
-  if (seen->streams.size() < kMostStreams) seen->streams.insert(record.stream);
+  if (seen->contexts.size() < kMostNumbers) seen->contexts.insert(record.context);
+  if (seen->streams.size() < kMostNumbers) seen->streams.insert(record.stream);
   if (counted == expected_.end()) {
     seen->times.add(us);
   } else {
@@ -152,6 +153,7 @@ std::vector<ProgramEntry> LaunchTable::entries(int process,
     entry.seen.times_us = seen.times.kept();
     entry.seen.readings = seen.readings;
     entry.seen.processes = {process};
+    entry.seen.contexts = seen.contexts;
     entry.seen.streams = seen.streams;
     if (!seen.readings.empty()) continue;
     entry.seen.counters_status = device->second.counters_status;

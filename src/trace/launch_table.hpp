@@ -69,6 +69,7 @@ class LaunchTable {
     double total_us = 0;
     TimeSample times;
     std::map<std::string, std::vector<double>, std::less<>> readings;
+    std::set<std::int64_t> contexts;
     std::set<std::int64_t> streams;
   };
   struct Expected {

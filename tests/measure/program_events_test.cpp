@@ -214,6 +214,7 @@ TEST_F(ProgramEventsTest, TellWhatARecordSaysOfAKernel) {
   activity.end = 5500;
   activity.name = "_Z4spinx";
   activity.deviceId = 1;
+  activity.contextId = 3;
   activity.streamId = 13;
   activity.correlationId = 9;
   activity.gridX = 66;
@@ -242,6 +243,7 @@ TEST_F(ProgramEventsTest, TellWhatARecordSaysOfAKernel) {
   EXPECT_EQ(record.local_bytes_per_thread, 8);
   EXPECT_EQ(record.carveout_pct, 100);
   EXPECT_EQ(record.device, 1);
+  EXPECT_EQ(record.context, 3);
   EXPECT_EQ(record.stream, 13);
   EXPECT_TRUE(record.of_graph);
   EXPECT_THAT(events_.why_no_records(), IsEmpty());

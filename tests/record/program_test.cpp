@@ -30,6 +30,7 @@ ProgramEntry reduction(std::int64_t blocks = 1584) {
   entry.seen = {.launches = 10, .timed = 7, .total_us = 120, .times_us = {11, 12, 13}};
   entry.seen.counters_status = CountersStatus::off;
   entry.seen.processes = {41};
+  entry.seen.contexts = {1};
   entry.seen.streams = {7, 13};
   return entry;
 }
@@ -66,6 +67,7 @@ TEST(ProgramRow, HasTheLaunchAndItsTheory) {
   EXPECT_EQ(row.time_us, 12);
   EXPECT_EQ(row.repetitions, 7);
   EXPECT_EQ(row.process, "41");
+  EXPECT_EQ(row.context, "1");
   EXPECT_EQ(row.stream, "7+13");
   EXPECT_EQ(row.counters_status, "off");
   EXPECT_FALSE(row.achieved_pct);

@@ -68,6 +68,7 @@ TEST(TorchTrace, HasAnEntryForEachKernelAndConfiguration) {
   EXPECT_EQ(reduce.launches, 2);
   EXPECT_EQ(reduce.total_us, 10);
   EXPECT_THAT(reduce.times_us, ElementsAre(4.5, 5.5));
+  EXPECT_THAT(reduce.contexts, ElementsAre(1));
   EXPECT_THAT(reduce.streams, ElementsAre(7, 20));
   EXPECT_EQ(trace.kernels[1].estimate_pct, 3);
 }

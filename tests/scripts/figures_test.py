@@ -89,11 +89,11 @@ class Builds(unittest.TestCase):
         elsewhere = row("atomics", "b" * 12, "GPU-2")
         self.assertEqual(
             of_most(pl.DataFrame([*first, again]), tell_gpus=True)[1],
-            "; `reductions`: commit `bbbbbbbbbbbb`, 2026-11-23",
+            " (`reductions`: `bbbbbbbbbbbb`)",
         )
         on, others = of_most(pl.DataFrame([*first, elsewhere]), tell_gpus=True)
         self.assertEqual(on["commit"], "a" * 12)
-        self.assertEqual(others, "; `atomics`: commit `bbbbbbbbbbbb`, 2026-11-23, another GPU of this model")
+        self.assertEqual(others, " (`atomics`: `bbbbbbbbbbbb`, another GPU of this model)")
 
 
 def columns(file):

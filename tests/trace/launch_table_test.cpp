@@ -23,6 +23,7 @@ KernelRecord record(std::uint32_t correlation, double us = 10, std::uint32_t gri
   record.start_ns = 1000;
   record.end_ns = 1000 + static_cast<std::uint64_t>(1000 * us);
   record.correlation = correlation;
+  record.context = 2;
   record.stream = 7;
   record.grid = {grid, 1, 1};
   record.block = {256, 1, 1};
@@ -72,6 +73,7 @@ TEST(LaunchTable, HasAnEntryForEachKernelAndConfiguration) {
   ASSERT_EQ(entries(table).size(), 3);
   for (const ProgramEntry& entry : entries(table)) {
     EXPECT_THAT(entry.seen.processes, ElementsAre(41));
+    EXPECT_THAT(entry.seen.contexts, ElementsAre(2));
     if (entry.kernel.grid.x != 66 || entry.kernel.registers_per_thread != 40) continue;
     EXPECT_EQ(entry.seen.launches, 2);
     EXPECT_EQ(entry.seen.total_us, 30);
