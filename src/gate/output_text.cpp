@@ -73,7 +73,7 @@ std::string provenance(const Comparison& comparison, std::optional<RecordedCase>
     const Row& row = (compared.*side)->row;
     if (first == nullptr || row.recorded_at < first->recorded_at) first = &row;
   }
-  if (first == nullptr) return "no rows";
+  if (first == nullptr) return "no rows are compared";
   if (first->gpu.empty() && first->recorded_at.empty()) {
     return "calculated, nothing measured" +
            (first->cuda_toolkit.empty() ? "" : fmt::format("; code by CUDA {}", first->cuda_toolkit));
