@@ -14,22 +14,22 @@ GPU_TESTS = dict.fromkeys(("recorded_at", "commit", "gpu", "driver", "test", "st
 
 
 def over_time(results: Results) -> str:
+    files = [
+        (gpu_of(model.suite.rows), file)
+        for model in results.models
+        for file in sorted((model.folder / "sums_over_time").glob("*.timeline.csv"))
+    ]
     lines = []
-    for file in sorted((results.folder / "sums_over_time").glob("*.timeline.csv")):
+    for gpu, file in files:
         timeline = Timeline(file)
         way = timeline.key[1].split("/")[1]
         steps = timeline.steps.drop_nulls("measured")
         whole, hardly = (frame["length"].sum() for frame in (steps, steps.filter(pl.col("measured") < HARDLY)))
         rest = steps.filter(pl.col("measured") >= HARDLY)
         busy = (rest["length"] * rest["measured"]).sum() / rest["length"].sum()
-        lines.append((WAYS[way], f"{whole:.0f}", f"{hardly:.0f}", f"{busy:.0f}"))
-    head = (
-        "put together by",
-        "time, µs:",
-        f"of it below {HARDLY} % of occupancy, µs:",
-        "mean occupancy of the rest, %:",
-    )
-    return table(head, lines)
+        lines.append((WAYS[way], gpu, f"{whole:.0f}", f"{hardly:.0f}", f"{busy:.0f}"))
+    below = f"of it below {HARDLY} % of occupancy, µs:"
+    return table(("put together by", "GPU", "time, µs:", below, "mean occupancy of the rest, %:"), lines)
 
 
 def outside(results: Results) -> str:
