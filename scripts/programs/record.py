@@ -24,7 +24,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 5
-BATCHES = (256, 1024, 4096)  # of steps.py
+BATCHES = (256, 1024, 4096)
 PROGRAMS = {
     "sample": ["{programs}/sample"],
     "gemm": ["{programs}/gemm"],
@@ -222,7 +222,7 @@ class Recording:
         print(f"64 threads: {threads.seconds:.1f} s, status {threads.status} {threads.err[-300:]}{threads.out[-500:]}")
 
     def measure_steps(self) -> None:
-        steps = [sys.executable, str(HERE / "steps.py")]
+        steps = [sys.executable, str(HERE / "steps.py"), *map(str, BATCHES)]
         ways = {"alone": None, "traced": [], "traced without counters": ["--counters", "off"]}
         seconds: dict[tuple[int, str], list[float]] = {}
         losses = set()

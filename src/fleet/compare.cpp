@@ -57,9 +57,8 @@ std::string why_not(const FleetRows& rows, const MeasuredGpu& gpu, const std::st
     return fmt::format("it has {} of {} cases", cases_of(gpu), rows.cases.size());
   if (peers < kFewestPeers)
     return fmt::format(
-        "there {} to compare, and a comparison needs {}: give a --baseline, or --since with two earlier runs "
-        "of "
-        "each GPU",
+        "there {} to compare, and a comparison needs {}: "
+        "give a --baseline, or --since with two earlier runs of each GPU",
         peers == 1 ? "is 1 GPU" : fmt::format("are {} GPUs", peers), kFewestPeers);
   return "";
 }

@@ -20,16 +20,9 @@ namespace {
 using ::testing::Contains;
 
 TEST_F(Fleet, NamesNothingAmongRepeatedRunsOfOneGpu) {
-  const auto runs = packed_runs("gate/unchanged.csv.gz");
-  ASSERT_EQ(runs.size(), 3);
-  std::string all;
-  for (const auto& [run, rows] : runs) {
-    for (Row row : rows) {
-      row.gpu_uuid = "GPU of run " + run;
-      all += csv_record(row);
-    }
-  }
-  EXPECT_EQ(fleet({write("all.csv", all)}), ExitStatus::done) << out_;
+  const std::vector<Row> all = runs_as_gpus("gate/unchanged.csv.gz", "");
+  EXPECT_EQ(gpus_of(all), 3);
+  EXPECT_EQ(fleet({write("all.csv", text_of(all))}), ExitStatus::done) << out_;
 }
 
 /// Runs of one build on one GPU: six pairs of unchanged code, and the unchanged half of thirty others.
