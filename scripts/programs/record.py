@@ -10,6 +10,7 @@ in the file of each process that was killed), a second trace of `training` and t
 """
 
 import argparse
+import contextlib
 import csv
 import datetime
 import io
@@ -25,6 +26,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 5
 BATCHES = (256, 1024, 4096)
+STEPS_OF_A_TURN = 10
 PROGRAMS = {
     "sample": ["{programs}/sample"],
     "gemm": ["{programs}/gemm"],
@@ -65,6 +67,10 @@ class Done:
     def number(self, word: str) -> float:
         numbers = self.line(word).split()
         return float(numbers[0]) if numbers else float("nan")
+
+    def choices(self) -> dict[str, str]:
+        """Of a program that says "chose NAME: VALUE"."""
+        return dict(re.findall(r"^chose (.*): (.*)$", self.out, re.MULTILINE))
 
 
 def dimensions(text: str) -> tuple[int, ...]:
@@ -140,9 +146,11 @@ class Recording:
     def command(self, program: str, rounds: int) -> list[str]:
         return [word.format(programs=self.programs) for word in PROGRAMS[program]] + [str(rounds)]
 
+    def trace(self, command: list[str], *options: str, out: str) -> list[str]:
+        return [self.occbench, "trace", "--out", str(self.folder / out), "--top", "10", *options, "--", *command]
+
     def traced(self, command: list[str], *options: str, out: str = "scratch.csv", limit: int = 120) -> Done:
-        trace = [self.occbench, "trace", "--out", str(self.folder / out), "--top", "10", *options, "--", *command]
-        done = Done(trace, limit)
+        done = Done(self.trace(command, *options, out=out), limit)
         rows = self.folder / out
         if rows.exists() and not self.provenance:
             row = next(iter(traced_launches(rows).values()))
@@ -222,19 +230,74 @@ class Recording:
         print(f"64 threads: {threads.seconds:.1f} s, status {threads.status} {threads.err[-300:]}{threads.out[-500:]}")
 
     def measure_steps(self) -> None:
-        steps = [sys.executable, str(HERE / "steps.py"), *map(str, BATCHES)]
-        ways = {"alone": None, "traced": [], "traced without counters": ["--counters", "off"]}
-        seconds: dict[tuple[int, str], list[float]] = {}
-        losses = set()
-        for _ in range(ROUNDS_OF_STEPS):
-            for how, options in ways.items():
-                done = Done(steps) if options is None else self.traced(steps, *options)
-                for batch in BATCHES:
-                    seconds.setdefault((batch, how), []).append(done.number(f"seconds of {batch}"))
-                    losses.add(done.line(f"steps of {batch}"))
-        for (batch, how), values in sorted(seconds.items()):
-            self.cost(f"1,000 training steps of {batch:,} inputs, {how}", "s", values)
-        print(f"losses: {sorted(losses)}")
+        """Three processes take turns of ten steps, so that what else the machine does slows all of them alike."""
+        ways: dict[str, list[str] | None] = {
+            "alone": None,
+            "traced": [],
+            "traced without counters": ["--counters", "off"],
+        }
+        for batch in BATCHES:
+            seconds: dict[str, list[float]] = {how: [] for how in ways}
+            for _ in range(ROUNDS_OF_STEPS):
+                total, losses = self.steps_in_turns(batch, ways)
+                for how, values in seconds.items():
+                    values.append(total[how])
+            for how, values in seconds.items():
+                self.cost(f"1,000 training steps of {batch:,} inputs, {how}", "s", values)
+            print(f"losses: {sorted(losses)}", flush=True)
+
+    def steps_in_turns(self, batch: int, ways: dict[str, list[str] | None]) -> tuple[dict[str, float], set[str]]:
+        """How long 1,000 steps took by each way, and their losses."""
+        steps = [sys.executable, str(HERE / "steps.py"), str(batch)]
+        with contextlib.ExitStack() as stack:
+            processes = {}
+            for number, (how, options) in enumerate(ways.items()):
+                command = steps if options is None else self.trace(steps, *options, out=f"scratch{number}.csv")
+                pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+                processes[how] = stack.enter_context(subprocess.Popen(command, text=True, **pipes))
+
+            def take(how: str, count: int) -> tuple[float, str]:
+                processes[how].stdin.write(f"{count}\n")
+                processes[how].stdin.flush()
+                seconds, loss = processes[how].stdout.readline().split()
+                return float(seconds), loss
+
+            total = dict.fromkeys(ways, 0.0)
+            losses = set()
+            for how in ways:
+                take(how, 1)  # libraries are loaded
+            order = list(ways)
+            for _ in range(1000 // STEPS_OF_A_TURN):
+                order = order[1:] + order[:1]
+                for how in order:
+                    took, loss = take(how, STEPS_OF_A_TURN)
+                    total[how] += took
+            for how in ways:
+                losses.add(take(how, 1)[1])
+        return total, losses
+
+    def choose(self) -> None:
+        """What programs that time kernels to choose among them choose, three times alone and three times traced."""
+        lines = []
+        for tuner in ("cudnn", "xla"):
+            command = [sys.executable, str(HERE / "choices.py"), tuner]
+            alone, traced = [], []
+            for _ in range(3):
+                alone.append(Done(command).choices())
+                traced.append(self.traced(command).choices())
+            if tuner == "cudnn":
+                untuned = Done([*command, "heuristics"]).choices()
+            for choice in alone[0]:
+                line = {**self.stamp(), "tuner": tuner, "choice": choice}
+                line |= {"alone": " ".join(sorted({run.get(choice, "none") for run in alone}))}
+                line |= {"traced": " ".join(sorted({run.get(choice, "none") for run in traced}))}
+                line |= {"untuned": untuned.get(choice, "")}
+                lines.append(line)
+        for line in lines:
+            print(
+                f"{line['tuner']}, {line['choice']}: {line['alone']}; traced {line['traced']}; untuned {line['untuned']}"
+            )
+        write_table(self.folder / "choices.csv", lines)
 
     def kill(self) -> None:
         """20 programs that are killed while they launch: what is left of each is read."""
@@ -262,7 +325,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--occbench", required=True, help="the program, with libocc_trace.so beside it")
     parser.add_argument("--programs", required=True, help="folder of scripts/programs/build")
-    parser.add_argument("--parts", default="compare,costs,steps,kill", help="which parts, separated by commas")
+    parser.add_argument("--parts", default="compare,choices,costs,steps,kill", help="which parts, separated by commas")
     parser.add_argument("--only", default=",".join(PROGRAMS), help="programs to compare, separated by commas")
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
@@ -272,6 +335,8 @@ def main() -> None:
     parts = options.parts.split(",")
     if "compare" in parts:
         recording.compare(options.only.split(","))
+    if "choices" in parts:
+        recording.choose()
     if "costs" in parts:
         recording.measure_costs()
     if "steps" in parts:

@@ -305,6 +305,7 @@ void ProgramEvents::deliver_record(const void* activity) {
   record.stream = kernel.streamId;
   record.correlation = kernel.correlationId;
   record.of_graph = kernel.graphId != 0;
+  record.graph_node = kernel.graphNodeId;
   const auto size = [](auto value) { return static_cast<std::uint32_t>(value); };
   record.grid = extent(size(kernel.gridX), size(kernel.gridY), size(kernel.gridZ));
   record.block = extent(size(kernel.blockX), size(kernel.blockY), size(kernel.blockZ));

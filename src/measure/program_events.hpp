@@ -47,6 +47,7 @@ struct KernelRecord {
   std::uint32_t stream = 0;
   std::uint32_t correlation = 0;  ///< of the call that launched it
   bool of_graph = false;
+  std::uint64_t graph_node = 0;  ///< 0 where no graph launched it
   EventExtent grid;
   EventExtent block;
   EventExtent cluster;

@@ -79,6 +79,7 @@ void pass_program(auto& row, auto& program, const auto& way) {
   way(row.context, program.contexts);
   way(row.stream, program.streams);
   way(row.graph, program.of_graphs);
+  way(row.graph_node, program.graph_nodes);
 }
 
 void pass_condition(auto& row, auto& condition, const auto& way) {

@@ -107,6 +107,7 @@ struct ProgramUse {
   std::string contexts;                 ///< likewise
   std::string streams;                  ///< likewise
   Integer of_graphs;                    ///< those that a CUDA graph made
+  std::string graph_nodes;              ///< their numbers, separated by +
 };
 
 /// The GPU when the times had been taken.

@@ -208,6 +208,7 @@ ProgramEntry entry_of(const CaseRecord& record) {
   entry.seen.processes = parse_joined(record.program.processes);
   entry.seen.contexts = parse_joined(record.program.contexts);
   entry.seen.streams = parse_joined(record.program.streams);
+  entry.seen.graph_nodes = parse_joined(record.program.graph_nodes);
   for (const auto& [name, value] : record.extra) {
     if (name == kHighestClock)
       static_cast<void>(
@@ -234,6 +235,7 @@ void merge_into(ProgramLaunches& into, const ProgramLaunches& other) {
   into.processes.insert(other.processes.begin(), other.processes.end());
   into.contexts.insert(other.contexts.begin(), other.contexts.end());
   into.streams.insert(other.streams.begin(), other.streams.end());
+  into.graph_nodes.insert(other.graph_nodes.begin(), other.graph_nodes.end());
 }
 
 std::string device_text(const ProgramDevice& device) {
@@ -290,7 +292,8 @@ CaseRecord program_case(const ProgramEntry& entry) {
                     .processes = joined(seen.processes, seen.processes.size()),
                     .contexts = joined(seen.contexts, kMostNumbers),
                     .streams = joined(seen.streams, kMostNumbers),
-                    .of_graphs = seen.of_graphs};
+                    .of_graphs = seen.of_graphs,
+                    .graph_nodes = joined(seen.graph_nodes, kMostNumbers)};
   record.note = seen.note;
   set_theory(record);
   record.times = times_of(seen);

@@ -78,6 +78,7 @@ struct ProgramLaunches {
   std::set<std::int64_t> processes{};
   std::set<std::int64_t> contexts{};
   std::set<std::int64_t> streams{};
+  std::set<std::int64_t> graph_nodes{};
 };
 
 struct ProgramEntry {

@@ -94,6 +94,8 @@ void LaunchTable::add(const KernelRecord& record) {
   seen->total_us += us;
   if (seen->contexts.size() < kMostNumbers) seen->contexts.insert(record.context);
   if (seen->streams.size() < kMostNumbers) seen->streams.insert(record.stream);
+  if (record.graph_node != 0 && seen->graph_nodes.size() < kMostNumbers)
+    seen->graph_nodes.insert(static_cast<std::int64_t>(record.graph_node));
   if (counted == expected_.end()) {
     seen->times.add(us);
   } else {
@@ -155,6 +157,7 @@ std::vector<ProgramEntry> LaunchTable::entries(int process,
     entry.seen.processes = {process};
     entry.seen.contexts = seen.contexts;
     entry.seen.streams = seen.streams;
+    entry.seen.graph_nodes = seen.graph_nodes;
     if (!seen.readings.empty()) continue;
     entry.seen.counters_status = device->second.counters_status;
     entry.seen.note = device->second.note;

@@ -71,6 +71,7 @@ class LaunchTable {
     std::map<std::string, std::vector<double>, std::less<>> readings;
     std::set<std::int64_t> contexts;
     std::set<std::int64_t> streams;
+    std::set<std::int64_t> graph_nodes;
   };
   struct Expected {
     std::string name;

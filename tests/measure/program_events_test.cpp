@@ -229,6 +229,7 @@ TEST_F(ProgramEventsTest, TellWhatARecordSaysOfAKernel) {
   activity.isSharedMemoryCarveoutRequested = 1;
   activity.sharedMemoryCarveoutRequested = 100;
   activity.graphId = 2;
+  activity.graphNodeId = 17;
   events_.deliver_record(&activity);
   activity.end = 0;  // still runs
   events_.deliver_record(&activity);
@@ -246,6 +247,7 @@ TEST_F(ProgramEventsTest, TellWhatARecordSaysOfAKernel) {
   EXPECT_EQ(record.context, 3);
   EXPECT_EQ(record.stream, 13);
   EXPECT_TRUE(record.of_graph);
+  EXPECT_EQ(record.graph_node, 17);
   EXPECT_THAT(events_.why_no_records(), IsEmpty());
 }
 

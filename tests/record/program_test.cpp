@@ -32,6 +32,7 @@ ProgramEntry reduction(std::int64_t blocks = 1584) {
   entry.seen.processes = {41};
   entry.seen.contexts = {1};
   entry.seen.streams = {7, 13};
+  entry.seen.graph_nodes = {21474836480, 21474836481};
   return entry;
 }
 
@@ -69,6 +70,7 @@ TEST(ProgramRow, HasTheLaunchAndItsTheory) {
   EXPECT_EQ(row.process, "41");
   EXPECT_EQ(row.context, "1");
   EXPECT_EQ(row.stream, "7+13");
+  EXPECT_EQ(row.graph_node, "21474836480+21474836481");
   EXPECT_EQ(row.counters_status, "off");
   EXPECT_FALSE(row.achieved_pct);
 }

@@ -117,11 +117,13 @@ TEST(LaunchTable, JoinsTheOneKernelOfAGraphThatWasCounted) {
   table.expect(graph);
   KernelRecord of_graph = record(5);
   of_graph.of_graph = true;
+  of_graph.graph_node = 17;
   table.add(record(5, 80.9, 1, "what_cupti_launches"));
   table.add(of_graph);
   table.add_readings(std::array<std::uint32_t, 1>{5}, readings({71}));
   ASSERT_EQ(entries(table).size(), 1);
   EXPECT_EQ(entries(table).front().seen.of_graphs, 1);
+  EXPECT_THAT(entries(table).front().seen.graph_nodes, ElementsAre(17));
   EXPECT_EQ(entries(table).front().seen.readings.size(), 1);
 }
 

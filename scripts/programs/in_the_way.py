@@ -1,0 +1,136 @@
+"""Records what `occbench trace` does where something is in the way: another tool, another CUPTI, MPS, no GPU.
+
+    scripts/programs/build build/programs
+    python3 scripts/programs/in_the_way.py --occbench build/release/bin/occbench --programs build/programs FOLDER
+
+Writes FOLDER/in_the_way.csv, a line for each case: the exit status of the trace, how many rows it wrote, how many have times
+and how many were counted, what the program computed, and what the trace said. `--cupti12 libcupti.so.12` adds a program that
+has CUPTI 12. MPS is tried where its daemon is installed; it runs for this alone and changes no setting of the GPU.
+"""
+
+import argparse
+import contextlib
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from record import HERE, NCU, Recording, write_table
+
+CUPTI_13 = "libcupti.so.13"
+
+
+@contextlib.contextmanager
+def mps() -> Iterator[None]:
+    """NVIDIA's Multi-Process Service for processes that are started meanwhile."""
+    with tempfile.TemporaryDirectory() as folder:
+        places = {"CUDA_MPS_PIPE_DIRECTORY": f"{folder}/pipe", "CUDA_MPS_LOG_DIRECTORY": f"{folder}/log"}
+        for place in places.values():
+            Path(place).mkdir()
+        os.environ |= places
+        subprocess.run(["nvidia-cuda-mps-control", "-d"], check=True)
+        try:
+            yield
+        finally:
+            subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, check=False)
+            for name in places:
+                del os.environ[name]
+
+
+@contextlib.contextmanager
+def counters_taken(recording: Recording) -> Iterator[None]:
+    """Another traced program has the counters."""
+    command = [f"{recording.programs}/launches", "looked", "1000000000"]
+    out = str(recording.folder / "other.csv")
+    other = subprocess.Popen([recording.occbench, "trace", "--out", out, "--", "timeout", "20", *command])
+    try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            other.wait(4)
+        yield
+    finally:
+        other.terminate()
+        other.wait()
+
+
+@contextlib.contextmanager
+def variable(name: str, value: str) -> Iterator[None]:
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
+class InTheWay:
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.lines: list[dict[str, str]] = []
+        self.own = f"{recording.programs}/own_cupti"
+
+    def case(self, case: str, *command: str) -> None:
+        for file in self.recording.folder.glob("scratch*"):
+            file.unlink()
+        done = self.recording.traced(list(command))
+        rows = self.recording.folder / "scratch.csv"
+        read = list(csv.DictReader(rows.open(encoding="utf-8"))) if rows.exists() else []
+        said = [re.sub(r"process \d+", "process", line) for line in done.err.splitlines() if "occbench" in line]
+        line = {"case": case, "status": f"{done.status}", "rows": f"{len(read)}"}
+        line |= {"timed": f"{sum(bool(row['time_us']) for row in read)}"}
+        line |= {"counted": f"{sum(bool(row['achieved_pct']) for row in read)}"}
+        line |= {"computed": done.line("computed"), "cupti": done.line("cupti"), "said": "; ".join(said)}
+        print(line, flush=True)
+        self.lines.append(line)
+
+    def all(self, cupti12: str | None) -> None:
+        recording, own = self.recording, self.own
+        sample = f"{recording.programs}/sample"
+        self.case("nothing", own, "none")
+        self.case("the program ends with status 7", "sh", "-c", f"{own} none; exit 7")
+        self.case("a command that does not exist", "./no-such-command")
+        self.case("no CUDA in the program", "true")
+        with variable("CUDA_VISIBLE_DEVICES", ""):
+            self.case("the program sees no GPU", own, "none")
+        with variable("CUDA_INJECTION64_PATH", "/another/library.so"):
+            self.case("CUDA_INJECTION64_PATH is set", own, "none")
+        self.case("the command is ncu", *NCU, sample, "2")
+        self.case("the command is compute-sanitizer", "compute-sanitizer", own, "none")
+        self.case(
+            "PyTorch's profiler", sys.executable, f"{HERE}/training.py", "3", str(recording.folder / "scratch.json.gz")
+        )
+        for version, path in {"13": CUPTI_13, "12": cupti12}.items():
+            for when in ("first", "later"):
+                if path:
+                    self.case(f"a CUPTI {version} of the program's own, {when}", own, path, when)
+        with counters_taken(recording):
+            self.case("another trace has the counters", own, "none")
+        if shutil.which("nvidia-cuda-mps-control"):
+            with mps():
+                self.case("MPS", own, "none")
+                with counters_taken(recording):
+                    self.case("MPS, and another client is traced", own, "none")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--occbench", required=True, help="the program, with libocc_trace.so beside it")
+    parser.add_argument("--programs", required=True, help="folder of scripts/programs/build")
+    parser.add_argument("--cupti12", help="a libcupti.so.12")
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    os.environ.pop("CUDA_INJECTION64_PATH", None)
+    tried = InTheWay(Recording(options))
+    tried.all(options.cupti12)
+    stamp = tried.recording.stamp()
+    write_table(options.folder / "in_the_way.csv", [stamp | line for line in tried.lines])
+    for file in options.folder.glob("scratch*"):
+        file.unlink()
+
+
+if __name__ == "__main__":
+    main()
