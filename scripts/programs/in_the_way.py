@@ -43,11 +43,10 @@ def mps() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def counters_taken(recording: Recording) -> Iterator[None]:
-    """Another traced program has the counters."""
+def another(recording: Recording, *, traced: bool) -> Iterator[None]:
+    """Another program uses the GPU, and has its counters if it is traced."""
     command = [f"{recording.programs}/launches", "looked", "1000000000"]
-    out = str(recording.folder / "other.csv")
-    other = subprocess.Popen([recording.occbench, "trace", "--out", out, "--", "timeout", "20", *command])
+    other = subprocess.Popen(recording.trace(command, out="scratch_other.csv") if traced else command)
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):
             other.wait(4)
@@ -73,7 +72,7 @@ class InTheWay:
         self.own = f"{recording.programs}/own_cupti"
 
     def case(self, case: str, *command: str) -> None:
-        for file in self.recording.folder.glob("scratch*"):
+        for file in self.recording.folder.glob("scratch.*"):
             file.unlink()
         done = self.recording.traced(list(command))
         rows = self.recording.folder / "scratch.csv"
@@ -82,6 +81,7 @@ class InTheWay:
         line = {"case": case, "status": f"{done.status}", "rows": f"{len(read)}"}
         line |= {"timed": f"{sum(bool(row['time_us']) for row in read)}"}
         line |= {"counted": f"{sum(bool(row['achieved_pct']) for row in read)}"}
+        line |= {"achieved_pct": " ".join(row["achieved_pct"] for row in read[:1])}
         line |= {"computed": done.line("computed"), "cupti": done.line("cupti"), "said": "; ".join(said)}
         print(line, flush=True)
         self.lines.append(line)
@@ -106,12 +106,14 @@ class InTheWay:
             for when in ("first", "later"):
                 if path:
                     self.case(f"a CUPTI {version} of the program's own, {when}", own, path, when)
-        with counters_taken(recording):
+        with another(recording, traced=True):
             self.case("another trace has the counters", own, "none")
         if shutil.which("nvidia-cuda-mps-control"):
             with mps():
                 self.case("MPS", own, "none")
-                with counters_taken(recording):
+                with another(recording, traced=False):
+                    self.case("MPS, and another client runs", own, "none")
+                with another(recording, traced=True):
                     self.case("MPS, and another client is traced", own, "none")
 
 

@@ -1,7 +1,10 @@
 // How long launches take, by the host's clock. `launches looked N`: N launches of one kernel, nanoseconds each, waiting for
 // the GPU now and then. `launches counted N`: N configurations, four launches of each, milliseconds in all.
-// `launches threads N`: 64 threads, N launches each.
+// `launches threads N`: 64 threads, N launches each. `launches killed N`: launches until the process kills itself after N
+// milliseconds, and prints how many it had made.
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -44,6 +47,20 @@ void launch_from_threads(int launches) {
   for (std::thread& thread : threads) thread.join();
 }
 
+void launch_until_killed(int milliseconds) {
+  std::atomic<int> made{0};
+  std::thread killer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    std::printf("launched %d\n", made.load());
+    std::fflush(stdout);
+    std::raise(SIGKILL);
+  });
+  while (true) {
+    spin<<<132, 128>>>(100);
+    if (++made % 500 == 0) cudaDeviceSynchronize();
+  }
+}
+
 double milliseconds_of(int configurations) {
   const double begin = seconds();
   for (int repetition = 0; repetition < 4; ++repetition) {
@@ -64,6 +81,8 @@ int main(int, char** words) {
     std::printf("nanoseconds %.1f\n", nanoseconds_of(count));
   } else if (std::strcmp(words[1], "threads") == 0) {
     launch_from_threads(count);
+  } else if (std::strcmp(words[1], "killed") == 0) {
+    launch_until_killed(count);
   } else {
     std::printf("milliseconds %.3f\n", milliseconds_of(count));
   }

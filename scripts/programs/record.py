@@ -2,8 +2,8 @@
 
 Needs a GPU whose counters may be read, ncu, PyTorch, Triton, CuPy and JAX, and nothing else: it runs where occbench's Python
 packages are not installed. Writes into FOLDER: the rows of each program (NAME.csv, NAME.samples.csv), against_ncu.csv (a line
-for each launch that both counted), costs.csv, unchanged.csv (what each program computed with and without), killed.csv (launches
-in the file of each process that was killed), a second trace of `training` and the trace of PyTorch's own profiler.
+for each launch that both counted), costs.csv, unchanged.csv (what each program computed with and without), choices.csv (what
+tuners chose), killed.csv (launches in the file of each process that was killed), a second trace of `training` and the trace of PyTorch's own profiler.
 
     scripts/programs/build build/programs
     python3 scripts/programs/record.py --occbench build/release/bin/occbench --programs build/programs FOLDER
@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 5
+ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS, ROUNDS_OF_CHOICES = 10, 4, 3, 4
 BATCHES = (256, 1024, 4096)
 STEPS_OF_A_TURN = 10
 PROGRAMS = {
@@ -277,20 +277,19 @@ class Recording:
         return total, losses
 
     def choose(self) -> None:
-        """What programs that time kernels to choose among them choose, three times alone and three times traced."""
+        """What programs that time kernels to choose among them choose, in turns alone and traced."""
         lines = []
         for tuner in ("cudnn", "xla"):
             command = [sys.executable, str(HERE / "choices.py"), tuner]
             alone, traced = [], []
-            for _ in range(3):
+            for _ in range(ROUNDS_OF_CHOICES):
                 alone.append(Done(command).choices())
                 traced.append(self.traced(command).choices())
-            if tuner == "cudnn":
-                untuned = Done([*command, "heuristics"]).choices()
+            untuned = Done([*command, "heuristics"]).choices() if tuner == "cudnn" else {}
             for choice in alone[0]:
                 line = {**self.stamp(), "tuner": tuner, "choice": choice}
-                line |= {"alone": " ".join(sorted({run.get(choice, "none") for run in alone}))}
-                line |= {"traced": " ".join(sorted({run.get(choice, "none") for run in traced}))}
+                line |= {"alone": " ".join(run.get(choice, "none") for run in alone)}
+                line |= {"traced": " ".join(run.get(choice, "none") for run in traced)}
                 line |= {"untuned": untuned.get(choice, "")}
                 lines.append(line)
         for line in lines:
@@ -300,24 +299,18 @@ class Recording:
         write_table(self.folder / "choices.csv", lines)
 
     def kill(self) -> None:
-        """20 programs that are killed while they launch: what is left of each is read."""
-        forever = [f"{self.programs}/launches", "looked", "1000000000"]
-
-        def killed(number: int) -> dict[str, str]:
-            out = f"killed{number}.csv"
-            begin = 0.5 + 0.13 * number
-            command = ["timeout", "--signal=KILL", f"{begin:.2f}", *forever]
-            trace = [self.occbench, "trace", "--out", str(self.folder / out), "--", *command]
-            ended = subprocess.run(trace, capture_output=True, text=True, timeout=60)
-            rows = self.folder / out
-            launches = sum(int(row["launches"]) for row in traced_launches(rows).values()) if rows.exists() else 0
-            for file in self.folder.glob(f"killed{number}.*"):
+        """20 programs that are killed while they launch: how many launches each had made, and how many its file has."""
+        lines = []
+        for number in range(20):
+            milliseconds = 50 + 75 * number
+            done = self.traced([f"{self.programs}/launches", "killed", str(milliseconds)])
+            rows = self.folder / "scratch.csv"
+            kept = sum(int(row["launches"]) for row in traced_launches(rows).values()) if rows.exists() else 0
+            for file in self.folder.glob("scratch*"):
                 file.unlink()
-            return {"seconds": f"{begin:.2f}", "status": f"{ended.returncode}", "launches": f"{launches}"}
-
-        with ThreadPoolExecutor(5) as workers:
-            lines = [{**self.stamp(), **line} for line in workers.map(killed, range(20))]
-        print("killed after", *lines, sep="\n  ", flush=True)
+            line = {"milliseconds": f"{milliseconds}", "status": f"{done.status}"}
+            lines.append({**self.stamp(), **line, "launched": done.line("launched"), "in_the_file": f"{kept}"})
+        print("killed:", *lines, sep="\n  ", flush=True)
         write_table(self.folder / "killed.csv", lines)
 
 

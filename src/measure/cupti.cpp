@@ -36,6 +36,8 @@ CountersStatus status_of(CUptiResult result) {
 }
 
 std::string_view remedy_of(CUptiResult result) {
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+    return "a process can have one: run it without its own profiler, or without the other tool";
   switch (status_of(result)) {
     case CountersStatus::denied:
       return "run as root or with CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on; in a container "

@@ -83,6 +83,7 @@ void LaunchTable::add(const KernelRecord& record) {
   const auto counted = expected_.find(record.correlation);
   if (counted != expected_.end() && !is_of(counted->second, record)) return;
   ++version_;
+  has_records_ = true;
   Seen* const seen = find({static_cast<int>(record.device), kernel_of(record)});
   if (seen == nullptr) {
     ++lost_;
@@ -117,6 +118,24 @@ void LaunchTable::add_untimed(const ProgramKernel& kernel, int device, std::uint
   if (counted == expected_.end()) return;
   counted->second.seen = seen;
   settle(counted->second);
+}
+
+void LaunchTable::add_unrecorded(const ProgramKernel& kernel, int device, std::int64_t launches) {
+  const std::lock_guard lock(mutex_);
+  ++version_;
+  Seen* const seen = find({device, kernel});
+  if (seen == nullptr) {
+    lost_ += static_cast<std::size_t>(launches);
+    return;
+  }
+  seen->launches += launches;
+  for (auto& [correlation, expected] : expected_) {
+    const bool is_its = expected.seen == nullptr && expected.name == kernel.name &&
+                        extent_of(expected.grid) == kernel.grid && extent_of(expected.block) == kernel.block;
+    if (!is_its) continue;
+    expected.seen = seen;
+    settle(expected);
+  }
 }
 
 void LaunchTable::add_readings(std::span<const std::uint32_t> correlations, const CounterReadings& readings) {
@@ -172,6 +191,11 @@ std::vector<ProgramEntry> LaunchTable::entries(int process,
 bool LaunchTable::has_readings() const {
   const std::lock_guard lock(mutex_);
   return has_readings_;
+}
+
+bool LaunchTable::has_records() const {
+  const std::lock_guard lock(mutex_);
+  return has_records_;
 }
 
 std::uint64_t LaunchTable::version() const {

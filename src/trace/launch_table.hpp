@@ -33,6 +33,9 @@ class LaunchTable {
   /// A launch of which there will be no record.
   void add_untimed(const ProgramKernel& kernel, int device, std::uint32_t correlation);
 
+  /// Launches of which records were to come, and none came of any kernel.
+  void add_unrecorded(const ProgramKernel& kernel, int device, std::int64_t launches);
+
   /// What counters read in launches that were expected, by their correlation.
   void add_readings(std::span<const std::uint32_t> correlations, const CounterReadings& readings);
 
@@ -47,6 +50,7 @@ class LaunchTable {
   std::vector<ProgramEntry> entries(int process, const std::function<DeviceWords(int)>& words) const;
 
   bool has_readings() const;
+  bool has_records() const;
   /// Grows with each change.
   std::uint64_t version() const;
   /// Launches that are in no entry: records that CUPTI lost, and kernels that found no more room.
@@ -91,6 +95,7 @@ class LaunchTable {
   std::size_t lost_ = 0;
   std::uint64_t version_ = 0;
   bool has_readings_ = false;
+  bool has_records_ = false;
 };
 
 }  // namespace occbench

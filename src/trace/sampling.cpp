@@ -43,18 +43,19 @@ Sampling::Key Sampling::key_of(const LaunchCall& call) {
   return {call.context, call.function, call.grid, call.block, call.cluster, call.dynamic_shared_bytes};
 }
 
-bool Sampling::look(const LaunchCall& call, bool can_count) {
+Look Sampling::look(const LaunchCall& call, bool can_count) {
   const std::lock_guard lock(mutex_);
   ++launches_;
   ++since_new_;
   auto found = seen_.find(key_of(call));
   if (found == seen_.end()) {
     since_new_ = 0;
-    if (seen_.size() >= kMostConfigurations) return false;
+    if (seen_.size() >= kMostConfigurations) return Look::pass;
     found = seen_.try_emplace(key_of(call)).first;
   }
   Seen& seen = found->second;
-  if (seen.launches == 0 || seen.name != call.name) {
+  const bool is_first = seen.launches == 0 || seen.name != call.name;
+  if (is_first) {
     seen = {.name = std::string(call.name)};
     seen.wanted = !communicates(call.name) && (!rules_.wanted || rules_.wanted(call.name));
     since_new_ = 0;
@@ -62,11 +63,28 @@ bool Sampling::look(const LaunchCall& call, bool can_count) {
   ++seen.launches;
   const bool due = can_count && seen.wanted && seen.launches > 1 && seen.counted < rules_.counted &&
                    seen.tried < rules_.counted + kMoreTries && warmed_up();
-  if (!due) return false;
+  if (!due) return is_first ? Look::first : Look::pass;
   // Counted until somebody tells otherwise: other threads are not to count it too.
   ++seen.counted;
   ++seen.tried;
-  return true;
+  return Look::count;
+}
+
+void Sampling::describe(const LaunchCall& call, int device, ProgramKernel kernel) {
+  const std::lock_guard lock(mutex_);
+  const auto found = seen_.find(key_of(call));
+  if (found == seen_.end()) return;
+  found->second.device = device;
+  found->second.kernel = std::move(kernel);
+}
+
+std::vector<LookedAt> Sampling::looked_at() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<LookedAt> all;
+  for (const auto& [key, seen] : seen_) {
+    if (seen.kernel) all.push_back({seen.device, *seen.kernel, seen.launches});
+  }
+  return all;
 }
 
 void Sampling::failed(const LaunchCall& call) {

@@ -10,8 +10,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "measure/program_events.hpp"
+#include "record/program.hpp"
 
 namespace occbench {
 
@@ -22,6 +24,20 @@ struct SamplingRules {
   std::function<bool(std::string_view)> wanted;  ///< by mangled name; empty = all
 };
 
+/// What a launch is to Sampling.
+enum class Look {
+  pass,
+  first,  ///< of its kernel and configuration: describe() may follow
+  count,  ///< to be counted
+};
+
+/// Launches of one kernel and configuration.
+struct LookedAt {
+  int device = -1;
+  ProgramKernel kernel;
+  std::int64_t launches = 0;
+};
+
 /// Which launches of a process are counted. Counting one takes a millisecond or more: a program that times
 /// its kernels to choose among them (XLA's, cuDNN's and Triton's tuners) must have chosen before, which it is
 /// taken to have done once it launches nothing new. Thread-safe.
@@ -30,7 +46,10 @@ class Sampling {
   explicit Sampling(SamplingRules rules) : rules_(std::move(rules)) {}
 
   /// Says of each launch whether it is to be counted. @param can_count whether it could be
-  bool look(const LaunchCall& call, bool can_count = true);
+  Look look(const LaunchCall& call, bool can_count = true);
+
+  /// What a launch asks for, for looked_at().
+  void describe(const LaunchCall& call, int device, ProgramKernel kernel);
 
   /// A launch that look() said was to be counted was not.
   void failed(const LaunchCall& call);
@@ -41,6 +60,8 @@ class Sampling {
   }
 
   std::int64_t launches() const;
+  /// All that was described.
+  std::vector<LookedAt> looked_at() const;
   std::size_t configurations() const;
 
  private:
@@ -60,6 +81,8 @@ class Sampling {
     int counted = 0;
     int tried = 0;
     bool wanted = false;
+    int device = -1;
+    std::optional<ProgramKernel> kernel{};
   };
 
   static Key key_of(const LaunchCall& call);

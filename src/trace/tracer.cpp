@@ -105,7 +105,21 @@ bool Tracer::is_to_be_counted(const LaunchCall& call) {
     const std::lock_guard lock(graphs_mutex_);
     if (!one_kernel_graphs_.contains(call.function)) return false;
   }
-  return sampling_.look(call, !captures_.any());
+  const bool can_count = !captures_.any();
+  const Look look = sampling_.look(call, can_count);
+  if (look == Look::first && can_count && !call.of_graph) {
+    sampling_.describe(call, driver_.device_of(call.context), driver_.kernel_of(call));
+  }
+  return look == Look::count;
+}
+
+/// CUPTI gives the records of a process to whoever asked for them last.
+void Tracer::add_unrecorded() {
+  if (!has_records_ || table_.has_records()) return;
+  const std::vector<LookedAt> all = sampling_.looked_at();
+  for (const LookedAt& one : all) table_.add_unrecorded(one.kernel, one.device, one.launches);
+  if (all.empty()) return;
+  say_once("its kernels have no time, for the program takes CUPTI's records of them itself");
 }
 
 void Tracer::launch_begins(const LaunchCall& call) {
@@ -268,6 +282,7 @@ void Tracer::finish(const std::function<void()>& last_records) {
   const Inside inside;
   for (const auto& context : live_contexts()) context->counter->finish(false);
   last_records();
+  add_unrecorded();
   write();
   if (counts() && sampling_.launches() > 0 && !table_.has_readings() && words_of_all_are_ok()) {
     say_once(fmt::format(

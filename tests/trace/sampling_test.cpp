@@ -22,9 +22,13 @@ LaunchCall launch(std::uintptr_t number, std::uint32_t grid = 66, std::string_vi
   return call;
 }
 
+bool counts(Sampling& sampling, const LaunchCall& call, bool can_count = true) {
+  return sampling.look(call, can_count) == Look::count;
+}
+
 int counted(Sampling& sampling, const LaunchCall& call, int launches) {
   int count = 0;
-  for (int i = 0; i < launches; ++i) count += sampling.look(call) ? 1 : 0;
+  for (int i = 0; i < launches; ++i) count += counts(sampling, call) ? 1 : 0;
   return count;
 }
 
@@ -36,7 +40,7 @@ TEST(Sampling, CountsSoManyLaunchesOfEachConfigurationAfterItsFirst) {
   Sampling sampling(at_once());
   std::vector<int> which;
   for (int i = 1; i <= 100; ++i) {
-    if (sampling.look(launch(1))) which.push_back(i);
+    if (counts(sampling, launch(1))) which.push_back(i);
   }
   EXPECT_EQ(which, (std::vector{2, 3, 4}));
   EXPECT_EQ(counted(sampling, launch(1, 67), 100), 3) << "another grid";
@@ -60,9 +64,9 @@ TEST(Sampling, CountsOnlyKernelsThatAreWantedAndNoneThatWaitsForOtherGpus) {
 TEST(Sampling, LooksAtALaunchThatCannotBeCountedAndCountsALaterOne) {
   Sampling sampling(at_once(1));
   sampling.look(launch(1));
-  EXPECT_FALSE(sampling.look(launch(1), false));
-  EXPECT_TRUE(sampling.look(launch(1)));
-  EXPECT_FALSE(sampling.look(launch(1)));
+  EXPECT_FALSE(counts(sampling, launch(1), false));
+  EXPECT_TRUE(counts(sampling, launch(1)));
+  EXPECT_FALSE(counts(sampling, launch(1)));
 }
 
 TEST(Sampling, TriesAgainWhereALaunchFailedButNotForEver) {
@@ -70,7 +74,7 @@ TEST(Sampling, TriesAgainWhereALaunchFailedButNotForEver) {
   sampling.look(launch(1));
   int tries = 0;
   for (int i = 0; i < 1000; ++i) {
-    if (!sampling.look(launch(1))) continue;
+    if (!counts(sampling, launch(1))) continue;
     ++tries;
     sampling.failed(launch(1));
   }
@@ -97,7 +101,7 @@ TEST(Sampling, BeginsOnceAProgramRepeatsItself) {
   int count = 0;
   for (int round = 1; round <= 16; ++round) {
     for (const std::uintptr_t kernel : {1u, 2u, 3u}) {
-      if (!sampling.look(launch(kernel))) continue;
+      if (!counts(sampling, launch(kernel))) continue;
       if (count++ == 0) first = round;
     }
   }
@@ -117,8 +121,8 @@ TEST(Sampling, LeavesATunerAlone) {
   const LaunchCall clear = launch(999, 1056, "_Z5clearPf");
   for (std::uintptr_t candidate = 0; candidate < 60; ++candidate) {
     for (int i = 0; i < 12; ++i) {
-      EXPECT_FALSE(sampling.look(clear)) << candidate;
-      EXPECT_FALSE(sampling.look(launch(candidate))) << candidate;
+      EXPECT_FALSE(counts(sampling, clear)) << candidate;
+      EXPECT_FALSE(counts(sampling, launch(candidate))) << candidate;
     }
   }
   EXPECT_EQ(counted(sampling, launch(17), 100), 3);
@@ -145,7 +149,8 @@ TEST(Sampling, CountsAsManyWhereSixtyFourThreadsLaunch) {
   for (int thread = 0; thread < 64; ++thread) {
     threads.emplace_back([&] {
       for (int i = 0; i < 500; ++i) {
-        for (std::uintptr_t kernel = 0; kernel < 10; ++kernel) count += sampling.look(launch(kernel)) ? 1 : 0;
+        for (std::uintptr_t kernel = 0; kernel < 10; ++kernel)
+          count += counts(sampling, launch(kernel)) ? 1 : 0;
       }
     });
   }
@@ -197,6 +202,20 @@ TEST(Captures, OfEachThreadsOwnDefaultStreamAreTheThreads) {
   EXPECT_TRUE(captures.any());
   captures.has_ended(stream(2));
   EXPECT_FALSE(captures.any());
+}
+
+TEST(Sampling, KeepsWhatWasDescribedWithItsLaunches) {
+  Sampling sampling({.counted = 3, .after = 0, .wanted = {}});
+  EXPECT_EQ(sampling.look(launch(1)), Look::first);
+  ProgramKernel kernel;
+  kernel.name = "_Z6reducePf";
+  sampling.describe(launch(1), 2, kernel);
+  for (int i = 0; i < 4; ++i) sampling.look(launch(1));
+  EXPECT_EQ(sampling.look(launch(2)), Look::first) << "and not described";
+  ASSERT_EQ(sampling.looked_at().size(), 1);
+  EXPECT_EQ(sampling.looked_at()[0].device, 2);
+  EXPECT_EQ(sampling.looked_at()[0].kernel.name, "_Z6reducePf");
+  EXPECT_EQ(sampling.looked_at()[0].launches, 5);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ struct Program {
   Tracer& tracer;
   FakeGpu& gpu;
   std::atomic<std::uint32_t> correlation{0};
+  bool has_records = true;
 
   void launch(std::uint32_t grid, void* context = handle(0x10), std::string_view name = "_Z6reducePf") {
     LaunchCall call;
@@ -58,6 +59,7 @@ struct Program {
     tracer.launch_begins(call);
     gpu.launch();
     tracer.launch_ends(call, true);
+    if (!has_records) return;
     KernelRecord record;
     record.name = call.of_graph ? "_Z5graphv" : call.name;
     record.start_ns = 1000;
@@ -218,6 +220,22 @@ TEST_F(TracerTest, HasTheoryWhereCuptiKeepsNoRecords) {
   EXPECT_EQ(rows()[0].theoretical_pct, 100);
   EXPECT_FALSE(rows()[0].time_us);
   EXPECT_EQ(rows()[0].achieved_pct, 1);
+}
+
+TEST_F(TracerTest, HasTheoryAndCountersWhereTheProgramTakesCuptisRecords) {
+  program.has_records = false;
+  for (int i = 0; i < 10; ++i) program.launch(66);
+  program.launch(67);
+  finish();
+  ASSERT_THAT(rows(), SizeIs(2));
+  for (const Row& row : rows()) {
+    const bool counted = row.grid_blocks == 66;
+    EXPECT_EQ(row.launches, counted ? 10 : 1);
+    EXPECT_EQ(row.theoretical_pct, 100);
+    EXPECT_FALSE(row.time_us);
+    EXPECT_EQ(row.achieved_pct.has_value(), counted);
+  }
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("takes CUPTI's records")));
 }
 
 TEST_F(TracerTest, SaysWhereAProgramEndsInItsWarmUp) {
