@@ -111,6 +111,7 @@ class InTheWay:
         if shutil.which("nvidia-cuda-mps-control"):
             with mps():
                 self.case("MPS", own, "none")
+                self.case("MPS, once more", own, "none")
                 with another(recording, traced=False):
                     self.case("MPS, and another client runs", own, "none")
                 with another(recording, traced=True):

@@ -96,6 +96,8 @@ int main(int count, char** words) {
   CUdeviceptr numbers = 0;
   check(cuInit(0), "cuInit");
   check(cuDeviceGet(&device, 0), "cuDeviceGet");
+  int shared = 0;
+  check(cuDeviceGetAttribute(&shared, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device), "cuDeviceGetAttribute");
   check(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
   check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
   check(cuModuleLoadData(&module, kKernel), "cuModuleLoadData");
@@ -112,5 +114,6 @@ int main(int count, char** words) {
   int result[kThreads];
   check(cuMemcpyDtoH(result, numbers, sizeof(result)), "cuMemcpyDtoH");
   if (library != nullptr) static_cast<void>(find<Flush>(library, "cuptiActivityFlushAll")(1));
-  std::printf("computed %d, own CUPTI saw %d kernels\n", result[kThreads - 1], kernels);
+  std::printf("computed %d, own CUPTI saw %d kernels%s\n", result[kThreads - 1], kernels,
+              shared != 0 ? ", through MPS" : "");
 }

@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS, ROUNDS_OF_CHOICES = 10, 4, 3, 4
+ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS, ROUNDS_OF_CHOICES = 10, 4, 3, 3
 BATCHES = (256, 1024, 4096)
 STEPS_OF_A_TURN = 10
 PROGRAMS = {

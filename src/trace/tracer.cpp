@@ -113,13 +113,15 @@ bool Tracer::is_to_be_counted(const LaunchCall& call) {
   return look == Look::count;
 }
 
-/// CUPTI gives the records of a process to whoever asked for them last.
+/// CUPTI gives the records of a process to whoever asked for them last; a kernel that failed has none.
 void Tracer::add_unrecorded() {
   if (!has_records_ || table_.has_records()) return;
   const std::vector<LookedAt> all = sampling_.looked_at();
   for (const LookedAt& one : all) table_.add_unrecorded(one.kernel, one.device, one.launches);
   if (all.empty()) return;
-  say_once("its kernels have no time, for the program takes CUPTI's records of them itself");
+  say_once(
+      "no record of a kernel came, so that none has a time: the program takes CUPTI's records itself, or the "
+      "kernels failed");
 }
 
 void Tracer::launch_begins(const LaunchCall& call) {

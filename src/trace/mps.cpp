@@ -1,0 +1,17 @@
+#include "trace/mps.hpp"
+
+#include <cstdlib>
+#include <system_error>
+
+namespace occbench {
+
+std::optional<std::filesystem::path> mps_socket() {
+  const char* const folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  const std::filesystem::path socket =
+      std::filesystem::path(folder != nullptr ? folder : "/tmp/nvidia-mps") / "control";
+  std::error_code none;
+  if (!std::filesystem::exists(socket, none)) return std::nullopt;
+  return socket;
+}
+
+}  // namespace occbench
