@@ -84,7 +84,8 @@ class InTheWay:
         line |= {"achieved_pct": " ".join(row["achieved_pct"] for row in read[:1])}
         line |= {"computed": done.line("computed"), "cupti": done.line("cupti"), "said": "; ".join(said)}
         print(line, flush=True)
-        self.lines.append(line)
+        self.lines.append(self.recording.stamp() | line)
+        write_table(self.recording.folder / "in_the_way.csv", self.lines)
 
     def all(self, cupti12: str | None) -> None:
         recording, own = self.recording, self.own
@@ -129,8 +130,6 @@ def main() -> None:
     os.environ.pop("CUDA_INJECTION64_PATH", None)
     tried = InTheWay(Recording(options))
     tried.all(options.cupti12)
-    stamp = tried.recording.stamp()
-    write_table(options.folder / "in_the_way.csv", [stamp | line for line in tried.lines])
     for file in options.folder.glob("scratch*"):
         file.unlink()
 

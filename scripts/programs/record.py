@@ -206,6 +206,7 @@ class Recording:
         text = " ".join(f"{value:.4g}" for value in values)
         self.costs.append({**self.stamp(), "what": what, "unit": unit, "median": f"{statistics.median(values):.4g}"})
         self.costs[-1] |= {"values": text}
+        write_table(self.folder / "costs.csv", self.costs)
         print(f"{what}: median {statistics.median(values):.4g} {unit} ({text})", flush=True)
 
     def measure_costs(self) -> None:
@@ -292,11 +293,8 @@ class Recording:
                 line |= {"traced": " ".join(run.get(choice, "none") for run in traced)}
                 line |= {"untuned": untuned.get(choice, "")}
                 lines.append(line)
-        for line in lines:
-            print(
-                f"{line['tuner']}, {line['choice']}: {line['alone']}; traced {line['traced']}; untuned {line['untuned']}"
-            )
-        write_table(self.folder / "choices.csv", lines)
+                print(f"{choice}: {line['alone']}; traced {line['traced']}; untuned {line['untuned']}", flush=True)
+            write_table(self.folder / "choices.csv", lines)
 
     def kill(self) -> None:
         """20 programs that are killed while they launch: how many launches each had made, and how many its file has."""
@@ -336,7 +334,6 @@ def main() -> None:
         recording.measure_steps()
     if "kill" in parts:
         recording.kill()
-    write_table(options.folder / "costs.csv", recording.costs)
 
 
 if __name__ == "__main__":
