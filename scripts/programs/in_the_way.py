@@ -23,6 +23,8 @@ from pathlib import Path
 from record import HERE, NCU, Recording, write_table
 
 CUPTI_13 = "libcupti.so.13"
+#: Of processes, and of a folder of this run.
+NUMBERS = re.compile(r"(?<=process) \d+|/\S+/pipe/(?=control)")
 
 
 @contextlib.contextmanager
@@ -77,12 +79,16 @@ class InTheWay:
         done = self.recording.traced(list(command))
         rows = self.recording.folder / "scratch.csv"
         read = list(csv.DictReader(rows.open(encoding="utf-8"))) if rows.exists() else []
-        said = [re.sub(r"process \d+", "process", line) for line in done.err.splitlines() if "occbench" in line]
+        said = [line for line in done.err.splitlines() if line.startswith("occbench")]
         line = {"case": case, "status": f"{done.status}", "rows": f"{len(read)}"}
         line |= {"timed": f"{sum(bool(row['time_us']) for row in read)}"}
         line |= {"counted": f"{sum(bool(row['achieved_pct']) for row in read)}"}
         line |= {"achieved_pct": " ".join(row["achieved_pct"] for row in read[:1])}
-        line |= {"computed": done.line("computed"), "cupti": done.line("cupti"), "said": "; ".join(said)}
+        line |= {
+            "computed": done.line("computed"),
+            "cupti": done.line("cupti"),
+            "said": NUMBERS.sub("", "; ".join(said)),
+        }
         print(line, flush=True)
         self.lines.append(self.recording.stamp() | line)
         write_table(self.recording.folder / "in_the_way.csv", self.lines)

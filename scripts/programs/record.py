@@ -25,7 +25,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS, ROUNDS_OF_CHOICES = 10, 4, 3, 3
-BATCHES = (256, 1024, 4096)
+BATCHES = (256, 1024)
 STEPS_OF_A_TURN = 10
 PROGRAMS = {
     "sample": ["{programs}/sample"],

@@ -9,6 +9,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "measure/mps.hpp"
+
 namespace occbench {
 namespace {
 
@@ -100,6 +102,8 @@ void Cupti::require(int result, std::string_view call) {
 }
 
 std::string supported_chip(const Cupti& cupti, int device_index, Profiler profiler) {
+  if (const auto socket = mps_socket())
+    throw CountersUnavailable(CountersStatus::unsupported, why_not_with_mps(*socket) + "; end its daemon");
   initialize_profilers(cupti);
   check_supported(cupti, device_index, profiler);
   auto params = OCC_CUPTI_PARAMS(CUpti_Device_GetChipName_Params);

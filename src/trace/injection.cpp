@@ -15,11 +15,11 @@
 
 #include <fmt/core.h>
 
+#include "measure/mps.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/kernel_name.hpp"
 #include "record/process_files.hpp"
-#include "trace/mps.hpp"
 #include "trace/tracer.hpp"
 
 namespace occbench {
@@ -57,13 +57,9 @@ std::int64_t number_of(const char* name) {
 SamplingRules rules() {
   SamplingRules rules;
   rules.counted = static_cast<int>(number_of(kTraceCountersVariable));
-  const auto mps = mps_socket();
-  if (mps && rules.counted > 0) {
+  if (const auto socket = mps_socket(); socket && rules.counted > 0) {
     rules.counted = 0;
-    say(fmt::format(
-        "nothing is counted, for programs share the GPU through MPS ({}): counting would make their "
-        "launches fail",
-        mps->string()));
+    say(fmt::format("nothing is counted, for {}", why_not_with_mps(*socket)));
   }
   if (!variable(kTraceAfterVariable).empty()) rules.after = number_of(kTraceAfterVariable);
   if (const std::string kernels = variable(kTraceKernelsVariable); !kernels.empty()) {

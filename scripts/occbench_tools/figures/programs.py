@@ -1,16 +1,22 @@
-"""What traced programs read, for examples/python/README.md, and what tracing costs, for docs/any-program.md."""
+"""What traced programs read, for examples/python/README.md, and what tracing costs and disturbs, for docs/any-program.md."""
 
+import itertools
+import re
 from collections.abc import Collection
+from statistics import median
 
 import polars as pl
 
 from occbench_tools.dataset import Results, each, gpu_of, packed, read_rows, read_table
-from occbench_tools.markdown import bullets, revision, table
+from occbench_tools.markdown import revision, table
 
 SUMS = "programs/python_sums.csv"
 PRINTED = "programs/python_sums.txt"
 COSTS = "programs/costs.csv"
 STEPS = "1,000 training steps of "
+IN_THE_WAY = "programs/in_the_way.csv"
+CHOICES = "programs/choices.csv"
+KILLED = "programs/killed.csv"
 #: As the costs name them; activity records are what a trace without counters costs.
 WAYS = {
     "alone": "alone",
@@ -64,23 +70,22 @@ def from_to(values: Collection[float]) -> str:
 
 
 def costs_of_steps(rows: pl.DataFrame) -> str:
-    """By how much training steps take longer, and how far their time spreads without a tracer."""
-    medians = {
-        what: dict(zip(of["way"], of["median"], strict=True))
-        for (what,), of in rows.group_by("what", maintain_order=True)
-    }
+    """By how much training steps take longer than those that were taken in turns with them."""
+    seconds: dict[str, dict[str, list[float]]] = {}
+    for row in each(rows):
+        seconds.setdefault(row["what"], {})[row["way"]] = list(map(float, row["values"].split()))
     longer = {
-        way: from_to([round(100 * (of[way] / of["alone"] - 1)) for of in medians.values()])
+        way: from_to(
+            [
+                round(100 * median(took / alone - 1 for took, alone in zip(of[way], of["alone"], strict=True)))
+                for of in seconds.values()
+            ]
+        )
         for way in ("activity records", "traced")
     }
-    alone = (
-        f"{row['what'].removeprefix(STEPS)} {from_to(list(map(float, row['values'].split())))} {row['unit']}"
-        for row in each(rows.filter(way="alone"))
-    )
-    return bullets(
+    return (
         f"Steps take {longer['activity records']} % longer with activity records alone, and {longer['traced']} % with default "
-        "sampling.",
-        f"Runs without a tracer take: {', '.join(alone)}.",
+        "sampling."
     )
 
 
@@ -104,4 +109,80 @@ def costs(results: Results) -> str:
     return "\n\n".join([table(("what", *(f"{way}:" for way in ways), "GPU", "recorded"), lines), *texts])
 
 
-BLOCKS = {"python sums": python_sums, "python printed": python_printed, "costs of tracing": costs}
+def stamped(rows: pl.DataFrame) -> str:
+    on = rows.row(0, named=True)
+    return f"{gpu_of(rows)}, driver {on['driver']}, {revision(on)}"
+
+
+def tables(results: Results, name: str) -> list[pl.DataFrame]:
+    """The file of that name of each model that has one, all as text."""
+    files = [model.folder / name for model in results.models if (model.folder / name).exists()]
+    return [pl.read_csv(file, infer_schema=False) for file in files]
+
+
+def in_the_way(results: Results) -> str:
+    texts = []
+    for rows in tables(results, IN_THE_WAY):
+        cases = []
+        for row in each(rows):
+            kinds = {"theory": row["rows"], "time": row["timed"], "counter": row["counted"]}
+            has = ", ".join(kind for kind, count in kinds.items() if count != "0") or "no rows"
+            said = re.sub(r"occbench( trace)?: (process: )?", "", row["said"] or "")
+            cases.append((row["case"], row["status"], has, said))
+        lines = [
+            ("; ".join(case[0] for case in alike), *outcome)
+            for outcome, alike in itertools.groupby(cases, key=lambda case: case[1:])
+        ]
+        computed = rows.filter(pl.col("computed").is_not_null())["computed"]
+        same = computed.str.starts_with("200,").all()
+        texts.append(
+            f"On an {stamped(rows)}. In {len(computed)} of the cases the program ran to its end and computed "
+            f"{'the same' if same else 'different results'}:\n\n"
+            + table(("case", "exit status:", "rows have", "standard error"), lines)
+        )
+    return "\n\n".join(texts)
+
+
+def differing(pairs: Collection[tuple[str, str]]) -> str:
+    return f"{100 * sum(one != other for one, other in pairs) / len(pairs):.0f} % of {len(pairs)} pairs"
+
+
+def choices(results: Results) -> str:
+    """How often two runs of a program choose differently, traced or not."""
+    texts = []
+    for rows in tables(results, CHOICES):
+        alone = [row["alone"].split() for row in each(rows)]
+        traced = [row["traced"].split() for row in each(rows)]
+        both_alone = [pair for runs in alone for pair in itertools.combinations(runs, 2)]
+        mixed = [pair for one, other in zip(alone, traced, strict=True) for pair in itertools.product(one, other)]
+        steady = [other for one, other in zip(alone, traced, strict=True) if len(set(one)) == 1]
+        changed = sum(set(other) != set(one) for one, other in zip(alone, traced, strict=True) if len(set(one)) == 1)
+        texts.append(
+            f"Tuners do not choose the same in each run. Of {len(rows)} choices of cuDNN and XLA on an {stamped(rows)}, "
+            f"two runs without trace differ in {differing(both_alone)}, and a run without and one with trace in "
+            f"{differing(mixed)}. {len(steady)} choices were the same in all {len(alone[0])} runs without trace; "
+            f"with trace {changed} of these were chosen differently in some run."
+        )
+    return "\n\n".join(texts)
+
+
+def killed(results: Results) -> str:
+    texts = []
+    for rows in tables(results, KILLED):
+        number = {name: rows[name].cast(pl.Float64) for name in ("milliseconds", "launched", "in_the_file")}
+        missing = number["milliseconds"] * (1 - number["in_the_file"] / number["launched"])
+        texts.append(
+            f"{len(rows)} processes were killed {number['milliseconds'].min():.0f} to {number['milliseconds'].max():,.0f} ms "
+            f"after they began to launch. Each file could be read, and at most the launches of {missing.max():.0f} ms are missing."
+        )
+    return "\n\n".join(texts)
+
+
+BLOCKS = {
+    "in the way": in_the_way,
+    "choices of tuners": choices,
+    "killed programs": killed,
+    "python sums": python_sums,
+    "python printed": python_printed,
+    "costs of tracing": costs,
+}

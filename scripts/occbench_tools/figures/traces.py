@@ -109,6 +109,19 @@ def of_points(points: pl.Series) -> tuple[str, str, str]:
     return f"{points.mean():.1f}", f"{median(points):.1f}", f"{quantile(points, 0.95):.1f}"
 
 
+def left_to_warps(rows: pl.DataFrame) -> str:
+    """What of the errors is loss within resident blocks."""
+    points = pl.col("predicted_pct") - pl.col("achieved_pct")
+    warps = pl.col("measured_loss_warps_points").fill_null(0)
+    left = rows.select((points - warps).abs()).to_series()
+    large = rows.filter(points.abs() > 1)
+    of_warps = large.filter(warps > points.abs() / 2)
+    return (
+        f"The last line's errors are loss within blocks: {len(of_warps)} of the {len(large)} above one point are mostly "
+        f"`measured_loss_warps_points`, and without it {left.mean():.1f} points are left on average (median {median(left):.2f})."
+    )
+
+
 def predictions(results: Results) -> str:
     texts = []
     for model in models_with_traces(results):
@@ -133,6 +146,8 @@ def predictions(results: Results) -> str:
             f"Points from the counter on an {gpu_of(rows)}. {held_out.sum()} launches are held out: those of "
             f"{', '.join(f'`{name}`' for name in HELD_OUT)}. The rules were tuned on the other {(~held_out).sum()}.\n\n"
             + table(("work inferred from", *head), lines)
+            + "\n\n"
+            + left_to_warps(rows)
         )
     return "\n\n".join(texts)
 

@@ -1,7 +1,9 @@
-#include "trace/mps.hpp"
+#include "measure/mps.hpp"
 
 #include <cstdlib>
 #include <system_error>
+
+#include <fmt/core.h>
 
 namespace occbench {
 
@@ -12,6 +14,11 @@ std::optional<std::filesystem::path> mps_socket() {
   std::error_code none;
   if (!std::filesystem::exists(socket, none)) return std::nullopt;
   return socket;
+}
+
+std::string why_not_with_mps(const std::filesystem::path& socket) {
+  return fmt::format("programs share the GPU through MPS ({}): counting would make their launches fail",
+                     socket.string());
 }
 
 }  // namespace occbench

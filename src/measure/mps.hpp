@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace occbench {
 
@@ -13,5 +14,8 @@ namespace occbench {
 /// (CUDA error 719), and a client without counters beside it finds the GPU busy (H100, driver 580.159.04, CUDA
 /// 13.0). Records of kernels disturb nobody.
 std::optional<std::filesystem::path> mps_socket();
+
+/// For those who wanted to count.
+std::string why_not_with_mps(const std::filesystem::path& socket);
 
 }  // namespace occbench

@@ -1,0 +1,53 @@
+#include "measure/mps.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "fake_cupti.hpp"
+#include "measure/counters.hpp"
+
+namespace occbench {
+namespace {
+
+/// The folder in which the driver would look for MPS's daemon.
+struct Mps : testing::Test {
+  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "occbench_mps_test";
+
+  Mps() {
+    std::filesystem::create_directories(folder);
+    ::setenv("CUDA_MPS_PIPE_DIRECTORY", folder.c_str(), 1);
+  }
+  ~Mps() override {
+    ::unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+    std::filesystem::remove_all(folder);
+  }
+  void start() const {
+    std::ofstream(folder / "control").put('\n');
+  }
+};
+
+TEST_F(Mps, IsWhereItsDaemonHasASocket) {
+  EXPECT_FALSE(mps_socket());
+  start();
+  EXPECT_EQ(mps_socket(), folder / "control");
+}
+
+TEST_F(Mps, KeepsCountersFromBeingTouched) {
+  FakeCupti cupti;
+  start();
+  try {
+    Counters counters(Device{}, 1, cupti.interceptor());
+    counters.read({"sm__cycles_active.max"}, [] {});
+    FAIL();
+  } catch (const CountersUnavailable& refused) {
+    EXPECT_EQ(refused.status(), CountersStatus::unsupported);
+    EXPECT_NE(std::string(refused.what()).find("MPS"), std::string::npos);
+  }
+  EXPECT_TRUE(cupti.calls.empty());
+}
+
+}  // namespace
+}  // namespace occbench
