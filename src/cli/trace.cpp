@@ -67,6 +67,9 @@ void finish(ProgramTable& table, const fs::path& out, const TraceOptions& option
 }
 
 ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Console& console) {
+  std::error_code none;
+  if (fs::equivalent(options.import_from.file, out, none))
+    throw InputError(fmt::format("--out {} is the file to import: give the rows another name", out.string()));
   ProgramTable table = import_torch_trace(options.import_from, console);
   const auto wanted = case_filter(options.command.kernels);
   for (std::size_t i = table.cases.size(); i-- > 0;) {
@@ -76,6 +79,7 @@ ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Consol
   }
   if (table.cases.empty())
     throw InputError(fmt::format("--kernels {} matches no kernel", options.command.kernels));
+  keep_older_rows(out, console);
   finish(table, out, options, console);
   return ExitStatus::done;
 }
@@ -105,15 +109,14 @@ void merge(const TraceOptions& options, const fs::path& out, Console& console) {
   merge_and_report(files, options, out, console);
 }
 
-/// Makes room for new rows. Those of an earlier trace are kept, also where it was cut off before they were merged.
-void begin_rows(const TraceOptions& options, const fs::path& out, Console& console) {
-  keep_older_rows(out, console);
+/// Rows of an earlier trace that was cut off before they were merged are kept.
+void merge_earlier(const TraceOptions& options, const fs::path& out, Console& console) {
   const std::vector<fs::path> files = process_files(out);
   if (files.empty()) return;
+  keep_older_rows(out, console);
   fmt::print(console.err,
              "occbench trace: an earlier trace was cut off; its processes' files are merged first\n");
   remove_process_files(merge_and_report(files, options, out, console));
-  keep_older_rows(out, console);
 }
 
 ExitStatus trace(const TraceOptions& options, Console& console) {
@@ -121,7 +124,7 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   const int modes = (importing ? 1 : 0) + (options.merge ? 1 : 0) + (options.command.words.empty() ? 0 : 1);
   if (modes != 1) {
     throw InputError(
-        "trace needs one of: a command behind --, --import FILE.json, or --merge with --out FILE.csv");
+        "trace takes one of: a command behind --, --import FILE.json, or --merge with --out FILE.csv");
   }
   if (options.merge && options.out.empty())
     throw InputError("--merge needs --out FILE.csv, as it was traced with");
@@ -130,14 +133,15 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
   const FileLock lock(out);
-  if (!options.merge) begin_rows(options, out, console);
   if (importing) return import_trace(options, out, console);
   if (options.merge) {
     merge(options, out, console);
     return ExitStatus::done;
   }
-  // The command's own, also where reading what was traced of it fails.
-  const ExitStatus status = run_traced(options.command, out, console);
+  check(options.command);
+  merge_earlier(options, out, console);
+  // The command's own, also where reading what was traced of it fails. Rows of an earlier run must not pass for this one's.
+  const ExitStatus status = run_traced(options.command, out, console, [&] { keep_older_rows(out, console); });
   try {
     remove_process_files(merge_and_report(process_files(out), options, out, console));
   } catch (const std::exception& error) {
@@ -185,7 +189,7 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
       ->type_name("FILE.csv");
   parser
       .add_option("--counters", command.counters,
-                  "auto: 3 launches of each kernel and configuration, off, or how many")
+                  "launches to count of each kernel and configuration: auto (3), off, or N")
       ->capture_default_str()
       ->type_name("auto|off|N");
   parser
@@ -220,8 +224,12 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
                   "or a list such as 0,2: the command once on each")
       ->type_name("N|all|N,N");
   declare_at_once(parser, options->at_once);
-  parser.add_option("--top", options->top, "how many kernels to print, 0 = all")->capture_default_str();
+  parser.add_option("--top", options->top, "how many kernels to print, 0 = all")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   parser.add_option("COMMAND", options->misplaced, "behind --: what to run, with its arguments");
+  parser.footer(
+      "Exit status: that of COMMAND, 128 + N if signal N ended it; 64 wrong use, or no such command.");
   return [options, &parser](Console& console) { return trace_on_gpus(*options, parser, console); };
 }
 

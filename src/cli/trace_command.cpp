@@ -56,7 +56,10 @@ int counted_launches(const std::string& counters) {
 }
 
 /// Why the command runs untraced; empty where it need not.
-std::string why_not_traced() {
+std::string why_not_traced(const TraceCommand& command) {
+  const std::string name = fs::path(command.words.front()).filename();
+  if (name == "ncu" || name == "nsys")
+    return fmt::format("{} injects a library of its own, and only one can be injected", name);
   if (const char* other = std::getenv(kInjection); other != nullptr && *other != '\0') {
     return fmt::format(
         "{} is already set to {} (ncu, nsys and compute-sanitizer do so): end that, for only one library can "
@@ -166,27 +169,50 @@ pid_t start(const TraceCommand& command, Environment& environment) {
   running = error == 0 ? process : 0;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::posix_spawnattr_destroy(&attributes);
-  if (error != 0) throw InputError(fmt::format("cannot run '{}': {}", words[0], std::strerror(error)));
-  return process;
+  if (error == 0) return process;
+  const bool is_here = words[0].find('/') == std::string::npos && fs::exists(words[0]);
+  throw InputError(fmt::format("cannot run '{}': {}{}", words[0], std::strerror(error),
+                               is_here ? fmt::format(" in PATH; the one here is ./{}", words[0]) : ""));
+}
+
+/// Where no process of a traced command has a file.
+void say_why_no_file(int status, Console& console) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+    fmt::print(console.err, "occbench trace: the command ended with status {} before it used CUDA\n",
+               WEXITSTATUS(status));
+    return;
+  }
+  fmt::print(
+      console.err,
+      "occbench trace: no process loaded {}: the command does not use CUDA here, or sudo, srun, a container "
+      "or another tool takes {} away: run occbench within\n",
+      kLibrary, kInjection);
 }
 
 }  // namespace
 
-ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console& console) {
+void check(const TraceCommand& command) {
   if (command.after && *command.after < 0)
     throw InputError(fmt::format("--after {} is below 0", *command.after));
   static_cast<void>(counted_launches(command.counters));
   static_cast<void>(case_filter(command.kernels));
-  const std::string reason = why_not_traced();
+}
+
+ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console& console,
+                      const std::function<void()>& on_start) {
+  check(command);
+  const std::string reason = why_not_traced(command);
   if (!reason.empty())
     fmt::print(console.err, "occbench trace: the command runs without being traced: {}\n", reason);
   Environment environment = environment_for(command, out, reason.empty());
   const SignalsForCommand signals;
   const pid_t process = start(command, environment);
+  on_start();
   int status = 0;
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
   running = 0;
+  if (reason.empty() && process_files(out).empty()) say_why_no_file(status, console);
   if (WIFSIGNALED(status)) {
     fmt::print(console.err, "occbench trace: signal {} ({}) ended the command\n", WTERMSIG(status),
                strsignal(WTERMSIG(status)));
@@ -196,12 +222,6 @@ ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console&
 }
 
 MergedProcesses merged_processes(const std::vector<fs::path>& files, Console& console) {
-  if (files.empty() && why_not_traced().empty()) {
-    fmt::print(console.err,
-               "occbench trace: no process loaded {}: the command does not use CUDA on this machine, or "
-               "clears {}\n",
-               kLibrary, kInjection);
-  }
   MergedProcesses merged;
   for (const fs::path& file : files) {
     try {
@@ -214,7 +234,9 @@ MergedProcesses merged_processes(const std::vector<fs::path>& files, Console& co
   }
   if (merged.entries.empty() && !merged.files.empty()) {
     const std::size_t count = merged.files.size();
-    fmt::print(console.err, "occbench trace: {} initialized CUDA, and no kernel launch was traced\n",
+    fmt::print(console.err,
+               "occbench trace: {} initialized CUDA, and no kernel launch was traced: it launched "
+               "none, or it says above why it is not traced\n",
                count == 1 ? "a process" : fmt::format("{} processes", count));
   }
   merged.entries = occbench::merged(std::move(merged.entries));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,9 +24,14 @@ struct TraceCommand {
 /// Runs a command with its own input and output, and the library in each of its processes that uses CUDA.
 /// Signals that would end occbench go to the command. Where the library cannot be used, says why and runs
 /// the command without it.
+/// @param on_start is called once the command runs
 /// @returns what the command ended with, 128 + N for signal N
 /// @throws InputError for wrong options, or if there is no such command
-ExitStatus run_traced(const TraceCommand& command, const std::filesystem::path& out, Console& console);
+ExitStatus run_traced(const TraceCommand& command, const std::filesystem::path& out, Console& console,
+                      const std::function<void()>& on_start);
+
+/// @throws InputError for wrong options
+void check(const TraceCommand& command);
 
 /// What the processes of a traced command wrote.
 struct MergedProcesses {

@@ -39,7 +39,8 @@ CountersStatus status_of(CUptiResult result) {
 
 std::string_view remedy_of(CUptiResult result) {
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-    return "a process can have one: run it without its own profiler, or without the other tool";
+    return "a process can have one CUPTI subscriber: run it without its own profiler, or without the other "
+           "tool";
   switch (status_of(result)) {
     case CountersStatus::denied:
       return "run as root or with CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on; in a container "
@@ -103,7 +104,7 @@ void Cupti::require(int result, std::string_view call) {
 
 std::string supported_chip(const Cupti& cupti, int device_index, Profiler profiler) {
   if (const auto socket = mps_socket())
-    throw CountersUnavailable(CountersStatus::unsupported, why_not_with_mps(*socket) + "; end its daemon");
+    throw CountersUnavailable(CountersStatus::unsupported, why_not_with_mps(*socket));
   initialize_profilers(cupti);
   check_supported(cupti, device_index, profiler);
   auto params = OCC_CUPTI_PARAMS(CUpti_Device_GetChipName_Params);

@@ -57,10 +57,6 @@ std::int64_t number_of(const char* name) {
 SamplingRules rules() {
   SamplingRules rules;
   rules.counted = static_cast<int>(number_of(kTraceCountersVariable));
-  if (const auto socket = mps_socket(); socket && rules.counted > 0) {
-    rules.counted = 0;
-    say(fmt::format("nothing is counted, for {}", why_not_with_mps(*socket)));
-  }
   if (!variable(kTraceAfterVariable).empty()) rules.after = number_of(kTraceAfterVariable);
   if (const std::string kernels = variable(kTraceKernelsVariable); !kernels.empty()) {
     rules.wanted = [matches = case_filter(kernels)](std::string_view name) {
@@ -68,6 +64,12 @@ SamplingRules rules() {
     };
   }
   return rules;
+}
+
+/// Empty where there is nothing against it.
+std::string why_not_counted() {
+  const auto socket = mps_socket();
+  return socket ? why_not_with_mps(*socket) : "";
 }
 
 /// The library in one process.
@@ -80,7 +82,8 @@ struct Library {
   bool ends = false;
   bool has_ended = false;
 
-  explicit Library(const std::filesystem::path& file) : tracer({file, rules(), {}}, *driver, say) {}
+  explicit Library(const std::filesystem::path& file)
+      : tracer({file, rules(), {}, why_not_counted()}, *driver, say) {}
 
   void tend() {
     std::unique_lock lock(mutex);
@@ -133,6 +136,8 @@ void start() {
   if (out.empty() || library != nullptr) return;
   library = new Library(make_process_file(out, ::getpid()));
   Tracer& tracer = library->tracer;
+  if (const std::string why = why_not_counted(); !why.empty() && rules().counted > 0)
+    say(fmt::format("nothing is counted, for {}", why));
   try {
     library->events = std::make_unique<ProgramEvents>(tracer, tracer.counts());
   } catch (const CountersUnavailable& refused) {

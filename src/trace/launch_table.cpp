@@ -35,8 +35,20 @@ ProgramKernel kernel_of(const KernelRecord& record) {
 std::string why_uncounted(std::int64_t launches, std::int64_t of_graphs) {
   if (of_graphs == launches) return "not counted: CUDA graphs of several kernels launch it";
   if (launches == 1) return "not counted: launched once";
-  return fmt::format("not counted: every launch was of the warm-up, of a second context{} or not wanted",
-                     of_graphs > 0 ? ", of a graph" : "");
+  return fmt::format(
+      "not counted: its launches were in the warm-up (--after 0 does without), {}in a second context, or "
+      "left out "
+      "by --kernels",
+      of_graphs > 0 ? "in a graph of several kernels, " : "");
+}
+
+void say_why_uncounted(ProgramLaunches& seen, const LaunchTable::DeviceWords& words) {
+  if (!seen.readings.empty()) return;
+  seen.counters_status = words.counters_status;
+  seen.note = words.note;
+  if (seen.counters_status != CountersStatus::ok) return;
+  seen.counters_status = CountersStatus::off;
+  seen.note = why_uncounted(seen.launches, seen.of_graphs);
 }
 
 }  // namespace
@@ -59,10 +71,14 @@ LaunchTable::Seen* LaunchTable::find(Key key) {
   return &seen_.try_emplace(std::move(key)).first->second;
 }
 
-void LaunchTable::expect(const LaunchCall& call) {
+void LaunchTable::expect(const LaunchCall& call, int device) {
   const std::lock_guard lock(mutex_);
-  expected_[call.correlation] = {
-      .name = std::string(call.name), .grid = call.grid, .block = call.block, .of_graph = call.of_graph};
+  expected_[call.correlation] = {.name = std::string(call.name),
+                                 .grid = call.grid,
+                                 .block = call.block,
+                                 .dynamic_shared_bytes = call.dynamic_shared_bytes,
+                                 .device = device,
+                                 .of_graph = call.of_graph};
 }
 
 bool LaunchTable::is_of(const Expected& expected, const KernelRecord& record) {
@@ -83,7 +99,6 @@ void LaunchTable::add(const KernelRecord& record) {
   const auto counted = expected_.find(record.correlation);
   if (counted != expected_.end() && !is_of(counted->second, record)) return;
   ++version_;
-  has_records_ = true;
   Seen* const seen = find({static_cast<int>(record.device), kernel_of(record)});
   if (seen == nullptr) {
     ++lost_;
@@ -92,6 +107,7 @@ void LaunchTable::add(const KernelRecord& record) {
   const double us = static_cast<double>(record.end_ns - record.start_ns) / 1000;
   ++seen->launches;
   seen->of_graphs += record.of_graph ? 1 : 0;
+  recorded_ += record.of_graph ? 0 : 1;
   seen->total_us += us;
   if (seen->contexts.size() < kMostNumbers) seen->contexts.insert(record.context);
   if (seen->streams.size() < kMostNumbers) seen->streams.insert(record.stream);
@@ -120,22 +136,17 @@ void LaunchTable::add_untimed(const ProgramKernel& kernel, int device, std::uint
   settle(counted->second);
 }
 
-void LaunchTable::add_unrecorded(const ProgramKernel& kernel, int device, std::int64_t launches) {
+std::size_t LaunchTable::set_looked_at(std::vector<LookedAt> all) {
   const std::lock_guard lock(mutex_);
-  ++version_;
-  Seen* const seen = find({device, kernel});
-  if (seen == nullptr) {
-    lost_ += static_cast<std::size_t>(launches);
-    return;
-  }
-  seen->launches += launches;
-  for (auto& [correlation, expected] : expected_) {
-    const bool is_its = expected.seen == nullptr && expected.name == kernel.name &&
-                        extent_of(expected.grid) == kernel.grid && extent_of(expected.block) == kernel.block;
-    if (!is_its) continue;
-    expected.seen = seen;
-    settle(expected);
-  }
+  std::set<std::pair<int, std::string_view>> recorded;
+  for (const auto& [key, seen] : seen_) recorded.emplace(key.device, key.kernel.name);
+  std::erase_if(all, [&](const LookedAt& one) {
+    return recorded.contains({one.device, kernel_name_of_any_build(one.kernel->name)});
+  });
+  if (all.size() > kMostEntries) all.resize(kMostEntries);
+  if (all != unrecorded_) ++version_;
+  unrecorded_ = std::move(all);
+  return unrecorded_.size();
 }
 
 void LaunchTable::add_readings(std::span<const std::uint32_t> correlations, const CounterReadings& readings) {
@@ -157,45 +168,61 @@ void LaunchTable::lose(std::size_t records) {
   lost_ += records;
 }
 
+/// A kernel without a record: its launches, and what was counted of them.
+ProgramEntry LaunchTable::unrecorded_entry(const LookedAt& one, const DeviceWords& words) const {
+  ProgramEntry entry{words.device, *one.kernel, {}};
+  entry.kernel.name = kernel_name_of_any_build(one.kernel->name);
+  entry.seen.launches = one.launches;
+  for (const auto& [correlation, expected] : expected_) {
+    const bool is_its = expected.seen == nullptr && !expected.of_graph && expected.device == one.device &&
+                        expected.dynamic_shared_bytes == one.kernel->dynamic_shared_bytes &&
+                        extent_of(expected.grid) == one.kernel->grid &&
+                        extent_of(expected.block) == one.kernel->block && expected.name == one.kernel->name;
+    if (!is_its) continue;
+    for (const auto& [metric, value] : expected.reading) entry.seen.readings[metric].push_back(value);
+  }
+  return entry;
+}
+
 std::vector<ProgramEntry> LaunchTable::entries(int process,
                                                const std::function<DeviceWords(int)>& words) const {
   const std::lock_guard lock(mutex_);
   std::map<int, DeviceWords> devices;
+  const auto words_of = [&](int number) -> const DeviceWords& {
+    const auto device = devices.find(number);
+    return device != devices.end() ? device->second : devices.emplace(number, words(number)).first->second;
+  };
   std::vector<ProgramEntry> result;
-  result.reserve(seen_.size());
+  result.reserve(seen_.size() + unrecorded_.size());
   for (const auto& [key, seen] : seen_) {
-    auto device = devices.find(key.device);
-    if (device == devices.end()) device = devices.emplace(key.device, words(key.device)).first;
-    ProgramEntry& entry = result.emplace_back(ProgramEntry{device->second.device, key.kernel, {}});
+    ProgramEntry& entry = result.emplace_back(ProgramEntry{words_of(key.device).device, key.kernel, {}});
     entry.seen.launches = seen.launches;
     entry.seen.of_graphs = seen.of_graphs;
     entry.seen.timed = seen.times.seen();
     entry.seen.total_us = seen.total_us;
     entry.seen.times_us = seen.times.kept();
     entry.seen.readings = seen.readings;
-    entry.seen.processes = {process};
     entry.seen.contexts = seen.contexts;
     entry.seen.streams = seen.streams;
     entry.seen.graph_nodes = seen.graph_nodes;
-    if (!seen.readings.empty()) continue;
-    entry.seen.counters_status = device->second.counters_status;
-    entry.seen.note = device->second.note;
-    if (entry.seen.counters_status == CountersStatus::ok) {
-      entry.seen.counters_status = CountersStatus::off;
-      entry.seen.note = why_uncounted(seen.launches, seen.of_graphs);
-    }
+    say_why_uncounted(entry.seen, words_of(key.device));
   }
+  for (const LookedAt& one : unrecorded_) {
+    ProgramEntry& entry = result.emplace_back(unrecorded_entry(one, words_of(one.device)));
+    say_why_uncounted(entry.seen, words_of(one.device));
+  }
+  for (ProgramEntry& entry : result) entry.seen.processes = {process};
   return result;
+}
+
+std::int64_t LaunchTable::recorded() const {
+  const std::lock_guard lock(mutex_);
+  return recorded_;
 }
 
 bool LaunchTable::has_readings() const {
   const std::lock_guard lock(mutex_);
   return has_readings_;
-}
-
-bool LaunchTable::has_records() const {
-  const std::lock_guard lock(mutex_);
-  return has_records_;
 }
 
 std::uint64_t LaunchTable::version() const {

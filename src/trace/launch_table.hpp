@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -19,13 +20,22 @@
 
 namespace occbench {
 
+/// Launches of one kernel and configuration on one GPU, as the program made them.
+struct LookedAt {
+  int device = -1;
+  std::shared_ptr<const ProgramKernel> kernel;  ///< never null where it is given away
+  std::int64_t launches = 0;
+
+  bool operator==(const LookedAt&) const = default;
+};
+
 /// Everything that was seen of the launches of a process: an entry for each distinct kernel and configuration
 /// on each GPU, whose memory does not grow with the launches. Thread-safe.
 class LaunchTable {
  public:
   /// A launch that is counted: its record is not one of an ordinary launch, and other records of its call are
   /// of what CUPTI launches to read counters.
-  void expect(const LaunchCall& call);
+  void expect(const LaunchCall& call, int device);
 
   /// A kernel that ran. Those of unknown kernels beyond the most that a table has are only counted.
   void add(const KernelRecord& record);
@@ -33,8 +43,11 @@ class LaunchTable {
   /// A launch of which there will be no record.
   void add_untimed(const ProgramKernel& kernel, int device, std::uint32_t correlation);
 
-  /// Launches of which records were to come, and none came of any kernel.
-  void add_unrecorded(const ProgramKernel& kernel, int device, std::int64_t launches);
+  /// What was launched, in the place of what was told before. Kernels of which there is no record have entries
+  /// of it, without time. @returns how many entries these are
+  std::size_t set_looked_at(std::vector<LookedAt> all);
+  /// Launches with a record, those of graphs not among them.
+  std::int64_t recorded() const;
 
   /// What counters read in launches that were expected, by their correlation.
   void add_readings(std::span<const std::uint32_t> correlations, const CounterReadings& readings);
@@ -50,7 +63,6 @@ class LaunchTable {
   std::vector<ProgramEntry> entries(int process, const std::function<DeviceWords(int)>& words) const;
 
   bool has_readings() const;
-  bool has_records() const;
   /// Grows with each change.
   std::uint64_t version() const;
   /// Launches that are in no entry: records that CUPTI lost, and kernels that found no more room.
@@ -80,6 +92,8 @@ class LaunchTable {
   struct Expected {
     std::string name;
     EventExtent grid, block;
+    std::uint32_t dynamic_shared_bytes = 0;
+    int device = -1;
     bool of_graph = false;
     Seen* seen = nullptr;  ///< the entry, once its record has come
     std::map<std::string, double, std::less<>> reading{};
@@ -88,14 +102,16 @@ class LaunchTable {
   Seen* find(Key key);
   static bool is_of(const Expected& expected, const KernelRecord& record);
   static void settle(Expected& expected);
+  ProgramEntry unrecorded_entry(const LookedAt& one, const DeviceWords& words) const;
 
   mutable std::mutex mutex_;
   std::unordered_map<Key, Seen, Hash> seen_;
   std::unordered_map<std::uint32_t, Expected> expected_;
+  std::vector<LookedAt> unrecorded_;  ///< of kernels without any record
+  std::int64_t recorded_ = 0;
   std::size_t lost_ = 0;
   std::uint64_t version_ = 0;
   bool has_readings_ = false;
-  bool has_records_ = false;
 };
 
 }  // namespace occbench

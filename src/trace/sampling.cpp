@@ -1,6 +1,7 @@
 #include "trace/sampling.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace occbench {
 namespace {
@@ -54,16 +55,18 @@ Look Sampling::look(const LaunchCall& call, bool can_count) {
     found = seen_.try_emplace(key_of(call)).first;
   }
   Seen& seen = found->second;
-  const bool is_first = seen.launches == 0 || seen.name != call.name;
-  if (is_first) {
+  if (seen.launches == 0 || seen.name != call.name) {
+    if (seen.looked_at.kernel && gone_.size() < kMostConfigurations)
+      gone_.push_back(std::move(seen.looked_at));
     seen = {.name = std::string(call.name)};
     seen.wanted = !communicates(call.name) && (!rules_.wanted || rules_.wanted(call.name));
     since_new_ = 0;
   }
   ++seen.launches;
+  seen.looked_at.launches += can_count ? 1 : 0;
   const bool due = can_count && seen.wanted && seen.launches > 1 && seen.counted < rules_.counted &&
                    seen.tried < rules_.counted + kMoreTries && warmed_up();
-  if (!due) return is_first ? Look::first : Look::pass;
+  if (!due) return can_count && !std::exchange(seen.described, true) ? Look::first : Look::pass;
   // Counted until somebody tells otherwise: other threads are not to count it too.
   ++seen.counted;
   ++seen.tried;
@@ -74,16 +77,21 @@ void Sampling::describe(const LaunchCall& call, int device, ProgramKernel kernel
   const std::lock_guard lock(mutex_);
   const auto found = seen_.find(key_of(call));
   if (found == seen_.end()) return;
-  found->second.device = device;
-  found->second.kernel = std::move(kernel);
+  found->second.looked_at.device = device;
+  found->second.looked_at.kernel = std::make_shared<const ProgramKernel>(std::move(kernel));
+}
+
+void Sampling::refused(const LaunchCall& call) {
+  const std::lock_guard lock(mutex_);
+  const auto found = seen_.find(key_of(call));
+  if (found != seen_.end()) --found->second.looked_at.launches;
 }
 
 std::vector<LookedAt> Sampling::looked_at() const {
   const std::lock_guard lock(mutex_);
-  std::vector<LookedAt> all;
-  for (const auto& [key, seen] : seen_) {
-    if (seen.kernel) all.push_back({seen.device, *seen.kernel, seen.launches});
-  }
+  std::vector<LookedAt> all = gone_;
+  for (const auto& [key, seen] : seen_) all.push_back(seen.looked_at);
+  std::erase_if(all, [](const LookedAt& one) { return one.kernel == nullptr || one.launches <= 0; });
   return all;
 }
 

@@ -14,6 +14,7 @@
 
 #include "measure/program_events.hpp"
 #include "record/program.hpp"
+#include "trace/launch_table.hpp"
 
 namespace occbench {
 
@@ -27,15 +28,8 @@ struct SamplingRules {
 /// What a launch is to Sampling.
 enum class Look {
   pass,
-  first,  ///< of its kernel and configuration: describe() may follow
+  first,  ///< the first of its kernel and configuration that no capture took: describe() is to follow
   count,  ///< to be counted
-};
-
-/// Launches of one kernel and configuration.
-struct LookedAt {
-  int device = -1;
-  ProgramKernel kernel;
-  std::int64_t launches = 0;
 };
 
 /// Which launches of a process are counted. Counting one takes a millisecond or more: a program that times
@@ -45,11 +39,15 @@ class Sampling {
  public:
   explicit Sampling(SamplingRules rules) : rules_(std::move(rules)) {}
 
-  /// Says of each launch whether it is to be counted. @param can_count whether it could be
+  /// Says of each launch whether it is to be counted. @param can_count false while a stream captures, for the
+  /// launch may be captured
   Look look(const LaunchCall& call, bool can_count = true);
 
   /// What a launch asks for, for looked_at().
   void describe(const LaunchCall& call, int device, ProgramKernel kernel);
+
+  /// The driver did not take a launch.
+  void refused(const LaunchCall& call);
 
   /// A launch that look() said was to be counted was not.
   void failed(const LaunchCall& call);
@@ -60,7 +58,7 @@ class Sampling {
   }
 
   std::int64_t launches() const;
-  /// All that was described.
+  /// All that was described, with the launches that the driver took and no capture.
   std::vector<LookedAt> looked_at() const;
   std::size_t configurations() const;
 
@@ -81,8 +79,8 @@ class Sampling {
     int counted = 0;
     int tried = 0;
     bool wanted = false;
-    int device = -1;
-    std::optional<ProgramKernel> kernel{};
+    bool described = false;
+    LookedAt looked_at{};
   };
 
   static Key key_of(const LaunchCall& call);
@@ -92,6 +90,7 @@ class Sampling {
   std::atomic<bool> begun_{false};
   mutable std::mutex mutex_;
   std::unordered_map<Key, Seen, Hash> seen_;
+  std::vector<LookedAt> gone_;  ///< whose handles other kernels have now
   std::int64_t launches_ = 0;
   std::int64_t since_new_ = 0;  ///< launches since one of a new configuration
 };

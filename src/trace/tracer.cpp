@@ -100,28 +100,15 @@ std::vector<std::shared_ptr<Tracer::Context>> Tracer::live_contexts() const {
 }
 
 /// A graph of several kernels would be counted as one.
-bool Tracer::is_to_be_counted(const LaunchCall& call) {
+bool Tracer::is_to_be_counted(const LaunchCall& call, int device) {
   if (call.of_graph) {
     const std::lock_guard lock(graphs_mutex_);
     if (!one_kernel_graphs_.contains(call.function)) return false;
   }
-  const bool can_count = !captures_.any();
-  const Look look = sampling_.look(call, can_count);
-  if (look == Look::first && can_count && !call.of_graph) {
-    sampling_.describe(call, driver_.device_of(call.context), driver_.kernel_of(call));
-  }
+  const Look look = sampling_.look(call, !captures_.any());
+  // A handle may be gone when it turns out that no record tells of its kernel.
+  if (look == Look::first && !call.of_graph) sampling_.describe(call, device, driver_.kernel_of(call));
   return look == Look::count;
-}
-
-/// CUPTI gives the records of a process to whoever asked for them last; a kernel that failed has none.
-void Tracer::add_unrecorded() {
-  if (!has_records_ || table_.has_records()) return;
-  const std::vector<LookedAt> all = sampling_.looked_at();
-  for (const LookedAt& one : all) table_.add_unrecorded(one.kernel, one.device, one.launches);
-  if (all.empty()) return;
-  say_once(
-      "no record of a kernel came, so that none has a time: the program takes CUPTI's records itself, or the "
-      "kernels failed");
 }
 
 void Tracer::launch_begins(const LaunchCall& call) {
@@ -135,9 +122,9 @@ void Tracer::launch_begins(const LaunchCall& call) {
     const Inside inside;
     if (counter.usable()) {
       counter.prepare();
-      if (is_to_be_counted(call)) {
+      if (is_to_be_counted(call, context->device)) {
         if (counter.begin(call.correlation)) {
-          table_.expect(call);
+          table_.expect(call, context->device);
           *call.state = kCounted;
           return;
         }
@@ -160,6 +147,7 @@ void Tracer::launch_ends(const LaunchCall& call, bool launched) {
       table_.add_untimed(driver_.kernel_of(call), driver_.device_of(call.context), call.correlation);
     }
     if (*call.state == kNothing) return;
+    if (!launched) sampling_.refused(call);
     const std::shared_ptr<Context> context = find_context(call.context);
     if (!context || !context->counter) return;
     const Inside inside;
@@ -247,6 +235,10 @@ LaunchTable::DeviceWords Tracer::words_of(int device) {
   const std::lock_guard lock(words_mutex_);
   LaunchTable::DeviceWords& words = words_[device];
   if (words.device.sm_count == 0) words.device = driver_.describe(device);
+  if (!words.counters_status && !options_.why_not_counted.empty()) {
+    words.counters_status = CountersStatus::unsupported;
+    words.note = options_.why_not_counted;
+  }
   if (!words.counters_status) words.counters_status = counts() ? CountersStatus::ok : CountersStatus::off;
   return words;
 }
@@ -259,10 +251,23 @@ bool Tracer::words_of_all_are_ok() {
   });
 }
 
-void Tracer::write() {
+/// CUPTI gives the records of a process to whoever asked for them last; a kernel that failed or runs has none.
+void Tracer::say_what_has_no_record(std::size_t kernels) {
+  std::int64_t launches = 0;
+  for (const LookedAt& one : sampling_.looked_at()) launches += one.launches;
+  const std::int64_t missing = launches - table_.recorded();
+  if (kernels == 0 && missing <= launches / 10) return;
+  say_once(fmt::format(
+      "{} of {} launches have no record, and so no time: the program takes CUPTI's records itself, or "
+      "kernels failed or still ran at its end",
+      missing, launches));
+}
+
+std::size_t Tracer::write() {
   const std::lock_guard lock(write_mutex_);
+  const std::size_t unrecorded = has_records_ ? table_.set_looked_at(sampling_.looked_at()) : 0;
   const std::uint64_t version = table_.version();
-  if (version == written_version_) return;
+  if (version == written_version_) return unrecorded;
   try {
     write_process_file(options_.file,
                        table_.entries(::getpid(), [this](int device) { return words_of(device); }));
@@ -270,6 +275,7 @@ void Tracer::write() {
   } catch (const std::exception& failure) {
     say_once(fmt::format("{}; it is tried again", failure.what()));
   }
+  return unrecorded;
 }
 
 void Tracer::tend() {
@@ -284,8 +290,8 @@ void Tracer::finish(const std::function<void()>& last_records) {
   const Inside inside;
   for (const auto& context : live_contexts()) context->counter->finish(false);
   last_records();
-  add_unrecorded();
-  write();
+  const std::size_t unrecorded = write();
+  if (has_records_) say_what_has_no_record(unrecorded);
   if (counts() && sampling_.launches() > 0 && !table_.has_readings() && words_of_all_are_ok()) {
     say_once(fmt::format(
         "nothing was counted: {} launches of {} kernels and configurations were its warm-up, or were "

@@ -24,6 +24,7 @@ struct TracerOptions {
   std::filesystem::path file;  ///< of this process
   SamplingRules sampling;
   CountingTimes times;
+  std::string why_not_counted{};  ///< where nothing may be, whatever the rules say; otherwise empty
 };
 
 /// Hears of a process's launches, has some of them counted, and keeps the process's file. What goes wrong is
@@ -35,7 +36,7 @@ class Tracer : public ProgramListener {
 
   /// Whether the launches that are made have to be told, not only the kernels that have run.
   bool counts() const {
-    return options_.sampling.counted > 0;
+    return options_.sampling.counted > 0 && options_.why_not_counted.empty();
   }
   /// There will be no records: what launches say of themselves has to do.
   void do_without_records() {
@@ -78,12 +79,13 @@ class Tracer : public ProgramListener {
   std::shared_ptr<Context> context_of(void* handle);
   std::shared_ptr<Context> make_context(void* handle);
   std::vector<std::shared_ptr<Context>> live_contexts() const;
-  bool is_to_be_counted(const LaunchCall& call);
-  void add_unrecorded();
+  bool is_to_be_counted(const LaunchCall& call, int device);
   void counting_ended(int device, CountersStatus status, const std::string& why);
   LaunchTable::DeviceWords words_of(int device);
   bool words_of_all_are_ok();
-  void write();
+  /// @returns kernels of which there is no record
+  std::size_t write();
+  void say_what_has_no_record(std::size_t kernels);
   void say_once(const std::string& line);
 
   const TracerOptions options_;

@@ -101,7 +101,42 @@ TEST_F(TraceCommandTest, KeepsTheRowsThatItsFileHas) {
   const std::string before = read_text(out_);
   const std::string said = import().err;
   const std::size_t from = said.find("is kept as ") + 11;
-  EXPECT_EQ(read_text(said.substr(from, said.find(';') - from)), before);
+  EXPECT_EQ(read_text(said.substr(from, said.find(';', from) - from)), before);
+}
+
+TEST_F(TraceCommandTest, LeavesRowsWhereTheyAreUntilSomethingRuns) {
+  ASSERT_EQ(run_command({"trace", "--import", trace_.c_str(), "--out", out_.c_str()}).status,
+            ExitStatus::done);
+  const std::string before = read_text(out_);
+  for (const auto& arguments : std::vector<std::vector<const char*>>{
+           {"trace", "--out", out_.c_str(), "--", "/nonexistent/program"},
+           {"trace", "--out", out_.c_str(), "--counters", "some", "--", "true"},
+           {"trace", "--out", out_.c_str(), "--import", "/nonexistent.json"},
+           {"trace", "--out", out_.c_str(), "--import", trace_.c_str(), "--kernels", "^no_such_kernel"}}) {
+    EXPECT_EQ(run_command(arguments).status, ExitStatus::usage) << arguments.back();
+    EXPECT_EQ(read_text(out_), before) << arguments.back();
+  }
+  // What this command did not launch is not said to be its rows.
+  EXPECT_THAT(run_command({"trace", "--out", out_.c_str(), "--", "true"}).err, HasSubstr("is kept as"));
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(TraceCommandTest, RefusesToWriteRowsOverTheTraceThatItImports) {
+  const Outcome outcome = run_command({"trace", "--import", trace_.c_str(), "--out", trace_.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("another name"));
+  EXPECT_EQ(read_text(trace_), kTorchTrace);
+}
+
+TEST_F(TraceCommandTest, LeavesOtherTracersTheirInjection) {
+  const fs::path tool = folder_.path() / "ncu";
+  std::ofstream(tool) << "#!/bin/sh\necho \"<$CUDA_INJECTION64_PATH>\" > "
+                      << (folder_.path() / "said").string() << "\n";
+  fs::permissions(tool, fs::perms::owner_all);
+  const Outcome outcome = run_command({"trace", "--out", out_.c_str(), "--", tool.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::done);
+  EXPECT_THAT(outcome.err, HasSubstr("ncu injects a library of its own"));
+  EXPECT_EQ(read_text(folder_.path() / "said"), "<>\n");
 }
 
 TEST_F(TraceCommandTest, PassesOnTheStatusOfTheCommand) {
@@ -151,6 +186,7 @@ TEST_F(TraceCommandTest, RefusesWhatCannotBe) {
                                              {"trace", "--counters", "0", "--", "true"},
                                              {"trace", "--after", "-1", "--", "true"},
                                              {"trace", "--kernels", "(", "--", "true"},
+                                             {"trace", "--top", "-1", "--", "true"},
                                              {"trace", "--device", "all", "--import", trace_.c_str()},
                                              {"trace", "--clock-mhz", "1500", "--", "true"},
                                              {"trace", "--counters", "9", "--import", trace_.c_str()},

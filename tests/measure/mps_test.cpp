@@ -3,6 +3,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -25,12 +28,20 @@ struct Mps : testing::Test {
     std::filesystem::remove_all(folder);
   }
   void start() const {
-    std::ofstream(folder / "control").put('\n');
+    const int made = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    (folder / "control").string().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    ASSERT_EQ(::bind(made, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    ::close(made);
   }
 };
 
 TEST_F(Mps, IsWhereItsDaemonHasASocket) {
   EXPECT_FALSE(mps_socket());
+  std::ofstream(folder / "control").put('\n');
+  EXPECT_FALSE(mps_socket()) << "a file";
+  std::filesystem::remove(folder / "control");
   start();
   EXPECT_EQ(mps_socket(), folder / "control");
 }

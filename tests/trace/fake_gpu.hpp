@@ -126,6 +126,7 @@ class FakeDriver : public Driver {
     kernel.name = call.name;
     kernel.block.x = call.block.x;
     kernel.grid.x = call.grid.x;
+    kernel.dynamic_shared_bytes = call.dynamic_shared_bytes;
     kernel.registers_per_thread = 32;
     return kernel;
   }

@@ -52,7 +52,7 @@ CounterReadings readings(std::vector<double> achieved) {
 
 TEST(LaunchTable, NamesKernelsAsInAnyBuildOfTheirSource) {
   LaunchTable table;
-  table.expect(call(2, 66, "_ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji"));
+  table.expect(call(2, 66, "_ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji"), 0);
   table.add(record(1, 10, 66, "_ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji"));
   table.add(record(2, 10, 66, "_ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji"));
   table.add_readings(std::vector<std::uint32_t>{2}, readings({50}));
@@ -85,8 +85,8 @@ TEST(LaunchTable, HasAnEntryForEachKernelAndConfiguration) {
 TEST(LaunchTable, JoinsAReadingWithItsRecordWhicheverComesFirst) {
   LaunchTable table;
   table.add(record(1));
-  table.expect(call(2));
-  table.expect(call(3));
+  table.expect(call(2), 0);
+  table.expect(call(3), 0);
   table.add(record(2, 11));
   table.add_readings(std::array<std::uint32_t, 2>{2, 3}, readings({71, 72}));
   table.add(record(3, 12));
@@ -100,7 +100,7 @@ TEST(LaunchTable, JoinsAReadingWithItsRecordWhicheverComesFirst) {
 
 TEST(LaunchTable, LeavesOutWhatCuptiLaunchesToReadCounters) {
   LaunchTable table;
-  table.expect(call(2));
+  table.expect(call(2), 0);
   table.add(record(2, 80.9, 1, "what_cupti_launches"));
   table.add(record(2, 10));
   table.add(record(2, 80.9, 66));
@@ -114,7 +114,7 @@ TEST(LaunchTable, JoinsTheOneKernelOfAGraphThatWasCounted) {
   LaunchTable table;
   LaunchCall graph = call(5, 1, "");
   graph.of_graph = true;
-  table.expect(graph);
+  table.expect(graph, 0);
   KernelRecord of_graph = record(5);
   of_graph.of_graph = true;
   of_graph.graph_node = 17;
@@ -153,7 +153,7 @@ TEST(LaunchTable, KeepsLaunchesWithoutRecords) {
   LaunchTable table;
   ProgramKernel kernel;
   kernel.name = "_Z6reducePf";
-  table.expect(call(9));
+  table.expect(call(9), 0);
   table.add_readings(std::array<std::uint32_t, 1>{9}, readings({50}));
   table.add_untimed(kernel, 0, 8);
   table.add_untimed(kernel, 0, 9);
@@ -198,7 +198,7 @@ TEST(LaunchTable, LosesNothingWhereSixtyFourThreadsLaunch) {
     threads.emplace_back([&table, thread] {
       for (std::uint32_t i = 0; i < 500; ++i) {
         const std::uint32_t correlation = thread * 1000 + i;
-        if (i % 10 == 0) table.expect(call(correlation, i % 5 + 1));
+        if (i % 10 == 0) table.expect(call(correlation, i % 5 + 1), 0);
         table.add(record(correlation, 1, i % 5 + 1));
         if (i % 10 == 0) table.add_readings(std::array{correlation}, readings({50}));
         if (i % 100 == 0) entries(table);

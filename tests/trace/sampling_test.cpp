@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -204,18 +205,36 @@ TEST(Captures, OfEachThreadsOwnDefaultStreamAreTheThreads) {
   EXPECT_FALSE(captures.any());
 }
 
+ProgramKernel kernel(std::string name) {
+  ProgramKernel kernel;
+  kernel.name = std::move(name);
+  return kernel;
+}
+
 TEST(Sampling, KeepsWhatWasDescribedWithItsLaunches) {
   Sampling sampling({.counted = 3, .after = 0, .wanted = {}});
-  EXPECT_EQ(sampling.look(launch(1)), Look::first);
-  ProgramKernel kernel;
-  kernel.name = "_Z6reducePf";
-  sampling.describe(launch(1), 2, kernel);
-  for (int i = 0; i < 4; ++i) sampling.look(launch(1));
-  EXPECT_EQ(sampling.look(launch(2)), Look::first) << "and not described";
-  ASSERT_EQ(sampling.looked_at().size(), 1);
+  EXPECT_EQ(sampling.look(launch(1), false), Look::pass) << "it may be captured";
+  EXPECT_EQ(sampling.look(launch(2), false), Look::pass);
+  for (int i = 0; i < 4; ++i) {
+    if (sampling.look(launch(1)) == Look::first) sampling.describe(launch(1), 2, kernel("_Z6reducePf"));
+  }
+  sampling.refused(launch(1));
+  ASSERT_EQ(sampling.looked_at().size(), 1) << "the other was captured";
   EXPECT_EQ(sampling.looked_at()[0].device, 2);
-  EXPECT_EQ(sampling.looked_at()[0].kernel.name, "_Z6reducePf");
-  EXPECT_EQ(sampling.looked_at()[0].launches, 5);
+  EXPECT_EQ(sampling.looked_at()[0].kernel->name, "_Z6reducePf");
+  EXPECT_EQ(sampling.looked_at()[0].launches, 3);
+}
+
+TEST(Sampling, KeepsAKernelWhoseHandleAnotherHasNow) {
+  Sampling sampling({.counted = 3, .after = 100, .wanted = {}});
+  for (const char* name : {"_Z6reducePf", "_Z4fillPf"}) {
+    for (int i = 0; i < 5; ++i) {
+      const LaunchCall call = launch(1, 66, name);
+      if (sampling.look(call) == Look::first) sampling.describe(call, 0, kernel(name));
+    }
+  }
+  ASSERT_EQ(sampling.looked_at().size(), 2);
+  for (const LookedAt& one : sampling.looked_at()) EXPECT_EQ(one.launches, 5);
 }
 
 }  // namespace

@@ -34,10 +34,12 @@ struct Program {
   std::atomic<std::uint32_t> correlation{0};
   bool has_records = true;
 
-  void launch(std::uint32_t grid, void* context = handle(0x10), std::string_view name = "_Z6reducePf") {
+  void launch(std::uint32_t grid, void* context = handle(0x10), std::string_view name = "_Z6reducePf",
+              std::uint32_t dynamic_shared_bytes = 0) {
     LaunchCall call;
+    call.dynamic_shared_bytes = dynamic_shared_bytes;
     call.context = context;
-    call.function = handle(0x20);
+    call.function = handle(0x20 + name.size());
     call.name = name;
     call.grid = {grid, 1, 1};
     call.block = {256, 1, 1};
@@ -226,16 +228,56 @@ TEST_F(TracerTest, HasTheoryAndCountersWhereTheProgramTakesCuptisRecords) {
   program.has_records = false;
   for (int i = 0; i < 10; ++i) program.launch(66);
   program.launch(67);
+  tracer->tend();
+  EXPECT_THAT(rows(), SizeIs(2)) << "also if it is killed now";
+  program.launch(67);
   finish();
   ASSERT_THAT(rows(), SizeIs(2));
   for (const Row& row : rows()) {
     const bool counted = row.grid_blocks == 66;
-    EXPECT_EQ(row.launches, counted ? 10 : 1);
+    EXPECT_EQ(row.launches, counted ? 10 : 2);
     EXPECT_EQ(row.theoretical_pct, 100);
     EXPECT_FALSE(row.time_us);
-    EXPECT_EQ(row.achieved_pct.has_value(), counted);
+    EXPECT_EQ(row.achieved_pct.has_value(), counted || row.launches == 2);
   }
-  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("takes CUPTI's records itself")));
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("12 of 12 launches have no record")));
+}
+
+TEST_F(TracerTest, NamesKernelsThatCameAfterTheProgramTookTheRecords) {
+  for (int i = 0; i < 4; ++i) program.launch(66, handle(0x10), "_Z6reducePf");
+  program.has_records = false;
+  for (int i = 0; i < 10; ++i) program.launch(66, handle(0x10), "_Z6reducePf");
+  for (int i = 0; i < 6; ++i) program.launch(66, handle(0x10), "_Z4fillPf");
+  finish();
+  ASSERT_THAT(rows(), SizeIs(2));
+  for (const Row& row : rows()) {
+    EXPECT_EQ(row.launches, row.variant == "_Z4fillPf" ? 6 : 4);
+    EXPECT_TRUE(row.achieved_pct);
+  }
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("16 of 20 launches have no record")));
+}
+
+TEST_F(TracerTest, TellsKernelsWithoutRecordsApartByTheirSharedMemory) {
+  program.has_records = false;
+  for (int i = 0; i < 10; ++i) program.launch(66, handle(0x10), "_Z6reducePf", 0);
+  for (int i = 0; i < 10; ++i) program.launch(66, handle(0x10), "_Z6reducePf", 4096);
+  finish();
+  ASSERT_THAT(rows(), SizeIs(2));
+  for (const Row& row : rows()) EXPECT_EQ(row.counters_status, "ok") << row.case_;
+  EXPECT_EQ(read_samples(samples_path(file)).size(), 6);
+}
+
+TEST_F(TracerTest, SaysInItsRowsWhyNothingMayBeCounted) {
+  tracer = std::make_unique<Tracer>(
+      TracerOptions{file, {.counted = 3, .after = 0, .wanted = {}}, kShortTimes, "MPS"}, driver,
+      [this](const std::string& line) { said.push_back(line); });
+  Program shared{*tracer, gpu};
+  EXPECT_FALSE(tracer->counts());
+  for (int i = 0; i < 5; ++i) shared.launch(66);
+  finish();
+  EXPECT_THAT(gpu.calls(), IsEmpty());
+  EXPECT_EQ(rows()[0].counters_status, "unsupported");
+  EXPECT_THAT(rows()[0].note, HasSubstr("MPS"));
 }
 
 TEST_F(TracerTest, SaysWhereAProgramEndsInItsWarmUp) {

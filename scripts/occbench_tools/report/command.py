@@ -58,9 +58,13 @@ def matching(rows: Rows, expression: str) -> Rows:
     return replace(rows, frame=found)
 
 
-def say(left_out: list[LeftOut]) -> None:
-    for entry in left_out:
+def say(left_out: list[LeftOut], *, on_page: bool) -> None:
+    """A page says itself which rows its charts need."""
+    told = [entry for entry in left_out if entry.fault or not on_page]
+    for entry in told:
         print(f"occbench: left out: {entry.chart.name}: {entry.reason}", file=sys.stderr)
+    if others := [entry.chart.name for entry in left_out if entry not in told]:
+        print(f"occbench: left out for want of rows, as the page's end says: {', '.join(others)}", file=sys.stderr)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -75,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     if options.filter:
         rows = matching(rows, options.filter)
     drawn, left_out = draw_all(rows, options.chart)
-    say(left_out)
+    say(left_out, on_page=not options.pictures)
     if options.pictures:
         for file in write_pictures(drawn, options.pictures, options.picture_format or list(FORMATS)):
             print(file)

@@ -130,7 +130,7 @@ def issue(rows: Rows) -> Drawing:
     full = frame.filter(pl.col("achieved_pct") >= 90)
     idle = len(full.filter(pl.col("issue_active_pct") < 50))
     sentence = (
-        f"Of {counted(len(full), 'row')} with 90 % achieved occupancy or more, {idle} issue in fewer than half of the cycles: "
+        f"Of {counted(len(full), 'row')} with 90 % achieved occupancy or more, {idle} issued instructions in fewer than half of the cycles: "
         "resident warps that wait are no eligible warps."
         if len(full)
         else f"{counted(len(frame), 'row')}, none with 90 % achieved occupancy or more."
