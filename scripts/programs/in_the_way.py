@@ -96,7 +96,7 @@ class InTheWay:
     def all(self, cupti12: str | None) -> None:
         recording, own = self.recording, self.own
         sample = f"{recording.programs}/sample"
-        self.case("nothing", own, "none")
+        self.case("nothing is in the way", own, "none")
         self.case("the program ends with status 7", "sh", "-c", f"{own} none; exit 7")
         self.case("a command that does not exist", "./no-such-command")
         self.case("no CUDA in the program", "true")
@@ -110,19 +110,21 @@ class InTheWay:
             "PyTorch's profiler", sys.executable, f"{HERE}/training.py", "3", str(recording.folder / "scratch.json.gz")
         )
         for version, path in {"13": CUPTI_13, "12": cupti12}.items():
-            for when in ("first", "later"):
-                if path:
-                    self.case(f"a CUPTI {version} of the program's own, {when}", own, path, when)
+            if path:
+                self.case(f"the program subscribes to CUPTI {version} before the trace", own, path, "first")
+        self.case("the program takes the records of CUPTI 13 after the trace began", own, CUPTI_13, "later")
+        if cupti12:
+            self.case("the program tries to use CUPTI 12 after the trace began", own, cupti12, "later")
         with another(recording, traced=True):
             self.case("another trace has the counters", own, "none")
         if shutil.which("nvidia-cuda-mps-control"):
             with mps():
-                self.case("MPS", own, "none")
-                self.case("MPS, once more", own, "none")
+                self.case("MPS shares the GPU", own, "none")
+                self.case("a second program under MPS", own, "none")
                 with another(recording, traced=False):
-                    self.case("MPS, and another client runs", own, "none")
+                    self.case("another program runs under MPS", own, "none")
                 with another(recording, traced=True):
-                    self.case("MPS, and another client is traced", own, "none")
+                    self.case("another traced program runs under MPS", own, "none")
 
 
 def main() -> None:

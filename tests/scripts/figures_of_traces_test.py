@@ -67,7 +67,11 @@ class Costs(unittest.TestCase):
         made_up.write(folder / "programs/costs.csv", [launch, *lines])
         text = programs.costs(Results(folder, made_up.OCCBENCH))
         self.assertIn("| a launch | 3,030 ns |", text)
-        self.assertIn("Steps take 5 % longer with activity records alone, and 25 to 50 % with default sampling.", text)
+        self.assertIn(
+            "take 100 ms longer with activity records alone: 5 % at the median of rounds, 5 % over all.", text
+        )
+        self.assertIn("take 400 to 1,000 ms longer with default sampling: 25 to 50 % at the median", text)
+        self.assertIn("of rounds, 20 to 50 % over all.", text)
 
 
 class Disturbed(unittest.TestCase):
@@ -75,22 +79,16 @@ class Disturbed(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.results = Results(self.folder, made_up.OCCBENCH)
 
-    def test_cases_that_end_alike_are_one_line_that_says_what_their_rows_have(self):
+    def test_cases_say_what_their_rows_have(self):
         case = ON | {"status": "0", "rows": "1", "timed": "1", "counted": "0", "computed": "200, own"}
-        case |= {"said": "occbench trace: process: nothing is counted"}
-        cases = [case | {"case": "MPS"}, case | {"case": "MPS, once more"}]
-        cases.append(
-            ON
-            | {"case": "no CUDA", "status": "0", "rows": "0", "timed": "0", "counted": "0", "computed": "", "said": ""}
-        )
+        cases = [case | {"case": "MPS"}, case | {"case": "another", "computed": "199, own", "counted": "1"}]
+        cases.append(ON | {"case": "no CUDA", "status": "0", "rows": "0", "timed": "0", "counted": "0", "computed": ""})
         made_up.write(self.folder / "programs/in_the_way.csv", cases)
         text = programs.in_the_way(self.results)
-        self.assertIn("In 2 of the cases the program ran to its end and computed the same", text)
-        self.assertIn("| MPS; MPS, once more | 0 | theory, time | nothing is counted |", text)
-        self.assertIn("| no CUDA | 0 | no rows |  |", text)
-        cases[0] |= {"computed": "199, own"}
-        made_up.write(self.folder / "programs/in_the_way.csv", cases)
-        self.assertIn("different results", programs.in_the_way(self.results))
+        self.assertIn("In 2 of 3 cases the program that is tried ran to its end; in 1 of them", text)
+        self.assertIn("| MPS | 0 | theory, time |", text)
+        self.assertIn("| another | 0 | theory, time, counter |", text)
+        self.assertIn("| no CUDA | 0 | no rows |", text)
 
     def test_choices_are_compared_by_pairs_of_runs(self):
         line = ON | {"tuner": "xla"}
@@ -99,13 +97,13 @@ class Disturbed(unittest.TestCase):
             [
                 line | {"choice": "a", "alone": "x x y", "traced": "x x x"},
                 line | {"choice": "b", "alone": "x x x", "traced": "x x z"},
+                line | {"tuner": "cudnn", "choice": "c", "alone": "x x x", "traced": "x x x"},
             ],
         )
         text = programs.choices(self.results)
         # a: 2 of 3 pairs alone, 3 of 9 mixed; b: none of 3, and 3 of 9.
-        self.assertIn("two runs without trace differ in 33 % of 6 pairs", text)
-        self.assertIn("with trace in 33 % of 18 pairs", text)
-        self.assertIn("1 choices were the same in all 3 runs without trace; with trace 1 of these", text)
+        self.assertIn("| xla | 2 | 33 % of 6 pairs | 33 % of 18 pairs | 1 | 1 |", text)
+        self.assertIn("| cudnn | 1 | 0 % of 3 pairs | 0 % of 9 pairs | 1 | 0 |", text)
 
     def test_launches_of_killed_programs_are_missing_for_a_time(self):
         line = ON | {"status": "137"}
@@ -116,7 +114,7 @@ class Disturbed(unittest.TestCase):
         made_up.write(self.folder / "programs/killed.csv", lines)
         text = programs.killed(self.results)
         self.assertIn("2 processes were killed 100 to 1,000 ms after", text)
-        self.assertIn("at most the launches of 200 ms are missing", text)
+        self.assertIn("2 of their files had rows, and lacked the launches of the last 200 ms at most", text)
 
 
 class Predictions(unittest.TestCase):

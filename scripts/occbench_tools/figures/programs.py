@@ -1,14 +1,13 @@
 """What traced programs read, for examples/python/README.md, and what tracing costs and disturbs, for docs/any-program.md."""
 
 import itertools
-import re
 from collections.abc import Collection
 from statistics import median
 
 import polars as pl
 
 from occbench_tools.dataset import Results, each, gpu_of, packed, read_rows, read_table
-from occbench_tools.markdown import revision, table
+from occbench_tools.markdown import bullets, revision, table
 
 SUMS = "programs/python_sums.csv"
 PRINTED = "programs/python_sums.txt"
@@ -74,19 +73,17 @@ def costs_of_steps(rows: pl.DataFrame) -> str:
     seconds: dict[str, dict[str, list[float]]] = {}
     for row in each(rows):
         seconds.setdefault(row["what"], {})[row["way"]] = list(map(float, row["values"].split()))
-    longer = {
-        way: from_to(
-            [
-                round(100 * median(took / alone - 1 for took, alone in zip(of[way], of["alone"], strict=True)))
-                for of in seconds.values()
-            ]
+    lines = []
+    for way, name in (("activity records", "activity records alone"), ("traced", "default sampling")):
+        rounds = [list(zip(of[way], of["alone"], strict=True)) for of in seconds.values()]
+        ratios = [[100 * (took / alone - 1) for took, alone in of] for of in rounds]
+        added = from_to([round(median(1000 * (took - alone) for took, alone in of)) for of in rounds])
+        middle = from_to([round(median(of)) for of in ratios])
+        all_of_them = from_to([round(ratio) for of in ratios for ratio in of])
+        lines.append(
+            f"1,000 steps take {added} ms longer with {name}: {middle} % at the median of rounds, {all_of_them} % over all."
         )
-        for way in ("activity records", "traced")
-    }
-    return (
-        f"Steps take {longer['activity records']} % longer with activity records alone, and {longer['traced']} % with default "
-        "sampling."
-    )
+    return bullets(*lines)
 
 
 def costs(results: Results) -> str:
@@ -123,22 +120,16 @@ def tables(results: Results, name: str) -> list[pl.DataFrame]:
 def in_the_way(results: Results) -> str:
     texts = []
     for rows in tables(results, IN_THE_WAY):
-        cases = []
+        lines = []
         for row in each(rows):
             kinds = {"theory": row["rows"], "time": row["timed"], "counter": row["counted"]}
             has = ", ".join(kind for kind, count in kinds.items() if count != "0") or "no rows"
-            said = re.sub(r"occbench( trace)?: (process: )?", "", row["said"] or "")
-            cases.append((row["case"], row["status"], has, said))
-        lines = [
-            ("; ".join(case[0] for case in alike), *outcome)
-            for outcome, alike in itertools.groupby(cases, key=lambda case: case[1:])
-        ]
+            lines.append((row["case"], row["status"], has))
         computed = rows.filter(pl.col("computed").is_not_null())["computed"]
-        same = computed.str.starts_with("200,").all()
+        same = computed.str.starts_with("200,").sum()
         texts.append(
-            f"On an {stamped(rows)}. In {len(computed)} of the cases the program ran to its end and computed "
-            f"{'the same' if same else 'different results'}:\n\n"
-            + table(("case", "exit status:", "rows have", "standard error"), lines)
+            f"On an {stamped(rows)}. In {len(computed)} of {len(rows)} cases the program that is tried ran to its end; in {same} of "
+            f"them it computed what it computes without a trace.\n\n{table(('case', 'exit status:', 'rows have'), lines)}"
         )
     return "\n\n".join(texts)
 
@@ -151,18 +142,23 @@ def choices(results: Results) -> str:
     """How often two runs of a program choose differently, traced or not."""
     texts = []
     for rows in tables(results, CHOICES):
-        alone = [row["alone"].split() for row in each(rows)]
-        traced = [row["traced"].split() for row in each(rows)]
-        both_alone = [pair for runs in alone for pair in itertools.combinations(runs, 2)]
-        mixed = [pair for one, other in zip(alone, traced, strict=True) for pair in itertools.product(one, other)]
-        steady = [other for one, other in zip(alone, traced, strict=True) if len(set(one)) == 1]
-        changed = sum(set(other) != set(one) for one, other in zip(alone, traced, strict=True) if len(set(one)) == 1)
-        texts.append(
-            f"Tuners do not choose the same in each run. Of {len(rows)} choices of cuDNN and XLA on an {stamped(rows)}, "
-            f"two runs without trace differ in {differing(both_alone)}, and a run without and one with trace in "
-            f"{differing(mixed)}. {len(steady)} choices were the same in all {len(alone[0])} runs without trace; "
-            f"with trace {changed} of these were chosen differently in some run."
+        lines = []
+        for (tuner,), of in rows.group_by("tuner", maintain_order=True):
+            runs = [(row["alone"].split(), row["traced"].split()) for row in each(of)]
+            both_alone = [pair for alone, _ in runs for pair in itertools.combinations(alone, 2)]
+            mixed = [pair for alone, traced in runs for pair in itertools.product(alone, traced)]
+            steady = [(alone, traced) for alone, traced in runs if len(set(alone)) == 1]
+            changed = sum(set(traced) != set(alone) for alone, traced in steady)
+            lines.append((tuner, len(runs), differing(both_alone), differing(mixed), len(steady), changed))
+        head = (
+            "tuner",
+            "choices:",
+            "two runs without trace differ in:",
+            "one without and one with trace:",
+            "the same in all runs without:",
+            "of these different in a run with:",
         )
+        texts.append(f"On an {stamped(rows)}, {len(runs[0][0])} runs each way:\n\n{table(head, lines)}")
     return "\n\n".join(texts)
 
 
@@ -171,9 +167,11 @@ def killed(results: Results) -> str:
     for rows in tables(results, KILLED):
         number = {name: rows[name].cast(pl.Float64) for name in ("milliseconds", "launched", "in_the_file")}
         missing = number["milliseconds"] * (1 - number["in_the_file"] / number["launched"])
+        read = (number["in_the_file"] > 0).sum()
         texts.append(
             f"{len(rows)} processes were killed {number['milliseconds'].min():.0f} to {number['milliseconds'].max():,.0f} ms "
-            f"after they began to launch. Each file could be read, and at most the launches of {missing.max():.0f} ms are missing."
+            f"after they began to launch. {read} of their files had rows, and lacked the launches of the last "
+            f"{missing.max():.0f} ms at most."
         )
     return "\n\n".join(texts)
 
