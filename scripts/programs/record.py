@@ -231,7 +231,7 @@ class Recording:
         print(f"64 threads: {threads.seconds:.1f} s, status {threads.status} {threads.err[-300:]}{threads.out[-500:]}")
 
     def measure_steps(self) -> None:
-        """Three processes take turns of ten steps, so that what else the machine does slows all of them alike."""
+        """Three processes run ten steps each in turn, so that what else the machine does slows all alike."""
         ways: dict[str, list[str] | None] = {
             "alone": None,
             "traced": [],

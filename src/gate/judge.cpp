@@ -344,9 +344,11 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
   const Grade grade = !slower ? Grade::note : advisory.empty() ? Grade::regression : Grade::advisory;
   const std::string was = fmt::format("{:.4g}", median_of(sides.baseline, quantity.value).value_or(0));
   const std::string is = fmt::format("{:.4g}", median_of(sides.candidate, quantity.value).value_or(0));
-  std::string message = fmt::format("{}: {:.{}f} % {}, p = {:.1g}", change_text("time_us", was, is),
-                                    std::abs(verdict.change_pct), std::abs(verdict.change_pct) < 10 ? 1 : 0,
-                                    slower ? "slower" : "faster", verdict.p);
+  const double change = std::abs(verdict.change_pct);
+  std::string message =
+      fmt::format("{}: {} % {}, p = {:.1g}", change_text("time_us", was, is),
+                  change < 100 ? fmt::format("{:.2g}", change) : fmt::format("{:.0f}", change),
+                  slower ? "slower" : "faster", verdict.p);
   if (context.paired) message += fmt::format(" over {} pairs", sides.baseline.size());
   if (!advisory.empty()) message += "; advisory: " + advisory;
   if (slower && into.findings.empty()) message += "; occupancy, launch and resources are as before";

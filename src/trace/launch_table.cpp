@@ -138,11 +138,16 @@ void LaunchTable::add_untimed(const ProgramKernel& kernel, int device, std::uint
 
 std::size_t LaunchTable::set_looked_at(std::vector<LookedAt> all) {
   const std::lock_guard lock(mutex_);
+  std::int64_t missing = -recorded_;
+  for (const LookedAt& one : all) missing += one.launches;
   std::set<std::pair<int, std::string_view>> recorded;
   for (const auto& [key, seen] : seen_) recorded.emplace(key.device, key.kernel.name);
   std::erase_if(all, [&](const LookedAt& one) {
     return recorded.contains({one.device, kernel_name_of_any_build(one.kernel->name)});
   });
+  // Where as many launches have records, these have them too, by another name.
+  for (const LookedAt& one : all) missing -= one.launches;
+  if (missing < 0) all.clear();
   if (all.size() > kMostEntries) all.resize(kMostEntries);
   if (all != unrecorded_) ++version_;
   unrecorded_ = std::move(all);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include <fmt/core.h>
@@ -147,6 +148,24 @@ TEST(LaunchTable, SaysWhyNothingWasCounted) {
   EXPECT_THAT(entries(direct).front().seen.note, AllOf(HasSubstr("warm-up"), HasSubstr("graph")));
   for (const ProgramEntry& entry : entries(table, CountersStatus::denied))
     EXPECT_EQ(entry.seen.counters_status, CountersStatus::denied);
+}
+
+TEST(LaunchTable, HasNoSecondEntryForWhatARecordNamesInAnotherWay) {
+  LaunchTable table;
+  ProgramKernel kernel;
+  kernel.name = "_Z6reducePf.kd";
+  table.add(record(1));
+  EXPECT_EQ(table.set_looked_at({{0, std::make_shared<const ProgramKernel>(kernel), 1}}), 0);
+  EXPECT_EQ(entries(table).size(), 1);
+  EXPECT_EQ(table.set_looked_at({{0, std::make_shared<const ProgramKernel>(kernel), 2}}), 0)
+      << "a record of one of the two is still to come";
+  ProgramKernel other;
+  other.name = "_Z4fillPf";
+  kernel.name = "_Z6reducePf";
+  EXPECT_EQ(table.set_looked_at({{0, std::make_shared<const ProgramKernel>(kernel), 1},
+                                 {0, std::make_shared<const ProgramKernel>(other), 3}}),
+            1);
+  EXPECT_EQ(entries(table).size(), 2);
 }
 
 TEST(LaunchTable, KeepsLaunchesWithoutRecords) {
