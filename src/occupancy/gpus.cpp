@@ -187,6 +187,12 @@ std::string folded(std::string_view name) {
   return text;
 }
 
+/// As people also type it: rtx4090, a100_sxm4_80gb.
+std::string without_dashes(std::string text) {
+  std::erase_if(text, [](char letter) { return letter == '-' || letter == '_'; });
+  return text;
+}
+
 }  // namespace
 
 std::span<const Gpu> all_gpus() {
@@ -201,7 +207,9 @@ const Gpu* find_gpu_by_driver_name(std::string_view driver_name) {
 }
 
 const Gpu* find_gpu(std::string_view name) {
-  const auto found = std::ranges::find(kGpus, folded(name), &Gpu::name);
+  const std::string wanted = without_dashes(folded(name));
+  const auto found =
+      std::ranges::find(kGpus, wanted, [](const Gpu& gpu) { return without_dashes(std::string(gpu.name)); });
   return found == kGpus.end() ? find_gpu_by_driver_name(name) : &*found;
 }
 
