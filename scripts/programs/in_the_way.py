@@ -106,9 +106,8 @@ class InTheWay:
             self.case("CUDA_INJECTION64_PATH is set", own, "none")
         self.case("the command is ncu", *NCU, sample, "2")
         self.case("the command is compute-sanitizer", "compute-sanitizer", own, "none")
-        self.case(
-            "PyTorch's profiler", sys.executable, f"{HERE}/training.py", "3", str(recording.folder / "scratch.json.gz")
-        )
+        profiled = [sys.executable, f"{HERE}/training.py", "3", str(recording.folder / "scratch.json.gz")]
+        self.case("the program uses PyTorch's profiler", *profiled)
         for version, path in {"13": CUPTI_13, "12": cupti12}.items():
             if path:
                 self.case(f"the program subscribes to CUPTI {version} before the trace", own, path, "first")

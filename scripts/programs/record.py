@@ -3,7 +3,8 @@
 Needs a GPU whose counters may be read, ncu, PyTorch, Triton, CuPy and JAX, and nothing else: it runs where occbench's Python
 packages are not installed. Writes into FOLDER: the rows of each program (NAME.csv, NAME.samples.csv), against_ncu.csv (a line
 for each launch that both counted), costs.csv, unchanged.csv (what each program computed with and without), choices.csv (what
-tuners chose), killed.csv (launches in the file of each process that was killed), a second trace of `training` and the trace of PyTorch's own profiler.
+tuners chose), killed.csv (launches in the file of each process that was killed), a second trace of `training` and the trace of
+PyTorch's own profiler.
 
     scripts/programs/build build/programs
     python3 scripts/programs/record.py --occbench build/release/bin/occbench --programs build/programs FOLDER
@@ -239,8 +240,10 @@ class Recording:
         }
         for batch in BATCHES:
             seconds: dict[str, list[float]] = {how: [] for how in ways}
+            losses: set[str] = set()
             for _ in range(ROUNDS_OF_STEPS):
-                total, losses = self.steps_in_turns(batch, ways)
+                total, of_round = self.steps_in_turns(batch, ways)
+                losses |= of_round
                 for how, values in seconds.items():
                     values.append(total[how])
             for how, values in seconds.items():

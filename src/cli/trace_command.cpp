@@ -200,7 +200,6 @@ void check(const TraceCommand& command) {
 
 ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console& console,
                       const std::function<void()>& on_start) {
-  check(command);
   const std::string reason = why_not_traced(command);
   if (!reason.empty())
     fmt::print(console.err, "occbench trace: the command runs without being traced: {}\n", reason);

@@ -24,9 +24,11 @@ struct TraceCommand {
 /// Runs a command with its own input and output, and the library in each of its processes that uses CUDA.
 /// Signals that would end occbench go to the command. Where the library cannot be used, says why and runs
 /// the command without it.
+/// Says so where no process of the command has a file.
+/// @param command one that check() let through
 /// @param on_start is called once the command runs
 /// @returns what the command ended with, 128 + N for signal N
-/// @throws InputError for wrong options, or if there is no such command
+/// @throws InputError if there is no such command
 ExitStatus run_traced(const TraceCommand& command, const std::filesystem::path& out, Console& console,
                       const std::function<void()>& on_start);
 
@@ -39,7 +41,7 @@ struct MergedProcesses {
   std::vector<std::filesystem::path> files;  ///< that were read
 };
 
-/// Reads the files of processes. Says which cannot be read, and where there is no file or no launch.
+/// Reads the files of processes. Says which cannot be read, and where they have no launch.
 MergedProcesses merged_processes(const std::vector<std::filesystem::path>& files, Console& console);
 
 /// Removes files of processes, with their samples.

@@ -136,8 +136,6 @@ void start() {
   if (out.empty() || library != nullptr) return;
   library = new Library(make_process_file(out, ::getpid()));
   Tracer& tracer = library->tracer;
-  if (const std::string why = why_not_counted(); !why.empty() && rules().counted > 0)
-    say(fmt::format("nothing is counted, for {}", why));
   try {
     library->events = std::make_unique<ProgramEvents>(tracer, tracer.counts());
   } catch (const CountersUnavailable& refused) {

@@ -1,6 +1,7 @@
 #include "trace/launch_table.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include <fmt/core.h>
@@ -35,11 +36,10 @@ ProgramKernel kernel_of(const KernelRecord& record) {
 std::string why_uncounted(std::int64_t launches, std::int64_t of_graphs) {
   if (of_graphs == launches) return "not counted: CUDA graphs of several kernels launch it";
   if (launches == 1) return "not counted: launched once";
-  return fmt::format(
-      "not counted: its launches were in the warm-up (--after 0 does without), {}in a second context, or "
-      "left out "
-      "by --kernels",
-      of_graphs > 0 ? "in a graph of several kernels, " : "");
+  constexpr std::string_view kReasons =
+      "not counted: its launches were in the warm-up (--after 0 does without), ";
+  return fmt::format("{}{}in a second context, or left out by --kernels", kReasons,
+                     of_graphs > 0 ? "in a graph of several kernels, " : "");
 }
 
 void say_why_uncounted(ProgramLaunches& seen, const LaunchTable::DeviceWords& words) {
@@ -136,22 +136,27 @@ void LaunchTable::add_untimed(const ProgramKernel& kernel, int device, std::uint
   settle(counted->second);
 }
 
-std::size_t LaunchTable::set_looked_at(std::vector<LookedAt> all) {
+Unrecorded LaunchTable::set_looked_at(std::vector<LookedAt> all) {
+  const auto launches_of = [](const std::vector<LookedAt>& some) {
+    return std::accumulate(some.begin(), some.end(), std::int64_t{0},
+                           [](std::int64_t sum, const LookedAt& one) { return sum + one.launches; });
+  };
   const std::lock_guard lock(mutex_);
-  std::int64_t missing = -recorded_;
-  for (const LookedAt& one : all) missing += one.launches;
+  Unrecorded result;
+  result.of = launches_of(all);
+  result.launches = result.of - recorded_;
   std::set<std::pair<int, std::string_view>> recorded;
   for (const auto& [key, seen] : seen_) recorded.emplace(key.device, key.kernel.name);
   std::erase_if(all, [&](const LookedAt& one) {
     return recorded.contains({one.device, kernel_name_of_any_build(one.kernel->name)});
   });
   // Where as many launches have records, these have them too, by another name.
-  for (const LookedAt& one : all) missing -= one.launches;
-  if (missing < 0) all.clear();
+  if (launches_of(all) > result.launches) all.clear();
   if (all.size() > kMostEntries) all.resize(kMostEntries);
   if (all != unrecorded_) ++version_;
   unrecorded_ = std::move(all);
-  return unrecorded_.size();
+  result.kernels = unrecorded_.size();
+  return result;
 }
 
 void LaunchTable::add_readings(std::span<const std::uint32_t> correlations, const CounterReadings& readings) {
@@ -218,11 +223,6 @@ std::vector<ProgramEntry> LaunchTable::entries(int process,
   }
   for (ProgramEntry& entry : result) entry.seen.processes = {process};
   return result;
-}
-
-std::int64_t LaunchTable::recorded() const {
-  const std::lock_guard lock(mutex_);
-  return recorded_;
 }
 
 bool LaunchTable::has_readings() const {

@@ -29,6 +29,13 @@ struct LookedAt {
   bool operator==(const LookedAt&) const = default;
 };
 
+/// What no record tells of.
+struct Unrecorded {
+  std::size_t kernels = 0;    ///< kernels and configurations whose kernel has no record at all
+  std::int64_t launches = 0;  ///< below 0 where records tell of launches that were not looked at
+  std::int64_t of = 0;        ///< launches that were looked at
+};
+
 /// Everything that was seen of the launches of a process: an entry for each distinct kernel and configuration
 /// on each GPU, whose memory does not grow with the launches. Thread-safe.
 class LaunchTable {
@@ -44,10 +51,8 @@ class LaunchTable {
   void add_untimed(const ProgramKernel& kernel, int device, std::uint32_t correlation);
 
   /// What was launched, in the place of what was told before. Kernels of which there is no record have entries
-  /// of it, without time. @returns how many entries these are
-  std::size_t set_looked_at(std::vector<LookedAt> all);
-  /// Launches with a record, those of graphs not among them.
-  std::int64_t recorded() const;
+  /// of it, without time.
+  Unrecorded set_looked_at(std::vector<LookedAt> all);
 
   /// What counters read in launches that were expected, by their correlation.
   void add_readings(std::span<const std::uint32_t> correlations, const CounterReadings& readings);
@@ -108,7 +113,7 @@ class LaunchTable {
   std::unordered_map<Key, Seen, Hash> seen_;
   std::unordered_map<std::uint32_t, Expected> expected_;
   std::vector<LookedAt> unrecorded_;  ///< of kernels without any record
-  std::int64_t recorded_ = 0;
+  std::int64_t recorded_ = 0;         ///< launches with a record, those of graphs not among them
   std::size_t lost_ = 0;
   std::uint64_t version_ = 0;
   bool has_readings_ = false;

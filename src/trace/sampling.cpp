@@ -66,7 +66,7 @@ Look Sampling::look(const LaunchCall& call, bool can_count) {
   seen.looked_at.launches += can_count ? 1 : 0;
   const bool due = can_count && seen.wanted && seen.launches > 1 && seen.counted < rules_.counted &&
                    seen.tried < rules_.counted + kMoreTries && warmed_up();
-  if (!due) return can_count && !std::exchange(seen.described, true) ? Look::first : Look::pass;
+  if (!due) return can_count && !seen.looked_at.kernel ? Look::first : Look::pass;
   // Counted until somebody tells otherwise: other threads are not to count it too.
   ++seen.counted;
   ++seen.tried;

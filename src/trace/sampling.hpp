@@ -28,7 +28,7 @@ struct SamplingRules {
 /// What a launch is to Sampling.
 enum class Look {
   pass,
-  first,  ///< the first of its kernel and configuration that no capture took: describe() is to follow
+  first,  ///< of a kernel and configuration that is not described yet, and not captured: describe() is to follow
   count,  ///< to be counted
 };
 
@@ -79,7 +79,6 @@ class Sampling {
     int counted = 0;
     int tried = 0;
     bool wanted = false;
-    bool described = false;
     LookedAt looked_at{};
   };
 

@@ -34,7 +34,9 @@ class Inside {
 }  // namespace
 
 Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const std::string&)> say)
-    : options_(std::move(options)), driver_(driver), say_(std::move(say)), sampling_(options_.sampling) {}
+    : options_(std::move(options)), driver_(driver), say_(std::move(say)), sampling_(options_.sampling) {
+  if (may_not_count()) say_once(fmt::format("nothing is counted, for {}", options_.why_not_counted));
+}
 
 void Tracer::say_once(const std::string& line) {
   const std::lock_guard lock(words_mutex_);
@@ -235,7 +237,7 @@ LaunchTable::DeviceWords Tracer::words_of(int device) {
   const std::lock_guard lock(words_mutex_);
   LaunchTable::DeviceWords& words = words_[device];
   if (words.device.sm_count == 0) words.device = driver_.describe(device);
-  if (!words.counters_status && !options_.why_not_counted.empty()) {
+  if (!words.counters_status && may_not_count()) {
     words.counters_status = CountersStatus::unsupported;
     words.note = options_.why_not_counted;
   }
@@ -252,20 +254,17 @@ bool Tracer::words_of_all_are_ok() {
 }
 
 /// CUPTI gives the records of a process to whoever asked for them last; a kernel that failed or runs has none.
-void Tracer::say_what_has_no_record(std::size_t kernels) {
-  std::int64_t launches = 0;
-  for (const LookedAt& one : sampling_.looked_at()) launches += one.launches;
-  const std::int64_t missing = launches - table_.recorded();
-  if (kernels == 0 && missing <= launches / 10) return;
+void Tracer::say_what_has_no_record(const Unrecorded& unrecorded) {
+  if (unrecorded.kernels == 0 && unrecorded.launches <= unrecorded.of / 10) return;
   say_once(fmt::format(
       "{} of {} launches have no record, and so no time: the program takes CUPTI's records itself, or "
       "kernels failed or still ran at its end",
-      missing, launches));
+      unrecorded.launches, unrecorded.of));
 }
 
-std::size_t Tracer::write() {
+Unrecorded Tracer::write() {
   const std::lock_guard lock(write_mutex_);
-  const std::size_t unrecorded = has_records_ ? table_.set_looked_at(sampling_.looked_at()) : 0;
+  const Unrecorded unrecorded = has_records_ ? table_.set_looked_at(sampling_.looked_at()) : Unrecorded{};
   const std::uint64_t version = table_.version();
   if (version == written_version_) return unrecorded;
   try {
@@ -290,8 +289,7 @@ void Tracer::finish(const std::function<void()>& last_records) {
   const Inside inside;
   for (const auto& context : live_contexts()) context->counter->finish(false);
   last_records();
-  const std::size_t unrecorded = write();
-  if (has_records_) say_what_has_no_record(unrecorded);
+  say_what_has_no_record(write());
   if (counts() && sampling_.launches() > 0 && !table_.has_readings() && words_of_all_are_ok()) {
     say_once(fmt::format(
         "nothing was counted: {} launches of {} kernels and configurations were its warm-up, or were "

@@ -83,9 +83,12 @@ class Tracer : public ProgramListener {
   void counting_ended(int device, CountersStatus status, const std::string& why);
   LaunchTable::DeviceWords words_of(int device);
   bool words_of_all_are_ok();
-  /// @returns kernels of which there is no record
-  std::size_t write();
-  void say_what_has_no_record(std::size_t kernels);
+  /// Nothing is counted that was to be.
+  bool may_not_count() const {
+    return options_.sampling.counted > 0 && !options_.why_not_counted.empty();
+  }
+  Unrecorded write();
+  void say_what_has_no_record(const Unrecorded& unrecorded);
   void say_once(const std::string& line);
 
   const TracerOptions options_;

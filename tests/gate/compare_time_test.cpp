@@ -25,6 +25,11 @@ TEST(Gate, SlowerOnTheSameGpuWithinTheHourIsARegression) {
   EXPECT_THAT(first_reason(comparison), HasSubstr("occupancy, launch and resources are as before"));
 }
 
+TEST(Gate, SaysInWholeNumbersHowMuchSlowerWhatTakesTwiceAsLongIs) {
+  EXPECT_THAT(first_reason(with_change([](MadeUpRun& run) { run.slow_down(0, 2.1); })),
+              HasSubstr(": 110 % slower"));
+}
+
 /// Where an address lies in L2 differs from process to process, and adds wait for it.
 TEST(Gate, LaunchesWithAtomicsMayBeSixPercentSlowerInAnotherProcess) {
   const auto verdict = [](double factor, Real atomics) {

@@ -155,15 +155,17 @@ TEST(LaunchTable, HasNoSecondEntryForWhatARecordNamesInAnotherWay) {
   ProgramKernel kernel;
   kernel.name = "_Z6reducePf.kd";
   table.add(record(1));
-  EXPECT_EQ(table.set_looked_at({{0, std::make_shared<const ProgramKernel>(kernel), 1}}), 0);
+  EXPECT_EQ(table.set_looked_at({{0, std::make_shared<const ProgramKernel>(kernel), 1}}).kernels, 0);
   EXPECT_EQ(entries(table).size(), 1);
-  EXPECT_EQ(table.set_looked_at({{0, std::make_shared<const ProgramKernel>(kernel), 2}}), 0)
+  EXPECT_EQ(table.set_looked_at({{0, std::make_shared<const ProgramKernel>(kernel), 2}}).kernels, 0)
       << "a record of one of the two is still to come";
   ProgramKernel other;
   other.name = "_Z4fillPf";
   kernel.name = "_Z6reducePf";
-  EXPECT_EQ(table.set_looked_at({{0, std::make_shared<const ProgramKernel>(kernel), 1},
-                                 {0, std::make_shared<const ProgramKernel>(other), 3}}),
+  EXPECT_EQ(table
+                .set_looked_at({{0, std::make_shared<const ProgramKernel>(kernel), 1},
+                                {0, std::make_shared<const ProgramKernel>(other), 3}})
+                .kernels,
             1);
   EXPECT_EQ(entries(table).size(), 2);
 }

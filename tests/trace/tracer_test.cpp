@@ -278,6 +278,7 @@ TEST_F(TracerTest, SaysInItsRowsWhyNothingMayBeCounted) {
   EXPECT_THAT(gpu.calls(), IsEmpty());
   EXPECT_EQ(rows()[0].counters_status, "unsupported");
   EXPECT_THAT(rows()[0].note, HasSubstr("MPS"));
+  EXPECT_THAT(said, testing::ElementsAre("nothing is counted, for MPS"));
 }
 
 TEST_F(TracerTest, SaysWhereAProgramEndsInItsWarmUp) {
