@@ -17,6 +17,7 @@ import datetime
 import io
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -25,9 +26,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS, ROUNDS_OF_CHOICES = 10, 4, 3, 3
+ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 8
+ROUNDS_OF_TUNERS = {"xla": 10, "xla with its cache": 3, "cudnn": 10}
 BATCHES = (256, 1024)
-STEPS_OF_A_TURN = 10
+STEPS_OF_A_TURN = 100
 PROGRAMS = {
     "sample": ["{programs}/sample"],
     "gemm": ["{programs}/gemm"],
@@ -43,6 +45,8 @@ CLOCK = "sm__cycles_elapsed.avg.per_second"
 REGISTERS = "launch__registers_per_thread"
 NCU = ["ncu", "--clock-control", "none", "--cache-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
 NCU += ["--print-kernel-base", "mangled", "--metrics", f"{ACHIEVED},{CYCLES},{CLOCK},{REGISTERS}"]
+#: JAX keeps what takes long to compile, if not told otherwise.
+KEEP_ALL = ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1"]
 Key = tuple[str, tuple[int, ...], tuple[int, ...], int]
 
 
@@ -163,7 +167,7 @@ class Recording:
             plain = dict(zip(names, workers.map(lambda name: Done(self.command(name, ROUNDS)), names), strict=True))
         against, unchanged = [], []
         for name in names:
-            traced = self.traced(self.command(name, ROUNDS), out=f"{name}.csv")
+            traced = self.traced(self.command(name, ROUNDS), "--counters", "3", out=f"{name}.csv")
             print(f"== {name}: {traced.seconds:.1f} s traced\n{traced.err[-700:]}{traced.out[-3600:]}", flush=True)
             rows = self.folder / f"{name}.csv"
             if not rows.exists():
@@ -232,12 +236,8 @@ class Recording:
         print(f"64 threads: {threads.seconds:.1f} s, status {threads.status} {threads.err[-300:]}{threads.out[-500:]}")
 
     def measure_steps(self) -> None:
-        """Three processes run ten steps each in turn, so that what else the machine does slows all alike."""
-        ways: dict[str, list[str] | None] = {
-            "alone": None,
-            "traced": [],
-            "traced without counters": ["--counters", "off"],
-        }
+        """Two processes run a hundred steps each in turn, so that what else the machine does slows both alike."""
+        ways: dict[str, list[str] | None] = {"alone": None, "traced": []}
         for batch in BATCHES:
             seconds: dict[str, list[float]] = {how: [] for how in ways}
             losses: set[str] = set()
@@ -280,15 +280,19 @@ class Recording:
                 losses.add(take(how, 1)[1])
         return total, losses
 
-    def choose(self) -> None:
+    def choose(self, tuners: list[str]) -> None:
         """What programs that time kernels to choose among them choose, in turns alone and traced."""
         lines = []
-        for tuner in ("cudnn", "xla"):
-            command = [sys.executable, str(HERE / "choices.py"), tuner]
+        cache = self.folder.resolve() / "cache"
+        for tuner in tuners:
+            command = [sys.executable, str(HERE / "choices.py"), tuner.split()[0]]
+            if "cache" in tuner:
+                command = ["env", f"JAX_COMPILATION_CACHE_DIR={cache}", *KEEP_ALL, *command]
             alone, traced = [], []
-            for _ in range(ROUNDS_OF_CHOICES):
+            for _ in range(ROUNDS_OF_TUNERS[tuner]):
                 alone.append(Done(command).choices())
                 traced.append(self.traced(command).choices())
+            shutil.rmtree(cache, ignore_errors=True)
             untuned = Done([*command, "heuristics"]).choices() if tuner == "cudnn" else {}
             for choice in alone[0]:
                 line = {**self.stamp(), "tuner": tuner, "choice": choice}
@@ -320,17 +324,18 @@ def main() -> None:
     parser.add_argument("--occbench", required=True, help="the program, with libocc_trace.so beside it")
     parser.add_argument("--programs", required=True, help="folder of scripts/programs/build")
     parser.add_argument("--parts", default="compare,choices,costs,steps,kill", help="which parts, separated by commas")
-    parser.add_argument("--only", default=",".join(PROGRAMS), help="programs to compare, separated by commas")
+    parser.add_argument("--only", help="programs to compare or tuners, separated by commas")
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     os.environ.pop("CUDA_INJECTION64_PATH", None)
     recording = Recording(options)
     parts = options.parts.split(",")
+    only = options.only.split(",") if options.only else []
     if "compare" in parts:
-        recording.compare(options.only.split(","))
+        recording.compare(only or list(PROGRAMS))
     if "choices" in parts:
-        recording.choose()
+        recording.choose(only or list(ROUNDS_OF_TUNERS))
     if "costs" in parts:
         recording.measure_costs()
     if "steps" in parts:

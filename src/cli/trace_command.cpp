@@ -30,7 +30,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
 constexpr const char* kLibrary = "libocc_trace.so";
-constexpr int kDefaultCounted = 3;
 constexpr int kMostCounted = 1000;
 
 /// Beside this program or, installed, in the library folder beside its own.
@@ -43,14 +42,15 @@ fs::path library_path() {
   return {};
 }
 
-int counted_launches(const std::string& counters) {
-  if (counters == "auto") return kDefaultCounted;
-  if (counters == "off") return 0;
+/// What the library is told to count.
+std::string counted_launches(const std::string& counters) {
+  if (counters == kTracePaced) return counters;
+  if (counters == "off") return "0";
   int number = 0;
   const auto [end, error] = std::from_chars(counters.data(), counters.data() + counters.size(), number);
   if (error == std::errc() && end == counters.data() + counters.size() && number >= 1 &&
       number <= kMostCounted)
-    return number;
+    return counters;
   throw InputError(
       fmt::format("--counters '{}' is neither auto, off nor a number from 1 to {}", counters, kMostCounted));
 }
@@ -106,7 +106,7 @@ Environment environment_for(const TraceCommand& command, const fs::path& out, bo
   if (!traced) return environment;
   environment.set(kInjection, library_path().string());
   environment.set(kTraceOutVariable, fs::absolute(out).string());
-  environment.set(kTraceCountersVariable, fmt::format("{}", counted_launches(command.counters)));
+  environment.set(kTraceCountersVariable, counted_launches(command.counters));
   environment.set(kTraceKernelsVariable, command.kernels);
   environment.set(kTraceAfterVariable, command.after ? fmt::format("{}", *command.after) : "");
   return environment;

@@ -12,10 +12,11 @@ namespace occbench {
 // What `occbench trace` and the library in the traced processes agree on.
 
 /// Environment variables of the traced processes: the file of rows (absolute), launches to count of each
-/// kernel and configuration, a regular expression of the kernels to count, and launches before the first that
-/// is counted. The last two may be empty.
+/// kernel and configuration or kTracePaced, a regular expression of the kernels to count, and launches before
+/// the first that is counted. The last two may be empty.
 inline constexpr const char* kTraceOutVariable = "OCCBENCH_TRACE_OUT";
 inline constexpr const char* kTraceCountersVariable = "OCCBENCH_TRACE_COUNTERS";
+inline constexpr const char* kTracePaced = "auto";
 inline constexpr const char* kTraceKernelsVariable = "OCCBENCH_TRACE_KERNELS";
 inline constexpr const char* kTraceAfterVariable = "OCCBENCH_TRACE_AFTER";
 

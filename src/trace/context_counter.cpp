@@ -40,6 +40,15 @@ bool ContextCounter::attempt(Step step) {
   return false;
 }
 
+/// As attempt(), of what holds the program up for longer than its own work would.
+template <typename Step>
+bool ContextCounter::charge(Step step) {
+  const auto begin = CountingBudget::Clock::now();
+  const bool done = attempt(step);
+  budget_.spend(begin, CountingBudget::Clock::now());
+  return done;
+}
+
 void ContextCounter::give_up(CountersStatus status, const std::string& why) {
   usable_ = false;
   if (!ended_.exchange(true)) listener_.ended(status, why);
@@ -99,8 +108,8 @@ bool ContextCounter::start_range() {
                         times_.before.count() / 1000));
     return false;
   }
-  return attempt([&] {
-    set_up();
+  if (!attempt([&] { set_up(); })) return false;
+  return charge([&] {
     if (!in_session_) context_->start();
     in_session_ = true;
     // Ranges of one name would become one.
@@ -119,7 +128,7 @@ bool ContextCounter::end(bool launched) {
                     "for long",
                     times_.after.count() / 1000));
   } else {
-    counted = attempt([&] { context_->pop(); }) && launched;
+    counted = charge([&] { context_->pop(); }) && launched;
     if (!launched) correlations_.back() = 0;
     last_counted_ms_ = now_ms();
     if (correlations_.size() >= kRangesOfSession) end_session();
@@ -131,8 +140,9 @@ bool ContextCounter::end(bool launched) {
 /// While the gate is closed and nothing runs.
 void ContextCounter::end_session() {
   if (broken_ || !in_session_.exchange(false)) return;
+  may_repeat_ = false;
   const std::vector<std::uint32_t> correlations = std::exchange(correlations_, {});
-  attempt([&] {
+  charge([&] {
     if (std::exchange(range_left_open_, false)) context_->pop();
     listener_.readings(correlations, context_->stop(correlations.size()));
   });
@@ -140,6 +150,7 @@ void ContextCounter::end_session() {
 
 void ContextCounter::tend() {
   constexpr int kMostTries = 6;
+  if (!in_session_) may_repeat_ = budget_.allows(CountingBudget::Clock::now());
   if (!in_session_ || broken_ || now_ms() - last_counted_ms_ < times_.session.count()) return;
   if (tended_in_vain_ >= kMostTries) return;
   const Patience patience = times_.tending * (1 << tended_in_vain_);

@@ -14,6 +14,7 @@
 #include "measure/counters_status.hpp"
 #include "trace/captures.hpp"
 #include "trace/counted_context.hpp"
+#include "trace/counting_budget.hpp"
 #include "trace/launch_gate.hpp"
 
 namespace occbench {
@@ -48,6 +49,12 @@ class ContextCounter {
     return usable_.load(std::memory_order_relaxed);
   }
 
+  /// Whether time may be spent on launches of which others like them were counted already. Each session is
+  /// for them or not, so that they are counted together.
+  bool may_repeat() const {
+    return may_repeat_.load(std::memory_order_relaxed);
+  }
+
   /// Around a launch that is not counted.
   void enter() {
     gate_.enter();
@@ -65,7 +72,8 @@ class ContextCounter {
   /// @param launched whether the driver took it. @returns whether it was counted
   bool end(bool launched);
 
-  /// To be called now and then: ends a session in which nothing has been counted for a while.
+  /// To be called now and then: ends a session in which nothing has been counted for a while, and says whether
+  /// the next one may repeat.
   void tend();
 
   /// Reads what was counted and counts nothing more. @param gone the context is about to be destroyed
@@ -84,6 +92,8 @@ class ContextCounter {
   void give_up(CountersStatus status, const std::string& why);
   template <typename Step>
   bool attempt(Step step);
+  template <typename Step>
+  bool charge(Step step);
 
   const std::unique_ptr<CountedContext> context_;
   const Captures& captures_;
@@ -96,6 +106,8 @@ class ContextCounter {
   std::atomic<bool> in_session_{false};
   std::atomic<bool> broken_{false};  ///< CUPTI failed: it is left alone
   std::atomic<bool> prepared_{false};
+  std::atomic<bool> may_repeat_{false};
+  CountingBudget budget_;
   // All below only while the gate is closed.
   bool is_set_up_ = false;
   bool range_left_open_ = false;

@@ -56,7 +56,8 @@ std::int64_t number_of(const char* name) {
 
 SamplingRules rules() {
   SamplingRules rules;
-  rules.counted = static_cast<int>(number_of(kTraceCountersVariable));
+  rules.paced = variable(kTraceCountersVariable) == kTracePaced;
+  if (!rules.paced) rules.counted = static_cast<int>(number_of(kTraceCountersVariable));
   if (!variable(kTraceAfterVariable).empty()) rules.after = number_of(kTraceAfterVariable);
   if (const std::string kernels = variable(kTraceKernelsVariable); !kernels.empty()) {
     rules.wanted = [matches = case_filter(kernels)](std::string_view name) {

@@ -44,7 +44,8 @@ Sampling::Key Sampling::key_of(const LaunchCall& call) {
   return {call.context, call.function, call.grid, call.block, call.cluster, call.dynamic_shared_bytes};
 }
 
-Look Sampling::look(const LaunchCall& call, bool can_count) {
+Look Sampling::look(const LaunchCall& call, Countable countable) {
+  const bool captured = countable == Countable::none;
   const std::lock_guard lock(mutex_);
   ++launches_;
   ++since_new_;
@@ -63,10 +64,11 @@ Look Sampling::look(const LaunchCall& call, bool can_count) {
     since_new_ = 0;
   }
   ++seen.launches;
-  seen.looked_at.launches += can_count ? 1 : 0;
-  const bool due = can_count && seen.wanted && seen.launches > 1 && seen.counted < rules_.counted &&
+  seen.looked_at.launches += captured ? 0 : 1;
+  const int most = countable == Countable::first ? std::min(rules_.counted, 1) : rules_.counted;
+  const bool due = !captured && seen.wanted && seen.launches > 1 && seen.counted < most &&
                    seen.tried < rules_.counted + kMoreTries && warmed_up();
-  if (!due) return can_count && !seen.looked_at.kernel ? Look::first : Look::pass;
+  if (!due) return !captured && !seen.looked_at.kernel ? Look::first : Look::pass;
   // Counted until somebody tells otherwise: other threads are not to count it too.
   ++seen.counted;
   ++seen.tried;

@@ -19,10 +19,18 @@
 namespace occbench {
 
 struct SamplingRules {
-  int counted = 3;  ///< launches of each kernel and configuration, after its first
+  int counted = 3;     ///< launches of each kernel and configuration, after its first
+  bool paced = false;  ///< all but the first of these only while counting takes a small share of the time
   std::optional<std::int64_t>
       after;  ///< launches before any is counted; empty = until the program repeats itself
   std::function<bool(std::string_view)> wanted;  ///< by mangled name; empty = all
+};
+
+/// What may be counted when a launch is looked at.
+enum class Countable {
+  none,   ///< a stream captures, and the launch may be captured
+  first,  ///< one whose kernel and configuration has not been counted
+  any,
 };
 
 /// What a launch is to Sampling.
@@ -39,9 +47,8 @@ class Sampling {
  public:
   explicit Sampling(SamplingRules rules) : rules_(std::move(rules)) {}
 
-  /// Says of each launch whether it is to be counted. @param can_count false while a stream captures, for the
-  /// launch may be captured
-  Look look(const LaunchCall& call, bool can_count = true);
+  /// Says of each launch whether it is to be counted.
+  Look look(const LaunchCall& call, Countable countable = Countable::any);
 
   /// What a launch asks for, for looked_at().
   void describe(const LaunchCall& call, int device, ProgramKernel kernel);

@@ -102,14 +102,18 @@ std::vector<std::shared_ptr<Tracer::Context>> Tracer::live_contexts() const {
 }
 
 /// A graph of several kernels would be counted as one.
-bool Tracer::is_to_be_counted(const LaunchCall& call, int device) {
+bool Tracer::is_to_be_counted(const LaunchCall& call, const Context& context) {
   if (call.of_graph) {
     const std::lock_guard lock(graphs_mutex_);
     if (!one_kernel_graphs_.contains(call.function)) return false;
   }
-  const Look look = sampling_.look(call, !captures_.any());
+  Countable countable = Countable::any;
+  if (options_.sampling.paced && !context.counter->may_repeat()) countable = Countable::first;
+  if (captures_.any()) countable = Countable::none;
+  const Look look = sampling_.look(call, countable);
   // A handle may be gone when it turns out that no record tells of its kernel.
-  if (look == Look::first && !call.of_graph) sampling_.describe(call, device, driver_.kernel_of(call));
+  if (look == Look::first && !call.of_graph)
+    sampling_.describe(call, context.device, driver_.kernel_of(call));
   return look == Look::count;
 }
 
@@ -124,7 +128,7 @@ void Tracer::launch_begins(const LaunchCall& call) {
     const Inside inside;
     if (counter.usable()) {
       counter.prepare();
-      if (is_to_be_counted(call, context->device)) {
+      if (is_to_be_counted(call, *context)) {
         if (counter.begin(call.correlation)) {
           table_.expect(call, context->device);
           *call.state = kCounted;

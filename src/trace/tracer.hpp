@@ -79,7 +79,7 @@ class Tracer : public ProgramListener {
   std::shared_ptr<Context> context_of(void* handle);
   std::shared_ptr<Context> make_context(void* handle);
   std::vector<std::shared_ptr<Context>> live_contexts() const;
-  bool is_to_be_counted(const LaunchCall& call, int device);
+  bool is_to_be_counted(const LaunchCall& call, const Context& context);
   void counting_ended(int device, CountersStatus status, const std::string& why);
   LaunchTable::DeviceWords words_of(int device);
   bool words_of_all_are_ok();

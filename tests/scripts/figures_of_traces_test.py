@@ -55,23 +55,21 @@ class Costs(unittest.TestCase):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         made_up.write(folder / "full.csv", [{"experiment": "block_size", "gpu": "NVIDIA H100 80GB HBM3"}])
         steps = ON | {"gpu_uuid": "GPU-12345678-9", "unit": "s"}
-        # 25, 20 and 30 % more in the three turns.
-        ways = {"alone": "1 2 4", "traced": "1.25 2.4 5.2", "traced without counters": "1.05 2.1 4.2"}
+        ways = {"alone": "1 2 4", "traced": "1.25 2.4 5.2"}  # 25, 20 and 30 % more
         lines = [
             steps | {"what": f"1,000 training steps of {inputs}, {way}", "median": values.split()[1], "values": values}
             for inputs in ("256 inputs", "1,024 inputs")
             for way, values in ways.items()
         ]
-        lines[-2] |= {"values": "1.5 3 6"}
+        lines[-1] |= {"values": "1.5 3 6"}
         launch = steps | {"what": "a launch, alone", "unit": "ns", "median": "3030", "values": "3030"}
         made_up.write(folder / "programs/costs.csv", [launch, *lines])
         text = programs.costs(Results(folder, made_up.OCCBENCH))
         self.assertIn("| a launch | 3,030 ns |", text)
         self.assertIn(
-            "take 100 ms longer with activity records alone: 5 % at the median of rounds, 5 % over all.", text
+            "of 256 inputs take 400 ms longer when traced: 25.0 % at the median of 3 rounds, 20 to 30 %", text
         )
-        self.assertIn("take 400 to 1,000 ms longer with default sampling: 25 to 50 % at the median", text)
-        self.assertIn("of rounds, 20 to 50 % over all.", text)
+        self.assertIn("of 1,024 inputs take 1000 ms longer when traced: 50.0 % at the median", text)
 
 
 class Disturbed(unittest.TestCase):
@@ -102,8 +100,14 @@ class Disturbed(unittest.TestCase):
         )
         text = programs.choices(self.results)
         # a: 2 of 3 pairs alone, 3 of 9 mixed; b: none of 3, and 3 of 9.
-        self.assertIn("| xla | 2 | 33 % of 6 pairs | 33 % of 18 pairs | 1 | 1 |", text)
-        self.assertIn("| cudnn | 1 | 0 % of 3 pairs | 0 % of 9 pairs | 1 | 0 |", text)
+        self.assertIn("| xla | 3 | 2 | 33 % of 6 pairs | 33 % of 18 pairs | 1.000 | 1 | 1 |", text)
+        self.assertIn("| cudnn | 3 | 1 | 0 % of 3 pairs | 0 % of 9 pairs | 1.000 | 1 | 0 |", text)
+
+    def test_choices_that_are_apart_are_so_by_chance_as_often_as_runs_can_be_divided_so(self):
+        # 2 of the 924 ways to divide twelve runs into two sixes.
+        apart = [(["x"] * 6, ["y"] * 6)]
+        self.assertAlmostEqual(programs.by_chance(apart), 2 / 924, delta=0.003)
+        self.assertGreater(programs.by_chance([(["x"] * 3 + ["y"] * 3, ["y", "x"] * 3)]), 0.5)
 
     def test_launches_of_killed_programs_are_missing_for_a_time(self):
         line = ON | {"status": "137"}

@@ -77,6 +77,23 @@ TEST_F(ContextCounterTest, TakesThemLaterWhereSomethingRuns) {
   EXPECT_TRUE(count(1));
 }
 
+TEST_F(ContextCounterTest, RepeatsInASessionOfItsOwnOnceThatCostsLittle) {
+  counter->tend();
+  EXPECT_FALSE(counter->may_repeat()) << "nothing was counted";
+  EXPECT_TRUE(count(1));
+  EXPECT_FALSE(counter->may_repeat()) << "the session is for first readings";
+  counter->tend();
+  EXPECT_FALSE(counter->may_repeat()) << "the session has just ended";
+  EXPECT_TRUE(wait_for(Patience(5000), [&] {
+    counter->tend();
+    return counter->may_repeat();
+  }));
+  EXPECT_TRUE(count(2));
+  EXPECT_TRUE(counter->may_repeat()) << "while the session lasts";
+  counter->tend();
+  EXPECT_FALSE(counter->may_repeat());
+}
+
 TEST_F(ContextCounterTest, ReadsASessionThatHasComeToRest) {
   count(1);
   EXPECT_THAT(read, SizeIs(0));

@@ -23,8 +23,8 @@ LaunchCall launch(std::uintptr_t number, std::uint32_t grid = 66, std::string_vi
   return call;
 }
 
-bool counts(Sampling& sampling, const LaunchCall& call, bool can_count = true) {
-  return sampling.look(call, can_count) == Look::count;
+bool counts(Sampling& sampling, const LaunchCall& call, Countable countable = Countable::any) {
+  return sampling.look(call, countable) == Look::count;
 }
 
 int counted(Sampling& sampling, const LaunchCall& call, int launches) {
@@ -49,6 +49,16 @@ TEST(Sampling, CountsSoManyLaunchesOfEachConfigurationAfterItsFirst) {
   EXPECT_EQ(counted(sampling, launch(3), 1), 0) << "launched once";
 }
 
+TEST(Sampling, CountsEachConfigurationOnceWhereNoneMayBeRepeated) {
+  Sampling sampling(at_once());
+  int count = 0;
+  for (int i = 0; i < 100; ++i) count += counts(sampling, launch(1), Countable::first) ? 1 : 0;
+  EXPECT_EQ(count, 1);
+  EXPECT_EQ(counted(sampling, launch(1), 100), 2) << "the others, once they may";
+  Sampling none(at_once(0));
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(counts(none, launch(1), Countable::first));
+}
+
 TEST(Sampling, CountsOnlyKernelsThatAreWantedAndNoneThatWaitsForOtherGpus) {
   SamplingRules rules = at_once();
   rules.wanted = [](std::string_view name) { return name.find("gemm") != name.npos; };
@@ -65,7 +75,7 @@ TEST(Sampling, CountsOnlyKernelsThatAreWantedAndNoneThatWaitsForOtherGpus) {
 TEST(Sampling, LooksAtALaunchThatCannotBeCountedAndCountsALaterOne) {
   Sampling sampling(at_once(1));
   sampling.look(launch(1));
-  EXPECT_FALSE(counts(sampling, launch(1), false));
+  EXPECT_FALSE(counts(sampling, launch(1), Countable::none));
   EXPECT_TRUE(counts(sampling, launch(1)));
   EXPECT_FALSE(counts(sampling, launch(1)));
 }
@@ -213,8 +223,8 @@ ProgramKernel kernel(std::string name) {
 
 TEST(Sampling, KeepsWhatWasDescribedWithItsLaunches) {
   Sampling sampling({.counted = 3, .after = 0, .wanted = {}});
-  EXPECT_EQ(sampling.look(launch(1), false), Look::pass) << "it may be captured";
-  EXPECT_EQ(sampling.look(launch(2), false), Look::pass);
+  EXPECT_EQ(sampling.look(launch(1), Countable::none), Look::pass) << "it may be captured";
+  EXPECT_EQ(sampling.look(launch(2), Countable::none), Look::pass);
   for (int i = 0; i < 4; ++i) {
     if (sampling.look(launch(1)) == Look::first) sampling.describe(launch(1), 2, kernel("_Z6reducePf"));
   }

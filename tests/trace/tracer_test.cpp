@@ -98,6 +98,23 @@ struct TracerTest : testing::Test {
   }
 };
 
+TEST_F(TracerTest, CountsEachKernelOnceUntilMoreWouldCostLittle) {
+  tracer = std::make_unique<Tracer>(
+      TracerOptions{file, {.counted = 3, .paced = true, .after = 0, .wanted = {}}, kShortTimes}, driver,
+      [this](const std::string& line) { said.push_back(line); });
+  Program paced{*tracer, gpu};
+  for (int i = 0; i < 10; ++i) paced.launch(66);
+  tracer->tend();
+  EXPECT_EQ(gpu.count("push"), 1);
+  EXPECT_TRUE(wait_for(Patience(5000), [&] {
+    tracer->tend();
+    paced.launch(66);
+    return gpu.count("push") == 3;
+  }));
+  for (int i = 0; i < 10; ++i) paced.launch(66);
+  EXPECT_EQ(gpu.count("push"), 3);
+}
+
 TEST_F(TracerTest, WritesARowForEachKernelWithWhatItsLaunchesWereCountedToBe) {
   for (int i = 0; i < 10; ++i) program.launch(66);
   program.launch(67);

@@ -1,8 +1,9 @@
 """What traced programs read, for examples/python/README.md, and what tracing costs and disturbs, for docs/any-program.md."""
 
 import itertools
+import random
 from collections.abc import Collection
-from statistics import median
+from statistics import mean, median
 
 import polars as pl
 
@@ -16,11 +17,11 @@ STEPS = "1,000 training steps of "
 IN_THE_WAY = "programs/in_the_way.csv"
 CHOICES = "programs/choices.csv"
 KILLED = "programs/killed.csv"
+PERMUTATIONS = 2000
 #: As the costs name them; activity records are what a trace without counters costs.
 WAYS = {
     "alone": "alone",
     "trace --counters off": "activity records",
-    "traced without counters": "activity records",
     "trace": "traced",
     "traced": "traced",
     "ncu": "ncu",
@@ -62,26 +63,19 @@ def rounded(value: float, digits: int) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def from_to(values: Collection[float]) -> str:
-    """ "5", or "5 to 7" """
-    least, most = (f"{rounded(each, 3):,g}" for each in (min(values), max(values)))
-    return least if least == most else f"{least} to {most}"
-
-
 def costs_of_steps(rows: pl.DataFrame) -> str:
-    """By how much training steps take longer than those that were taken in turns with them."""
+    """By how much traced training steps take longer than those that another process takes between them."""
     seconds: dict[str, dict[str, list[float]]] = {}
     for row in each(rows):
         seconds.setdefault(row["what"], {})[row["way"]] = list(map(float, row["values"].split()))
     lines = []
-    for way, name in (("activity records", "activity records alone"), ("traced", "default sampling")):
-        rounds = [list(zip(of[way], of["alone"], strict=True)) for of in seconds.values()]
-        ratios = [[100 * (took / alone - 1) for took, alone in of] for of in rounds]
-        added = from_to([round(median(1000 * (took - alone) for took, alone in of)) for of in rounds])
-        middle = from_to([round(median(of)) for of in ratios])
-        all_of_them = from_to([round(ratio) for of in ratios for ratio in of])
+    for what, of in seconds.items():
+        rounds = list(zip(of["traced"], of["alone"], strict=True))
+        percent = [100 * (traced / alone - 1) for traced, alone in rounds]
+        added = median(1000 * (traced - alone) for traced, alone in rounds)
         lines.append(
-            f"1,000 steps take {added} ms longer with {name}: {middle} % at the median of rounds, {all_of_them} % over all."
+            f"{what} take {added:.0f} ms longer when traced: {median(percent):.1f} % at the median of {len(rounds)} rounds, "
+            f"{min(percent):.0f} to {max(percent):.0f} % in each."
         )
     return bullets(*lines)
 
@@ -138,6 +132,29 @@ def differing(pairs: Collection[tuple[str, str]]) -> str:
     return f"{100 * sum(one != other for one, other in pairs) / len(pairs):.0f} % of {len(pairs)} pairs"
 
 
+def excess(runs: Collection[tuple[list[str], list[str]]]) -> float:
+    """By how much more runs of different ways differ than runs of one way. @param runs what each way chose, for each choice"""
+    total = 0.0
+    for ways in runs:
+        within = [mean(one != other for one, other in itertools.combinations(way, 2)) for way in ways]
+        total += mean(one != other for one, other in itertools.product(*ways)) - mean(within)
+    return total
+
+
+def by_chance(runs: Collection[tuple[list[str], list[str]]]) -> float:
+    """The share of ways to divide the runs into two groups at random that differ as much as these two do."""
+    measured = excess(runs)
+    order = list(range(sum(map(len, next(iter(runs))))))
+    chance = random.Random(1)
+    as_much = 0
+    for _ in range(PERMUTATIONS):
+        chance.shuffle(order)
+        mixed = [[(alone + traced)[run] for run in order] for alone, traced in runs]
+        half = len(order) // 2
+        as_much += excess([(of[:half], of[half:]) for of in mixed]) >= measured - 1e-9
+    return as_much / PERMUTATIONS
+
+
 def choices(results: Results) -> str:
     """How often two runs of a program choose differently, traced or not."""
     texts = []
@@ -149,16 +166,22 @@ def choices(results: Results) -> str:
             mixed = [pair for alone, traced in runs for pair in itertools.product(alone, traced)]
             steady = [(alone, traced) for alone, traced in runs if len(set(alone)) == 1]
             changed = sum(set(traced) != set(alone) for alone, traced in steady)
-            lines.append((tuner, len(runs), differing(both_alone), differing(mixed), len(steady), changed))
+            chance = f"{by_chance(runs):.3f}"
+            count = len(runs[0][0])
+            lines.append(
+                (tuner, count, len(runs), differing(both_alone), differing(mixed), chance, len(steady), changed)
+            )
         head = (
             "tuner",
+            "runs each way:",
             "choices:",
             "two runs without trace differ in:",
             "one without and one with trace:",
+            "such a difference by chance:",
             "the same in all runs without:",
             "of these different in a run with:",
         )
-        texts.append(f"On an {stamped(rows)}, {len(runs[0][0])} runs each way:\n\n{table(head, lines)}")
+        texts.append(f"On an {stamped(rows)}:\n\n{table(head, lines)}")
     return "\n\n".join(texts)
 
 
