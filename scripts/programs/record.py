@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 8
+ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 6
 ROUNDS_OF_TUNERS = {"xla": 10, "xla with its cache": 3, "cudnn": 10}
 BATCHES = (256, 1024)
 STEPS_OF_A_TURN = 100
@@ -47,6 +47,8 @@ NCU = ["ncu", "--clock-control", "none", "--cache-control", "none", "--csv", "--
 NCU += ["--print-kernel-base", "mangled", "--metrics", f"{ACHIEVED},{CYCLES},{CLOCK},{REGISTERS}"]
 #: JAX keeps what takes long to compile, if not told otherwise.
 KEEP_ALL = ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1"]
+#: Identifiers that tell builds of one source apart.
+BUILT = re.compile(r"_GLOBAL__N__\w+|(CUB|THRUST)_\d{6}\w*")
 Key = tuple[str, tuple[int, ...], tuple[int, ...], int]
 
 
@@ -89,10 +91,24 @@ def traced_launches(file: Path) -> dict[Key, dict[str, str]]:
     with file.open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
             parameters = dict(one.split("=") for one in row["parameters"].split(";"))
-            name = row["variant"] or row["kernel"]
+            name = of_any_build(row["variant"] or row["kernel"])
             registers = int(row["registers_per_thread"])
             launches[name, dimensions(parameters["grid"]), dimensions(parameters["block"]), registers] = row
     return launches
+
+
+def of_any_build(name: str) -> str:
+    """A mangled name without what tells the builds of one source apart, whose identifiers the trace's rows shorten."""
+    done = ""
+    while found := re.search(r"(\d+)(_GLOBAL__N__|CUB_|THRUST_)", name):
+        digits, beginning = found.groups()
+        # The digits before a length may be those of another identifier that ends there.
+        lengths = (int(digits[-count:]) for count in range(1, len(digits) + 1))
+        whole = (length for length in lengths if BUILT.fullmatch(name[found.start(2) :][:length]))
+        length = next(whole, len(beginning))
+        done += name[: found.start()] + beginning
+        name = name[found.start(2) + length :]
+    return done + name
 
 
 def ncu_launches(text: str) -> dict[Key, list[dict[str, float]]]:
@@ -103,7 +119,12 @@ def ncu_launches(text: str) -> dict[Key, list[dict[str, float]]]:
         if not row["ID"]:
             continue  # units stand below the names
         number = {name: float(row[name].replace(",", "") or "nan") for name in (ACHIEVED, CYCLES, CLOCK, REGISTERS)}
-        key = (row["Kernel Name"], dimensions(row["Grid Size"]), dimensions(row["Block Size"]), int(number[REGISTERS]))
+        key = (
+            of_any_build(row["Kernel Name"]),
+            dimensions(row["Grid Size"]),
+            dimensions(row["Block Size"]),
+            int(number[REGISTERS]),
+        )
         launches.setdefault(key, []).append(number)
     return launches
 
@@ -181,12 +202,12 @@ class Recording:
             unchanged[-1] |= {"computes_traced": traced.line(word)}
             unchanged[-1] |= {"same": str(plain[name].line(word) == traced.line(word)).lower()}
             self.summarize(name, lines, traced.seconds, ncu.seconds)
+            write_table(self.folder / "against_ncu.csv", against)
+            write_table(self.folder / "unchanged.csv", unchanged)
         if "training" in names:
             # A second trace of the program for the gate, and one of PyTorch's own profiler.
             self.traced(self.command("training", ROUNDS), out="training_again.csv")
             Done([*self.command("training", ROUNDS), str(self.folder / "training.json.gz")])
-        write_table(self.folder / "against_ncu.csv", against)
-        write_table(self.folder / "unchanged.csv", unchanged)
         self.summarize("all", against, 0, 0)
         for line in unchanged:
             print(f"{line['program']}: results the same: {line['same']} ({line['computes']})", flush=True)
