@@ -177,11 +177,14 @@ class Recording:
 
     def traced(self, command: list[str], *options: str, out: str = "scratch.csv", limit: int = 120) -> Done:
         done = Done(self.trace(command, *options, out=out), limit)
-        rows = self.folder / out
+        self.see(self.folder / out)
+        return done
+
+    def see(self, rows: Path) -> None:
+        """What is measured is stamped with the first rows' commit and GPU."""
         if rows.exists() and not self.provenance:
             row = next(iter(traced_launches(rows).values()))
             self.provenance = {key: row[key] for key in ("commit", "gpu", "gpu_uuid", "driver")}
-        return done
 
     def compare(self, names: list[str]) -> None:
         with ThreadPoolExecutor() as workers:  # the same on a busy machine: only what is computed is looked at
@@ -265,6 +268,7 @@ class Recording:
             for _ in range(ROUNDS_OF_STEPS):
                 total, of_round = self.steps_in_turns(batch, ways)
                 losses |= of_round
+                self.see(self.folder / "scratch1.csv")
                 for how, values in seconds.items():
                     values.append(total[how])
             for how, values in seconds.items():

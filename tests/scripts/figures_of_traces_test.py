@@ -99,9 +99,9 @@ class Disturbed(unittest.TestCase):
             ],
         )
         text = programs.choices(self.results)
-        # a: 2 of 3 pairs alone, 3 of 9 mixed; b: none of 3, and 3 of 9.
-        self.assertIn("| xla | 3 | 2 | 33 % of 6 pairs | 33 % of 18 pairs | 1.000 | 1 | 1 |", text)
-        self.assertIn("| cudnn | 3 | 1 | 0 % of 3 pairs | 0 % of 9 pairs | 1.000 | 1 | 0 |", text)
+        # a: 2 of 3 pairs alone, none traced, 3 of 9 mixed; b: none of 3, 2 of 3, and 3 of 9.
+        self.assertIn("| xla | 3 | 2 | 33 % of 6 pairs | 33 % of 6 pairs | 33 % of 18 pairs | 1.000 | commit", text)
+        self.assertIn("| cudnn | 3 | 1 | 0 % of 3 pairs | 0 % of 3 pairs | 0 % of 9 pairs | 1.000 | commit", text)
 
     def test_choices_that_are_apart_are_so_by_chance_as_often_as_runs_can_be_divided_so(self):
         # 2 of the 924 ways to divide twelve runs into two sixes.

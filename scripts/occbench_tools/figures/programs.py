@@ -163,25 +163,22 @@ def choices(results: Results) -> str:
         for (tuner,), of in rows.group_by("tuner", maintain_order=True):
             runs = [(row["alone"].split(), row["traced"].split()) for row in each(of)]
             both_alone = [pair for alone, _ in runs for pair in itertools.combinations(alone, 2)]
+            both_traced = [pair for _, traced in runs for pair in itertools.combinations(traced, 2)]
             mixed = [pair for alone, traced in runs for pair in itertools.product(alone, traced)]
-            steady = [(alone, traced) for alone, traced in runs if len(set(alone)) == 1]
-            changed = sum(set(traced) != set(alone) for alone, traced in steady)
-            chance = f"{by_chance(runs):.3f}"
-            count = len(runs[0][0])
-            lines.append(
-                (tuner, count, len(runs), differing(both_alone), differing(mixed), chance, len(steady), changed)
-            )
+            shares = [differing(pairs) for pairs in (both_alone, both_traced, mixed)]
+            on = revision(of.row(0, named=True))
+            lines.append((tuner, len(runs[0][0]), len(runs), *shares, f"{by_chance(runs):.3f}", on))
         head = (
             "tuner",
             "runs each way:",
             "choices:",
             "two runs without trace differ in:",
-            "one without and one with trace:",
-            "such a difference by chance:",
-            "the same in all runs without:",
-            "of these different in a run with:",
+            "two with trace:",
+            "one of each:",
+            "as much by chance:",
+            "recorded",
         )
-        texts.append(f"On an {stamped(rows)}:\n\n{table(head, lines)}")
+        texts.append(f"On an {gpu_of(rows)}:\n\n{table(head, lines)}")
     return "\n\n".join(texts)
 
 
