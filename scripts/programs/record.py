@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 6
+ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 8
 ROUNDS_OF_TUNERS = {"xla": 10, "xla with its cache": 3, "cudnn": 10}
 BATCHES = (256, 1024)
 STEPS_OF_A_TURN = 100
@@ -98,7 +98,10 @@ def traced_launches(file: Path) -> dict[Key, dict[str, str]]:
 
 
 def of_any_build(name: str) -> str:
-    """A mangled name without what tells the builds of one source apart, whose identifiers the trace's rows shorten."""
+    """A mangled name without what tells the builds of one source apart, whose identifiers the trace's rows shorten.
+
+    Kernels of one name in unnamed namespaces of two files become one.
+    """
     done = ""
     while found := re.search(r"(\d+)(_GLOBAL__N__|CUB_|THRUST_)", name):
         digits, beginning = found.groups()
@@ -209,7 +212,7 @@ class Recording:
             write_table(self.folder / "unchanged.csv", unchanged)
         if "training" in names:
             # A second trace of the program for the gate, and one of PyTorch's own profiler.
-            self.traced(self.command("training", ROUNDS), out="training_again.csv")
+            self.traced(self.command("training", ROUNDS), "--counters", "3", out="training_again.csv")
             Done([*self.command("training", ROUNDS), str(self.folder / "training.json.gz")])
         self.summarize("all", against, 0, 0)
         for line in unchanged:
@@ -250,7 +253,7 @@ class Recording:
         for configurations, launch, trace in ((200, 3, True), (50, 4, False)):
             counted = [f"{self.programs}/launches", "counted", str(configurations)]
             alone = Done(counted).number("milliseconds")
-            done = self.traced(counted, "--after", "0") if trace else Done(NCU + counted)
+            done = self.traced(counted, "--after", "0", "--counters", "3") if trace else Done(NCU + counted)
             each = (done.number("milliseconds") - alone) / (launch * configurations)
             self.cost(f"a counted launch, {'trace' if trace else 'ncu'}", "ms", [each])
         million = self.traced([f"{self.programs}/launches", "looked", "1000000"], limit=60)
@@ -309,6 +312,7 @@ class Recording:
         """What programs that time kernels to choose among them choose, in turns alone and traced."""
         lines = []
         cache = self.folder.resolve() / "cache"
+        shutil.rmtree(cache, ignore_errors=True)
         for tuner in tuners:
             command = [sys.executable, str(HERE / "choices.py"), tuner.split()[0]]
             if "cache" in tuner:
@@ -358,9 +362,9 @@ def main() -> None:
     parts = options.parts.split(",")
     only = options.only.split(",") if options.only else []
     if "compare" in parts:
-        recording.compare(only or list(PROGRAMS))
+        recording.compare([name for name in PROGRAMS if name in only or not only])
     if "choices" in parts:
-        recording.choose(only or list(ROUNDS_OF_TUNERS))
+        recording.choose([name for name in ROUNDS_OF_TUNERS if name in only or not only])
     if "costs" in parts:
         recording.measure_costs()
     if "steps" in parts:

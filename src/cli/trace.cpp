@@ -190,7 +190,7 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
   parser
       .add_option("--counters", command.counters,
                   "launches to count of each kernel and configuration: auto (1, and 2 more once counting "
-                  "takes 2 % of the time), off, or N")
+                  "has taken at most 2 % of the time), off, or N")
       ->capture_default_str()
       ->type_name("auto|off|N");
   parser

@@ -111,6 +111,7 @@ bool ContextCounter::start_range() {
   if (!attempt([&] { set_up(); })) return false;
   return charge([&] {
     if (!in_session_) context_->start();
+    last_counted_ms_ = now_ms();
     in_session_ = true;
     // Ranges of one name would become one.
     context_->push(fmt::format("{}", correlations_.size()));
@@ -141,6 +142,7 @@ bool ContextCounter::end(bool launched) {
 void ContextCounter::end_session() {
   if (broken_ || !in_session_.exchange(false)) return;
   may_repeat_ = false;
+  tended_in_vain_ = 0;
   const std::vector<std::uint32_t> correlations = std::exchange(correlations_, {});
   charge([&] {
     if (std::exchange(range_left_open_, false)) context_->pop();
@@ -150,14 +152,16 @@ void ContextCounter::end_session() {
 
 void ContextCounter::tend() {
   constexpr int kMostTries = 6;
-  if (!in_session_) may_repeat_ = budget_.allows(CountingBudget::Clock::now());
-  if (!in_session_ || broken_ || now_ms() - last_counted_ms_ < times_.session.count()) return;
-  if (tended_in_vain_ >= kMostTries) return;
+  const bool given_up = tended_in_vain_ >= kMostTries;
+  if (!in_session_ || given_up) may_repeat_ = budget_.allows(CountingBudget::Clock::now());
+  if (!in_session_ || given_up || broken_ || now_ms() - last_counted_ms_ < times_.session.count()) return;
   const Patience patience = times_.tending * (1 << tended_in_vain_);
-  if (!take_over(patience)) return;
+  if (!take_over(patience)) {
+    if (!captures_.any()) ++tended_in_vain_;
+    return;
+  }
   if (idle(patience)) {
     end_session();
-    tended_in_vain_ = 0;
   } else {
     ++tended_in_vain_;
   }

@@ -49,8 +49,8 @@ class ContextCounter {
     return usable_.load(std::memory_order_relaxed);
   }
 
-  /// Whether time may be spent on launches of which others like them were counted already. Each session is
-  /// for them or not, so that they are counted together.
+  /// Whether time may be spent on launches of which others like them were counted already. It is decided
+  /// between sessions, so that such launches are counted together.
   bool may_repeat() const {
     return may_repeat_.load(std::memory_order_relaxed);
   }
@@ -107,11 +107,11 @@ class ContextCounter {
   std::atomic<bool> broken_{false};  ///< CUPTI failed: it is left alone
   std::atomic<bool> prepared_{false};
   std::atomic<bool> may_repeat_{false};
+  std::atomic<int> tended_in_vain_{0};  ///< since a session ended
   CountingBudget budget_;
   // All below only while the gate is closed.
   bool is_set_up_ = false;
   bool range_left_open_ = false;
-  int tended_in_vain_ = 0;                   ///< of the thread that tends
   std::vector<std::uint32_t> correlations_;  ///< of the session's ranges, 0 where none was launched
 };
 

@@ -80,6 +80,8 @@ TEST_F(ContextCounterTest, TakesThemLaterWhereSomethingRuns) {
 TEST_F(ContextCounterTest, RepeatsInASessionOfItsOwnOnceThatCostsLittle) {
   counter->tend();
   EXPECT_FALSE(counter->may_repeat()) << "nothing was counted";
+  gpu.stopping = 5ms;
+  const auto first = Clock::now();
   EXPECT_TRUE(count(1));
   EXPECT_FALSE(counter->may_repeat()) << "the session is for first readings";
   counter->tend();
@@ -88,10 +90,27 @@ TEST_F(ContextCounterTest, RepeatsInASessionOfItsOwnOnceThatCostsLittle) {
     counter->tend();
     return counter->may_repeat();
   }));
+  EXPECT_GE(Clock::now() - first, 250ms) << "fifty times what its end took";
   EXPECT_TRUE(count(2));
   EXPECT_TRUE(counter->may_repeat()) << "while the session lasts";
   counter->tend();
   EXPECT_FALSE(counter->may_repeat());
+}
+
+TEST_F(ContextCounterTest, RepeatsInASessionThatCannotBeEnded) {
+  EXPECT_TRUE(count(1));
+  gpu.idle = false;
+  EXPECT_TRUE(wait_for(Patience(5000), [&] {
+    counter->tend();
+    return counter->may_repeat();
+  }));
+  EXPECT_EQ(gpu.count("stop"), 0);
+  gpu.idle = true;
+  for (std::uint32_t i = 2; i <= kRangesOfSession; ++i) EXPECT_TRUE(count(i));
+  EXPECT_EQ(gpu.count("stop"), 1);
+  EXPECT_TRUE(count(100));
+  counter->tend();
+  EXPECT_EQ(gpu.count("stop"), 2) << "the next session is tended again";
 }
 
 TEST_F(ContextCounterTest, ReadsASessionThatHasComeToRest) {

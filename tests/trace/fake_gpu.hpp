@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "trace/context_counter.hpp"
@@ -27,6 +29,7 @@ inline constexpr CountingTimes kShortTimes{.before = Patience(60),
 class FakeGpu {
  public:
   std::atomic<bool> idle{true};
+  std::chrono::milliseconds stopping{0};  ///< what the end of a session takes
   std::atomic<int> launched_in_range{0};  ///< kernels that ran while a range was open
   std::atomic<bool> range_open{false};
   std::atomic<bool> capture_broken{false};  ///< something waited while a stream captured
@@ -98,6 +101,7 @@ class FakeContext : public CountedContext {
   }
   CounterReadings stop(std::size_t ranges) override {
     gpu_.called("stop");
+    std::this_thread::sleep_for(gpu_.stopping);
     launched_.resize(ranges);
     return {{"sm__warps_active.avg.pct_of_peak_sustained_active", launched_}};
   }

@@ -75,7 +75,7 @@ def costs_of_steps(rows: pl.DataFrame) -> str:
         added = median(1000 * (traced - alone) for traced, alone in rounds)
         lines.append(
             f"{what} take {added:.0f} ms longer when traced: {median(percent):.1f} % at the median of {len(rounds)} rounds, "
-            f"{min(percent):.0f} to {max(percent):.0f} % in each."
+            f"{min(percent):.0f} to {max(percent):.0f} % in single ones."
         )
     return bullets(*lines)
 
@@ -122,8 +122,8 @@ def in_the_way(results: Results) -> str:
         computed = rows["computed"].drop_nulls().str.extract(r"^(\d+),")
         same = (computed == computed.first()).sum()  # the first case has nothing in the way
         texts.append(
-            f"On an {stamped(rows)}. In {len(computed)} of {len(rows)} cases the program that is tried ran to its end; in {same} of "
-            f"them it computed what it computes without a trace.\n\n{table(('case', 'exit status:', 'rows have'), lines)}"
+            f"On an {stamped(rows)}. Of {len(rows)} cases, {len(computed)} have a program that prints what it computed; in {same} "
+            f"of them that was the same as without a trace.\n\n{table(('case', 'exit status:', 'rows have'), lines)}"
         )
     return "\n\n".join(texts)
 
@@ -142,7 +142,7 @@ def excess(runs: Collection[tuple[list[str], list[str]]]) -> float:
 
 
 def by_chance(runs: Collection[tuple[list[str], list[str]]]) -> float:
-    """The share of ways to divide the runs into two groups at random that differ as much as these two do."""
+    """The share of random ways to divide the runs into two groups that differ at least as much as these two do."""
     measured = excess(runs)
     order = list(range(sum(map(len, next(iter(runs))))))
     chance = random.Random(1)
@@ -152,7 +152,7 @@ def by_chance(runs: Collection[tuple[list[str], list[str]]]) -> float:
         mixed = [[(alone + traced)[run] for run in order] for alone, traced in runs]
         half = len(order) // 2
         as_much += excess([(of[:half], of[half:]) for of in mixed]) >= measured - 1e-9
-    return as_much / PERMUTATIONS
+    return (as_much + 1) / (PERMUTATIONS + 1)
 
 
 def choices(results: Results) -> str:
@@ -175,7 +175,7 @@ def choices(results: Results) -> str:
             "two runs without trace differ in:",
             "two with trace:",
             "one of each:",
-            "as much by chance:",
+            "by chance:",
             "recorded",
         )
         texts.append(f"On an {gpu_of(rows)}:\n\n{table(head, lines)}")
