@@ -106,8 +106,8 @@ class Disturbed(unittest.TestCase):
     def test_choices_that_are_apart_are_so_by_chance_as_often_as_runs_can_be_divided_so(self):
         # 2 of the 924 ways to divide twelve runs into two sixes.
         apart = [(["x"] * 6, ["y"] * 6)]
-        self.assertAlmostEqual(programs.by_chance(apart), 2 / 924, delta=0.0016)
-        self.assertGreater(programs.by_chance([(["x"] * 3 + ["y"] * 3, ["y", "x"] * 3)]), 0.5)
+        self.assertAlmostEqual(programs.p_value(apart), 2 / 924, delta=0.0016)
+        self.assertGreater(programs.p_value([(["x"] * 3 + ["y"] * 3, ["y", "x"] * 3)]), 0.5)
 
     def test_launches_of_killed_programs_are_missing_for_a_time(self):
         line = ON | {"status": "137"}

@@ -85,10 +85,10 @@ struct TracerTest : testing::Test {
   Program program{*tracer, gpu};
   std::atomic<bool> capturing_{false};
 
-  std::unique_ptr<Tracer> make(int counted) {
+  std::unique_ptr<Tracer> make(int counted, bool paced = false) {
     return std::make_unique<Tracer>(
-        TracerOptions{file, {.counted = counted, .after = 0, .wanted = {}}, kShortTimes}, driver,
-        [this](const std::string& line) { said.push_back(line); });
+        TracerOptions{file, {.counted = counted, .paced = paced, .after = 0, .wanted = {}}, kShortTimes},
+        driver, [this](const std::string& line) { said.push_back(line); });
   }
   std::vector<Row> rows() {
     return read_rows(file);
@@ -99,10 +99,7 @@ struct TracerTest : testing::Test {
 };
 
 TEST_F(TracerTest, CountsEachKernelOnceUntilMoreWouldCostLittle) {
-  tracer = std::make_unique<Tracer>(
-      TracerOptions{file, {.counted = 3, .paced = true, .after = 0, .wanted = {}}, kShortTimes}, driver,
-      [this](const std::string& line) { said.push_back(line); });
-  Program paced{*tracer, gpu};
+  Program paced{*(tracer = make(3, true)), gpu};
   for (int i = 0; i < 10; ++i) paced.launch(66);
   tracer->tend();
   EXPECT_EQ(gpu.count("push"), 1);
@@ -111,7 +108,7 @@ TEST_F(TracerTest, CountsEachKernelOnceUntilMoreWouldCostLittle) {
     paced.launch(66);
     return gpu.count("push") == 3;
   }));
-  for (int i = 0; i < 10; ++i) paced.launch(66);
+  paced.launch(66);
   EXPECT_EQ(gpu.count("push"), 3);
 }
 

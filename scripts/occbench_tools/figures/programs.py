@@ -141,7 +141,7 @@ def excess(runs: Collection[tuple[list[str], list[str]]]) -> float:
     return total
 
 
-def by_chance(runs: Collection[tuple[list[str], list[str]]]) -> float:
+def p_value(runs: Collection[tuple[list[str], list[str]]]) -> float:
     """The share of random ways to divide the runs into two groups that differ at least as much as these two do."""
     measured = excess(runs)
     order = list(range(sum(map(len, next(iter(runs))))))
@@ -167,7 +167,7 @@ def choices(results: Results) -> str:
             mixed = [pair for alone, traced in runs for pair in itertools.product(alone, traced)]
             shares = [differing(pairs) for pairs in (both_alone, both_traced, mixed)]
             on = revision(of.row(0, named=True))
-            lines.append((tuner, len(runs[0][0]), len(runs), *shares, f"{by_chance(runs):.3f}", on))
+            lines.append((tuner, len(runs[0][0]), len(runs), *shares, f"{p_value(runs):.3f}", on))
         head = (
             "tuner",
             "runs each way:",
@@ -175,7 +175,7 @@ def choices(results: Results) -> str:
             "two runs without trace differ in:",
             "two with trace:",
             "one of each:",
-            "by chance:",
+            "p:",
             "recorded",
         )
         texts.append(f"On an {gpu_of(rows)}:\n\n{table(head, lines)}")
