@@ -146,11 +146,11 @@ def p_value(runs: Collection[tuple[list[str], list[str]]]) -> float:
     measured = excess(runs)
     order = list(range(sum(map(len, next(iter(runs))))))
     chance = random.Random(1)
+    half = len(order) // 2
     as_much = 0
     for _ in range(PERMUTATIONS):
         chance.shuffle(order)
         mixed = [[(alone + traced)[run] for run in order] for alone, traced in runs]
-        half = len(order) // 2
         as_much += excess([(of[:half], of[half:]) for of in mixed]) >= measured - 1e-9
     return (as_much + 1) / (PERMUTATIONS + 1)
 
