@@ -27,6 +27,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 8
+TRIES_OF_NCU = 4
 ROUNDS_OF_TUNERS = {"xla": 10, "xla with its cache": 3, "cudnn": 10}
 BATCHES = (256, 1024)
 STEPS_OF_A_TURN = 100
@@ -132,6 +133,15 @@ def ncu_launches(text: str) -> dict[Key, list[dict[str, float]]]:
     return launches
 
 
+def under_ncu(command: list[str]) -> Done:
+    """ncu ends some runs of JAX with a segmentation fault and then waits."""
+    for _ in range(TRIES_OF_NCU):
+        done = Done(NCU + command, limit=60)
+        if done.status == 0:
+            break
+    return done
+
+
 def compared(program: str, rows: Path, ncu: str) -> list[dict[str, str]]:
     """A line for each launch that both have counted. ncu's first launch of each is left out, as the trace's is."""
     lines = []
@@ -199,7 +209,7 @@ class Recording:
             rows = self.folder / f"{name}.csv"
             if not rows.exists():
                 continue
-            ncu = Done(NCU + self.command(name, ROUNDS_OF_NCU))
+            ncu = under_ncu(self.command(name, ROUNDS_OF_NCU))
             (self.folder / f"{name}.ncu.txt").write_text(ncu.out, encoding="utf-8")
             lines = compared(name, rows, ncu.out)
             against += lines
@@ -343,7 +353,10 @@ class Recording:
             for file in self.folder.glob("scratch*"):
                 file.unlink()
             line = {"milliseconds": f"{milliseconds}", "status": f"{done.status}"}
-            lines.append({**self.stamp(), **line, "launched": done.line("launched"), "in_the_file": f"{kept}"})
+            lines.append({**line, "launched": done.line("launched"), "in_the_file": f"{kept}"})
+        lines = [
+            {**self.stamp(), **line} for line in lines
+        ]  # at the end: a process that is killed early leaves no rows
         print("killed:", *lines, sep="\n  ", flush=True)
         write_table(self.folder / "killed.csv", lines)
 
