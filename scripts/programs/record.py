@@ -46,8 +46,6 @@ CLOCK = "sm__cycles_elapsed.avg.per_second"
 REGISTERS = "launch__registers_per_thread"
 NCU = ["ncu", "--clock-control", "none", "--cache-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
 NCU += ["--print-kernel-base", "mangled", "--metrics", f"{ACHIEVED},{CYCLES},{CLOCK},{REGISTERS}"]
-#: JAX keeps what takes long to compile, if not told otherwise.
-KEEP_ALL = ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1"]
 #: Identifiers that tell builds of one source apart.
 BUILT = re.compile(r"_GLOBAL__N__\w+|(CUB|THRUST)_\d{6}\w*")
 Key = tuple[str, tuple[int, ...], tuple[int, ...], int]
@@ -133,6 +131,13 @@ def ncu_launches(text: str) -> dict[Key, list[dict[str, float]]]:
     return launches
 
 
+def kept_choices(cache: Path) -> dict[str, str]:
+    """Variables with which JAX keeps what it compiled and chose. It keeps what takes long to compile, if not told otherwise."""
+    cache.mkdir(parents=True, exist_ok=True)
+    keep_all = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
+    return {"JAX_COMPILATION_CACHE_DIR": str(cache), **keep_all}
+
+
 def under_ncu(command: list[str]) -> Done:
     """ncu ends some runs of JAX with a segmentation fault and then waits."""
     for _ in range(TRIES_OF_NCU):
@@ -203,6 +208,9 @@ class Recording:
         with ThreadPoolExecutor() as workers:  # the same on a busy machine: only what is computed is looked at
             plain = dict(zip(names, workers.map(lambda name: Done(self.command(name, ROUNDS)), names), strict=True))
         against, unchanged = [], []
+        # ncu ends many of JAX's runs with a segmentation fault while its tuner runs. So the trace keeps what it chose.
+        cache = self.folder.resolve() / "cache"
+        os.environ |= kept_choices(cache)
         for name in names:
             traced = self.traced(self.command(name, ROUNDS), "--counters", "3", out=f"{name}.csv")
             print(f"== {name}: {traced.seconds:.1f} s traced\n{traced.err[-700:]}{traced.out[-3600:]}", flush=True)
@@ -224,6 +232,7 @@ class Recording:
             # A second trace of the program for the gate, and one of PyTorch's own profiler.
             self.traced(self.command("training", ROUNDS), "--counters", "3", out="training_again.csv")
             Done([*self.command("training", ROUNDS), str(self.folder / "training.json.gz")])
+        shutil.rmtree(cache, ignore_errors=True)
         self.summarize("all", against, 0, 0)
         for line in unchanged:
             print(f"{line['program']}: results the same: {line['same']} ({line['computes']})", flush=True)
@@ -326,7 +335,7 @@ class Recording:
         for tuner in tuners:
             command = [sys.executable, str(HERE / "choices.py"), tuner.split()[0]]
             if "cache" in tuner:
-                command = ["env", f"JAX_COMPILATION_CACHE_DIR={cache}", *KEEP_ALL, *command]
+                command = ["env", *(f"{name}={value}" for name, value in kept_choices(cache).items()), *command]
             alone, traced = [], []
             for _ in range(ROUNDS_OF_TUNERS[tuner]):
                 alone.append(Done(command).choices())
