@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include <cuda.h>
+#include <cupti.h>
 #include <fmt/core.h>
 
 namespace occbench {
@@ -293,6 +294,15 @@ class LoadedDriver : public Driver {
                                                          : GraphNode::other);
     }
     return kinds;
+  }
+
+  void flush_records() override {
+    static_cast<void>(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_NONE));
+  }
+
+  bool keep_records(void* context, bool kept) override {
+    const auto change = kept ? cuptiActivityEnableContext : cuptiActivityDisableContext;
+    return change(static_cast<CUcontext>(context), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
   }
 
   void stream_created(void* context, void* stream) override {

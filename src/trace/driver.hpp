@@ -28,6 +28,12 @@ class Driver {
   virtual ProgramKernel kernel_of(const LaunchCall& call) = 0;
   virtual std::vector<GraphNode> nodes_of(void* graph) = 0;
 
+  /// Hands over CUPTI's records of kernels that have ended.
+  virtual void flush_records() = 0;
+  /// Whether CUPTI records the kernels of a context from now on. While it does, blocks start some 5 % later after
+  /// each other (H100, CUDA 13.0). @returns false if CUPTI does not do it
+  virtual bool keep_records(void* context, bool kept) = 0;
+
   virtual void stream_created(void* context, void* stream) = 0;
   virtual void stream_destroyed(void* context, void* stream) = 0;
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
@@ -55,9 +56,9 @@ void say_why_uncounted(ProgramLaunches& seen, const LaunchTable::DeviceWords& wo
 
 std::size_t LaunchTable::Hash::operator()(const Key& key) const {
   std::size_t hash = std::hash<std::string_view>()(key.kernel.name);
-  for (const std::int64_t value :
-       {key.kernel.grid.x, key.kernel.grid.y, key.kernel.grid.z, key.kernel.block.volume(),
-        key.kernel.dynamic_shared_bytes, std::int64_t{key.kernel.registers_per_thread}}) {
+  // What a launch asks for, so that all kernels like it are in one bucket.
+  for (const std::int64_t value : {key.kernel.grid.x, key.kernel.grid.y, key.kernel.grid.z,
+                                   key.kernel.block.volume(), key.kernel.dynamic_shared_bytes}) {
     hash = (hash ^ static_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15u;
   }
   return hash;
@@ -69,6 +70,24 @@ LaunchTable::Seen* LaunchTable::find(Key key) {
   if (found != seen_.end()) return &found->second;
   if (seen_.size() >= kMostEntries) return nullptr;
   return &seen_.try_emplace(std::move(key)).first->second;
+}
+
+/// The entry of launches like one of which only the call is known. Clusters, carveout and memory that a kernel was
+/// compiled with are the record's to say.
+LaunchTable::Seen* LaunchTable::find_like(const Key& key) {
+  Seen* like = nullptr;
+  if (seen_.empty()) return like;
+  const auto launch_of = [](const Key& one) {
+    return std::tie(one.device, one.kernel.name, one.kernel.grid, one.kernel.block,
+                    one.kernel.dynamic_shared_bytes);
+  };
+  const std::size_t bucket = seen_.bucket(key);
+  for (auto entry = seen_.begin(bucket); entry != seen_.end(bucket); ++entry) {
+    if (launch_of(entry->first) != launch_of(key)) continue;
+    if (entry->first.kernel.registers_per_thread == key.kernel.registers_per_thread) return &entry->second;
+    like = &entry->second;
+  }
+  return like;
 }
 
 void LaunchTable::expect(const LaunchCall& call, int device) {
@@ -121,6 +140,30 @@ void LaunchTable::add(const KernelRecord& record) {
   }
 }
 
+void LaunchTable::add_unrecorded(const ProgramKernel& kernel, int device, std::uint32_t correlation) {
+  const std::lock_guard lock(mutex_);
+  unsettled_.push_back({{device, kernel}, correlation});
+  unsettled_.back().key.kernel.name = kernel_name_of_any_build(kernel.name);
+  settle_unrecorded();
+}
+
+/// Records of the launches before may come later.
+void LaunchTable::settle_unrecorded() {
+  std::erase_if(unsettled_, [&](const Unsettled& one) {
+    Seen* const seen = find_like(one.key);
+    if (seen == nullptr) return false;
+    ++version_;
+    ++seen->launches;
+    ++seen->unrecorded;
+    ++recorded_;
+    const auto counted = expected_.find(one.correlation);
+    if (counted == expected_.end()) return true;
+    counted->second.seen = seen;
+    settle(counted->second);
+    return true;
+  });
+}
+
 void LaunchTable::add_untimed(const ProgramKernel& kernel, int device, std::uint32_t correlation) {
   const std::lock_guard lock(mutex_);
   ++version_;
@@ -142,6 +185,7 @@ Unrecorded LaunchTable::set_looked_at(std::vector<LookedAt> all) {
                            [](std::int64_t sum, const LookedAt& one) { return sum + one.launches; });
   };
   const std::lock_guard lock(mutex_);
+  settle_unrecorded();
   Unrecorded result;
   result.of = launches_of(all);
   result.launches = result.of - recorded_;
@@ -209,7 +253,7 @@ std::vector<ProgramEntry> LaunchTable::entries(int process,
     entry.seen.launches = seen.launches;
     entry.seen.of_graphs = seen.of_graphs;
     entry.seen.timed = seen.times.seen();
-    entry.seen.total_us = seen.total_us;
+    entry.seen.total_us = seen.total_of_all_us();
     entry.seen.times_us = seen.times.kept();
     entry.seen.readings = seen.readings;
     entry.seen.contexts = seen.contexts;

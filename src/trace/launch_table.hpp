@@ -47,7 +47,11 @@ class LaunchTable {
   /// A kernel that ran. Those of unknown kernels beyond the most that a table has are only counted.
   void add(const KernelRecord& record);
 
-  /// A launch of which there will be no record.
+  /// A launch that was made while no records were kept. It is one of the entry whose records are of such launches,
+  /// and is taken to last as long as those on average.
+  void add_unrecorded(const ProgramKernel& kernel, int device, std::uint32_t correlation);
+
+  /// A launch in a process of which there will be no records.
   void add_untimed(const ProgramKernel& kernel, int device, std::uint32_t correlation);
 
   /// What was launched, in the place of what was told before. Kernels of which there is no record have entries
@@ -87,12 +91,18 @@ class LaunchTable {
   struct Seen {
     std::int64_t launches = 0;
     std::int64_t of_graphs = 0;
-    double total_us = 0;
+    std::int64_t unrecorded = 0;
+    double total_us = 0;  ///< of those with records
     TimeSample times;
     std::map<std::string, std::vector<double>, std::less<>> readings;
     std::set<std::int64_t> contexts;
     std::set<std::int64_t> streams;
     std::set<std::int64_t> graph_nodes;
+
+    double total_of_all_us() const {
+      const auto recorded = static_cast<double>(launches - unrecorded);
+      return recorded > 0 ? total_us * static_cast<double>(launches) / recorded : total_us;
+    }
   };
   struct Expected {
     std::string name;
@@ -104,7 +114,14 @@ class LaunchTable {
     std::map<std::string, double, std::less<>> reading{};
   };
 
+  struct Unsettled {
+    Key key;
+    std::uint32_t correlation;
+  };
+
   Seen* find(Key key);
+  Seen* find_like(const Key& key);
+  void settle_unrecorded();
   static bool is_of(const Expected& expected, const KernelRecord& record);
   static void settle(Expected& expected);
   ProgramEntry unrecorded_entry(const LookedAt& one, const DeviceWords& words) const;
@@ -112,6 +129,7 @@ class LaunchTable {
   mutable std::mutex mutex_;
   std::unordered_map<Key, Seen, Hash> seen_;
   std::unordered_map<std::uint32_t, Expected> expected_;
+  std::vector<Unsettled> unsettled_;  ///< launches without a record, of kernels without one so far
   std::vector<LookedAt> unrecorded_;  ///< of kernels without any record
   std::int64_t recorded_ = 0;         ///< launches with a record, those of graphs not among them
   std::size_t lost_ = 0;

@@ -13,7 +13,7 @@ namespace occbench {
 namespace {
 
 /// What a launch's begin tells its end.
-enum : std::uint64_t { kNothing = 0, kEntered = 1, kCounted = 2 };
+enum : std::uint64_t { kNothing = 0, kEntered = 1, kCounted = 2, kCountedWithoutRecord = 3 };
 
 /// The library's own calls launch kernels too, and are told of; they are not the program's.
 thread_local bool is_inside = false;
@@ -117,6 +117,24 @@ bool Tracer::is_to_be_counted(const LaunchCall& call, const Context& context) {
   return look == Look::count;
 }
 
+/// A launch is counted as it runs without a trace: CUPTI's records slow it down. Other launches of its context are
+/// held meanwhile. A graph's kernel is known by its record alone, and records that another one in the process asked
+/// for are left alone: these never come here. @returns whether there will be no record of it
+bool Tracer::stop_records(const LaunchCall& call) {
+  if (call.of_graph || !has_records_) return false;
+  if (!records_come_) driver_.flush_records();
+  return records_come_ && driver_.keep_records(call.context, false);
+}
+
+void Tracer::resume_records(const LaunchCall& call, bool launched) {
+  if (!driver_.keep_records(call.context, true)) {
+    say_once("CUPTI does not go on recording kernels: further launches have no time");
+  }
+  if (launched) {
+    table_.add_unrecorded(driver_.kernel_of(call), driver_.device_of(call.context), call.correlation);
+  }
+}
+
 void Tracer::launch_begins(const LaunchCall& call) {
   if (call.state != nullptr) *call.state = kNothing;
   if (abandoned_ || finished_ || is_inside || call.state == nullptr || call.context == nullptr || !counts())
@@ -131,7 +149,7 @@ void Tracer::launch_begins(const LaunchCall& call) {
       if (is_to_be_counted(call, *context)) {
         if (counter.begin(call.correlation)) {
           table_.expect(call, context->device);
-          *call.state = kCounted;
+          *call.state = stop_records(call) ? kCountedWithoutRecord : kCounted;
           return;
         }
         sampling_.failed(call);
@@ -159,9 +177,11 @@ void Tracer::launch_ends(const LaunchCall& call, bool launched) {
     const Inside inside;
     if (*call.state == kEntered) {
       context->counter->leave();
-    } else if (!context->counter->end(launched)) {
-      sampling_.failed(call);
+      return;
     }
+    // Before other launches may go on.
+    if (*call.state == kCountedWithoutRecord) resume_records(call, launched);
+    if (!context->counter->end(launched)) sampling_.failed(call);
   } catch (const std::exception& failure) {
     say_once(fmt::format("a launch was not looked at: {}", failure.what()));
   }
@@ -230,7 +250,9 @@ void Tracer::profiler_started() {
 }
 
 void Tracer::kernel_ran(const KernelRecord& record) {
-  if (!abandoned_) table_.add(record);
+  if (abandoned_) return;
+  records_come_ = true;
+  table_.add(record);
 }
 
 void Tracer::records_lost(std::size_t count) {

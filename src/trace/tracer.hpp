@@ -80,6 +80,8 @@ class Tracer : public ProgramListener {
   std::shared_ptr<Context> make_context(void* handle);
   std::vector<std::shared_ptr<Context>> live_contexts() const;
   bool is_to_be_counted(const LaunchCall& call, const Context& context);
+  bool stop_records(const LaunchCall& call);
+  void resume_records(const LaunchCall& call, bool launched);
   void counting_ended(int device, CountersStatus status, const std::string& why);
   LaunchTable::DeviceWords words_of(int device);
   bool words_of_all_are_ok();
@@ -95,6 +97,7 @@ class Tracer : public ProgramListener {
   Driver& driver_;
   const std::function<void(const std::string&)> say_;
   std::atomic<bool> has_records_{true};
+  std::atomic<bool> records_come_{false};
   std::atomic<bool> abandoned_{false};
   std::atomic<bool> finished_{false};
 

@@ -31,9 +31,14 @@ class FakeGpu {
   std::atomic<bool> idle{true};
   std::chrono::milliseconds stopping{0};  ///< what the end of a session takes
   std::atomic<int> launched_in_range{0};  ///< kernels that ran while a range was open
+  std::atomic<int> recorded_in_range{0};  ///< of these in all ranges, those that CUPTI recorded
   std::atomic<bool> range_open{false};
   std::atomic<bool> capture_broken{false};  ///< something waited while a stream captured
   std::function<bool()> is_capturing = [] { return false; };
+  std::atomic<bool> records_kept{true};
+  std::atomic<bool> records_stuck{false};  ///< CUPTI changes nothing about them
+  std::function<void()> flush = [] {};     ///< CUPTI hands its records over
+  std::function<void()> kernel = [] {};    ///< what a kernel does
 
   /// The call that fails, by its number from 0 among all; -1 = none.
   int failing = -1;
@@ -59,6 +64,8 @@ class FakeGpu {
   /// A kernel runs.
   void launch() {
     if (range_open) ++launched_in_range;
+    if (range_open && records_kept) ++recorded_in_range;
+    kernel();
   }
 
  private:
@@ -136,6 +143,14 @@ class FakeDriver : public Driver {
   }
   std::vector<GraphNode> nodes_of(void* graph) override {
     return graphs[graph];
+  }
+  void flush_records() override {
+    gpu_.flush();
+  }
+  bool keep_records(void*, bool kept) override {
+    if (gpu_.records_stuck) return false;
+    gpu_.records_kept = kept;
+    return true;
   }
   void stream_created(void*, void*) override {}
   void stream_destroyed(void*, void*) override {}

@@ -99,6 +99,55 @@ TEST(LaunchTable, JoinsAReadingWithItsRecordWhicheverComesFirst) {
   EXPECT_THAT(entry.seen.readings.begin()->second, ElementsAre(71, 72));
 }
 
+ProgramKernel asked_for(int registers, std::uint32_t grid = 66) {
+  return {.name = "_Z6reducePf", .grid = {grid}, .block = {256}, .registers_per_thread = registers};
+}
+
+TEST(LaunchTable, JoinsALaunchWithoutARecordWithThoseLikeIt) {
+  LaunchTable table;
+  table.expect(call(2), 0);
+  table.add_unrecorded(asked_for(40), 0, 2);
+  table.add_readings(std::array<std::uint32_t, 1>{2}, readings({71}));
+  EXPECT_EQ(entries(table).size(), 0) << "the record of the launch before has not come";
+  table.add(record(1, 10));
+  KernelRecord other_code = record(3, 99);
+  other_code.registers_per_thread = 48;
+  table.add(other_code);
+  table.set_looked_at({});
+  ASSERT_EQ(entries(table).size(), 2);
+  for (const ProgramEntry& entry : entries(table)) {
+    const bool its = entry.kernel.registers_per_thread == 40;
+    EXPECT_EQ(entry.seen.launches, its ? 2 : 1);
+    EXPECT_EQ(entry.seen.total_us, its ? 20 : 99) << "as long as those with records";
+    EXPECT_EQ(entry.seen.timed, 1);
+    EXPECT_EQ(entry.seen.readings.size(), its ? 1 : 0);
+  }
+}
+
+TEST(LaunchTable, JoinsALaunchWithoutARecordWithTheOnlyKernelOfItsName) {
+  LaunchTable table;
+  table.add(record(1));
+  table.add(record(2, 10, 67));
+  table.expect(call(3), 0);
+  table.add_unrecorded(asked_for(0), 0, 3);
+  table.add(record(3, 500));
+  table.add_readings(std::array<std::uint32_t, 1>{3}, readings({71}));
+  for (const ProgramEntry& entry : entries(table)) {
+    const bool its = entry.kernel.grid.x == 66;
+    EXPECT_EQ(entry.seen.launches, its ? 2 : 1) << "a record that comes all the same is not another launch";
+    EXPECT_EQ(entry.seen.readings.size(), its ? 1 : 0);
+  }
+}
+
+TEST(LaunchTable, HasNoRecordMissingOfALaunchThatWasToHaveNone) {
+  LaunchTable table;
+  const auto kernel = std::make_shared<const ProgramKernel>(asked_for(40));
+  table.add(record(1));
+  table.expect(call(2), 0);
+  table.add_unrecorded(*kernel, 0, 2);
+  EXPECT_EQ(table.set_looked_at({{0, kernel, 2}}).launches, 0);
+}
+
 TEST(LaunchTable, LeavesOutWhatCuptiLaunchesToReadCounters) {
   LaunchTable table;
   table.expect(call(2), 0);

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fake_gpu.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/process_files.hpp"
+#include "trace/tracer.hpp"
+
+namespace occbench {
+
+inline void* handle(std::uintptr_t number) {
+  return reinterpret_cast<void*>(number);
+}
+
+/// A program that launches kernels and graphs, as CUPTI would tell it.
+struct Program {
+  Tracer& tracer;
+  FakeGpu& gpu;
+  std::atomic<std::uint32_t> correlation{0};
+  bool has_records = true;
+  bool refused = false;  ///< the driver takes no launch
+
+  void launch(std::uint32_t grid, void* context = handle(0x10), std::string_view name = "_Z6reducePf",
+              std::uint32_t dynamic_shared_bytes = 0) {
+    LaunchCall call;
+    call.dynamic_shared_bytes = dynamic_shared_bytes;
+    call.context = context;
+    call.function = handle(0x20 + name.size());
+    call.name = name;
+    call.grid = {grid, 1, 1};
+    call.block = {256, 1, 1};
+    make(call);
+  }
+  void launch_graph(void* exec) {
+    LaunchCall call;
+    call.context = handle(0x10);
+    call.function = exec;
+    call.of_graph = true;
+    make(call, 1);
+  }
+
+ private:
+  void make(LaunchCall call, std::uint32_t grid_of_graph = 0) {
+    std::uint64_t state = 0;
+    call.correlation = ++correlation;
+    call.state = &state;
+    tracer.launch_begins(call);
+    const bool recorded = has_records && gpu.records_kept;
+    if (!refused) gpu.launch();
+    tracer.launch_ends(call, !refused);
+    if (!recorded || refused) return;
+    KernelRecord record;
+    record.name = call.of_graph ? "_Z5graphv" : call.name;
+    record.start_ns = 1000;
+    record.end_ns = 11000;
+    record.correlation = call.correlation;
+    record.of_graph = call.of_graph;
+    record.grid = call.of_graph ? EventExtent{grid_of_graph, 1, 1} : call.grid;
+    record.block = {256, 1, 1};
+    record.registers_per_thread = 40;
+    tracer.kernel_ran(record);
+  }
+};
+
+struct TracerTest : testing::Test {
+  TemporaryFolder folder;
+  std::filesystem::path file = make_process_file(folder.path() / "run.csv", 41);
+  FakeGpu gpu;
+  FakeDriver driver{gpu};
+  std::vector<std::string> said;
+  std::unique_ptr<Tracer> tracer = make(3);
+  Program program{*tracer, gpu};
+  std::atomic<bool> capturing_{false};
+
+  std::unique_ptr<Tracer> make(int counted, bool paced = false) {
+    return std::make_unique<Tracer>(
+        TracerOptions{file, {.counted = counted, .paced = paced, .after = 0, .wanted = {}}, kShortTimes},
+        driver, [this](const std::string& line) { said.push_back(line); });
+  }
+  std::vector<Row> rows() {
+    return read_rows(file);
+  }
+  void finish() {
+    tracer->finish([] {});
+  }
+};
+
+}  // namespace occbench
