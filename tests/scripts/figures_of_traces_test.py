@@ -17,19 +17,18 @@ class BesideNcu(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.results = Results(self.folder, made_up.OCCBENCH)
-        # 1.62 us are 1,000 cycles at 1 GHz, and the overhead of a record.
-        row = {"experiment": "trace", "time_us": 1.62, "sm_clock_mhz": 1000, "sm_cycles_active_max": 1000}
+        row = {"experiment": "trace", "time_us": 1.62}
         rows = [
             row | {"case": "same", "achieved_pct": 50, "total_time_us": 300},
-            row | {"case": "shorter", "achieved_pct": 51, "total_time_us": 100},
+            row | {"case": "lower", "achieved_pct": 51, "total_time_us": 100},
             row | {"case": "unsteady", "achieved_pct": 52, "total_time_us": 900},
             row | {"case": "uncounted", "achieved_pct": "", "total_time_us": 900},
         ]
-        of_ncu = ON | {"program": "sample", "ncu_range_points": 0.1, "cycles_active": 500}
+        of_ncu = ON | {"program": "sample", "ncu_range_points": 0.1}
         both = [
-            of_ncu | {"case": "same", "difference_points": -0.1, "ncu_cycles_active": 495},
-            of_ncu | {"case": "shorter", "difference_points": 1, "ncu_cycles_active": 450},
-            of_ncu | {"case": "unsteady", "difference_points": 7, "ncu_cycles_active": 450, "ncu_range_points": 0.4},
+            of_ncu | {"case": "same", "difference_points": -0.1},
+            of_ncu | {"case": "lower", "difference_points": -1},
+            of_ncu | {"case": "unsteady", "difference_points": 7, "ncu_range_points": 0.4},
         ]
         made_up.write(self.folder / "programs/sample.csv", rows)
         made_up.write(self.folder / "programs/against_ncu.csv", both)
@@ -38,16 +37,25 @@ class BesideNcu(unittest.TestCase):
             [{"program": "a", "same": "true"}, {"program": "b", "same": "false"}],
         )
 
-    def test_only_what_ncu_repeats_is_compared_and_the_rest_is_told_by_its_cycles(self):
+    def test_only_what_ncu_repeats_is_compared(self):
         text = traces.beside_ncu(self.results)
         self.assertIn("H100 80GB HBM3, driver 580, commit `0123456789ab`, 2026-11-23", text)
         self.assertIn("3 of 4 kernel configurations were counted. `ncu` also counted 3 of them", text)
         self.assertIn("median difference is 1.00 points", text)
         self.assertIn("repeats 2 of them within 0.3 points. 1 of these (50 %, with 75 % of the time)", text)
-        self.assertIn("1 of the other 1 have fewer active cycles under `ncu`", text)
-        self.assertIn("closer to the trace's cycles in 1.", text)
-        self.assertIn("agree within 2 %, 1 of 1 are within", text)
+        self.assertIn("The other 1 differ by at most 1.0 points", text)
         self.assertIn("1 of 2 programs computed the same", text)
+
+
+class OwnClocks(unittest.TestCase):
+    def test_are_a_line_for_each_kernel_and_way(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        kernel = ON | {"kernel": "fill", "achieved_pct": "15.86", "cycles_active": "4461.00"}
+        ways = [{"way": "alone", "counter_pct": ""}, {"way": "ncu", "counter_pct": "33.94"}]
+        made_up.write(folder / "programs/own_clocks.csv", [kernel | way for way in ways])
+        text = programs.own_clocks(Results(folder, made_up.OCCBENCH))
+        self.assertIn("| fill | alone | 15.86 | 4,461 |  |", text)
+        self.assertIn("| fill | ncu | 15.86 | 4,461 | 33.94 |", text)
 
 
 class Costs(unittest.TestCase):

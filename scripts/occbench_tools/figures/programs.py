@@ -17,6 +17,7 @@ STEPS = "1,000 training steps of "
 IN_THE_WAY = "programs/in_the_way.csv"
 CHOICES = "programs/choices.csv"
 KILLED = "programs/killed.csv"
+OWN_CLOCKS = "programs/own_clocks.csv"
 PERMUTATIONS = 2000
 #: As the costs name them; activity records are what a trace without counters costs.
 WAYS = {
@@ -196,7 +197,27 @@ def killed(results: Results) -> str:
     return "\n\n".join(texts)
 
 
+def own_clocks(results: Results) -> str:
+    """Whether kernels run as without a tool, as they say themselves."""
+    texts = []
+    for rows in tables(results, OWN_CLOCKS):
+        lines = [
+            (
+                row["kernel"],
+                row["way"],
+                row["achieved_pct"],
+                f"{float(row['cycles_active']):,.0f}",
+                row["counter_pct"] or "",
+            )
+            for row in each(rows)
+        ]
+        head = ("kernel", "run", "occupancy by its own clocks, %:", "its active cycles:", "tool's counter, %:")
+        texts.append(f"On an {stamped(rows)}, medians:\n\n{table(head, lines)}")
+    return "\n\n".join(texts)
+
+
 BLOCKS = {
+    "own clocks": own_clocks,
     "in the way": in_the_way,
     "choices of tuners": choices,
     "killed programs": killed,

@@ -14,15 +14,13 @@ from occbench_tools.statistics import median, quantile
 FOLDER = "programs"
 AGAINST_NCU = f"{FOLDER}/against_ncu.csv"
 COLUMNS = dict.fromkeys(("recorded_at", "commit", "gpu", "driver", "program", "case"), pl.String) | (
-    dict.fromkeys(("ncu_range_points", "difference_points", "cycles_active", "ncu_cycles_active"), pl.Float64)
+    dict.fromkeys(("ncu_range_points", "difference_points"), pl.Float64)
 )
 UNCHANGED = {"program": pl.String, "same": pl.String}
 #: Programs that no rule of inferred work was tuned on.
 HELD_OUT = ("training", "jax_gradient", "gemm")
-#: Readings that count as equal: points, and share of the cycles.
-CLOSE_POINTS, CLOSE_CYCLES = 0.3, 0.02
-#: By which an activity record's time exceeds that of its warps (kRecordOverheadUs of src/record/observed.hpp).
-RECORD_OVERHEAD_US = 0.62
+#: Readings that count as equal.
+CLOSE_POINTS = 0.3
 #: What work is inferred from, and the columns that are left out for it. Each leaves out those of the lines above, too.
 SOURCES = {
     "active cycles and resident blocks": (),
@@ -52,15 +50,6 @@ def is_close() -> pl.Expr:
     return pl.col("difference_points").abs() <= CLOSE_POINTS
 
 
-def closer_to_the_trace() -> pl.Expr:
-    """Whether the time of launches that were not counted is closer to the cycles that the trace counted than to ncu's. Of
-    the SM that was active longest; ncu counted the mean, which is taken as the same share of the longest."""
-    cycles = (pl.col("time_us") - RECORD_OVERHEAD_US) * pl.col("sm_clock_mhz")
-    trace = pl.col("sm_cycles_active_max")
-    ncu = trace * pl.col("ncu_cycles_active") / pl.col("cycles_active")
-    return (cycles - trace).abs() < (cycles - ncu).abs()
-
-
 def beside_ncu(results: Results) -> str:
     texts = []
     for model in models_with_traces(results):
@@ -68,13 +57,16 @@ def beside_ncu(results: Results) -> str:
         programs = both["program"].unique(maintain_order=True).to_list()
         rows = rows_of(model, programs)
         steady = both.filter(pl.col("ncu_range_points") <= CLOSE_POINTS).join(
-            rows.select("program", "case", "time_us", "total_time_us", "sm_clock_mhz", "sm_cycles_active_max"),
+            rows.select("program", "case", "total_time_us"),
             on=["program", "case"],
             validate="1:1",
         )
         close, far = steady.filter(is_close()), steady.filter(~is_close())
-        fewer = far.filter(pl.col("ncu_cycles_active") < pl.col("cycles_active"))
-        alike = steady.filter((pl.col("cycles_active") / pl.col("ncu_cycles_active") - 1).abs() <= CLOSE_CYCLES)
+        others = (
+            [f"The other {len(far)} differ by at most {far['difference_points'].abs().max():.1f} points."]
+            if len(far)
+            else []
+        )
         share_of_time = close["total_time_us"].sum() / steady["total_time_us"].sum()
         same = read_table(model.file(f"{FOLDER}/unchanged.csv"), UNCHANGED)["same"] == "true"
         on = both.row(0, named=True)
@@ -83,10 +75,7 @@ def beside_ncu(results: Results) -> str:
             f"of them. The median difference is {median(both['difference_points'].abs()):.2f} points.",
             f"`ncu` repeats {len(steady)} of them within {CLOSE_POINTS} points. {len(close)} of these "
             f"({100 * len(close) / len(steady):.0f} %, with {100 * share_of_time:.0f} % of the time) are within {CLOSE_POINTS} points of `ncu`.",
-            f"{len(fewer)} of the other {len(far)} have fewer active cycles under `ncu`. The time of uncounted launches is "
-            f"closer to the trace's cycles in {len(far.filter(closer_to_the_trace()))}.",
-            f"Where active cycles agree within {100 * CLOSE_CYCLES:.0f} %, {len(alike.filter(is_close()))} of {len(alike)} are within "
-            f"{CLOSE_POINTS} points.",
+            *others,
             f"{same.sum()} of {len(same)} programs computed the same to all printed digits with and without trace.",
         )
         texts.append(f"On an {gpu_of(both)}, driver {on['driver']}, {revision(on)}:\n\n{lines}")
