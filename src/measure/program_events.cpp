@@ -229,6 +229,15 @@ std::string result_text(int result) {
 
 }  // namespace
 
+void flush_kernel_records() {
+  static_cast<void>(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_NONE));
+}
+
+bool keep_kernel_records(void* context, bool kept) {
+  const auto change = kept ? cuptiActivityEnableContext : cuptiActivityDisableContext;
+  return change(static_cast<CUcontext>(context), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
+}
+
 ProgramEvents::ProgramEvents(ProgramListener& listener, bool callbacks, CuptiInterceptor intercept)
     : listener_(&listener), intercept_(std::move(intercept)) {
   of_this_process = this;

@@ -87,6 +87,13 @@ class ProgramListener {
   virtual void records_lost(std::size_t count) = 0;
 };
 
+/// Hands over CUPTI's records of kernels that have ended.
+void flush_kernel_records();
+
+/// Whether CUPTI records the kernels of a context (CUcontext) from now on, where it records kernels. It does not wait
+/// for kernels that run. @returns false if CUPTI does not do it
+bool keep_kernel_records(void* context, bool kept);
+
 /// CUPTI's subscription to a process's launches, and its records of the kernels that ran. One a process;
 /// CUPTI may call it until the process ends.
 class ProgramEvents {

@@ -83,7 +83,7 @@ void ContextCounter::prepare() {
   gate_.open();
 }
 
-bool ContextCounter::begin(std::uint32_t correlation) {
+bool ContextCounter::begin(std::uint32_t correlation, const std::function<void()>& when_idle) {
   if (!usable() || captures_.any()) return false;
   if (!take_over(times_.before)) {
     if (!captures_.any()) {
@@ -92,7 +92,7 @@ bool ContextCounter::begin(std::uint32_t correlation) {
     }
     return false;
   }
-  if (start_range()) {
+  if (start_range(when_idle)) {
     correlations_.push_back(correlation);
     return true;
   }
@@ -100,7 +100,7 @@ bool ContextCounter::begin(std::uint32_t correlation) {
   return false;
 }
 
-bool ContextCounter::start_range() {
+bool ContextCounter::start_range(const std::function<void()>& when_idle) {
   if (!idle(times_.before)) {
     give_up(CountersStatus::off,
             fmt::format("the GPU was not idle within {} s before a launch that was to be counted: a kernel "
@@ -110,6 +110,7 @@ bool ContextCounter::start_range() {
   }
   if (!attempt([&] { set_up(); })) return false;
   return charge([&] {
+    when_idle();
     if (!in_session_) context_->start();
     last_counted_ms_ = now_ms();
     in_session_ = true;

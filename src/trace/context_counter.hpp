@@ -68,7 +68,9 @@ class ContextCounter {
   void prepare();
 
   /// Before a launch that is to be counted. @returns whether it will be: then end() must follow it
-  bool begin(std::uint32_t correlation);
+  /// @param when_idle called once nothing runs, before the counters are at work
+  bool begin(
+      std::uint32_t correlation, const std::function<void()>& when_idle = [] {});
   /// @param launched whether the driver took it. @returns whether it was counted
   bool end(bool launched);
 
@@ -87,7 +89,7 @@ class ContextCounter {
   bool take_over(Patience patience);
   bool idle(Patience patience);
   void set_up();
-  bool start_range();
+  bool start_range(const std::function<void()>& when_idle);
   void end_session();
   void give_up(CountersStatus status, const std::string& why);
   template <typename Step>

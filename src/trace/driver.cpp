@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include <cuda.h>
-#include <cupti.h>
 #include <fmt/core.h>
 
 namespace occbench {
@@ -263,19 +262,26 @@ class LoadedDriver : public Driver {
         functions_.kernel_get_function(&function, kernel) != CUDA_SUCCESS) {
       function = static_cast<CUfunction>(call.function);
     }
-    const auto attribute = [&](CUfunction_attribute which) {
+    const auto attribute = [&](CUfunction_attribute which, int unknown = 0) {
       int value = 0;
-      return functions_.func_get_attribute(&value, which, function) == CUDA_SUCCESS ? value : 0;
+      return functions_.func_get_attribute(&value, which, function) == CUDA_SUCCESS ? value : unknown;
     };
     ProgramKernel result;
     result.name = call.name;
     result.grid = extent(call.grid);
     result.block = extent(call.block);
     result.cluster = extent(call.cluster);
+    if (const int width = attribute(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH); width > 0) {
+      result.cluster = {width, attribute(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
+                        attribute(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)};
+    }
     result.registers_per_thread = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
     result.static_shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     result.dynamic_shared_bytes = call.dynamic_shared_bytes;
     result.local_bytes_per_thread = attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    // -1 is the driver's default.
+    const int carveout = attribute(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1);
+    if (carveout >= 0) result.carveout_pct = carveout;
     return result;
   }
 
@@ -297,14 +303,11 @@ class LoadedDriver : public Driver {
   }
 
   void flush_records() override {
-    static_cast<void>(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_NONE));
+    flush_kernel_records();
   }
-
   bool keep_records(void* context, bool kept) override {
-    const auto change = kept ? cuptiActivityEnableContext : cuptiActivityDisableContext;
-    return change(static_cast<CUcontext>(context), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
+    return keep_kernel_records(context, kept);
   }
-
   void stream_created(void* context, void* stream) override {
     streams_.add(context, stream);
   }

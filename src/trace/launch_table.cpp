@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "record/kernel_name.hpp"
+#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {
@@ -31,6 +32,10 @@ ProgramKernel kernel_of(const KernelRecord& record) {
   kernel.local_bytes_per_thread = record.local_bytes_per_thread;
   if (record.carveout_pct >= 0) kernel.carveout_pct = record.carveout_pct;
   return kernel;
+}
+
+void add_reading(ProgramLaunches& launches, const std::map<std::string, double, std::less<>>& reading) {
+  for (const auto& [metric, value] : reading) launches.readings[metric].push_back(value);
 }
 
 /// Why nothing was counted of a kernel on a GPU whose counters can be read.
@@ -72,19 +77,28 @@ LaunchTable::Seen* LaunchTable::find(Key key) {
   return &seen_.try_emplace(std::move(key)).first->second;
 }
 
-/// The entry of launches like one of which only the call is known. Clusters, carveout and memory that a kernel was
-/// compiled with are the record's to say.
-LaunchTable::Seen* LaunchTable::find_like(const Key& key) {
-  Seen* like = nullptr;
+/// The entry of launches like one of which the call and what the driver says of its function are known. The driver may
+/// say less than a record; where it says nothing, a function uses 0 registers.
+const LaunchTable::Seen* LaunchTable::find_like(const Key& key) const {
+  const Seen* like = nullptr;
   if (seen_.empty()) return like;
   const auto launch_of = [](const Key& one) {
     return std::tie(one.device, one.kernel.name, one.kernel.grid, one.kernel.block,
                     one.kernel.dynamic_shared_bytes);
   };
+  const ProgramKernel& kernel = key.kernel;
+  const int registers = kernel.registers_per_thread;
+  int most_equal = -1;
   const std::size_t bucket = seen_.bucket(key);
   for (auto entry = seen_.begin(bucket); entry != seen_.end(bucket); ++entry) {
+    const ProgramKernel& other = entry->first.kernel;
     if (launch_of(entry->first) != launch_of(key)) continue;
-    if (entry->first.kernel.registers_per_thread == key.kernel.registers_per_thread) return &entry->second;
+    if (registers != 0 && other.registers_per_thread != registers) continue;
+    const int equal = (other.static_shared_bytes == kernel.static_shared_bytes) +
+                      (other.local_bytes_per_thread == kernel.local_bytes_per_thread) +
+                      (other.cluster == kernel.cluster) + (other.carveout_pct == kernel.carveout_pct);
+    if (equal <= most_equal) continue;
+    most_equal = equal;
     like = &entry->second;
   }
   return like;
@@ -135,33 +149,37 @@ void LaunchTable::add(const KernelRecord& record) {
   if (counted == expected_.end()) {
     seen->times.add(us);
   } else {
+    // A record that was not to come: the launch is no second one.
+    if (std::exchange(counted->second.unrecorded, std::nullopt)) --recorded_;
     counted->second.seen = seen;
     settle(counted->second);
   }
 }
 
-void LaunchTable::add_unrecorded(const ProgramKernel& kernel, int device, std::uint32_t correlation) {
+void LaunchTable::add_unrecorded(ProgramKernel kernel, int device, std::uint32_t correlation) {
+  kernel.name = kernel_name_of_any_build(std::move(kernel.name));
   const std::lock_guard lock(mutex_);
-  unsettled_.push_back({{device, kernel}, correlation});
-  unsettled_.back().key.kernel.name = kernel_name_of_any_build(kernel.name);
-  settle_unrecorded();
+  const auto counted = expected_.find(correlation);
+  if (counted == expected_.end() || counted->second.seen != nullptr) return;
+  ++version_;
+  if (seen_.size() >= kMostEntries && find_like({device, kernel}) == nullptr) {
+    ++lost_;
+    return;
+  }
+  ++recorded_;
+  counted->second.unrecorded = std::move(kernel);
 }
 
-/// Records of the launches before may come later.
-void LaunchTable::settle_unrecorded() {
-  std::erase_if(unsettled_, [&](const Unsettled& one) {
-    Seen* const seen = find_like(one.key);
-    if (seen == nullptr) return false;
-    ++version_;
-    ++seen->launches;
-    ++seen->unrecorded;
-    ++recorded_;
-    const auto counted = expected_.find(one.correlation);
-    if (counted == expected_.end()) return true;
-    counted->second.seen = seen;
-    settle(counted->second);
-    return true;
-  });
+/// Anew each time: a record that is still to come may be of a launch that is more like them.
+LaunchTable::Placed LaunchTable::place_unrecorded() const {
+  Placed placed;
+  for (const auto& [correlation, expected] : expected_) {
+    if (!expected.unrecorded) continue;
+    const Key key{expected.device, *expected.unrecorded};
+    const Seen* const seen = find_like(key);
+    (seen != nullptr ? placed.beside_records[seen] : placed.alone[key]).push_back(&expected);
+  }
+  return placed;
 }
 
 void LaunchTable::add_untimed(const ProgramKernel& kernel, int device, std::uint32_t correlation) {
@@ -179,23 +197,39 @@ void LaunchTable::add_untimed(const ProgramKernel& kernel, int device, std::uint
   settle(counted->second);
 }
 
+/// Launches that were meant to have no record are placed by themselves.
+void LaunchTable::leave_out_placed(std::vector<LookedAt>& all) const {
+  std::unordered_map<Key, std::int64_t, Hash> placed;
+  for (const auto& [correlation, expected] : expected_) {
+    if (expected.unrecorded) ++placed[{expected.device, *expected.unrecorded}];
+  }
+  if (placed.empty()) return;
+  std::erase_if(all, [&](LookedAt& one) {
+    Key key{one.device, *one.kernel};
+    key.kernel.name = kernel_name_of_any_build(std::move(key.kernel.name));
+    const auto found = placed.find(key);
+    if (found != placed.end()) one.launches -= found->second;
+    return one.launches <= 0;
+  });
+}
+
 Unrecorded LaunchTable::set_looked_at(std::vector<LookedAt> all) {
-  const auto launches_of = [](const std::vector<LookedAt>& some) {
+  const auto sum_of = [](const std::vector<LookedAt>& some) {
     return std::accumulate(some.begin(), some.end(), std::int64_t{0},
                            [](std::int64_t sum, const LookedAt& one) { return sum + one.launches; });
   };
   const std::lock_guard lock(mutex_);
-  settle_unrecorded();
   Unrecorded result;
-  result.of = launches_of(all);
+  result.of = sum_of(all);
   result.launches = result.of - recorded_;
+  leave_out_placed(all);
   std::set<std::pair<int, std::string_view>> recorded;
   for (const auto& [key, seen] : seen_) recorded.emplace(key.device, key.kernel.name);
   std::erase_if(all, [&](const LookedAt& one) {
     return recorded.contains({one.device, kernel_name_of_any_build(one.kernel->name)});
   });
   // Where as many launches have records, these have them too, by another name.
-  if (launches_of(all) > result.launches) all.clear();
+  if (sum_of(all) > result.launches) all.clear();
   if (all.size() > kMostEntries) all.resize(kMostEntries);
   if (all != unrecorded_) ++version_;
   unrecorded_ = std::move(all);
@@ -222,18 +256,37 @@ void LaunchTable::lose(std::size_t records) {
   lost_ += records;
 }
 
+ProgramLaunches LaunchTable::launches_of(const Seen& seen, const Launches& unrecorded) {
+  ProgramLaunches all;
+  all.launches = seen.launches + static_cast<std::int64_t>(unrecorded.size());
+  all.of_graphs = seen.of_graphs;
+  all.timed = seen.times.seen();
+  all.total_us = seen.total_us;
+  all.times_us = seen.times.kept();
+  all.readings = seen.readings;
+  all.contexts = seen.contexts;
+  all.streams = seen.streams;
+  all.graph_nodes = seen.graph_nodes;
+  for (const Expected* one : unrecorded) add_reading(all, one->reading);
+  if (unrecorded.empty() || seen.launches == 0) return all;
+  const double each_us =
+      all.times_us.empty() ? seen.total_us / static_cast<double>(seen.launches) : median(all.times_us);
+  all.total_us += each_us * static_cast<double>(unrecorded.size());
+  return all;
+}
+
 /// A kernel without a record: its launches, and what was counted of them.
 ProgramEntry LaunchTable::unrecorded_entry(const LookedAt& one, const DeviceWords& words) const {
   ProgramEntry entry{words.device, *one.kernel, {}};
   entry.kernel.name = kernel_name_of_any_build(one.kernel->name);
   entry.seen.launches = one.launches;
   for (const auto& [correlation, expected] : expected_) {
-    const bool is_its = expected.seen == nullptr && !expected.of_graph && expected.device == one.device &&
+    const bool is_its = expected.seen == nullptr && !expected.unrecorded && !expected.of_graph &&
+                        expected.device == one.device &&
                         expected.dynamic_shared_bytes == one.kernel->dynamic_shared_bytes &&
                         extent_of(expected.grid) == one.kernel->grid &&
                         extent_of(expected.block) == one.kernel->block && expected.name == one.kernel->name;
-    if (!is_its) continue;
-    for (const auto& [metric, value] : expected.reading) entry.seen.readings[metric].push_back(value);
+    if (is_its) add_reading(entry.seen, expected.reading);
   }
   return entry;
 }
@@ -246,24 +299,25 @@ std::vector<ProgramEntry> LaunchTable::entries(int process,
     const auto device = devices.find(number);
     return device != devices.end() ? device->second : devices.emplace(number, words(number)).first->second;
   };
+  Placed placed = place_unrecorded();
   std::vector<ProgramEntry> result;
-  result.reserve(seen_.size() + unrecorded_.size());
+  result.reserve(seen_.size() + unrecorded_.size() + placed.alone.size());
   for (const auto& [key, seen] : seen_) {
-    ProgramEntry& entry = result.emplace_back(ProgramEntry{words_of(key.device).device, key.kernel, {}});
-    entry.seen.launches = seen.launches;
-    entry.seen.of_graphs = seen.of_graphs;
-    entry.seen.timed = seen.times.seen();
-    entry.seen.total_us = seen.total_of_all_us();
-    entry.seen.times_us = seen.times.kept();
-    entry.seen.readings = seen.readings;
-    entry.seen.contexts = seen.contexts;
-    entry.seen.streams = seen.streams;
-    entry.seen.graph_nodes = seen.graph_nodes;
-    say_why_uncounted(entry.seen, words_of(key.device));
+    result.push_back(
+        {words_of(key.device).device, key.kernel, launches_of(seen, placed.beside_records[&seen])});
+    say_why_uncounted(result.back().seen, words_of(key.device));
   }
   for (const LookedAt& one : unrecorded_) {
     ProgramEntry& entry = result.emplace_back(unrecorded_entry(one, words_of(one.device)));
+    if (const auto group = placed.alone.extract({one.device, entry.kernel})) {
+      entry.seen.launches += static_cast<std::int64_t>(group.mapped().size());
+      for (const Expected* launch : group.mapped()) add_reading(entry.seen, launch->reading);
+    }
     say_why_uncounted(entry.seen, words_of(one.device));
+  }
+  for (const auto& [key, launches] : placed.alone) {
+    result.push_back({words_of(key.device).device, key.kernel, launches_of({}, launches)});
+    say_why_uncounted(result.back().seen, words_of(key.device));
   }
   for (ProgramEntry& entry : result) entry.seen.processes = {process};
   return result;

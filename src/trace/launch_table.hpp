@@ -47,9 +47,10 @@ class LaunchTable {
   /// A kernel that ran. Those of unknown kernels beyond the most that a table has are only counted.
   void add(const KernelRecord& record);
 
-  /// A launch that was made while no records were kept. It is one of the entry whose records are of such launches,
-  /// and is taken to last as long as those on average.
-  void add_unrecorded(const ProgramKernel& kernel, int device, std::uint32_t correlation);
+  /// An expected launch that was made while no records were kept. It is one of the entry whose records are of such
+  /// launches, once they have come, and is taken to last as long as their median; without any it has an entry
+  /// without time.
+  void add_unrecorded(ProgramKernel kernel, int device, std::uint32_t correlation);
 
   /// A launch in a process of which there will be no records.
   void add_untimed(const ProgramKernel& kernel, int device, std::uint32_t correlation);
@@ -91,18 +92,12 @@ class LaunchTable {
   struct Seen {
     std::int64_t launches = 0;
     std::int64_t of_graphs = 0;
-    std::int64_t unrecorded = 0;
-    double total_us = 0;  ///< of those with records
+    double total_us = 0;
     TimeSample times;
     std::map<std::string, std::vector<double>, std::less<>> readings;
     std::set<std::int64_t> contexts;
     std::set<std::int64_t> streams;
     std::set<std::int64_t> graph_nodes;
-
-    double total_of_all_us() const {
-      const auto recorded = static_cast<double>(launches - unrecorded);
-      return recorded > 0 ? total_us * static_cast<double>(launches) / recorded : total_us;
-    }
   };
   struct Expected {
     std::string name;
@@ -112,26 +107,29 @@ class LaunchTable {
     bool of_graph = false;
     Seen* seen = nullptr;  ///< the entry, once its record has come
     std::map<std::string, double, std::less<>> reading{};
+    std::optional<ProgramKernel> unrecorded{};  ///< where there will be no record
   };
-
-  struct Unsettled {
-    Key key;
-    std::uint32_t correlation;
+  using Launches = std::vector<const Expected*>;
+  /// Launches without records.
+  struct Placed {
+    std::unordered_map<const Seen*, Launches> beside_records;
+    std::unordered_map<Key, Launches, Hash> alone;
   };
 
   Seen* find(Key key);
-  Seen* find_like(const Key& key);
-  void settle_unrecorded();
+  const Seen* find_like(const Key& key) const;
+  Placed place_unrecorded() const;
   static bool is_of(const Expected& expected, const KernelRecord& record);
   static void settle(Expected& expected);
+  static ProgramLaunches launches_of(const Seen& seen, const Launches& unrecorded);
+  void leave_out_placed(std::vector<LookedAt>& all) const;
   ProgramEntry unrecorded_entry(const LookedAt& one, const DeviceWords& words) const;
 
   mutable std::mutex mutex_;
   std::unordered_map<Key, Seen, Hash> seen_;
   std::unordered_map<std::uint32_t, Expected> expected_;
-  std::vector<Unsettled> unsettled_;  ///< launches without a record, of kernels without one so far
   std::vector<LookedAt> unrecorded_;  ///< of kernels without any record
-  std::int64_t recorded_ = 0;         ///< launches with a record, those of graphs not among them
+  std::int64_t recorded_ = 0;         ///< launches with a record or meant to have none, not those of graphs
   std::size_t lost_ = 0;
   std::uint64_t version_ = 0;
   bool has_readings_ = false;

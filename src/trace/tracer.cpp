@@ -118,21 +118,39 @@ bool Tracer::is_to_be_counted(const LaunchCall& call, const Context& context) {
 }
 
 /// A launch is counted as it runs without a trace: CUPTI's records slow it down. Other launches of its context are
-/// held meanwhile. A graph's kernel is known by its record alone, and records that another one in the process asked
-/// for are left alone: these never come here. @returns whether there will be no record of it
-bool Tracer::stop_records(const LaunchCall& call) {
-  if (call.of_graph || !has_records_) return false;
-  if (!records_come_) driver_.flush_records();
-  return records_come_ && driver_.keep_records(call.context, false);
+/// held meanwhile. A graph's kernel is known by its record alone. Where launches have none, another one in the process
+/// has asked for them, and they are left alone.
+bool Tracer::begin_to_count(const LaunchCall& call, Context& context) {
+  const bool has_own = has_records_ && !call.of_graph;
+  const bool counted = context.counter->begin(call.correlation, [&] {
+    if (has_own && !records_come_of(context)) driver_.flush_records();
+  });
+  if (!counted) {
+    sampling_.failed(call);
+    return false;
+  }
+  table_.expect(call, context.device);
+  const bool without_record =
+      has_own && records_come_of(context) && driver_.keep_records(call.context, false);
+  *call.state = without_record ? kCountedWithoutRecord : kCounted;
+  return true;
 }
 
-void Tracer::resume_records(const LaunchCall& call, bool launched) {
+void Tracer::resume_records(const LaunchCall& call, const Context& context, bool launched) {
   if (!driver_.keep_records(call.context, true)) {
     say_once("CUPTI does not go on recording kernels: further launches have no time");
   }
-  if (launched) {
-    table_.add_unrecorded(driver_.kernel_of(call), driver_.device_of(call.context), call.correlation);
+  if (launched) table_.add_unrecorded(driver_.kernel_of(call), context.device, call.correlation);
+}
+
+/// Records go on before other launches may, and these may whatever fails.
+void Tracer::end_counted(const LaunchCall& call, Context& context, bool launched) {
+  try {
+    if (*call.state == kCountedWithoutRecord) resume_records(call, context, launched);
+  } catch (const std::exception& failure) {
+    say_once(fmt::format("a launch was not looked at: {}", failure.what()));
   }
+  if (!context.counter->end(launched)) sampling_.failed(call);
 }
 
 void Tracer::launch_begins(const LaunchCall& call) {
@@ -146,14 +164,7 @@ void Tracer::launch_begins(const LaunchCall& call) {
     const Inside inside;
     if (counter.usable()) {
       counter.prepare();
-      if (is_to_be_counted(call, *context)) {
-        if (counter.begin(call.correlation)) {
-          table_.expect(call, context->device);
-          *call.state = stop_records(call) ? kCountedWithoutRecord : kCounted;
-          return;
-        }
-        sampling_.failed(call);
-      }
+      if (is_to_be_counted(call, *context) && begin_to_count(call, *context)) return;
     }
     // Also when nothing more is counted: what was is still to be read.
     counter.enter();
@@ -176,12 +187,11 @@ void Tracer::launch_ends(const LaunchCall& call, bool launched) {
     if (!context || !context->counter) return;
     const Inside inside;
     if (*call.state == kEntered) {
+      if (launched && !captures_.any()) context->records_before = records_.load();
       context->counter->leave();
       return;
     }
-    // Before other launches may go on.
-    if (*call.state == kCountedWithoutRecord) resume_records(call, launched);
-    if (!context->counter->end(launched)) sampling_.failed(call);
+    end_counted(call, *context, launched);
   } catch (const std::exception& failure) {
     say_once(fmt::format("a launch was not looked at: {}", failure.what()));
   }
@@ -251,7 +261,7 @@ void Tracer::profiler_started() {
 
 void Tracer::kernel_ran(const KernelRecord& record) {
   if (abandoned_) return;
-  records_come_ = true;
+  ++records_;
   table_.add(record);
 }
 

@@ -73,6 +73,8 @@ class Tracer : public ProgramListener {
   struct Context {
     int device = -1;
     std::unique_ptr<ContextCounter> counter;  ///< none where another context of the GPU is counted
+    /// How many records had come when a launch that is to have one was made last.
+    std::atomic<std::uint64_t> records_before{0};
   };
 
   std::shared_ptr<Context> find_context(void* handle) const;
@@ -80,8 +82,12 @@ class Tracer : public ProgramListener {
   std::shared_ptr<Context> make_context(void* handle);
   std::vector<std::shared_ptr<Context>> live_contexts() const;
   bool is_to_be_counted(const LaunchCall& call, const Context& context);
-  bool stop_records(const LaunchCall& call);
-  void resume_records(const LaunchCall& call, bool launched);
+  bool records_come_of(const Context& context) const {
+    return has_records_ && records_ > context.records_before;
+  }
+  bool begin_to_count(const LaunchCall& call, Context& context);
+  void end_counted(const LaunchCall& call, Context& context, bool launched);
+  void resume_records(const LaunchCall& call, const Context& context, bool launched);
   void counting_ended(int device, CountersStatus status, const std::string& why);
   LaunchTable::DeviceWords words_of(int device);
   bool words_of_all_are_ok();
@@ -97,7 +103,7 @@ class Tracer : public ProgramListener {
   Driver& driver_;
   const std::function<void(const std::string&)> say_;
   std::atomic<bool> has_records_{true};
-  std::atomic<bool> records_come_{false};
+  std::atomic<std::uint64_t> records_{0};  ///< that have come
   std::atomic<bool> abandoned_{false};
   std::atomic<bool> finished_{false};
 

@@ -44,7 +44,7 @@ struct ContextCounterTest : testing::Test {
 
   bool count(std::uint32_t correlation) {
     if (!counter->begin(correlation)) return false;
-    gpu.launch();
+    gpu.launch(nullptr);
     return counter->end(true);
   }
 };
@@ -227,7 +227,7 @@ TEST_F(ContextCounterTest, CountsEachLaunchOfManyThreadsAlone) {
           continue;
         }
         counter->enter();
-        gpu.launch();
+        gpu.launch(nullptr);
         counter->leave();
       }
     });

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,8 +36,8 @@ class FakeGpu {
   std::atomic<bool> range_open{false};
   std::atomic<bool> capture_broken{false};  ///< something waited while a stream captured
   std::function<bool()> is_capturing = [] { return false; };
-  std::atomic<bool> records_kept{true};
   std::atomic<bool> records_stuck{false};  ///< CUPTI changes nothing about them
+  std::chrono::milliseconds resuming{0};   ///< what it takes until there are records again
   std::function<void()> flush = [] {};     ///< CUPTI hands its records over
   std::function<void()> kernel = [] {};    ///< what a kernel does
 
@@ -62,15 +63,32 @@ class FakeGpu {
   }
 
   /// A kernel runs.
-  void launch() {
+  void launch(void* context) {
     if (range_open) ++launched_in_range;
-    if (range_open && records_kept) ++recorded_in_range;
+    if (range_open && keeps_records(context)) ++recorded_in_range;
     kernel();
+  }
+
+  bool keeps_records(void* context) const {
+    const std::lock_guard lock(mutex_);
+    return !without_records_.contains(context);
+  }
+  bool keep_records(void* context, bool kept) {
+    if (records_stuck) return false;
+    if (kept) std::this_thread::sleep_for(resuming);
+    const std::lock_guard lock(mutex_);
+    if (kept) {
+      without_records_.erase(context);
+    } else {
+      without_records_.insert(context);
+    }
+    return true;
   }
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::string> calls_;
+  std::set<void*> without_records_;
 };
 
 class FakeContext : public CountedContext {
@@ -124,6 +142,7 @@ class FakeDriver : public Driver {
 
   std::map<void*, int> devices;  ///< of contexts; 0 for others
   std::map<void*, std::vector<GraphNode>> graphs;
+  int registers = 40;  ///< of all kernels
 
   int device_of(void* context) override {
     const auto found = devices.find(context);
@@ -138,7 +157,7 @@ class FakeDriver : public Driver {
     kernel.block.x = call.block.x;
     kernel.grid.x = call.grid.x;
     kernel.dynamic_shared_bytes = call.dynamic_shared_bytes;
-    kernel.registers_per_thread = 32;
+    kernel.registers_per_thread = registers;
     return kernel;
   }
   std::vector<GraphNode> nodes_of(void* graph) override {
@@ -147,10 +166,8 @@ class FakeDriver : public Driver {
   void flush_records() override {
     gpu_.flush();
   }
-  bool keep_records(void*, bool kept) override {
-    if (gpu_.records_stuck) return false;
-    gpu_.records_kept = kept;
-    return true;
+  bool keep_records(void* context, bool kept) override {
+    return gpu_.keep_records(context, kept);
   }
   void stream_created(void*, void*) override {}
   void stream_destroyed(void*, void*) override {}

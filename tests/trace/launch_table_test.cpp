@@ -103,25 +103,56 @@ ProgramKernel asked_for(int registers, std::uint32_t grid = 66) {
   return {.name = "_Z6reducePf", .grid = {grid}, .block = {256}, .registers_per_thread = registers};
 }
 
-TEST(LaunchTable, JoinsALaunchWithoutARecordWithThoseLikeIt) {
-  LaunchTable table;
-  table.expect(call(2), 0);
-  table.add_unrecorded(asked_for(40), 0, 2);
-  table.add_readings(std::array<std::uint32_t, 1>{2}, readings({71}));
-  EXPECT_EQ(entries(table).size(), 0) << "the record of the launch before has not come";
-  table.add(record(1, 10));
-  KernelRecord other_code = record(3, 99);
-  other_code.registers_per_thread = 48;
-  table.add(other_code);
-  table.set_looked_at({});
-  ASSERT_EQ(entries(table).size(), 2);
-  for (const ProgramEntry& entry : entries(table)) {
-    const bool its = entry.kernel.registers_per_thread == 40;
-    EXPECT_EQ(entry.seen.launches, its ? 2 : 1);
-    EXPECT_EQ(entry.seen.total_us, its ? 20 : 99) << "as long as those with records";
-    EXPECT_EQ(entry.seen.timed, 1);
-    EXPECT_EQ(entry.seen.readings.size(), its ? 1 : 0);
+ProgramEntry entry_of(const LaunchTable& table, int registers, std::uint32_t grid = 66) {
+  for (ProgramEntry& entry : entries(table)) {
+    if (entry.kernel.registers_per_thread == registers && entry.kernel.grid.x == grid) return entry;
   }
+  ADD_FAILURE() << "no entry of " << registers << " registers";
+  return {};
+}
+
+KernelRecord of_registers(std::uint32_t registers, KernelRecord of) {
+  of.registers_per_thread = registers;
+  return of;
+}
+
+TEST(LaunchTable, JoinsALaunchWithoutARecordWithThoseLikeItWheneverTheyCome) {
+  for (const bool other_first : {true, false}) {
+    LaunchTable table;
+    if (other_first) table.add(of_registers(48, record(3, 99)));
+    table.expect(call(2), 0);
+    table.add_unrecorded(asked_for(40), 0, 2);
+    table.add_readings(std::array<std::uint32_t, 1>{2}, readings({71}));
+    EXPECT_EQ(entry_of(table, 40).seen.launches, 1) << "the record of the launch before has not come";
+    EXPECT_TRUE(entry_of(table, 40).seen.times_us.empty());
+    table.add(record(1, 10));
+    if (!other_first) table.add(of_registers(48, record(3, 99)));
+    ASSERT_EQ(entries(table).size(), 2);
+    EXPECT_EQ(entry_of(table, 40).seen.launches, 2);
+    EXPECT_EQ(entry_of(table, 40).seen.total_us, 20) << "as long as those with records";
+    EXPECT_EQ(entry_of(table, 40).seen.timed, 1);
+    EXPECT_EQ(entry_of(table, 40).seen.readings.size(), 1);
+    EXPECT_EQ(entry_of(table, 48).seen.launches, 1);
+    EXPECT_EQ(entry_of(table, 48).seen.total_us, 99);
+    EXPECT_EQ(entry_of(table, 48).seen.readings.size(), 0);
+  }
+}
+
+TEST(LaunchTable, JoinsALaunchWithoutARecordWithTheMostAlikeOfOneNumberOfRegisters) {
+  LaunchTable table;
+  KernelRecord in_clusters = record(1);
+  in_clusters.cluster = {2, 1, 1};
+  KernelRecord spilling = record(2);
+  spilling.local_bytes_per_thread = 64;
+  table.add(in_clusters);
+  table.add(spilling);
+  table.expect(call(3), 0);
+  ProgramKernel asked = asked_for(40);
+  asked.local_bytes_per_thread = 64;
+  table.add_unrecorded(asked, 0, 3);
+  ASSERT_EQ(entries(table).size(), 2);
+  for (const ProgramEntry& entry : entries(table))
+    EXPECT_EQ(entry.seen.launches, entry.kernel.local_bytes_per_thread == 64 ? 2 : 1);
 }
 
 TEST(LaunchTable, JoinsALaunchWithoutARecordWithTheOnlyKernelOfItsName) {
@@ -130,22 +161,63 @@ TEST(LaunchTable, JoinsALaunchWithoutARecordWithTheOnlyKernelOfItsName) {
   table.add(record(2, 10, 67));
   table.expect(call(3), 0);
   table.add_unrecorded(asked_for(0), 0, 3);
-  table.add(record(3, 500));
   table.add_readings(std::array<std::uint32_t, 1>{3}, readings({71}));
-  for (const ProgramEntry& entry : entries(table)) {
-    const bool its = entry.kernel.grid.x == 66;
-    EXPECT_EQ(entry.seen.launches, its ? 2 : 1) << "a record that comes all the same is not another launch";
-    EXPECT_EQ(entry.seen.readings.size(), its ? 1 : 0);
+  ASSERT_EQ(entries(table).size(), 2) << "where the driver does not say how many registers it has";
+  EXPECT_EQ(entry_of(table, 40).seen.launches, 2);
+  EXPECT_EQ(entry_of(table, 40).seen.total_us, 20);
+  EXPECT_EQ(entry_of(table, 40).seen.readings.size(), 1);
+  EXPECT_EQ(entry_of(table, 40, 67).seen.launches, 1);
+}
+
+TEST(LaunchTable, CountsALaunchOnceThatHasARecordUnexpectedly) {
+  for (const bool before : {true, false}) {
+    LaunchTable table;
+    const auto kernel = std::make_shared<const ProgramKernel>(asked_for(40));
+    table.expect(call(1), 0);
+    if (before) table.add(record(1, 500));
+    table.add_unrecorded(*kernel, 0, 1);
+    if (!before) table.add(record(1, 500));
+    table.add_readings(std::array<std::uint32_t, 1>{1}, readings({71}));
+    EXPECT_EQ(table.set_looked_at({{0, kernel, 1}}).launches, 0);
+    ASSERT_EQ(entries(table).size(), 1);
+    EXPECT_EQ(entry_of(table, 40).seen.launches, 1);
+    EXPECT_EQ(entry_of(table, 40).seen.total_us, 500);
+    EXPECT_THAT(entry_of(table, 40).seen.readings.begin()->second, ElementsAre(71));
   }
+}
+
+TEST(LaunchTable, TakesAColdFirstLaunchForNoMeasureOfThoseWithoutRecords) {
+  LaunchTable table;
+  for (std::uint32_t i = 1; i <= 5; ++i) table.add(record(i, i == 1 ? 1000 : 10));
+  table.expect(call(6), 0);
+  table.add_unrecorded(asked_for(40), 0, 6);
+  EXPECT_EQ(entry_of(table, 40).seen.total_us, 1000 + 4 * 10 + 10);
 }
 
 TEST(LaunchTable, HasNoRecordMissingOfALaunchThatWasToHaveNone) {
   LaunchTable table;
   const auto kernel = std::make_shared<const ProgramKernel>(asked_for(40));
-  table.add(record(1));
   table.expect(call(2), 0);
   table.add_unrecorded(*kernel, 0, 2);
+  EXPECT_EQ(table.set_looked_at({{0, kernel, 1}}).launches, 0);
+  EXPECT_EQ(table.set_looked_at({{0, kernel, 2}}).launches, 1);
+  EXPECT_EQ(entry_of(table, 40).seen.launches, 2) << "one of each kind";
+  table.add(record(1));
   EXPECT_EQ(table.set_looked_at({{0, kernel, 2}}).launches, 0);
+  EXPECT_EQ(entry_of(table, 40).seen.launches, 2);
+}
+
+TEST(LaunchTable, ThatIsFullHasNoRoomForLaunchesWithoutRecordsEither) {
+  LaunchTable table;
+  for (std::uint32_t grid = 1; grid <= LaunchTable::kMostEntries; ++grid) table.add(record(grid, 1, grid));
+  const std::uint32_t beyond = LaunchTable::kMostEntries + 1;
+  for (const std::uint32_t grid : {66u, beyond}) {
+    table.expect(call(50'000 + grid, grid), 0);
+    table.add_unrecorded(asked_for(40, grid), 0, 50'000 + grid);
+  }
+  EXPECT_EQ(table.lost(), 1);
+  EXPECT_EQ(entries(table).size(), LaunchTable::kMostEntries);
+  EXPECT_EQ(entry_of(table, 40).seen.launches, 2);
 }
 
 TEST(LaunchTable, LeavesOutWhatCuptiLaunchesToReadCounters) {

@@ -1,4 +1,7 @@
 // A launch is counted while CUPTI keeps no records of its context: they slow its blocks down.
+#include <chrono>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,13 +17,15 @@ using testing::SizeIs;
 
 using RecordsTest = TracerTest;
 
+void* const kContext = handle(0x10);
+
 TEST_F(RecordsTest, StopWhileALaunchIsCountedWhichIsStillOneOfItsKernels) {
   for (int i = 0; i < 10; ++i) program.launch(66);
   program.launch(67);
   finish();
   EXPECT_EQ(gpu.count("push"), 3);
   EXPECT_EQ(gpu.recorded_in_range, 0);
-  EXPECT_TRUE(gpu.records_kept);
+  EXPECT_TRUE(gpu.keeps_records(kContext));
   ASSERT_THAT(rows(), SizeIs(2));
   const Row row = rows()[rows()[0].grid_blocks == 66 ? 0 : 1];
   EXPECT_EQ(row.launches, 10);
@@ -35,7 +40,7 @@ TEST_F(RecordsTest, GoOnWhenTheDriverRefusesALaunch) {
   program.refused = true;
   program.launch(66);
   EXPECT_EQ(gpu.count("push"), 1);
-  EXPECT_TRUE(gpu.records_kept);
+  EXPECT_TRUE(gpu.keeps_records(kContext));
   finish();
   EXPECT_EQ(rows()[0].launches, 1);
 }
@@ -44,28 +49,102 @@ TEST_F(RecordsTest, GoOnWhenACountedKernelDoesNotEnd) {
   program.launch(66);
   gpu.kernel = [&] { gpu.idle = false; };
   program.launch(66);
-  EXPECT_TRUE(gpu.records_kept);
+  EXPECT_TRUE(gpu.keeps_records(kContext));
   program.launch(66);
   tracer->tend();
   EXPECT_EQ(rows()[0].launches, 3);
 }
 
 TEST_F(RecordsTest, GoOnBeforeOtherLaunchesOfTheContextMay) {
+  gpu.resuming = std::chrono::milliseconds(20);
   program.launch(66);
-  std::atomic<int> recorded_beside{-1};
   std::thread other;
   gpu.kernel = [&] {
-    if (recorded_beside >= 0) return;
-    recorded_beside = 0;
-    other = std::thread([&] {
-      program.launch(67);
-      recorded_beside = 1;
-    });
+    if (other.joinable()) return;
+    other = std::thread([&] { program.launch(67); });
+    // It is made while the counted kernel runs.
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   };
   program.launch(66);
   other.join();
   finish();
+  EXPECT_EQ(gpu.count("push"), 1);
   ASSERT_THAT(rows(), SizeIs(2)) << "the launch beside has a record";
+  for (const Row& row : rows()) EXPECT_TRUE(row.time_us);
+}
+
+TEST_F(RecordsTest, OfOtherContextsAreKept) {
+  driver.devices = {{handle(0x11), 1}};
+  program.launch(66);
+  program.launch(66, handle(0x11));
+  gpu.kernel = [&] {
+    EXPECT_FALSE(gpu.keeps_records(kContext));
+    EXPECT_TRUE(gpu.keeps_records(handle(0x11)));
+  };
+  program.launch(66);
+  gpu.kernel = [&] {
+    EXPECT_TRUE(gpu.keeps_records(kContext));
+    EXPECT_FALSE(gpu.keeps_records(handle(0x11)));
+  };
+  program.launch(66, handle(0x11));
+  EXPECT_EQ(gpu.count("push"), 2);
+}
+
+TEST_F(RecordsTest, AreNoLongerStoppedOnceTheProgramTakesThem) {
+  tracer = make(9);
+  Program taking{*tracer, gpu};
+  for (int i = 0; i < 3; ++i) taking.launch(66);
+  EXPECT_EQ(gpu.recorded_in_range, 0);
+  taking.has_records = false;
+  taking.launch(67);
+  for (int i = 0; i < 3; ++i) taking.launch(66);
+  EXPECT_EQ(gpu.count("push"), 2 + 3);
+  EXPECT_EQ(gpu.recorded_in_range, 3);
+}
+
+TEST_F(RecordsTest, OfLaunchesThatAreCapturedAreNotWaitedFor) {
+  program.launch(66);
+  tracer->capture_begins(handle(0x30));
+  tracer->capture_has_begun(handle(0x30), true);
+  program.has_records = false;
+  program.launch(67);
+  tracer->capture_has_ended(handle(0x30));
+  program.launch(66);
+  EXPECT_EQ(gpu.count("push"), 1);
+  EXPECT_EQ(gpu.recorded_in_range, 0);
+}
+
+/// Its other launches are in the graph.
+TEST_F(RecordsTest, ThatAKernelHasNoneOfIsNoReasonToLeaveItOut) {
+  program.launch(66);
+  tracer->capture_begins(handle(0x30));
+  tracer->capture_has_begun(handle(0x30), true);
+  program.has_records = false;
+  program.launch(67);
+  tracer->capture_has_ended(handle(0x30));
+  for (int i = 0; i < 3; ++i) program.launch(67);
+  finish();
+  ASSERT_THAT(rows(), SizeIs(2));
+  const Row row = rows()[rows()[0].grid_blocks == 67 ? 0 : 1];
+  EXPECT_EQ(row.launches, 3);
+  EXPECT_TRUE(row.achieved_pct);
+  EXPECT_FALSE(row.time_us);
+  EXPECT_EQ(row.theoretical_pct, 75);
+}
+
+TEST_F(RecordsTest, TellTwoKernelsOfOneNameApart) {
+  for (const int registers : {48, 40}) {
+    driver.registers = registers;
+    program.registers = static_cast<std::uint32_t>(registers);
+    for (int i = 0; i < registers / 8; ++i)
+      program.launch(66, kContext, "_Z6reducePf", 0, handle(0x70 + program.registers));
+  }
+  finish();
+  ASSERT_THAT(rows(), SizeIs(2));
+  for (const Row& row : rows()) {
+    EXPECT_EQ(row.launches, row.registers_per_thread.value() / 8);
+    EXPECT_EQ(row.repetitions, row.launches.value() - 3);
+  }
 }
 
 TEST_F(RecordsTest, AreLeftAloneWhereTheyDoNotComeHere) {

@@ -29,13 +29,14 @@ struct Program {
   std::atomic<std::uint32_t> correlation{0};
   bool has_records = true;
   bool refused = false;  ///< the driver takes no launch
+  std::uint32_t registers = 40;
 
   void launch(std::uint32_t grid, void* context = handle(0x10), std::string_view name = "_Z6reducePf",
-              std::uint32_t dynamic_shared_bytes = 0) {
+              std::uint32_t dynamic_shared_bytes = 0, void* function = nullptr) {
     LaunchCall call;
     call.dynamic_shared_bytes = dynamic_shared_bytes;
     call.context = context;
-    call.function = handle(0x20 + name.size());
+    call.function = function != nullptr ? function : handle(0x20 + name.size());
     call.name = name;
     call.grid = {grid, 1, 1};
     call.block = {256, 1, 1};
@@ -55,8 +56,8 @@ struct Program {
     call.correlation = ++correlation;
     call.state = &state;
     tracer.launch_begins(call);
-    const bool recorded = has_records && gpu.records_kept;
-    if (!refused) gpu.launch();
+    const bool recorded = has_records && gpu.keeps_records(call.context);
+    if (!refused) gpu.launch(call.context);
     tracer.launch_ends(call, !refused);
     if (!recorded || refused) return;
     KernelRecord record;
@@ -67,7 +68,7 @@ struct Program {
     record.of_graph = call.of_graph;
     record.grid = call.of_graph ? EventExtent{grid_of_graph, 1, 1} : call.grid;
     record.block = {256, 1, 1};
-    record.registers_per_thread = 40;
+    record.registers_per_thread = registers;
     tracer.kernel_ran(record);
   }
 };

@@ -149,13 +149,13 @@ TEST_F(TracerTest, HasTheoryWhereCuptiKeepsNoRecords) {
   for (std::uint32_t i = 1; i <= 6; ++i) {
     call.correlation = i;
     tracer->launch_begins(call);
-    gpu.launch();
+    gpu.launch(call.context);
     tracer->launch_ends(call, i != 6);
   }
   finish();
   ASSERT_THAT(rows(), SizeIs(1));
   EXPECT_EQ(rows()[0].launches, 5) << "the driver refused one";
-  EXPECT_EQ(rows()[0].theoretical_pct, 100);
+  EXPECT_EQ(rows()[0].theoretical_pct, 75);
   EXPECT_FALSE(rows()[0].time_us);
   EXPECT_EQ(rows()[0].achieved_pct, 1);
 }
@@ -172,7 +172,7 @@ TEST_F(TracerTest, HasTheoryAndCountersWhereTheProgramTakesCuptisRecords) {
   for (const Row& row : rows()) {
     const bool counted = row.grid_blocks == 66;
     EXPECT_EQ(row.launches, counted ? 10 : 2);
-    EXPECT_EQ(row.theoretical_pct, 100);
+    EXPECT_EQ(row.theoretical_pct, 75);
     EXPECT_FALSE(row.time_us);
     EXPECT_EQ(row.achieved_pct.has_value(), counted || row.launches == 2);
   }
