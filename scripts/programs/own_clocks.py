@@ -9,6 +9,7 @@ counter reads, in which a warp's end after its last clock is too.
 """
 
 import argparse
+import os
 import re
 from pathlib import Path
 from statistics import median
@@ -35,6 +36,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
+    os.environ.pop("CUDA_INJECTION64_PATH", None)
     recording = Recording(options)
     command = [f"{options.programs}/own_clocks"]
     after = str(LAUNCHES_OF_A_ROUND * COUNTED.start)
@@ -65,6 +67,8 @@ def main() -> None:
         lines.append(line)
         print(line, flush=True)
     write_table(options.folder / "own_clocks.csv", lines)
+    for file in options.folder.glob("scratch*"):
+        file.unlink()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 8
@@ -42,10 +43,9 @@ PROGRAMS = {
 }
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 CYCLES = "sm__cycles_active.avg"
-CLOCK = "sm__cycles_elapsed.avg.per_second"
 REGISTERS = "launch__registers_per_thread"
 NCU = ["ncu", "--clock-control", "none", "--cache-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
-NCU += ["--print-kernel-base", "mangled", "--metrics", f"{ACHIEVED},{CYCLES},{CLOCK},{REGISTERS}"]
+NCU += ["--print-kernel-base", "mangled", "--metrics", f"{ACHIEVED},{CYCLES},{REGISTERS}"]
 #: Identifiers that tell builds of one source apart.
 BUILT = re.compile(r"_GLOBAL__N__\w+|(CUB|THRUST)_\d{6}\w*")
 Key = tuple[str, tuple[int, ...], tuple[int, ...], int]
@@ -120,7 +120,7 @@ def ncu_launches(text: str) -> dict[Key, list[dict[str, float]]]:
     for row in csv.DictReader(io.StringIO(table)):
         if not row["ID"]:
             continue  # units stand below the names
-        number = {name: float(row[name].replace(",", "") or "nan") for name in (ACHIEVED, CYCLES, CLOCK, REGISTERS)}
+        number = {name: float(row[name].replace(",", "") or "nan") for name in (ACHIEVED, CYCLES, REGISTERS)}
         key = (
             of_any_build(row["Kernel Name"]),
             dimensions(row["Grid Size"]),
@@ -161,11 +161,9 @@ def compared(program: str, rows: Path, ncu: str) -> list[dict[str, str]]:
         line |= {"program": program, "case": row["case"], "theoretical_pct": row["theoretical_pct"]}
         line |= {"predicted_pct": row["predicted_pct"], "achieved_pct": row["achieved_pct"]}
         line |= {"ncu_achieved_pct": f"{middle:.2f}", "ncu_range_points": f"{max(values) - min(values):.2f}"}
-        line |= {"difference_points": f"{float(row['achieved_pct']) - middle:.2f}"}
-        line |= {"cycles_active": row["sm_cycles_active_avg"]}
+        difference = float(row["achieved_pct"]) - middle
+        line |= {"difference_points": f"{difference:.2f}", "cycles_active": row["sm_cycles_active_avg"]}
         line |= {"ncu_cycles_active": f"{statistics.median(reading[CYCLES] for reading in readings):.0f}"}
-        line |= {"sm_clock_mhz": row["sm_clock_mhz"]}
-        line |= {"ncu_sm_clock_mhz": f"{statistics.median(reading[CLOCK] for reading in readings) / 1e6:.0f}"}
         lines.append(line)
     return lines
 
@@ -207,11 +205,20 @@ class Recording:
     def compare(self, names: list[str]) -> None:
         with ThreadPoolExecutor() as workers:  # the same on a busy machine: only what is computed is looked at
             plain = dict(zip(names, workers.map(lambda name: Done(self.command(name, ROUNDS)), names), strict=True))
-        against, unchanged = [], []
         # ncu ends many of JAX's runs with a segmentation fault while its tuner runs. So the trace keeps what it chose.
         cache = self.folder.resolve() / "cache"
-        os.environ |= kept_choices(cache)
-        for name in names:
+        shutil.rmtree(cache, ignore_errors=True)
+        with mock.patch.dict(os.environ, kept_choices(cache)):
+            self.compare_each(plain)
+        shutil.rmtree(cache, ignore_errors=True)
+        if "training" in names:
+            # A second trace of the program for the gate, and one of PyTorch's own profiler.
+            self.traced(self.command("training", ROUNDS), "--counters", "3", out="training_again.csv")
+            Done([*self.command("training", ROUNDS), str(self.folder / "training.json.gz")])
+
+    def compare_each(self, plain: dict[str, Done]) -> None:
+        against, unchanged = [], []
+        for name in plain:
             traced = self.traced(self.command(name, ROUNDS), "--counters", "3", out=f"{name}.csv")
             print(f"== {name}: {traced.seconds:.1f} s traced\n{traced.err[-700:]}{traced.out[-3600:]}", flush=True)
             rows = self.folder / f"{name}.csv"
@@ -221,18 +228,14 @@ class Recording:
             (self.folder / f"{name}.ncu.txt").write_text(ncu.out, encoding="utf-8")
             lines = compared(name, rows, ncu.out)
             against += lines
-            word = name.split("_")[0]
-            unchanged.append({**self.stamp(), "program": name, "computes": plain[name].line(word)})
-            unchanged[-1] |= {"computes_traced": traced.line(word)}
-            unchanged[-1] |= {"same": str(plain[name].line(word) == traced.line(word)).lower()}
+            computes, computes_traced = (done.line(name.split("_")[0]) for done in (plain[name], traced))
+            unchanged.append(
+                {**self.stamp(), "program": name, "computes": computes, "computes_traced": computes_traced}
+            )
+            unchanged[-1] |= {"same": str(computes == computes_traced).lower()}
             self.summarize(name, lines, traced.seconds, ncu.seconds)
             write_table(self.folder / "against_ncu.csv", against)
             write_table(self.folder / "unchanged.csv", unchanged)
-        if "training" in names:
-            # A second trace of the program for the gate, and one of PyTorch's own profiler.
-            self.traced(self.command("training", ROUNDS), "--counters", "3", out="training_again.csv")
-            Done([*self.command("training", ROUNDS), str(self.folder / "training.json.gz")])
-        shutil.rmtree(cache, ignore_errors=True)
         self.summarize("all", against, 0, 0)
         for line in unchanged:
             print(f"{line['program']}: results the same: {line['same']} ({line['computes']})", flush=True)
@@ -363,11 +366,9 @@ class Recording:
                 file.unlink()
             line = {"milliseconds": f"{milliseconds}", "status": f"{done.status}"}
             lines.append({**line, "launched": done.line("launched"), "in_the_file": f"{kept}"})
-        lines = [
-            {**self.stamp(), **line} for line in lines
-        ]  # at the end: a process that is killed early leaves no rows
+        # Stamped at the end: a process that is killed early leaves no rows.
+        write_table(self.folder / "killed.csv", [{**self.stamp(), **line} for line in lines])
         print("killed:", *lines, sep="\n  ", flush=True)
-        write_table(self.folder / "killed.csv", lines)
 
 
 def main() -> None:

@@ -9,11 +9,12 @@
 
 namespace occbench {
 
-/// An activity record's time of a launch is longer than its warps are active. Median of 120 launches on an
-/// H100 (driver 580.159.04, CUDA 13.0; results/nvidia-h100-80gb-hbm3/programs): those shorter than 12 us have
-/// 0.57 to 0.8. It is a cost of CUPTI's time stamps and of no launch, so it is no parameter of a device profile:
-/// only work that is inferred from such a time alone depends on it.
-inline constexpr double kRecordOverheadUs = 0.62;
+/// An activity record's time of a launch is longer than its warps are active without a record. Median of the 120 launches
+/// of the programs that rules were tuned on, on an H100 (driver 580.159.04, CUDA 13.0, commit d7ea04a; docs/any-program.md):
+/// half of those shorter than 12 us have 0.69 to 0.88. CUPTI's time stamps are 0.62 of it (commit 16f4abe, whose counters were
+/// read with records); the rest is what records take from kernels of short blocks. It is no cost of a launch and no
+/// parameter of a device profile: only work that is inferred from such a time alone depends on it.
+inline constexpr double kRecordOverheadUs = 0.75;
 
 /// The note of a record that could not be predicted.
 std::string no_prediction(std::string_view why);

@@ -189,10 +189,10 @@ def killed(results: Results) -> str:
         number = {name: rows[name].cast(pl.Float64) for name in ("milliseconds", "launched", "in_the_file")}
         missing = number["milliseconds"] * (1 - number["in_the_file"] / number["launched"])
         read = (number["in_the_file"] > 0).sum()
+        first, last = number["milliseconds"].min(), number["milliseconds"].max()
         texts.append(
-            f"{len(rows)} processes were killed {number['milliseconds'].min():.0f} to {number['milliseconds'].max():,.0f} ms "
-            f"after they began to launch. {read} of their files had rows, and lacked the launches of the last "
-            f"{missing.max():.0f} ms at most."
+            f"On an {stamped(rows)}: {len(rows)} processes were killed {first:.0f} to {last:,.0f} ms after they began to "
+            f"launch. {read} of their files had rows, and lacked the launches of the last {missing.max():.0f} ms at most."
         )
     return "\n\n".join(texts)
 

@@ -1,6 +1,7 @@
 """What the recorded traces of programs say, for docs/any-program.md: beside ncu, predicted from less and less that was
 measured, and beside PyTorch's own trace."""
 
+import itertools
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -98,15 +99,10 @@ def of_points(points: pl.Series) -> tuple[str, str, str]:
     return f"{points.mean():.1f}", f"{median(points):.1f}", f"{quantile(points, 0.95):.1f}"
 
 
-def left_to_warps(rows: pl.DataFrame) -> str:
-    """What of the errors is not loss within resident blocks."""
-    points = pl.col("predicted_pct") - pl.col("achieved_pct")
+def error_of_blocks(column: str) -> pl.Expr:
+    """From what the resident blocks would be with all their warps: uneven warps are no part of inferred work."""
     warps = pl.col("measured_loss_warps_points").fill_null(0)
-    left = rows.select((points - warps).abs()).to_series()
-    return (
-        f"In the last line, what is left beside `measured_loss_warps_points` is {left.mean():.1f} points on average "
-        f"(median {median(left):.2f})."
-    )
+    return (pl.col(column) - pl.min_horizontal("theoretical_pct", pl.col("achieved_pct") + warps)).abs()
 
 
 def predictions(results: Results) -> str:
@@ -117,8 +113,11 @@ def predictions(results: Results) -> str:
         held_out = rows["program"].is_in(HELD_OUT)
 
         def line(name: str, column: str, rows: pl.DataFrame, held_out: pl.Series) -> tuple[str, ...]:
-            points = rows.select(error(column)).to_series()
-            return (name, *of_points(points.filter(held_out)), *of_points(points.filter(~held_out)))
+            points, blocks = (rows.select(of(column)).to_series() for of in (error, error_of_blocks))
+            figures = (
+                (*of_points(points.filter(kind)), f"{blocks.filter(kind).mean():.1f}") for kind in (held_out, ~held_out)
+            )
+            return (name, *itertools.chain.from_iterable(figures))
 
         lines = [line("theory, nothing inferred", "theoretical_pct", rows, held_out)]
         left_out: tuple[str, ...] = ()
@@ -126,15 +125,12 @@ def predictions(results: Results) -> str:
             left_out += columns
             again = rows.with_columns(predicted_pct=predicted_again(model, rows, left_out))
             lines.insert(1, line(source, "predicted_pct", again, held_out))
-        head = (
-            f"{kind}, {what}:" for kind in ("held out", "tuned on") for what in ("mean", "median", "95th percentile")
-        )
+        figures = ("mean", "median", "95th percentile", "mean of blocks")
+        head = (f"{kind}, {figure}:" for kind in ("held out", "tuned on") for figure in figures)
         texts.append(
             f"Points from the counter on an {gpu_of(rows)}. {held_out.sum()} launches are held out: those of "
             f"{', '.join(f'`{name}`' for name in HELD_OUT)}. The rules were tuned on the other {(~held_out).sum()}.\n\n"
             + table(("work inferred from", *head), lines)
-            + "\n\n"
-            + left_to_warps(rows)
         )
     return "\n\n".join(texts)
 
