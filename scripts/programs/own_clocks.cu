@@ -1,9 +1,10 @@
 // Kernels that note when each of their warps begins and ends, so that the program itself says what its occupancy was: with
-// no tool, and with one. Prints for each launch "fill ACHIEVED_PCT CYCLES_ACTIVE", or copy: warps' cycles over the cycles
-// from the first warp's begin to the last one's end on each SM, and the mean of those cycles over the SMs.
+// no tool, and with one. Prints for each launch "fill ACHIEVED_PCT CYCLES_ACTIVE", or copy or wait: warps' cycles over the
+// cycles from the first warp's begin to the last one's end on each SM, and the mean of those cycles over the SMs.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <vector>
 
@@ -13,6 +14,9 @@ constexpr int kValues = 1 << 20;
 constexpr int kBlock = 256;
 constexpr int kWarps = kValues / 32;
 constexpr int kRounds = 40;
+constexpr long long kCyclesOfWait = 10'000;
+constexpr const char* kKernels[] = {"fill", "copy", "wait"};
+constexpr int kLaunches = kRounds * std::size(kKernels);
 
 struct Life {
   long long begin;
@@ -55,6 +59,13 @@ __global__ void copy(const float* from, float* to, Life* lives) {
   note(lives, at, begin);
 }
 
+__global__ void wait(Life* lives) {
+  const long long begin = now();
+  while (now() - begin < kCyclesOfWait) {
+  }
+  note(lives, blockIdx.x * blockDim.x + threadIdx.x, begin);
+}
+
 void print(const char* name, const Life* lives, int warps_of_sm) {
   std::map<long long, Life> of_sm;
   double cycles_of_warps = 0;
@@ -82,16 +93,17 @@ int main() {
   REQUIRE(cudaMalloc(&values, kValues * sizeof(*values)));
   REQUIRE(cudaMalloc(&from, kValues * sizeof(*from)));
   REQUIRE(cudaMalloc(&to, kValues * sizeof(*to)));
-  REQUIRE(cudaMalloc(&lives, 2 * kRounds * kWarps * sizeof(*lives)));
+  REQUIRE(cudaMalloc(&lives, kLaunches * kWarps * sizeof(*lives)));
   REQUIRE(cudaMemset(from, 0, kValues * sizeof(*from)));
-  for (int round = 0; round < kRounds; ++round) {
-    fill<<<kValues / kBlock, kBlock>>>(values, lives + 2 * round * kWarps);
-    copy<<<kValues / kBlock, kBlock>>>(from, to, lives + (2 * round + 1) * kWarps);
+  for (Life* round = lives; round != lives + kLaunches * kWarps; round += std::size(kKernels) * kWarps) {
+    fill<<<kValues / kBlock, kBlock>>>(values, round);
+    copy<<<kValues / kBlock, kBlock>>>(from, to, round + kWarps);
+    wait<<<kValues / kBlock, kBlock>>>(round + 2 * kWarps);
   }
   REQUIRE(cudaDeviceSynchronize());
-  std::vector<Life> all(2 * kRounds * kWarps);
+  std::vector<Life> all(kLaunches * kWarps);
   REQUIRE(cudaMemcpy(all.data(), lives, all.size() * sizeof(Life), cudaMemcpyDeviceToHost));
-  for (int launch = 0; launch < 2 * kRounds; ++launch) {
-    print(launch % 2 == 0 ? "fill" : "copy", all.data() + launch * kWarps, threads_of_sm / 32);
+  for (int launch = 0; launch < kLaunches; ++launch) {
+    print(kKernels[launch % std::size(kKernels)], all.data() + launch * kWarps, threads_of_sm / 32);
   }
 }

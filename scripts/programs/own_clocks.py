@@ -20,7 +20,7 @@ ROUNDS = 3
 #: The trace counts the three launches of a kernel from here on; the first ones find caches that others left.
 COUNTED = slice(20, 23)
 OTHERS = slice(30, 40)
-LAUNCHES_OF_A_ROUND = 2
+KERNELS = ("fill", "copy", "wait")
 
 
 def lives(done: Done, name: str, launches: slice) -> list[tuple[float, float]]:
@@ -39,7 +39,7 @@ def main() -> None:
     os.environ.pop("CUDA_INJECTION64_PATH", None)
     recording = Recording(options)
     command = [f"{options.programs}/own_clocks"]
-    after = str(LAUNCHES_OF_A_ROUND * COUNTED.start)
+    after = str(len(KERNELS) * COUNTED.start)
     read: dict[tuple[str, str], list[tuple[float, float]]] = {}
     counters: dict[tuple[str, str], list[float]] = {}
     for _ in range(ROUNDS):
@@ -48,7 +48,7 @@ def main() -> None:
         ncu = Done([*NCU, *command])
         rows = traced_launches(options.folder / "scratch.csv")
         of_ncu = ncu_launches(ncu.out)
-        for name in ("fill", "copy"):
+        for name in KERNELS:
             read.setdefault((name, "alone"), []).extend(lives(alone, name, COUNTED))
             read.setdefault((name, "traced, not counted"), []).extend(lives(traced, name, OTHERS))
             read.setdefault((name, "traced, counted"), []).extend(lives(traced, name, COUNTED))
