@@ -205,7 +205,7 @@ class Recording:
     def compare(self, names: list[str]) -> None:
         with ThreadPoolExecutor() as workers:  # the same on a busy machine: only what is computed is looked at
             plain = dict(zip(names, workers.map(lambda name: Done(self.command(name, ROUNDS)), names), strict=True))
-        # ncu ends many of JAX's runs with a segmentation fault while its tuner runs. So the trace keeps what it chose.
+        # ncu ends some of JAX's runs with a segmentation fault while its tuner runs. So the trace keeps what it chose.
         cache = self.folder.resolve() / "cache"
         shutil.rmtree(cache, ignore_errors=True)
         with mock.patch.dict(os.environ, kept_choices(cache)):

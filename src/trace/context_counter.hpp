@@ -68,9 +68,8 @@ class ContextCounter {
   void prepare();
 
   /// Before a launch that is to be counted. @returns whether it will be: then end() must follow it
-  /// @param when_idle called once nothing runs, before the counters are at work
-  bool begin(
-      std::uint32_t correlation, const std::function<void()>& when_idle = [] {});
+  /// @param when_idle called once nothing runs, before the range of the launch begins
+  bool begin(std::uint32_t correlation, const std::function<void()>& when_idle);
   /// @param launched whether the driver took it. @returns whether it was counted
   bool end(bool launched);
 

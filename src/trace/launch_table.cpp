@@ -38,6 +38,14 @@ void add_reading(ProgramLaunches& launches, const std::map<std::string, double, 
   for (const auto& [metric, value] : reading) launches.readings[metric].push_back(value);
 }
 
+/// What a call says of its kernel, clusters and what the kernel was compiled with left out.
+ProgramKernel asked_for(const ProgramKernel& kernel) {
+  return {.name = kernel.name,
+          .grid = kernel.grid,
+          .block = kernel.block,
+          .dynamic_shared_bytes = kernel.dynamic_shared_bytes};
+}
+
 /// Why nothing was counted of a kernel on a GPU whose counters can be read.
 std::string why_uncounted(std::int64_t launches, std::int64_t of_graphs) {
   if (of_graphs == launches) return "not counted: CUDA graphs of several kernels launch it";
@@ -170,11 +178,19 @@ void LaunchTable::add_unrecorded(ProgramKernel kernel, int device, std::uint32_t
   counted->second.unrecorded = std::move(kernel);
 }
 
-/// Anew each time: a record that is still to come may be of a launch that is more like them.
+/// Worked out each time: a record that is still to come may be of a launch that is more like them.
 LaunchTable::Placed LaunchTable::place_unrecorded() const {
   Placed placed;
   for (const auto& [correlation, expected] : expected_) {
-    if (!expected.unrecorded) continue;
+    if (expected.seen != nullptr || expected.of_graph) continue;
+    if (!expected.unrecorded) {
+      const ProgramKernel call{.name = kernel_name_of_any_build(expected.name),
+                               .grid = extent_of(expected.grid),
+                               .block = extent_of(expected.block),
+                               .dynamic_shared_bytes = expected.dynamic_shared_bytes};
+      placed.of_calls[{expected.device, call}].push_back(&expected);
+      continue;
+    }
     const Key key{expected.device, *expected.unrecorded};
     const Seen* const seen = find_like(key);
     (seen != nullptr ? placed.beside_records[seen] : placed.alone[key]).push_back(&expected);
@@ -197,20 +213,32 @@ void LaunchTable::add_untimed(const ProgramKernel& kernel, int device, std::uint
   settle(counted->second);
 }
 
-/// Launches that were meant to have no record are placed by themselves.
-void LaunchTable::leave_out_placed(std::vector<LookedAt>& all) const {
-  std::unordered_map<Key, std::int64_t, Hash> placed;
-  for (const auto& [correlation, expected] : expected_) {
-    if (expected.unrecorded) ++placed[{expected.device, *expected.unrecorded}];
+/// Equal ones become one, without the launches that were meant to have no record: these are placed by themselves. A program
+/// may ask for another carveout from launch to launch.
+std::vector<LookedAt> LaunchTable::left_to_place(const std::vector<LookedAt>& all) const {
+  if (all.empty()) return all;
+  const auto key_of = [](int device, ProgramKernel kernel) {
+    kernel.name = kernel_name_of_any_build(std::move(kernel.name));
+    kernel.carveout_pct.reset();
+    return Key{device, std::move(kernel)};
+  };
+  std::unordered_map<Key, std::size_t, Hash> places;
+  std::vector<LookedAt> left;
+  for (const LookedAt& one : all) {
+    const auto [place, is_new] = places.try_emplace(key_of(one.device, *one.kernel), left.size());
+    if (is_new) {
+      left.push_back(one);
+    } else {
+      left[place->second].launches += one.launches;
+    }
   }
-  if (placed.empty()) return;
-  std::erase_if(all, [&](LookedAt& one) {
-    Key key{one.device, *one.kernel};
-    key.kernel.name = kernel_name_of_any_build(std::move(key.kernel.name));
-    const auto found = placed.find(key);
-    if (found != placed.end()) one.launches -= found->second;
-    return one.launches <= 0;
-  });
+  for (const auto& [correlation, expected] : expected_) {
+    if (!expected.unrecorded) continue;
+    const auto place = places.find(key_of(expected.device, *expected.unrecorded));
+    if (place != places.end()) --left[place->second].launches;
+  }
+  std::erase_if(left, [](const LookedAt& one) { return one.launches <= 0; });
+  return left;
 }
 
 Unrecorded LaunchTable::set_looked_at(std::vector<LookedAt> all) {
@@ -222,12 +250,12 @@ Unrecorded LaunchTable::set_looked_at(std::vector<LookedAt> all) {
   Unrecorded result;
   result.of = sum_of(all);
   result.launches = result.of - recorded_;
-  leave_out_placed(all);
   std::set<std::pair<int, std::string_view>> recorded;
   for (const auto& [key, seen] : seen_) recorded.emplace(key.device, key.kernel.name);
   std::erase_if(all, [&](const LookedAt& one) {
     return recorded.contains({one.device, kernel_name_of_any_build(one.kernel->name)});
   });
+  all = left_to_place(all);
   // Where as many launches have records, these have them too, by another name.
   if (sum_of(all) > result.launches) all.clear();
   if (all.size() > kMostEntries) all.resize(kMostEntries);
@@ -276,17 +304,17 @@ ProgramLaunches LaunchTable::launches_of(const Seen& seen, const Launches& unrec
 }
 
 /// A kernel without a record: its launches, and what was counted of them.
-ProgramEntry LaunchTable::unrecorded_entry(const LookedAt& one, const DeviceWords& words) const {
+ProgramEntry LaunchTable::unrecorded_entry(const LookedAt& one, const DeviceWords& words, Placed& placed) {
   ProgramEntry entry{words.device, *one.kernel, {}};
   entry.kernel.name = kernel_name_of_any_build(one.kernel->name);
   entry.seen.launches = one.launches;
-  for (const auto& [correlation, expected] : expected_) {
-    const bool is_its = expected.seen == nullptr && !expected.unrecorded && !expected.of_graph &&
-                        expected.device == one.device &&
-                        expected.dynamic_shared_bytes == one.kernel->dynamic_shared_bytes &&
-                        extent_of(expected.grid) == one.kernel->grid &&
-                        extent_of(expected.block) == one.kernel->block && expected.name == one.kernel->name;
-    if (is_its) add_reading(entry.seen, expected.reading);
+  const auto of_call = placed.of_calls.find({one.device, asked_for(entry.kernel)});
+  if (of_call != placed.of_calls.end()) {
+    for (const Expected* launch : of_call->second) add_reading(entry.seen, launch->reading);
+  }
+  if (const auto alone = placed.alone.extract({one.device, entry.kernel})) {
+    entry.seen.launches += static_cast<std::int64_t>(alone.mapped().size());
+    for (const Expected* launch : alone.mapped()) add_reading(entry.seen, launch->reading);
   }
   return entry;
 }
@@ -299,20 +327,18 @@ std::vector<ProgramEntry> LaunchTable::entries(int process,
     const auto device = devices.find(number);
     return device != devices.end() ? device->second : devices.emplace(number, words(number)).first->second;
   };
+  const Launches none;
   Placed placed = place_unrecorded();
   std::vector<ProgramEntry> result;
   result.reserve(seen_.size() + unrecorded_.size() + placed.alone.size());
   for (const auto& [key, seen] : seen_) {
-    result.push_back(
-        {words_of(key.device).device, key.kernel, launches_of(seen, placed.beside_records[&seen])});
+    const auto beside = placed.beside_records.find(&seen);
+    const Launches& others = beside != placed.beside_records.end() ? beside->second : none;
+    result.push_back({words_of(key.device).device, key.kernel, launches_of(seen, others)});
     say_why_uncounted(result.back().seen, words_of(key.device));
   }
   for (const LookedAt& one : unrecorded_) {
-    ProgramEntry& entry = result.emplace_back(unrecorded_entry(one, words_of(one.device)));
-    if (const auto group = placed.alone.extract({one.device, entry.kernel})) {
-      entry.seen.launches += static_cast<std::int64_t>(group.mapped().size());
-      for (const Expected* launch : group.mapped()) add_reading(entry.seen, launch->reading);
-    }
+    ProgramEntry& entry = result.emplace_back(unrecorded_entry(one, words_of(one.device), placed));
     say_why_uncounted(entry.seen, words_of(one.device));
   }
   for (const auto& [key, launches] : placed.alone) {

@@ -114,6 +114,8 @@ class LaunchTable {
   struct Placed {
     std::unordered_map<const Seen*, Launches> beside_records;
     std::unordered_map<Key, Launches, Hash> alone;
+    std::unordered_map<Key, Launches, Hash>
+        of_calls;  ///< whose record is still to come, by what the call says
   };
 
   Seen* find(Key key);
@@ -122,8 +124,8 @@ class LaunchTable {
   static bool is_of(const Expected& expected, const KernelRecord& record);
   static void settle(Expected& expected);
   static ProgramLaunches launches_of(const Seen& seen, const Launches& unrecorded);
-  void leave_out_placed(std::vector<LookedAt>& all) const;
-  ProgramEntry unrecorded_entry(const LookedAt& one, const DeviceWords& words) const;
+  std::vector<LookedAt> left_to_place(const std::vector<LookedAt>& all) const;
+  static ProgramEntry unrecorded_entry(const LookedAt& one, const DeviceWords& words, Placed& placed);
 
   mutable std::mutex mutex_;
   std::unordered_map<Key, Seen, Hash> seen_;

@@ -118,12 +118,14 @@ bool Tracer::is_to_be_counted(const LaunchCall& call, const Context& context) {
 }
 
 /// A launch is counted as it runs without a trace: CUPTI's records slow it down. Other launches of its context are
-/// held meanwhile. A graph's kernel is known by its record alone. Where launches have none, another one in the process
-/// has asked for them, and they are left alone.
+/// held meanwhile. A graph's kernel is known by its record alone. Where launches have none, somebody else in the process
+/// takes them, and they are left alone from the next launch on that is not counted.
 bool Tracer::begin_to_count(const LaunchCall& call, Context& context) {
   const bool has_own = has_records_ && !call.of_graph;
   const bool counted = context.counter->begin(call.correlation, [&] {
-    if (has_own && !records_come_of(context)) driver_.flush_records();
+    if (!has_own || records_come_of(context) || context.records_in_vain == records_) return;
+    driver_.flush_records();
+    if (!records_come_of(context)) context.records_in_vain = records_;
   });
   if (!counted) {
     sampling_.failed(call);
@@ -187,7 +189,7 @@ void Tracer::launch_ends(const LaunchCall& call, bool launched) {
     if (!context || !context->counter) return;
     const Inside inside;
     if (*call.state == kEntered) {
-      if (launched && !captures_.any()) context->records_before = records_.load();
+      if (launched && !call.of_graph && !captures_.any()) context->records_before = records_.load();
       context->counter->leave();
       return;
     }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <string>
@@ -75,6 +76,8 @@ class Tracer : public ProgramListener {
     std::unique_ptr<ContextCounter> counter;  ///< none where another context of the GPU is counted
     /// How many records had come when a launch that is to have one was made last.
     std::atomic<std::uint64_t> records_before{0};
+    /// How many had come when they were asked for in vain.
+    std::optional<std::uint64_t> records_in_vain;
   };
 
   std::shared_ptr<Context> find_context(void* handle) const;

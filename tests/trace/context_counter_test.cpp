@@ -43,7 +43,7 @@ struct ContextCounterTest : testing::Test {
   }
 
   bool count(std::uint32_t correlation) {
-    if (!counter->begin(correlation)) return false;
+    if (!counter->begin(correlation, [] {})) return false;
     gpu.launch(nullptr);
     return counter->end(true);
   }
@@ -151,7 +151,7 @@ TEST_F(ContextCounterTest, LeavesAGpuAloneThatIsNotIdleInTime) {
 
 TEST_F(ContextCounterTest, LetsAProgramGoOnWhoseKernelWaitsForALaterLaunch) {
   count(1);
-  ASSERT_TRUE(counter->begin(2));
+  ASSERT_TRUE(counter->begin(2, [] {}));
   gpu.idle = false;  // the kernel that was launched waits for another
   EXPECT_FALSE(counter->end(true));
   EXPECT_THAT(ended[0].second, HasSubstr("had not ended"));
@@ -176,7 +176,7 @@ TEST_F(ContextCounterTest, WaitsForNothingWhileAStreamCaptures) {
 }
 
 TEST_F(ContextCounterTest, DoesNotReadALaunchThatTheDriverRefused) {
-  ASSERT_TRUE(counter->begin(1));
+  ASSERT_TRUE(counter->begin(1, [] {}));
   EXPECT_FALSE(counter->end(false));
   count(2);
   counter->tend();

@@ -202,9 +202,25 @@ TEST(LaunchTable, HasNoRecordMissingOfALaunchThatWasToHaveNone) {
   EXPECT_EQ(table.set_looked_at({{0, kernel, 1}}).launches, 0);
   EXPECT_EQ(table.set_looked_at({{0, kernel, 2}}).launches, 1);
   EXPECT_EQ(entry_of(table, 40).seen.launches, 2) << "one of each kind";
+  table.add_readings(std::array<std::uint32_t, 1>{2}, readings({71}));
+  EXPECT_THAT(entry_of(table, 40).seen.readings.begin()->second, ElementsAre(71));
   table.add(record(1));
   EXPECT_EQ(table.set_looked_at({{0, kernel, 2}}).launches, 0);
   EXPECT_EQ(entry_of(table, 40).seen.launches, 2);
+}
+
+TEST(LaunchTable, TakesOneKernelOfTwoHandlesForOne) {
+  LaunchTable table;
+  const auto kernel = std::make_shared<const ProgramKernel>(asked_for(40));
+  const auto other_handle = std::make_shared<const ProgramKernel>(asked_for(40));
+  table.expect(call(1), 0);
+  table.expect(call(2), 0);
+  table.add_unrecorded(*kernel, 0, 2);
+  table.add_readings(std::array<std::uint32_t, 2>{1, 2}, readings({71, 72}));
+  EXPECT_EQ(table.set_looked_at({{0, kernel, 3}, {0, other_handle, 4}}).launches, 6);
+  ASSERT_EQ(entries(table).size(), 1);
+  EXPECT_EQ(entry_of(table, 40).seen.launches, 7);
+  EXPECT_THAT(entry_of(table, 40).seen.readings.begin()->second, ElementsAre(71, 72));
 }
 
 TEST(LaunchTable, ThatIsFullHasNoRoomForLaunchesWithoutRecordsEither) {
@@ -341,7 +357,11 @@ TEST(LaunchTable, LosesNothingWhereSixtyFourThreadsLaunch) {
       for (std::uint32_t i = 0; i < 500; ++i) {
         const std::uint32_t correlation = thread * 1000 + i;
         if (i % 10 == 0) table.expect(call(correlation, i % 5 + 1), 0);
-        table.add(record(correlation, 1, i % 5 + 1));
+        if (i % 20 == 0) {
+          table.add_unrecorded(asked_for(40, i % 5 + 1), 0, correlation);
+        } else {
+          table.add(record(correlation, 1, i % 5 + 1));
+        }
         if (i % 10 == 0) table.add_readings(std::array{correlation}, readings({50}));
         if (i % 100 == 0) entries(table);
       }

@@ -15,9 +15,18 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-using RecordsTest = TracerTest;
-
 void* const kContext = handle(0x10);
+
+struct RecordsTest : TracerTest {
+  /// A launch into a graph, which has no record, as no launch after it.
+  void capture(std::uint32_t grid) {
+    tracer->capture_begins(handle(0x30));
+    tracer->capture_has_begun(handle(0x30), true);
+    program.has_records = false;
+    program.launch(grid);
+    tracer->capture_has_ended(handle(0x30));
+  }
+};
 
 TEST_F(RecordsTest, StopWhileALaunchIsCountedWhichIsStillOneOfItsKernels) {
   for (int i = 0; i < 10; ++i) program.launch(66);
@@ -104,11 +113,7 @@ TEST_F(RecordsTest, AreNoLongerStoppedOnceTheProgramTakesThem) {
 
 TEST_F(RecordsTest, OfLaunchesThatAreCapturedAreNotWaitedFor) {
   program.launch(66);
-  tracer->capture_begins(handle(0x30));
-  tracer->capture_has_begun(handle(0x30), true);
-  program.has_records = false;
-  program.launch(67);
-  tracer->capture_has_ended(handle(0x30));
+  capture(67);
   program.launch(66);
   EXPECT_EQ(gpu.count("push"), 1);
   EXPECT_EQ(gpu.recorded_in_range, 0);
@@ -117,11 +122,7 @@ TEST_F(RecordsTest, OfLaunchesThatAreCapturedAreNotWaitedFor) {
 /// Its other launches are in the graph.
 TEST_F(RecordsTest, ThatAKernelHasNoneOfIsNoReasonToLeaveItOut) {
   program.launch(66);
-  tracer->capture_begins(handle(0x30));
-  tracer->capture_has_begun(handle(0x30), true);
-  program.has_records = false;
-  program.launch(67);
-  tracer->capture_has_ended(handle(0x30));
+  capture(67);
   for (int i = 0; i < 3; ++i) program.launch(67);
   finish();
   ASSERT_THAT(rows(), SizeIs(2));
@@ -152,7 +153,7 @@ TEST_F(RecordsTest, AreLeftAloneWhereTheyDoNotComeHere) {
   int flushed = 0;
   gpu.flush = [&] { ++flushed; };
   for (int i = 0; i < 5; ++i) program.launch(66);
-  EXPECT_EQ(flushed, 3) << "before each counted launch they were asked for";
+  EXPECT_EQ(flushed, 1) << "they were asked for before the first counted launch, and none came";
   EXPECT_EQ(gpu.recorded_in_range, 3) << "as the program's own profiler wants them";
   finish();
   ASSERT_THAT(rows(), SizeIs(1));
@@ -170,6 +171,15 @@ TEST_F(RecordsTest, StopForTheFirstCountedLaunchOnceThoseOfEarlierOnesWereAskedF
     tracer->kernel_ran(record);
   };
   program.launch(66);
+  program.launch(66);
+  EXPECT_EQ(gpu.count("push"), 1);
+  EXPECT_EQ(gpu.recorded_in_range, 0);
+}
+
+TEST_F(RecordsTest, OfGraphsWithoutKernelsAreNotWaitedFor) {
+  program.launch(66);
+  program.has_records = false;
+  program.launch_graph(handle(2));
   program.launch(66);
   EXPECT_EQ(gpu.count("push"), 1);
   EXPECT_EQ(gpu.recorded_in_range, 0);
