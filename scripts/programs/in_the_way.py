@@ -73,10 +73,10 @@ class InTheWay:
         self.lines: list[dict[str, str]] = []
         self.own = f"{recording.programs}/own_cupti"
 
-    def case(self, case: str, *command: str) -> None:
+    def case(self, case: str, *command: str, options: tuple[str, ...] = ()) -> None:
         for file in self.recording.folder.glob("scratch.*"):
             file.unlink()
-        done = self.recording.traced(list(command))
+        done = self.recording.traced(list(command), *options)
         rows = self.recording.folder / "scratch.csv"
         read = list(csv.DictReader(rows.open(encoding="utf-8"))) if rows.exists() else []
         said = [line for line in done.err.splitlines() if line.startswith("occbench")]
@@ -112,6 +112,9 @@ class InTheWay:
             if path:
                 self.case(f"the program subscribes to CUPTI {version} before the trace", own, path, "first")
         self.case("the program takes the records of CUPTI 13 after the trace began", own, CUPTI_13, "later")
+        self.case("the program takes the records of CUPTI 13 for a while", own, CUPTI_13, "awhile")
+        every = ("--after", "0", "--counters", "200")
+        self.case("it takes them while each launch is counted", own, CUPTI_13, "awhile", options=every)
         if cupti12:
             self.case("the program tries to use CUPTI 12 after the trace began", own, cupti12, "later")
         with another(recording, traced=True):

@@ -1,6 +1,6 @@
-// A program with a CUPTI of its own: `own_cupti LIBRARY first|later`. It subscribes and records kernels by the CUPTI that the
-// path names, before its first call of CUDA or after its first launch, launches 200 kernels and prints what it computed and
-// how many kernels its CUPTI told it of. `own_cupti none` does without.
+// A program with a CUPTI of its own: `own_cupti LIBRARY first|later|awhile`. It subscribes and records kernels by the CUPTI
+// that the path names, before its first call of CUDA, after its first launch, or from its 101st to its 150th, launches 200
+// kernels and prints what it computed and how many kernels its CUPTI told it of. `own_cupti none` does without.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +30,8 @@ constexpr const char* kKernel = R"(
 )";
 
 constexpr int kLaunches = 200;
+constexpr int kFirstOfAWhile = 100;
+constexpr int kLastOfAWhile = 149;
 constexpr unsigned kThreads = 256;
 constexpr std::uint32_t kConcurrentKernel = 10;  // CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
 constexpr std::size_t kBufferBytes = 1 << 20;
@@ -77,6 +79,12 @@ void* begin_cupti(const char* path) {
   return library;
 }
 
+void end_records(void* library) {
+  const int disabled = find<Enable>(library, "cuptiActivityDisable")(kConcurrentKernel);
+  const int flushed = find<Flush>(library, "cuptiActivityFlushAll")(0);
+  std::printf("disable %d, flush %d, kernels until then: %d\n", disabled, flushed, kernels);
+}
+
 void check(CUresult result, const char* call) {
   if (result == CUDA_SUCCESS) return;
   std::printf("%s returned %d\n", call, static_cast<int>(result));
@@ -88,6 +96,7 @@ void check(CUresult result, const char* call) {
 int main(int count, char** words) {
   const char* const when = count > 2 ? words[2] : "";
   void* library = nullptr;
+  const bool awhile = std::strcmp(when, "awhile") == 0;
   if (std::strcmp(when, "first") == 0) library = begin_cupti(words[1]);
   CUdevice device = 0;
   CUcontext context = nullptr;
@@ -105,10 +114,15 @@ int main(int count, char** words) {
   check(cuMemAlloc(&numbers, kThreads * sizeof(int)), "cuMemAlloc");
   check(cuMemsetD32(numbers, 0, kThreads), "cuMemsetD32");
   for (int launch = 0; launch < kLaunches; ++launch) {
+    if (awhile && launch == kFirstOfAWhile) library = begin_cupti(words[1]);
     void* arguments[] = {&numbers};
     check(cuLaunchKernel(function, 1, 1, 1, kThreads, 1, 1, 0, nullptr, arguments, nullptr),
           "cuLaunchKernel");
     if (launch == 0 && std::strcmp(when, "later") == 0) library = begin_cupti(words[1]);
+    if (awhile && launch == kLastOfAWhile) {
+      check(cuCtxSynchronize(), "cuCtxSynchronize");
+      end_records(library);
+    }
   }
   check(cuCtxSynchronize(), "cuCtxSynchronize");
   int result[kThreads];
