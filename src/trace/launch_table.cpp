@@ -1,5 +1,6 @@
 #include "trace/launch_table.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <tuple>
@@ -15,6 +16,10 @@ namespace {
 
 /// More than a row names.
 constexpr std::size_t kMostNumbers = 9;
+
+/// CUPTI's records, as ncu, say 16 registers where a function was compiled to fewer, and the driver says so (H100, driver
+/// 580.159.04: functions of 4 to 14 registers by `ptxas -v` and cuFuncGetAttribute).
+constexpr int kLeastRegistersOfRecords = 16;
 
 Extent extent_of(const EventExtent& extent) {
   return {extent.x, extent.y, extent.z};
@@ -96,13 +101,15 @@ const LaunchTable::Seen* LaunchTable::find_like(const Key& key) const {
   };
   const ProgramKernel& kernel = key.kernel;
   const int registers = kernel.registers_per_thread;
+  const auto recorded = [](int of_function) { return std::max(of_function, kLeastRegistersOfRecords); };
   int most_equal = -1;
   const std::size_t bucket = seen_.bucket(key);
   for (auto entry = seen_.begin(bucket); entry != seen_.end(bucket); ++entry) {
     const ProgramKernel& other = entry->first.kernel;
     if (launch_of(entry->first) != launch_of(key)) continue;
-    if (registers != 0 && other.registers_per_thread != registers) continue;
-    const int equal = (other.static_shared_bytes == kernel.static_shared_bytes) +
+    if (registers != 0 && recorded(other.registers_per_thread) != recorded(registers)) continue;
+    const int equal = (other.registers_per_thread == registers) +
+                      (other.static_shared_bytes == kernel.static_shared_bytes) +
                       (other.local_bytes_per_thread == kernel.local_bytes_per_thread) +
                       (other.cluster == kernel.cluster) + (other.carveout_pct == kernel.carveout_pct);
     if (equal <= most_equal) continue;

@@ -155,6 +155,24 @@ TEST(LaunchTable, JoinsALaunchWithoutARecordWithTheMostAlikeOfOneNumberOfRegiste
     EXPECT_EQ(entry.seen.launches, entry.kernel.local_bytes_per_thread == 64 ? 2 : 1);
 }
 
+TEST(LaunchTable, JoinsALaunchOfFewRegistersWithRecordsThatSay16) {
+  for (const int of_function : {4, 15, 16}) {
+    LaunchTable table;
+    table.add(of_registers(17, record(1, 99)));
+    table.add(of_registers(16, record(2)));
+    table.expect(call(3), 0);
+    table.add_unrecorded(asked_for(of_function), 0, 3);
+    ASSERT_EQ(entries(table).size(), 2) << of_function;
+    EXPECT_EQ(entry_of(table, 16).seen.launches, 2);
+    EXPECT_EQ(entry_of(table, 17).seen.launches, 1);
+  }
+  LaunchTable exact;
+  for (const std::uint32_t registers : {10, 8, 9}) exact.add(of_registers(registers, record(registers)));
+  exact.expect(call(3), 0);
+  exact.add_unrecorded(asked_for(8), 0, 3);
+  EXPECT_EQ(entry_of(exact, 8).seen.launches, 2);
+}
+
 TEST(LaunchTable, JoinsALaunchWithoutARecordWithTheOnlyKernelOfItsName) {
   LaunchTable table;
   table.add(record(1));
