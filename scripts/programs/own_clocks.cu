@@ -1,5 +1,5 @@
 // Kernels that note when each of their warps begins and ends, so that the program itself says what its occupancy was: with
-// no tool, and with one. Prints for each launch "fill ACHIEVED_PCT CYCLES_ACTIVE", or copy, wait or multiply: warps' cycles over the
+// no tool, and with one. Prints for each launch "fill ACHIEVED_PCT CYCLES_ACTIVE", or copy or wait: warps' cycles over the
 // cycles from the first warp's begin to the last one's end on each SM, and the mean of those cycles over the SMs.
 #include <algorithm>
 #include <cstdio>
@@ -15,8 +15,7 @@ constexpr int kBlock = 256;
 constexpr int kWarps = kValues / 32;
 constexpr int kRounds = 40;
 constexpr long long kCyclesOfWait = 10'000;
-constexpr int kProducts = 10'000;
-constexpr const char* kKernels[] = {"fill", "copy", "wait", "multiply"};
+constexpr const char* kKernels[] = {"fill", "copy", "wait"};
 constexpr int kLaunches = kRounds * std::size(kKernels);
 
 struct Life {
@@ -67,14 +66,6 @@ __global__ void wait(Life* lives) {
   note(lives, blockIdx.x * blockDim.x + threadIdx.x, begin);
 }
 
-__global__ void multiply(Life* lives) {
-  const long long begin = now();
-  float value = static_cast<float>(threadIdx.x);
-  for (int product = 0; product < kProducts; ++product) value = fmaf(value, 1.0001F, 0.5F);
-  asm volatile("" ::"f"(value) : "memory");
-  note(lives, blockIdx.x * blockDim.x + threadIdx.x, begin);
-}
-
 void print(const char* name, const Life* lives, int warps_of_sm) {
   std::map<long long, Life> of_sm;
   double cycles_of_warps = 0;
@@ -108,7 +99,6 @@ int main() {
     fill<<<kValues / kBlock, kBlock>>>(values, round);
     copy<<<kValues / kBlock, kBlock>>>(from, to, round + kWarps);
     wait<<<kValues / kBlock, kBlock>>>(round + 2 * kWarps);
-    multiply<<<kValues / kBlock, kBlock>>>(round + 3 * kWarps);
   }
   REQUIRE(cudaDeviceSynchronize());
   std::vector<Life> all(kLaunches * kWarps);

@@ -20,7 +20,7 @@ ROUNDS = 3
 #: The trace counts the three launches of a kernel from here on; the first ones find caches that others left.
 COUNTED = slice(20, 23)
 OTHERS = slice(30, 40)
-KERNELS = ("fill", "copy", "wait", "multiply")
+KERNELS = ("fill", "copy", "wait")
 
 
 def lives(done: Done, name: str, launches: slice) -> list[tuple[float, float]]:
