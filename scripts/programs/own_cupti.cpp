@@ -53,6 +53,18 @@ Function find(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
+void give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* most) {
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(64, kBufferBytes));
+  *size = kBufferBytes;
+  *most = 0;
+}
+
+void count_kernels(void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
+  std::uint32_t* record = nullptr;
+  while (next_record(buffer, valid, &record) == 0) kernels += *record == kConcurrentKernel ? 1 : 0;
+  std::free(buffer);
+}
+
 void* begin_cupti(const char* path) {
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -63,17 +75,8 @@ void* begin_cupti(const char* path) {
   void* subscriber = nullptr;
   const int subscribed = find<Subscribe>(library, "cuptiSubscribe")(
       &subscriber, [](void*, int, std::uint32_t, const void*) {}, nullptr);
-  const int registered = find<Register>(library, "cuptiActivityRegisterCallbacks")(
-      [](std::uint8_t** buffer, std::size_t* size, std::size_t* most) {
-        *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(64, kBufferBytes));
-        *size = kBufferBytes;
-        *most = 0;
-      },
-      [](void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
-        std::uint32_t* record = nullptr;
-        while (next_record(buffer, valid, &record) == 0) kernels += *record == kConcurrentKernel ? 1 : 0;
-        std::free(buffer);
-      });
+  const int registered =
+      find<Register>(library, "cuptiActivityRegisterCallbacks")(give_buffer, count_kernels);
   const int enabled = find<Enable>(library, "cuptiActivityEnable")(kConcurrentKernel);
   std::printf("cupti subscribe %d, register %d, enable %d\n", subscribed, registered, enabled);
   return library;
@@ -91,6 +94,14 @@ void check(CUresult result, const char* call) {
   std::exit(1);
 }
 
+CUfunction load_kernel() {
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  check(cuModuleLoadData(&module, kKernel), "cuModuleLoadData");
+  check(cuModuleGetFunction(&function, module, "add_one"), "cuModuleGetFunction");
+  return function;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -100,8 +111,6 @@ int main(int count, char** words) {
   if (std::strcmp(when, "first") == 0) library = begin_cupti(words[1]);
   CUdevice device = 0;
   CUcontext context = nullptr;
-  CUmodule module = nullptr;
-  CUfunction function = nullptr;
   CUdeviceptr numbers = 0;
   check(cuInit(0), "cuInit");
   check(cuDeviceGet(&device, 0), "cuDeviceGet");
@@ -109,8 +118,7 @@ int main(int count, char** words) {
   check(cuDeviceGetAttribute(&shared, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device), "cuDeviceGetAttribute");
   check(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
   check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
-  check(cuModuleLoadData(&module, kKernel), "cuModuleLoadData");
-  check(cuModuleGetFunction(&function, module, "add_one"), "cuModuleGetFunction");
+  const CUfunction function = load_kernel();
   check(cuMemAlloc(&numbers, kThreads * sizeof(int)), "cuMemAlloc");
   check(cuMemsetD32(numbers, 0, kThreads), "cuMemsetD32");
   for (int launch = 0; launch < kLaunches; ++launch) {
