@@ -27,6 +27,7 @@ COMMANDS = {
     "claims": Command("claims_table", "print what documents claim beside what recorded rows show"),
     "repeatability": Command("repeatability", "compare two runs of one build, row by row"),
     "compare-ncu": Command("compare_ncu", "measure the same launches with occbench and with ncu (needs a GPU)"),
+    "ncu-rules": Command("ncu_rules", "record what ncu's rules estimate for some cases (needs a GPU)"),
     "advice": Command("advice", "compare launches that were advised with those that were asked for"),
     "repredict": Command("repredict", "predict recorded rows again, in place"),
     "compare-profiles": Command("compare_profiles", "predict the random launches of each GPU model with each profile"),
