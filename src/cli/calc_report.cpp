@@ -6,7 +6,6 @@
 #include <fmt/core.h>
 
 #include "cli/text_table.hpp"
-#include "occupancy/cliffs.hpp"
 #include "occupancy/rules.hpp"
 #include "occupancy/runtime_answers.hpp"
 
@@ -154,13 +153,6 @@ std::string cliff_lines(const Question& question, const Occupancy& occupancy) {
     add(up, on_axis.up);
     add(down, on_axis.down);
   }
-  if (up.empty() && occupancy.theoretical_pct < 100) {
-    if (const auto pair = cheapest_pair(*question.limits, question.configuration)) {
-      up = fmt::format("  no single change; the cheapest two together:{:18}{}\n  {}\n  {}\n", "",
-                       outcome(occupancy, pair->theoretical_pct, pair->blocks_per_sm),
-                       change_text(pair->first), change_text(pair->second));
-    }
-  }
   std::string text;
   if (!up.empty()) text += "\nnearest step up\n" + up;
   if (!down.empty()) text += "\nnearest step down\n" + down;
@@ -169,12 +161,13 @@ std::string cliff_lines(const Question& question, const Occupancy& occupancy) {
 
 }  // namespace
 
-std::string calc_report(const Question& question, std::span<const std::string> what_to_do) {
+std::string calc_report(const Question& question) {
   const Occupancy occupancy =
       theoretical_occupancy(*question.limits, question.configuration.launch, question.configuration.usage);
   std::string text = headline(question, occupancy) + resources(question, occupancy) + rule_lines(question) +
                      device_lines(question, occupancy) + "\nwhat to do\n";
-  for (const std::string& sentence : what_to_do) text += fmt::format("  {}\n", sentence);
+  for (const std::string& sentence : what_to_do(advise_on_theory(*question.limits, question.configuration)))
+    text += fmt::format("  {}\n", sentence);
   return text + cliff_lines(question, occupancy);
 }
 

@@ -24,6 +24,7 @@ constexpr CauseRule kRules[] = {
     {Cause::low_occupancy_suffices, low_occupancy_suffices},
     {Cause::idle_lanes, idle_lanes},
     {Cause::unused_shared_memory, unused_shared_memory},
+    {Cause::faster_build, faster_build},
     {Cause::prediction_differs, prediction_differs},
 };
 

@@ -28,8 +28,10 @@ struct Claim {
   bool takes_rest = false;  ///< counters show it at work, so it may have cost what no other cause explains
   Confidence confidence = Confidence::inferred;
   std::vector<Evidence> evidence{};
-  std::string because{};  ///< the reason, a clause without a full stop
-  std::string remedy{};   ///< a sentence
+  std::string because{};                 ///< the reason, a clause without a full stop
+  std::string remedy{};                  ///< sentences
+  std::optional<TheoryAdvice> advice{};  ///< of a limit: what the remedy consists of
+  std::string no_time{};  ///< why the remedy, or more occupancy, is not expected to save time; empty = it may
 };
 
 /// A cause: what it says of a launch, empty where it is not at work.
@@ -40,6 +42,9 @@ struct CauseRule {
 
 /// One line a cause. Of those that take the rest, the first that is at work does.
 std::span<const CauseRule> cause_rules();
+
+/// From this use of its peak on, percent, a resource is saturated.
+inline constexpr double kSaturatedPct = 80;
 
 /// Evidence of columns that have a value.
 std::vector<Evidence> evidence_of(
@@ -65,8 +70,9 @@ std::optional<Claim> barriers(const Situation& situation);
 bool spills_show(const Situation& situation);
 /// Whether blocks may wait for each other at an address: they make atomic requests, or many warps wait for memory.
 bool may_share_addresses(const Situation& situation);
-/// The resource of an SM that is in use most, percent, with its column; 0 where no counter was read.
-Evidence most_used(const Situation& situation);
+/// The resource that is in use most, percent, with its column; 0 where no counter was read.
+/// @param share  of the time that is meant, in which SMs are active: counters of an SM are over its active cycles
+Evidence most_used(const Situation& situation, double share = 1);
 /// A resource of an SM that is in use almost all the time, percent, with its column; empty where none is.
 std::optional<Evidence> saturated_resource(const Situation& situation);
 
@@ -82,6 +88,7 @@ std::optional<Claim> idle_sms(const Situation& situation);
 std::optional<Claim> low_occupancy_suffices(const Situation& situation);
 std::optional<Claim> idle_lanes(const Situation& situation);
 std::optional<Claim> unused_shared_memory(const Situation& situation);
+std::optional<Claim> faster_build(const Situation& situation);
 std::optional<Claim> prediction_differs(const Situation& situation);
 
 }  // namespace occbench

@@ -12,7 +12,7 @@
 namespace occbench {
 namespace {
 
-constexpr std::array<std::string_view, 22> kCauses = {"small_grid",
+constexpr std::array<std::string_view, 23> kCauses = {"small_grid",
                                                       "tail",
                                                       "clusters",
                                                       "uneven_blocks",
@@ -32,6 +32,7 @@ constexpr std::array<std::string_view, 22> kCauses = {"small_grid",
                                                       "low_occupancy_suffices",
                                                       "idle_lanes",
                                                       "unused_shared_memory",
+                                                      "faster_build",
                                                       "prediction_differs",
                                                       "unexplained"};
 static_assert(kCauses.size() == static_cast<std::size_t>(Cause::unexplained) + 1);
@@ -49,6 +50,18 @@ Cause parse_cause(std::string_view word) {
         fmt::format("there is no cause '{}'; the causes are {}", word, fmt::join(kCauses, ", ")));
   }
   return static_cast<Cause>(found - kCauses.begin());
+}
+
+std::string_view to_string(FindingList list) {
+  switch (list) {
+    case FindingList::limits:
+      return "limits";
+    case FindingList::losses:
+      return "losses";
+    case FindingList::remarks:
+      return "remarks";
+  }
+  return "";
 }
 
 std::string_view to_string(Confidence confidence) {

@@ -94,7 +94,6 @@ void share_by_parts(std::vector<CauseClaim>& claims, const MeasuredParts& parts,
 
 double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
   net_gains(claims);
-  if (!situation.achieved_pct) return std::max(0.0, situation.lost() - sum(claims));
   const double lost = std::max(0.0, situation.lost());
   if (situation.parts) {
     limit(claims, std::max(0.0, situation.parts->blocks), Part::blocks);
@@ -106,7 +105,7 @@ double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
   for (CauseClaim& each : claims) {
     if (each.claim.part == Part::either && each.claim.takes_rest) {
       give(each, rest, Confidence::inferred, rest);
-      return 0;
+      return rest;
     }
   }
   if (situation.parts) share_by_parts(claims, *situation.parts, rest);

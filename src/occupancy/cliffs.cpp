@@ -92,54 +92,6 @@ double cost_of(const Change& change) {
   return static_cast<double>(difference) / static_cast<double>(std::max(change.from, change.to));
 }
 
-std::optional<Step> next_step(const Limits& limits, const Configuration& configuration) {
-  const double now = occupancy_of(limits, configuration).theoretical_pct;
-  const auto first_on = [&](Axis axis, double at_least) -> std::optional<Step> {
-    const std::int64_t from = value_on(axis, configuration);
-    for (const std::int64_t to : nearest_first(limits, axis, from)) {
-      if (!may_raise(limits, axis, to)) continue;
-      const Occupancy changed = occupancy_of(limits, with(axis, to, configuration));
-      if (changed.theoretical_pct > now && changed.theoretical_pct >= at_least)
-        return Step{{axis, from, to}, changed.blocks_per_sm, changed.theoretical_pct};
-    }
-    return std::nullopt;
-  };
-  for (const double at_least : {std::min(100.0, now + kWorthwhilePoints), 0.0}) {
-    std::optional<Step> best;
-    for (const Axis axis : kAllAxes) {
-      const std::optional<Step> step = first_on(axis, at_least);
-      if (step && (!best || cost_of(step->change) < cost_of(best->change))) best = step;
-    }
-    if (best) return best;
-  }
-  return std::nullopt;
-}
-
-std::vector<Step> best_block_sizes(const Limits& limits, const Configuration& configuration) {
-  const std::int64_t from = value_on(Axis::block_threads, configuration);
-  double most = occupancy_of(limits, configuration).theoretical_pct;
-  std::optional<Step> below;
-  std::optional<Step> above;
-  for (const std::int64_t to : nearest_first(limits, Axis::block_threads, from)) {
-    if (!may_raise(limits, Axis::block_threads, to)) continue;
-    const Occupancy changed = occupancy_of(limits, with(Axis::block_threads, to, configuration));
-    if (changed.theoretical_pct > most) {
-      below.reset();
-      above.reset();
-      most = changed.theoretical_pct;
-    } else if (changed.theoretical_pct < most || (!below && !above)) {
-      continue;
-    }
-    std::optional<Step>& side = to < from ? below : above;
-    if (!side) side = Step{{Axis::block_threads, from, to}, changed.blocks_per_sm, changed.theoretical_pct};
-  }
-  std::vector<Step> best;
-  for (const std::optional<Step>& side : {below, above}) {
-    if (side) best.push_back(*side);
-  }
-  return best;
-}
-
 std::optional<PairOfChanges> cheapest_pair(const Limits& limits, const Configuration& configuration) {
   const int warps = occupancy_of(limits, configuration).warps_per_sm();
   std::optional<PairOfChanges> best;

@@ -36,17 +36,6 @@ struct Cliffs {
 /// What the smallest change does on every axis that can change occupancy at all.
 std::vector<Cliffs> cliffs(const Limits& limits, const Configuration& configuration);
 
-/// A gain of occupancy below this is not worth a change of its own, percent of the SM's warps.
-inline constexpr double kWorthwhilePoints = 5;
-
-/// The single change of least cost_of that raises occupancy by kWorthwhilePoints or to 100 %; where there is
-/// none, the one of least cost that raises it at all. Empty where no single change does.
-std::optional<Step> next_step(const Limits& limits, const Configuration& configuration);
-
-/// The block sizes of whole warps with the highest occupancy of all, if that is higher than now: the nearest below and
-/// the nearest above. One of them or both may not be there.
-std::vector<Step> best_block_sizes(const Limits& limits, const Configuration& configuration);
-
 /// Two changes that raise occupancy together.
 struct PairOfChanges {
   Change first;
