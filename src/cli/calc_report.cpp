@@ -135,11 +135,6 @@ std::string outcome(const Occupancy& now, double pct, int blocks) {
                      now.blocks_per_sm, blocks);
 }
 
-std::string change_text(const Change& change) {
-  if (change.axis == Axis::carveout_pct) return to_string(change);
-  return fmt::format("{} ({} → {})", to_string(change), change.from, change.to);
-}
-
 std::string cliff_lines(const Question& question, const Occupancy& occupancy) {
   const std::vector<Cliffs> all = cliffs(*question.limits, question.configuration);
   std::string up;
@@ -147,7 +142,7 @@ std::string cliff_lines(const Question& question, const Occupancy& occupancy) {
   for (const Cliffs& on_axis : all) {
     const auto add = [&](std::string& text, const std::optional<Step>& step) {
       if (!step) return;
-      text += fmt::format("  {:<62}{}\n", change_text(step->change),
+      text += fmt::format("  {:<62}{}\n", to_string(step->change),
                           outcome(occupancy, step->theoretical_pct, step->blocks_per_sm));
     };
     add(up, on_axis.up);

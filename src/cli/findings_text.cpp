@@ -39,10 +39,10 @@ void print_findings(std::span<const Finding> findings, double theoretical_pct,
   for (const Finding& finding : findings) {
     if (finding.list == FindingList::losses) losses += finding.points;
   }
-  print(FindingList::limits, fmt::format("What limits theory, from 100 to {:.4g} %", theoretical_pct));
-  print(FindingList::losses, fmt::format("What was lost below it, from {:.4g} to {:.4g} %", theoretical_pct,
+  print(FindingList::limits, fmt::format("Limits of theory: 100 to {:.4g} %", theoretical_pct));
+  print(FindingList::losses, fmt::format("Lost below theory: {:.4g} to {:.4g} %", theoretical_pct,
                                          reached_pct.value_or(theoretical_pct - losses)));
-  print(FindingList::remarks, "Beside the points");
+  print(FindingList::remarks, "Remarks");
 }
 
 nlohmann::ordered_json findings_json(std::span<const Finding> findings) {

@@ -12,8 +12,6 @@ namespace {
 
 /// Of its peak, from which on device memory is busy enough to delay warps. Requests queue before it is full.
 constexpr double kBusyMemoryPct = 50;
-/// Warps of a scheduler that could have issued, of which one does in a cycle, from which on they contend.
-constexpr double kManyEligible = 4;
 /// Share of an SM's active warps that wait for the same thing, from which on that is what they do.
 constexpr double kMostWait = 0.5;
 /// Share of the warps of resident blocks that have exited or not begun, from which on most have nothing to do.

@@ -13,6 +13,16 @@
 namespace occbench {
 namespace {
 
+struct CauseRule {
+  Cause cause;
+  std::optional<Claim> (*claim)(const Situation&);
+};
+
+constexpr CauseRule kRules[] = {
+#define OCC_CAUSE(NAME, MEANING) {Cause::NAME, NAME},
+#include "diagnose/causes.inc"
+};
+
 std::string points_text(double points) {
   const std::string number = points < 1.5 ? fmt::format("{:.1f}", points) : fmt::format("{:.0f}", points);
   return fmt::format("{} point{}", number, number == "1.0" ? "" : "s");
@@ -98,11 +108,20 @@ bool comes_first(const Finding& finding) {
 
 }  // namespace
 
+std::vector<Evidence> evidence_of(
+    std::initializer_list<std::pair<std::string_view, std::optional<double>>> columns) {
+  std::vector<Evidence> evidence;
+  for (const auto& [column, value] : columns) {
+    if (value) evidence.push_back({column, *value});
+  }
+  return evidence;
+}
+
 std::vector<Finding> diagnose(const LaunchFacts& facts) {
   const std::optional<Situation> situation = situation_of(facts);
   if (!situation) return {};
   std::vector<CauseClaim> claims;
-  for (const CauseRule& rule : cause_rules()) {
+  for (const CauseRule& rule : kRules) {
     if (std::optional<Claim> claim = rule.claim(*situation))
       claims.push_back({rule.cause, std::move(*claim)});
   }

@@ -9,31 +9,11 @@
 
 namespace occbench {
 
-/// Why an achieved occupancy is what it is. The names are those of docs/explain.md.
+/// Why an achieved occupancy is what it is: those of causes.inc, which says what each means.
 enum class Cause : unsigned char {
-  small_grid,              ///< the grid has fewer blocks than one wave
-  tail,                    ///< the last wave is partial
-  clusters,                ///< clusters leave places empty in which no whole cluster fits
-  uneven_blocks,           ///< blocks take different times
-  uneven_warps,            ///< warps within a block take different times, or exit early
-  overhead,                ///< launching and replacing blocks
-  spills,                  ///< registers that were moved to local memory
-  atomics,                 ///< atomic operations that wait for each other
-  memory_contention,       ///< warps contend for memory
-  issue_contention,        ///< warps contend for issue slots or a pipe
-  barriers,                ///< warps wait at barriers
-  register_limit,          ///< theory is below 100 % because of registers
-  shared_memory_limit,     ///< because of shared memory
-  block_size_limit,        ///< because of the block's size: warps or block slots
-  barrier_limit,           ///< because of named barriers
-  another_launch,          ///< more than this launch can reach: the reading belongs to another
-  idle_sms,                ///< SMs without a warp, which the counter leaves out
-  low_occupancy_suffices,  ///< a pipe, the issue slots or memory are saturated nevertheless
-  idle_lanes,              ///< lanes without a thread, which the counter of warps leaves out
-  unused_shared_memory,    ///< the carveout keeps more shared memory than the resident blocks need
-  faster_build,            ///< the same kernel with more registers or fewer is faster in the same file
-  prediction_differs,      ///< the counter is outside the prediction's range
-  unexplained,             ///< what no cause explains
+#define OCC_CAUSE(NAME, MEANING) NAME,
+#include "diagnose/causes.inc"
+  unexplained,  ///< what no cause explains
 };
 
 /// "small_grid", "tail", ...

@@ -86,14 +86,24 @@ std::string most_text(double share, const Situation& situation) {
 
 std::string condition(const Situation& situation) {
   const CounterValues& counters = situation.counters();
-  std::vector<std::string_view> conditions;
-  if (situation.facts.library) conditions.push_back("a call can do the work of several");
-  if (!counters.issue_active_pct && !counters.dram_busy_pct) {
-    conditions.push_back("warps wait for latency rather than for memory or issue slots");
-  } else if (!counters.dram_busy_pct) {
-    conditions.push_back("device memory has room (dram_busy_pct was not read)");
-  }
-  return conditions.empty() ? "" : fmt::format(", if {}", fmt::join(conditions, " and "));
+  const std::string of_caller = situation.facts.library ? ", if a call can do the work of several" : "";
+  if (!counters.issue_active_pct && !counters.dram_busy_pct)
+    return of_caller + ", if warps wait for latency rather than for memory or issue slots";
+  std::vector<std::string_view> not_read;
+  if (!counters.dram_busy_pct) not_read.push_back("device memory");
+  if (!counters.fp32_pipe_pct) not_read.push_back("a pipe");
+  if (not_read.empty()) return of_caller;
+  return fmt::format("{}; not if {} is saturated, which was not read", of_caller,
+                     fmt::join(not_read, " or "));
+}
+
+/// What is in use most until the last SM ends, percent. Where many warps could issue, an SM has no use for more of them.
+Evidence busiest_of(const Situation& situation) {
+  const double active = share_of_active_time(situation);
+  const Evidence most = most_used(situation, active);
+  const double eligible = situation.counters().eligible_warps.value_or(0);
+  return eligible >= kManyEligible && 100 * active > most.value ? Evidence{"eligible_warps", 100 * active}
+                                                                : most;
 }
 
 }  // namespace
@@ -116,10 +126,13 @@ std::optional<TimeSaved> time_saved(Cause cause, const Claim& claim, const Situa
                     facts.program.streams));
   }
   if (claim.part == Part::theory && *by_occupancy >= 1) return none_expected("no small change raises theory");
-  const Evidence busiest = most_used(situation, share_of_active_time(situation));
+  const Evidence busiest = busiest_of(situation);
   const double share = (1 - std::max(*by_occupancy, busiest.value / 100)) * share_of_launch(situation);
-  if (busiest.value >= kSaturatedPct || (share < kLeastShare && busiest.value / 100 > *by_occupancy))
-    return none_expected(fmt::format("{} is {:.0f} %", busiest.column, busiest.value));
+  if (busiest.value >= kSaturatedPct || (share < kLeastShare && busiest.value / 100 > *by_occupancy)) {
+    return none_expected(busiest.column == "eligible_warps"
+                             ? fmt::format("eligible_warps is {:.2g}", *situation.counters().eligible_warps)
+                             : fmt::format("{} is {:.0f} %", busiest.column, busiest.value));
+  }
   if (share < kLeastShare) return none_expected("it is less than 1 % of the time");
   return TimeSaved{share, most_text(share, situation) + condition(situation) + "."};
 }

@@ -68,12 +68,6 @@ std::vector<Change> distinct_changes(const Limits& limits, const Configuration& 
   return changes;
 }
 
-std::string amount(std::int64_t difference, std::string_view one, std::string_view many) {
-  const std::int64_t count = std::abs(difference);
-  return count == 1 ? fmt::format("one {} {}", difference > 0 ? "more" : "less", one)
-                    : fmt::format("{} {} {}", count, difference > 0 ? "more" : "fewer", many);
-}
-
 }  // namespace
 
 std::vector<Cliffs> cliffs(const Limits& limits, const Configuration& configuration) {
@@ -119,23 +113,23 @@ std::optional<PairOfChanges> cheapest_pair(const Limits& limits, const Configura
 }
 
 std::string to_string(const Change& change) {
-  const std::int64_t difference = change.to - change.from;
+  const auto text = [&](std::string_view of, std::string_view unit = "") {
+    const std::string from = change.axis == Axis::carveout_pct && change.from == kDefaultCarveout
+                                 ? "the default"
+                                 : fmt::format("{}{}", change.from, unit);
+    return fmt::format("{}{} {} instead of {}", change.to, unit, of, from);
+  };
   switch (change.axis) {
     case Axis::block_threads:
-      return amount(difference, "thread per block", "threads per block");
+      return text("threads per block");
     case Axis::registers_per_thread:
-      return amount(difference, "register per thread", "registers per thread");
+      return text("registers per thread");
     case Axis::shared_bytes_per_block:
-      return fmt::format("{} {} {} shared memory per block", std::abs(difference),
-                         std::abs(difference) == 1 ? "byte" : "bytes", difference > 0 ? "more" : "less");
-    case Axis::carveout_pct: {
-      const auto name = [](std::int64_t carveout) {
-        return carveout == kDefaultCarveout ? std::string("the default") : std::to_string(carveout);
-      };
-      return fmt::format("carveout {} instead of {}", name(change.to), name(change.from));
-    }
+      return text("of shared memory per block", " B");
+    case Axis::carveout_pct:
+      return text("as the carveout", " %");
     case Axis::barriers:
-      return amount(difference, "barrier per block", "barriers per block");
+      return text("barriers per block");
   }
   throw std::logic_error("not an Axis");
 }

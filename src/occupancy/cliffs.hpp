@@ -51,8 +51,7 @@ double cost_of(const Change& change);
 /// single change helps. Empty where occupancy is full or out of reach of two changes.
 std::optional<PairOfChanges> cheapest_pair(const Limits& limits, const Configuration& configuration);
 
-/// What it takes: "one more register per thread", "304 bytes less shared memory per block",
-/// "carveout 100 instead of the default".
+/// "40 registers per thread instead of 44", "29 % as the carveout instead of the default"
 std::string to_string(const Change& change);
 
 }  // namespace occbench

@@ -1,7 +1,6 @@
 #include "occupancy/theory_advice.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 
 #include <fmt/core.h>
@@ -77,17 +76,12 @@ std::string price_of(const Change& change) {
   return "";
 }
 
-std::string arrow(const Change& change) {
-  if (change.axis == Axis::carveout_pct) return to_string(change);
-  return fmt::format("{}: {} -> {}", to_string(change), change.from, change.to);
-}
-
 std::string outcome(double pct, int blocks) {
   return fmt::format("{:.4g} %, {} block{} per SM", pct, blocks, blocks == 1 ? "" : "s");
 }
 
 std::string sentence(std::string_view before, const Step& step) {
-  return fmt::format("{}{} gives {}; {}.", before, arrow(step.change),
+  return fmt::format("{}{}: {}; {}.", before, to_string(step.change),
                      outcome(step.theoretical_pct, step.blocks_per_sm), price_of(step.change));
 }
 
@@ -117,18 +111,15 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
 std::vector<std::string> sentences(const TheoryAdvice& advice) {
   const std::string now = fmt::format("{:.4g} %", advice.theoretical_pct);
   std::vector<std::string> all;
-  for (const Step& step : advice.highest) {
-    all.push_back(sentence("", step));
-    all.back()[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(all.back()[0])));
-  }
+  for (const Step& step : advice.highest) all.push_back(sentence("", step));
   if (advice.below) all.push_back(sentence("Next below that: ", *advice.below));
   if (advice.beyond)
     all.push_back(
         sentence(fmt::format("No small change raises {}; the smallest that does: ", now), *advice.beyond));
   if (advice.pair) {
     const auto& [first, second, blocks, pct] = *advice.pair;
-    all.push_back(fmt::format("No single change raises {}; {} and {} together give {}; {}, and {}.", now,
-                              arrow(first), arrow(second), outcome(pct, blocks), price_of(first),
+    all.push_back(fmt::format("No single change raises {}. {} and {} together: {}; {}, and {}.", now,
+                              to_string(first), to_string(second), outcome(pct, blocks), price_of(first),
                               price_of(second)));
   }
   if (all.empty())

@@ -26,7 +26,7 @@ TEST(Calc, SaysOccupancyLimiterAndCliffsInWords) {
   EXPECT_THAT(outcome.out, ContainsRegex("registers +11520 +12288 +65536 +4096 +5  ◀ limits"));
   // 32 x 80 = 2560 registers a warp: 24 warps.
   EXPECT_THAT(outcome.out,
-              ContainsRegex("10 fewer registers per thread .90 → 80. +41.67 → 50 % +5 → 6 blocks"));
+              ContainsRegex("80 registers per thread instead of 90 +41.67 → 50 % +5 → 6 blocks"));
 }
 
 TEST(Calc, OfAKernelThatCannotLaunchIsAnAnswerWithTheReason) {
@@ -58,9 +58,9 @@ TEST(Calc, GivesJsonUnderTheNamesOfTheColumns) {
   EXPECT_EQ(answer["waves"], 2.5);
   EXPECT_EQ(answer["active_clusters"], 54 + 54 + 48);
   EXPECT_TRUE(answer["carveout_pct"].is_null());
-  EXPECT_EQ(answer["steps"][0]["change"], "8 fewer registers per thread");
+  EXPECT_EQ(answer["steps"][0]["change"], "32 registers per thread instead of 40");
   EXPECT_EQ(answer["steps"][0]["kind"], "highest");
-  EXPECT_EQ(answer["cliffs"][1]["change"], "8 fewer registers per thread");
+  EXPECT_EQ(answer["cliffs"][1]["change"], "32 registers per thread instead of 40");
   EXPECT_EQ(answer["cliffs"][1]["direction"], "up");
 }
 
@@ -168,13 +168,12 @@ TEST(Calc, SaysWhatToDo) {
   };
   EXPECT_EQ(advice({"--block-size", "512", "--registers", "32"}), "what to do\n  Nothing to gain: 100 %.");
   const std::string cliff = advice({"--block-size", "512", "--registers", "33", "--dynamic-smem", "12K"});
-  EXPECT_THAT(cliff,
-              HasSubstr("One less register per thread: 33 -> 32 gives 100 %, 4 blocks per SM; cap them with "
-                        "__maxnreg__(32)"));
+  EXPECT_THAT(cliff, HasSubstr("32 registers per thread instead of 33: 100 %, 4 blocks per SM; cap them with "
+                               "__maxnreg__(32)"));
   EXPECT_THAT(cliff, HasSubstr("Time: 100 % takes at most 25 % less, if warps wait for latency"));
   EXPECT_THAT(advice({"--block-size", "768", "--registers", "32"}),
-              AllOf(HasSubstr("256 fewer threads per block: 768 -> 512 gives 100 %, 4 blocks"),
-                    HasSubstr("256 more threads per block: 768 -> 1024 gives 100 %, 2 blocks")));
+              AllOf(HasSubstr("512 threads per block instead of 768: 100 %, 4 blocks"),
+                    HasSubstr("1024 threads per block instead of 768: 100 %, 2 blocks")));
   EXPECT_THAT(
       advice({"--block-size", "256", "--registers", "64", "--static-smem", "48K", "--dynamic-smem", "8K"}),
       HasSubstr("No single change raises 50 %"));

@@ -120,8 +120,8 @@ TEST(ExplainNumbers, SaysTheRuleOfTheoryTheWavesAndWhatIsDueToSomethingElse) {
 TEST(ExplainNumbers, ListLimitsOfTheoryAndLossesBelowItUnderTheirHeadings) {
   const Outcome outcome = run_command({"explain", "--gpu", "h200", "--block-size", "256", "--grid", "600",
                                        "--registers", "72", "--achieved", "31"});
-  const std::size_t limits = outcome.out.find("  What limits theory, from 100 to 37.5 %\n    62 points");
-  const std::size_t losses = outcome.out.find("  What was lost below it, from 37.5 to 31 %\n    5 points");
+  const std::size_t limits = outcome.out.find("  Limits of theory: 100 to 37.5 %\n    62 points");
+  const std::size_t losses = outcome.out.find("  Lost below theory: 37.5 to 31 %\n    5 points");
   EXPECT_LT(limits, losses);
   EXPECT_NE(losses, std::string::npos);
   EXPECT_THAT(outcome.out, HasSubstr("\nachieved 31 %\n"));

@@ -194,7 +194,7 @@ TEST(ByNumbers, ThirtyOneRegistersFillAnSmAndThirtyThreeLoseAQuarterOfIt) {
   EXPECT_DOUBLE_EQ(findings[0].points, 25);
   EXPECT_THAT(findings[0].sentence, AllOf(HasSubstr("33 registers x 512 threads"), HasSubstr("20,480"),
                                           HasSubstr("40 per thread")));
-  EXPECT_THAT(findings[0].remedy, HasSubstr("33 -> 32 gives 100 %, 4 blocks per SM"));
+  EXPECT_THAT(findings[0].remedy, HasSubstr("32 registers per thread instead of 33: 100 %, 4 blocks per SM"));
 }
 
 TEST(ByNumbers, AHundredKilobytesOfSharedMemoryLetTwoBlocksIn) {
@@ -205,8 +205,9 @@ TEST(ByNumbers, AHundredKilobytesOfSharedMemoryLetTwoBlocksIn) {
   EXPECT_DOUBLE_EQ(findings[0].points, 75);
   EXPECT_DOUBLE_EQ(value_of(findings[0], "blocks_per_sm"), 2);
   // Four blocks share 228 KB, of which each has 1 KB reserved: 57,344 B. Two blocks of twice the threads fill as much.
-  EXPECT_THAT(findings[0].remedy, AllOf(HasSubstr("256 -> 512 gives 50 %, 2 blocks"),
-                                        HasSubstr("102400 -> 57344 gives 50 %, 4 blocks")));
+  EXPECT_THAT(findings[0].remedy,
+              AllOf(HasSubstr("512 threads per block instead of 256: 50 %, 2 blocks"),
+                    HasSubstr("57344 B of shared memory per block instead of 102400 B: 50 %")));
 }
 
 TEST(ByNumbers, BlocksOfOneWarpFillHalfAndFewOfThemLess) {
@@ -216,7 +217,7 @@ TEST(ByNumbers, BlocksOfOneWarpFillHalfAndFewOfThemLess) {
   const Finding* limit = find(findings, Cause::block_size_limit);
   ASSERT_NE(limit, nullptr);
   EXPECT_DOUBLE_EQ(limit->points, 50);  // 32 blocks of one warp
-  EXPECT_THAT(limit->remedy, HasSubstr("32 -> 64 gives 100 %"));
+  EXPECT_THAT(limit->remedy, HasSubstr("64 threads per block instead of 32: 100 %"));
   const Finding* grid = find(findings, Cause::small_grid);
   ASSERT_NE(grid, nullptr);
   EXPECT_NEAR(grid->points, 50 - 100 * (512.0 / 148) / 64, 0.01);
@@ -228,8 +229,8 @@ TEST(ByNumbers, BlocksOf768ThreadsLeaveAQuarterOfAnSmAndALastWaveThatIsPartial) 
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].cause, Cause::block_size_limit);
   EXPECT_DOUBLE_EQ(findings[0].points, 25);  // two blocks of 24 warps
-  EXPECT_THAT(findings[0].remedy, AllOf(HasSubstr("768 -> 512 gives 100 %, 4 blocks"),
-                                        HasSubstr("768 -> 1024 gives 100 %, 2 blocks")));
+  EXPECT_THAT(findings[0].remedy, AllOf(HasSubstr("512 threads per block instead of 768: 100 %, 4 blocks"),
+                                        HasSubstr("1024 threads per block instead of 768: 100 %, 2 blocks")));
   EXPECT_EQ(findings[1].cause, Cause::tail);
   EXPECT_NEAR(findings[1].points, 75 * (1 - 512.0 / 296 / 2), 0.01);
   EXPECT_THAT(findings[1].sentence, HasSubstr("216 of 296"));
@@ -242,6 +243,7 @@ LaunchFacts with_tail() {
   facts.readings.achieved_elapsed_pct = 62.5;
   facts.readings.counters.issue_active_pct = 20;
   facts.readings.counters.dram_busy_pct = 10;
+  facts.readings.counters.fp32_pipe_pct = 0;
   facts.times.time_us = 800;
   return facts;
 }
@@ -277,7 +279,14 @@ TEST(TimeSaved, EndsWhereTheBusiestResourceWouldBeSaturated) {
   facts.readings.counters.dram_busy_pct.reset();
   facts.readings.counters.issue_active_pct = 100;
   EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 62.5 / 87.7, 0.001);
-  EXPECT_THAT(saved_by(facts, Cause::tail).sentence, HasSubstr("dram_busy_pct was not read"));
+  EXPECT_THAT(saved_by(facts, Cause::tail).sentence,
+              HasSubstr("; not if device memory is saturated, which was not read"));
+  // As much where a pipe that was not read keeps its warps waiting while they are eligible.
+  facts.readings.counters.issue_active_pct = 20;
+  facts.readings.counters.eligible_warps = 5;
+  EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 62.5 / 87.7, 0.001);
+  facts.readings.achieved_elapsed_pct = 87.7;
+  EXPECT_EQ(saved_by(facts, Cause::tail).sentence, "None expected: eligible_warps is 5.");
 }
 
 TEST(TimeSaved, IsNoneWhereOtherKernelsRunBesideIt) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace occbench {
@@ -33,7 +34,8 @@ TEST(Cliffs, OneMoreRegisterCostsAWaveOfBlocksWhereTheRegisterFileIsJustFull) {
     ASSERT_EQ(pct(edge.capability, full), edge.before);
     const Cliffs cliffs = on(Axis::registers_per_thread, edge.capability, full);
     ASSERT_TRUE(cliffs.down);
-    EXPECT_EQ(to_string(cliffs.down->change), "one more register per thread");
+    EXPECT_EQ(to_string(cliffs.down->change),
+              fmt::format("{} registers per thread instead of {}", edge.registers + 1, edge.registers));
     EXPECT_DOUBLE_EQ(cliffs.down->theoretical_pct, edge.after);
     EXPECT_FALSE(cliffs.up);
   }
@@ -43,7 +45,7 @@ TEST(Cliffs, OneMoreThreadPerBlockTakesAWarpMore) {
   const Configuration full{{.block_threads = 512}, {.registers_per_thread = 32}};
   const Cliffs cliffs = on(Axis::block_threads, {9, 0}, full);
   ASSERT_TRUE(cliffs.down);
-  EXPECT_EQ(to_string(cliffs.down->change), "one more thread per block");
+  EXPECT_EQ(to_string(cliffs.down->change), "513 threads per block instead of 512");
   EXPECT_EQ(cliffs.down->blocks_per_sm, 3);  // 17 warps
   EXPECT_DOUBLE_EQ(cliffs.down->theoretical_pct, 100 * 51.0 / 64);
 }
@@ -54,13 +56,13 @@ TEST(Cliffs, SharedMemoryStepsAtAllocationBoundaries) {
                             {.registers_per_thread = 32, .static_shared_bytes = 30'000}};
   const Cliffs cliffs = on(Axis::shared_bytes_per_block, {9, 0}, seven);
   ASSERT_TRUE(cliffs.up);
-  EXPECT_EQ(to_string(cliffs.up->change), "1840 bytes less shared memory per block");
+  EXPECT_EQ(to_string(cliffs.up->change), "28160 B of shared memory per block instead of 30000 B");
   EXPECT_EQ(cliffs.up->change.to, 28'160);
   EXPECT_EQ(cliffs.up->theoretical_pct, 100);
   // For 6 blocks more than 233472 / 7 = 33353.1, so 33280 with the reserve is the last that fits 7.
   ASSERT_TRUE(cliffs.down);
   EXPECT_EQ(cliffs.down->change.to, 33'280 - 1024 + 1);
-  EXPECT_EQ(to_string(cliffs.down->change), "2257 bytes more shared memory per block");
+  EXPECT_EQ(to_string(cliffs.down->change), "32257 B of shared memory per block instead of 30000 B");
 }
 
 TEST(Cliffs, ACarveoutThatIsTooSmallIsRaisedNoFurtherThanNeeded) {
@@ -69,13 +71,13 @@ TEST(Cliffs, ACarveoutThatIsTooSmallIsRaisedNoFurtherThanNeeded) {
                             {.registers_per_thread = 32, .static_shared_bytes = 15 * 1024}};
   const Cliffs cliffs = on(Axis::carveout_pct, {9, 0}, small);
   ASSERT_TRUE(cliffs.up);
-  EXPECT_EQ(to_string(cliffs.up->change), "carveout 29 instead of 25");
+  EXPECT_EQ(to_string(cliffs.up->change), "29 % as the carveout instead of 25 %");
   EXPECT_EQ(cliffs.up->blocks_per_sm, 6);
   ASSERT_TRUE(cliffs.down);
   EXPECT_EQ(cliffs.down->change.to, 14);  // 31.9 KB, so 32
   const Configuration by_default{{.block_threads = 256}, small.usage};
   EXPECT_EQ(to_string(on(Axis::carveout_pct, {9, 0}, by_default).down->change),
-            "carveout 43 instead of the default");
+            "43 % as the carveout instead of the default");
   EXPECT_FALSE(on(Axis::carveout_pct, {5, 2}, small).down);
 }
 
@@ -83,7 +85,7 @@ TEST(Cliffs, BarriersStepFromHopperOn) {
   const Configuration many{{.block_threads = 32}, {.registers_per_thread = 32, .barriers = 3}};
   const Cliffs cliffs = on(Axis::barriers, {9, 0}, many);
   ASSERT_TRUE(cliffs.up);
-  EXPECT_EQ(to_string(cliffs.up->change), "one less barrier per block");
+  EXPECT_EQ(to_string(cliffs.up->change), "2 barriers per block instead of 3");
   EXPECT_EQ(cliffs.up->blocks_per_sm, 32);
   EXPECT_FALSE(on(Axis::barriers, {8, 0}, many).up);
 }

@@ -148,8 +148,7 @@ TEST(TheoryAdvice, NamesFourFewerRegistersOfALaunchOnAnRtx4090) {
   ASSERT_TRUE(advice.below);
   EXPECT_EQ(advice.below->change.axis, Axis::block_threads);
   EXPECT_NEAR(advice.below->theoretical_pct, 83.33, 0.01);
-  EXPECT_THAT(sentences(advice).front(),
-              HasSubstr("4 fewer registers per thread: 44 -> 40 gives 100 %, 4 blocks"));
+  EXPECT_THAT(sentences(advice).front(), HasSubstr("40 registers per thread instead of 44: 100 %, 4 blocks"));
   EXPECT_THAT(sentences(advice).back(), HasSubstr("83.33 %"));
 }
 
