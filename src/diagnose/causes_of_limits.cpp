@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

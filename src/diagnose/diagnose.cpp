@@ -57,8 +57,8 @@ Finding finding_of(CauseClaim each, const Situation& situation) {
                   .advice = claim.advice,
                   .time = time_saved(each.cause, claim, situation)};
   if (const KernelLibrary* library = situation.facts.library; library && advises_the_author(each.cause)) {
-    finding.remedy =
-        fmt::format("The kernel is of {}: its caller can {}.", library->name, library->caller_can_change);
+    finding.remedy = fmt::format("This kernel belongs to {}: its caller can {}.", library->name,
+                                 library->caller_can_change);
     finding.advice.reset();
   }
   return finding;

@@ -321,7 +321,7 @@ TEST(AKernelOfALibrary, IsGivenNoAdviceThatOnlyItsAuthorCanFollow) {
   ASSERT_GE(findings.size(), 3U);
   for (const Finding& finding : findings) {
     if (finding.cause == Cause::unexplained) continue;
-    EXPECT_THAT(finding.remedy, testing::StartsWith("The kernel is of cuDNN: its caller can "));
+    EXPECT_THAT(finding.remedy, testing::StartsWith("This kernel belongs to cuDNN: its caller can "));
     EXPECT_FALSE(finding.advice);
   }
   EXPECT_THAT(saved_by(facts, Cause::register_limit).sentence, HasSubstr("None expected: the library chose"));
