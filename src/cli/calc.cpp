@@ -8,7 +8,6 @@
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/calc_advice.hpp"
 #include "cli/calc_answer.hpp"
 #include "cli/calc_batch.hpp"
 #include "cli/calc_binary.hpp"
@@ -43,7 +42,9 @@ std::string whole_json(const Question& question, bool curves) {
   nlohmann::ordered_json object = question_json(question);
   object.update(answer_json(question));
   object["rules"] = rules_json(question);
-  object["what_to_do"] = what_to_do(question, recorded_register_cliff());
+  const TheoryAdvice advice = advise_on_theory(*question.limits, question.configuration);
+  object["what_to_do"] = what_to_do(advice);
+  object["steps"] = steps_json(advice);
   object["cliffs"] = cliffs_json(question);
   if (curves) object["curves"] = curves_json(question);
   return json_text(object) + "\n";
@@ -102,8 +103,7 @@ std::string answer_one(const Question& question, AnswerFormat format, bool curve
     case AnswerFormat::table:
       break;
   }
-  return calc_report(question, what_to_do(question, recorded_register_cliff())) +
-         (curves ? draw_curves(question) : "");
+  return calc_report(question) + (curves ? draw_curves(question) : "");
 }
 
 std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, Console& console) {

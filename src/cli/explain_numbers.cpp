@@ -75,8 +75,11 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
 /// Blocks that are neither short nor long: with equal ones the loss to the last wave hardly depends on it.
 constexpr double kCyclesOfBlock = 100'000;
 
-LaunchFacts facts_of_numbers(const CaseRecord& record) {
+LaunchFacts facts_of_numbers(const CaseRecord& record, const Gpu* gpu) {
   LaunchFacts facts = facts_of(record);
+  // At its highest clock: a block is then no longer than it can have been.
+  if (gpu != nullptr && record.times.time_us)
+    facts.most_cycles_active = *record.times.time_us * gpu->clock_mhz;
   const double waves = record.theory->waves.value_or(0);
   if (waves <= 1 || waves == std::floor(waves)) return facts;
   facts.tail_of_equal_blocks =
@@ -94,11 +97,10 @@ void print_text(const CaseRecord& record, const Limits& limits, const std::vecto
     fmt::print(out, "  {}\n", to_string(rule));
   fmt::print(out, "grid {}: {:.3g} waves of {}\n", grouped(record.launch->grid_blocks),
              theory.waves.value_or(0), grouped(*theory.blocks_per_sm * *record.provenance.sm_count));
-  if (const Real& achieved = record.readings.counters.achieved_pct)
-    fmt::print(out, "achieved {:.4g} %, {:.3g} points below theory\n", *achieved,
-               theory.theoretical_pct - *achieved);
+  const Real& achieved = record.readings.counters.achieved_pct;
+  if (achieved) fmt::print(out, "achieved {:.4g} %\n", *achieved);
   if (findings.empty()) fmt::print(out, "  Nothing to speak of is lost.\n");
-  print_findings(findings, out);
+  print_findings(findings, theory.theoretical_pct, achieved, out);
 }
 
 void print_json(const CaseRecord& record, const std::vector<Finding>& findings, std::ostream& out) {
@@ -133,7 +135,8 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   add("--barriers", usage.barriers, "named barriers per block");
   add("--achieved", numbers.achieved_pct, "achieved occupancy that was read, %");
   add("--time-us", numbers.time_us,
-      "time of the launch, microseconds: evidence in the JSON, changes no cause and no points");
+      "time of the launch, microseconds: what a remedy can save of it; with --gpu also whether blocks are "
+      "short");
   add("--sm-cycles-active-avg", numbers.sm_cycles_active_avg, "sm__cycles_active.avg");
   add("--resident-blocks", numbers.resident_blocks, "sm__ctas_active.avg.per_cycle_active");
 }
@@ -145,7 +148,7 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
   if (theoretical_occupancy(limits, launch, usage).blocks_per_sm == 0)
     throw InputError("this cannot be launched: " + why_it_cannot_launch(limits, launch, usage));
   CaseRecord record = record_of(numbers, limits);
-  const LaunchFacts facts = facts_of_numbers(record);
+  const LaunchFacts facts = facts_of_numbers(record, named_gpu(numbers.gpu));
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
   if (json) {

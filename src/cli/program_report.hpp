@@ -22,9 +22,8 @@ void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entri
 /// Infers the work of each case and predicts it, on all processors.
 void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>& profile);
 
-/// Time in which the warps that theory promises were not there: the total time times what is missing of the
-/// theoretical occupancy, over it; by the counter, else by the prediction. Empty without either.
-std::optional<double> lost_us(const CaseRecord& record);
+/// Cases whose findings' advice can save most time first.
+void sort_by_time_saved(std::vector<CaseRecord>& cases);
 
 /// Microseconds as milliseconds, with three decimals below 10.
 std::string milliseconds(double microseconds);
@@ -33,7 +32,7 @@ std::string milliseconds(double microseconds);
 void write_program(const std::filesystem::path& file, std::span<const CaseRecord> cases,
                    std::span<const ProgramEntry> entries);
 
-/// The `top` cases that lose most time (0 = all), and a line for the whole of them.
+/// The `top` cases whose findings' advice can save most time (0 = all), and a line for the whole of them.
 void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostream& out);
 
 }  // namespace occbench
