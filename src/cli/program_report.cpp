@@ -10,9 +10,9 @@
 
 #include <fmt/ostream.h>
 
-#include "cli/row_table.hpp"
 #include "cli/text_table.hpp"
 #include "diagnose/diagnose.hpp"
+#include "orchestrate/progress.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "record/observed.hpp"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/bench_runner.hpp"
+#include "orchestrate/run.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 
