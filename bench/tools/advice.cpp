@@ -9,7 +9,7 @@
 #include "kernels/spin.hpp"
 #include "occupancy/warps.hpp"
 
-namespace occbench {
+namespace occbench::bench_advice {
 namespace {
 
 Case make_case(const std::string& question, const std::string& answer, const Launch& launch,
@@ -71,7 +71,8 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{"advice", "the launch that the simulation likes better does the same work sooner",
-                            "occbench predict", cases};
+extern const Experiment experiment{"advice",
+                                   "the launch that the simulation likes better does the same work sooner",
+                                   "occbench predict", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_advice

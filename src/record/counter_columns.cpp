@@ -1,12 +1,12 @@
-#include "harness/counter_columns.hpp"
+#include "record/counter_columns.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <string_view>
 
 #include <fmt/core.h>
 
-#include "record/columns.hpp"
 #include "record/hardware_limiter.hpp"
 #include "record/statistics.hpp"
 
@@ -16,22 +16,13 @@ namespace {
 constexpr std::string_view kWarpsActive = "sm__warps_active.sum";
 constexpr std::string_view kCyclesActiveMax = "sm__cycles_active.max";
 
-std::span<const double> readings_of(const CounterReadings& readings, std::string_view metric) {
+std::span<const double> readings_of(const ReadingsByCounter& readings, std::string_view metric) {
   const auto found = readings.find(metric);
   return found == readings.end() ? std::span<const double>() : std::span<const double>(found->second);
 }
 
-/// Of the columns that are read as often as those of `most`, or oftener.
-std::vector<std::string> metrics_read(CounterRead most) {
-  std::vector<std::string> metrics = {std::string(kWarpsActive)};
-  for (const Column& column : columns()) {
-    if (column.counter && column.counter->read <= most) metrics.emplace_back(column.counter->metric);
-  }
-  return metrics;
-}
-
 /// Warps active over the SM's maximum, over all SMs and the longest SM's active cycles, for each launch.
-std::vector<double> elapsed_occupancy(const CounterReadings& readings, double warp_slots) {
+std::vector<double> elapsed_occupancy(const ReadingsByCounter& readings, double warp_slots) {
   const std::span<const double> warps = readings_of(readings, kWarpsActive);
   const std::span<const double> cycles = readings_of(readings, kCyclesActiveMax);
   std::vector<double> values;
@@ -43,21 +34,12 @@ std::vector<double> elapsed_occupancy(const CounterReadings& readings, double wa
 
 }  // namespace
 
-std::vector<std::string> metrics_for(const std::optional<Compiled>& compiled) {
-  const bool local_memory = !compiled || compiled->usage.local_bytes_per_thread > 0;
-  return metrics_read(local_memory ? CounterRead::local_memory : CounterRead::always);
-}
-
-std::vector<std::string> metrics_of_full_suite() {
-  return metrics_read(CounterRead::full_suite);
-}
-
-std::vector<std::string> metrics_of(std::span<const std::string_view> column_names) {
-  std::vector<std::string> metrics;
-  for (const std::string_view name : column_names) {
-    metrics.emplace_back(find_column(name)->counter.value().metric);
+std::vector<std::string> counters_read(CounterRead most) {
+  std::vector<std::string> counters = {std::string(kWarpsActive)};
+  for (const Column& column : columns()) {
+    if (column.counter && column.counter->read <= most) counters.emplace_back(column.counter->metric);
   }
-  return metrics;
+  return counters;
 }
 
 std::vector<double> numbers_of(std::span<const double> readings) {
@@ -67,7 +49,7 @@ std::vector<double> numbers_of(std::span<const double> readings) {
   return numbers;
 }
 
-void set_counters(Readings& into, const CounterReadings& readings, double warp_slots) {
+void set_counters(Readings& into, const ReadingsByCounter& readings, std::optional<double> warp_slots) {
   for (const Column& column : columns()) {
     if (!column.counter) continue;
     const std::vector<double> values = numbers_of(readings_of(readings, column.counter->metric));
@@ -80,23 +62,24 @@ void set_counters(Readings& into, const CounterReadings& readings, double warp_s
     into.achieved_source = AchievedSource::counter;
   }
   into.hardware_limiters = hardware_limiters_of(into.counters);
-  const std::vector<double> elapsed = elapsed_occupancy(readings, warp_slots);
+  if (!warp_slots) return;
+  const std::vector<double> elapsed = elapsed_occupancy(readings, *warp_slots);
   if (!elapsed.empty()) into.achieved_elapsed_pct = median(elapsed);
 }
 
-std::string note_on_missing(const CounterReadings& readings, std::span<const std::string> metrics) {
+std::string note_on_missing(const ReadingsByCounter& readings, std::span<const std::string> counters) {
   std::string note;
-  for (const std::string& metric : metrics) {
+  for (const std::string& metric : counters) {
     if (numbers_of(readings_of(readings, metric)).empty())
       add_note(note, fmt::format("this GPU gave no value of {}", metric));
   }
   return note;
 }
 
-std::vector<std::pair<std::string, std::string>> extra_columns(const CounterReadings& readings,
-                                                               std::span<const std::string> metrics) {
+std::vector<std::pair<std::string, std::string>> extra_columns(const ReadingsByCounter& readings,
+                                                               std::span<const std::string> counters) {
   std::vector<std::pair<std::string, std::string>> columns;
-  for (const std::string& metric : metrics) {
+  for (const std::string& metric : counters) {
     const std::vector<double> values = numbers_of(readings_of(readings, metric));
     columns.emplace_back(metric, values.empty() ? "" : fmt::format("{}", median(values)));
   }
