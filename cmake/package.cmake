@@ -17,8 +17,10 @@ if(NOT OCCBENCH_CUDA)
   return()
 endif()
 
-get_property(benches GLOBAL PROPERTY occ_benches)
-install(TARGETS ${benches} calibration sweep validation)  # the last three: those of the commands
+install(TARGETS bench_all)
+# Links stay links.
+get_property(links GLOBAL PROPERTY occ_bench_links)
+install(PROGRAMS ${links} TYPE BIN)
 # What the command injects into other programs.
 install(TARGETS occ_trace_library LIBRARY DESTINATION lib/occbench)
 # harness and what it links

@@ -17,7 +17,7 @@
 #include "occupancy/theory_advice.hpp"
 #include "occupancy/warps.hpp"
 
-namespace occbench {
+namespace occbench::bench_advice {
 namespace {
 
 /// A launch whose theory is below 100 %, and the axis of the step to try.
@@ -214,8 +214,8 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "advice", "the launch that is advised does the same work in no more than the time that is said",
     "occbench predict, calc and explain", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_advice

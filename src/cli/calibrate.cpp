@@ -12,7 +12,7 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
-#include "cli/each_device.hpp"
+#include "cli/device_list.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"

@@ -5,8 +5,10 @@
 #include <string_view>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
+#include "cli/merge.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -70,6 +72,46 @@ std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<
 
 std::vector<GpuHere> listed_gpus(const std::string& choice) {
   return is_list(choice) ? listed_gpus(choice, gpus_here()) : std::vector<GpuHere>();
+}
+
+bool merge_gpus(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
+                Console& console) {
+  const Merged merged = merge_and_tell(files, out, MergeOf::gpus, console);
+  std::vector<std::string> names;
+  for (const std::filesystem::path& file : files) names.push_back(file.string());
+  if (!merged.samples) fmt::print(console.out, "Each GPU's rows, with samples: {}\n", fmt::join(names, ", "));
+  return merged.conflicts == 0 && merged.torn.empty();
+}
+
+std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const std::string> leave_out) {
+  std::vector<std::string> arguments;
+  for (const CLI::Option* const option : parser.get_options()) {
+    const std::string name = option->get_name();
+    if (std::ranges::find(leave_out, name) != leave_out.end()) continue;
+    const bool flag = option->get_items_expected_max() == 0;
+    for (const std::string& value : option->results()) {
+      // Behind = a value may not be empty; of a flag it stands nowhere else.
+      if (flag) {
+        arguments.push_back(fmt::format("{}={}", name, value));
+      } else {
+        arguments.insert(arguments.end(), {name, value});
+      }
+    }
+  }
+  return arguments;
+}
+
+EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
+                       std::vector<std::pair<std::string, std::filesystem::path>> outputs) {
+  std::vector<std::string> leave_out = {"--device", "--out", "--at-once"};
+  for (const auto& [option, file] : outputs) leave_out.push_back(option);
+  return {.command = parser.get_name(),
+          .arguments = arguments_of(parser, leave_out),
+          .gpus = std::move(gpus),
+          .outputs = std::move(outputs),
+          .rows = {},
+          .merge = merge_gpus,
+          .resuming = {}};
 }
 
 }  // namespace occbench

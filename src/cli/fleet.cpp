@@ -10,12 +10,12 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
-#include "cli/child_process.hpp"
 #include "cli/commands.hpp"
 #include "cli/python_tools.hpp"
 #include "fleet/output.hpp"
 #include "fleet/rank.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/child_process.hpp"
 #include "record/files.hpp"
 
 namespace occbench {
@@ -106,9 +106,10 @@ bool draw_page(const std::string& page, const std::string& lines, Console& conso
   const fs::path input = folder.path() / "fleet.jsonl";
   const fs::path log = folder.path() / "log";
   replace_text(input, lines);
-  const std::vector<std::string> arguments = {tools->python, "-m", "occbench_tools", "fleet",
-                                              "--output",    page, input.string()};
-  const Ending ending = ChildProcess("/usr/bin/env", arguments, log).wait();
+  const ProgramStart python{.program = tools->python,
+                            .arguments = {"-m", "occbench_tools", "fleet", "--output", page, input.string()},
+                            .output = log};
+  const Ending ending = ChildProcess(python).wait();
   fmt::print(console.err, "{}", read_text(log));
   if (ending != Ending{}) fmt::print(console.err, "no page was drawn ({})\n", to_string(ending));
   return ending == Ending{};

@@ -4,13 +4,14 @@
 #include <cstring>
 #include <ostream>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/ostream.h>
 
-#include "cli/child_process.hpp"
 #include "gate/compare.hpp"
 #include "occupancy/exit_status.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/child_process.hpp"
 
 namespace occbench {
 namespace {
@@ -40,7 +41,8 @@ std::string run_once(const fs::path& program, const PairPlan& plan, const fs::pa
   arguments.insert(arguments.end(), {"--require-gpu", "--out", out.string()});
   fs::path log = out;
   log.replace_extension(".log");
-  const Ending ending = ChildProcess(program, arguments, log).wait();
+  const Ending ending =
+      ChildProcess(ProgramStart{.program = program, .arguments = std::move(arguments), .output = log}).wait();
   if (measured(ending) && fs::exists(out)) return "";
   return fmt::format("{} ended with {} and wrote no rows; see {}", program.string(), to_string(ending),
                      log.string());

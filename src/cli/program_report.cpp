@@ -1,20 +1,19 @@
 #include "cli/program_report.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <map>
 #include <ostream>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <utility>
 
 #include <fmt/ostream.h>
 
-#include "cli/row_table.hpp"
 #include "cli/text_table.hpp"
 #include "diagnose/diagnose.hpp"
+#include "orchestrate/progress.hpp"
+#include "predict/parallel.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "record/observed.hpp"
@@ -122,17 +121,10 @@ void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entri
 }
 
 void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>& profile) {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < cases.size(); i = next++) {
-      infer_and_predict(cases[i], profile);
-      cases[i].explanation = explanation_of(facts_of(cases[i]));
-    }
-  };
-  const std::size_t processors = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < std::min(processors, cases.size()); ++i) others.emplace_back(work);
-  work();
+  for_each_parallel(cases.size(), [&](std::size_t i) {
+    infer_and_predict(cases[i], profile);
+    cases[i].explanation = explanation_of(facts_of(cases[i]));
+  });
 }
 
 void sort_by_time_saved(std::vector<CaseRecord>& cases) {

@@ -9,9 +9,9 @@
 
 #include <fmt/ostream.h>
 
-#include "cli/output_file.hpp"
-#include "cli/shard.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/plan.hpp"
+#include "orchestrate/run.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/provenance.hpp"

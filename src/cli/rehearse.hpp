@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cli/bench_plan.hpp"
 #include "cli/command.hpp"
+#include "orchestrate/plan.hpp"
 
 namespace occbench {
 

@@ -1,3 +1,5 @@
+#include "orchestrate/run.hpp"
+
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -10,17 +12,14 @@
 #include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
-#include "cli/bench_plan.hpp"
 #include "cli/calibrate.hpp"
 #include "cli/commands.hpp"
 #include "cli/device_list.hpp"
-#include "cli/each_device.hpp"
 #include "cli/gpu_presence.hpp"
-#include "cli/measure_benches.hpp"
-#include "cli/output_file.hpp"
 #include "cli/recorded.hpp"
 #include "cli/rehearse.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/plan.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/stop_signals.hpp"
 

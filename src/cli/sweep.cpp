@@ -11,13 +11,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/gpu_presence.hpp"
-#include "cli/measure_benches.hpp"
-#include "cli/output_file.hpp"
-#include "cli/shard.hpp"
 #include "cli/sweep_program.hpp"
 #include "cli/sweep_request.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/plan.hpp"
+#include "orchestrate/run.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {

@@ -8,9 +8,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/child_process.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/nearest.hpp"
+#include "orchestrate/child_process.hpp"
 #include "record/files.hpp"
 #include "record/json.hpp"
 
@@ -67,7 +67,8 @@ std::vector<SweptKernel> swept_kernels(const fs::path& folder) {
   const auto answer_of = [&](std::size_t program) { return answers.path() / std::to_string(program); };
   std::vector<std::unique_ptr<ChildProcess>> processes;
   for (std::size_t i = 0; i < programs.size(); ++i)
-    processes.push_back(std::make_unique<ChildProcess>(programs[i], arguments, answer_of(i)));
+    processes.push_back(std::make_unique<ChildProcess>(
+        ProgramStart{.program = programs[i], .arguments = arguments, .output = answer_of(i)}));
   std::vector<SweptKernel> kernels;
   for (std::size_t i = 0; i < programs.size(); ++i) {
     if (processes[i]->wait_or_stop() == Ending{}) add_kernels(programs[i], read_text(answer_of(i)), kernels);

@@ -14,13 +14,13 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
-#include "cli/each_device.hpp"
+#include "cli/device_list.hpp"
 #include "cli/gpu_presence.hpp"
-#include "cli/output_file.hpp"
 #include "cli/program_report.hpp"
 #include "cli/trace_command.hpp"
 #include "cli/trace_import.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/run.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/process_files.hpp"

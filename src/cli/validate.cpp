@@ -13,7 +13,7 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
-#include "cli/each_device.hpp"
+#include "cli/device_list.hpp"
 #include "cli/text_table.hpp"
 #include "cli/tool_program.hpp"
 #include "occupancy/input_error.hpp"

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
-#include <thread>
 #include <vector>
 
 #include <fmt/core.h>
@@ -13,7 +12,10 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/warps.hpp"
+#include "predict/parallel.hpp"
 #include "predict/parameter_range.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
 #include "record/json.hpp"
 #include "simulate/simulate.hpp"
 
@@ -57,21 +59,12 @@ OccupancyRange range_around(double pct, const CaseRecord& record, const Limits& 
 
 using Clock = std::chrono::steady_clock;
 
-/// Calls `of` with each of `numbers` on all processors until the time is over. @returns how many it left out
+/// Calls `of` with each of `numbers` until the time is over. @returns how many it left out
 std::size_t for_each_until(Clock::time_point end, std::span<const std::size_t> numbers,
                            const std::function<void(std::size_t)>& of) {
-  std::atomic<std::size_t> next = 0;
   std::atomic<std::size_t> left_out = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < numbers.size(); i = next++)
-      Clock::now() > end ? void(++left_out) : of(numbers[i]);
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned i = 1; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
-      threads.emplace_back(work);
-    work();
-  }
+  for_each_parallel(numbers.size(),
+                    [&](std::size_t i) { Clock::now() > end ? void(++left_out) : of(numbers[i]); });
   return left_out;
 }
 
@@ -103,12 +96,24 @@ std::vector<ListedCase> predict_all(std::span<const PlannedCase> cases, const De
   return predicted;
 }
 
+/// What is known of it, as JSON.
+void print_known(const Row& row) {
+  const nlohmann::ordered_json whole = row_to_json(row);
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const auto& cell : whole.items()) {
+    const nlohmann::ordered_json& value = cell.value();
+    if (!value.is_null() && value != "") object[cell.key()] = value;
+  }
+  fmt::print("{}\n", json_text(object, -1));
+}
+
 }  // namespace
 
 void list_cases(std::span<const PlannedCase> cases, const Device& device, const ChosenProfile& profile,
                 const Options& options) {
   std::vector<ListedCase> predicted(cases.size());
   if (options.predict) predicted = predict_all(cases, device, profile);
+  std::string rows = csv_header();
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Row row = row_of(cases[i].known);
     if (predicted[i].pct) {
@@ -120,14 +125,13 @@ void list_cases(std::span<const PlannedCase> cases, const Device& device, const 
       row.predicted_low_pct = predicted[i].range->low_pct;
       row.predicted_high_pct = predicted[i].range->high_pct;
     }
-    const nlohmann::ordered_json whole = row_to_json(row);
-    nlohmann::ordered_json object = nlohmann::ordered_json::object();
-    for (const auto& cell : whole.items()) {
-      const nlohmann::ordered_json& value = cell.value();
-      if (!value.is_null() && value != "") object[cell.key()] = value;
+    if (options.list_file) {
+      rows += csv_record(row);
+    } else {
+      print_known(row);
     }
-    fmt::print("{}\n", json_text(object, -1));
   }
+  if (options.list_file) replace_text(*options.list_file, rows);
 }
 
 }  // namespace occbench
