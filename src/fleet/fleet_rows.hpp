@@ -16,16 +16,16 @@ namespace occbench {
 /// A number that a row does not have.
 inline constexpr double kNoReading = std::numeric_limits<double>::quiet_NaN();
 
-/// What bounds a case's time, as far as its kernel tells.
+/// What bounds a case's time, as far as its row tells.
 enum class BoundBy : unsigned char { sm, memory, l2, other };
 
 /// A case of the suite, the same on all GPUs.
 struct FleetCase {
   std::string name;  ///< experiment/case
   BoundBy bound = BoundBy::other;
-  bool on_all_sms = false;  ///< the grid has a block for each SM
-  Real useful;              ///< throughput times time, of the first row that has both
-  bool reads_device_memory = false;
+  bool on_all_sms = false;          ///< the grid has a block for each SM
+  Real useful;                      ///< throughput times time, of the first row that has both
+  double memory_peak = kNoReading;  ///< bytes a microsecond, where useful work is bytes
 };
 
 /// What a row says of a GPU in a case. NaN where it says nothing.
@@ -73,7 +73,7 @@ class FleetRows {
   std::map<std::string, std::size_t> case_numbers_;
 };
 
-/// Sorts memory-bound cases from others: those that read device memory at nine tenths of the best rate seen.
+/// Sorts memory-bound cases from others: those that move bytes at nearly the peak rate of device memory.
 /// Call once all files are added.
 void find_memory_bound(FleetRows& rows);
 

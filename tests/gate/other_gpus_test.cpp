@@ -46,8 +46,8 @@ struct OnAnotherGpu {
       if (row.experiment == "reductions") continue;
       const auto found = of_suite.find(name_of(row));
       if (found == of_suite.end() || found->second->gpu_uuid == row.gpu_uuid) continue;
-      suite.cases.push_back({.row = *found->second, .times_us = {}});
-      run.cases.push_back({.row = row, .times_us = {}});
+      suite.cases.push_back({.row = *found->second});
+      run.cases.push_back({.row = row});
     }
   }
 };
