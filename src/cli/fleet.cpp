@@ -121,6 +121,8 @@ ExitStatus fleet(const FleetOptions& options, Console& console) {
   for (const std::string& file : rows.torn)
     fmt::print(console.err, "{}: the last line has no end and is left out: its run was stopped\n", file);
   const RankedFleet ranked = rank_fleet(rows, question);
+  if (rows.kind.simulated())
+    fmt::print(options.format == "json" ? console.err : console.out, "{}\n", kSimulatedLine);
   if (options.format == "json") {
     fmt::print(console.out, "{}", fleet_json(rows, ranked));
     fmt::print(console.err, "{}\n", fleet_headline(ranked));

@@ -164,6 +164,7 @@ void FleetRows::add(const std::filesystem::path& file) {
     if (contents.contains(content)) continue;
     contents.insert(content, 0);
     cells.read();
+    kind.add(cells.text("time_status"), stream.source());
     const std::string uuid = uuid_of(cells);
     const auto [place, is_new] = gpu_numbers.try_emplace(uuid, gpus.size());
     if (is_new) gpus.push_back(gpu_of(cells, uuid, stream.source()));

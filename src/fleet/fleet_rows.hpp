@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "record/row.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 
@@ -59,13 +60,15 @@ struct MeasuredGpu {
 class FleetRows {
  public:
   /// Adds the rows of a file. Equal rows count once. A last line without its end is left out and remembered.
-  /// @throws InputError if it is no file of rows, a number is none, or a GPU has two rows of a case
+  /// @throws InputError if it is no file of rows, a number is none, a GPU has two rows of a case, or some rows are
+  /// simulated and others measured
   void add(const std::filesystem::path& file);
 
   std::vector<MeasuredGpu> gpus;
   std::vector<FleetCase> cases;
   std::vector<std::string> reasons;  ///< throttle reasons that rows name
   std::vector<std::string> torn;     ///< files whose last line has no end
+  SimulatedOrMeasured kind;
 
  private:
   std::uint32_t reason_bits(std::string_view text);

@@ -14,6 +14,7 @@
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/row_stream.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -63,9 +64,10 @@ struct KeyColumns {
         case_name(stream.column("case")),
         uuid(stream.column("gpu_uuid")),
         host(stream.column("host")),
-        device(stream.column("device_index")) {}
+        device(stream.column("device_index")),
+        time_status(stream.column("time_status")) {}
 
-  std::size_t schema, experiment, case_name, uuid, host, device;
+  std::size_t schema, experiment, case_name, uuid, host, device, time_status;
 };
 
 struct GpuTally {
@@ -90,6 +92,7 @@ class Merge {
     rows_.keep();
     merged_.gpus = gpus_.size();
     merged_.cases = cases_.size();
+    merged_.simulated = kind_.simulated();
     for (const auto& [gpu, tally] : gpus_) {
       if (of_ == MergeOf::gpus && tally.cases < cases_.size()) merged_.gaps.push_back(gap_of(gpu, tally));
     }
@@ -129,6 +132,7 @@ class Merge {
   void add_row(const RowStream& stream, const KeyColumns& columns) {
     const std::vector<std::string> cells = stream.cells();
     require_same_schema(stream, cells[columns.schema]);
+    kind_.add(cells[columns.time_status], stream.source());
     const std::string name = cells[columns.experiment] + "/" + cells[columns.case_name];
     const std::string gpu = cells[columns.uuid].empty()
                                 ? fmt::format("{}, device {}", cells[columns.host], cells[columns.device])
@@ -198,6 +202,7 @@ class Merge {
   std::map<std::string, GpuTally> gpus_;
   std::map<std::string, std::size_t> cases_;  ///< and the file that had it first
   bool case_in_two_files_ = false;
+  SimulatedOrMeasured kind_;
   Merged merged_;
 };
 

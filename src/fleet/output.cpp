@@ -140,6 +140,7 @@ std::string fleet_json(const FleetRows& rows, const RankedFleet& ranked) {
                                      {"device_index", gpu.device_index},
                                      {"gpu", gpu.model},
                                      {"recorded_at", gpu.recorded_at},
+                                     {"simulated", rows.kind.simulated()},
                                      {"verdict", verdict_of(each)},
                                      {"why_no_verdict", each.no_verdict}};
     nlohmann::ordered_json& distances = object["distances"] = nlohmann::ordered_json::object();

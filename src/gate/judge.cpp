@@ -53,7 +53,7 @@ bool of_a_program(const Row& row) {
 
 /// Why a row's measurements are good for nothing; empty if they are.
 std::string unfit(const Row& row) {
-  if (row.time_status == "ok" || row.time_status == "unstable") return "";
+  if (row.time_status == "ok" || row.time_status == "unstable" || row.time_status == "simulated") return "";
   const std::string status = row.time_status.empty() ? "not measured" : row.time_status;
   return row.note.empty() ? status : fmt::format("{} ({})", status, row.note);
 }
@@ -255,6 +255,7 @@ void judge_measured(const Sides& sides, const GateContext& context, LaunchChange
 
 /// Why the times of two rows cannot decide; empty if they can.
 std::string why_advisory(const Row& baseline, const Row& candidate) {
+  if (baseline.time_status == "simulated") return "simulated";
   if (baseline.gpu_uuid.empty() || baseline.gpu_uuid != candidate.gpu_uuid) return "not of the same GPU";
   try {
     const auto apart = parse_iso_time(candidate.recorded_at) - parse_iso_time(baseline.recorded_at);

@@ -82,6 +82,7 @@ std::vector<Metric> metrics_of(const ComparedCase& compared) {
 
 std::string comparison_json(const Comparison& comparison) {
   Json root = {{"verdict", to_string(comparison.verdict())},
+               {"simulated", comparison.simulated},
                {"baseline", comparison.baseline},
                {"candidate", comparison.candidate},
                {"headline", headline(comparison)},

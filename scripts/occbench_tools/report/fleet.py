@@ -118,7 +118,7 @@ def write_fleet_page(gpus: list[dict[str, Any]]) -> str:
     rows = [{"gpu": gpu, "cells": [cell(gpu, name, scale) for name, scale in scales.items()]} for gpu in shown(gpus)]
     return fill_in(
         "fleet.html",
-        title=f"A fleet of {gpus[0].get('gpu', 'GPUs')}",
+        title=f"{'Simulated, not measured: a' if gpus[0].get('simulated') else 'A'} fleet of {gpus[0].get('gpu', 'GPUs')}",
         summary=summary(gpus),
         style="".join((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "fleet.css")),
         columns=[(QUANTITIES[name], f"{scale.most:.2f}") for name, scale in scales.items()],
