@@ -144,11 +144,10 @@ Action declare_fleet(CLI::App& parser) {
       ->required();
   parser
       .add_option("--baseline", options->baseline,
-                  "rows of more GPUs of the model, which are peers and are not judged")
+                  "rows of more GPUs of the model, which are peers and are not judged; any number of times")
       ->type_name("FILE.csv")
       ->check(CLI::ExistingFile)
-      ->expected(1)
-      ->take_all();
+      ->allow_extra_args(false);
   parser
       .add_option("--since", options->since,
                   "folder of files with earlier runs of the same GPUs: what has changed, and since when")

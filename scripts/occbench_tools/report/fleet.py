@@ -89,10 +89,9 @@ def cell(gpu: dict[str, Any], name: str, scale: Scale) -> dict[str, Any] | None:
 
 
 def certainty(finding: dict[str, Any]) -> str:
-    chance = finding["chance"]
-    if chance is None:
+    if finding["named_from"] is None:
         return "the rows say so"
-    return "chance below 1e-9" if chance < 1e-9 else f"chance {chance:.1g}"
+    return f"named from {finding['named_from']:.2g} {finding['unit']}"
 
 
 def shown(gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
