@@ -27,6 +27,7 @@
 #include "record/json.hpp"
 #include "record/observed.hpp"
 #include "record/replay.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -189,6 +190,9 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   }
   if (options.predicts()) agreement_of_all = agreement(cases);
   for (const std::string& remark : remarks_on_profiles(cases)) fmt::print(console.err, "{}\n", remark);
+  if (std::ranges::any_of(cases,
+                          [](const CaseRecord& each) { return each.times.status == TimeStatus::simulated; }))
+    fmt::print(options.format == "table" ? console.out : console.err, "{}\n", kSimulatedLine);
   const RowFormat format = row_format(options.format);
   fmt::print(console.out, "{}", format.before);
   for (std::size_t i = 0; i < cases.size(); ++i) {

@@ -122,6 +122,8 @@ ExitStatus fleet(const FleetOptions& options, Console& console) {
   for (const std::string& file : rows.torn)
     fmt::print(console.err, "{}: the last line has no end and is left out: its run was stopped\n", file);
   const RankedFleet ranked = rank_fleet(rows, question);
+  if (rows.kind.simulated())
+    fmt::print(options.format == "json" ? console.err : console.out, "{}\n", kSimulatedLine);
   if (options.format == "json") {
     fmt::print(console.out, "{}", fleet_json(rows, ranked));
     fmt::print(console.err, "{}\n", fleet_headline(ranked));
@@ -143,11 +145,10 @@ Action declare_fleet(CLI::App& parser) {
       ->required();
   parser
       .add_option("--baseline", options->baseline,
-                  "rows of more GPUs of the model, which are peers and are not judged")
+                  "rows of more GPUs of the model, which are peers and are not judged; any number of times")
       ->type_name("FILE.csv")
       ->check(CLI::ExistingFile)
-      ->expected(1)
-      ->take_all();
+      ->allow_extra_args(false);
   parser
       .add_option("--since", options->since,
                   "folder of files with earlier runs of the same GPUs: what has changed, and since when")

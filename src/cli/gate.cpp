@@ -16,6 +16,7 @@
 #include "gate/outputs.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/files.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -113,6 +114,8 @@ ExitStatus gate(const GateOptions& options, Console& console) {
   if (!compares) return ExitStatus::done;
 
   const Comparison comparison = compare(options, tolerances, console);
+  const bool is_text = options.format == "table" || options.format == "markdown";  // these say so themselves
+  if (comparison.simulated && !is_text) fmt::print(console.err, "{}\n", kSimulatedLine);
   fmt::print(console.out, "{}", write_comparison(comparison, kGateFormats.at(options.format)));
   for (const Output& output : outputs) replace_text(output.file, write_comparison(comparison, output.format));
   return status_of(comparison.verdict());

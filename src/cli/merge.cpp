@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/text_table.hpp"
 #include "record/csv.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -50,6 +51,7 @@ void print_complaints(const Merged& merged, bool shards, std::ostream& err) {
 Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
                       MergeOf of, Console& console) {
   Merged merged = merge_files(files, out, of);
+  if (merged.simulated) fmt::print(console.out, "{}\n", kSimulatedLine);
   print_complaints(merged, of == MergeOf::shards, console.err);
   const auto rows = static_cast<long long>(merged.rows);
   fmt::print(console.out, "{}: {} of {} and {} from {}; left out {}\n", out.string(), counted(rows, "row"),

@@ -18,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of four pairs that all agree, one in 16 does so at random: too often to tell a difference of time.
-constexpr int kFewestPairs = 5;
 constexpr int kMostPairs = 50;
 
 fs::path program_of(const fs::path& build) {
@@ -56,9 +54,8 @@ Comparison without_verdict(const PairPlan& plan, const std::string& reason) {
 
 Comparison run_pairs(const PairPlan& plan, const Tolerances& tolerances, std::ostream& progress) {
   if (plan.pairs < kFewestPairs || plan.pairs > kMostPairs) {
-    throw InputError(
-        fmt::format("pairs = {} is out of range: {} to {}, and fewer could not tell time from chance",
-                    plan.pairs, kFewestPairs, kMostPairs));
+    throw InputError(fmt::format("pairs = {} is out of range: {} to {}, and fewer do not share their drift",
+                                 plan.pairs, kFewestPairs, kMostPairs));
   }
   const fs::path program_a = program_of(plan.build_a);
   const fs::path program_b = program_of(plan.build_b);

@@ -17,6 +17,7 @@
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -34,7 +35,8 @@ struct ReportOptions {
   std::string filter;
 };
 
-void check_files(const ReportOptions& options) {
+void check_files(const ReportOptions& options, Console& console) {
+  SimulatedOrMeasured kind;
   case_filter(options.filter);  // refuses what is no regular expression
   for (const std::string& file : options.files) {
     std::error_code error;
@@ -42,10 +44,13 @@ void check_files(const ReportOptions& options) {
       throw InputError(
           fmt::format("-o {}: that is a file of rows, and would be overwritten", options.output));
     }
-    if (read_rows(file).empty()) {
+    const std::vector<Row> rows = read_rows(file);
+    if (rows.empty()) {
       throw InputError(fmt::format("{}: there is no row below the names of the columns", file));
     }
+    for (const Row& row : rows) kind.add(row.time_status, file);
   }
+  if (kind.simulated()) fmt::print(console.out, "{}\n", kSimulatedLine);
 }
 
 std::vector<std::string> python_arguments(const ReportOptions& options, const std::string& python) {
@@ -75,7 +80,7 @@ void become(std::vector<std::string> arguments) {
 }
 
 ExitStatus report(const ReportOptions& options, Console& console) {
-  check_files(options);
+  check_files(options, console);
   const std::optional<PythonTools> tools = find_python_tools(console);
   if (!tools) return ExitStatus::no_verdict;
   set_python_path(tools->scripts);

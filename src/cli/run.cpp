@@ -132,8 +132,9 @@ Action declare_run(CLI::App& parser) {
                   "only part I of N of the cases, which take about equally long; merge puts them together")
       ->type_name("I/N");
   parser
-      .add_option("--rehearse", options->rehearse,
-                  "measure nothing: predict the cases of these rows, to try scripts where there is no GPU")
+      .add_option(
+          "--rehearse", options->rehearse,
+          "measure nothing: write simulated rows of these cases, to try scripts where there is no GPU")
       ->check(CLI::ExistingFile)
       ->type_name("FILE.csv");
   parser.add_flag("--list", options->list, "print the cases and end");

@@ -1,8 +1,6 @@
 #include "harness/list_cases.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <vector>
@@ -22,15 +20,16 @@
 namespace occbench {
 namespace {
 
-/// A list of ten thousand cases is there within 10 s.
-constexpr std::chrono::seconds kMostTime{5};
+/// Of simulation for each list: predictions, and for them ranges. By the estimate of simulation_microseconds(), so that a list
+/// is the same on every machine. A list of ten thousand cases is there within 10 s of two cores.
+constexpr double kMostMicroseconds = 10e6;
 
 bool can_be_predicted(const CaseRecord& record) {
   return record.identity.work && record.launch && record.compiled && record.theory && !record.times.status;
 }
 
 struct ListedCase {
-  std::optional<double> pct;            ///< empty where the simulation refuses the launch, or time was short
+  std::optional<double> pct;  ///< empty where the simulation refuses the launch or would take too long
   std::optional<OccupancyRange> range;  ///< by a generic profile
 };
 
@@ -57,42 +56,55 @@ OccupancyRange range_around(double pct, const CaseRecord& record, const Limits& 
   return {std::min(range.low_pct, pct), std::max(range.high_pct, pct)};
 }
 
-using Clock = std::chrono::steady_clock;
-
-/// Calls `of` with each of `numbers` until the time is over. @returns how many it left out
-std::size_t for_each_until(Clock::time_point end, std::span<const std::size_t> numbers,
-                           const std::function<void(std::size_t)>& of) {
-  std::atomic<std::size_t> left_out = 0;
-  for_each_parallel(numbers.size(),
-                    [&](std::size_t i) { Clock::now() > end ? void(++left_out) : of(numbers[i]); });
-  return left_out;
+/// Of `numbers`, in their order, those whose work together is little enough.
+/// @param microseconds  of each, on one core
+std::vector<std::size_t> affordable(std::span<const std::size_t> numbers,
+                                    const std::function<double(std::size_t)>& microseconds) {
+  std::vector<std::size_t> chosen;
+  double left = kMostMicroseconds;
+  for (const std::size_t number : numbers) {
+    const double needed = microseconds(number);
+    if (needed > left) continue;
+    left -= needed;
+    chosen.push_back(number);
+  }
+  return chosen;
 }
 
 void tell_left_out(std::size_t left_out, std::size_t cases, std::string_view what) {
   if (left_out == 0) return;
-  fmt::print(stderr, "{} of {} cases are listed without a {}, for which {} s were not enough\n", left_out,
-             cases, what, kMostTime.count());
+  fmt::print(stderr,
+             "{} of {} cases are listed without a {}: a list simulates no more than {:.0f} s of one core\n",
+             left_out, cases, what, kMostMicroseconds / 1e6);
 }
 
-/// As far as the time goes, in the order of the cases: predictions first, then ranges.
+/// As far as the work goes, in the order of the cases: predictions first, then ranges.
 std::vector<ListedCase> predict_all(std::span<const PlannedCase> cases, const Device& device,
                                     const ChosenProfile& profile) {
   std::vector<ListedCase> predicted(cases.size());
-  const Clock::time_point end = Clock::now() + kMostTime;
+  const auto microseconds = [&](std::size_t i) {
+    return simulation_microseconds(device.limits, tasks_of(cases[i].known));
+  };
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (can_be_predicted(cases[i].known)) numbers.push_back(i);
   }
-  const std::size_t left_out = for_each_until(end, numbers, [&](std::size_t i) {
+  const std::size_t predictable = numbers.size();
+  numbers = affordable(numbers, microseconds);
+  tell_left_out(predictable - numbers.size(), cases.size(), "prediction");
+  for_each_parallel(numbers.size(), [&](std::size_t each) {
+    const std::size_t i = numbers[each];
     predicted[i].pct = predicted_pct(cases[i].known, device.limits, profile.profile);
   });
-  tell_left_out(left_out, cases.size(), "prediction");
   if (profile.quality != ProfileQuality::generic) return predicted;
   std::erase_if(numbers, [&](std::size_t i) { return !predicted[i].pct; });
-  const std::size_t without_range = for_each_until(end, numbers, [&](std::size_t i) {
+  const std::vector<std::size_t> with_range =
+      affordable(numbers, [&](std::size_t i) { return std::max(kRangeMicroseconds, 2 * microseconds(i)); });
+  tell_left_out(numbers.size() - with_range.size(), cases.size(), "range of the prediction");
+  for_each_parallel(with_range.size(), [&](std::size_t each) {
+    const std::size_t i = with_range[each];
     predicted[i].range = range_around(*predicted[i].pct, cases[i].known, device.limits, profile);
   });
-  tell_left_out(without_range, cases.size(), "range of the prediction");
   return predicted;
 }
 

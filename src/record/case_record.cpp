@@ -130,7 +130,8 @@ Limiters parse_limiters(std::string_view text) {
 AchievedSource parse_source(std::string_view word) {
   if (word == "counter") return AchievedSource::counter;
   if (word == "trace") return AchievedSource::trace;
-  throw InputError(fmt::format("achieved_source = '{}' is neither counter nor trace", word));
+  if (word == "simulated") return AchievedSource::simulated;
+  throw InputError(fmt::format("achieved_source = '{}' is none of counter, trace, simulated", word));
 }
 
 ProfileQuality parse_quality(std::string_view word) {
@@ -142,6 +143,7 @@ ProfileQuality parse_quality(std::string_view word) {
 }
 
 std::string_view to_string(AchievedSource source) {
+  if (source == AchievedSource::simulated) return "simulated";
   return source == AchievedSource::counter ? "counter" : "trace";
 }
 

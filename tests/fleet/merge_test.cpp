@@ -10,7 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fleet/hash_table.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -164,13 +163,6 @@ TEST_F(MergingFiles, ReadsALineEndInsideACell) {
   row.note = "one line\nanother \"line\", and more";
   merge({write("1.csv", {row})});
   EXPECT_THAT(read_rows(out_), ElementsAre(row));
-}
-
-TEST(HashTable, KeepsTheFirstValueOfEachHash) {
-  HashTable table;
-  for (std::uint64_t i = 1; i <= 10'000; ++i) EXPECT_EQ(table.insert(i * 64, i), i);
-  for (std::uint64_t i = 1; i <= 10'000; ++i) EXPECT_EQ(table.insert(i * 64, 0), i);
-  EXPECT_FALSE(table.contains(63));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "orchestrate/plan.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -125,14 +126,72 @@ TEST_F(Rehearsing, GoesOnWhereItStopped) {
   EXPECT_EQ(rows("parts.csv"), rows("whole.csv"));
 }
 
+/// The first line of what a command prints.
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
 TEST_F(Rehearsing, SaysInEachRowThatNothingWasMeasured) {
   ASSERT_EQ(rehearse("rows.csv", {"--device", "3"}), ExitStatus::done);
-  for (const Row& row : read_rows(file("rows.csv"))) {
+  EXPECT_EQ(first_line(out_), kSimulatedLine);
+  const std::vector<Row> simulated = read_rows(file("rows.csv"));
+  ASSERT_FALSE(simulated.empty());
+  for (const Row& row : simulated) {
+    EXPECT_EQ(row.time_status, "simulated");
+    EXPECT_EQ(row.achieved_source, "simulated");
+    EXPECT_EQ(row.achieved_pct, row.predicted_pct);
     EXPECT_THAT(row.note, HasSubstr("not measured"));
     EXPECT_THAT(row.gpu_uuid, ::testing::StartsWith("simulated-"));
     EXPECT_EQ(row.counters_status, "off");
     EXPECT_EQ(row.device_index, 3);
   }
+}
+
+TEST_F(Rehearsing, EveryCommandThatReadsSimulatedRowsSaysSoInItsFirstLine) {
+  for (const char* const device : {"0", "1", "2"})
+    ASSERT_EQ(rehearse(fmt::format("{}.csv", device), {"--device", device}), ExitStatus::done);
+  ASSERT_EQ(run({"merge", file("0.csv"), file("1.csv"), file("2.csv"), "-o", file("all.csv")}),
+            ExitStatus::done);
+  EXPECT_EQ(first_line(out_), kSimulatedLine);
+  const std::string rows = file("0.csv");
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"gate", rows, rows},
+                                             {"gate", rows, rows, "--format", "markdown"},
+                                             {"explain", rows},
+                                             {"fleet", file("all.csv")}}) {
+    EXPECT_EQ(run(command), ExitStatus::done) << command[0] << err_;
+    EXPECT_EQ(first_line(out_), kSimulatedLine) << command[0];
+  }
+  for (std::vector<std::string> command : std::vector<std::vector<std::string>>{
+           {"gate", rows, rows}, {"explain", rows}, {"fleet", file("all.csv")}}) {
+    command.insert(command.end(), {"--format", "json"});
+    EXPECT_EQ(run(command), ExitStatus::done);
+    EXPECT_EQ(first_line(err_), kSimulatedLine) << command[0] << ": standard output is JSON";
+  }
+}
+
+TEST_F(Rehearsing, SimulatedAndMeasuredRowsAreNeitherComparedNorMerged) {
+  ASSERT_EQ(rehearse("a.csv", {}), ExitStatus::done);
+  const std::string simulated = file("a.csv");
+  const std::string measured = file("b.csv");
+  std::string text = csv_header();
+  for (const Row& row : read_rows(kRecorded)) {
+    if (row.experiment == "waves") text += csv_record(row);
+  }
+  replace_text(measured, text);
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"gate", measured, simulated},
+                                             {"gate", simulated, measured},
+                                             {"fleet", measured, simulated},
+                                             {"fleet", simulated, "--baseline", measured},
+                                             {"merge", measured, simulated, "-o", file("merged.csv")},
+                                             {"report", measured, simulated, "-o", file("page.html")}}) {
+    EXPECT_EQ(run(command), ExitStatus::usage) << command[0];
+    EXPECT_THAT(err_, HasSubstr("not compared or merged")) << command[0];
+  }
+  EXPECT_FALSE(fs::exists(file("merged.csv")));
+  EXPECT_EQ(rehearse("b.csv", {"--resume"}), ExitStatus::usage);
+  EXPECT_THAT(err_, HasSubstr("this run has simulated rows"));
 }
 
 }  // namespace
