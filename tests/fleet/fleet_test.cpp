@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "fleet/compare.hpp"
 #include "fleet_fixture.hpp"
 
 namespace occbench {
@@ -25,6 +26,23 @@ const std::map<std::string, Fault> kFaults = {{"sm_clock", slow_clock},
                                               {"sm_count", one_sm_less},
                                               {"sm_cycles", one_hidden_sm_less},
                                               {"gpc_clock", one_slow_gpc}};
+
+TEST(Middle, OfValuesThatLieCloseTogetherIsNamedFromTheLeastDistance) {
+  const std::vector<double> close = {7, 7.1, 6.9, 7.05, 6.95};
+  EXPECT_EQ(middle_of(close, 1).median, 7);
+  EXPECT_EQ(middle_of(close, 1).named_from, 1);
+  const std::vector<double> three = {0, 5, -5};
+  EXPECT_EQ(middle_of(three, 1).named_from, 1) << "three values do not say how far values lie apart";
+}
+
+TEST(Middle, OfValuesThatLieFurtherApartIsNamedFromFiveStandardDeviationsWhateverAFewOutliersDo) {
+  std::vector<double> values;
+  for (int i = 0; i < 1001; ++i) values.push_back((i - 500) / 500.0);  // median absolute deviation 0.5
+  EXPECT_NEAR(middle_of(values, 0.1).named_from, 5 * 1.4826 * 0.5, 0.01);
+  for (int i = 0; i < 20; ++i) values.push_back(1e6);
+  EXPECT_NEAR(middle_of(values, 0.1).median, 0.02, 0.005);
+  EXPECT_NEAR(middle_of(values, 0.1).named_from, 5 * 1.4826 * 0.5, 0.2);
+}
 
 TEST_F(Fleet, NamesAFaultByWhatItIsAndNothingElse) {
   for (const int gpus : {3, 12, 40}) {
