@@ -31,20 +31,13 @@ struct CalibrateOptions {
   std::vector<std::string> rows;
 };
 
-/// Beside the rows, also where gzip has compressed them.
-std::vector<Sample> samples_of(const fs::path& rows) {
-  const fs::path samples = samples_path(rows);
-  const fs::path compressed = samples.string() + ".gz";
-  if (fs::exists(samples) || !fs::exists(compressed)) return read_samples(samples);
-  return parse_samples(read_gzip_text(compressed), compressed.string());
-}
-
 /// Rows measured before.
 ToolRun read_runs(const std::vector<std::string>& files) {
   ToolRun run;
   for (const std::string& file : files)
     std::ranges::move(read_case_records(file), std::back_inserter(run.cases));
-  run.samples = samples_of(files.front());
+  const fs::path samples = samples_beside(files.front());
+  run.samples = read_samples(samples.empty() ? samples_path(files.front()) : samples);
   return run;
 }
 

@@ -24,9 +24,9 @@ fs::path output_file(const std::string& out, const std::string& what) {
 }
 
 void keep_older_rows(const fs::path& out, Console& console) {
-  if (const fs::path kept = set_aside(out); !kept.empty())
+  for (const SetAside& older : set_aside(out))
     fmt::print(console.err, "{} was there already and is kept as {}; the new file begins empty\n",
-               out.string(), kept.string());
+               older.file.string(), older.kept_as.string());
 }
 
 }  // namespace occbench

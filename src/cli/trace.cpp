@@ -67,9 +67,7 @@ void finish(ProgramTable& table, const fs::path& out, const TraceOptions& option
 }
 
 ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Console& console) {
-  std::error_code none;
-  if (fs::equivalent(options.import_from.file, out, none))
-    throw InputError(fmt::format("--out {} is the file to import: give the rows another name", out.string()));
+  require_not_input(out, {&options.import_from.file, 1});
   ProgramTable table = import_torch_trace(options.import_from, console);
   const auto wanted = case_filter(options.command.kernels);
   for (std::size_t i = table.cases.size(); i-- > 0;) {
