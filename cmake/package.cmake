@@ -41,4 +41,5 @@ list(JOIN occ_dependencies " " occ_dependencies)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/occbench-config.cmake.in ${config} @ONLY)
 write_basic_package_version_file(${version} COMPATIBILITY SameMinorVersion)
 install(EXPORT occbench NAMESPACE occbench:: FILE occbench-targets.cmake DESTINATION ${package})
-install(FILES ${config} ${version} ${CMAKE_CURRENT_LIST_DIR}/toolkit.cmake DESTINATION ${package})
+install(FILES ${config} ${version} ${CMAKE_CURRENT_LIST_DIR}/toolkit.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/re2.cmake DESTINATION ${package})

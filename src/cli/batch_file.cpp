@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "cli/size_option.hpp"
+#include "cli/options.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/nearest.hpp"
 #include "record/columns.hpp"

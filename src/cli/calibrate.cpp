@@ -13,6 +13,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/each_device.hpp"
+#include "cli/waiting.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"
@@ -42,7 +43,12 @@ ToolRun read_runs(const std::vector<std::string>& files) {
 }
 
 ExitStatus calibrate_rows(const CalibrateOptions& options, Console& console) {
+  if (!options.out.empty() && options.out != "-") {
+    require_not_input(options.out, std::vector<fs::path>(options.rows.begin(), options.rows.end()));
+    static_cast<void>(output_target(options.out));
+  }
   const ToolRun run = read_runs(options.rows);
+  const Waiting waiting("fitting the profile");
   const DeviceProfile profile = calibrate(run.cases, run.samples, options.name);
   keep_profile(profile, options.out.empty() ? "-" : options.out, console);
   return ExitStatus::done;
@@ -117,7 +123,8 @@ Action declare_calibrate(CLI::App& parser) {
       .add_option(
           "--rows", options->rows,
           "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU; of "
-          "several units of one kind: a profile of that kind")
+          "several units of one kind: a profile of that kind; all files that follow, up to the next option "
+          "or --")
       ->type_name("FILE.csv");
   return [options, &parser](Console& console) {
     return options->rows.empty() ? calibrate_gpus(*options, parser, console)

@@ -10,9 +10,13 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace occbench {
+
+/// `--device`. @throws InputError, while the command line is parsed, for what names no GPU in any machine
+CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning);
 
 /// Whether several GPUs measure at once where the user does not say.
 inline constexpr bool kAtOnce = true;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/ostream.h>
@@ -24,9 +25,10 @@ fs::path output_file(const std::string& out, const std::string& what) {
 }
 
 void keep_older_rows(const fs::path& out, Console& console) {
-  for (const SetAside& older : set_aside(out))
+  // Samples are kept beside their rows, under a name that says so.
+  if (const std::vector<SetAside> kept = set_aside(out); !kept.empty())
     fmt::print(console.err, "{} was there already and is kept as {}; the new file begins empty\n",
-               older.file.string(), older.kept_as.string());
+               kept.front().file.string(), kept.front().kept_as.string());
 }
 
 }  // namespace occbench

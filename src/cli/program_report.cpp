@@ -12,6 +12,7 @@
 
 #include "cli/row_table.hpp"
 #include "cli/text_table.hpp"
+#include "cli/waiting.hpp"
 #include "diagnose/diagnose.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
@@ -87,10 +88,12 @@ void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entri
 
 void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>& profile) {
   std::atomic<std::size_t> next = 0;
+  Waiting waiting("predicting kernels:", cases.size());
   const auto work = [&] {
     for (std::size_t i = next++; i < cases.size(); i = next++) {
       infer_and_predict(cases[i], profile);
       cases[i].explanation = explanation_of(facts_of(cases[i]));
+      waiting.step();
     }
   };
   const std::size_t processors = std::max(1u, std::thread::hardware_concurrency());

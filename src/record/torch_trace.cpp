@@ -23,6 +23,9 @@ namespace {
 /// Shared memory per block without opting in to more, on every compute capability.
 constexpr std::int64_t kDefaultSharedBytes = 48 * 1024;
 
+/// As the column sm_count.
+constexpr int kMostSms = 1024;
+
 /// The profiler rounds its estimate to whole percents.
 constexpr double kRounding = 1;
 
@@ -210,8 +213,13 @@ ProgramDevice Reader::device_of(int index) const {
     throw InputError(fmt::format("{} is of {}, whose warps have {} threads: only NVIDIA GPUs are known",
                                  source_, found->second.name, number("warpSize")));
   }
+  const int sms = number("numSms");
+  if (sms < 1 || sms > kMostSms) {
+    throw InputError(fmt::format("{} says that GPU {} has {} SMs (numSms); a GPU has 1 to {}", source_, index,
+                                 sms, kMostSms));
+  }
   return {found->second.name, "", index,
-          to_string(ComputeCapability{number("computeMajor"), number("computeMinor")}), number("numSms")};
+          to_string(ComputeCapability{number("computeMajor"), number("computeMinor")}), sms};
 }
 
 TorchTrace Reader::finish() {
