@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <sstream>
@@ -133,6 +134,10 @@ ExitStatus guarded(std::span<const char* const> arguments, Console& console) {
     return parse_and_run(arguments, console);
   } catch (const InputError& error) {
     fmt::print(console.err, "occbench: {}\n", error.what());
+    return ExitStatus::usage;
+  } catch (const std::filesystem::filesystem_error& error) {
+    // Of a file that the user named: a name that is too long, links in a circle, a folder that cannot be read.
+    fmt::print(console.err, "occbench: cannot use {}: {}\n", error.path1().string(), error.code().message());
     return ExitStatus::usage;
   } catch (const std::exception& error) {
     fmt::print(console.err, "occbench: internal fault: {}\n", error.what());

@@ -287,8 +287,9 @@ std::filesystem::path samples_path(const std::filesystem::path& rows_file) {
 std::filesystem::path samples_beside(const std::filesystem::path& rows_file) {
   const std::filesystem::path samples = samples_path(rows_file);
   const std::filesystem::path compressed = samples.string() + ".gz";
-  if (std::filesystem::exists(samples)) return samples;
-  return std::filesystem::exists(compressed) ? compressed : std::filesystem::path();
+  std::error_code missing;
+  if (std::filesystem::exists(samples, missing)) return samples;
+  return std::filesystem::exists(compressed, missing) ? compressed : std::filesystem::path();
 }
 
 void require_not_input(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs) {
