@@ -5,8 +5,8 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
-#include <regex>
 #include <span>
 #include <unistd.h>
 
@@ -16,6 +16,7 @@
 #include "binary/cubin.hpp"
 #include "binary/cuobjdump.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/case_filter.hpp"
 #include "record/files.hpp"
 #include "record/kernel_name.hpp"
 
@@ -112,19 +113,10 @@ void keep_code_that_runs_on(std::vector<Placed>& kernels, ComputeCapability gpu)
   });
 }
 
-std::regex pattern_of(const std::string& text) {
-  try {
-    return std::regex(text, std::regex::extended);
-  } catch (const std::regex_error& error) {
-    throw InputError(fmt::format("--kernel '{}' is not a regular expression: {}", text, error.what()));
-  }
-}
-
 void keep_named(std::vector<Placed>& kernels, const std::string& text) {
-  const std::regex pattern = pattern_of(text);
-  std::erase_if(kernels, [&](const Placed& placed) {
-    return !std::regex_search(source_name(placed.kernel.symbol), pattern);
-  });
+  const Pattern pattern(text);
+  std::erase_if(kernels,
+                [&](const Placed& placed) { return !pattern.found_in(source_name(placed.kernel.symbol)); });
 }
 
 /// "sm_90a", or of "90", "9.0" and "sm_90" the code of that number with or without a letter.
@@ -284,6 +276,23 @@ class CubinReading {
   std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
 };
 
+/// The file under a name that cuobjdump takes: of quotes it asks for the second one, and a line end cuts its list.
+class PlainName {
+ public:
+  explicit PlainName(const fs::path& file) : file_(file) {
+    if (file.string().find_first_of("\"'\n\r") == std::string::npos) return;
+    file_ = folder_.emplace().path() / "code";
+    fs::create_symlink(fs::absolute(file), file_);
+  }
+  const fs::path& file() const {
+    return file_;
+  }
+
+ private:
+  std::optional<TemporaryFolder> folder_;
+  fs::path file_;
+};
+
 }  // namespace
 
 std::string source_name(const std::string& symbol) {
@@ -292,27 +301,30 @@ std::string source_name(const std::string& symbol) {
   return name.starts_with("void ") ? name.substr(5) : name;
 }
 
-std::vector<DeviceKernel> read_device_code(const fs::path& file, const CodeSelection& selection,
+std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSelection& selection,
                                            std::ostream& progress) {
-  if (!fs::is_regular_file(file) || access(file.c_str(), R_OK) != 0) {
-    throw InputError(fmt::format("{} is no file that can be read", file.string()));
+  std::error_code missing;
+  if (!fs::is_regular_file(named, missing) || access(named.c_str(), R_OK) != 0) {
+    throw InputError(fmt::format("{} is no file that can be read", named.string()));
   }
+  const PlainName plain(named);
+  const fs::path& file = plain.file();
   const Cuobjdump cuobjdump;
   // Each walks through the whole file, which takes seconds where it is large.
   auto names_to_come = std::async(std::launch::async, [&] { return cubin_names(cuobjdump, file); });
   const ResourceListing listing = resources(cuobjdump, file);
   const std::vector<std::string> names = names_to_come.get();
-  std::vector<Placed> kernels = all_kernels(listing, names, file);
+  std::vector<Placed> kernels = all_kernels(listing, names, named);
   if (kernels.empty()) {
     throw InputError(fmt::format(
         "{} has no kernels in machine code; PTX, which the driver compiles, does not say what they will "
         "use: build for an architecture, as with nvcc -arch=sm_90",
-        file.string()));
+        named.string()));
   }
   const std::size_t all = kernels.size();
-  kernels = selected(std::move(kernels), selection, file);
+  kernels = selected(std::move(kernels), selection, named);
   if (names.size() > kFewCubins) {
-    fmt::print(progress, "{}: {} kernels in {} cubins, {} asked for\n", file.filename().string(), all,
+    fmt::print(progress, "{}: {} kernels in {} cubins, {} asked for\n", named.filename().string(), all,
                names.size(), kernels.size());
   }
   CubinReading(cuobjdump, file, names, progress).read(kernels, selection.most_disassembled);

@@ -38,7 +38,7 @@ inline constexpr std::size_t kMostDisassembled = 50;
 
 /// Which kernels of a binary are asked for.
 struct CodeSelection {
-  std::string kernels = {};  ///< extended regular expression found in a kernel's source name; empty = all
+  std::string kernels = {};       ///< regular expression found in a kernel's source name; empty = all
   std::string architecture = {};  ///< "sm_90a", "sm_90", "90" or "9.0"; empty = all
   std::optional<ComputeCapability> runs_on =
       {};  ///< of each kernel the code that such a GPU runs; empty = all

@@ -1,7 +1,6 @@
 #include "cli/device_list.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -10,19 +9,19 @@
 
 #include "cli/merge.hpp"
 #include "occupancy/input_error.hpp"
+#include "predict/numbers.hpp"
 
 namespace occbench {
 namespace {
 
-int parse_number(std::string_view text, const std::string& choice) {
-  int number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) {
-    throw InputError(fmt::format(
-        "--device {}: '{}' is not a number of a GPU; write auto, all, a number, or a list such as 0,2",
-        choice, text));
-  }
-  return number;
+constexpr int kMostDevices = 1000;
+
+int number_of(std::string_view text, const std::string& choice) {
+  if (const std::optional<int> number = read_number(text, 0, kMostDevices - 1)) return *number;
+  throw InputError(
+      fmt::format("--device '{}': '{}' is no GPU's number from 0 to {}; write auto, all, a number, or a list "
+                  "such as 0,2",
+                  choice, text, kMostDevices - 1));
 }
 
 GpuHere gpu_of(int number, const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
@@ -43,6 +42,14 @@ bool is_list(const std::string& choice) {
 
 }  // namespace
 
+CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning) {
+  return parser.add_option("--device", device, meaning)->check([](const std::string& choice) {
+    if (choice != "auto" && choice != "all" && !is_list(choice)) number_of(choice, choice);
+    if (is_list(choice)) static_cast<void>(listed_gpus(choice, std::vector<GpuHere>()));
+    return std::string();
+  });
+}
+
 void declare_at_once(CLI::App& parser, bool& at_once) {
   parser.add_flag("--at-once,!--one-after-another", at_once,
                   fmt::format("several GPUs measure at once, or wait for each other (default: {})",
@@ -60,7 +67,7 @@ std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<
   std::vector<GpuHere> gpus;
   for (std::string_view rest = choice;;) {
     const std::size_t comma = rest.find(',');
-    const int number = parse_number(rest.substr(0, comma), choice);
+    const int number = number_of(rest.substr(0, comma), choice);
     if (std::ranges::find(gpus, number, &GpuHere::index) != gpus.end())
       throw InputError(
           fmt::format("--device {}: GPU {} stands there twice; name each GPU once", choice, number));

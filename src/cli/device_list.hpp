@@ -12,9 +12,13 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace occbench {
+
+/// `--device`. @throws InputError, while the command line is parsed, for what names no GPU in any machine
+CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning);
 
 /// `--at-once` and `--one-after-another`, beside a `--device` that can name several GPUs.
 void declare_at_once(CLI::App& parser, bool& at_once);

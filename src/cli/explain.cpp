@@ -5,6 +5,7 @@
 #include <optional>
 #include <ostream>
 #include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,10 @@
 #include "cli/commands.hpp"
 #include "cli/explain_numbers.hpp"
 #include "cli/findings_text.hpp"
+#include "cli/options.hpp"
 #include "cli/program_report.hpp"
 #include "cli/recorded.hpp"
+#include "cli/waiting.hpp"
 #include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
@@ -182,7 +185,9 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   if (options.top > 0 && options.top < all) cases.resize(options.top);
   std::optional<DeviceProfile> profile;
   if (!options.profile.empty()) profile = find_profile(options.profile);
+  Waiting waiting("predicting rows:", cases.size());
   for (CaseRecord& each : cases) {
+    waiting.step();
     const bool predictable = each.provenance.compute_capability &&
                              find_limits(*each.provenance.compute_capability) && each.identity.work;
     if (options.predicts() || (!each.prediction && predictable))
@@ -194,12 +199,14 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
                           [](const CaseRecord& each) { return each.times.status == TimeStatus::simulated; }))
     fmt::print(options.format == "table" ? console.out : console.err, "{}\n", kSimulatedLine);
   const RowFormat format = row_format(options.format);
-  fmt::print(console.out, "{}", format.before);
+  // A row that cannot be explained leaves no half of an array.
+  std::ostringstream text;
+  text << format.before;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (i > 0) fmt::print(console.out, "{}", format.between);
-    format.print(explained(cases[i], of_files), console.out);
+    if (i > 0) text << format.between;
+    format.print(explained(cases[i], of_files), text);
   }
-  fmt::print(console.out, "{}", format.after);
+  fmt::print(console.out, "{}{}", text.str(), format.after);
   fmt::print(console.err, "{} of {} rows, those first {}{}. {}\n", cases.size(), all, sorted_by,
              options.predicts() ? "; re-predicted" : "", agreement_of_all);
   return ExitStatus::done;
@@ -230,7 +237,8 @@ Action declare_explain(CLI::App& parser) {
       "known of its GPU");
   parser.add_option("--profile", options->profile,
                     "predict them again with this device profile, a built-in one or a file");
-  parser.add_option("--top", options->top, "how many rows, 0 = all")->capture_default_str();
+  add_number(parser, "--top", options->top,
+             fmt::format("how many rows, 0 = all (default: {})", options->top));
   parser
       .add_option("--format", options->format,
                   "table, json (a list, an object a row: its columns and findings) or csv (whole rows)")

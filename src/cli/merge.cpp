@@ -59,6 +59,9 @@ Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::f
              counted(static_cast<long long>(merged.cases), "case"),
              counted(static_cast<long long>(files.size()), "file"),
              counted(static_cast<long long>(merged.duplicates), "duplicate"));
+  if (!merged.kept_samples.empty())
+    fmt::print(console.err, "{} was there already, of other rows, and is kept as {}\n",
+               samples_path(out).string(), merged.kept_samples.string());
   if (merged.samples) fmt::print(console.out, "samples: {}\n", samples_path(out).string());
   return merged;
 }

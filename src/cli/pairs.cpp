@@ -12,6 +12,7 @@
 #include "occupancy/exit_status.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
+#include "record/csv.hpp"
 
 namespace occbench {
 namespace {
@@ -69,7 +70,7 @@ Comparison run_pairs(const PairPlan& plan, const Tolerances& tolerances, std::os
     // A B B A A B B A ...
     const bool is_a = run % 4 == 0 || run % 4 == 3;
     const fs::path out = plan.folder / fmt::format("{:02}-{}.csv", run + 1, is_a ? 'a' : 'b');
-    fs::remove(out);
+    set_aside(out);  // a run of before
     fmt::print(progress, "run {} of {}: {}\n", run + 1, 2 * plan.pairs,
                (is_a ? plan.build_a : plan.build_b).string());
     progress.flush();

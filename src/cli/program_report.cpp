@@ -11,6 +11,7 @@
 #include <fmt/ostream.h>
 
 #include "cli/text_table.hpp"
+#include "cli/waiting.hpp"
 #include "diagnose/diagnose.hpp"
 #include "orchestrate/progress.hpp"
 #include "predict/parallel.hpp"
@@ -121,9 +122,11 @@ void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entri
 }
 
 void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>& profile) {
+  Waiting waiting("predicting kernels:", cases.size());
   for_each_parallel(cases.size(), [&](std::size_t i) {
     infer_and_predict(cases[i], profile);
     cases[i].explanation = explanation_of(facts_of(cases[i]));
+    waiting.step();
   });
 }
 

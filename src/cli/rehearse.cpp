@@ -91,6 +91,8 @@ ExitStatus rehearse(const RunOptions& options, Console& console) {
   }
   const StopOnSignals stop;
   const fs::path out = output_file(options.out, options.suite);
+  const fs::path recorded = options.rehearse;
+  require_not_input(out, {&recorded, 1});
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
   if (!options.resume) keep_older_rows(out, console);

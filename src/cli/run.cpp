@@ -16,6 +16,7 @@
 #include "cli/commands.hpp"
 #include "cli/device_list.hpp"
 #include "cli/gpu_presence.hpp"
+#include "cli/options.hpp"
 #include "cli/recorded.hpp"
 #include "cli/rehearse.hpp"
 #include "occupancy/input_error.hpp"
@@ -101,10 +102,8 @@ ExitStatus run(const RunOptions& options, const CLI::App& parser, Console& conso
 
 /// What is measured of a case beside its times and the suite's counters, and in what order cases run.
 void declare_depth(CLI::App& parser, RunOptions& options) {
-  parser
-      .add_option("--metrics", options.metrics,
-                  "more hardware metrics, separated by commas: a column each, and their samples")
-      ->delimiter(',')
+  add_comma_list(parser, "--metrics", options.metrics,
+                 "more hardware metrics, separated by commas: a column each, and their samples")
       ->type_name("NAME,NAME");
   parser.add_option("--timeline", options.timeline, "write occupancy over time there, a file a case")
       ->type_name("FOLDER");
@@ -138,7 +137,7 @@ Action declare_run(CLI::App& parser) {
       ->check(CLI::ExistingFile)
       ->type_name("FILE.csv");
   parser.add_flag("--list", options->list, "print the cases and end");
-  parser.add_option("--device", options->device, kDeviceMeaning)
+  add_device_option(parser, options->device, kDeviceMeaning)
       ->capture_default_str()
       ->type_name("N|auto|all|N,N");
   declare_at_once(parser, options->at_once);

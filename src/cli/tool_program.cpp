@@ -13,7 +13,7 @@ namespace occbench {
 namespace fs = std::filesystem;
 
 void declare_options(CLI::App& parser, ToolProgram& program) {
-  parser.add_option("--device", program.device, kDeviceMeaning)
+  add_device_option(parser, program.device, kDeviceMeaning)
       ->capture_default_str()
       ->type_name("N|auto|all|N,N");
   declare_at_once(parser, program.at_once);

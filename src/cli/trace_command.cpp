@@ -9,7 +9,6 @@
 #include <fstream>
 #include <memory>
 #include <ostream>
-#include <regex>
 #include <system_error>
 #include <unistd.h>
 
@@ -175,10 +174,8 @@ void say_why_no_file(Ending ending, Console& console) {
 }  // namespace
 
 void check(const TraceCommand& command) {
-  if (command.after && *command.after < 0)
-    throw InputError(fmt::format("--after {} is below 0", *command.after));
   static_cast<void>(counted_launches(command.counters));
-  static_cast<void>(case_filter(command.kernels));
+  static_cast<void>(checked_kernel_filter(command.kernels));
 }
 
 ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console& console,
@@ -233,9 +230,7 @@ void remove_process_files(const std::vector<fs::path>& files) {
 std::string nvidia_module_version() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  static const std::regex number(R"(\b(\d+\.\d+(\.\d+)?)\b)");
-  std::smatch found;
-  return std::regex_search(text, found, number) ? found.str(1) : "";
+  return Pattern(R"(\b(\d+\.\d+(?:\.\d+)?)\b)").first_group(text).value_or("");
 }
 
 }  // namespace occbench

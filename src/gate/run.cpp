@@ -61,10 +61,8 @@ void add_samples(RecordedRun& run, std::string_view text) {
 }
 
 std::string samples_of(const fs::path& file) {
-  const fs::path samples = samples_path(file);
-  if (fs::exists(samples)) return read_text(samples);
-  const fs::path compressed = samples.string() + ".gz";
-  return fs::exists(compressed) ? read_gzip_text(compressed) : "";
+  const fs::path samples = samples_beside(file);
+  return samples.empty() ? "" : read_text(samples);
 }
 
 bool begins_like_rows(const fs::path& file) {

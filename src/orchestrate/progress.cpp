@@ -8,6 +8,8 @@
 
 #include <fmt/ostream.h>
 
+#include "files/output.hpp"
+
 namespace occbench {
 namespace {
 
@@ -124,7 +126,10 @@ void Progress::show(const std::string& running) {
 }
 
 void Progress::clear() {
-  if (std::exchange(shown_, false)) fmt::print(console_.out, "\r\033[K");
+  if (!std::exchange(shown_, false)) return;
+  console_.out.flush();
+  // Past the stream, which lets no control character through to a terminal.
+  write_all(STDOUT_FILENO, "\r\033[K");
 }
 
 }  // namespace occbench

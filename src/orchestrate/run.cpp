@@ -272,9 +272,10 @@ fs::path output_file(const std::string& out, const std::string& what) {
 }
 
 void keep_older_rows(const fs::path& out, Console& console) {
-  if (const fs::path kept = set_aside(out); !kept.empty())
+  // Samples are kept beside their rows, under a name that says so.
+  if (const std::vector<SetAside> kept = set_aside(out); !kept.empty())
     fmt::print(console.err, "{} was there already and is kept as {}; the new file begins empty\n",
-               out.string(), kept.string());
+               kept.front().file.string(), kept.front().kept_as.string());
 }
 
 ExitStatus measure_benches(const RunOptions& options, const std::vector<Bench>& benches, const fs::path& out,

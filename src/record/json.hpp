@@ -16,7 +16,12 @@ nlohmann::ordered_json row_to_json(const Row& row);
 /// JSON as text, with two spaces of indent (-1: on one line); bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const nlohmann::ordered_json& value, int indent = 2);
 
-/// @throws InputError with `source`, and line and column as the parser states them.
+/// Objects and arrays within each other: files that occbench reads have at most 5.
+inline constexpr std::size_t kMaxJsonDepth = 64;
+inline constexpr std::string_view kTooDeep = "has objects or arrays within each other deeper than 64";
+
+/// @throws InputError with `source`, and line and column as the parser states them; also where an object has a key
+/// twice, values are nested deeper than kMaxJsonDepth or the text has a NUL, which the parser would take for its end.
 nlohmann::ordered_json parse_json(std::string_view text, std::string_view source);
 
 }  // namespace occbench

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <fstream>
 #include <system_error>
-#include <unistd.h>
 
 #include <fmt/core.h>
 
@@ -21,31 +17,6 @@ namespace fs = std::filesystem;
 
 /// Programs that one process runs, one after another, by exec.
 constexpr int kMostPrograms = 1000;
-
-bool write_whole(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-/// As replace_text(), but without waiting for the disk, which would take longer than all else that the
-/// library does in a program.
-void put(const fs::path& file, std::string_view text) {
-  const std::string temporary = file.string() + ".new";
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  const bool written = descriptor >= 0 && write_whole(descriptor, text);
-  const int why = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!written || ::rename(temporary.c_str(), file.c_str()) != 0) {
-    const int error = written ? errno : why;
-    ::unlink(temporary.c_str());
-    throw std::system_error(error, std::generic_category(), fmt::format("cannot write {}", file.string()));
-  }
-}
 
 /// "FILE." of FILE.csv.
 std::string stem_of(const fs::path& out) {
@@ -79,13 +50,7 @@ fs::path make_process_file(const fs::path& out, int process) {
   for (int program = 1; program <= kMostPrograms; ++program) {
     const std::string which = program == 1 ? "" : fmt::format("-{}", program);
     const fs::path file = out.parent_path() / fmt::format("{}{}{}.csv", stem_of(out), process, which);
-    const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (descriptor < 0 && errno == EEXIST) continue;
-    const bool written = descriptor >= 0 && write_whole(descriptor, csv_header(process_columns()));
-    const int why = errno;
-    if (descriptor >= 0) ::close(descriptor);
-    if (!written) throw InputError(fmt::format("cannot write {}: {}", file.string(), std::strerror(why)));
-    return file;
+    if (create_text(file, csv_header(process_columns()))) return file;
   }
   throw InputError(fmt::format("process {} has {} files beside {}", process, kMostPrograms, out.string()));
 }
@@ -115,8 +80,9 @@ void write_process_file(const fs::path& file, std::span<const ProgramEntry> entr
     text += csv_record(row_of(cases[i]));
     for (const Sample& sample : program_samples(cases[i], entries[i].seen)) samples += csv_record(sample);
   }
-  put(samples_path(file), samples);
-  put(file, text);
+  // To wait for the disk would take longer than all else that the library does in a program.
+  replace_text(samples_path(file), samples, WrittenTo::system);
+  replace_text(file, text, WrittenTo::system);
 }
 
 std::vector<ProgramEntry> read_process_file(const fs::path& file) {

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <pthread.h>
-#include <regex>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -17,7 +16,7 @@
 
 #include "measure/mps.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/case_filter.hpp"
+#include "record/kernel_filter.hpp"
 #include "record/kernel_name.hpp"
 #include "record/process_files.hpp"
 #include "trace/tracer.hpp"
@@ -60,7 +59,7 @@ SamplingRules rules() {
   if (!rules.paced) rules.counted = static_cast<int>(number_of(kTraceCountersVariable));
   if (!variable(kTraceAfterVariable).empty()) rules.after = number_of(kTraceAfterVariable);
   if (const std::string kernels = variable(kTraceKernelsVariable); !kernels.empty()) {
-    rules.wanted = [matches = case_filter(kernels)](std::string_view name) {
+    rules.wanted = [matches = kernel_filter(kernels)](std::string_view name) {
       return matches(demangled_kernel_name(std::string(name)));
     };
   }

@@ -381,6 +381,28 @@ TEST(DeviceCode, OfTwoMoreRegistersFailsTheGateAndOfTwoFewerIsANote) {
 }
 #endif
 
+// cuobjdump asks for the second quote of a name and ends a line at its end.
+TEST(DeviceCode, IsReadFromAFileOfAnyName) {
+  const TemporaryFolder folder;
+  const RecordedCuobjdump cuobjdump;
+  // As the real one ends: Stray '"' character.
+  const std::string strict = folder.path() / "cuobjdump";
+  std::ofstream(strict) << "#!/bin/sh\ncase \"$*\" in *\\\"*|*\\'*|*'\n'*) echo 'cuobjdump fatal   : stray "
+                           "quote'; exit 1;; esac\n"
+                        << "exec '" << (kRecorded / "cuobjdump").string() << "' \"$@\"\n";
+  fs::permissions(strict, fs::perms::owner_all);
+  ::setenv("PATH", (folder.path().string() + ":" + std::getenv("PATH")).c_str(), 1);
+  std::ostringstream progress;
+  const std::filesystem::path plain = folder.path() / "kernels.cubin";
+  std::ofstream(plain) << "a file";
+  const std::size_t kernels = read_device_code(plain, {}, progress).size();
+  EXPECT_GT(kernels, 0u);
+  for (const char* name : {"a\"b.cubin", "a\nb.cubin", "a'b.cubin"}) {
+    std::filesystem::copy_file(plain, folder.path() / name);
+    EXPECT_EQ(read_device_code(folder.path() / name, {}, progress).size(), kernels) << name;
+  }
+}
+
 TEST(DeviceCode, IsRefusedWhereThereIsNone) {
   std::ostringstream progress;
   EXPECT_THROW(read_device_code("/no/such/file", {}, progress), InputError);

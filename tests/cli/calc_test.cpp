@@ -116,9 +116,12 @@ TEST(Calc, NamesTheLimitThatBadInputBreaksAndEndsWith64) {
   }
   EXPECT_THAT(refused({"--carveout", "101"}), HasSubstr("carveout_pct = 101"));
   EXPECT_THAT(refused({"--cluster", "0"}), HasSubstr("cluster_blocks = 0"));
-  EXPECT_THAT(refused({"--grid", "-4"}), HasSubstr("grid_blocks = -4"));
-  EXPECT_THAT(refused({"--sm-count", "0"}), HasSubstr("sm_count = 0"));
-  EXPECT_THAT(refused({"--gpc-sms", "18,-2"}), HasSubstr("SMs of a GPC = -2"));
+  EXPECT_THAT(refused({"--grid", "-4"}),
+              HasSubstr("--grid = '-4' is not a whole number from 0 to 2147483647"));
+  EXPECT_THAT(refused({"--sm-count", "0"}),
+              HasSubstr("--sm-count = '0' is not a whole number from 1 to 1024"));
+  EXPECT_THAT(refused({"--gpc-sms", "18,-2"}),
+              HasSubstr("--gpc-sms = '-2' is not a whole number from 1 to 64"));
   EXPECT_THAT(refused({"--batch", "rows.csv"}), HasSubstr("--cc does not go with --batch"));
   const auto error_of = [](const char* capability, const char* block_size, const char* registers) {
     return run_command({"calc", "--cc", capability, "--block-size", block_size, "--registers", registers})

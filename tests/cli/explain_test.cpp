@@ -225,9 +225,9 @@ TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRan
     EXPECT_EQ(outcome.status, ExitStatus::usage) << outcome.out;
     return outcome.err;
   };
-  EXPECT_THAT(refused({"--achieved", "101"}), HasSubstr("--achieved: 101 is no percentage from 0 to 100"));
+  EXPECT_THAT(refused({"--achieved", "101"}), HasSubstr("--achieved = '101' is not a number from 0 to 100"));
   EXPECT_THAT(refused({"--resident-blocks", "33"}), HasSubstr("more than the 32 blocks"));
-  EXPECT_THAT(refused({"--time-us", "0"}), HasSubstr("--time-us: 0 is not above 0"));
+  EXPECT_THAT(refused({"--time-us", "0"}), HasSubstr("--time-us = '0' is not a number from"));
   EXPECT_THAT(refused({"--dynamic-smem", "300K"}), HasSubstr("cannot be launched"));
   EXPECT_THAT(refused({"--format", "csv"}), HasSubstr("--format csv is for rows"));
   const Outcome no_sms =

@@ -124,7 +124,7 @@ TEST_F(TraceCommandTest, LeavesRowsWhereTheyAreUntilSomethingRuns) {
 TEST_F(TraceCommandTest, RefusesToWriteRowsOverTheTraceThatItImports) {
   const Outcome outcome = run_command({"trace", "--import", trace_.c_str(), "--out", trace_.c_str()});
   EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("another name"));
+  EXPECT_THAT(outcome.err, HasSubstr("is a file that is read; name another file"));
   EXPECT_EQ(read_text(trace_), kTorchTrace);
 }
 

@@ -64,6 +64,26 @@ MadeUpRun with_regressions(int count) {
   });
 }
 
+TEST_F(GateCommand, SaysWhichTolerancesConcernNothingAndRefusesThoseThatSayTwoThings) {
+  const std::string run = write_run("a", made_up_run());
+  write(
+      "t.json",
+      R"({"experiments": {"wavs": {"achieved_pct": {"limit": 50}}, "waves": {"achieved_pct": {"limit": 5}}}})");
+  EXPECT_EQ(gate({"--tolerances", path("t.json"), run, run}), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("the tolerances of 'wavs' concern no case"));
+  EXPECT_THAT(err_, testing::Not(HasSubstr("'waves'")));
+  write("t.json", R"({"all": {"achieved_pct": {"limit": 1, "limit": 50}}})");
+  EXPECT_EQ(gate({"--tolerances", path("t.json"), run, run}), 64);
+  EXPECT_THAT(err_, HasSubstr("the key \"limit\" stands in an object twice"));
+  write("t.json", std::string("{}\0", 3));
+  EXPECT_EQ(gate({"--tolerances", path("t.json"), run, run}), 64);
+  write("t.json", R"({"all": {"achieved_pct": {"limit": )" + std::string(40'000, '[') +
+                      std::string(40'000, ']') + "}}}");
+  EXPECT_EQ(gate({"--tolerances", path("t.json"), run, run}), 64);
+  EXPECT_THAT(err_, HasSubstr("deeper than 64"));
+  EXPECT_LT(err_.size(), 400u);
+}
+
 TEST_F(GateCommand, EndsWith0OnAPass) {
   EXPECT_EQ(gate({write_run("a", made_up_run()), write_run("b", made_up_run())}), 0);
   EXPECT_THAT(out_, HasSubstr("pass: 4 cases"));

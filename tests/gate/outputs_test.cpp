@@ -132,7 +132,7 @@ TEST(GateOutputs, AnnotationsOfAPassAreOneNotice) {
 TEST(GateOutputs, JunitTellsFailuresFromWhatCouldNotBeTested) {
   const std::string text = comparison_junit(compared(4, [](MadeUpRun& run) {
     injected::two_more_registers(run.rows[0]);
-    run.rows[1].gpu = "a \"<&>\" GPU\x01";
+    run.rows[1].gpu = "a \"<&>\" GPU\x01\xef\xbf\xbe\xff\xed\xa0\x80 \xc3\xa9";
   }));
   EXPECT_THAT(text,
               HasSubstr(R"(<testsuite name="block_size" tests="2" failures="1" errors="0" skipped="0">)"));
@@ -140,7 +140,7 @@ TEST(GateOutputs, JunitTellsFailuresFromWhatCouldNotBeTested) {
   // Some readers show the attribute, some the text.
   EXPECT_THAT(text, HasSubstr(R"(<failure type="regression" message="registers_per_thread 31 -&gt; 33">)"
                               "registers_per_thread 31 -&gt; 33; grid_blocks 2112 -&gt; 1584; "));
-  EXPECT_THAT(text, HasSubstr("gpu NVIDIA H200 -&gt; a &quot;&lt;&amp;&gt;&quot; GPU?"));
+  EXPECT_THAT(text, HasSubstr("gpu NVIDIA H200 -&gt; a &quot;&lt;&amp;&gt;&quot; GPU?????? \xc3\xa9"));
   EXPECT_EQ(count(text, "<testcase "), 4u);
 }
 

@@ -33,6 +33,35 @@ TEST(Json, TextThatIsNoJsonIsRefusedWithItsPlace) {
   }
 }
 
+std::string refusal_of_json(const std::string& text) {
+  try {
+    parse_json(text, "FILE");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Json, NestedTooDeepIsRefusedAndNotWrittenIntoAMessage) {
+  const auto nested = [](std::size_t depth, char open, char close) {
+    return std::string(depth, open) + std::string(depth, close);
+  };
+  EXPECT_EQ(refusal_of_json(nested(64, '[', ']')), "accepted");
+  EXPECT_EQ(refusal_of_json(nested(65, '[', ']')),
+            "FILE has objects or arrays within each other deeper than 64");
+  EXPECT_EQ(refusal_of_json(nested(1'000'000, '[', ']')), refusal_of_json(nested(65, '[', ']')));
+  std::string objects;
+  for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+  EXPECT_EQ(refusal_of_json(objects), refusal_of_json(nested(65, '[', ']')));
+}
+
+TEST(Json, WithAKeyTwiceOrANulIsRefused) {
+  EXPECT_EQ(refusal_of_json(R"({"a": 1, "b": {"a": 1}, "c": [{"a": 1}, {"a": 1}]})"), "accepted");
+  EXPECT_EQ(refusal_of_json(R"({"b": {"a": 1, "a": 2}})"), "FILE: the key \"a\" stands in an object twice");
+  EXPECT_EQ(refusal_of_json(std::string("{}\0", 3)), "FILE has a NUL character; JSON is text");
+  EXPECT_EQ(refusal_of_json(std::string("{}\0{\"a\":", 8)), "FILE has a NUL character; JSON is text");
+}
+
 TEST(Json, BytesThatAreNotUtf8DoNotStopTheOutput) {
   Row row;
   row.note = "caf\xE9";

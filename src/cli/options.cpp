@@ -1,14 +1,9 @@
-#include "cli/size_option.hpp"
+#include "cli/options.hpp"
 
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <utility>
-
-#include <CLI/CLI.hpp>
-#include <fmt/core.h>
-
-#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {
@@ -48,6 +43,31 @@ CLI::Option* add_size_option(CLI::App& parser, const std::string& name, std::int
           name, [name, &bytes](const std::string& text) { bytes = parse_size(text, name); },
           meaning + ", bytes or as 12K")
       ->type_name("SIZE");
+}
+
+CLI::Option* add_repeated(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
+                          const std::string& meaning) {
+  return parser.add_option(name, values, meaning + "; any number of times")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+CLI::Option* add_comma_list(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
+                            const std::string& meaning) {
+  return parser.add_option_function<std::string>(
+      name,
+      [name, &values](const std::string& text) {
+        for (std::size_t begin = 0; begin <= text.size();) {
+          const std::size_t end = std::min(text.find(',', begin), text.size());
+          if (end == begin)
+            throw InputError(
+                fmt::format("{} = '{}' has an empty item; put commas between items only", name, text));
+          values.push_back(text.substr(begin, end - begin));
+          begin = end + 1;
+        }
+      },
+      meaning);
 }
 
 }  // namespace occbench
