@@ -28,10 +28,8 @@ ToolRun measure(const ToolProgram& program, const std::string& takes, std::vecto
     return {ExitStatus::no_verdict, {}, {}};
   }
   fmt::print(console.err, "measuring, {} ...\n", takes);
-  const fs::path folder =
-      program.benches.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : program.benches;
   arguments.insert(arguments.begin(), {"--occ_counters=require", "--occ_device=" + program.device});
-  return run_tool(folder / program.name, std::move(arguments), rows, console);
+  return run_tool(programs_folder(program.benches) / program.name, std::move(arguments), rows, console);
 }
 
 }  // namespace occbench

@@ -95,8 +95,12 @@ struct ExpectedCase {
 
 }  // namespace
 
+fs::path programs_folder(const fs::path& asked_for) {
+  return asked_for.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : asked_for;
+}
+
 std::vector<fs::path> bench_programs(const fs::path& asked_for) {
-  const fs::path folder = asked_for.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : asked_for;
+  const fs::path folder = programs_folder(asked_for);
   std::error_code error;
   std::vector<fs::path> programs;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -112,8 +116,8 @@ std::vector<fs::path> bench_programs(const fs::path& asked_for) {
   });
   if (programs.empty()) {
     throw InputError(
-        fmt::format("there are no bench programs in {}: build them (cmake --build --preset release), or say "
-                    "where they are with --benches",
+        fmt::format("there are no bench programs in {}: they are part of builds with CUDA (cmake --build "
+                    "--preset release); --benches says where they are",
                     folder.string()));
   }
   return programs;
