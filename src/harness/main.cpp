@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <memory>
 
 #include <benchmark/benchmark.h>
@@ -93,5 +94,10 @@ ExitStatus guarded_main(const std::vector<std::string>& arguments) {
 }  // namespace occbench
 
 int main(int argc, char** argv) {
-  return static_cast<int>(occbench::guarded_main({argv, argv + argc}));
+  using occbench::ExitStatus;
+  const ExitStatus status = occbench::guarded_main({argv, argv + argc});
+  if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
+    return static_cast<int>(status);
+  fmt::print(stderr, "standard output could not be written (is its disk full?)\n");
+  return static_cast<int>(status == ExitStatus::done ? ExitStatus::usage : status);
 }
