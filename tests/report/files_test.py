@@ -203,6 +203,13 @@ class Page(InFolder):
             self.assertIn(f'id="{chart}"', page)
         self.assertRegex(page, "<li>How far from the counter: no row has a value in achieved_pct")
 
+    def test_simulated_rows_are_called_so_first(self):
+        rows = [row | {"time_status": "simulated"} for row in made_up.read() if row["experiment"] == "waves"]
+        page = self.folder / "report.html"
+        done = made_up.report(made_up.write(self.folder / "rows.csv", rows), "--chart", "waves", "-o", page)
+        self.assertTrue(done.stdout.startswith("SIMULATED: "), done.stdout)
+        self.assertRegex(before_scripts(page), "<h1>Simulated, not measured: ")
+
     def test_a_last_line_that_was_being_written_is_no_row(self):
         file = self.file('experiment,case,note\na,b,"of\ntwo lines"\na,c,\na,d,"torn\n')
         page, _ = self.page_of(file)
