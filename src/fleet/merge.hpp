@@ -27,7 +27,7 @@ struct Merged {
   std::vector<std::string> torn;             ///< files whose last line has no end; that line is left out
   std::vector<Gap> gaps;
   bool simulated = false;  ///< the rows are
-  bool samples = false;  ///< whether samples of all files stand in FILE.samples.csv
+  bool samples = false;    ///< whether samples of all files stand in FILE.samples.csv
   std::filesystem::path
       kept_samples;  ///< new name of a FILE.samples.csv of other rows; empty if there was none
 

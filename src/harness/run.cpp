@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <iostream>
 #include <exception>
 #include <fcntl.h>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <random>
