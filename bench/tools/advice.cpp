@@ -156,8 +156,7 @@ std::vector<Case> before_and_after(const Planner& on, const Limited& limited) {
                 .launch = launch,
                 .work = work,
                 .suite = Suite::smoke,
-                .parameters = {{"question", question}, {"change", change}, {"launch", which}},
-                .counters = {"fp32_pipe_pct", "xu_pipe_pct"}};
+                .parameters = {{"question", question}, {"change", change}, {"launch", which}}};
   };
   return {make(asked, before, "asked"), make(advised, after, "advised")};
 }

@@ -1,1 +1,0 @@
-occbench: cannot read B.csv: No such file or directory
