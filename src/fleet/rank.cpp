@@ -78,7 +78,7 @@ void add_changes(const FleetRows& rows, const std::map<std::string, Numbers>& ea
   }
 }
 
-/// Worst first: more than notes, then those without a verdict, then notes, then the rest; of each the furthest out.
+/// Worst first: more than notes, then those without a verdict, then notes, then the rest; of each the largest distance.
 struct Place {
   int group;
   double nearness;  ///< to its peers

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <ranges>
 #include <string_view>
 
 namespace occbench {
@@ -15,9 +14,12 @@ inline bool is_bound_by_sm(std::string_view work, bool spills) {
 
 /// Whether a case declares that its warps wait for atomic operations in L2. @param expected_cause  as in that column
 inline bool expects_atomics(std::string_view expected_cause) {
-  return std::ranges::any_of(std::views::split(expected_cause, '+'), [](auto cause) {
-    return std::ranges::equal(cause, std::string_view("atomics"));
-  });
+  while (!expected_cause.empty()) {
+    const std::size_t end = std::min(expected_cause.find('+'), expected_cause.size());
+    if (expected_cause.substr(0, end) == "atomics") return true;
+    expected_cause.remove_prefix(std::min(end + 1, expected_cause.size()));
+  }
+  return false;
 }
 
 }  // namespace occbench

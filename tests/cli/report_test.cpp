@@ -53,7 +53,7 @@ TEST(Report, DoesNotOverwriteTheRowsThatItDraws) {
   const RowsFile file("experiment,case\nwaves,a\n");
   const Outcome outcome = run_command({"report", file.name(), "-o", file.name()});
   EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("overwritten"));
+  EXPECT_THAT(outcome.err, HasSubstr("is a file that is read"));
 }
 
 TEST(Report, WantsAFileAndFoldersThatExist) {

@@ -13,7 +13,7 @@ namespace occbench {
 /// The texts of several runs that were packed as one file of tests/data, by its first column, which is taken away.
 inline std::map<std::string, std::string> unpack(const std::string& name) {
   const std::string file = std::string(OCCBENCH_SOURCE_DIR "/tests/data/") + name;
-  CsvTable packed = parse_csv(read_gzip_text(file), file);
+  CsvTable packed = parse_csv(read_text(file), file);
   packed.names.erase(packed.names.begin());
   std::map<std::string, std::string> runs;
   for (std::vector<std::string>& cells : packed.rows) {
