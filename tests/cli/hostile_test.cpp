@@ -34,6 +34,13 @@ using ::testing::Not;
 
 const std::string kSuite = OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv";
 
+/// Whether AddressSanitizer's own memory and checks at the end of a process are in the way of a limit on memory.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 class Hostile : public ::testing::Test {
  protected:
   /// As a shell runs it in the folder of the test; $OCCBENCH is the program. @returns its status
@@ -237,6 +244,7 @@ TEST_F(Hostile, WrongFilesAndFoldersAreWrongInput) {
 }
 
 TEST_F(Hostile, NoExpressionTakesACommandLongOrBreaksIt) {
+  if (kSanitized) GTEST_SKIP() << "runs in the build without sanitizers";
   std::vector<Row> rows = read_rows(kSuite);
   std::erase_if(rows, [](const Row& row) { return row.experiment != "waves"; });
   rows.resize(2);
@@ -264,6 +272,7 @@ TEST_F(Hostile, NoExpressionTakesACommandLongOrBreaksIt) {
 }
 
 TEST_F(Hostile, FilesThatHoldMoreThanTheySeemToAreRefusedAtTheLimit) {
+  if (kSanitized) GTEST_SKIP() << "runs in the build without sanitizers";
   ASSERT_EQ(shell("head -c 64M /dev/zero | tr '\\0' 0 | gzip > bomb.gz"), 0);
   ASSERT_EQ(
       shell("(printf '{\"traceEvents\": [\"'; head -c 64M /dev/zero | tr '\\0' 0) | gzip > bomb.json.gz"), 0);
@@ -286,6 +295,7 @@ TEST_F(Hostile, FilesThatHoldMoreThanTheySeemToAreRefusedAtTheLimit) {
 }
 
 TEST_F(Hostile, ANameThatStandsForGigabytesIsImportedAsItIs) {
+  if (kSanitized) GTEST_SKIP() << "runs in the build without sanitizers";
   std::string name = "_Z1f1PIiiE";
   for (int pair = 0; pair < 33; ++pair) {
     const char digit = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[pair];
