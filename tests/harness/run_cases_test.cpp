@@ -178,7 +178,7 @@ TEST_F(RunCases, ARowSaysWhereItsOccupancyWentByCountersAndInASentence) {
   // 20 blocks of 2 warps, of 64 warps: 62.5 %.
   EXPECT_DOUBLE_EQ(row.measured_loss_blocks_points.value(), row.theoretical_pct.value() - 62.5);
   EXPECT_DOUBLE_EQ(row.measured_loss_warps_points.value(), 62.5 - 51);
-  EXPECT_THAT(row.explanation, HasSubstr("points: "));
+  EXPECT_THAT(row.explanation, HasSubstr("an achieved 51 % belongs to another launch"));
 }
 
 TEST_F(RunCases, RequiredCountersThatAreDeniedGiveNoVerdictAndKeepTheTimes) {
