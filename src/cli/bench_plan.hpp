@@ -9,7 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
-#include "predict/parameter_range.hpp"
+#include "predict/interval.hpp"
 #include "record/case_record.hpp"
 
 namespace occbench {
@@ -41,7 +41,7 @@ struct RunOptions {
 /// Percent of the device's warps, by one simulation of a case.
 struct ListedPrediction {
   double pct = 0;
-  std::optional<OccupancyRange> range;  ///< by a generic profile
+  std::optional<Interval> range;  ///< by a generic profile
 };
 
 /// A bench binary and the cases of it that this run wants.

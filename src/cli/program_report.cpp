@@ -37,6 +37,12 @@ std::optional<double> prediction_pct(const CaseRecord& record) {
   return record.prediction ? std::optional(record.prediction->predicted_pct) : std::nullopt;
 }
 
+std::string interval_of_line(const CaseRecord& record) {
+  if (!record.prediction) return "-";
+  return is_reconstructed_work(record.identity.work_source) ? "reconstructed"
+                                                            : to_string(record.prediction->interval);
+}
+
 /// What costs most of the points below theory, as lost time does: a limit of theory only where nothing else is
 /// lost.
 std::string what_costs_time(const CaseRecord& record) {
@@ -55,6 +61,7 @@ std::vector<std::string> table_line(const CaseRecord& record, double all_us) {
           fmt::format("{}", record.program.launches.value_or(0)),
           record.theory ? percent(record.theory->theoretical_pct) : "-",
           percent(prediction_pct(record)),
+          interval_of_line(record),
           percent(record.readings.counters.achieved_pct),
           narrow(record.identity.name),
           what_costs_time(record)};
@@ -132,9 +139,9 @@ void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostr
                            [](const CaseRecord* record) { return lost_us(*record).value_or(-1e300); });
   if (top > 0 && top < order.size()) order.resize(top);
   std::vector<std::vector<std::string>> lines = {{"lost ms", "time ms", "% of time", "launches", "theory %",
-                                                  "predicted %", "achieved %", "kernel", "finding"}};
+                                                  "predicted %", "90 %", "achieved %", "kernel", "finding"}};
   for (const CaseRecord* record : order) lines.push_back(table_line(*record, all_us));
-  fmt::print(out, "{}\n", text_table(lines, ">>>>>>><<"));
+  fmt::print(out, "{}\n", text_table(lines, ">>>>>>>><<"));
   fmt::print(out,
              "{} of {} kernels and configurations, {} launches, {} ms. Time lost is time x (theory - "
              "achieved) / theory, "

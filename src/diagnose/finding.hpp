@@ -28,7 +28,7 @@ enum class Cause : unsigned char {
   low_occupancy_suffices,  ///< a pipe, the issue slots or memory are saturated nevertheless
   idle_lanes,              ///< lanes without a thread, which the counter of warps leaves out
   unused_shared_memory,    ///< the carveout keeps more shared memory than the resident blocks need
-  prediction_differs,      ///< the counter is outside the prediction's range
+  prediction_differs,      ///< the counter is outside the prediction's 90 % interval
   unexplained,             ///< what no cause explains
 };
 

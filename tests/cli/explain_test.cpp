@@ -112,7 +112,7 @@ TEST(ExplainNumbers, SaysTheRuleOfTheoryTheWavesAndWhatIsDueToSomethingElse) {
   EXPECT_THAT(outcome.out, HasSubstr("5.6 waves of 396"));
   EXPECT_THAT(outcome.out, HasSubstr("[register_limit, inferred]"));
   EXPECT_THAT(outcome.out, HasSubstr("the last wave has 238 of 396 blocks"));
-  EXPECT_THAT(outcome.out, HasSubstr("12 points are explained by no cause"));
+  EXPECT_THAT(outcome.out, HasSubstr("14 points are explained by no cause"));
   EXPECT_THAT(outcome.out, HasSubstr("Read sm__ctas_active.avg.per_cycle_active"));
 }
 
