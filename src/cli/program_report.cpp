@@ -39,6 +39,12 @@ std::optional<double> prediction_pct(const CaseRecord& record) {
   return record.prediction ? std::optional(record.prediction->predicted_pct) : std::nullopt;
 }
 
+std::string interval_of_line(const CaseRecord& record) {
+  if (!record.prediction) return "-";
+  return is_reconstructed_work(record.identity.work_source) ? "reconstructed"
+                                                            : to_string(record.prediction->interval);
+}
+
 /// A case with the finding whose advice can save most of its time; where none can, its largest loss below theory.
 struct Told {
   const CaseRecord* record;
@@ -91,6 +97,7 @@ std::vector<std::string> table_line(const Told& told, double all_us) {
           fmt::format("{}", record.program.launches.value_or(0)),
           record.theory ? percent(record.theory->theoretical_pct) : "-",
           percent(prediction_pct(record)),
+          interval_of_line(record),
           percent(record.readings.counters.achieved_pct),
           narrow(record.identity.name),
           finding_text(told)};
@@ -158,10 +165,10 @@ void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostr
   std::vector<Told> order = by_time_saved(cases);
   if (top > 0 && top < order.size()) order.resize(top);
   std::vector<std::vector<std::string>> lines = {{"max saved ms", "time ms", "% of time", "launches",
-                                                  "theory %", "predicted %", "achieved %", "kernel",
-                                                  "finding"}};
+                                                  "theory %", "predicted %", "90 %", "achieved %",
+                                                  "kernel", "finding"}};
   for (const Told& each : order) lines.push_back(table_line(each, all_us));
-  fmt::print(out, "{}\n", text_table(lines, ">>>>>>><<"));
+  fmt::print(out, "{}\n", text_table(lines, ">>>>>>>><<"));
   fmt::print(
       out,
       "{} of {} kernels and configurations, {} launches, {} ms. Max saved is the most time that the remedy "

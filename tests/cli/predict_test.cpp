@@ -55,7 +55,10 @@ TEST(Predict, SaysWhatTheCounterWillReadAndWhereTheRestWent) {
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("predicted"));
   EXPECT_THAT(outcome.out, HasSubstr("points: the last wave has 106 of 1,056 blocks"));
-  EXPECT_THAT(outcome.out, HasSubstr("lowest of the simulations"));
+  EXPECT_THAT(outcome.out,
+              ContainsRegex("predicted +9[0-9.]+ % .90 %: [0-9.]+ to [0-9.]+; a partial wave depends on the "
+                            "clocks of this GPU: calibrate"));
+  EXPECT_THAT(outcome.out, ContainsRegex("predicted over elapsed cycles +[0-9.]+ % .90 %: "));
   for (const char* cause : {"grid smaller than one wave", "partial last wave", "uneven blocks",
                             "uneven warps within a block", "launch and replacement overhead", "contention"}) {
     EXPECT_THAT(outcome.out, HasSubstr(cause)) << "as docs/prediction.md names the losses";
@@ -129,7 +132,7 @@ TEST(Predict, JsonHasTheNamesOfTheColumns) {
   EXPECT_GT(answer.at("timeline").at("warps").size(), 100u);
 }
 
-TEST(Predict, TheGpcThatALaunchBeginsWithNarrowsTheRangeAndStandsInTheAnswer) {
+TEST(Predict, TheGpcThatALaunchBeginsWithNarrowsTheIntervalAndStandsInTheAnswer) {
   const auto answer = [](std::vector<const char*> more) {
     more.insert(more.end(), {"--work", "uniform:200000:0.5:1.5:seed=3", "--format", "json"});
     const Outcome outcome = predict("792", more);
@@ -143,7 +146,7 @@ TEST(Predict, TheGpcThatALaunchBeginsWithNarrowsTheRangeAndStandsInTheAnswer) {
   const nlohmann::json known = answer({"--first-gpc", "3"});
   EXPECT_FALSE(any.contains("first_gpc"));
   EXPECT_EQ(known.at("first_gpc"), 3);
-  EXPECT_LT(range(known), range(any) / 5);
+  EXPECT_LT(range(known), range(any));
 }
 
 TEST(Predict, CsvIsAHeaderAndARow) {

@@ -121,14 +121,13 @@ TEST(ByNumbers, SmsAreIdleFromAPointBetweenActiveAndElapsedCyclesOn) {
   EXPECT_TRUE(has_idle_sms(93.99));
 }
 
-TEST(ByNumbers, APredictionDiffersFromAPointOutsideItsRangeOnEitherSide) {
+TEST(ByNumbers, APredictionDiffersFromAPointOutsideItsIntervalOnEitherSide) {
   const auto differs = [](double achieved_pct) {
     LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 2112},
                                    {.registers_per_thread = 32}, achieved_pct);
     facts.prediction.emplace();
-    facts.prediction->predicted_low_pct = 80;
     facts.prediction->predicted_pct = 85;
-    facts.prediction->predicted_high_pct = 90;
+    facts.prediction->interval = {80, 90};
     const auto findings = diagnose(facts);
     return find(findings, Cause::prediction_differs) != nullptr;
   };
@@ -142,14 +141,14 @@ TEST(ByNumbers, APredictionOfInferredWorkThatDiffersSaysWhatWasTakenAsEqual) {
   LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 2112}, {.registers_per_thread = 32}, 81);
   facts.prediction.emplace();
-  facts.prediction->predicted_low_pct = facts.prediction->predicted_high_pct = 100;
+  facts.prediction->interval = {100, 100};
   facts.prediction->predicted_pct = 100;
   for (const bool inferred : {false, true}) {
     facts.work_is_inferred = inferred;
     const auto findings = diagnose(facts);
     const Finding* differs = find(findings, Cause::prediction_differs);
     ASSERT_NE(differs, nullptr);
-    EXPECT_THAT(differs->remedy, HasSubstr(inferred ? "warps of a block as equal" : "its work string"));
+    EXPECT_THAT(differs->remedy, HasSubstr(inferred ? "all blocks are taken as equal" : "its work string"));
   }
 }
 

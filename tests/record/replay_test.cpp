@@ -42,13 +42,15 @@ TEST(Replay, ACaseSaysAllThatItsPredictionNeeds) {
   repredict(record);
   const Prediction prediction =
       predict({.block_threads = 256, .grid_blocks = 1584}, {.registers_per_thread = 20}, limits_of({9, 0}),
-              find_profile("h200"), Tasks(Work::equal(20'000), 1584, 8));
+              chosen(find_profile("h200")), Tasks(Work::equal(20'000), 1584, 8));
   const Row row = row_of(record);
   EXPECT_EQ(row.device_profile, "h200");
   EXPECT_EQ(row.predicted_pct, prediction.predicted_pct);
-  EXPECT_EQ(row.predicted_low_pct, prediction.predicted_low_pct);
-  EXPECT_EQ(row.predicted_high_pct, prediction.predicted_high_pct);
+  EXPECT_EQ(row.predicted_low_pct, prediction.interval.low);
+  EXPECT_EQ(row.predicted_high_pct, prediction.interval.high);
   EXPECT_EQ(row.predicted_elapsed_pct, prediction.predicted_elapsed_pct);
+  EXPECT_EQ(row.predicted_elapsed_low_pct, prediction.elapsed_interval.low);
+  EXPECT_EQ(row.predicted_elapsed_high_pct, prediction.elapsed_interval.high);
   EXPECT_EQ(row.predicted_cycles_active, prediction.cycles_active_mean);
   EXPECT_EQ(row.loss_tail_points, prediction.losses.tail);
   EXPECT_EQ(row.loss_overhead_points, prediction.losses.overhead);
@@ -60,7 +62,7 @@ TEST(Replay, TheGpcThatACaseBeganWithIsThatOfItsPrediction) {
   record.identity.work = parse_work("uniform:200000:0.5:1.5:seed=3");
   const auto predicted = [&](std::optional<int> first_gpc) {
     return predict({.block_threads = 256, .grid_blocks = 792}, {.registers_per_thread = 20},
-                   limits_of({9, 0}), find_profile("h200"), Tasks(*record.identity.work, 792, 8),
+                   limits_of({9, 0}), chosen(find_profile("h200")), Tasks(*record.identity.work, 792, 8),
                    {.first_gpc = first_gpc})
         .predicted_pct;
   };

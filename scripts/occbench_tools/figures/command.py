@@ -17,7 +17,7 @@ from occbench_tools import WrongInput, experiments
 from occbench_tools.claims_table import table_of_claims
 from occbench_tools.dataset import Results, Run, gpu_of, packed
 from occbench_tools.experiments import NOT_RECORDED
-from occbench_tools.figures import accuracy, gate, programs, scheduling, suite, sums, timelines, traces
+from occbench_tools.figures import accuracy, gate, intervals, programs, scheduling, suite, sums, timelines, traces
 from occbench_tools.markdown import machine, table
 from occbench_tools.program import RESULTS, SOURCES, Claim, Occbench, binaries_of, declare_binaries, read_claims
 from occbench_tools.verdicts import verdict
@@ -83,6 +83,7 @@ def blocks(claims: list[Claim]) -> Blocks:
         of_experiments
         | table_of_all
         | accuracy.BLOCKS
+        | intervals.BLOCKS
         | suite.BLOCKS
         | timelines.BLOCKS
         | gate.BLOCKS
