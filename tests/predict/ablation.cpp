@@ -61,10 +61,6 @@ struct Device {
   std::vector<Measured> launches;
 };
 
-bool decides(const Device& device) {
-  return std::ranges::find(device.launches, kSelecting, &Measured::set) != device.launches.end();
-}
-
 /// One half of the launches by a hash of their names.
 std::string_view half_of(std::string_view name) {
   std::uint64_t hash = 0;
@@ -147,7 +143,6 @@ std::vector<Device> devices() {
   all[0] = {calibration_of(files), recorded_launches()};
   all[1].calibration = calibration_of(std::vector<std::string>{"results/nvidia-h200/calibration.csv"});
   add_rows(all[1].launches, "results/nvidia-h200/full.csv", "suite_", "");
-  add_rows(all[1].launches, "results/nvidia-h200/validation.csv", "random_", kHeldOut);
   all[2].calibration = calibration_of(std::vector<std::string>{"tests/data/h100_calibration/gpu_1.csv"});
   add_rows(all[2].launches, "results/nvidia-h100-80gb-hbm3/full.csv", "suite_", kOtherGpu);
   return all;
@@ -191,10 +186,12 @@ DeviceProfile fitted(const Calibration& calibration, const FitSearch& search) {
 
 /// From the values of the model that has one rule more: near enough for three rounds, and traced clocks have their scale.
 /// No warps of a calibration that is fitted to contend.
-DeviceProfile fitted_without(Calibration calibration, const Parameter& rule) {
-  calibration.profile.model.parameters.*rule.value = rule.off.value();
-  if (rule.matters_to == MattersTo::always_issuing || rule.matters_to == MattersTo::memory)
-    return calibration.profile;
+DeviceProfile fitted_without(Calibration calibration, std::span<const Parameter* const> rules) {
+  for (const Parameter* rule : rules) calibration.profile.model.parameters.*rule->value = rule->off.value();
+  const bool only_contending = std::ranges::all_of(rules, [](const Parameter* rule) {
+    return rule->matters_to == MattersTo::always_issuing || rule->matters_to == MattersTo::memory;
+  });
+  if (only_contending) return calibration.profile;
   return fitted(calibration, {.rounds = 3, .clock_scales = {1}});
 }
 
@@ -249,75 +246,86 @@ void print(int step, std::string_view rule, std::string_view outcome, const OfSe
   std::fflush(stdout);
 }
 
-constexpr std::array kAllSets{kSelecting, kReporting, kHeldOut, kOtherGpu};
+constexpr std::size_t kMostRules = 10;
+constexpr std::array kDeciding{kSelecting};
+constexpr std::array kReported{kSelecting, kReporting};
 
-OfSets errors_of(const std::vector<Device>& gpus) {
+using Rules = std::vector<const Parameter*>;
+
+/// "a+b" are two rules that go together. @throws InputError
+Rules rules_of(std::string_view names) {
+  Rules rules;
+  for (const auto part : std::views::split(names, '+')) {
+    const std::string_view name(part.begin(), part.end());
+    const Parameter* const parameter = find_parameter(name);
+    if (parameter == nullptr || !parameter->off)
+      throw InputError(fmt::format("{} is not an optional rule; src/predict/parameters.cpp has them", name));
+    rules.push_back(parameter);
+  }
+  return rules;
+}
+
+OfSets errors_of(std::span<const Device> gpus, std::span<const std::string_view> sets) {
   OfSets errors;
-  for (const Device& device : gpus) add_errors(errors, device.calibration.profile, device, kAllSets);
+  for (const Device& device : gpus) add_errors(errors, device.calibration.profile, device, sets);
   return errors;
 }
 
-/// A rule and what it was worth to the selecting half when it was tried last.
-struct Rule {
-  const Parameter* parameter;
-  Worth worth;
-};
+/// The GPUs with rules switched off and what is fitted fitted again.
+std::vector<Device> without(std::span<const Device> gpus, const Rules& rules) {
+  std::vector<Device> all(gpus.begin(), gpus.end());
+  for (Device& device : all) device.calibration.profile = fitted_without(device.calibration, rules);
+  return all;
+}
 
-/// Tries so many of the rules, those first that were worth least; sorts them by what they are worth.
-void try_without(int step, std::span<Rule> rules, const std::vector<Device>& gpus, const OfSets& base) {
-  constexpr std::array kDeciding{kSelecting};
-  for (Rule& rule : rules) {
-    OfSets errors;
-    for (const Device& device : gpus) {
-      if (decides(device))
-        add_errors(errors, fitted_without(device.calibration, *rule.parameter), device, kDeciding);
+/// Removes rules one after another; a rule stays if, without it, the selecting half is by the bar worse than with the whole
+/// model. Ends when ten are left.
+void eliminate(std::vector<Device> gpus, const OfSets& whole, std::span<const char* const> names) {
+  const auto is_optional = [](const Parameter& parameter) { return parameter.off.has_value(); };
+  auto left = static_cast<std::size_t>(std::ranges::count_if(parameters(), is_optional));
+  int step = 0;
+  for (const std::string_view name : names) {
+    if (left <= kMostRules) return;
+    const Rules rules = rules_of(name);
+    std::vector<Device> tried = without(gpus, rules);
+    const OfSets errors = errors_of(tried, kDeciding);
+    const Worth worth = worth_of(errors.at(kSelecting), whole.at(kSelecting));
+    ++step;
+    if (worth.bars >= 1) {
+      print(step, name, "put_back", errors, whole, worth.group);
+      continue;
     }
-    rule.worth = worth_of(errors.at(kSelecting), base.at(kSelecting));
-    print(step, rule.parameter->name, "tried", errors, base, rule.worth.group);
+    gpus = std::move(tried);
+    left -= rules.size();
+    print(step, name, "removed", errors_of(gpus, kReported), whole);
   }
 }
 
-void remove_rule(std::vector<Device>& gpus, const Parameter& rule) {
-  for (Device& device : gpus) device.calibration.profile = fitted_without(device.calibration, rule);
-}
-
-void eliminate() {
-  constexpr std::size_t kMostRules = 10;
-  constexpr std::size_t kTried =
-      6;  // of more rules than that; those that were worth least when they were tried last
+void run(std::span<const char* const> names) {
   std::vector<Device> gpus = devices();
+  Device other_gpu = std::move(gpus.back());
+  gpus.pop_back();
   for (Device& device : gpus) device.calibration.profile = fitted(device.calibration, {});
-  std::vector<Rule> left;
-  for (const Parameter& parameter : parameters()) {
-    if (parameter.off) left.push_back({&parameter, {}});
-  }
+  const OfSets whole = errors_of(gpus, kReported);
   fmt::print("step,rule,outcome,set,group,launches,mean_error_points,worse_by_points\n");
-  OfSets base = errors_of(gpus);
-  print(0, "none", "whole_model", base, base);
-  for (int step = 1; !left.empty(); ++step) {
-    const bool all = step == 1 || left.size() <= kMostRules;
-    try_without(step, std::span(left).first(all ? left.size() : kTried), gpus, base);
-    std::ranges::sort(left, {}, [](const Rule& rule) { return rule.worth.bars; });
-    if (left.front().worth.bars >= 1 && left.size() <= kMostRules) {
-      for (const Rule& rule : left) {
-        std::vector<Device> without = gpus;
-        remove_rule(without, *rule.parameter);
-        print(step, rule.parameter->name, "kept", errors_of(without), base);
-      }
-      return;
-    }
-    remove_rule(gpus, *left.front().parameter);
-    OfSets now = errors_of(gpus);
-    print(step, left.front().parameter->name, "removed", now, base);
-    base = std::move(now);
-    left.erase(left.begin());
+  print(0, "none", "whole_model", whole, whole);
+  if (!names.empty()) return eliminate(std::move(gpus), whole, names);
+  other_gpu.calibration.profile = fitted(other_gpu.calibration, {});
+  gpus.push_back(std::move(other_gpu));
+  constexpr std::array kAll{kSelecting, kReporting, kOtherGpu};
+  const OfSets base = errors_of(gpus, kAll);
+  print(0, "none", "whole_model", {{kOtherGpu, base.at(kOtherGpu)}}, base);
+  for (const Parameter& parameter : parameters()) {
+    if (parameter.off) print(1, parameter.name, "alone", errors_of(without(gpus, {&parameter}), kAll), base);
   }
 }
 
 }  // namespace
 }  // namespace occbench
 
-int main() try { occbench::eliminate(); } catch (const occbench::InputError& error) {
+int main(int argc, char** argv) try {
+  occbench::run(std::span<const char* const>(argv + 1, static_cast<std::size_t>(argc - 1)));
+} catch (const occbench::InputError& error) {
   fmt::print(stderr, "ablation: {}\n", error.what());
-  return 70;
+  return 64;
 }
