@@ -43,16 +43,6 @@ constexpr std::array kParameters{
               .fitted_to = FittedTo::whole_waves,
               .matters_to = MattersTo::more_than_a_wave,
               .source = kFits},
-    Parameter{
-        .name = "busy_sm_extra_warp_launch_cycles",
-        .value = &P::busy_sm_extra_warp_launch_cycles,
-        .meaning = "in the first wave, so much longer for each warp beyond half of those that an SM holds",
-        .typical = 7.5,
-        .off = 0,
-        .least_elsewhere = 3.8,
-        .most_elsewhere = 15,
-        .fitted_to = FittedTo::whole_waves,
-        .source = kFits},
     Parameter{.name = "warp_retire_cycles",
               .value = &P::warp_retire_cycles,
               .meaning = "an SM retires two blocks this far apart for each warp, of at most two",
@@ -69,15 +59,6 @@ constexpr std::array kParameters{
               .off = 0,
               .least_elsewhere = 10,
               .most_elsewhere = 40,
-              .fitted_to = FittedTo::whole_waves,
-              .source = kFits},
-    Parameter{.name = "warp_launch_cycles",
-              .value = &P::warp_launch_cycles,
-              .meaning = "and at least this for each warp of the first",
-              .typical = 2.5,
-              .off = 0,
-              .least_elsewhere = 1.2,
-              .most_elsewhere = 5,
               .fitted_to = FittedTo::whole_waves,
               .source = kFits},
     Parameter{.name = "sibling_notices_room",
@@ -194,9 +175,11 @@ constexpr std::array kParameters{
 };
 
 /// Of rules that the model had and that were worth too little (docs/notes/block-scheduler.md).
-constexpr std::array<std::string_view, 6> kObsoleteParameters{
-    "shared_launch_share", "retire_active_warps",    "full_sm_retire_delay_cycles",
-    "jitter_cycles",       "second_sm_delay_cycles", "second_sm_delay_warps",
+constexpr std::array<std::string_view, 8> kObsoleteParameters{
+    "warp_launch_cycles",          "busy_sm_extra_warp_launch_cycles",
+    "shared_launch_share",         "retire_active_warps",
+    "full_sm_retire_delay_cycles", "jitter_cycles",
+    "second_sm_delay_cycles",      "second_sm_delay_warps",
 };
 
 }  // namespace

@@ -19,10 +19,7 @@ struct DeviceParameters {
   double sm_delay_cycles = 0;  ///< an SM starts up to this much later than another
 
   // Launching a block.
-  double block_launch_cycles = 0;  ///< an SM launches two blocks at least this far apart
-  double warp_launch_cycles = 0;   ///< and at least this for each warp of the first
-  double busy_sm_extra_warp_launch_cycles =
-      0;                              ///< so much longer in the first wave, once half of the warps are there
+  double block_launch_cycles = 0;     ///< an SM launches two blocks at least this far apart
   double launch_overhead_cycles = 0;  ///< a warp is resident this much longer than its work takes
 
   // Retiring a block and replacing it.

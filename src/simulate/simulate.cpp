@@ -166,12 +166,12 @@ class Simulator {
     const Sm::Launched launched = sms_[static_cast<std::size_t>(index)].launch(now_, rules_);
     now_ += dispatch_interval_;
     const RunningBlock running{block, index, launched,
-                               launched.last_warp + device_.parameters.launch_overhead_cycles};
+                               launched.start + device_.parameters.launch_overhead_cycles};
     if (contending_) {
       contending_->run(running);
     } else {
       const double end = independent_->run(running);
-      residency_.add_block(launched.first_warp, end);
+      residency_.add_block(launched.start, end);
       push_completion({end, index});
     }
   }

@@ -36,32 +36,13 @@ SmRules::SmRules(const DeviceParameters& parameters, const Limits& limits, const
       warps_per_block(occupancy.warps_per_block),
       blocks_per_sm(occupancy.blocks_per_sm),
       block_launch_cycles(parameters.block_launch_cycles),
-      warp_launch_cycles(parameters.warp_launch_cycles),
-      busy_extra_warp_launch_cycles(parameters.busy_sm_extra_warp_launch_cycles),
       retire_interval_cycles(parameters.warp_retire_cycles * std::min(2, occupancy.warps_per_block)) {}
 
-// The two warps of retire_interval_cycles and the half in busy_warps() are the forms of two rules, seen on an H200
-// (docs/prediction.md, "Launching blocks" and "Replacing blocks"). Their sizes are the parameters warp_retire_cycles and
-// busy_sm_extra_warp_launch_cycles, which every calibration fits; 0 switches a rule off.
+// The two warps of retire_interval_cycles are the form of a rule, seen on an H200 (docs/prediction.md, "Replacing blocks").
 
 Sm::Launched Sm::launch(double now, const SmRules& rules) {
-  const double cycles = launch_cycles(blocks_started_, rules);
-  const double first_warp = launching_.begin(now, std::max(cycles, rules.block_launch_cycles));
   ++resident_blocks_;
-  return {blocks_started_++, first_warp, first_warp + cycles};
-}
-
-/// Of the warps of the SM's block of that number, those that start in the first wave while more than half of
-/// the SM's places are taken.
-int Sm::busy_warps(int block, const SmRules& rules) const {
-  if (block >= traits_.first_wave_blocks) return 0;
-  return std::clamp((block + 1) * rules.warps_per_block - rules.max_warps / 2, 0, rules.warps_per_block);
-}
-
-/// From the start of a block's first warp to that of its last, if no other block's start in between.
-double Sm::launch_cycles(int block, const SmRules& rules) const {
-  return rules.warp_launch_cycles * rules.warps_per_block +
-         rules.busy_extra_warp_launch_cycles * busy_warps(block, rules);
+  return {blocks_started_++, launching_.begin(now, rules.block_launch_cycles)};
 }
 
 double Sm::retire_delay(double end, const SmRules& rules) {

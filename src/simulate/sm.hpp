@@ -19,8 +19,6 @@ struct SmRules {
   int warps_per_block;
   int blocks_per_sm;  ///< that an SM holds at once
   double block_launch_cycles;
-  double warp_launch_cycles;
-  double busy_extra_warp_launch_cycles;
   double retire_interval_cycles;  ///< between two blocks that an SM retires
 };
 
@@ -74,11 +72,10 @@ class Sm {
     return traits_;
   }
 
-  /// A block that the SM has taken: when its first warp is resident, and when its last one is.
+  /// A block that the SM has taken.
   struct Launched {
-    int number;  ///< 0, 1, ... on this SM
-    double first_warp;
-    double last_warp;
+    int number;    ///< 0, 1, ... on this SM
+    double start;  ///< its warps are resident
   };
   /// Takes a block that was dispatched at `now`.
   Launched launch(double now, const SmRules& rules);
@@ -99,9 +96,6 @@ class Sm {
   ActiveCycles active;
 
  private:
-  int busy_warps(int block, const SmRules& rules) const;
-  double launch_cycles(int block, const SmRules& rules) const;
-
   SmTraits traits_;
   OneAtATime launching_;
   OneAtATime retiring_{-std::numeric_limits<double>::infinity()};

@@ -11,27 +11,14 @@ SmRules rules_of(const DeviceParameters& parameters, int block_threads) {
           theoretical_occupancy(limits, {.block_threads = block_threads}, {.registers_per_thread = 20})};
 }
 
-TEST(Sm, BlocksAreLaunchedAsFarApartAsTheirWarpsNeed) {
-  const SmRules rules = rules_of({.block_launch_cycles = 20, .warp_launch_cycles = 3}, 256);
+TEST(Sm, BlocksAreLaunchedOneAfterAnother) {
+  const SmRules rules = rules_of({.block_launch_cycles = 20}, 256);
   Sm sm({});
-  EXPECT_EQ(sm.launch(100, rules).first_warp, 100);
+  EXPECT_EQ(sm.launch(100, rules).start, 100);
   const Sm::Launched second = sm.launch(100, rules);
-  EXPECT_EQ(second.first_warp, 100 + 8 * 3) << "eight warps take longer than a block's 20 cycles";
-  EXPECT_EQ(second.last_warp, second.first_warp + 8 * 3);
+  EXPECT_EQ(second.start, 120);
   EXPECT_EQ(second.number, 1);
   EXPECT_EQ(sm.resident_blocks(), 2);
-}
-
-TEST(Sm, InTheFirstWaveWarpsBeyondHalfAreLaunchedSlower) {
-  const SmRules rules = rules_of({.warp_launch_cycles = 3, .busy_sm_extra_warp_launch_cycles = 7}, 512);
-  Sm sm({.first_wave_blocks = 4});
-  EXPECT_EQ(sm.launch(0, rules).last_warp, 16 * 3);
-  sm.launch(0, rules);
-  const Sm::Launched third = sm.launch(0, rules);
-  EXPECT_EQ(third.last_warp - third.first_warp, 16 * (3 + 7)) << "32 of 64 warps are there";
-  sm.launch(0, rules);
-  const Sm::Launched replacing = sm.launch(10'000, rules);
-  EXPECT_EQ(replacing.last_warp - replacing.first_warp, 16 * 3);
 }
 
 TEST(Sm, BlocksThatEndSideBySideAreRetiredOneAfterAnother) {
