@@ -6,7 +6,6 @@
 #include <cmath>
 #include <functional>
 #include <future>
-#include <iterator>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -76,6 +75,8 @@ double misfit(const DeviceProfile& profile, const Limits& limits, std::span<cons
 /// Something that a fit makes larger or smaller by factors.
 struct Knob {
   double start;
+  double least;
+  double most;
   std::function<void(DeviceModel& model, double value)> set;
 };
 
@@ -93,6 +94,7 @@ void fit(DeviceProfile& profile, std::span<const Knob> knobs, const Limits& limi
       for (const double factor : {1 + steps[i], 1 / (1 + steps[i])}) {
         DeviceProfile changed = profile;
         const double value = three_digits(before * factor);
+        if (value < knobs[i].least || value > knobs[i].most) continue;
         knobs[i].set(changed.model, value);
         const double now = misfit(changed, limits, launches, runs);
         if (now >= best) continue;
@@ -112,15 +114,15 @@ std::vector<Knob> knobs_of(FittedTo stage, const DeviceModel& model) {
   for (const Parameter& parameter : parameters()) {
     const double value = model.parameters.*parameter.value;
     if (parameter.fitted_to != stage || value == parameter.off) continue;
-    knobs.push_back(
-        {value, [&parameter](DeviceModel& of, double now) { of.parameters.*parameter.value = now; }});
+    knobs.push_back({value, parameter.least_elsewhere, parameter.most_elsewhere,
+                     [&parameter](DeviceModel& of, double now) { of.parameters.*parameter.value = now; }});
   }
   return knobs;
 }
 
 /// In launches of equal blocks GPC clocks part by more or less than in the traced one, whose load is another.
 Knob clock_scale(const std::vector<int>& traced_ppm, double start) {
-  return {start, [traced_ppm](DeviceModel& model, double scale) {
+  return {start, 0, 10, [traced_ppm](DeviceModel& model, double scale) {
             std::ranges::transform(traced_ppm, model.gpc_clock_ppm.begin(),
                                    [&](int ppm) { return static_cast<int>(std::lround(ppm * scale)); });
           }};
@@ -167,19 +169,15 @@ DeviceProfile fit_parameters(DeviceProfile profile, const Limits& limits,
                              const FitSearch& search) {
   const DeviceModel& model = profile.model;
   const std::vector<Knob> whole_waves = knobs_of(FittedTo::whole_waves, model);
-  std::vector<Knob> tails = knobs_of(FittedTo::tails, model);
-  if (clocks_are_known) std::ranges::move(knobs_of(FittedTo::known_clocks, model), std::back_inserter(tails));
-
   std::vector<CalibrationLaunch> ordered(launches.begin(), launches.end());
   const auto by_chance =
       std::stable_partition(ordered.begin(), ordered.end(), [&](const CalibrationLaunch& each) {
         return leaves_nothing_to_chance(each, limits, profile.sm_count());
       });
   fit(profile, whole_waves, limits, {ordered.begin(), by_chance}, kCertainRuns, search);
-  const std::span<const CalibrationLaunch> of_chance(by_chance, ordered.end());
-  if (clocks_are_known) return fit_known_clocks(profile, std::move(tails), limits, of_chance, search);
-  fit(profile, tails, limits, of_chance, kRuns, search);
-  return profile;
+  if (!clocks_are_known) return profile;
+  return fit_known_clocks(profile, knobs_of(FittedTo::known_clocks, model), limits,
+                          {by_chance, ordered.end()}, search);
 }
 
 }  // namespace occbench

@@ -58,10 +58,10 @@ struct FitSearch {
 };
 
 /// The parameters of `profile` fitted, from its values on; a rule that is off in it stays off. One after
-/// another is made larger or smaller as long as the misfit falls: first those that equal blocks in whole waves,
-/// or in no more than one, depend on, with these, then those that decide who takes a tail, with all other
-/// launches. Traced clocks are scaled to what they are in such launches. The same launches give the same
-/// profile on every machine. Clocks that were not traced are drawn.
+/// another is made larger or smaller, within what it may be on any GPU, as long as the misfit falls: first, with launches of equal blocks in whole
+/// waves, or in no more than one, what these depend on; then, if clocks were traced, their scale and what they
+/// differ by from launch to launch, with all other launches. The same launches give the same profile on every
+/// machine.
 /// @throws InputError as simulate() does.
 DeviceProfile fit_parameters(DeviceProfile profile, const Limits& limits,
                              std::span<const CalibrationLaunch> launches, bool clocks_are_known,

@@ -12,8 +12,7 @@ namespace occbench {
 enum class FittedTo {
   nothing,       ///< it keeps its typical value, or is measured directly
   whole_waves,   ///< equal blocks in whole waves, or in no more than one: nothing is left to chance
-  tails,         ///< launches in which chance decides who takes the last blocks
-  known_clocks,  ///< likewise, where GPC clocks were traced
+  known_clocks,  ///< launches in which chance decides who takes the last blocks, if GPC clocks were traced
 };
 
 /// Which launches depend on a parameter.
@@ -32,11 +31,12 @@ struct Parameter {
   double DeviceParameters::*value;
   std::string_view meaning;
   double typical;  ///< an H200's, rounded: where a fit starts, and what a GPU has that nobody measured
-  std::optional<double> off = {};  ///< switches its rule off; empty where the rule is not optional
-  double least_elsewhere;          ///< on a GPU that nobody measured, as `source` allows
-  double most_elsewhere;           ///< likewise
-  double least_allowed = 0;        ///< in a profile
-  double most_allowed = 1e6;       ///< likewise; of cycles, if nothing else is said
+  std::optional<double> off =
+      {};                  ///< switches its rule off; empty if it has none: part of another rule, or certain
+  double least_elsewhere;  ///< on a GPU that nobody measured, as `source` allows
+  double most_elsewhere;   ///< likewise
+  double least_allowed = 0;   ///< in a profile
+  double most_allowed = 1e6;  ///< likewise; of cycles, if nothing else is said
   FittedTo fitted_to = FittedTo::nothing;
   MattersTo matters_to = MattersTo::every_launch;
   std::string_view source;  ///< of the typical value and of what may be elsewhere

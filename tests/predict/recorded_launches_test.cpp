@@ -154,5 +154,23 @@ TEST(Tails, AfterAWholeWaveArePredictedNearerThanByTheory) {
                 errors_of(all, every, OCCBENCH_SOURCE_DIR "/tests/data/h200_launches/tails.profile"), 10);
 }
 
+// When SMs begin, recorded on one unit: GPCs alike, SMs as far apart as the model has it.
+TEST(FirstBlocks, OfSmsBeginAsFarApartAsTheModelHasIt) {
+  const double spread = find_profile("h200").model.parameters.sm_delay_cycles / std::sqrt(12);
+  std::ifstream file = open("h200_launches/first_blocks.csv");
+  std::array<std::string, 4> cell;
+  read_cells(file, cell);
+  int lines = 0;
+  double variance = 0;
+  for (; read_cells(file, cell); ++lines) {
+    std::istringstream cells(cell[3]);
+    double squares = 0;
+    for (double start = 0; cells >> start;) squares += start * start;
+    variance += squares / 132;
+  }
+  EXPECT_EQ(lines, 9);
+  EXPECT_NEAR(std::sqrt(variance / lines), spread, 15);
+}
+
 }  // namespace
 }  // namespace occbench
