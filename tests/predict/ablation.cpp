@@ -1,7 +1,7 @@
-// Which optional rules of the model (src/predict/parameters.cpp) earn their place: backward elimination. In each step
-// every rule that is left is switched off in turn, all that is fitted is fitted again, and launches of the selecting
-// half are predicted. The rule whose absence costs least is removed, until each one left is worth the bar. Launches of
-// the other half, launches that are held out and another GPU decide nothing and are reported. Prints CSV.
+// Which optional rules of the model (src/predict/parameters.cpp) earn their place. Without arguments, each rule is
+// switched off in turn, all that is fitted is fitted again, and recorded launches are predicted. Arguments are rules, or
+// several joined by +, that are removed one after another: a step that makes the selecting half worse than the bar allows
+// is taken back, and the last step leaves ten rules. The other half and an H100 decide nothing. Prints CSV.
 #include <algorithm>
 #include <atomic>
 #include <cmath>

@@ -84,7 +84,7 @@ TEST_F(RecordedLaunches, OneOfTheGpcsThatMayBeginExplainsWhatIsResidentAtOnce) {
   }
   EXPECT_EQ(errors_of_series.size(), 20u);
   std::printf("60 launches, mean error %.3f points, of all GPCs %.3f\n", best_sum / 60, sum / 60);
-  EXPECT_LE(best_sum / 60, 0.01);
+  EXPECT_LE(best_sum, sum / 10) << "which GPC begins is most of what is left";
 }
 
 /// @param times  that predictions are nearer to the counter than theory
@@ -149,9 +149,9 @@ TEST(Tails, AfterAWholeWaveArePredictedNearerThanByTheory) {
   const std::vector<Recorded> all = read_launches("tails.csv");
   ASSERT_EQ(all.size(), 62u);
   const auto every = [](const Recorded&) { return true; };
-  expect_nearer("tails", errors_of(all, every, "h200"), 10);
+  expect_nearer("tails", errors_of(all, every, "h200"), 2);
   expect_nearer("tails, profile of the unit",
-                errors_of(all, every, OCCBENCH_SOURCE_DIR "/tests/data/h200_launches/tails.profile"), 10);
+                errors_of(all, every, OCCBENCH_SOURCE_DIR "/tests/data/h200_launches/tails.profile"), 2);
 }
 
 // When SMs begin, recorded on one unit: GPCs alike, SMs as far apart as the model has it.
