@@ -193,9 +193,7 @@ double share_of_dispatching(const Situation& situation) {
 
 std::optional<Claim> overhead(const Situation& situation) {
   const DeviceParameters typical = typical_parameters();
-  const double cycles_to_launch = typical.replacement_latency_cycles +
-                                  (typical.warp_launch_cycles + typical.busy_sm_extra_warp_launch_cycles) *
-                                      situation.occupancy.warps_per_block;
+  const double cycles_to_launch = typical.replacement_latency_cycles + typical.block_launch_cycles;
   const std::optional<double> cycles = situation.cycles_per_block();
   double points = 0;
   if (situation.losses()) {

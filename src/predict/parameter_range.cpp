@@ -39,8 +39,8 @@ std::vector<Ends> ends_that_matter(const Tasks& tasks, std::int64_t wave, const 
   for (const Parameter& parameter : parameters()) {
     if (!matters(parameter, tasks, wave, chosen.profile.model.parameters)) continue;
     const bool is_bandwidth = parameter.value == &DeviceParameters::bytes_per_cycle;
-    const Ends its{parameter.value, is_bandwidth ? std::max(1.0, bandwidth.low) : parameter.low,
-                   is_bandwidth ? std::max(1.0, bandwidth.high) : parameter.high};
+    const Ends its{parameter.value, is_bandwidth ? std::max(1.0, bandwidth.low) : parameter.least_elsewhere,
+                   is_bandwidth ? std::max(1.0, bandwidth.high) : parameter.most_elsewhere};
     if (its.low < its.high) ends.push_back(its);
   }
   return ends;

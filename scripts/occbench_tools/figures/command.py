@@ -95,7 +95,11 @@ def blocks(claims: list[Claim]) -> Blocks:
 
 
 def texts(folder: Path = RESULTS) -> list[Path]:
-    elsewhere = [SOURCES / "README.md", *sorted((SOURCES / "docs").glob("*.md")), SOURCES / "examples/python/README.md"]
+    elsewhere = [
+        SOURCES / "README.md",
+        *sorted((SOURCES / "docs").rglob("*.md")),
+        SOURCES / "examples/python/README.md",
+    ]
     return [*(elsewhere if folder == RESULTS else []), *sorted(folder.glob("*.md"))]
 
 
