@@ -92,7 +92,7 @@ Calibration calibration_of(std::span<const std::string> rows) {
   for (const std::string& file : rows)
     std::ranges::move(read_case_records(in_sources(file)), std::back_inserter(cases));
   const std::string samples = samples_path(in_sources(rows.front())).string() + ".gz";
-  return read_calibration(cases, parse_samples(read_gzip_text(samples), samples), "ablation");
+  return read_calibration(cases, parse_samples(read_text(samples), samples), "ablation");
 }
 
 std::vector<Measured> recorded_launches() {

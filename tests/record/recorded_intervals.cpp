@@ -54,8 +54,7 @@ std::vector<CaseRecord> counted_cases(const std::string& name) {
   const std::filesystem::path file = std::filesystem::path(OCCBENCH_SOURCE_DIR) / name;
   std::vector<CaseRecord> cases;
   std::set<std::string> seen;
-  for (const Row& row :
-       name.ends_with(".gz") ? parse_rows(read_gzip_text(file), file.string()) : read_rows(file)) {
+  for (const Row& row : read_rows(file)) {
     CaseRecord record = case_record(row);
     record.file = file;
     const bool counted = record.theory && record.readings.counters.achieved_pct && record.launch;
