@@ -27,6 +27,8 @@ constexpr std::array<KindText, kWorkKinds> kKinds{{
      "blocks are so short that overheads decide: give longer ones"},
     {WorkKind::partial_last_wave, "partial_last_wave", "equal blocks with a partial last wave",
      "a few hundred cycles decide which SMs get the last blocks: use whole waves"},
+    {WorkKind::partial_last_wave_short, "partial_last_wave_short", "short equal blocks with a partial last wave",
+     "overheads decide which SMs get the last blocks: use whole waves or longer blocks"},
     {WorkKind::uneven_blocks, "uneven_blocks", "uneven blocks",
      "where the last blocks fall is chance: use more blocks"},
     {WorkKind::uneven_warps, "uneven_warps", "uneven warps within a block",
@@ -122,7 +124,9 @@ WorkKind kind_of(const Launch& launch, const Usage& usage, const Occupancy& occu
   if (tasks.differ_within_blocks()) return WorkKind::uneven_warps;
   if (!tasks.all_equal()) return WorkKind::uneven_blocks;
   const bool even = launch.grid_blocks <= wave || (wave > 0 && launch.grid_blocks % wave == 0);
-  return even ? WorkKind::even_waves : WorkKind::partial_last_wave;
+  if (even) return WorkKind::even_waves;
+  return tasks.mean_cycles() < kShortBlockCycles ? WorkKind::partial_last_wave_short
+                                                 : WorkKind::partial_last_wave;
 }
 
 const KindMargins& margins_of(WorkKind kind) {

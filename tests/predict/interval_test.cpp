@@ -61,7 +61,8 @@ TEST(WorkKind, IsThatOfLaunchAndWork) {
   };
   EXPECT_EQ(kind(500, "equal:20000"), WorkKind::even_waves);
   EXPECT_EQ(kind(2112, "equal:20000"), WorkKind::even_waves);
-  EXPECT_EQ(kind(1057, "equal:20000"), WorkKind::partial_last_wave);
+  EXPECT_EQ(kind(1057, "equal:20000"), WorkKind::partial_last_wave_short);
+  EXPECT_EQ(kind(1057, "equal:200000"), WorkKind::partial_last_wave);
   EXPECT_EQ(kind(1057, "uniform:20000:0.5:1.5"), WorkKind::uneven_blocks);
   EXPECT_EQ(kind(1057, "warp/uniform:20000:0.5:1.5"), WorkKind::uneven_warps);
   EXPECT_EQ(kind(1056, "equal:20000", WorkOrigin::given, 0, 2), WorkKind::clusters);

@@ -1,14 +1,13 @@
 #include "recorded_intervals.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <functional>
 #include <set>
-#include <thread>
 #include <utility>
 
+#include "predict/parallel.hpp"
 #include "record/case_record.hpp"
 #include "record/csv.hpp"
 #include "record/observed.hpp"
@@ -70,14 +69,7 @@ std::vector<CaseRecord> counted_cases(const std::string& name) {
 /// What each of `count` numbers gives, on all processors.
 RecordedRanges ranges_of(std::size_t count, const std::function<RecordedRange(std::size_t)>& range_of) {
   RecordedRanges found(count);
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::jthread> threads(std::max(1U, std::thread::hardware_concurrency()));
-  std::ranges::generate(threads, [&] {
-    return std::jthread([&] {
-      for (std::size_t i = next++; i < count; i = next++) found[i] = range_of(i);
-    });
-  });
-  threads.clear();
+  for_each_parallel(count, [&](std::size_t i) { found[i] = range_of(i); });
   return found;
 }
 
