@@ -259,7 +259,8 @@ void declare_work(CLI::App& parser, PredictOptions& options) {
              "inferred from it",
              kLeastMeasured, kMostMeasured);
   add_number(*source, "--sm-cycles-active-avg", options.observed.cycles_active_mean,
-             "sm__cycles_active.avg of another launch of the kernel: likewise", kLeastMeasured, kMostMeasured);
+             "sm__cycles_active.avg of another launch of the kernel: likewise", kLeastMeasured,
+             kMostMeasured);
   source->require_option(0, 1);
   add_number(parser, "--clock-mhz", options.clock_mhz,
              "clock of the SMs for microseconds (default: the highest of the profile's GPU)", 1, 1e5);

@@ -30,7 +30,7 @@ bool can_be_predicted(const CaseRecord& record) {
 }
 
 struct ListedCase {
-  std::optional<double> pct;  ///< empty where the simulation refuses the launch or would take too long
+  std::optional<double> pct;      ///< empty where the simulation refuses the launch or would take too long
   std::optional<Interval> range;  ///< by a generic profile
 };
 

@@ -9,7 +9,6 @@
 #include <fmt/ostream.h>
 
 #include "files/output.hpp"
-
 #include "record/observed.hpp"
 
 namespace occbench {

@@ -155,6 +155,7 @@ double misfit(const DeviceProfile& profile, const Limits& limits,
 DeviceProfile fit_parameters(DeviceProfile profile, const Limits& limits,
                              std::span<const CalibrationLaunch> launches, bool clocks_are_known,
                              const FitSearch& search) {
+  for (const CalibrationLaunch& each : launches) Seeds({.first_gpc = each.first_gpc}, profile);
   const DeviceModel& model = profile.model;
   const std::vector<Knob> whole_waves = knobs_of(FittedTo::whole_waves, model);
   std::vector<CalibrationLaunch> ordered(launches.begin(), launches.end());

@@ -17,17 +17,17 @@ namespace occbench {
 
 /// What the simulation's error depends on: each kind has margins of its own.
 enum class WorkKind {
-  even_waves,            ///< equal blocks, and no partial last wave beyond the first
-  partial_last_wave,     ///< equal blocks, and a partial last wave beyond the first
+  even_waves,               ///< equal blocks, and no partial last wave beyond the first
+  partial_last_wave,        ///< equal blocks, and a partial last wave beyond the first
   partial_last_wave_short,  ///< likewise, of blocks shorter than kShortBlockCycles
-  uneven_blocks,         ///< warps of a block take equally long
-  uneven_warps,          ///< within a block
-  clusters,              ///< blocks in clusters
-  issue_or_pipe_bound,   ///< warps contend for issue slots or a pipe
-  always_issuing,        ///< and each of them can issue in every cycle
-  always_issuing_known,  ///< likewise; for how long they stay in lockstep is known from a reading
-  memory_bound,          ///< warps contend for bandwidth
-  local_memory,          ///< warps contend, and the kernel has local memory: spills are not simulated
+  uneven_blocks,            ///< warps of a block take equally long
+  uneven_warps,             ///< within a block
+  clusters,                 ///< blocks in clusters
+  issue_or_pipe_bound,      ///< warps contend for issue slots or a pipe
+  always_issuing,           ///< and each of them can issue in every cycle
+  always_issuing_known,     ///< likewise; for how long they stay in lockstep is known from a reading
+  memory_bound,             ///< warps contend for bandwidth
+  local_memory,             ///< warps contend, and the kernel has local memory: spills are not simulated
   // Work that nobody gave, and that is taken as equal for all blocks:
   inferred_one_block,   ///< an SM has at most one block
   inferred_one_wave,    ///< at most one wave

@@ -244,8 +244,8 @@ TEST(PredictBatch, RefusesColumnsAndFilesThatItWouldPassOverAndTakesSizes) {
   EXPECT_THAT(predict_batch_of(head + "dynamic_smem\n" + launch + "204800\n"),
               AllOf(HasSubstr("does not know the column 'dynamic_smem'"),
                     HasSubstr("the nearest is dynamic_shared_bytes ")));
-  EXPECT_THAT(predict_batch_of(head + "cycles_active_max\n" + launch + "1\n"),
-              HasSubstr("the nearest is sm_cycles_active_max "));
+  EXPECT_THAT(predict_batch_of(head + "cycles_active_avg\n" + launch + "1\n"),
+              HasSubstr("the nearest is sm_cycles_active_avg "));
   EXPECT_EQ(predict_batch_of(head + "dynamic_shared_bytes\n" + launch + "200K\n"),
             predict_batch_of(head + "dynamic_shared_bytes\n" + launch + "204800\n"));
   EXPECT_THAT(predict_batch_of("{\"schemaVersion\": 1}\n"), HasSubstr("occbench trace --import"));

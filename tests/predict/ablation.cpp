@@ -201,8 +201,9 @@ void add_errors(OfSets& of_sets, const DeviceProfile& profile, const Device& dev
     if (std::ranges::find(sets, each.set) != sets.end()) chosen.push_back(&each);
   }
   std::vector<double> points(chosen.size());
-  for_each_parallel(chosen.size(),
-                    [&](std::size_t i) { points[i] = error_of(*chosen[i], profile, device.calibration.limits); });
+  for_each_parallel(chosen.size(), [&](std::size_t i) {
+    points[i] = error_of(*chosen[i], profile, device.calibration.limits);
+  });
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     for (const std::string& group : {std::string("all"), chosen[i]->group})
       of_sets[chosen[i]->set][group].add(points[i]);

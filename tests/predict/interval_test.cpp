@@ -19,8 +19,8 @@ TEST(Interval, GoesFromTheSimulationsByTheMarginsOfItsKind) {
 }
 
 TEST(Interval, OfShortBlocksIsWiderByTheErrorOfOverheads) {
-  // 90 cycles of 1,800: a twentieth.
-  const Interval interval = interval_of({60, 60, 60}, {}, 1800, 100);
+  // A twentieth of the block.
+  const Interval interval = interval_of({60, 60, 60}, {}, 20 * kOverheadErrorCycles, 100);
   EXPECT_NEAR(interval.low, 57, 1e-9);
   EXPECT_NEAR(interval.high, 63, 1e-9);
 }

@@ -17,7 +17,18 @@ from occbench_tools import WrongInput, experiments
 from occbench_tools.claims_table import table_of_claims
 from occbench_tools.dataset import Results, Run, gpu_of, packed
 from occbench_tools.experiments import NOT_RECORDED
-from occbench_tools.figures import accuracy, gate, intervals, programs, scheduling, suite, sums, timelines, traces
+from occbench_tools.figures import (
+    accuracy,
+    gate,
+    intervals,
+    ncu_rules,
+    programs,
+    scheduling,
+    suite,
+    sums,
+    timelines,
+    traces,
+)
 from occbench_tools.markdown import machine, table
 from occbench_tools.program import RESULTS, SOURCES, Claim, Occbench, binaries_of, declare_binaries, read_claims
 from occbench_tools.verdicts import verdict
@@ -84,6 +95,7 @@ def blocks(claims: list[Claim]) -> Blocks:
         | table_of_all
         | accuracy.BLOCKS
         | intervals.BLOCKS
+        | ncu_rules.BLOCKS
         | suite.BLOCKS
         | timelines.BLOCKS
         | gate.BLOCKS
