@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -35,14 +36,13 @@ constexpr int max_warps_per_sm() {
 #endif
 }
 
-/// Fewest blocks that make so many percent of the warps: 48 are no whole number of quarters of such blocks.
-constexpr int blocks_for(int percent) {
-  constexpr int kWarpsPerBlock = kRegisterPressureBlockThreads / 32;
-  return (max_warps_per_sm() * percent + 100 * kWarpsPerBlock - 1) / (100 * kWarpsPerBlock);
+/// No more than an SM can hold, with which ptxas would ignore the bound.
+constexpr int possible_blocks(int blocks) {
+  return std::min(blocks, max_warps_per_sm() * 32 / kRegisterPressureBlockThreads);
 }
 
-template <int kPercent>
-__global__ void __launch_bounds__(kRegisterPressureBlockThreads, blocks_for(kPercent))
+template <int kMinBlocks>
+__global__ void __launch_bounds__(kRegisterPressureBlockThreads, possible_blocks(kMinBlocks))
     bounded_kernel(MultiplyAddArguments arguments) {
   register_pressure_rounds(arguments);
 }
@@ -68,8 +68,8 @@ std::vector<Variant> register_pressure_variants() {
   add_variants(variants, "maxnreg_", std::integer_sequence<int, 32, 64, 128>(),
                [](auto most, std::string_view name) { return make_variant(name, maxnreg_kernel<most()>); });
   add_variants(
-      variants, "bounds_", std::integer_sequence<int, 25, 50, 75, 100>(),
-      [](auto percent, std::string_view name) { return make_variant(name, bounded_kernel<percent()>); });
+      variants, "min_blocks_", std::integer_sequence<int, 1, 2, 3, 4, 5, 6, 7, 8>(),
+      [](auto blocks, std::string_view name) { return make_variant(name, bounded_kernel<blocks()>); });
   return variants;
 }
 

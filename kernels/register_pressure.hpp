@@ -9,11 +9,10 @@ namespace occbench {
 /// turn by a chain of multiply-adds (multiply_add.hpp), every 24th of which waits for an addend from L2.
 ///
 /// Variants:
-///   uncapped   as the compiler likes it
-///   cap_N      compiled with -maxrregcount=N, and nothing else that could override it
-///   maxnreg_N  the same by __maxnreg__(N)
-///   bounds_P   __launch_bounds__(256, blocks) with as many blocks as make at least P percent of the
-///              warps that an SM of the architecture compiled for can hold
+///   uncapped      as the compiler likes it
+///   cap_N         compiled with -maxrregcount=N, and nothing else that could override it
+///   maxnreg_N     the same by __maxnreg__(N)
+///   min_blocks_N  __launch_bounds__(256, N), N from 1 to 8
 extern const Kernel kRegisterPressure;
 
 inline constexpr int kRegisterPressureBlockThreads = 256;

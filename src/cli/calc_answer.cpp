@@ -57,6 +57,7 @@ Json row_head(const std::string& experiment, const std::string& name) {
 Json question_json(const Question& question) {
   const auto& [launch, usage] = question.configuration;
   return {
+      {"gpu", question.gpu.empty() ? Json() : Json(question.gpu)},
       {"compute_capability", to_string(question.limits->compute_capability)},
       {"sm_count", optional_json(question.sm_count)},
       {"block_threads", launch.block_threads},
@@ -64,7 +65,7 @@ Json question_json(const Question& question) {
       {"cluster_blocks", launch.cluster_blocks},
       {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
       {"carveout_pct", optional_json(launch.carveout_pct)},
-      {"registers_per_thread", usage.registers_per_thread},
+      {"registers_per_thread", question.registers_given ? Json(usage.registers_per_thread) : Json()},
       {"static_shared_bytes", usage.static_shared_bytes},
       {"barriers", usage.barriers},
   };
@@ -111,6 +112,9 @@ Json answer_json(const Question& question) {
   answer["available_dynamic_shared_bytes"] =
       launches ? optional_json(available_dynamic_shared_bytes(limits, launch, usage, occupancy.blocks_per_sm))
                : Json();
+  answer["opt_in_bytes"] =
+      launches && must_opt_in(limits, launch, usage) ? Json(launch.dynamic_shared_bytes) : Json();
+  answer["assumed"] = question.registers_given ? Json() : Json(kRegistersAssumed);
   answer["cannot_launch"] = launches ? Json() : Json(why_it_cannot_launch(limits, launch, usage));
   return answer;
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -17,7 +18,12 @@ struct Question {
   Configuration configuration;
   std::optional<int> sm_count;
   std::vector<int> sms_per_gpc;  ///< empty = not known
+  std::string gpu = {};          ///< as the user named it; empty = not named
+  bool registers_given = true;   ///< else they are 0, and so do not limit
 };
+
+/// What an answer says where registers were not given.
+inline constexpr std::string_view kRegistersAssumed = "registers assumed not to limit";
 
 /// @throws InputError for a grid below 0 blocks, a device below 1 SM or a GPC below 1, and as
 /// check_static_shared.
@@ -34,6 +40,7 @@ nlohmann::ordered_json question_json(const Question& question);
 /// registers_per_block and shared_bytes_per_block = allocated; shared_bytes_per_sm = what the carveout
 /// leaves; idle_* = what resident blocks leave of it; full_wave_blocks = also the largest cooperative grid;
 /// active_clusters; best_block_threads; available_dynamic_shared_bytes = the most that keeps as many blocks;
+/// opt_in_bytes = dynamic shared memory for which the kernel must opt in; assumed = what was not given;
 /// cannot_launch = why not.
 /// @throws InputError as theoretical_occupancy.
 nlohmann::ordered_json answer_json(const Question& question);

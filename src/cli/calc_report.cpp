@@ -23,10 +23,15 @@ std::string bar(double pct, int width) {
 
 std::string headline(const Question& question, const Occupancy& occupancy) {
   const auto& [launch, usage] = question.configuration;
-  std::string text = fmt::format(
-      "Compute capability {}: {} threads per block, {} registers per thread, {} of shared memory\n\n",
-      to_string(question.limits->compute_capability), launch.block_threads, usage.registers_per_thread,
-      bytes(usage.static_shared_bytes + launch.dynamic_shared_bytes));
+  const std::string capability =
+      fmt::format("ompute capability {}", to_string(question.limits->compute_capability));
+  const std::string registers = question.registers_given
+                                    ? fmt::format("{} registers per thread", usage.registers_per_thread)
+                                    : std::string(kRegistersAssumed);
+  std::string text = fmt::format("{}: {} threads per block, {}, {} of shared memory\n\n",
+                                 question.gpu.empty() ? "C" + capability : question.gpu + ", c" + capability,
+                                 launch.block_threads, registers,
+                                 bytes(usage.static_shared_bytes + launch.dynamic_shared_bytes));
   text += fmt::format("theoretical occupancy {}  {}  {} of {} warps per SM\n",
                       percent_text(occupancy.theoretical_pct), bar(occupancy.theoretical_pct, 32),
                       occupancy.warps_per_sm(), question.limits->max_warps_per_sm);
@@ -54,8 +59,10 @@ std::vector<ResourceLine> resource_lines(const Question& question, const Occupan
       {Limiter::warps, "warps", text(occupancy.warps_per_block), text(occupancy.warps_per_block),
        text(limits.max_warps_per_sm), text(idle.warps)},
       {Limiter::blocks, "block slots", "1", "1", text(limits.max_blocks_per_sm), text(idle.blocks)},
-      {Limiter::registers, "registers", text(std::int64_t{usage.registers_per_thread} * launch.block_threads),
-       text(occupancy.registers_per_block), text(limits.registers_per_sm), text(idle.registers)},
+      {Limiter::registers, "registers",
+       question.registers_given ? text(std::int64_t{usage.registers_per_thread} * launch.block_threads) : "?",
+       question.registers_given ? text(occupancy.registers_per_block) : "?", text(limits.registers_per_sm),
+       question.registers_given ? text(idle.registers) : "?"},
       {Limiter::shared_memory, "shared memory",
        bytes(usage.static_shared_bytes + launch.dynamic_shared_bytes),
        bytes(occupancy.shared_bytes_per_block), bytes(occupancy.shared_bytes_per_sm),
@@ -122,6 +129,12 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
     if (const auto most = available_dynamic_shared_bytes(limits, launch, usage, occupancy.blocks_per_sm)) {
       line("dynamic shared memory", fmt::format("up to {} per block with {} per SM", bytes(*most),
                                                 counted(occupancy.blocks_per_sm, "block")));
+    }
+    if (must_opt_in(limits, launch, usage)) {
+      line("opt in",
+           fmt::format("host code, before the launch: cudaFuncSetAttribute(kernel, "
+                       "cudaFuncAttributeMaxDynamicSharedMemorySize, {}); without it a block gets {}",
+                       launch.dynamic_shared_bytes, bytes(limits.max_shared_bytes_per_block_default)));
     }
     const int threads = occupancy.blocks_per_sm * launch.block_threads;
     line("threads per FP32 lane", fmt::format("{:.4g}: {} resident threads, {} lanes per SM",

@@ -1,5 +1,7 @@
 #include "cli/gpu_option.hpp"
 
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
@@ -17,7 +19,9 @@ constexpr int kMostSmsOfGpu = 1024;  // as the column sm_count
 
 void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& group) {
   CLI::Option* const name =
-      parser.add_option("--gpu", option.name, "a GPU by name: a100-sxm4-80gb, rtx-4090, h200, ...")
+      parser
+          .add_option("--gpu", option.name,
+                      "a GPU by name: a100, 4090, h100-sxm5-80gb, ... (calc --gpu list)")
           ->type_name("NAME")
           ->group(group);
   parser.add_option("--cc", option.compute_capability, "compute capability: 9.0, 90 or sm_90")
@@ -36,13 +40,20 @@ const Gpu* named_gpu(const GpuOption& option) {
 }
 
 ComputeCapability capability_of(const GpuOption& option) {
-  const Gpu* const gpu = named_gpu(option);
-  return gpu == nullptr ? parse_compute_capability(option.compute_capability) : gpu->compute_capability;
+  if (option.name.empty()) return parse_compute_capability(option.compute_capability);
+  const std::vector<const Gpu*> gpus = gpus_of(option.name);
+  const ComputeCapability capability = gpus.front()->compute_capability;
+  if (!std::ranges::all_of(gpus, [=](const Gpu* gpu) { return gpu->compute_capability == capability; }))
+    throw InputError(which_of(option.name, gpus));
+  return capability;
 }
 
 std::optional<int> sm_count_of(const GpuOption& option) {
-  const Gpu* const gpu = named_gpu(option);
-  return gpu == nullptr ? option.sm_count : gpu->sm_count;
+  if (option.name.empty()) return option.sm_count;
+  const std::vector<const Gpu*> gpus = gpus_of(option.name);
+  const int sms = gpus.front()->sm_count;
+  if (!std::ranges::all_of(gpus, [=](const Gpu* gpu) { return gpu->sm_count == sms; })) return std::nullopt;
+  return sms;
 }
 
 GpuIdentity identity_of(const GpuOption& option) {

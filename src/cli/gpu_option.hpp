@@ -14,7 +14,7 @@ namespace occbench {
 
 /// Which GPU a command is asked about, as the user names it.
 struct GpuOption {
-  std::string name;                ///< --gpu: a name of the table of GPUs
+  std::string name;                ///< --gpu: a name of the table of GPUs, or what several begin with
   std::string compute_capability;  ///< --cc
   std::optional<int> sm_count;     ///< --sm-count
 
@@ -30,11 +30,11 @@ void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& 
 /// The line of the table that `--gpu` names, nullptr where it is not given. @throws InputError as gpu_of()
 const Gpu* named_gpu(const GpuOption& option);
 
-/// The compute capability of the GPU asked about. @throws InputError as gpu_of() and
-/// parse_compute_capability() do
+/// The compute capability of the GPU asked about, where all that its name may mean agree. @throws InputError where they do
+/// not, and as gpus_of() and parse_compute_capability() do
 ComputeCapability capability_of(const GpuOption& option);
 
-/// Its number of SMs, where that is given. @throws InputError as gpu_of()
+/// Its number of SMs, where that is given and all that its name may mean agree. @throws InputError as gpus_of()
 std::optional<int> sm_count_of(const GpuOption& option);
 
 /// The GPU asked about: that of a line of the table, or any of a compute capability and a number of SMs.

@@ -116,6 +116,8 @@ std::string to_string(const Change& change) {
   const auto text = [&](std::string_view of, std::string_view unit = "") {
     const std::string from = change.axis == Axis::carveout_pct && change.from == kDefaultCarveout
                                  ? "the default"
+                             : change.axis == Axis::registers_per_thread && change.from == 0
+                                 ? "fewer"
                                  : fmt::format("{}{}", change.from, unit);
     return fmt::format("{}{} {} instead of {}", change.to, unit, of, from);
   };

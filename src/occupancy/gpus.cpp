@@ -213,15 +213,36 @@ const Gpu* find_gpu(std::string_view name) {
   return found == kGpus.end() ? find_gpu_by_driver_name(name) : &*found;
 }
 
-const Gpu& gpu_of(std::string_view name) {
-  if (const Gpu* const gpu = find_gpu(name)) return *gpu;
+std::vector<const Gpu*> gpus_of(std::string_view name) {
+  if (const Gpu* const gpu = find_gpu(name)) return {gpu};
   const std::string wanted = folded(name);
+  for (const std::string_view line : {"", "rtx-", "gtx-"}) {
+    const std::string key = std::string(line) + wanted;
+    std::vector<const Gpu*> gpus;
+    for (const Gpu& gpu : kGpus) {
+      if (gpu.name == key) return {&gpu};
+      if (!wanted.empty() && gpu.name.starts_with(key + "-")) gpus.push_back(&gpu);
+    }
+    if (!gpus.empty()) return gpus;
+  }
   std::vector<std::string> names;
   for (const Gpu& gpu : kGpus) names.emplace_back(gpu.name);
   throw InputError(fmt::format(
-      "no GPU of the table is called '{}'; the nearest are {}; for any other GPU give its compute capability "
-      "and number of SMs",
+      "no GPU of the table is called '{}'; the nearest are {}; `occbench calc --gpu list` has all; for any "
+      "other GPU give its compute capability and number of SMs",
       name, fmt::join(nearest_names(wanted, names, kSuggestions), ", ")));
+}
+
+std::string which_of(std::string_view name, std::span<const Gpu* const> gpus) {
+  std::vector<std::string> choices;
+  for (const Gpu* const gpu : gpus) choices.push_back(fmt::format("{} ({} SMs)", gpu->name, gpu->sm_count));
+  return fmt::format("'{}' may be {}: name one of them", name, fmt::join(choices, ", "));
+}
+
+const Gpu& gpu_of(std::string_view name) {
+  const std::vector<const Gpu*> gpus = gpus_of(name);
+  if (gpus.size() > 1) throw InputError(which_of(name, gpus));
+  return *gpus.front();
 }
 
 }  // namespace occbench

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "occupancy/compute_capability.hpp"
 
@@ -28,8 +30,17 @@ std::span<const Gpu> all_gpus();
 /// dashes.
 const Gpu* find_gpu(std::string_view name);
 
-/// As find_gpu(). @throws InputError for a name that the table lacks, naming the nearest keys.
+/// The GPUs that a name may mean: that of find_gpu() alone, or those whose keys go on after it, as a100 and
+/// 3080 do; "rtx-" and "gtx-" may be missing. @throws InputError for a name that the table lacks, naming the
+/// nearest keys.
+std::vector<const Gpu*> gpus_of(std::string_view name);
+
+/// The one GPU that a name means. @throws InputError where it may mean several, which the message lists, and
+/// as gpus_of().
 const Gpu& gpu_of(std::string_view name);
+
+/// What to say where a name may mean GPUs that differ: their keys and SMs, and to name one.
+std::string which_of(std::string_view name, std::span<const Gpu* const> gpus);
 
 /// The GPU that the driver calls so, or nullptr. Upper and lower case are alike; a leading "NVIDIA",
 /// "GeForce" or "Tesla" may be missing, since drivers of different years write different ones. The driver

@@ -178,6 +178,10 @@ Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, cons
   return occupancy;
 }
 
+bool must_opt_in(const Limits& limits, const Launch& launch, const Usage& usage) {
+  return usage.static_shared_bytes + launch.dynamic_shared_bytes > limits.max_shared_bytes_per_block_default;
+}
+
 void check_static_shared(const Limits& limits, const Usage& usage) {
   const int most = limits.max_shared_bytes_per_block_default;
   if (usage.static_shared_bytes <= most) return;

@@ -101,6 +101,10 @@ inline constexpr int kMaxBarriersPerBlock = 16;  ///< bar.sync names barriers 0 
 /// 16 barriers, a cluster larger than the compute capability allows, sizes below 0 or above 2 GiB.
 Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, const Usage& usage);
 
+/// Whether a kernel must opt in to a block's shared memory, as most GPUs ask for beyond 48 KB:
+/// cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic_shared_bytes).
+bool must_opt_in(const Limits& limits, const Launch& launch, const Usage& usage);
+
 /// Refuses what no compiler makes: a block has no more static shared memory than it may use without opting
 /// in.
 /// @throws InputError with the remedy.

@@ -105,7 +105,8 @@ const Cells kCountersOfTheFullSuite = {{"fp32_pipe_pct", "51"},
                                        {"global_atomics", "51"},
                                        {"barrier_stall_warps", "51"},
                                        {"long_scoreboard_stall_warps", "51"},
-                                       {"lg_throttle_stall_warps", "51"}};
+                                       {"lg_throttle_stall_warps", "51"},
+                                       {"math_pipe_stall_warps", "51"}};
 const Cells kExplanation = {
     {"explanation",
      "25 points: theory is 75 % (768 threads are 24 warps of 32; an SM has 64: 64 / 24 = 2 blocks)."}};

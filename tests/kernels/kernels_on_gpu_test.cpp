@@ -8,6 +8,8 @@
 
 #include "gpu/launch_timer.hpp"
 #include "gpu/resources.hpp"
+#include "kernels/array_passes.hpp"
+#include "kernels/atomic_operations.hpp"
 #include "kernels/concurrent_kernels.hpp"
 #include "kernels/fma_chains.hpp"
 #include "kernels/grid_barrier.hpp"
@@ -16,6 +18,7 @@
 #include "kernels/pointer_chase.hpp"
 #include "kernels/reads.hpp"
 #include "kernels/register_pressure.hpp"
+#include "kernels/results_per_thread.hpp"
 #include "kernels/shared_staging.hpp"
 #include "kernels/spin.hpp"
 #include "kernels/work_queue.hpp"
@@ -74,6 +77,39 @@ TEST_F(KernelsOnGpu, ATraceOfAFullWaveFindsTheOccupancyOfTheCalculator) {
   EXPECT_THAT(sms, Each(Field(&SmRecord::most_blocks, occupancy.blocks_per_sm)));
   EXPECT_NEAR(achieved_pct(sms, device_.limits.max_warps_per_sm), occupancy.theoretical_pct, 2);
   EXPECT_THAT(records, Each(Field(&WarpRecord::slot, AllOf(Ge(0U), Le(63U)))));
+}
+
+TEST_F(KernelsOnGpu, ResultsAreTheSameHoweverManyAThreadComputes) {
+  for (const Variant& variant : kResultsPerThread.variants) {
+    const Case chosen{.kernel = &kResultsPerThread,
+                      .variant = variant.name,
+                      .launch = {.block_threads = kResultsPerThreadBlockThreads, .grid_blocks = 6},
+                      .extent = results_extent(1, 1),
+                      .small = true};
+    EXPECT_EQ(check(chosen), Check::ok) << variant.name;
+  }
+}
+
+TEST_F(KernelsOnGpu, PassesOverAnArrayThatEndsWithinABlockAreRight) {
+  for (const Variant& variant : kArrayPasses.variants) {
+    const Case chosen{.kernel = &kArrayPasses,
+                      .variant = variant.name,
+                      .launch = {.block_threads = 96, .grid_blocks = 300},
+                      .extent = 3 * kStencilWidth + 5};
+    EXPECT_EQ(check(chosen), Check::ok) << variant.name;
+  }
+}
+
+TEST_F(KernelsOnGpu, EachAtomicOperationLeavesWhatItShould) {
+  for (const Variant& variant : kAtomicOperations.variants) {
+    for (const std::int64_t threads_per_address : {1, 7, kAtomicOperationsBlockThreads, 1'000'000}) {
+      const Case chosen{.kernel = &kAtomicOperations,
+                        .variant = variant.name,
+                        .launch = {.block_threads = kAtomicOperationsBlockThreads, .grid_blocks = 20},
+                        .extent = threads_per_address};
+      EXPECT_EQ(check(chosen), Check::ok) << variant.name << ", " << threads_per_address;
+    }
+  }
 }
 
 TEST_F(KernelsOnGpu, LiveValuesComputesWhatTheHostDoes) {

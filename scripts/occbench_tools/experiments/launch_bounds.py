@@ -1,0 +1,53 @@
+from occbench_tools.dataset import first, least, pick
+from occbench_tools.markdown import cell, table
+from occbench_tools.verdicts import SAME_RATIO, WORTH, Finding
+
+
+def findings(of):
+    bounded, capped = (pick(of.rows, way=way) for way in ("launch_bounds", "maxrregcount"))
+    free = first(bounded, min_blocks=1)
+    if capped.is_empty() or free is None:
+        return []
+    best, best_capped = least(bounded, "time_us"), least(capped, "time_us")
+    ratio = best["time_us"] / best_capped["time_us"]
+    found = [
+        Finding(
+            "the same fastest",
+            abs(ratio - 1) < SAME_RATIO,
+            f"fastest by bounds {registers(best)}, by cap {registers(best_capped)}; time × {ratio:.2f}",
+        )
+    ]
+    spilling = bounded.filter(bounded["spill_bytes"] > 0)
+    if len(spilling):
+        quickest = least(spilling, "time_us")
+        gain = free["time_us"] / quickest["time_us"]
+        found.append(
+            Finding(
+                "spills that pay",
+                gain >= WORTH,
+                f"best with spills ({quickest['spill_bytes']:.0f} B): {gain:.2f} times as fast as with one block as the bound",
+            )
+        )
+    return found
+
+
+def registers(row):
+    return f"{row['registers_per_thread']} registers ({cell(row, 'achieved_pct', 0)} %)"
+
+
+def cases(of):
+    lines = []
+    for way, name in (("launch_bounds", "`__launch_bounds__`"), ("maxrregcount", "`-maxrregcount`")):
+        for blocks in range(1, 9):
+            row = first(of.rows, way=way, min_blocks=blocks)
+            if row:
+                counts = (cell(row, "achieved_pct"), cell(row, "eligible_warps", 2), cell(row, "issue_active_pct"))
+                lines.append(
+                    (name, blocks, row["registers_per_thread"], row["spill_bytes"], *counts, cell(row, "time_us", 0))
+                )
+    return table(
+        ("way", "blocks:", "registers:", "spills, B:", "achieved:", "eligible warps:", "issue, %:", "time, µs:"), lines
+    )
+
+
+BLOCKS = {"cases": cases}
