@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <initializer_list>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
@@ -17,6 +20,8 @@
 #include "cli/commands.hpp"
 #include "cli/gpu_option.hpp"
 #include "cli/options.hpp"
+#include "cli/text_table.hpp"
+#include "occupancy/gpus.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "record/json.hpp"
@@ -75,17 +80,37 @@ void choose_block_size(Question& question, std::string& remark) {
       fmt::format("No --block-size was given: the curves are drawn with the best, {} threads.\n", threads);
 }
 
-Question one_question(const CalcOptions& options, const CLI::App& parser, std::string& remark) {
-  if (!options.gpu.given()) {
-    throw InputError("calc needs --cc or --gpu (or --batch FILE.csv, --from FILE, --limits)");
+/// Each GPU of a list such as "a100,h200" or "8.0,9.0".
+std::vector<GpuOption> asked_gpus(const GpuOption& asked) {
+  const bool by_name = !asked.name.empty();
+  std::vector<GpuOption> gpus;
+  const std::string& list = by_name ? asked.name : asked.compute_capability;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string item = list.substr(begin, end - begin);
+    begin = end + 1;
+    if (item.empty())
+      throw InputError(fmt::format("{} = '{}' has an empty item: write it as 8.0,9.0 or a100,h200",
+                                   by_name ? "--gpu" : "--cc", list));
+    GpuOption& gpu = gpus.emplace_back(asked);
+    (by_name ? gpu.name : gpu.compute_capability) = item;
   }
-  for (const char* needed : {"--block-size", "--registers"}) {
-    if (parser.count(needed) > 0 || (options.curves && needed == std::string_view("--block-size"))) continue;
-    throw InputError(fmt::format("calc needs {} (or --batch FILE.csv, --from FILE, --limits)", needed));
-  }
+  return gpus;
+}
+
+Question one_question(const CalcOptions& options, const GpuOption& gpu, const CLI::App& parser,
+                      std::string& remark) {
+  if (parser.count("--block-size") == 0 && !options.curves)
+    throw InputError("calc needs --block-size (or --batch FILE.csv, --from FILE, --limits)");
   constexpr int kMostSmsOfGpc = 64;
-  Question question{
-      &limits_of(capability_of(options.gpu)), options.configuration, sm_count_of(options.gpu), {}};
+  Question question{&limits_of(capability_of(gpu)), options.configuration, sm_count_of(gpu), {}, gpu.name,
+                    parser.count("--registers") > 0};
+  if (!gpu.name.empty()) {
+    const std::vector<const Gpu*> meant = gpus_of(gpu.name);
+    if (meant.size() == 1) question.gpu = meant.front()->name;
+    if (!question.sm_count && options.configuration.launch.grid_blocks > 0)
+      throw InputError("--grid: " + which_of(gpu.name, meant));
+  }
   for (const std::string& sms : options.sms_per_gpc)
     question.sms_per_gpc.push_back(parse_number(sms, "--gpc-sms", 1, kMostSmsOfGpc));
   check_question(question);
@@ -109,6 +134,45 @@ std::string answer_one(const Question& question, AnswerFormat format, bool curve
   return calc_report(question) + (curves ? draw_curves(question) : "");
 }
 
+std::string answer_side_by_side(std::span<const Question> questions, AnswerFormat format) {
+  std::vector<nlohmann::ordered_json> rows;
+  for (const Question& question : questions) {
+    rows.push_back(question_json(question));
+    rows.back().update(answer_json(question));
+  }
+  if (format == AnswerFormat::csv) return flat_csv(rows);
+  if (format == AnswerFormat::json) return flat_json(rows);
+  std::vector<std::vector<std::string>> lines = {
+      {"GPU", "compute capability", "SMs", "theoretical", "warps", "of", "blocks", "waves", "limited by"}};
+  for (std::size_t place = 0; place < rows.size(); ++place) {
+    const auto cell = [&](const char* name) { return cell_text(rows[place][name]); };
+    const std::string refused = cell("cannot_launch");
+    lines.push_back({cell("gpu"), cell("compute_capability"), cell("sm_count"),
+                     percent_text(rows[place]["theoretical_pct"]), cell("warps_per_sm"),
+                     std::to_string(questions[place].limits->max_warps_per_sm), cell("blocks_per_sm"),
+                     cell("waves"), refused.empty() ? cell("limiter") : "cannot launch: " + refused});
+  }
+  const std::string assumed =
+      questions.front().registers_given ? "" : fmt::format("\n{}\n", kRegistersAssumed);
+  return text_table(lines, "<<>>>>>><") + assumed;
+}
+
+std::string list_of_gpus(AnswerFormat format) {
+  std::vector<nlohmann::ordered_json> rows;
+  std::vector<std::vector<std::string>> lines = {{"--gpu", "compute capability", "SMs", "the driver's name"}};
+  for (const Gpu& gpu : all_gpus()) {
+    const std::string capability = to_string(gpu.compute_capability);
+    rows.push_back({{"name", gpu.name},
+                    {"compute_capability", capability},
+                    {"sm_count", gpu.sm_count},
+                    {"driver_name", gpu.driver_name}});
+    lines.push_back(
+        {std::string(gpu.name), capability, std::to_string(gpu.sm_count), std::string(gpu.driver_name)});
+  }
+  if (format == AnswerFormat::csv) return flat_csv(rows);
+  return format == AnswerFormat::json ? flat_json(rows) : text_table(lines, "<<><");
+}
+
 std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, Console& console) {
   BinaryQuestion question;
   question.launch = options.configuration.launch;
@@ -128,8 +192,10 @@ std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, C
 
 std::string answer_limits(const CalcOptions& options) {
   const AnswerFormat format = format_of(options, AnswerFormat::table);
-  return !options.gpu.given() ? limits_text(all_limits(), format)
-                              : limits_text({&limits_of(capability_of(options.gpu)), 1}, format);
+  if (!options.gpu.given()) return limits_text(all_limits(), format);
+  std::vector<Limits> limits;
+  for (const GpuOption& gpu : asked_gpus(options.gpu)) limits.push_back(limits_of(capability_of(gpu)));
+  return limits_text(limits, format);
 }
 
 std::string answer(const CalcOptions& options, const CLI::App& parser, Console& console) {
@@ -142,6 +208,7 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
   refuse_beside(parser, "--batch", of_launch);
   refuse_beside(parser, "--from",
                 {"--registers", "--static-smem", "--barriers", "--grid", "--sm-count", "--gpc-sms"});
+  if (options.gpu.name == "list") return list_of_gpus(format_of(options, AnswerFormat::table));
   if (options.limits) return answer_limits(options);
   if (!options.batch.empty()) {
     return answer_batch(options.batch,
@@ -149,10 +216,17 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
                         options.rank ? BatchOrder::ranked : BatchOrder::as_given);
   }
   if (!options.from.empty()) return answer_kernels(options, parser, console);
+  if (!options.gpu.given())
+    throw InputError("calc needs --cc or --gpu (or --batch FILE.csv, --from FILE, --limits)");
   std::string remark;
-  const Question question = one_question(options, parser, remark);
+  std::vector<Question> questions;
+  for (const GpuOption& gpu : asked_gpus(options.gpu))
+    questions.push_back(one_question(options, gpu, parser, remark));
   fmt::print(console.err, "{}", remark);
-  return answer_one(question, format_of(options, AnswerFormat::table), options.curves);
+  const AnswerFormat format = format_of(options, AnswerFormat::table);
+  if (questions.size() == 1) return answer_one(questions.front(), format, options.curves);
+  if (options.curves) throw InputError("--curves are of one GPU: name one by --gpu or --cc");
+  return answer_side_by_side(questions, format);
 }
 
 void declare_launch(CLI::App& parser, CalcOptions& options) {
@@ -162,7 +236,8 @@ void declare_launch(CLI::App& parser, CalcOptions& options) {
   };
   declare_gpu_option(parser, options.gpu);
   add("--block-size", launch.block_threads, "threads per block", "THREADS");
-  add("--registers", usage.registers_per_thread, "registers per thread", "REGISTERS");
+  add("--registers", usage.registers_per_thread, "registers per thread; without it they do not limit",
+      "REGISTERS");
   add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block");
   add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block");
   add("--carveout", launch.carveout_pct, "preferred shared-memory carveout, % of the SM's maximum", "PCT");
@@ -183,8 +258,8 @@ void declare_sources(CLI::App& parser, CalcOptions& options) {
       parser
           .add_option("--batch", options.batch,
                       "answer each row of a CSV file (-: standard input) that has the columns "
-                      "compute_capability, block_threads and registers_per_thread, and may have others of a "
-                      "recorded row; its column case names the rows")
+                      "compute_capability and block_threads, and may have registers_per_thread and others of "
+                      "a recorded row; its column case names the rows")
           ->type_name("FILE.csv");
   parser.add_flag("--rank", options.rank, "the best of the batch first")->needs(batch);
   CLI::Option* from =

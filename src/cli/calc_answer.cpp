@@ -92,13 +92,14 @@ Json answer_json(const Question& question) {
     answer[fmt::format("block_limit_{}", to_string(limiter))] =
         limit_json(occupancy.block_limits.of(limiter));
   }
-  answer["registers_per_block"] = occupancy.registers_per_block;
+  const auto of_registers = [&](int count) { return question.registers_given ? Json(count) : Json(); };
+  answer["registers_per_block"] = of_registers(occupancy.registers_per_block);
   answer["shared_bytes_per_block"] = occupancy.shared_bytes_per_block;
   answer["shared_bytes_per_sm"] = occupancy.shared_bytes_per_sm;
   answer["idle_warps"] = idle.warps;
   answer["idle_threads"] = idle.threads;
   answer["idle_blocks"] = idle.blocks;
-  answer["idle_registers"] = idle.registers;
+  answer["idle_registers"] = of_registers(idle.registers);
   answer["idle_shared_bytes"] = idle.shared_bytes;
   answer["fp32_lanes"] = limits.fp32_lanes;
   answer["threads_per_lane"] = threads_per_lane(limits, occupancy.blocks_per_sm * launch.block_threads);

@@ -21,11 +21,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 3> kNeeded = {"compute_capability", "block_threads",
-                                                     "registers_per_thread"};
-constexpr std::array<std::string_view, 7> kOptional = {
-    "static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "barriers",
-    "cluster_blocks",      "grid_blocks",          "sm_count"};
+constexpr std::array<std::string_view, 2> kNeeded = {"compute_capability", "block_threads"};
+constexpr std::array<std::string_view, 8> kOptional = {"registers_per_thread",
+                                                       "static_shared_bytes",
+                                                       "dynamic_shared_bytes",
+                                                       "carveout_pct",
+                                                       "barriers",
+                                                       "cluster_blocks",
+                                                       "grid_blocks",
+                                                       "sm_count"};
 /// What names and describes a row.
 constexpr std::array<std::string_view, 4> kDescribing = {"case", "kernel", "parameters", "note"};
 
@@ -50,11 +54,15 @@ Question question_of(const Row& row) {
   };
   std::ranges::for_each(kNeeded, take);
   std::ranges::for_each(kOptional, take);
+  const bool registers_given = !cell_text(asked, *find_column("registers_per_thread")).empty();
+  if (!registers_given) set_cell(asked, *find_column("registers_per_thread"), "0");
   const CaseRecord record = case_record(asked);
   const Question question{&limits_of(record.provenance.compute_capability.value()),
                           {record.launch.value(), record.compiled.value().usage},
                           record.provenance.sm_count,
-                          {}};
+                          {},
+                          {},
+                          registers_given};
   check_question(question);
   return question;
 }

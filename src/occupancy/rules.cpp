@@ -80,7 +80,7 @@ std::string block_registers(const RegisterFigures& of) {
 }
 
 std::string sentence(const RegisterFigures& of, int blocks) {
-  if (of.asked_per_thread == 0) return "no registers: any number of blocks";
+  if (of.asked_per_thread == 0) return "no registers given: any number of blocks";
   std::string text = block_registers(of) + "; ";
   if (of.checked_per_block > of.max_per_block) {
     const bool by_more_warps = of.checked_per_block != of.allocated_per_block;

@@ -136,6 +136,61 @@ TEST(Calc, NamesTheLimitThatBadInputBreaksAndEndsWith64) {
               HasSubstr("calc needs --block-size"));
 }
 
+TEST(Calc, RegistersThatAreNotGivenDoNotLimitAndTheAnswerSaysSo) {
+  const Outcome text = run_command({"calc", "--cc", "8.0", "--block-size", "768"});
+  ASSERT_EQ(text.status, ExitStatus::done) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("768 threads per block, registers assumed not to limit"),
+                              HasSubstr("theoretical occupancy 75 %"),
+                              HasSubstr("41 registers per thread instead of fewer")));
+  const Outcome outcome = run_command({"calc", "--cc", "8.0", "--block-size", "768", "--format", "json"});
+  const json answer = json::parse(outcome.out);
+  EXPECT_EQ(answer["assumed"], "registers assumed not to limit");
+  EXPECT_TRUE(answer["registers_per_thread"].is_null());
+  EXPECT_TRUE(answer["idle_registers"].is_null());
+  EXPECT_EQ(answer["limiter"], "warps");
+  const Outcome given =
+      run_command({"calc", "--cc", "8.0", "--block-size", "768", "--registers", "32", "--format", "json"});
+  EXPECT_TRUE(json::parse(given.out)["assumed"].is_null());
+}
+
+TEST(Calc, SaysWhereAKernelMustOptInToSharedMemory) {
+  const auto opt_in = [](const char* capability, const char* bytes) {
+    const Outcome outcome = run_command(
+        {"calc", "--cc", capability, "--block-size", "256", "--dynamic-smem", bytes, "--format", "json"});
+    return json::parse(outcome.out)["opt_in_bytes"];
+  };
+  EXPECT_TRUE(opt_in("9.0", "49152").is_null());
+  EXPECT_EQ(opt_in("9.0", "49153"), 49'153);
+  EXPECT_TRUE(opt_in("6.1", "49152").is_null());
+  EXPECT_TRUE(opt_in("9.0", "300000").is_null());  // more than any block may have
+  EXPECT_THAT(
+      run_command({"calc", "--cc", "10.0", "--block-size", "256", "--dynamic-smem", "100K"}).out,
+      AllOf(HasSubstr("2 blocks per SM"),
+            HasSubstr("cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 102400)")));
+}
+
+TEST(Calc, AnswersOfSeveralGpusStandSideBySide) {
+  const Outcome outcome = run_command(
+      {"calc", "--gpu", "a100,4090,h200", "--block-size", "512", "--registers", "33", "--format", "csv"});
+  ASSERT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  const CsvTable table = parse_csv(outcome.out, "calc");
+  std::vector<std::string> answers;
+  for (std::size_t row = 0; row < table.rows.size(); ++row)
+    answers.push_back(table_cell(table, row, "gpu") + " " + table_cell(table, row, "theoretical_pct"));
+  EXPECT_THAT(answers, testing::ElementsAre("a100 75", "rtx-4090 100", "h200 75"));
+  const Outcome text =
+      run_command({"calc", "--cc", "8.0,8.6,9.0", "--block-size", "256", "--dynamic-smem", "100K"});
+  EXPECT_THAT(text.out, AllOf(ContainsRegex("8.0 +12.5 % +8 +64 +1 +shared_memory"),
+                              ContainsRegex("8.6 +0 % +0 +48 +0 +cannot launch: a block with 102400 bytes"),
+                              HasSubstr("registers assumed not to limit")));
+  EXPECT_EQ(run_command({"calc", "--limits", "--cc", "8.0,9.0", "--format", "csv"}).status, ExitStatus::done);
+  for (const char* list : {"8.0,", ",8.0", "8.0,,9.0"})
+    EXPECT_THAT(run_command({"calc", "--cc", list, "--block-size", "256"}).err,
+                HasSubstr("has an empty item"));
+  EXPECT_THAT(run_command({"calc", "--cc", "8.0,9.0", "--registers", "32", "--curves"}).err,
+              HasSubstr("--curves are of one GPU"));
+}
+
 TEST(Calc, TakesSizesInKilobytes) {
   const auto shared_of = [](const char* size) {
     const Outcome outcome = run_command({"calc", "--cc", "9.0", "--block-size", "256", "--registers", "32",

@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "occupancy/gpus.hpp"
 #include "run_command.hpp"
 
 namespace occbench {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 
 Outcome predict_for(std::vector<const char*> gpu, const char* block_size, const char* grid,
@@ -103,9 +105,35 @@ TEST(GpuOption, CalcTakesANameForItsCapabilityAndSms) {
     EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
     return json::parse(outcome.out);
   };
-  const json by_name = waves({"--gpu", "a100-sxm4-80gb"});
+  json by_name = waves({"--gpu", "a100-sxm4-80gb"});
   EXPECT_EQ(by_name.at("waves"), 1);
+  EXPECT_EQ(by_name.at("gpu"), "a100-sxm4-80gb");
+  by_name["gpu"] = nullptr;
   EXPECT_EQ(by_name, waves({"--cc", "8.0", "--sm-count", "108"}));
+}
+
+TEST(GpuOption, ANameThatSeveralGpusShareServesWhereTheyAgree) {
+  const auto calculate = [](const char* gpu, const char* grid) {
+    return run_command({"calc", "--gpu", gpu, "--block-size", "256", "--grid", grid});
+  };
+  // 108 SMs in each A100; 114 or 132 in an H100.
+  EXPECT_THAT(calculate("a100", "864").out,
+              AllOf(HasSubstr("a100, compute"), HasSubstr("864 blocks: 1 waves")));
+  EXPECT_THAT(calculate("4090", "0").out, HasSubstr("rtx-4090, compute capability 8.9"));
+  EXPECT_THAT(calculate("3080", "0").out, HasSubstr("3080, compute capability 8.6"));
+  EXPECT_THAT(calculate("h100", "0").out, HasSubstr("h100, compute capability 9.0"));
+  const Outcome unclear = calculate("h100", "864");
+  EXPECT_EQ(unclear.status, ExitStatus::usage);
+  EXPECT_THAT(unclear.err, AllOf(HasSubstr("h100-pcie-80gb (114 SMs)"), HasSubstr("name one of them")));
+  EXPECT_THAT(predict_for({"--gpu", "h100"}, "256", "2000").err, HasSubstr("name one of them"));
+}
+
+TEST(GpuOption, TheListHasEachGpuUnderANameThatIsTaken) {
+  const Outcome outcome = run_command({"calc", "--gpu", "list", "--format", "json"});
+  const json gpus = json::parse(outcome.out);
+  EXPECT_EQ(gpus.size(), all_gpus().size());
+  for (const json& gpu : gpus)
+    EXPECT_EQ(gpu_of(gpu.at("name").get<std::string>()).sm_count, gpu.at("sm_count"));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace occbench {
 
-/// A line of worked_examples.csv by the file's names.
+/// A line of examples/worked_examples.csv by the file's names.
 using Example = std::map<std::string, std::string>;
 
 /// The cells of a line without quotes.
@@ -24,7 +24,7 @@ inline std::vector<std::string> cells_without_quotes(const std::string& line) {
 }
 
 inline std::vector<Example> read_worked_examples() {
-  std::ifstream file(OCCBENCH_SOURCE_DIR "/tests/occupancy/worked_examples.csv");
+  std::ifstream file(OCCBENCH_SOURCE_DIR "/examples/worked_examples.csv");
   std::string line;
   std::getline(file, line);
   const std::vector<std::string> names = cells_without_quotes(line);

@@ -66,11 +66,12 @@ TEST(AnyGpu, TheWorkedExamplesArePredictedInEachWave) {
   const std::vector<Example> examples = read_worked_examples();
   for (const Example& example : examples) {
     GpuIdentity gpu;
-    gpu.name = example.at("id");
+    gpu.name = example.at("case");
     gpu.compute_capability = parse_compute_capability(example.at("compute_capability"));
     gpu.sm_count = number(example, "sm_count", 15);
     Question question{{.block_threads = number(example, "block_threads", 256),
-                       .dynamic_shared_bytes = number(example, "shared_bytes_per_block", 0)},
+                       .dynamic_shared_bytes =
+                           number(example, "static_shared_bytes") + number(example, "dynamic_shared_bytes")},
                       {.registers_per_thread = number(example, "registers_per_thread", 16)},
                       ""};
     const Occupancy occupancy =
