@@ -19,6 +19,7 @@
 #include "cli/options.hpp"
 #include "cli/program_report.hpp"
 #include "cli/recorded.hpp"
+#include "cli/text_table.hpp"
 #include "cli/waiting.hpp"
 #include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
@@ -176,9 +177,34 @@ RowFormat row_format(const std::string& name) {
   return {"", "", "", print_case};
 }
 
+/// A line a row, in the order of the files, as they were recorded.
+void print_lines(std::span<const CaseRecord> cases, std::ostream& out) {
+  const auto cell = [](const std::optional<double>& value, int decimals) {
+    return value ? fmt::format("{:.{}f}", *value, decimals) : "";
+  };
+  std::vector<std::vector<std::string>> lines = {
+      {"case", "theory", "predicted", "counter", "time, us", "issue, %", "eligible", "GPU"}};
+  for (const CaseRecord& each : cases) {
+    const auto& counters = each.readings.counters;
+    const std::optional<double> predicted =
+        each.prediction ? std::optional(each.prediction->predicted_pct) : std::nullopt;
+    lines.push_back({full_name(each.identity), cell(each.theory->theoretical_pct, 1), cell(predicted, 1),
+                     cell(counters.achieved_pct, 1), cell(each.times.time_us, 1),
+                     cell(counters.issue_active_pct, 1), cell(counters.eligible_warps, 2),
+                     each.provenance.gpu});
+  }
+  fmt::print(out, "{}", text_table(lines, "<>>>>>><"));
+}
+
 ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   const std::vector<CaseRecord> of_files = all_cases(options);
   std::vector<CaseRecord> cases = counted_cases(of_files, options);
+  if (options.format == "lines") {
+    const std::size_t shown = options.top > 0 ? std::min(options.top, cases.size()) : cases.size();
+    print_lines({cases.data(), shown}, console.out);
+    fmt::print(console.err, "{} of {} rows.\n", shown, cases.size());
+    return ExitStatus::done;
+  }
   const std::string_view sorted_by = sort_by_loss(cases);
   const std::size_t all = cases.size();
   std::string agreement_of_all = agreement(cases);
@@ -217,8 +243,10 @@ ExitStatus explain(const ExplainOptions& options, Console& console) {
   if (!options.files.empty())
     throw InputError(
         "--cc describes a launch by numbers, and a FILE has launches of its own: give one of them");
-  if (options.format == "csv")
-    throw InputError("--format csv is for rows; a launch by numbers has table or json");
+  if (options.format == "csv" || options.format == "lines") {
+    throw InputError(
+        fmt::format("--format {} is for rows; a launch by numbers has table or json", options.format));
+  }
   explain_numbers(options.numbers, options.format == "json", console.out);
   return ExitStatus::done;
 }
@@ -240,9 +268,11 @@ Action declare_explain(CLI::App& parser) {
   add_number(parser, "--top", options->top,
              fmt::format("how many rows, 0 = all (default: {})", options->top));
   parser
-      .add_option("--format", options->format,
-                  "table, json (a list, an object a row: its columns and findings) or csv (whole rows)")
-      ->check(CLI::IsMember({"table", "json", "csv"}));
+      .add_option(
+          "--format", options->format,
+          "table, lines (a line a row, nothing explained), json (a list, an object a row: its columns "
+          "and findings) or csv (whole rows)")
+      ->check(CLI::IsMember({"table", "lines", "json", "csv"}));
   parser.add_flag_callback(
       "--csv", [options] { options->format = "csv"; }, "the same as --format csv");
   declare_numbers_option(parser, options->numbers);
