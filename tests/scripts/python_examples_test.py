@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "python"
-SUMS = ("atomic_sum", "racing_sum", "block_sum")
+SUMS = ("atomic_sum", "racing_sum", "thread_zero_sum", "thread_zero_racing", "block_sum")
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
 
 
@@ -39,11 +39,19 @@ class Examples(unittest.TestCase):
             lines = (EXAMPLES / f"{name}.py").read_text().splitlines()
             self.assertLessEqual(len([line for line in lines if line.strip()]), 25, name)
 
+    def test_the_race_differs_from_the_sum_by_one_line_of_its_kernel(self):
+        kernels = [
+            [line.partition("#")[0] for line in (EXAMPLES / f"thread_zero_{name}.py").read_text().splitlines()[6:-3]]
+            for name in ("sum", "racing")
+        ]
+        self.assertEqual(sum(one != other for one, other in zip(*kernels, strict=True)), 2)  # its name, and that line
+
     if HAS_NUMBA:
 
         def test_atomics_lose_nothing_in_the_simulator(self):
-            done = run("atomic_sum", "1000", NUMBA_ENABLE_CUDASIM="1")
-            self.assertEqual(re.findall(r"sum (\d+) of 1000", done.stdout), ["1000"] * 3, done.stderr)
+            for name in ("atomic_sum", "thread_zero_sum"):
+                done = run(name, "1000", NUMBA_ENABLE_CUDASIM="1")
+                self.assertEqual(re.findall(r"sum (\d+) of 1000", done.stdout), ["1000"] * 3, done.stderr)
 
 
 if __name__ == "__main__":
