@@ -288,8 +288,18 @@ class Results:
         return Run(self.rows("full.csv"), read_samples(self.file("full.csv")))
 
     @cached_property
+    def with_added(self) -> Run:
+        """The suite, and experiments that came after it was recorded: `added.csv`, until the suite is recorded again."""
+        if not packed(self.folder / "added.csv"):
+            return self.suite
+        added = Run(self.rows("added.csv"), read_samples(self.file("added.csv")))
+        parts = (self.suite, added)
+        rows = pl.concat((part.rows for part in parts), how="diagonal")
+        return Run(rows, pl.concat(part.samples for part in parts))
+
+    @cached_property
     def against_ncu(self) -> pl.DataFrame:
         return read_table(self.file("against_ncu.csv"), AGAINST_NCU)
 
     def experiment(self, name: str) -> Experiment:
-        return Experiment(name, self.suite.rows, self.suite.samples, self.against_ncu)
+        return Experiment(name, self.with_added.rows, self.with_added.samples, self.against_ncu)

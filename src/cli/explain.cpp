@@ -7,6 +7,7 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -58,6 +59,10 @@ std::vector<CaseRecord> all_cases(const ExplainOptions& options) {
       throw InputError(
           "no recorded rows were found near this program or the current folder: name a FILE.csv");
     files.push_back(*recorded);
+    // Experiments that came after the suite was recorded.
+    std::error_code error;
+    if (const auto added = recorded->parent_path() / "added.csv"; std::filesystem::exists(added, error))
+      files.push_back(added);
   }
   std::vector<CaseRecord> cases;
   for (const std::filesystem::path& file : files)

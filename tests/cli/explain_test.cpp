@@ -67,7 +67,8 @@ TEST_F(Explain, SaysWhereTheRestWentWorstFirst) {
 
 TEST_F(Explain, WritesALineARowInTheOrderOfTheFile) {
   const Outcome outcome = run_command({"explain", file_.c_str(), "--format", "lines"});
-  EXPECT_THAT(outcome.out, testing::ContainsRegex("waves/full +100.0 +99.8 +NVIDIA H200\nwaves/tail +100.0 +90.0"));
+  EXPECT_THAT(outcome.out,
+              testing::ContainsRegex("waves/full +100.0 +99.8 +NVIDIA H200\nwaves/tail +100.0 +90.0"));
   EXPECT_THAT(run_command({"explain", file_.c_str(), "--format", "lines", "--top", "1"}).out,
               Not(HasSubstr("waves/tail")));
 }

@@ -1,8 +1,10 @@
 """Each page of docs/ begins with a command. Those that need no GPU are run as they stand; the others say `sh gpu`."""
 
 import csv
+import functools
 import os
 import re
+import shlex
 import subprocess
 import unittest
 from pathlib import Path
@@ -13,6 +15,7 @@ PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "gl
 FENCE = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FENCE_OF_A_GPU = re.compile(r"^```sh gpu\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
 
 def heading_anchor(heading: str) -> str:
@@ -62,6 +65,51 @@ class Pages(unittest.TestCase):
                     if anchor:
                         headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
                         self.assertIn(anchor[1:], map(heading_anchor, headings))
+
+
+ROWS = ("explain", "--format", "lines", "--top", "0", "--filter")
+
+
+@functools.cache
+def output(command: str) -> str:
+    """Of what stands in a cell of questions.md: the arguments of occbench, or `rows REGEX`."""
+    words = shlex.split(command.replace("\\|", "|"), posix=False)
+    arguments = (*ROWS, *words[1:]) if words[0] == "rows" else words
+    done = subprocess.run([OCCBENCH, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else f"status {done.returncode}: {done.stderr}"
+
+
+class Questions(unittest.TestCase):
+    def rows(self):
+        page = (ROOT / "docs/questions.md").read_text(encoding="utf-8").partition("## Imbalance")[0]
+        for line in page.splitlines():
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            if len(cells) == 4 and cells[0] != "sentence" and set(cells[0]) != {"-"}:
+                yield cells
+
+    def test_each_command_answers_what_stands_beside_it(self):
+        for sentence, command, answer, _ in self.rows():
+            if not command.startswith("`"):
+                continue
+            with self.subTest(sentence=sentence, command=command):
+                printed = output(command.strip("`"))
+                self.assertFalse(printed.startswith("status "), printed)
+                for text in re.findall(r"\*\*(.+?)\*\*", answer):
+                    if command.startswith("`rows") and NUMBER.fullmatch(text):
+                        measured = map(float, NUMBER.findall(printed))
+                        self.assertTrue(any(abs(value / float(text) - 1) <= 0.03 for value in measured), printed)
+                    else:
+                        self.assertRegex(printed, rf"(?<![\w.,]){re.escape(text)}(?![\w]|[.,]\d)")
+
+    def test_at_least_130_sentences_are_answered_and_each_with_a_verdict(self):
+        rows = list(self.rows())
+        self.assertGreaterEqual(len(rows), 140)
+        verdicts = ("holds", "partly", "no", "simplified", "explained", "out of scope")
+        for sentence, command, _, verdict in rows:
+            with self.subTest(sentence=sentence):
+                self.assertIn(verdict.partition(":")[0], verdicts)
+                self.assertTrue(command.startswith("`") or "](" in command or verdict == "out of scope")
+        self.assertGreaterEqual(sum(verdict != "out of scope" for *_, verdict in rows), 130)
 
 
 class FrontPage(unittest.TestCase):

@@ -45,18 +45,19 @@ Blocks = dict[str, Callable[[Results], str]]
 
 def claim_in_text(claim: Claim, results: Results) -> str:
     rows = results.experiment(claim.experiment).every
+    file = "full.csv" if claim.experiment in results.suite.rows["experiment"] else "added.csv"
     recorded = (
         NOT_RECORDED
         if rows.is_empty()
-        else f"{machine(rows.row(0, named=True))}. {len(rows)} rows of [full.csv](full.csv), experiment "
+        else f"{machine(rows.row(0, named=True))}. {len(rows)} rows of [{file}]({file}), experiment "
         f"`{claim.experiment}`; occupancies in percent."
     )
     return f"**Claimed:** {claim.claim} ({claim.source}).\n\n{recorded}"
 
 
 def suites(results: Results) -> dict[str, Run]:
-    """The recorded suite of each GPU model by its name, that of `results` first."""
-    return {gpu_of(model.suite.rows): model.suite for model in results.models if packed(model.folder / "full.csv")}
+    """The recorded experiments of each GPU model by its name, that of `results` first."""
+    return {gpu_of(model.suite.rows): model.with_added for model in results.models if packed(model.folder / "full.csv")}
 
 
 def findings_in_text(claim: Claim, results: Results) -> str:

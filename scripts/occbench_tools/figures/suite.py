@@ -1,5 +1,8 @@
 """Figures of the recorded suite as a whole, for docs/accuracy.md and results/nvidia-h200/README.md."""
 
+import collections
+import json
+
 import polars as pl
 
 from occbench_tools.dataset import Results, Row, each, error, gpu_of, one, packed, pick
@@ -26,6 +29,30 @@ def worked_examples(results: Results) -> str:
         f"Every block size that is a multiple of 32 ({len(whole)} of them, 4 whole waves of 400,000 cycles) is within "
         f"{worst:.2f} points of theory."
     )
+
+
+PROGRAMS = ("training", "inference", "cupy_kernels", "jax_gradient", "gemm")  # traced
+FAR_BELOW = 10  # points between theory and the counter
+
+
+def imbalance_share(results: Results) -> str:
+    """Of the rows far below theory, those whose largest loss is uneven work: of suites, and of programs that were traced."""
+    lines = []
+    for model in results.models:
+        programs = [file for name in PROGRAMS if packed(file := model.folder / "programs" / f"{name}.csv")]
+        for what, files in (("the suite", [model.file("full.csv")]), ("programs", programs)):
+            if not files:
+                continue
+            text = model.occbench.output("explain", *map(packed, files), "--top", "0", "--format", "json")
+            read = [row for row in json.loads(text) if row.get("achieved_pct") is not None]
+            far = [row for row in read if row["theoretical_pct"] - row["achieved_pct"] > FAR_BELOW]
+            losses = [[found["cause"] for found in row["findings"] if found["list"] == "losses"] for row in far]
+            first = collections.Counter(causes[0] for causes in losses if causes)
+            uneven = first["uneven_blocks"] + first["uneven_warps"]
+            others = ", ".join(f"{cause} {count}" for cause, count in first.most_common() if "uneven" not in cause and cause != "tail")
+            lines.append((f"{gpu_of(model.suite.rows)}, {what}", len(read), len(far), uneven, first["tail"], others))
+    head = ("rows of", "rows:", f"more than {FAR_BELOW} points below theory:", "uneven work:", "tail:", "other causes")
+    return table(head, lines)
 
 
 def against_ncu_in_short(results: Results) -> str:
@@ -126,6 +153,7 @@ def row_of(row: Row, names: list[str]) -> tuple[str, ...]:
 BLOCKS = {
     "hardware limiter": hardware_limiter,
     "worked examples": worked_examples,
+    "imbalance share": imbalance_share,
     "against ncu": against_ncu_in_short,
     "two GPUs at once": two_gpus_at_once,
     "recorded run": recorded_run,
