@@ -72,9 +72,8 @@ std::vector<Case> cases(const Planner& on) {
 
 extern const Experiment experiment{
     "atomic_forms",
-    "an atomic add is faster than a loop of compare-and-swap, a wider scope costs nothing by itself, and the "
-    "default order "
-    "(sequentially consistent) costs more than relaxed",
+    "an atomic add is faster than a loop of compare-and-swap, a wider scope costs nothing by itself, the "
+    "default order (sequentially consistent) costs more than relaxed, and atomicAdd as much as relaxed",
     "atomics and occupancy note; libcu++ documentation, memory model and thread scopes", cases};
 
 }  // namespace occbench::bench_atomic_forms

@@ -4,7 +4,7 @@ Claims and sources are those of the experiments, which their bench binaries prin
 computed from the rows and their samples (FILE.samples.csv). Each experiment has a rule (occbench_tools/experiments),
 which turns its rows into findings. Each finding supports the claim, does not, or is about something that the claim does not
 name; one rule makes the verdict of them.
-The table has one line an experiment; its text under results/ has all findings.
+The table has one line an experiment; its text under results/ has the source and all findings.
 """
 
 import argparse
@@ -17,18 +17,20 @@ from occbench_tools.program import Claim, Occbench, binaries_of, declare_binarie
 from occbench_tools.verdicts import measured, verdict
 
 
-def table_of_claims(runs: dict[str, Run], claims: list[Claim]) -> str:
+def table_of_claims(runs: dict[str, Run], claims: list[Claim], texts: str | None = None) -> str:
     """A line for each experiment. What was measured is that of the first of `runs`; each has a column of verdicts.
 
     runs: by the name of the GPU model
+    texts: where the texts of the experiments lie, which have the sources and what a verdict excepts
     """
     first = next(iter(runs))
     lines = []
     for claim in claims:
         findings = {gpu: experiments.findings(run.of(claim.experiment)) for gpu, run in runs.items()}
-        verdicts = (verdict(of_model) for of_model in findings.values())
-        lines.append((f"`{claim.experiment}`", claim.claim, claim.source, measured(findings[first]), *verdicts))
-    return table(("experiment", "claim", "source", f"measured, {first}", *runs), lines)
+        verdicts = (verdict(of_model).partition(" (")[0] for of_model in findings.values())
+        name = f"[{claim.experiment}]({texts}/{claim.experiment}.md)" if texts else f"`{claim.experiment}`"
+        lines.append((name, claim.claim, measured(findings[first]), *verdicts))
+    return table(("experiment", "claim", f"measured, {first}", *runs), lines)
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,11 @@ namespace occbench {
 
 Action declare_devices(CLI::App&) {
   return [](Console& console) {
-    fmt::print(console.err, "occbench: {}\n", why_no_gpu());
+    fmt::print(
+        console.err,
+        "occbench: {}; `occbench calc --limits --gpu NAME` has the limits of any GPU, and docs/devices.md "
+        "says what each is for\n",
+        why_no_gpu());
     return ExitStatus::no_verdict;
   };
 }

@@ -1,6 +1,6 @@
 from occbench_tools.dataset import first, one
 from occbench_tools.markdown import table
-from occbench_tools.verdicts import WORTH, Finding, Findings
+from occbench_tools.verdicts import SAME_RATIO, WORTH, Finding, Findings
 
 ADDRESSES = {"one": "one address", "one_a_block": "one a block", "one_a_thread": "one a thread"}
 FORMS = {
@@ -26,6 +26,7 @@ def findings(of):
         ("compare-and-swap loop", {"form": "compare_swap"}, lambda times: times >= WORTH),
         ("system scope", {"scope": "system"}, lambda times: times < WORTH),
         ("default order", {"form": "ordered"}, lambda times: times >= WORTH),
+        ("atomicAdd", {"form": "function"}, lambda times: abs(times - 1) < SAME_RATIO),
     )
     for question, changed, holds in questions:
         parts = []
@@ -39,7 +40,7 @@ def findings(of):
                 parts.append(f"{times:.2f}")
         if parts:
             told.append(f"{question} {', '.join(parts)}")
-    return Findings(found, f"time over a relaxed float add's; {', '.join(ADDRESSES.values())}: {'; '.join(told)}")
+    return Findings(found, f"time over a relaxed add's; {', '.join(ADDRESSES.values())}: {'; '.join(told)}")
 
 
 def rate(row):

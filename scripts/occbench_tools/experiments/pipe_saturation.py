@@ -48,7 +48,10 @@ def cases(of):
             for pipe in ("fp32", "xu")
             for chains in (1, 4)
         ]
-        cells = (f"{cell(row, f'{pipe}_pipe_pct')}, {cell(row, 'throughput', 2, 1e-12)}" for pipe, row in chosen)
+        cells = (
+            f"{cell(row, f'{pipe}_pipe_pct')}, {cell(row, 'eligible_warps', 2)}, {cell(row, 'throughput', 2, 1e-12)}"
+            for pipe, row in chosen
+        )
         lines.append((blocks, cell(chosen[-1][1], "theoretical_pct", 2), *cells))
     head = ("warps a scheduler:", "theory:", "FP32, 1 chain:", "FP32, 4 chains:", "XU, 1 chain:", "XU, 4 chains:")
     return table(head, lines)

@@ -48,11 +48,12 @@ def cases(of):
         of_threads = [one(of.rows, variant=variant, block_threads=threads) for threads in (256, 128)]
         line = [variant.removeprefix("cap_"), of_threads[0]["registers_per_thread"], of_threads[0]["spill_bytes"]]
         for row in of_threads:
-            values = (f"{row['theoretical_pct']:g}", cell(row, "achieved_pct"), cell(row, "issue_active_pct"))
+            counts = (cell(row, "achieved_pct"), cell(row, "issue_active_pct"), cell(row, "eligible_warps", 2))
+            values = (f"{row['theoretical_pct']:g}", *counts)
             line += [", ".join(values), cell(row, "time_us", 0)]
         lines.append(line)
-    head = ("cap", "registers:", "spills, B:", "256 threads: theory, achieved, issue:", "time, µs:")
-    return table((*head, "128 threads: theory, achieved, issue:", "time, µs:"), lines)
+    head = ("cap", "registers:", "spills, B:", "256 threads: theory, achieved, issue, eligible:", "time, µs:")
+    return table((*head, "128 threads: theory, achieved, issue, eligible:", "time, µs:"), lines)
 
 
 def figures(of):

@@ -90,7 +90,9 @@ def blocks(claims: list[Claim]) -> Blocks:
     for claim in claims:
         of_experiments[f"{claim.experiment}: claim"] = partial(claim_in_text, claim)
         of_experiments[f"{claim.experiment}: findings"] = partial(findings_in_text, claim)
-    table_of_all: Blocks = {"claims": lambda results: table_of_claims(suites(results), claims)}
+    table_of_all: Blocks = {
+        "claims": lambda results: table_of_claims(suites(results), claims, "../results/nvidia-h200")
+    }
     return (
         of_experiments
         | table_of_all

@@ -49,7 +49,9 @@ def imbalance_share(results: Results) -> str:
             losses = [[found["cause"] for found in row["findings"] if found["list"] == "losses"] for row in far]
             first = collections.Counter(causes[0] for causes in losses if causes)
             uneven = first["uneven_blocks"] + first["uneven_warps"]
-            others = ", ".join(f"{cause} {count}" for cause, count in first.most_common() if "uneven" not in cause and cause != "tail")
+            others = ", ".join(
+                f"{cause} {count}" for cause, count in first.most_common() if "uneven" not in cause and cause != "tail"
+            )
             lines.append((f"{gpu_of(model.suite.rows)}, {what}", len(read), len(far), uneven, first["tail"], others))
     head = ("rows of", "rows:", f"more than {FAR_BELOW} points below theory:", "uneven work:", "tail:", "other causes")
     return table(head, lines)
