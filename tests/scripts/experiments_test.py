@@ -344,6 +344,99 @@ class GridSync(unittest.TestCase):
 CLAIMS = [Claim(name, f"the claim of {name}", "a document") for name in experiments.MODULES]
 
 
+def row_of(experiment, parameters, **cells):
+    named = ";".join(f"{name}={value}" for name, value in parameters.items())
+    return {"experiment": experiment, "parameters": named, "achieved_pct": 50, "time_us": 100} | cells
+
+
+class Volkov(unittest.TestCase):
+    def rows(self, together):
+        def case(body, results, blocks, time):
+            named = {"body": body, "results": results, "blocks_per_sm": blocks}
+            return row_of("lower_occupancy_faster", named, time_us=time)
+
+        return run_of(
+            [case("product", 1, 8, 100), case("product", 8, 2, 60), case("walks_in_turn", 1, 8, 100)] + together(case)
+        )
+
+    def test_a_quarter_of_the_warps_has_to_be_faster_in_every_kernel(self):
+        self.assertEqual(verdict_of("lower_occupancy_faster", self.rows(lambda case: [])), "holds")
+        slower = self.rows(lambda case: [case("walks_in_turn", 8, 2, 300)])
+        self.assertEqual(verdict_of("lower_occupancy_faster", slower), "partly holds (not: N walks in turn)")
+
+
+class LaunchBounds(unittest.TestCase):
+    def verdict(self, capped_time, spilled_time):
+        def case(way, blocks, spills, time):
+            named = {"way": way, "min_blocks": blocks}
+            return row_of("launch_bounds", named, spill_bytes=spills, registers_per_thread=256 // blocks, time_us=time)
+
+        return verdict_of(
+            "launch_bounds",
+            run_of(
+                [
+                    case("launch_bounds", 1, 0, 100),
+                    case("launch_bounds", 2, 300, spilled_time),
+                    case("maxrregcount", 2, 300, capped_time),
+                ]
+            ),
+        )
+
+    def test_both_ways_are_as_fast_and_a_spill_pays(self):
+        self.assertEqual(self.verdict(60, 60), "holds")
+        self.assertEqual(self.verdict(80, 60), "partly holds (not: the same fastest)")
+        self.assertEqual(self.verdict(100, 120), "partly holds (not: spills that pay)")
+
+
+class EligibleWarps(unittest.TestCase):
+    def verdict(self, bound_by, eligible, issue):
+        halves = [
+            row_of(
+                "eligible_warps",
+                {"bound_by": bound_by},
+                theoretical_pct=theory,
+                eligible_warps=warps,
+                issue_active_pct=share,
+            )
+            for theory, warps, share in zip((50, 100), eligible, issue, strict=True)
+        ]
+        return verdict_of("eligible_warps", run_of(halves))
+
+    def test_twice_the_warps_help_work_that_waits_and_nothing_that_is_full(self):
+        self.assertEqual(self.verdict("latency", (0.2, 0.4), (10, 20)), "holds")
+        self.assertEqual(self.verdict("latency", (0.2, 0.2), (10, 10)), "does not hold")
+        self.assertEqual(self.verdict("xu", (0.5, 0.5), (12, 12)), "holds")
+        self.assertEqual(self.verdict("fp32", (5, 11), (99, 99)), "partly holds (not: eligible, fp32)")
+
+
+class BlockSizeTime(unittest.TestCase):
+    def test_sizes_within_the_range_are_fast_and_those_outside_are_slow(self):
+        def verdict(times):
+            rows = [
+                row_of("block_size_time", {"block_threads": size}, variant="copy", time_us=time)
+                for size, time in times.items()
+            ]
+            return verdict_of("block_size_time", run_of(rows))
+
+        self.assertEqual(verdict({32: 200, 128: 100, 512: 104, 1024: 120}), "holds")
+        self.assertEqual(verdict({32: 200, 128: 100, 512: 108, 1024: 120}), "partly holds (not: copy, 128 to 512)")
+        self.assertEqual(verdict({32: 101, 128: 100, 512: 100, 1024: 100}), "partly holds (not: copy, 32; copy, 1024)")
+
+
+class AtomicOperations(unittest.TestCase):
+    def test_each_operation_is_compared_with_an_addition_on_as_many_addresses(self):
+        def verdict(swap_time):
+            times = {"add": 100, "sub": 100, "compare_swap": swap_time}
+            named = {"addresses": "one"}
+            rows = [
+                row_of("atomic_operations", named | {"operation": name}, time_us=time) for name, time in times.items()
+            ]
+            return verdict_of("atomic_operations", run_of(rows))
+
+        self.assertEqual(verdict(103), "holds")
+        self.assertEqual(verdict(150), "partly holds (not: compare_swap, one address)")
+
+
 class Table(unittest.TestCase):
     def test_an_experiment_that_was_not_run_says_so(self):
         lines = table_of_claims({"a GPU": run_of([block_size_row(32, 50)])}, CLAIMS).splitlines()
