@@ -26,6 +26,7 @@ void require(bool good, std::string_view option, const std::string& why) {
 
 void require_in_range(const NumbersOption& numbers, const Limits& limits) {
   const auto& [launch, usage] = numbers.configuration;
+  static_cast<void>(named_gpu(numbers.gpu));  // one GPU, not what several begin with
   const std::optional<int> sm_count = sm_count_of(numbers.gpu);
   require(sm_count.has_value(), "--sm-count", "give the number of SMs, as `occbench devices` shows it");
   require(launch.block_threads > 0, "--block-size", "give the threads per block, at least 1");

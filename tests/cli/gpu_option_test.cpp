@@ -126,6 +126,10 @@ TEST(GpuOption, ANameThatSeveralGpusShareServesWhereTheyAgree) {
   EXPECT_EQ(unclear.status, ExitStatus::usage);
   EXPECT_THAT(unclear.err, AllOf(HasSubstr("h100-pcie-80gb (114 SMs)"), HasSubstr("name one of them")));
   EXPECT_THAT(predict_for({"--gpu", "h100"}, "256", "2000").err, HasSubstr("name one of them"));
+  EXPECT_THAT(run_command({"explain", "--gpu", "h100", "--block-size", "256", "--grid", "600", "--registers",
+                           "72", "--achieved", "31"})
+                  .err,
+              HasSubstr("name one of them"));
 }
 
 TEST(GpuOption, TheListHasEachGpuUnderANameThatIsTaken) {
