@@ -25,7 +25,7 @@ started=0
 tokens() {  # label, variables...
   local label=$1; shift
   mkdir -p "$work/$label"
-  env "$@" LABEL="$label" OCCBENCH_TRACE_OUT="$work/$label/run.csv" OCC_PROBE_FILE="$work/$label/parts.txt" timeout 150 python3 "$here/tokens.py" 2 > "$work/$label/said.txt" 2>&1 &
+  env "$@" LABEL="$label" OCCBENCH_TRACE_OUT="$work/$label/run.csv" OCC_PROBE_FILE="$work/$label/parts.txt" timeout 230 python3 "$here/tokens.py" 2 > "$work/$label/said.txt" 2>&1 &
   started=$((started + 1))
 }
 lib="CUDA_INJECTION64_PATH=$work/libocc_trace.so"
