@@ -17,13 +17,14 @@
 #include "cli/each_device.hpp"
 #include "cli/gpu_presence.hpp"
 #include "cli/output_file.hpp"
-#include "cli/program_report.hpp"
+#include "cli/program_table.hpp"
 #include "cli/trace_command.hpp"
 #include "cli/trace_import.hpp"
+#include "entries/process_files.hpp"
 #include "occupancy/input_error.hpp"
+#include "programs/program_report.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
-#include "record/process_files.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
 
@@ -102,7 +103,7 @@ std::vector<fs::path> merge_and_report(const std::vector<fs::path>& files, const
 void merge(const TraceOptions& options, const fs::path& out, Console& console) {
   const std::vector<fs::path> files = process_files(out);
   if (files.empty()) {
-    const fs::path of_any = fs::path(out).replace_extension(".PID.csv");
+    const fs::path of_any = fs::path(out).replace_extension(".PID.entries");
     throw InputError(
         fmt::format("there is nothing to merge: no {} of a trace --out {}", of_any.string(), out.string()));
   }

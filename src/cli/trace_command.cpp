@@ -15,11 +15,13 @@
 #include <system_error>
 
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
-#include "record/process_files.hpp"
+#include "entries/process_files.hpp"
+#include "programs/process_entries.hpp"
 
 extern char** environ;
 
@@ -108,6 +110,7 @@ Environment environment_for(const TraceCommand& command, const fs::path& out, bo
   environment.set(kTraceOutVariable, fs::absolute(out).string());
   environment.set(kTraceCountersVariable, counted_launches(command.counters));
   environment.set(kTraceKernelsVariable, command.kernels);
+  environment.set(kTraceMetricsVariable, fmt::format("{}", fmt::join(program_metrics(), " ")));
   environment.set(kTraceAfterVariable, command.after ? fmt::format("{}", *command.after) : "");
   return environment;
 }
@@ -246,7 +249,7 @@ void remove_process_files(const std::vector<fs::path>& files) {
   std::error_code ignored;
   for (const fs::path& file : files) {
     fs::remove(file, ignored);
-    fs::remove(samples_path(file), ignored);
+    fs::remove(unfinished(file), ignored);
   }
 }
 

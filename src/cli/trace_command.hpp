@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "record/program.hpp"
+#include "programs/program.hpp"
 
 namespace occbench {
 
@@ -44,7 +44,7 @@ struct MergedProcesses {
 /// Reads the files of processes. Says which cannot be read, and where they have no launch.
 MergedProcesses merged_processes(const std::vector<std::filesystem::path>& files, Console& console);
 
-/// Removes files of processes, with their samples.
+/// Removes files of processes, with what they had begun to write.
 void remove_process_files(const std::vector<std::filesystem::path>& files);
 
 /// As /proc/driver/nvidia/version has it; empty without a driver.

@@ -1,19 +1,22 @@
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "entries/entries.hpp"
 #include "measure/program_events.hpp"
-#include "record/program.hpp"
 #include "trace/counted_context.hpp"
-#include "trace/sampling.hpp"
 
 namespace occbench {
+
+/// A node of a graph.
+struct GraphNode {
+  enum class Kind { kernel, empty, other };
+  Kind kind = Kind::other;
+  /// Of a kernel: its launch as if the program made it, without a stream. The name is valid as long as the kernel's code.
+  LaunchCall launch{};
+};
 
 /// What the library asks of the CUDA driver that the program has loaded. Everything but make_context() may be
 /// called from any thread and does not throw.
@@ -23,9 +26,9 @@ class Driver {
 
   /// Number of the GPU that a context is of; -1 if the driver does not say.
   virtual int device_of(void* context) = 0;
-  virtual ProgramDevice describe(int device) = 0;
-  /// What a launch asks for, where no record will say.
-  virtual ProgramKernel kernel_of(const LaunchCall& call) = 0;
+  virtual DeviceFacts describe(int device) = 0;
+  /// What the driver says of a launch's function; the rest is left as it is.
+  virtual KernelFacts facts_of(const LaunchCall& call) = 0;
   virtual std::vector<GraphNode> nodes_of(void* graph) = 0;
 
   /// Hands over CUPTI's records of kernels that have ended.

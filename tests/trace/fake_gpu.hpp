@@ -142,23 +142,20 @@ class FakeDriver : public Driver {
 
   std::map<void*, int> devices;  ///< of contexts; 0 for others
   std::map<void*, std::vector<GraphNode>> graphs;
-  int registers = 40;  ///< of all kernels
+  std::uint32_t registers = 40;  ///< of all kernels
 
   int device_of(void* context) override {
     const auto found = devices.find(context);
     return found == devices.end() ? 0 : found->second;
   }
-  ProgramDevice describe(int device) override {
-    return {"NVIDIA H100", "GPU-" + std::to_string(device), device, "9.0", 132, 1980};
+  DeviceFacts describe(int device) override {
+    DeviceFacts facts{9, 0, 132, 1'980'000, {}, {}};
+    std::string("NVIDIA H100").copy(facts.name.data(), facts.name.size());
+    ("GPU-" + std::to_string(device)).copy(facts.uuid.data(), facts.uuid.size());
+    return facts;
   }
-  ProgramKernel kernel_of(const LaunchCall& call) override {
-    ProgramKernel kernel;
-    kernel.name = call.name;
-    kernel.block.x = call.block.x;
-    kernel.grid.x = call.grid.x;
-    kernel.dynamic_shared_bytes = call.dynamic_shared_bytes;
-    kernel.registers_per_thread = registers;
-    return kernel;
+  KernelFacts facts_of(const LaunchCall&) override {
+    return {.registers_per_thread = registers};
   }
   std::vector<GraphNode> nodes_of(void* graph) override {
     return graphs[graph];

@@ -1,4 +1,4 @@
-#include "record/program.hpp"
+#include "programs/program.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -23,17 +23,8 @@ namespace {
 constexpr std::string_view kWarpsActive = "sm__warps_active.sum";
 constexpr std::string_view kCyclesActiveMax = "sm__cycles_active.max";
 
-/// Counted launches of one kernel in one process: a larger number in a file is a fault of it.
-constexpr std::int64_t kMostReadings = 100000;
-
 /// Contexts and streams named in a row; programs make thousands of streams.
 constexpr std::size_t kMostNumbers = 8;
-
-constexpr const char* kHighestClock = "highest_clock_mhz";
-constexpr const char* kOwnNote = "program_note";
-
-/// Blocks in each dimension of a grid (CUDA programming guide, all compute capabilities from 3.0 on).
-constexpr Extent kLargest{2147483647, 65535, 65535};
 
 /// FNV-1a, 32 bits: enough to tell kernels of one short name apart, and the same in every run.
 std::uint32_t hash_of(std::string_view text) {
@@ -52,29 +43,11 @@ std::string joined(const std::set<std::int64_t>& numbers, std::size_t most) {
   return text;
 }
 
-std::set<std::int64_t> parse_joined(std::string_view text) {
-  std::set<std::int64_t> numbers;
-  while (!text.empty()) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc()) numbers.insert(number);
-    const std::size_t next = text.find('+');
-    text = next == std::string_view::npos ? std::string_view() : text.substr(next + 1);
-  }
-  return numbers;
-}
-
 std::vector<std::pair<std::string, std::string>> parameters_of(const ProgramKernel& kernel) {
   std::vector<std::pair<std::string, std::string>> parameters = {{"grid", to_string(kernel.grid)},
                                                                  {"block", to_string(kernel.block)}};
   if (kernel.cluster != Extent{}) parameters.emplace_back("cluster", to_string(kernel.cluster));
   return parameters;
-}
-
-/// Of a parameter of a case; one block or thread where it has none of that name.
-Extent extent_in(const CaseIdentity& identity, std::string_view name) {
-  const std::string* const text = find_parameter(identity, name);
-  return text == nullptr ? Extent{} : parse_extent(*text);
 }
 
 std::optional<ComputeCapability> known_capability(const std::string& text) {
@@ -178,46 +151,6 @@ void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
   if (!elapsed.empty()) readings.achieved_elapsed_pct = median(elapsed);
 }
 
-ProgramEntry entry_of(const CaseRecord& record) {
-  const auto need = [&](bool there, std::string_view column) {
-    if (!there) throw InputError(fmt::format("case {} of a program has no {}", record.identity.name, column));
-  };
-  need(record.launch.has_value(), "block_threads");
-  need(record.compiled.has_value(), "registers_per_thread");
-  need(record.program.launches.has_value(), "launches");
-  const Provenance& from = record.provenance;
-  const Usage& usage = record.compiled->usage;
-  ProgramEntry entry;
-  entry.device = {from.gpu, from.gpu_uuid, static_cast<int>(from.device_index.value_or(0)),
-                  from.compute_capability ? to_string(*from.compute_capability) : "",
-                  from.sm_count.value_or(0)};
-  entry.kernel = {.name = record.identity.variant.empty() ? record.identity.kernel : record.identity.variant,
-                  .grid = extent_in(record.identity, "grid"),
-                  .block = extent_in(record.identity, "block"),
-                  .cluster = extent_in(record.identity, "cluster"),
-                  .registers_per_thread = usage.registers_per_thread,
-                  .static_shared_bytes = usage.static_shared_bytes,
-                  .dynamic_shared_bytes = record.launch->dynamic_shared_bytes,
-                  .local_bytes_per_thread = usage.local_bytes_per_thread,
-                  .carveout_pct = record.launch->carveout_pct};
-  entry.seen.launches = *record.program.launches;
-  entry.seen.of_graphs = record.program.of_graphs.value_or(0);
-  entry.seen.timed = record.times.repetitions.value_or(0);
-  entry.seen.total_us = record.program.total_time_us.value_or(0);
-  entry.seen.counters_status = record.readings.status;
-  entry.seen.processes = parse_joined(record.program.processes);
-  entry.seen.contexts = parse_joined(record.program.contexts);
-  entry.seen.streams = parse_joined(record.program.streams);
-  entry.seen.graph_nodes = parse_joined(record.program.graph_nodes);
-  for (const auto& [name, value] : record.extra) {
-    if (name == kHighestClock)
-      static_cast<void>(
-          std::from_chars(value.data(), value.data() + value.size(), entry.device.highest_clock_mhz));
-    if (name == kOwnNote) entry.seen.note = value;
-  }
-  return entry;
-}
-
 void merge_into(ProgramLaunches& into, const ProgramLaunches& other) {
   into.launches += other.launches;
   into.of_graphs += other.of_graphs;
@@ -247,21 +180,6 @@ std::string device_text(const ProgramDevice& device) {
 std::string to_string(const Extent& extent) {
   if (extent.z != 1) return fmt::format("{}x{}x{}", extent.x, extent.y, extent.z);
   return extent.y != 1 ? fmt::format("{}x{}", extent.x, extent.y) : fmt::format("{}", extent.x);
-}
-
-Extent parse_extent(std::string_view text) {
-  Extent extent;
-  const char* at = text.data();
-  const char* const end = text.data() + text.size();
-  for (const auto dimension : {&Extent::x, &Extent::y, &Extent::z}) {
-    std::int64_t& size = extent.*dimension;
-    const auto [next, error] = std::from_chars(at, end, size);
-    if (error != std::errc() || size < 1 || size > kLargest.*dimension) break;
-    if (next == end) return extent;
-    if (*next != 'x') break;
-    at = next + 1;
-  }
-  throw InputError(fmt::format("'{}' is not the size of a grid or block; write it as 66x2x1", text));
 }
 
 std::vector<std::string> program_metrics() {
@@ -301,19 +219,6 @@ CaseRecord program_case(const ProgramEntry& entry) {
   return record;
 }
 
-std::vector<std::string> process_columns() {
-  return {kHighestClock, kOwnNote};
-}
-
-std::vector<CaseRecord> process_cases(std::span<const ProgramEntry> entries) {
-  std::vector<CaseRecord> cases = program_cases(entries);
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    cases[i].extra = {{kHighestClock, fmt::format("{}", entries[i].device.highest_clock_mhz)},
-                      {kOwnNote, entries[i].seen.note}};
-  }
-  return cases;
-}
-
 std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunches& seen) {
   std::vector<Sample> samples;
   const auto add = [&](const std::string& quantity, std::span<const double> values) {
@@ -327,29 +232,6 @@ std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunc
   add("time_us", seen.times_us);
   for (const auto& [metric, values] : seen.readings) add(metric, values);
   return samples;
-}
-
-std::vector<ProgramEntry> program_entries(std::span<const Row> rows, std::span<const Sample> samples) {
-  std::map<std::string_view, std::size_t> by_case;
-  std::vector<ProgramEntry> entries;
-  for (const Row& row : rows) {
-    by_case[row.case_] = entries.size();
-    entries.push_back(entry_of(case_record(row)));
-  }
-  for (const Sample& sample : samples) {
-    const auto found = by_case.find(sample.case_name);
-    if (found == by_case.end()) continue;
-    ProgramLaunches& seen = entries[found->second].seen;
-    if (sample.quantity == "time_us") {
-      seen.times_us.push_back(sample.value);
-    } else if (sample.index >= 0 && sample.index < kMostReadings) {
-      std::vector<double>& values = seen.readings[sample.quantity];
-      const auto place = static_cast<std::size_t>(sample.index);
-      if (values.size() <= place) values.resize(place + 1, std::nan(""));
-      values[place] = sample.value;
-    }
-  }
-  return entries;
 }
 
 std::vector<ProgramEntry> merged(std::vector<ProgramEntry> entries) {

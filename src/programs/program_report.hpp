@@ -1,19 +1,15 @@
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
-#include <iosfwd>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "predict/device_profile.hpp"
-#include "record/program.hpp"
+#include "programs/program.hpp"
 
 namespace occbench {
 
-// What becomes of a program's rows once they are read: predictions, a file, a table for the terminal.
+// What becomes of a program's cases once its entries are read: predictions, and a file of rows.
 
 /// The SM clock of cases without counters, which their time is turned into cycles with: the median of what
 /// the counters of the same GPU's other cases read, else the GPU's highest, which the cases' notes then say.
@@ -26,14 +22,8 @@ void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>
 /// theoretical occupancy, over it; by the counter, else by the prediction. Empty without either.
 std::optional<double> lost_us(const CaseRecord& record);
 
-/// Microseconds as milliseconds, with three decimals below 10.
-std::string milliseconds(double microseconds);
-
 /// FILE.csv and FILE.samples.csv. @throws InputError if they cannot be written
 void write_program(const std::filesystem::path& file, std::span<const CaseRecord> cases,
                    std::span<const ProgramEntry> entries);
-
-/// The `top` cases that lose most time (0 = all), and a line for the whole of them.
-void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostream& out);
 
 }  // namespace occbench

@@ -34,9 +34,6 @@ struct Extent {
 /// "66", "66x2", "66x2x8": without the dimensions of 1 at the end.
 std::string to_string(const Extent& extent);
 
-/// Reads what to_string() writes. @throws InputError
-Extent parse_extent(std::string_view text);
-
 /// A kernel and how it is launched: a row each.
 struct ProgramKernel {
   std::string name;  ///< as the program has it, mangled or not
@@ -98,18 +95,8 @@ std::vector<std::string> program_metrics();
 /// why. `kernel` is the demangled name; the mangled one is the column `variant` where it differs.
 CaseRecord program_case(const ProgramEntry& entry);
 
-/// Columns beyond the table of the files that traced processes write, for what merging them needs.
-std::vector<std::string> process_columns();
-
-/// The cases of one process: as program_cases(), with those columns.
-std::vector<CaseRecord> process_cases(std::span<const ProgramEntry> entries);
-
 /// The times and readings behind a case.
 std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunches& seen);
-
-/// The entries that the rows and samples of one file were made of.
-/// @throws InputError where a row lacks what process_cases() has
-std::vector<ProgramEntry> program_entries(std::span<const Row> rows, std::span<const Sample> samples);
 
 /// Entries of the same kernel on the same GPU become one; in order of total time, longest first.
 std::vector<ProgramEntry> merged(std::vector<ProgramEntry> entries);
