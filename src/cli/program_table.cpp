@@ -60,10 +60,12 @@ std::string milliseconds(double microseconds) {
 
 void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostream& out) {
   double all_us = 0;
+  double counted_us = 0;
   std::int64_t launches = 0;
   std::vector<const CaseRecord*> order;
   for (const CaseRecord& record : cases) {
     all_us += record.program.total_time_us.value_or(0);
+    if (record.readings.counters.achieved_pct) counted_us += record.program.total_time_us.value_or(0);
     launches += record.program.launches.value_or(0);
     order.push_back(&record);
   }
@@ -75,10 +77,11 @@ void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostr
   for (const CaseRecord* record : order) lines.push_back(table_line(*record, all_us));
   fmt::print(out, "{}\n", text_table(lines, ">>>>>>><<"));
   fmt::print(out,
-             "{} of {} kernels and configurations, {} launches, {} ms. Time lost is time x (theory - "
+             "{} of {} kernels and configurations, {} launches, {} ms, {:.1f} % of it with a counter. Time lost is time x (theory - "
              "achieved) / theory, "
              "with the prediction where nothing was counted. {}\n",
-             order.size(), cases.size(), launches, milliseconds(all_us), agreement(cases));
+             order.size(), cases.size(), launches, milliseconds(all_us),
+             all_us > 0 ? 100 * counted_us / all_us : 0, agreement(cases));
 }
 
 }  // namespace occbench

@@ -67,6 +67,18 @@ void finish(ProgramTable& table, const fs::path& out, const TraceOptions& option
   fmt::print(console.out, "Rows: {}   samples: {}\n", out.string(), samples_path(out).string());
 }
 
+/// How much of the program the samples tell of.
+void print_windows(const SampledWindows& windows, Console& console) {
+  const double active_us = windows.attributed_us + windows.unattributed_us;
+  if (windows.windows == 0) return;
+  fmt::print(console.out, "Sampled: {} windows, {} thrown away", windows.windows, windows.thrown_away);
+  if (active_us > 0) {
+    fmt::print(console.out, "; {:.1f} % of the GPU's active time in them is of launches that could be told apart",
+               100 * windows.attributed_us / active_us);
+  }
+  fmt::print(console.out, "\n");
+}
+
 ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Console& console) {
   std::error_code none;
   if (fs::equivalent(options.import_from.file, out, none))
@@ -96,6 +108,7 @@ std::vector<fs::path> merge_and_report(const std::vector<fs::path>& files, const
   const std::string driver = nvidia_module_version();
   for (CaseRecord& record : table.cases) record.provenance.driver = driver;
   finish(table, out, options, console);
+  print_windows(merged.windows, console);
   return merged.files;
 }
 

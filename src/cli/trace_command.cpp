@@ -21,7 +21,6 @@
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "entries/process_files.hpp"
-#include "programs/process_entries.hpp"
 
 extern char** environ;
 
@@ -227,7 +226,12 @@ MergedProcesses merged_processes(const std::vector<fs::path>& files, Console& co
   MergedProcesses merged;
   for (const fs::path& file : files) {
     try {
-      std::ranges::move(read_process_file(file), std::back_inserter(merged.entries));
+      TracedProcess process = read_process_file(file);
+      std::ranges::move(process.entries, std::back_inserter(merged.entries));
+      merged.windows.windows += process.windows.windows;
+      merged.windows.thrown_away += process.windows.thrown_away;
+      merged.windows.attributed_us += process.windows.attributed_us;
+      merged.windows.unattributed_us += process.windows.unattributed_us;
       merged.files.push_back(file);
     } catch (const InputError& unreadable) {
       fmt::print(console.err, "occbench trace: {}; {} stays, and its launches are in no row\n",

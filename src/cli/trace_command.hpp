@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "programs/process_entries.hpp"
 #include "programs/program.hpp"
 
 namespace occbench {
@@ -38,6 +39,7 @@ void check(const TraceCommand& command);
 /// What the processes of a traced command wrote.
 struct MergedProcesses {
   std::vector<ProgramEntry> entries;
+  SampledWindows windows;
   std::vector<std::filesystem::path> files;  ///< that were read
 };
 

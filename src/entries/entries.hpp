@@ -31,8 +31,12 @@ enum class EntryKind : std::uint16_t {
   kernel = 6,   ///< number: of the kernel; KernelFacts
   totals = 7,   ///< number: of the kernel; LaunchTotals
   places = 8,   ///< number: of the kernel, other: a PlaceKind; numbers of 64 bits
-  times = 9,    ///< number: of the kernel; times of launches in ns, as float: exact below 16.7 ms, else to 0.06 ppm
+  times = 9,    ///< number: of the kernel; times of records in ns, as float: exact below 16.7 ms, else to 0.06 ppm
   reading = 10,  ///< number: of the kernel; what counters read in one launch of it, as double: one for each metric
+  sampled = 12,  ///< number: of the kernel; SampledTotals
+  sampled_pcts = 13,  ///< number: of the kernel; achieved occupancies of single launches that were sampled, in %, as float
+  sampled_times = 15,  ///< number: of the kernel; active times of single launches that were sampled, in ns, as float
+  windows = 14,        ///< number: of the device; WindowTotals
   lost = 11,    ///< other: launches that are in no entry
 };
 
@@ -46,7 +50,7 @@ struct EntryHead {
 
 struct ProcessFacts {
   std::int32_t process = 0;
-  std::uint32_t has_records = 1;  ///< whether CUPTI recorded kernels here
+  std::uint32_t has_records = 1;  ///< whether CUPTI recorded all kernels here
 };
 
 /// A GPU, as the driver describes it.
@@ -55,6 +59,8 @@ struct DeviceFacts {
   std::int32_t compute_capability_minor = 0;
   std::int32_t sm_count = 0;
   std::int32_t highest_clock_khz = 0;  ///< of the SMs; 0 = not known
+  std::int32_t threads_per_sm = 0;
+  std::int32_t unused = 0;
   std::array<char, 48> uuid{};         ///< as nvidia-smi writes it, with zeros behind it
   std::array<char, 128> name{};        ///< with zeros behind it
 };
@@ -95,10 +101,32 @@ struct LaunchTotals {
   std::int64_t unrecorded = 0;  ///< meant to have none, for they were counted
   std::int64_t timed = 0;       ///< recorded and not counted
   std::int64_t of_graphs = 0;   ///< recorded ones that a CUDA graph made
+  std::int64_t launched_by_graphs = 0;  ///< of those launched
   std::uint64_t total_ns = 0;   ///< of all recorded ones
   Uncounted uncounted{};        ///< where there is no reading
 
   bool operator==(const LaunchTotals&) const = default;
+};
+
+/// Launches of a kernel whose samples are its own, and the sums over these. A later entry takes the place of an earlier one.
+struct SampledTotals {
+  std::int64_t launches = 0;
+  std::int64_t samples = 0;
+  double warp_cycles = 0;     ///< cycles of resident warps, over warps and SMs
+  double active_cycles = 0;   ///< over SMs
+  double longest_cycles = 0;  ///< of the SM with most active cycles in each sample
+  double elapsed_cycles = 0;  ///< of the mean SM
+  double active_ns = 0;       ///< time in which an SM had a warp of them
+
+  bool operator==(const SampledTotals&) const = default;
+};
+
+/// Windows in which a GPU was sampled. A later entry takes the place of an earlier one.
+struct WindowTotals {
+  std::int64_t windows = 0;
+  std::int64_t thrown_away = 0;  ///< whose blocks did not come out
+  double attributed_ns = 0;      ///< active time of launches that are known
+  double unattributed_ns = 0;    ///< other active time, but for what the ends of windows cut
 };
 
 /// What numbers of a `places` entry are.

@@ -172,13 +172,14 @@ void tell_of_kernel_node(ProgramListener& listener, const CUpti_CallbackData& da
   kernel.grid = extent(node.gridDimX, node.gridDimY, node.gridDimZ);
   kernel.block = extent(node.blockDimX, node.blockDimY, node.blockDimZ);
   kernel.dynamic_shared_bytes = node.sharedMemBytes;
-  listener.graph_changed(params.hGraphExec, &kernel);
+  listener.graph_changed(params.hGraphExec, params.hNode, &kernel);
 }
 
 template <typename Params>
 void tell_of_node(ProgramListener& listener, const CUpti_CallbackData& data) {
   if (data.callbackSite != CUPTI_API_EXIT) return;
-  listener.graph_changed(static_cast<const Params*>(data.functionParams)->hGraphExec, nullptr);
+  const auto& params = *static_cast<const Params*>(data.functionParams);
+  listener.graph_changed(params.hGraphExec, params.hNode, nullptr);
 }
 
 using Teller = void (*)(ProgramListener&, const CUpti_CallbackData&);

@@ -26,12 +26,16 @@ struct ReadKernel {
   std::array<std::set<std::int64_t>, 3> places;
   std::vector<double> times_us;
   std::vector<std::vector<double>> readings;
+  SampledTotals sampled;
+  std::vector<double> sampled_us;
+  std::vector<double> sampled_pcts;
 };
 
 struct ReadDevice {
   ProgramDevice device;
   CountersStatus status = CountersStatus::off;
   std::string note;
+  WindowTotals windows;
 };
 
 /// The text of an array that zeros fill up.
@@ -84,6 +88,9 @@ class ProcessEntries {
         devices_[entry.head.number].status = status_of(entry.head.other);
         devices_[entry.head.number].note = entry.payload;
         return;
+      case EntryKind::windows:
+        static_cast<void>(entry.read(devices_[entry.head.number].windows));
+        return;
       case EntryKind::name:
         add_name(entry);
         return;
@@ -94,13 +101,19 @@ class ProcessEntries {
     }
   }
 
-  std::vector<ProgramEntry> result() const {
-    std::vector<ProgramEntry> entries;
+  TracedProcess result() const {
+    TracedProcess result;
     for (const auto& [number, kernel] : kernels_) {
       const auto name = kernel.facts ? names_.find(kernel.facts->name) : names_.end();
-      if (name != names_.end()) entries.push_back(entry_of(kernel, name->second));
+      if (name != names_.end()) result.entries.push_back(entry_of(kernel, name->second));
     }
-    return entries;
+    for (const auto& [number, device] : devices_) {
+      result.windows.windows += device.windows.windows;
+      result.windows.thrown_away += device.windows.thrown_away;
+      result.windows.attributed_us += device.windows.attributed_ns / 1000;
+      result.windows.unattributed_us += device.windows.unattributed_ns / 1000;
+    }
+    return result;
   }
 
  private:
@@ -114,6 +127,12 @@ class ProcessEntries {
   static CountersStatus status_of(std::uint32_t number) {
     return number <= static_cast<std::uint32_t>(CountersStatus::failed) ? static_cast<CountersStatus>(number)
                                                                         : CountersStatus::failed;
+  }
+
+  static std::vector<double> microseconds(const EntryView& entry) {
+    std::vector<double> times;
+    for (const float ns : entry.values<float>()) times.push_back(ns / 1000.0);
+    return times;
   }
 
   void add_device(const EntryView& entry) {
@@ -136,6 +155,17 @@ class ProcessEntries {
     name += entry.payload;
   }
 
+  /// Not those of a broken file.
+  static void add_totals(const EntryView& entry, LaunchTotals& into) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 53;
+    LaunchTotals totals;
+    if (!entry.read(totals)) return;
+    for (const std::int64_t launches : {totals.launched, totals.recorded, totals.unrecorded, totals.timed, totals.of_graphs}) {
+      if (launches < 0 || launches > kMost) return;
+    }
+    into = totals;
+  }
+
   void add_of_kernel(const EntryView& entry) {
     ReadKernel& kernel = kernels_[entry.head.number];
     switch (entry.head.kind) {
@@ -143,7 +173,7 @@ class ProcessEntries {
         static_cast<void>(entry.read(kernel.facts.emplace()));
         return;
       case EntryKind::totals:
-        static_cast<void>(entry.read(kernel.totals));
+        add_totals(entry, kernel.totals);
         return;
       case EntryKind::places:
         if (entry.head.other < kernel.places.size()) {
@@ -152,9 +182,19 @@ class ProcessEntries {
         }
         return;
       case EntryKind::times:
-        kernel.times_us.clear();
-        for (const float ns : entry.values<float>()) kernel.times_us.push_back(ns / 1000.0);
+        kernel.times_us = microseconds(entry);
         return;
+      case EntryKind::sampled:
+        static_cast<void>(entry.read(kernel.sampled));
+        return;
+      case EntryKind::sampled_times:
+        kernel.sampled_us = microseconds(entry);
+        return;
+      case EntryKind::sampled_pcts: {
+        const auto pcts = entry.values<float>();
+        kernel.sampled_pcts = {pcts.begin(), pcts.end()};
+        return;
+      }
       case EntryKind::reading:
         kernel.readings.push_back(entry.values<double>());
         return;
@@ -163,21 +203,33 @@ class ProcessEntries {
     }
   }
 
-  /// A launch that was counted without a record is taken to last as long as the others.
+  /// A launch without a record that was counted, or that was made while samples were taken instead of records, is taken to last
+  /// as long as the others.
   ProgramLaunches launches_of(const ReadKernel& kernel) const {
     const LaunchTotals& totals = kernel.totals;
-    ProgramLaunches seen;
     const std::int64_t placed = totals.recorded + totals.unrecorded;
-    seen.launches = placed > 0 && process_.has_records != 0 ? placed : totals.launched;
-    seen.of_graphs = totals.of_graphs;
-    seen.timed = totals.timed;
+    ProgramLaunches seen;
+    const bool all_recorded = placed > 0 && process_.has_records != 0;
+    seen.launches = all_recorded ? placed : std::max(totals.launched, placed);
+    seen.of_graphs = all_recorded ? totals.of_graphs : std::max(totals.of_graphs, totals.launched_by_graphs);
+    const bool is_sampled = !kernel.sampled_us.empty();
+    seen.times_us = is_sampled ? kernel.sampled_us : kernel.times_us;
+    seen.timed = is_sampled ? kernel.sampled.launches : totals.timed;
     seen.total_us = static_cast<double>(totals.total_ns) / 1000;
-    if (totals.recorded > 0) {
-      const double each_us = kernel.times_us.empty() ? seen.total_us / static_cast<double>(totals.recorded)
-                                                     : median(kernel.times_us);
-      seen.total_us += each_us * static_cast<double>(totals.unrecorded);
+    if (!seen.times_us.empty() || totals.recorded > 0) {
+      const double each_us = seen.times_us.empty() ? seen.total_us / static_cast<double>(totals.recorded)
+                             : is_sampled          ? kernel.sampled.active_ns / 1000 / static_cast<double>(kernel.sampled.launches)
+                                                   : median(seen.times_us);
+      seen.total_us += each_us * static_cast<double>(seen.launches - totals.recorded);
     }
-    seen.times_us = kernel.times_us;
+    seen.sampled = {.launches = kernel.sampled.launches,
+                    .samples = kernel.sampled.samples,
+                    .warp_cycles = kernel.sampled.warp_cycles,
+                    .active_cycles = kernel.sampled.active_cycles,
+                    .longest_cycles = kernel.sampled.longest_cycles,
+                    .elapsed_cycles = kernel.sampled.elapsed_cycles,
+                    .active_us = kernel.sampled.active_ns / 1000,
+                    .pcts = kernel.sampled_pcts};
     for (const std::vector<double>& reading : kernel.readings) {
       for (std::size_t i = 0; i < std::min(reading.size(), metrics_.size()); ++i)
         seen.readings[metrics_[i]].push_back(reading[i]);
@@ -208,12 +260,15 @@ class ProcessEntries {
       return entry;
     }
     entry.device = device->second.device;
-    if (!entry.seen.readings.empty()) return entry;
+    if (!entry.seen.readings.empty() || entry.seen.sampled.launches > 0) return entry;
     entry.seen.counters_status = device->second.status;
     entry.seen.note = device->second.note;
     if (entry.seen.counters_status == CountersStatus::ok) {
       entry.seen.counters_status = CountersStatus::off;
-      const std::string why = why_uncounted(kernel.totals, entry.seen);
+      const bool is_sampled = device->second.windows.windows > 0;
+      const std::string why = is_sampled && kernel.totals.uncounted != Uncounted::left_out
+                                  ? "no window of samples has a whole launch of it that can be told apart"
+                                  : why_uncounted(kernel.totals, entry.seen);
       entry.seen.note = why.empty() ? "not counted" : fmt::format("not counted: {}", why);
     }
     return entry;
@@ -228,14 +283,14 @@ class ProcessEntries {
 
 }  // namespace
 
-std::vector<ProgramEntry> parse_process_entries(std::string_view bytes, std::string_view source) {
+TracedProcess parse_process_entries(std::string_view bytes, std::string_view source) {
   ProcessEntries entries;
   if (!for_each_entry(bytes, [&](const EntryView& entry) { entries.add(entry); }))
     throw InputError(fmt::format("{} is no file of a traced process, or one of another version of occbench", source));
   return entries.result();
 }
 
-std::vector<ProgramEntry> read_process_file(const std::filesystem::path& file) {
+TracedProcess read_process_file(const std::filesystem::path& file) {
   return parse_process_entries(read_text(file), file.string());
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -8,11 +9,24 @@
 
 namespace occbench {
 
-/// What the injected library wrote in one process: an entry for each kernel that was launched or has run.
+/// Windows in which GPUs were sampled.
+struct SampledWindows {
+  std::int64_t windows = 0;
+  std::int64_t thrown_away = 0;  ///< whose blocks did not come out
+  double attributed_us = 0;      ///< active time of launches that are known
+  double unattributed_us = 0;    ///< other active time
+};
+
+/// What the injected library wrote in one process.
+struct TracedProcess {
+  std::vector<ProgramEntry> entries;  ///< one for each kernel that was launched or has run
+  SampledWindows windows;
+};
+
 /// @throws InputError if it cannot be read, or is no such file of this version
-std::vector<ProgramEntry> read_process_file(const std::filesystem::path& file);
+TracedProcess read_process_file(const std::filesystem::path& file);
 
 /// @param source names the bytes in messages
-std::vector<ProgramEntry> parse_process_entries(std::string_view bytes, std::string_view source);
+TracedProcess parse_process_entries(std::string_view bytes, std::string_view source);
 
 }  // namespace occbench

@@ -130,6 +130,25 @@ std::vector<double> elapsed_pcts(const ProgramLaunches& seen, double warp_slots)
   return finite(values);
 }
 
+/// Of samples, over all launches that have some to themselves.
+void set_samples(CaseRecord& record, const SampledLaunches& sampled) {
+  if (sampled.active_cycles <= 0 || !record.theory) return;
+  const LaunchOnDevice on = launch_on_device(record);
+  const double warps_per_sm = on.limits.max_warps_per_sm;
+  const auto launches = static_cast<double>(sampled.launches);
+  Readings& readings = record.readings;
+  readings.status = CountersStatus::ok;
+  readings.achieved_source = AchievedSource::sampled;
+  readings.counters.achieved_pct = 100 * sampled.warp_cycles / (warps_per_sm * sampled.active_cycles);
+  if (!sampled.pcts.empty()) readings.achieved_spread_points = quartiles(finite(sampled.pcts)).range();
+  readings.achieved_elapsed_pct =
+      100 * sampled.warp_cycles / (warps_per_sm * static_cast<double>(on.sm_count) * sampled.longest_cycles);
+  readings.counters.sm_cycles_active_avg = sampled.active_cycles / static_cast<double>(on.sm_count) / launches;
+  readings.counters.sm_cycles_active_max = sampled.longest_cycles / launches;
+  if (sampled.active_us > 0) readings.counters.sm_clock_mhz = sampled.longest_cycles / sampled.active_us;
+  add_note(record.note, fmt::format("sampled: {} launches, {} samples", sampled.launches, sampled.samples));
+}
+
 void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
   Readings& readings = record.readings;
   readings.status = seen.counters_status;
@@ -138,7 +157,10 @@ void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
     const std::vector<double> values = finite(readings_of(seen, column.counter->metric));
     if (!values.empty()) readings.counters.*column.counter->value = column.counter->scale * median(values);
   }
-  if (!readings.counters.achieved_pct) return;
+  if (!readings.counters.achieved_pct) {
+    set_samples(record, seen.sampled);
+    return;
+  }
   readings.status = CountersStatus::ok;
   readings.achieved_source = AchievedSource::counter;
   readings.achieved_spread_points =
@@ -161,6 +183,15 @@ void merge_into(ProgramLaunches& into, const ProgramLaunches& other) {
     std::vector<double>& all = into.readings[metric];
     all.insert(all.end(), values.begin(), values.end());
   }
+  SampledLaunches& sampled = into.sampled;
+  sampled.launches += other.sampled.launches;
+  sampled.samples += other.sampled.samples;
+  sampled.warp_cycles += other.sampled.warp_cycles;
+  sampled.active_cycles += other.sampled.active_cycles;
+  sampled.longest_cycles += other.sampled.longest_cycles;
+  sampled.elapsed_cycles += other.sampled.elapsed_cycles;
+  sampled.active_us += other.sampled.active_us;
+  sampled.pcts.insert(sampled.pcts.end(), other.sampled.pcts.begin(), other.sampled.pcts.end());
   if (into.counters_status != CountersStatus::ok && other.counters_status) {
     into.counters_status = other.counters_status;
     into.note = other.note;
@@ -230,6 +261,7 @@ std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunc
     }
   };
   add("time_us", seen.times_us);
+  if (seen.readings.empty()) add(std::string(find_column("achieved_pct")->counter->metric), seen.sampled.pcts);
   for (const auto& [metric, values] : seen.readings) add(metric, values);
   return samples;
 }

@@ -130,7 +130,8 @@ Limiters parse_limiters(std::string_view text) {
 AchievedSource parse_source(std::string_view word) {
   if (word == "counter") return AchievedSource::counter;
   if (word == "trace") return AchievedSource::trace;
-  throw InputError(fmt::format("achieved_source = '{}' is neither counter nor trace", word));
+  if (word == "sampled") return AchievedSource::sampled;
+  throw InputError(fmt::format("achieved_source = '{}' is neither counter, trace nor sampled", word));
 }
 
 ProfileQuality parse_quality(std::string_view word) {
@@ -142,7 +143,15 @@ ProfileQuality parse_quality(std::string_view word) {
 }
 
 std::string_view to_string(AchievedSource source) {
-  return source == AchievedSource::counter ? "counter" : "trace";
+  switch (source) {
+    case AchievedSource::counter:
+      return "counter";
+    case AchievedSource::trace:
+      return "trace";
+    case AchievedSource::sampled:
+      break;
+  }
+  return "sampled";
 }
 
 /// Of a column whose range is that of an int at most.

@@ -19,6 +19,9 @@ constexpr std::uint64_t kIdleNs = 5000;
 /// The share of the active time of whole stretches that has to be of known launches.
 constexpr double kLeastAttributed = 0.8;
 
+/// Samples that a launch must have of which a neighbour shares one.
+constexpr std::int64_t kLeastSamples = 3;
+
 /// A stretch of samples in which some SM was active.
 struct Run {
   std::size_t begin = 0;
@@ -157,18 +160,20 @@ class Aligner {
   double all_ns_ = 0;
 };
 
-/// The samples of a run, shared among its launches by their blocks.
-void share_out(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches,
-               std::vector<SampledLaunch>& into) {
-  const std::size_t begin = into.size();
-  for (const LoggedLaunch& launch : launches) into.emplace_back().kernel = launch.kernel;
+/// The samples of a run, shared among its launches by their blocks. @returns those that have enough of them to themselves
+std::vector<SampledLaunch> share_out(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches) {
+  std::vector<SampledLaunch> shares(launches.size());
+  for (std::size_t i = 0; i < launches.size(); ++i) shares[i].kernel = launches[i].kernel;
+  std::vector<bool> is_mixed(launches.size(), false);  // with a launch that began and ended in the same sample
   std::size_t current = 0;
   std::uint64_t seen = 0;                          // blocks
   std::uint64_t until_next = launches[0].blocks;  // of the launches up to the current one
   for (const SmSample& sample : samples) {
     seen += static_cast<std::uint64_t>(std::llround(sample.blocks));
+    const std::size_t before = current;
     while (seen > until_next && current + 1 < launches.size()) until_next += launches[++current].blocks;
-    SampledLaunch& launch = into[begin + current];
+    if (current > before + 1) is_mixed[current] = true;
+    SampledLaunch& launch = shares[current];
     ++launch.samples;
     launch.warp_cycles += sample.warp_cycles;
     launch.active_cycles += sample.active_cycles;
@@ -176,6 +181,12 @@ void share_out(std::span<const SmSample> samples, std::span<const LoggedLaunch> 
     launch.elapsed_cycles += sample.elapsed_cycles;
     launch.active_ns += active_ns(sample);
   }
+  if (launches.size() == 1) return shares;
+  std::vector<SampledLaunch> good;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (!is_mixed[i] && shares[i].samples >= kLeastSamples && shares[i].active_cycles > 0) good.push_back(shares[i]);
+  }
+  return good;
 }
 
 bool are_of_one_stream(std::span<const LoggedLaunch> launches) {
@@ -203,12 +214,14 @@ Attribution attribute(std::span<const SmSample> samples, std::span<const LoggedL
     const auto of_run = launches.subspan(first, count);
     // Those of several streams may have run side by side.
     if (!are_of_one_stream(of_run)) continue;
-    share_out(samples.subspan(runs[i].begin, runs[i].end - runs[i].begin), of_run, result.launches);
-    result.attributed_ns += runs[i].active_ns;
-    result.unattributed_ns -= runs[i].active_ns;
+    for (const SampledLaunch& launch :
+         share_out(samples.subspan(runs[i].begin, runs[i].end - runs[i].begin), of_run)) {
+      result.attributed_ns += launch.active_ns;
+      result.unattributed_ns -= launch.active_ns;
+      result.launches.push_back(launch);
+    }
   }
-  // Launches that share their only sample with the next have none.
-  std::erase_if(result.launches, [](const SampledLaunch& launch) { return launch.active_cycles <= 0; });
+  result.unattributed_ns = std::max(result.unattributed_ns, 0.0);
   return result;
 }
 

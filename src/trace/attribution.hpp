@@ -45,7 +45,7 @@ struct Attribution {
 /// Blocks that fit no launches are of somebody else (copies by kernels, another process) and are not attributed. If the stretches
 /// fit the launches in several ways that differ, or fit for less than four fifths of the active time, nothing is attributed:
 /// launches is empty. A sample with the first blocks of a launch is counted as that launch's: before them lies a gap of some 500
-/// ns (H100, graph of kernels in a chain).
+/// ns (H100, graph of kernels in a chain). A launch of which that leaves too few samples is not attributed.
 /// @param samples   in order of time; the first spans what was before and is left out
 /// @param launches  in the order of their calls; also many from before the samples
 Attribution attribute(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches);

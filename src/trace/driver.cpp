@@ -1,5 +1,6 @@
 #include "trace/driver.hpp"
 
+#include <algorithm>
 #include <array>
 #include <dlfcn.h>
 #include <map>
@@ -34,6 +35,8 @@ struct Functions {
   // Not in every driver.
   decltype(&cuCtxRecordEvent) ctx_record_event = nullptr;
   decltype(&cuKernelGetFunction) kernel_get_function = nullptr;
+  /// Without the data of edges.
+  CUresult (*graph_get_edges)(CUgraph, CUgraphNode*, CUgraphNode*, std::size_t*) = nullptr;
   decltype(&cuKernelGetName) kernel_get_name = nullptr;
   decltype(&cuFuncGetName) func_get_name = nullptr;
 };
@@ -67,6 +70,7 @@ Functions find_functions() {
   find(library, "cuStreamQuery", functions.stream_query);
   find(library, "cuCtxRecordEvent", functions.ctx_record_event, true);
   find(library, "cuKernelGetFunction", functions.kernel_get_function, true);
+  find(library, "cuGraphGetEdges", functions.graph_get_edges, true);
   find(library, "cuKernelGetName", functions.kernel_get_name, true);
   find(library, "cuFuncGetName", functions.func_get_name, true);
   return functions;
@@ -118,6 +122,34 @@ class Streams {
  private:
   std::mutex mutex_;
   std::map<void*, std::set<void*>> streams_;
+};
+
+/// A function that was compiled to fewer registers is launched with so many, as CUPTI's records and ncu say (H100, driver
+/// 580.159.04: functions of 4 to 14 registers by `ptxas -v` and cuFuncGetAttribute).
+constexpr std::uint32_t kLeastRegisters = 16;
+
+/// What samples it is made where it is needed: by the thread that samples.
+class CuptiGpu : public SampledGpu {
+ public:
+  explicit CuptiGpu(int device) : device_(device) {}
+
+  void configure(const SamplingWindow& window) override {
+    if (!sampler_) sampler_.emplace(device_);
+    sampler_->configure(window);
+  }
+  void start() override {
+    sampler_->start();
+  }
+  void stop() override {
+    sampler_->stop();
+  }
+  std::vector<SmSample> read() override {
+    return sampler_->read();
+  }
+
+ private:
+  int device_;
+  std::optional<SmSampler> sampler_;
 };
 
 class CuptiContext : public CountedContext {
@@ -259,6 +291,7 @@ class LoadedDriver : public Driver {
     facts.compute_capability_minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     facts.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     facts.highest_clock_khz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    facts.threads_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
     return facts;
   }
 
@@ -281,6 +314,8 @@ class LoadedDriver : public Driver {
                        size(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)};
     }
     facts.registers_per_thread = size(CU_FUNC_ATTRIBUTE_NUM_REGS);
+    if (facts.registers_per_thread > 0)
+      facts.registers_per_thread = std::max(facts.registers_per_thread, kLeastRegisters);
     facts.static_shared_bytes = size(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     facts.local_bytes_per_thread = size(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
     facts.carveout_pct = attribute(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1);
@@ -294,10 +329,11 @@ class LoadedDriver : public Driver {
     if (functions_.graph_get_nodes(static_cast<CUgraph>(graph), nodes.data(), &count) != CUDA_SUCCESS)
       return {};
     std::vector<GraphNode> result;
-    for (CUgraphNode node : nodes) {
+    for (CUgraphNode node : in_order(static_cast<CUgraph>(graph), std::move(nodes))) {
       CUgraphNodeType type = CU_GRAPH_NODE_TYPE_MEMSET;
       static_cast<void>(functions_.graph_node_get_type(node, &type));
       GraphNode& added = result.emplace_back();
+      added.handle = node;
       if (type == CU_GRAPH_NODE_TYPE_EMPTY) added.kind = GraphNode::Kind::empty;
       if (type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
       added.kind = GraphNode::Kind::kernel;
@@ -306,6 +342,12 @@ class LoadedDriver : public Driver {
     return result;
   }
 
+  std::unique_ptr<SampledGpu> make_sampled_gpu(int device) override {
+    return std::make_unique<CuptiGpu>(device);
+  }
+  std::uint64_t time_ns() override {
+    return cupti_time_ns();
+  }
   void flush_records() override {
     flush_kernel_records();
   }
@@ -336,6 +378,33 @@ class LoadedDriver : public Driver {
       text += fmt::format("{:02x}", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
     }
     return text;
+  }
+
+  /// Each node after those that it waits for; as they are where the driver does not say which these are.
+  std::vector<CUgraphNode> in_order(CUgraph graph, std::vector<CUgraphNode> nodes) const {
+    std::size_t count = 0;
+    if (functions_.graph_get_edges == nullptr ||
+        functions_.graph_get_edges(graph, nullptr, nullptr, &count) != CUDA_SUCCESS)
+      return nodes;
+    std::vector<CUgraphNode> from(count);
+    std::vector<CUgraphNode> to(count);
+    if (functions_.graph_get_edges(graph, from.data(), to.data(), &count) != CUDA_SUCCESS) return nodes;
+    std::map<CUgraphNode, std::vector<CUgraphNode>> followers;
+    std::map<CUgraphNode, std::size_t> waits_for;
+    for (std::size_t i = 0; i < count; ++i) {
+      followers[from[i]].push_back(to[i]);
+      ++waits_for[to[i]];
+    }
+    std::vector<CUgraphNode> order;
+    for (CUgraphNode node : nodes) {
+      if (waits_for[node] == 0) order.push_back(node);
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (CUgraphNode follower : followers[order[i]]) {
+        if (--waits_for[follower] == 0) order.push_back(follower);
+      }
+    }
+    return order.size() == nodes.size() ? order : nodes;
   }
 
   /// Without a name where the driver does not say it.

@@ -92,7 +92,8 @@ struct Library {
   bool has_ended = false;
 
   explicit Library(const std::filesystem::path& file)
-      : tracer({file, words_of(variable(kTraceMetricsVariable)), rules(), {}, why_not_counted()}, *driver, say) {}
+      : tracer({file, words_of(variable(kTraceMetricsVariable)), rules(),
+                variable(kTraceCountersVariable) == kTracePaced, {}, why_not_counted()}, *driver, say) {}
 
   void tend() {
     std::unique_lock lock(mutex);

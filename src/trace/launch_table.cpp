@@ -107,35 +107,59 @@ TracedKernel& LaunchTable::at(std::uint32_t number) {
   return kernels_[number];
 }
 
+TracedGraph* LaunchTable::add_graph(std::vector<TracedKernel*> kernels) {
+  const std::unique_lock lock(mutex_);
+  if (nodes_ + kernels.size() + 1 > kMostNodes) return nullptr;
+  nodes_ += kernels.size() + 1;
+  return &graphs_.emplace_back(static_cast<std::uint32_t>(graphs_.size()), std::move(kernels));
+}
+
+TracedGraph& LaunchTable::graph_at(std::uint32_t number) {
+  const std::shared_lock lock(mutex_);
+  return graphs_[number];
+}
+
 void LaunchTable::context_is_gone(const void* context) {
   const std::unique_lock lock(mutex_);
   std::erase_if(by_call_, [&](const auto& one) { return one.first.context == context; });
 }
 
-/// A kernel of which only records tell: one that a graph launches, or any where CUPTI does not tell of launches.
-TracedKernel* LaunchTable::kernel_of_facts(const KernelRecord& record) {
-  KernelFacts facts = facts_of(record);
+/// A kernel that is known by what it is alone: one that a graph of unknown kernels launches, or any where CUPTI does not tell
+/// of launches.
+TracedKernel* LaunchTable::kernel_of_facts(std::string_view name, KernelFacts facts) {
   const std::unique_lock lock(mutex_);
-  facts.name = name_number(record.name);
+  facts.name = name_number(name);
   TracedKernel*& kernel = by_facts_[facts];
-  if (kernel == nullptr) kernel = make(record.name, facts);
+  if (kernel == nullptr) kernel = make(name, facts);
   if (kernel == nullptr) by_facts_.erase(facts);
   return kernel;
 }
 
-/// The kernel of the launch, as its record describes it: a program may ask for another carveout from launch to launch.
-/// While records_mutex_ is held.
+/// The kernel that the launch was of, or the one of the graph. A record may say more registers than the driver, at least 32 of
+/// a kernel with an assertion (H100, driver 580.159.04): what the driver says of a function is the same in each run.
+/// A program may ask for another carveout from launch to launch, which makes another kernel here. While records_mutex_ is held.
 TracedKernel* LaunchTable::recorded_kernel(const KernelRecord& record, NotedLaunch launch) {
-  if (launch.kind == LaunchKind::none) return kernel_of_facts(record);
-  TracedKernel& kernel = at(launch.kernel);
   KernelFacts facts = facts_of(record);
-  if (!is_launched_as(kernel, facts)) return kernel_of_facts(record);
-  facts.name = kernel.facts.name;
-  if (!std::exchange(kernel.has_recorded_facts, true)) {
-    kernel.facts_written = kernel.facts_written && kernel.facts == facts;
-    kernel.facts = facts;
+  TracedKernel* kernel = nullptr;
+  if (launch.kind == LaunchKind::graph) {
+    for (TracedKernel* const one : graph_at(launch.number).kernels) {
+      if (is_launched_as(*one, facts) && one->name == record.name) kernel = one;
+    }
+  } else if (launch.kind != LaunchKind::none) {
+    kernel = &at(launch.number);
   }
-  return kernel.facts == facts ? &kernel : kernel_of_facts(record);
+  if (kernel == nullptr || !is_launched_as(*kernel, facts)) return kernel_of_facts(record.name, facts);
+  const bool is_first = !std::exchange(kernel->has_record, true);
+  // Where the driver says nothing, a function uses no registers.
+  const bool is_known = kernel->facts.registers_per_thread > 0;
+  if (is_known && facts.carveout_pct == kernel->facts.carveout_pct) return kernel;
+  KernelFacts asked = is_known ? kernel->facts : facts;
+  asked.name = kernel->facts.name;
+  asked.carveout_pct = facts.carveout_pct;
+  if (!is_first) return kernel_of_facts(kernel->name, asked);
+  kernel->facts = asked;
+  kernel->facts_written = false;
+  return kernel;
 }
 
 void LaunchTable::add_unrecorded(TracedKernel& kernel, std::uint32_t correlation) {
@@ -148,11 +172,10 @@ void LaunchTable::add_unrecorded(TracedKernel& kernel, std::uint32_t correlation
 void LaunchTable::add(const KernelRecord& record) {
   const NotedLaunch launch = slots_.find(record.correlation);
   const bool counted = launch.kind == LaunchKind::counted || launch.kind == LaunchKind::unrecorded;
-  if (launch.kind == LaunchKind::done || (counted && at(launch.kernel).name != record.name)) return;
-  if (launch.kind != LaunchKind::none) {
-    const LaunchKind later = counted ? LaunchKind::done : LaunchKind::none;
-    slots_.note(record.correlation, {later, launch.kernel});
-  }
+  if (launch.kind == LaunchKind::done || (counted && at(launch.number).name != record.name)) return;
+  if (counted) slots_.note(record.correlation, {LaunchKind::done, launch.number});
+  if (launch.kind == LaunchKind::plain || launch.kind == LaunchKind::uncertain)
+    slots_.note(record.correlation, {LaunchKind::recorded, launch.number});
   const std::lock_guard lock(records_mutex_);
   TracedKernel* const kernel = recorded_kernel(record, launch);
   if (kernel == nullptr) {
@@ -191,7 +214,66 @@ void LaunchTable::add_reading(std::uint32_t kernel, std::vector<double> values) 
   has_readings_ = true;
 }
 
+std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t last, int device) {
+  std::vector<LoggedLaunch> launches;
+  const auto add_launch = [&](const TracedKernel& kernel, const LaunchMark& mark) {
+    if (kernel.device == device) launches.push_back({kernel.number, kernel.blocks, mark.stream, mark.called_ns});
+  };
+  const std::shared_lock lock(mutex_);
+  for (std::uint32_t correlation = first; correlation != last + 1; ++correlation) {
+    const NotedLaunch launch = slots_.find(correlation);
+    if (launch.kind == LaunchKind::none || launch.kind == LaunchKind::uncertain) continue;
+    const LaunchMark mark = slots_.mark_of(correlation);
+    if (launch.kind != LaunchKind::graph) {
+      add_launch(kernels_[launch.number], mark);
+    } else {
+      for (const TracedKernel* const kernel : graphs_[launch.number].kernels) add_launch(*kernel, mark);
+    }
+  }
+  return launches;
+}
+
+void LaunchTable::add_sampled(std::span<const SampledLaunch> launches, int warps_per_sm) {
+  for (const SampledLaunch& launch : launches) {
+    TracedKernel& kernel = at(launch.kernel);
+    if (kernel.uncounted == Uncounted::left_out) continue;
+    const std::lock_guard lock(records_mutex_);
+    SampledTotals& totals = kernel.sampled;
+    ++totals.launches;
+    totals.samples += launch.samples;
+    totals.warp_cycles += launch.warp_cycles;
+    totals.active_cycles += launch.active_cycles;
+    totals.longest_cycles += launch.longest_cycles;
+    totals.elapsed_cycles += launch.elapsed_cycles;
+    totals.active_ns += launch.active_ns;
+    kernel.sampled_times.add(launch.active_ns);
+    has_readings_ = true;
+    kernel.sampled_pcts.add(100 * launch.warp_cycles / (warps_per_sm * launch.active_cycles));
+  }
+}
+
+std::int64_t LaunchTable::sampled_launches(std::uint32_t kernel) {
+  TracedKernel& sampled = at(kernel);
+  const std::lock_guard lock(records_mutex_);
+  return sampled.sampled.launches;
+}
+
+/// A launch of a graph is one of each of its kernels.
+void LaunchTable::count_launches_of_graphs() {
+  const std::shared_lock lock(mutex_);
+  for (TracedGraph& graph : graphs_) {
+    const std::int64_t more = graph.launched - graph.launched_counted;
+    if (more == 0) continue;
+    graph.launched_counted += more;
+    for (TracedKernel* const kernel : graph.kernels) {
+      kernel->launched += more;
+      kernel->launched_by_graphs += more;
+    }
+  }
+}
+
 void LaunchTable::append_to(std::string& file, bool all) {
+  count_launches_of_graphs();
   // Kernels before names: one that comes in between waits for the next time.
   const std::vector<TracedKernel*> known = kernels();
   {
@@ -214,15 +296,23 @@ void LaunchTable::append_to(std::string& file, bool all) {
 void LaunchTable::append_kernel(std::string& file, TracedKernel& kernel, bool all) {
   LaunchTotals totals = kernel.totals;
   totals.launched = kernel.launched;
+  totals.launched_by_graphs = kernel.launched_by_graphs;
   if (kernel.readings.empty()) totals.uncounted = kernel.uncounted;
   if (totals.launched == 0 && totals.recorded == 0 && kernel.readings.empty()) return;
   if (all || !kernel.facts_written) append_facts(file, EntryKind::kernel, kernel.number, kernel.facts);
   kernel.facts_written = true;
   if (all || totals != kernel.totals_written) append_facts(file, EntryKind::totals, kernel.number, totals);
   kernel.totals_written = totals;
-  if (all || std::exchange(kernel.times_changed, false)) {
-    const std::vector<float> ns(kernel.times.kept().begin(), kernel.times.kept().end());
-    append_entry(file, EntryKind::times, kernel.number, 0, std::as_bytes(std::span(ns)));
+  const auto append_floats = [&](EntryKind kind, const std::vector<double>& values) {
+    const std::vector<float> floats(values.begin(), values.end());
+    append_entry(file, kind, kernel.number, 0, std::as_bytes(std::span(floats)));
+  };
+  if (all || std::exchange(kernel.times_changed, false)) append_floats(EntryKind::times, kernel.times.kept());
+  if (kernel.sampled.launches > 0 && (all || kernel.sampled.launches != kernel.sampled_written)) {
+    append_facts(file, EntryKind::sampled, kernel.number, kernel.sampled);
+    append_floats(EntryKind::sampled_pcts, kernel.sampled_pcts.kept());
+    append_floats(EntryKind::sampled_times, kernel.sampled_times.kept());
+    kernel.sampled_written = kernel.sampled.launches;
   }
   if (all || std::exchange(kernel.places_changed, false)) {
     for (std::uint32_t kind = 0; kind < kernel.places.size(); ++kind) {

@@ -11,11 +11,13 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "entries/entries.hpp"
 #include "entries/time_sample.hpp"
 #include "measure/program_events.hpp"
+#include "trace/attribution.hpp"
 #include "trace/launch_slots.hpp"
 
 namespace occbench {
@@ -24,22 +26,32 @@ namespace occbench {
 /// from its first launch on, and lives as long as the table.
 struct TracedKernel {
   TracedKernel(std::uint32_t number_, std::string_view name_, const KernelFacts& facts_)
-      : number(number_), name(name_), facts(facts_) {}
+      : number(number_),
+        name(name_),
+        device(static_cast<int>(facts_.device)),
+        blocks(std::uint64_t{facts_.grid[0]} * facts_.grid[1] * facts_.grid[2]),
+        facts(facts_) {}
 
   const std::uint32_t number;
   const std::string_view name;  ///< mangled
+  const int device;
+  const std::uint64_t blocks;  ///< of its grid
   std::atomic<std::int64_t> seen{0};  ///< calls that launch it, captured ones too
   std::atomic<std::int64_t> launched{0};  ///< that the driver took outside of captures
+  std::atomic<std::int64_t> launched_by_graphs{0};  ///< of these
   // For the rules of counting.
   std::atomic<Uncounted> uncounted{};
   std::atomic<int> counted{0};
   std::atomic<int> tried{0};
 
   // All below is the table's, under its mutex for records.
-  KernelFacts facts;  ///< what the driver says, until a record says it
-  bool has_recorded_facts = false;
+  KernelFacts facts;
+  bool has_record = false;
   LaunchTotals totals{};
   TimeSample times;
+  SampledTotals sampled{};
+  TimeSample sampled_times;
+  TimeSample sampled_pcts;
   std::array<std::set<std::int64_t>, 3> places{};  ///< by PlaceKind
   std::vector<std::vector<double>> readings;
   // What the file has of it.
@@ -47,7 +59,19 @@ struct TracedKernel {
   bool places_changed = false;
   bool times_changed = false;
   LaunchTotals totals_written{};
+  std::int64_t sampled_written = 0;  ///< launches
   std::size_t readings_written = 0;
+};
+
+/// A graph whose kernels are known.
+struct TracedGraph {
+  TracedGraph(std::uint32_t number_, std::vector<TracedKernel*> kernels_)
+      : number(number_), kernels(std::move(kernels_)) {}
+
+  const std::uint32_t number;
+  const std::vector<TracedKernel*> kernels;  ///< in the order in which they run
+  std::atomic<std::int64_t> launched{0};
+  std::int64_t launched_counted = 0;  ///< as launches of its kernels; the table's
 };
 
 /// Launches of which there is no record, though they were not meant to have none.
@@ -64,6 +88,8 @@ class LaunchTable {
  public:
   /// Kernels and configurations that are told apart.
   static constexpr std::size_t kMostKernels = 1 << 16;
+  /// Nodes of all graphs, and graphs, that are known. Programs that make new graphs without end are not followed for ever.
+  static constexpr std::size_t kMostNodes = 1 << 20;
 
   /// The kernel that a call launches; null if it is not in the table yet.
   TracedKernel* find(const LaunchCall& call) const;
@@ -72,6 +98,9 @@ class LaunchTable {
   /// @returns null if the table is full
   TracedKernel* add(const LaunchCall& call, KernelFacts facts, Uncounted uncounted);
   TracedKernel& at(std::uint32_t number);
+  /// @returns null if there is no room for more
+  TracedGraph* add_graph(std::vector<TracedKernel*> kernels);
+  TracedGraph& graph_at(std::uint32_t number);
   /// Its handles may be used for other kernels from now on.
   void context_is_gone(const void* context);
 
@@ -79,6 +108,15 @@ class LaunchTable {
   void note(std::uint32_t correlation, NotedLaunch launch) {
     slots_.note(correlation, launch);
   }
+  /// When and in which stream its call was made. @param called_ns 0 if nothing is sampled now
+  void mark(std::uint32_t correlation, LaunchMark mark) {
+    slots_.mark(correlation, mark);
+  }
+  std::uint32_t latest() const {
+    return slots_.latest();
+  }
+  /// The launches on a device that were called for from one correlation to another, in that order; graphs as their kernels.
+  std::vector<LoggedLaunch> log(std::uint32_t first, std::uint32_t last, int device);
   /// Whether a plain launch's record is still to come, if one comes.
   bool awaits_record(std::uint32_t correlation) const {
     return slots_.find(correlation).kind == LaunchKind::plain;
@@ -90,6 +128,11 @@ class LaunchTable {
   void lose(std::size_t records);
   /// What counters read in one launch: a value for each metric.
   void add_reading(std::uint32_t kernel, std::vector<double> values);
+
+  /// What samples say of launches. @param warps_per_sm that an SM can hold
+  void add_sampled(std::span<const SampledLaunch> launches, int warps_per_sm);
+  /// How many launches of a kernel were sampled.
+  std::int64_t sampled_launches(std::uint32_t kernel);
 
   /// Appends entries: of what has changed since the last call, or of everything.
   void append_to(std::string& file, bool all);
@@ -121,7 +164,8 @@ class LaunchTable {
   TracedKernel* make(std::string_view name, KernelFacts facts);
   std::vector<TracedKernel*> kernels() const;
   TracedKernel* recorded_kernel(const KernelRecord& record, NotedLaunch launch);
-  TracedKernel* kernel_of_facts(const KernelRecord& record);
+  TracedKernel* kernel_of_facts(std::string_view name, KernelFacts facts);
+  void count_launches_of_graphs();
   void append_kernel(std::string& file, TracedKernel& kernel, bool all);
 
   LaunchSlots slots_;
@@ -129,6 +173,8 @@ class LaunchTable {
   std::unordered_map<Key, TracedKernel*, Hash> by_call_;
   std::unordered_map<KernelFacts, TracedKernel*, Hash> by_facts_;
   mutable std::deque<TracedKernel> kernels_;
+  std::deque<TracedGraph> graphs_;
+  std::size_t nodes_ = 0;  ///< of graphs
   std::set<int> devices_;
   std::deque<std::string> names_;
   std::unordered_map<std::string_view, std::uint32_t> name_numbers_;
@@ -137,7 +183,7 @@ class LaunchTable {
   mutable std::mutex records_mutex_;  ///< of what kernels_ know of their records and readings
   std::size_t lost_ = 0;
   std::size_t lost_written_ = 0;
-  std::atomic<bool> has_readings_{false};
+  std::atomic<bool> has_readings_{false};  ///< or samples
 };
 
 }  // namespace occbench

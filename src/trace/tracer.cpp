@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <exception>
+#include <pthread.h>
 #include <unistd.h>
 #include <utility>
 
@@ -11,9 +13,34 @@
 namespace occbench {
 namespace {
 
-/// What a launch's begin tells its end, beside the number of its kernel.
-enum : std::uint64_t { kNothing, kLookedAt, kEntered, kCounted, kCountedWithoutRecord, kStates };
-constexpr std::uint64_t kNoKernel = LaunchSlots::kMostKernels;
+/// What a launch's begin tells its end, beside the number of its kernel or graph.
+enum class State : std::uint64_t { nothing, entered, counted, counted_without_record };
+
+/// What a launch's begin tells its end, as one number.
+struct Begun {
+  State state = State::nothing;
+  LaunchKind kind = LaunchKind::none;
+  std::uint32_t number = 0;
+
+  std::uint64_t packed() const {
+    return 1 + (static_cast<std::uint64_t>(state) << 8 | static_cast<std::uint64_t>(kind) << 16 |
+                static_cast<std::uint64_t>(number) << 32);
+  }
+  static Begun unpacked(std::uint64_t value) {
+    return {static_cast<State>(value >> 8 & 0xFF), static_cast<LaunchKind>(value >> 16 & 0xFF),
+            static_cast<std::uint32_t>(value >> 32)};
+  }
+};
+
+/// Of calls of one stream. Each thread has a default stream of its own by the same handle.
+std::uint16_t stream_number(const void* stream) {
+  auto number = reinterpret_cast<std::uintptr_t>(stream);
+  if (stream == reinterpret_cast<const void*>(2))
+    number ^= std::hash<std::thread::id>()(std::this_thread::get_id());
+  return static_cast<std::uint16_t>((number * 0x9E3779B97F4A7C15u) >> 48);
+}
+
+constexpr int kThreadsPerWarp = 32;
 
 /// The library's own calls launch kernels too, and are told of; they are not the program's.
 thread_local bool is_inside = false;
@@ -38,8 +65,16 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
       driver_(driver),
       say_(std::move(say)),
       plan_(options_.counting),
+      began_ns_(driver.time_ns()),
       file_(options_.file) {
   if (may_not_count()) say_once(fmt::format("nothing is counted, for {}", options_.why_not_counted));
+}
+
+Tracer::~Tracer() {
+  stop_samplers();
+  for (auto& [number, gpu] : gpus_) {
+    if (gpu.thread.joinable()) gpu.thread.join();
+  }
 }
 
 void Tracer::say_once(const std::string& line) {
@@ -69,7 +104,7 @@ std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
     counting_ended(device, status, why);
   };
   auto context = std::make_shared<Context>();
-  context->device = device;
+  if (device >= 0) context->gpu = gpu_of(device);
   context->counter = std::make_unique<ContextCounter>(driver_.make_context(handle, options_.metrics), captures_,
                                                       std::move(listener), options_.times);
   bool is_second = false;
@@ -80,7 +115,8 @@ std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
     is_second = device >= 0 && !counted_of_device_.try_emplace(device, handle).second;
     if (is_second || device < 0) context->counter.reset();
   }
-  if (is_second) {
+  if (context->gpu != nullptr && context->gpu->way == Way::sampled) driver_.keep_records(handle, false);
+  if (is_second && !options_.samples) {
     say_once(fmt::format(
         "GPU {} has a second context in this process: its launches have theory and time, and are not "
         "counted",
@@ -124,35 +160,64 @@ void Tracer::context_destroyed(void* handle) {
   table_.context_is_gone(handle);
   // The next context of this GPU is counted.
   const std::unique_lock lock(contexts_mutex_);
-  const auto counted = counted_of_device_.find(context->device);
+  if (context->gpu == nullptr) return;
+  const auto counted = counted_of_device_.find(context->gpu->number);
   if (counted != counted_of_device_.end() && counted->second == handle) counted_of_device_.erase(counted);
 }
 
 // Launches
 
-/// Null where a graph launches several kernels, and where the table is full.
+/// Null where the table is full.
 TracedKernel* Tracer::kernel_of(const LaunchCall& call, const Context& context) {
-  if (call.of_graph) return kernel_of_graph(call, context);
   if (TracedKernel* const known = table_.find(call)) return known;
   KernelFacts facts = driver_.facts_of(call);
-  facts.device = static_cast<std::uint32_t>(context.device);
-  const Uncounted why_not = context.counter ? plan_.why_not(call.name) : Uncounted::second_context;
+  facts.device = static_cast<std::uint32_t>(context.gpu->number);
+  const bool can_be = context.counter || context.gpu->way != Way::counted;
+  const Uncounted why_not = can_be ? plan_.why_not(call.name) : Uncounted::second_context;
   TracedKernel* const added = table_.add(call, facts, why_not);
   plan_.is_new(table_.size());
   return added;
 }
 
-/// A graph of several kernels would be counted as one.
-TracedKernel* Tracer::kernel_of_graph(const LaunchCall& call, const Context& context) {
-  LaunchCall kernel;
+/// Null where it has no kernels or some that cannot be known.
+TracedGraph* Tracer::graph_of(Graph& graph, const LaunchCall& call, const Context& context) {
+  if (TracedGraph* const known = graph.traced) return known;
+  std::vector<TracedKernel*> kernels;
+  for (const GraphNode& node : graph.nodes) {
+    if (node.kind != GraphNode::Kind::kernel) continue;
+    LaunchCall kernel = node.launch;
+    kernel.context = call.context;
+    kernels.push_back(kernel.name.empty() ? nullptr : kernel_of(kernel, context));
+    if (kernels.back() == nullptr) return nullptr;
+  }
+  TracedGraph* const traced = kernels.empty() ? nullptr : table_.add_graph(std::move(kernels));
+  graph.traced = traced;
+  return traced;
+}
+
+Tracer::Launched Tracer::launched_by(const LaunchCall& call, const Context& context) {
+  if (context.gpu == nullptr) return {};
+  if (!call.of_graph) return {kernel_of(call, context), nullptr};
+  std::shared_ptr<Graph> graph;
   {
     const std::shared_lock lock(graphs_mutex_);
-    const auto found = one_kernel_graphs_.find(call.function);
-    if (found == one_kernel_graphs_.end()) return nullptr;
-    kernel = found->second;
+    const auto found = graphs_.find(call.function);
+    if (found == graphs_.end()) return {};
+    graph = found->second;
   }
-  kernel.context = call.context;
-  return kernel_of(kernel, context);
+  TracedGraph* const traced = graph_of(*graph, call, context);
+  if (traced == nullptr) return {};
+  // One that is a launch of one kernel and nothing else can be counted as that.
+  return graph->is_one_kernel ? Launched{traced->kernels.front(), nullptr} : Launched{nullptr, traced};
+}
+
+void Tracer::note(const LaunchCall& call, const Context& context, const Launched& launched) {
+  if (launched.kernel == nullptr && launched.graph == nullptr) return;
+  const NotedLaunch noted = launched.kernel != nullptr ? NotedLaunch{LaunchKind::plain, launched.kernel->number}
+                                                       : NotedLaunch{LaunchKind::graph, launched.graph->number};
+  table_.note(call.correlation, noted);
+  const bool wants_time = context.gpu->sampler && context.gpu->sampler->wants_times();
+  table_.mark(call.correlation, {stream_number(call.stream), wants_time ? driver_.time_ns() - began_ns_ : 0});
 }
 
 /// Where records were asked for and none came, somebody else in the process takes them.
@@ -178,14 +243,15 @@ bool Tracer::begin_to_count(const LaunchCall& call, Context& context, TracedKern
     return false;
   }
   const bool without_record = records_come && driver_.keep_records(call.context, false);
-  *call.state = (without_record ? kCountedWithoutRecord : kCounted) + kStates * kernel.number;
+  const State state = without_record ? State::counted_without_record : State::counted;
+  *call.state = Begun{state, LaunchKind::plain, kernel.number}.packed();
   table_.note(call.correlation, {LaunchKind::counted, kernel.number});
   return true;
 }
 
 /// Records go on before other launches may, and these may whatever fails.
 void Tracer::end_counted(const LaunchCall& call, Context& context, TracedKernel& kernel, bool launched) {
-  if (*call.state % kStates == kCountedWithoutRecord) {
+  if (Begun::unpacked(*call.state).state == State::counted_without_record) {
     if (launched) table_.add_unrecorded(kernel, call.correlation);
     if (!driver_.keep_records(call.context, true))
       say_once("CUPTI does not go on recording kernels: further launches have no time");
@@ -193,49 +259,68 @@ void Tracer::end_counted(const LaunchCall& call, Context& context, TracedKernel&
   if (!context.counter->end(launched)) plan_.give_back(kernel);
 }
 
+/// @returns whether it is counted; otherwise it was let in beside those that are
+bool Tracer::count_if_due(const LaunchCall& call, Context& context, const Launched& launched) {
+  ContextCounter& counter = *context.counter;
+  if (counter.usable()) {
+    counter.prepare();
+    Countable countable = Countable::any;
+    if (options_.counting.paced && !counter.may_repeat()) countable = Countable::first;
+    if (captures_.any()) countable = Countable::none;
+    TracedKernel* const kernel = launched.kernel;
+    if (kernel != nullptr && plan_.take(*kernel, countable) && begin_to_count(call, context, *kernel)) return true;
+  }
+  // Also when nothing more is counted: what was is still to be read.
+  counter.enter();
+  return false;
+}
+
 void Tracer::launch_begins(const LaunchCall& call) {
-  if (call.state != nullptr) *call.state = kNothing;
+  if (call.state != nullptr) *call.state = 0;
   if (is_over() || is_inside || call.state == nullptr || call.context == nullptr || !counts()) return;
   attempt([&] {
     const std::shared_ptr<Context> context = context_of(call.context);
-    TracedKernel* const kernel = kernel_of(call, *context);
-    if (kernel != nullptr) table_.note(call.correlation, {LaunchKind::plain, kernel->number});
-    std::uint64_t state = kLookedAt;
-    if (context->counter) {
-      ContextCounter& counter = *context->counter;
-      if (counter.usable()) {
-        counter.prepare();
-        Countable countable = Countable::any;
-        if (options_.counting.paced && !counter.may_repeat()) countable = Countable::first;
-        if (captures_.any()) countable = Countable::none;
-        if (kernel != nullptr && plan_.take(*kernel, countable) && begin_to_count(call, *context, *kernel))
-          return;
-      }
-      // Also when nothing more is counted: what was is still to be read.
-      counter.enter();
-      state = kEntered;
+    const Launched launched = launched_by(call, *context);
+    note(call, *context, launched);
+    Begun begun;
+    if (context->counter && context->gpu->way == Way::counted) {
+      if (count_if_due(call, *context, launched)) return;
+      begun.state = State::entered;
     }
-    *call.state = state + kStates * (kernel != nullptr ? kernel->number : kNoKernel);
+    if (launched.kernel != nullptr) {
+      begun.kind = LaunchKind::plain;
+      begun.number = launched.kernel->number;
+    } else if (launched.graph != nullptr) {
+      begun.kind = LaunchKind::graph;
+      begun.number = launched.graph->number;
+    }
+    *call.state = begun.packed();
   });
 }
 
 void Tracer::launch_ends(const LaunchCall& call, bool launched) {
-  if (abandoned_ || is_inside || call.state == nullptr || *call.state == kNothing) return;
+  if (abandoned_ || is_inside || call.state == nullptr || *call.state == 0) return;
   attempt([&] {
-    const std::uint64_t state = *call.state % kStates;
-    const std::uint64_t number = *call.state / kStates;
-    TracedKernel* const kernel = number != kNoKernel ? &table_.at(static_cast<std::uint32_t>(number)) : nullptr;
+    const Begun begun = Begun::unpacked(*call.state);
+    TracedKernel* const kernel = begun.kind == LaunchKind::plain ? &table_.at(begun.number) : nullptr;
+    const bool captures = captures_.any();
+    if (launched && !captures) {
+      if (kernel != nullptr) ++kernel->launched;
+      if (kernel != nullptr && call.of_graph) ++kernel->launched_by_graphs;
+      if (begun.kind == LaunchKind::graph) ++table_.graph_at(begun.number).launched;
+    } else if (!launched) {
+      table_.note(call.correlation, {});
+    }
     const std::shared_ptr<Context> context = find_context(call.context);
-    const bool runs = launched && !captures_.any();
-    if (kernel != nullptr && runs) ++kernel->launched;
-    if (kernel != nullptr && !launched) table_.note(call.correlation, {});
     if (!context) return;
-    if (state == kCounted || state == kCountedWithoutRecord) {
+    if (begun.state == State::counted || begun.state == State::counted_without_record) {
       end_counted(call, *context, *kernel, launched);
       return;
     }
-    if (kernel != nullptr && runs) context->latest = call.correlation;
-    if (state == kEntered) context->counter->leave();
+    if (captures && launched && begun.kind != LaunchKind::none)
+      table_.note(call.correlation, {LaunchKind::uncertain, begun.number});
+    if (kernel != nullptr && launched && !captures) context->latest = call.correlation;
+    if (begun.state == State::entered) context->counter->leave();
   });
 }
 
@@ -253,38 +338,33 @@ void Tracer::capture_has_ended(void* stream) {
   if (!abandoned_) captures_.has_ended(stream);
 }
 
-/// One that is a launch of one kernel and nothing else that an SM does can be counted.
 void Tracer::graph_instantiated(void* exec, void* graph) {
   if (is_over()) return;
   const Inside inside;
-  const std::vector<GraphNode> nodes = driver_.nodes_of(graph);
-  const LaunchCall* kernel = nullptr;
-  bool is_one = true;
-  for (const GraphNode& node : nodes) {
-    is_one = is_one && (node.kind == GraphNode::Kind::empty || (node.kind == GraphNode::Kind::kernel && kernel == nullptr));
-    if (node.kind == GraphNode::Kind::kernel) kernel = &node.launch;
-  }
-  is_one = is_one && kernel != nullptr && !kernel->name.empty();
+  auto made = std::make_shared<Graph>();
+  made->nodes = driver_.nodes_of(graph);
+  const auto kernels = std::ranges::count(made->nodes, GraphNode::Kind::kernel, &GraphNode::kind);
+  made->is_one_kernel = kernels == 1 && std::ranges::count(made->nodes, GraphNode::Kind::other, &GraphNode::kind) == 0;
   const std::unique_lock lock(graphs_mutex_);
-  one_kernel_graphs_.erase(exec);
-  if (is_one) one_kernel_graphs_.emplace(exec, *kernel);
+  graphs_[exec] = std::move(made);
 }
 
 void Tracer::graph_destroyed(void* exec) {
   const std::unique_lock lock(graphs_mutex_);
-  one_kernel_graphs_.erase(exec);
+  graphs_.erase(exec);
 }
 
-/// Others' arguments alone may have changed.
-void Tracer::graph_changed(void* exec, const LaunchCall* kernel) {
+/// The arguments of a kernel alone may have changed. A graph with another kernel is forgotten.
+void Tracer::graph_changed(void* exec, void* node, const LaunchCall* kernel) {
   const std::unique_lock lock(graphs_mutex_);
-  const auto found = one_kernel_graphs_.find(exec);
-  if (found == one_kernel_graphs_.end()) return;
-  const LaunchCall& known = found->second;
-  const bool is_same = kernel != nullptr && kernel->function == known.function && kernel->grid == known.grid &&
-                       kernel->block == known.block &&
-                       kernel->dynamic_shared_bytes == known.dynamic_shared_bytes;
-  if (!is_same) one_kernel_graphs_.erase(found);
+  const auto found = graphs_.find(exec);
+  if (found == graphs_.end()) return;
+  const std::vector<GraphNode>& nodes = found->second->nodes;
+  const auto known = std::ranges::find(nodes, node, &GraphNode::handle);
+  const bool is_same = kernel != nullptr && known != nodes.end() && kernel->function == known->launch.function &&
+                       kernel->grid == known->launch.grid && kernel->block == known->launch.block &&
+                       kernel->dynamic_shared_bytes == known->launch.dynamic_shared_bytes;
+  if (!is_same) graphs_.erase(found);
 }
 
 void Tracer::stream_created(void* context, void* stream) {
@@ -308,6 +388,92 @@ void Tracer::kernel_ran(const KernelRecord& record) {
 
 void Tracer::records_lost(std::size_t count) {
   table_.lose(count);
+}
+
+// Samples
+
+Tracer::Gpu* Tracer::gpu_of(int device) {
+  const bool samples = options_.samples && counts();
+  const int warps_per_sm = driver_.describe(device).threads_per_sm / kThreadsPerWarp;
+  std::unique_ptr<SampledGpu> sampled = samples ? driver_.make_sampled_gpu(device) : nullptr;
+  const std::unique_lock lock(contexts_mutex_);
+  const auto [found, is_new] = gpus_.try_emplace(device, device, samples ? Way::undecided : Way::counted);
+  Gpu& gpu = found->second;
+  if (!is_new || !samples) return &gpu;
+  gpu.sampled = std::move(sampled);
+  gpu.sampler = std::make_unique<Sampler>(*gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_}, table_, captures_,
+                                          [this](std::chrono::nanoseconds time) { return wait(time); });
+  // The program's signals are for the program's threads.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  gpu.thread = std::thread([this, &gpu] { sample(gpu); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return &gpu;
+}
+
+std::vector<Tracer::Gpu*> Tracer::gpus() {
+  const std::shared_lock lock(contexts_mutex_);
+  std::vector<Gpu*> all;
+  for (auto& [number, gpu] : gpus_) all.push_back(&gpu);
+  return all;
+}
+
+/// @returns false at the program's end
+bool Tracer::wait(std::chrono::nanoseconds time) {
+  std::unique_lock lock(end_mutex_);
+  return !end_changed_.wait_for(lock, time, [&] { return ends_; });
+}
+
+/// The thread of a GPU.
+void Tracer::sample(Gpu& gpu) {
+  const Inside inside;
+  try {
+    if (begin_to_sample(gpu)) {
+      while (wait(gpu.sampler->sample())) {
+      }
+    }
+  } catch (const CountersUnavailable& failure) {
+    gpu.way = Way::neither;
+    counting_ended(gpu.number, failure.status(), failure.what());
+  } catch (const std::exception& failure) {
+    gpu.way = Way::neither;
+    counting_ended(gpu.number, CountersStatus::failed, failure.what());
+  }
+  const std::lock_guard lock(end_mutex_);
+  gpu.has_ended = true;
+  end_changed_.notify_all();
+}
+
+/// @returns false where launches have to be counted one by one
+bool Tracer::begin_to_sample(Gpu& gpu) {
+  try {
+    gpu.sampler->set_up();
+  } catch (const CountersUnavailable& failure) {
+    if (failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy) throw;
+    gpu.way = Way::counted;
+    return false;
+  }
+  // Kernels run as without a trace, and samples say how long.
+  gpu.way = Way::sampled;
+  const std::shared_lock lock(contexts_mutex_);
+  for (const auto& [handle, context] : contexts_) {
+    if (context->gpu == &gpu) driver_.keep_records(handle, false);
+  }
+  return true;
+}
+
+/// Waits for a window that is open, and no longer.
+void Tracer::stop_samplers() {
+  constexpr std::chrono::seconds kLongestWindow{2};
+  const std::vector<Gpu*> all = gpus();
+  std::unique_lock lock(end_mutex_);
+  ends_ = true;
+  end_changed_.notify_all();
+  end_changed_.wait_for(lock, kLongestWindow, [&] {
+    return std::ranges::all_of(all, [](const Gpu* gpu) { return gpu->has_ended || !gpu->thread.joinable(); });
+  });
 }
 
 // Counters
@@ -337,12 +503,15 @@ void Tracer::counting_ended(int device, CountersStatus status, const std::string
 /// What the parent has to know beside the kernels.
 void Tracer::append_process(std::string& file, bool all) {
   if (all) {
-    process_written_ = false;
+    has_records_written_.reset();
     devices_written_.clear();
     ends_written_.clear();
   }
-  if (!std::exchange(process_written_, true)) {
-    append_facts(file, EntryKind::process, 0, ProcessFacts{::getpid(), has_records_ ? 1u : 0u});
+  bool has_all_records = has_records_;
+  for (const Gpu* const gpu : gpus()) has_all_records = has_all_records && gpu->way != Way::sampled;
+  if (const bool before = has_records_written_.has_value(); !before || *has_records_written_ != has_all_records) {
+    has_records_written_ = has_all_records;
+    append_facts(file, EntryKind::process, 0, ProcessFacts{::getpid(), has_all_records ? 1u : 0u});
     for (std::uint32_t i = 0; i < options_.metrics.size(); ++i)
       append_cut_text(file, EntryKind::metric, i, 0, options_.metrics[i]);
   }
@@ -354,6 +523,12 @@ void Tracer::append_process(std::string& file, bool all) {
                                                   : CountersStatus::off;
     append_cut_text(file, EntryKind::counting, static_cast<std::uint32_t>(device),
                     static_cast<std::uint32_t>(status), options_.why_not_counted);
+  }
+  for (const Gpu* const gpu : gpus()) {
+    const WindowTotals totals = gpu->sampler ? gpu->sampler->totals() : WindowTotals{};
+    std::int64_t& written = windows_written_[gpu->number];
+    if (totals.windows != written || (all && written > 0)) append_facts(file, EntryKind::windows, static_cast<std::uint32_t>(gpu->number), totals);
+    written = totals.windows;
   }
   const std::lock_guard lock(words_mutex_);
   for (const auto& [device, end] : counting_ends_) {
@@ -384,8 +559,9 @@ void Tracer::tend() {
 
 /// CUPTI gives the records of a process to whoever asked for them last; a kernel that failed or runs has none.
 void Tracer::say_what_has_no_record() {
+  if (!has_records_ || !has_records_written_.value_or(true)) return;
   const MissingRecords missing = table_.missing_records();
-  if (!has_records_ || (missing.kernels == 0 && missing.launches <= missing.of / 10)) return;
+  if ( (missing.kernels == 0 && missing.launches <= missing.of / 10)) return;
   say_once(fmt::format(
       "{} of {} launches have no record, and so no time: the program takes CUPTI's records itself, or "
       "kernels failed or still ran at its end",
@@ -393,10 +569,15 @@ void Tracer::say_what_has_no_record() {
 }
 
 void Tracer::say_why_nothing_was_counted() {
-  if (!counts() || plan_.launches() == 0 || table_.has_readings()) return;
+  if (!counts() || table_.size() == 0 || table_.has_readings()) return;
   {
     const std::lock_guard lock(words_mutex_);
     if (!counting_ends_.empty()) return;
+  }
+  if (options_.samples && plan_.launches() == 0) {
+    say_once("nothing was sampled: the program ended before its kernels could be told apart in samples of its GPU; "
+             "--counters 1 counts a launch of each");
+    return;
   }
   say_once(fmt::format(
       "nothing was counted: {} launches of {} kernels and configurations were its warm-up, or were "
@@ -407,6 +588,7 @@ void Tracer::say_why_nothing_was_counted() {
 void Tracer::finish(const std::function<void()>& last_records) {
   if (abandoned_ || finished_.exchange(true)) return;
   const Inside inside;
+  stop_samplers();
   for (const auto& context : counted_contexts()) context->counter->finish(false);
   last_records();
   write();

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -11,6 +13,7 @@
 #include <set>
 #include <shared_mutex>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +23,7 @@
 #include "trace/driver.hpp"
 #include "trace/entry_file.hpp"
 #include "trace/launch_table.hpp"
+#include "trace/sampler.hpp"
 
 namespace occbench {
 
@@ -27,6 +31,7 @@ struct TracerOptions {
   std::filesystem::path file;  ///< of this process
   std::vector<std::string> metrics;  ///< CUPTI's names of the counters to read
   CountingRules counting;
+  bool samples = false;  ///< where the GPU can; launches are counted one by one where it cannot
   CountingTimes times;
   std::string why_not_counted{};  ///< where nothing may be, whatever the rules say; otherwise empty
 };
@@ -37,6 +42,7 @@ class Tracer : public ProgramListener {
  public:
   /// @param say prints a line
   Tracer(TracerOptions options, Driver& driver, std::function<void(const std::string&)> say);
+  ~Tracer() override;
 
   /// Whether the launches that are made have to be told, not only the kernels that have run.
   bool counts() const {
@@ -64,7 +70,7 @@ class Tracer : public ProgramListener {
   void capture_has_ended(void* stream) override;
   void graph_instantiated(void* exec, void* graph) override;
   void graph_destroyed(void* exec) override;
-  void graph_changed(void* exec, const LaunchCall* kernel) override;
+  void graph_changed(void* exec, void* node, const LaunchCall* kernel) override;
   void stream_created(void* context, void* stream) override;
   void stream_destroyed(void* context, void* stream) override;
   void context_destroyed(void* context) override;
@@ -73,12 +79,40 @@ class Tracer : public ProgramListener {
   void records_lost(std::size_t count) override;
 
  private:
+  /// How the launches on a GPU get their counters.
+  enum class Way {
+    undecided,  ///< it is tried whether the GPU can be sampled
+    sampled,
+    counted,
+    neither,
+  };
+  /// A GPU that the program uses.
+  struct Gpu {
+    explicit Gpu(int number_, Way way_) : number(number_), way(way_) {}
+    const int number;
+    std::atomic<Way> way;
+    std::unique_ptr<SampledGpu> sampled;
+    std::unique_ptr<Sampler> sampler;
+    std::thread thread;
+    bool has_ended = false;  ///< the thread
+  };
   /// One context of the program.
   struct Context {
-    int device = -1;
+    Gpu* gpu = nullptr;  ///< none if the driver does not say
     std::unique_ptr<ContextCounter> counter;  ///< none where another context of the GPU is counted
     /// Correlation of the latest launch that is to have a record; 0 before one.
     std::atomic<std::uint32_t> latest{0};
+  };
+  /// An executable graph, by the calls that its kernels would be.
+  struct Graph {
+    std::vector<GraphNode> nodes;  ///< in order
+    bool is_one_kernel = false;    ///< and nothing else that an SM does
+    std::atomic<TracedGraph*> traced{nullptr};
+  };
+  /// What a call launches: one of these, or nothing that is known.
+  struct Launched {
+    TracedKernel* kernel = nullptr;
+    TracedGraph* graph = nullptr;
   };
   /// Why nothing is counted on a GPU any more.
   struct CountingEnd {
@@ -91,12 +125,21 @@ class Tracer : public ProgramListener {
   std::shared_ptr<Context> make_context(void* handle);
   std::vector<std::shared_ptr<Context>> counted_contexts() const;
 
+  Gpu* gpu_of(int device);
+  Launched launched_by(const LaunchCall& call, const Context& context);
   TracedKernel* kernel_of(const LaunchCall& call, const Context& context);
-  TracedKernel* kernel_of_graph(const LaunchCall& call, const Context& context);
+  TracedGraph* graph_of(Graph& graph, const LaunchCall& call, const Context& context);
+  void note(const LaunchCall& call, const Context& context, const Launched& launched);
+  bool count_if_due(const LaunchCall& call, Context& context, const Launched& launched);
   bool begin_to_count(const LaunchCall& call, Context& context, TracedKernel& kernel);
   void end_counted(const LaunchCall& call, Context& context, TracedKernel& kernel, bool launched);
   bool records_come_of(const Context& context);
   void add_readings(std::span<const std::optional<std::uint32_t>> kernels, const CounterReadings& readings);
+  void sample(Gpu& gpu);
+  bool begin_to_sample(Gpu& gpu);
+  bool wait(std::chrono::nanoseconds time);
+  void stop_samplers();
+  std::vector<Gpu*> gpus();
   void counting_ended(int device, CountersStatus status, const std::string& why);
 
   void write();
@@ -130,8 +173,15 @@ class Tracer : public ProgramListener {
   std::map<void*, std::shared_ptr<Context>> contexts_;
   std::map<int, void*> counted_of_device_;  ///< the context whose launches are counted
 
+  std::map<int, Gpu> gpus_;  ///< under contexts_mutex_ too
+
   mutable std::shared_mutex graphs_mutex_;
-  std::unordered_map<void*, LaunchCall> one_kernel_graphs_;  ///< executable graphs, and the launch of the kernel
+  std::unordered_map<void*, std::shared_ptr<Graph>> graphs_;  ///< executable ones
+
+  const std::uint64_t began_ns_;  ///< on the samples' clock
+  std::mutex end_mutex_;
+  std::condition_variable end_changed_;
+  bool ends_ = false;
 
   std::mutex words_mutex_;
   std::map<int, CountingEnd> counting_ends_;  ///< by device
@@ -139,9 +189,10 @@ class Tracer : public ProgramListener {
 
   std::mutex write_mutex_;
   EntryFile file_;
-  bool process_written_ = false;
+  std::optional<bool> has_records_written_;
   std::set<int> devices_written_;
   std::set<int> ends_written_;
+  std::map<int, std::int64_t> windows_written_;  ///< by device
 };
 
 }  // namespace occbench

@@ -222,7 +222,7 @@ TEST_F(TraceCommandTest, RunsTheCommandUntracedWhereAnotherLibraryIsInjected) {
 
 /// The file of a process that launched one kernel ten times, each in 45 us, and could not count.
 fs::path launched(const fs::path& out, int process, std::string_view uuid = "GPU-11111111-1") {
-  DeviceFacts device{9, 0, 132, 1'980'000, {}, {}};
+  DeviceFacts device{9, 0, 132, 1'980'000, 2048, 0, {}, {}};
   uuid.copy(device.uuid.data(), uuid.size());
   std::string("NVIDIA H100").copy(device.name.data(), device.name.size());
   const KernelFacts kernel{.grid = {1584, 1, 1}, .block = {256, 1, 1}, .registers_per_thread = 40};

@@ -27,7 +27,7 @@ struct ProcessEntriesTest : testing::Test {
   ProcessEntriesTest() {
     append_facts(file, EntryKind::process, 0, ProcessFacts{41, 1});
     append_text(file, EntryKind::metric, 0, "sm__warps_active.avg.pct_of_peak_sustained_active");
-    DeviceFacts device{9, 0, 132, 1'980'000, {}, {}};
+    DeviceFacts device{9, 0, 132, 1'980'000, 2048, 0, {}, {}};
     std::string("GPU-1").copy(device.uuid.data(), 5);
     std::string("NVIDIA H100").copy(device.name.data(), 11);
     append_facts(file, EntryKind::device, 2, device);
@@ -43,7 +43,7 @@ struct ProcessEntriesTest : testing::Test {
   }
   ProgramEntry entry() {
     append_facts(file, EntryKind::totals, 3, totals);
-    const std::vector<ProgramEntry> entries = parse_process_entries(file, "run.41.entries");
+    const std::vector<ProgramEntry> entries = parse_process_entries(file, "run.41.entries").entries;
     EXPECT_THAT(entries, SizeIs(1));
     return entries.empty() ? ProgramEntry{} : entries.front();
   }

@@ -35,6 +35,7 @@ KernelRecord record(std::uint32_t correlation, double us = 10, std::uint32_t gri
 /// A table, and what the parent reads of its entries.
 struct Table : LaunchTable {
   std::string file = std::string(kEntriesMagic);
+  std::uint32_t compiled_registers = 24;
 
   /// A launch of the kernel as the driver took it.
   TracedKernel& launch(std::uint32_t correlation, LaunchKind kind = LaunchKind::plain, std::uint32_t grid = 66,
@@ -45,7 +46,7 @@ struct Table : LaunchTable {
     call.block = {256, 1, 1};
     call.name = name;
     TracedKernel* kernel = find(call);
-    if (kernel == nullptr) kernel = LaunchTable::add(call, {.registers_per_thread = 24}, {});
+    if (kernel == nullptr) kernel = LaunchTable::add(call, {.registers_per_thread = compiled_registers}, {});
     note(correlation, {kind, kernel->number});
     ++kernel->launched;
     return *kernel;
@@ -55,7 +56,7 @@ struct Table : LaunchTable {
     append_facts(file, EntryKind::process, 0, ProcessFacts{41, 1});
     append_text(file, EntryKind::metric, 0, "sm__warps_active.avg.pct_of_peak_sustained_active");
     append_to(file, all);
-    return parse_process_entries(file, "file");
+    return parse_process_entries(file, "file").entries;
   }
   ProgramEntry entry() {
     const std::vector<ProgramEntry> all = entries();
@@ -66,16 +67,16 @@ struct Table : LaunchTable {
 
 TEST(LaunchTable, HasAnEntryForEachKernelAndConfiguration) {
   Table table;
+  table.compiled_registers = 40;
   for (std::uint32_t i = 1; i <= 2; ++i) {
     table.launch(i);
     table.add(record(i, 10 * i));
   }
   table.launch(3, LaunchKind::plain, 67);
   table.add(record(3, 10, 67));
+  table.compiled_registers = 48;
   table.launch(4, LaunchKind::plain, 66, "_Z6reducePf", 0x30);
-  KernelRecord other_code = record(4);
-  other_code.registers_per_thread = 48;
-  table.add(other_code);
+  table.add(record(4));
   ASSERT_THAT(table.entries(), SizeIs(3));
   for (const ProgramEntry& entry : table.entries()) {
     EXPECT_THAT(entry.seen.processes, ElementsAre(41));
@@ -88,15 +89,70 @@ TEST(LaunchTable, HasAnEntryForEachKernelAndConfiguration) {
   }
 }
 
-TEST(LaunchTable, TakesWhatARecordSaysForWhatTheDriverSays) {
+/// A record of a kernel with an assertion says more registers than it was compiled to.
+TEST(LaunchTable, TakesTheKernelOfALaunchForThatOfItsRecord) {
   Table table;
   table.launch(1);
-  EXPECT_EQ(table.entry().kernel.registers_per_thread, 24);
+  table.add(record(1));
+  EXPECT_EQ(table.entry().kernel.registers_per_thread, 24) << "as in a run without records";
+  EXPECT_EQ(table.entry().seen.times_us.size(), 1);
+}
+
+TEST(LaunchTable, TakesWhatARecordSaysWhereTheDriverSaysNothing) {
+  Table table;
+  table.compiled_registers = 0;
+  table.launch(1);
   table.add(record(1));
   EXPECT_EQ(table.entry().kernel.registers_per_thread, 40);
-  // Another function of that name, of which no record has come.
-  table.launch(2, LaunchKind::plain, 66, "_Z6reducePf", 0x30);
-  EXPECT_THAT(table.entries(), SizeIs(2));
+}
+
+TEST(LaunchTable, JoinsRecordsOfAGraphWithItsKernels) {
+  Table table;
+  TracedKernel& one = table.launch(1);
+  TracedKernel& other = table.launch(2, LaunchKind::plain, 67);
+  TracedGraph* const graph = table.add_graph({&one, &other, &one});
+  ASSERT_NE(graph, nullptr);
+  table.note(9, {LaunchKind::graph, graph->number});
+  ++graph->launched;
+  for (const std::uint32_t grid : {66, 67, 66, 99}) {
+    KernelRecord of_graph = record(9, 10, grid);
+    of_graph.of_graph = true;
+    table.add(of_graph);
+  }
+  ASSERT_THAT(table.entries(), SizeIs(3)) << "one has a kernel that is not known";
+  EXPECT_EQ(table.entries()[0].seen.launches, 2);
+  EXPECT_EQ(one.launched, 1 + 2);
+  EXPECT_EQ(other.launched_by_graphs, 1);
+}
+
+TEST(LaunchTable, LogsTheLaunchesOfAGpuInTheOrderOfTheirCalls) {
+  Table table;
+  TracedKernel& one = table.launch(5);
+  TracedKernel& other = table.launch(7, LaunchKind::recorded, 67);
+  table.note(8, {LaunchKind::uncertain, one.number});
+  TracedGraph* const graph = table.add_graph({&other, &one});
+  table.note(9, {LaunchKind::graph, graph->number});
+  table.mark(9, {3, 1234});
+  EXPECT_THAT(table.log(4, 9, 0),
+              ElementsAre(LoggedLaunch{one.number, 66, 0, 0}, LoggedLaunch{other.number, 67, 0, 0},
+                          LoggedLaunch{other.number, 67, 3, 1234}, LoggedLaunch{one.number, 66, 3, 1234}));
+  EXPECT_EQ(table.log(0xFFFFFF00, 5, 0).size(), 1) << "numbers begin again after the last";
+  EXPECT_THAT(table.log(4, 9, 1), IsEmpty()) << "another GPU";
+}
+
+TEST(LaunchTable, AddsUpWhatWasSampled) {
+  Table table;
+  TracedKernel& kernel = table.launch(1);
+  const SampledLaunch launch{kernel.number, 10, 3200, 100, 120, 110, 5000};
+  table.add_sampled(std::vector<SampledLaunch>(3, launch), 64);
+  const SampledLaunches sampled = table.entry().seen.sampled;
+  EXPECT_EQ(sampled.launches, 3);
+  EXPECT_EQ(sampled.samples, 30);
+  EXPECT_EQ(sampled.warp_cycles, 9600);
+  EXPECT_EQ(sampled.active_us, 15);
+  EXPECT_THAT(sampled.pcts, ElementsAre(50, 50, 50));
+  EXPECT_THAT(table.entry().seen.times_us, ElementsAre(5, 5, 5));
+  EXPECT_TRUE(table.has_readings());
 }
 
 TEST(LaunchTable, JoinsAReadingWithItsRecordWhicheverComesFirst) {

@@ -209,7 +209,7 @@ TEST_F(RecordsTest, SayAnotherNumberOfRegistersThanTheDriverAndAreOfTheSameKerne
   for (int i = 0; i < 10; ++i) program.launch(66);
   finish();
   ASSERT_THAT(rows(), SizeIs(1));
-  EXPECT_EQ(rows()[0].registers_per_thread, 32);
+  EXPECT_EQ(rows()[0].registers_per_thread, 24);
   EXPECT_EQ(rows()[0].launches, 10);
   EXPECT_TRUE(rows()[0].achieved_pct);
 }

@@ -26,7 +26,7 @@ inline constexpr std::string_view kAchieved = "sm__warps_active.avg.pct_of_peak_
 inline constexpr std::string_view kGraphKernel = "_Z5graphv";
 
 inline GraphNode kernel_node(std::string_view name = kGraphKernel) {
-  GraphNode node{GraphNode::Kind::kernel, {}};
+  GraphNode node{GraphNode::Kind::kernel, handle(0x95), {}};
   node.launch.function = handle(0x90);
   node.launch.name = name;
   node.launch.block = {256, 1, 1};
@@ -96,21 +96,21 @@ struct TracerTest : testing::Test {
   Program program{*tracer, gpu};
   std::atomic<bool> capturing_{false};
 
-  std::unique_ptr<Tracer> make(int counted, bool paced = false) {
+  std::unique_ptr<Tracer> make(int counted, bool paced = false, bool samples = false) {
     return std::make_unique<Tracer>(
         TracerOptions{file, {std::string(kAchieved)}, {.counted = counted, .paced = paced, .after = 0, .wanted = {}},
-                      kShortTimes},
+                      samples, kShortTimes},
         driver, [this](const std::string& line) { said.push_back(line); });
   }
   /// What the parent makes of the file.
   std::vector<Row> rows() {
     std::vector<Row> rows;
-    for (const CaseRecord& record : program_cases(merged(read_process_file(file)))) rows.push_back(row_of(record));
+    for (const CaseRecord& record : program_cases(merged(read_process_file(file).entries))) rows.push_back(row_of(record));
     return rows;
   }
   std::size_t samples() {
     std::size_t count = 0;
-    for (const ProgramEntry& entry : read_process_file(file))
+    for (const ProgramEntry& entry : read_process_file(file).entries)
       count += program_samples(program_case(entry), entry.seen).size();
     return count;
   }

@@ -93,11 +93,11 @@ TEST_F(TracerTest, CountsAGraphOfOneKernelUntilItIsMadeToLaunchAnother) {
   tracer->graph_instantiated(handle(0x60), handle(0x50));
   program.launch_graph(handle(0x60));
   LaunchCall kernel = kernel_node().launch;
-  tracer->graph_changed(handle(0x60), &kernel);
+  tracer->graph_changed(handle(0x60), handle(0x95), &kernel);
   program.launch_graph(handle(0x60));
   EXPECT_EQ(gpu.count("push"), 1) << "its arguments alone have changed";
   kernel.grid.x = 9;
-  tracer->graph_changed(handle(0x60), &kernel);
+  tracer->graph_changed(handle(0x60), handle(0x95), &kernel);
   program.launch_graph(handle(0x60));
   EXPECT_EQ(gpu.count("push"), 1);
   finish();
@@ -220,7 +220,7 @@ TEST_F(TracerTest, TellsKernelsWithoutRecordsApartByTheirSharedMemory) {
 
 TEST_F(TracerTest, SaysInItsRowsWhyNothingMayBeCounted) {
   tracer = std::make_unique<Tracer>(
-      TracerOptions{file, {std::string(kAchieved)}, {.counted = 3, .after = 0, .wanted = {}}, kShortTimes, "MPS"}, driver,
+      TracerOptions{file, {std::string(kAchieved)}, {.counted = 3, .after = 0, .wanted = {}}, false, kShortTimes, "MPS"}, driver,
       [this](const std::string& line) { said.push_back(line); });
   Program shared{*tracer, gpu};
   EXPECT_FALSE(tracer->counts());
@@ -234,7 +234,7 @@ TEST_F(TracerTest, SaysInItsRowsWhyNothingMayBeCounted) {
 
 TEST_F(TracerTest, SaysWhereAProgramEndsInItsWarmUp) {
   tracer = std::make_unique<Tracer>(
-      TracerOptions{file, {std::string(kAchieved)}, {.counted = 3, .after = std::nullopt, .wanted = {}}, kShortTimes}, driver,
+      TracerOptions{file, {std::string(kAchieved)}, {.counted = 3, .after = std::nullopt, .wanted = {}}, false, kShortTimes}, driver,
       [this](const std::string& line) { said.push_back(line); });
   Program short_one{*tracer, gpu};
   for (int i = 0; i < 5; ++i) {
