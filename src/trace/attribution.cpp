@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <utility>
 
 namespace occbench {
 namespace {
@@ -21,6 +23,14 @@ constexpr double kLeastAttributed = 0.8;
 
 /// Samples that a launch must have of which a neighbour shares one.
 constexpr std::int64_t kLeastSamples = 3;
+
+/// Ends of launches that must lie between two samples where nothing else tells where the launches of a window begin, and their
+/// share: while the last blocks of a launch run none are launched, for longer than a sample if blocks last as long.
+constexpr std::size_t kLeastEnds = 3;
+constexpr double kLeastShareOfEnds = 0.6;
+
+/// An SM that is active for less of a sample has waited for blocks.
+constexpr double kBusy = 0.95;
 
 /// A stretch of samples in which some SM was active.
 struct Run {
@@ -161,17 +171,18 @@ class Aligner {
 };
 
 /// The samples of a run, shared among its launches by their blocks. @returns those that have enough of them to themselves
-std::vector<SampledLaunch> share_out(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches) {
+/// @param first, last launches that are whole; others are of the run in part
+std::vector<SampledLaunch> share_out(std::span<const SmSample> samples, std::span<const std::uint64_t> blocks,
+                                     std::span<const LoggedLaunch> launches, std::size_t first, std::size_t last) {
   std::vector<SampledLaunch> shares(launches.size());
-  for (std::size_t i = 0; i < launches.size(); ++i) shares[i].kernel = launches[i].kernel;
   std::vector<bool> is_mixed(launches.size(), false);  // with a launch that began and ended in the same sample
   std::size_t current = 0;
-  std::uint64_t seen = 0;                          // blocks
-  std::uint64_t until_next = launches[0].blocks;  // of the launches up to the current one
+  std::uint64_t seen = 0;                 // blocks
+  std::uint64_t until_next = blocks[0];  // of the launches up to the current one
   for (const SmSample& sample : samples) {
     seen += static_cast<std::uint64_t>(std::llround(sample.blocks));
     const std::size_t before = current;
-    while (seen > until_next && current + 1 < launches.size()) until_next += launches[++current].blocks;
+    while (seen > until_next && current + 1 < launches.size()) until_next += blocks[++current];
     if (current > before + 1) is_mixed[current] = true;
     SampledLaunch& launch = shares[current];
     ++launch.samples;
@@ -181,10 +192,11 @@ std::vector<SampledLaunch> share_out(std::span<const SmSample> samples, std::spa
     launch.elapsed_cycles += sample.elapsed_cycles;
     launch.active_ns += active_ns(sample);
   }
-  if (launches.size() == 1) return shares;
   std::vector<SampledLaunch> good;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    if (!is_mixed[i] && shares[i].samples >= kLeastSamples && shares[i].active_cycles > 0) good.push_back(shares[i]);
+  for (std::size_t i = first; i < last; ++i) {
+    shares[i].kernel = launches[i].kernel;
+    const bool is_alone = launches.size() == 1 || (!is_mixed[i] && shares[i].samples >= kLeastSamples);
+    if (is_alone && shares[i].active_cycles > 0) good.push_back(shares[i]);
   }
   return good;
 }
@@ -193,36 +205,188 @@ bool are_of_one_stream(std::span<const LoggedLaunch> launches) {
   return std::ranges::all_of(launches, [&](const LoggedLaunch& one) { return one.stream == launches[0].stream; });
 }
 
+/// Launches that ran in a run, in order; of the first one, perhaps, the beginning is missing, of the last one the end.
+struct RunLaunches {
+  std::size_t first = 0;  ///< of the launches
+  std::size_t count = 0;
+  std::uint64_t missing = 0;     ///< blocks of the first launch that were launched before
+  bool first_is_whole = true;
+  bool last_is_whole = true;
+};
+
+class Attributor {
+ public:
+  Attributor(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches)
+      : samples_(samples), launches_(launches) {}
+
+  Attribution result() {
+    std::vector<Run> runs = runs_of(samples_);
+    for (const Run& run : runs) result_.unattributed_ns += run.active_ns;
+    std::optional<Run> first_cut;
+    std::optional<Run> last_cut;
+    if (!runs.empty() && runs.front().begin == 1) {
+      first_cut = runs.front();
+      runs.erase(runs.begin());
+    }
+    if (!runs.empty() && runs.back().end == samples_.size()) {
+      last_cut = runs.back();
+      runs.pop_back();
+    }
+    result_.runs = runs.size();
+    if (runs.empty()) {
+      if (first_cut) add_by_ends(*first_cut);
+    } else if (const std::optional<Alignment> found = Aligner(runs, launches_).best()) {
+      const Alignment::Part first = found->parts.front();
+      const Alignment::Part last = found->parts.back();
+      if (first_cut && first.count > 0) add(*first_cut, before(*first_cut, first.first));
+      for (std::size_t i = 0; i < runs.size(); ++i) add(runs[i], {found->parts[i].first, found->parts[i].count, 0, true, true});
+      if (last_cut && last.count > 0) add(*last_cut, after(*last_cut, last.first + last.count));
+    }
+    for (const std::optional<Run>& cut : {first_cut, last_cut}) {
+      if (cut) take_as_cut(*cut);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// What is left of a run that the window cuts is nobody's fault.
+  void take_as_cut(const Run& run) {
+    const double rest = std::min(std::max(run.active_ns - of_cut_[run.begin], 0.0), result_.unattributed_ns);
+    result_.cut_ns += rest;
+    result_.unattributed_ns -= rest;
+  }
+
+  void add(const Run& run, const RunLaunches& of_run) {
+    if (of_run.count == 0) return;
+    const auto launches = launches_.subspan(of_run.first, of_run.count);
+    // Those of several streams may have run side by side.
+    if (!are_of_one_stream(launches)) return;
+    std::vector<std::uint64_t> blocks;
+    for (const LoggedLaunch& launch : launches) blocks.push_back(launch.blocks);
+    blocks.front() -= of_run.missing;
+    const std::size_t first = of_run.first_is_whole ? 0 : 1;
+    const std::size_t last = of_run.last_is_whole ? launches.size() : launches.size() - 1;
+    for (const SampledLaunch& launch :
+         share_out(samples_.subspan(run.begin, run.end - run.begin), blocks, launches, first, last)) {
+      result_.attributed_ns += launch.active_ns;
+      result_.unattributed_ns -= launch.active_ns;
+      of_cut_[run.begin] += launch.active_ns;
+      result_.launches.push_back(launch);
+    }
+    result_.unattributed_ns = std::max(result_.unattributed_ns, 0.0);
+  }
+
+  /// The launches of a run whose end is that of the launch before `next`.
+  RunLaunches before(const Run& run, std::size_t next) const {
+    RunLaunches found{next, 0, 0, false, true};
+    std::uint64_t blocks = 0;
+    while (blocks < run.blocks && found.first > 0) {
+      blocks += launches_[--found.first].blocks;
+      ++found.count;
+    }
+    if (blocks < run.blocks) return {};
+    found.missing = blocks - run.blocks;
+    return found;
+  }
+
+  /// The launches of a run that begins with the launch `next`.
+  RunLaunches after(const Run& run, std::size_t next) const {
+    RunLaunches found{next, 0, 0, true, false};
+    for (std::uint64_t blocks = 0; blocks < run.blocks; ++found.count) {
+      if (found.first + found.count == launches_.size()) return {};
+      blocks += launches_[found.first + found.count].blocks;
+    }
+    return found;
+  }
+
+  /// A window without any idle sample.
+  void add_by_ends(const Run& run) {
+    std::vector<std::uint64_t> sums;  // blocks of the run up to each sample's end
+    for (std::size_t i = run.begin; i < run.end; ++i)
+      sums.push_back((sums.empty() ? 0 : sums.back()) + static_cast<std::uint64_t>(std::llround(samples_[i].blocks)));
+    std::optional<RunLaunches> best;
+    std::size_t most_ends = 0;
+    bool is_alone = true;
+    for (const std::size_t begin : possible_begins(run)) {
+      for (std::size_t first = 1; first < launches_.size(); ++first) {
+        const std::optional<std::size_t> ends = ends_found(sums, sums[begin], first);
+        if (!ends || *ends < most_ends) continue;
+        const RunLaunches found = from(run, sums[begin], first);
+        if (found.count == 0) continue;
+        if (*ends > most_ends) {
+          is_alone = true;
+        } else if (best && !say_the_same(*best, found)) {
+          is_alone = false;
+        }
+        best = found;
+        most_ends = *ends;
+      }
+    }
+    if (best && is_alone) add(run, *best);
+  }
+
+  /// Samples of a run, counted from its begin, after which a launch may begin: SMs wait for blocks in it or in the next.
+  std::vector<std::size_t> possible_begins(const Run& run) const {
+    constexpr std::size_t kMost = 32;
+    double most_active = 0;
+    const auto share = [&](const SmSample& sample) { return sample.active_cycles / std::max(sample.elapsed_cycles, 1.0); };
+    for (std::size_t i = run.begin; i < run.end; ++i) most_active = std::max(most_active, share(samples_[i]));
+    std::vector<std::size_t> begins;
+    for (std::size_t i = run.begin; i + 1 < run.end && begins.size() < kMost; ++i) {
+      const bool waits = std::min(share(samples_[i]), share(samples_[i + 1])) < kBusy * most_active;
+      if (waits && samples_[i + 1].blocks > 0) begins.push_back(i - run.begin);
+    }
+    return begins;
+  }
+
+  /// How many launches end between two samples, if launch `first` begins after so many blocks; none if too few do.
+  std::optional<std::size_t> ends_found(std::span<const std::uint64_t> sums, std::uint64_t blocks, std::size_t first) const {
+    std::size_t found = 0;
+    std::size_t missed = 0;
+    for (std::size_t i = first; i < launches_.size(); ++i) {
+      blocks += launches_[i].blocks;
+      if (blocks > sums.back()) break;
+      const bool is_end = std::ranges::binary_search(sums, blocks);
+      ++(is_end ? found : missed);
+      if (missed > 2 && static_cast<double>(found) < kLeastShareOfEnds * static_cast<double>(found + missed)) return std::nullopt;
+    }
+    const bool enough = found >= kLeastEnds &&
+                        static_cast<double>(found) >= kLeastShareOfEnds * static_cast<double>(found + missed);
+    return enough ? std::optional(found) : std::nullopt;
+  }
+
+  /// The launches of a run in which launch `first` begins after so many blocks.
+  RunLaunches from(const Run& run, std::uint64_t blocks, std::size_t first) const {
+    Run part = run;
+    part.blocks = blocks;
+    RunLaunches found = before(part, first);
+    if (blocks == 0) found = {first, 0, 0, false, true};
+    part.blocks = run.blocks - blocks;
+    const RunLaunches rest = after(part, first);
+    if ((blocks > 0 && found.count == 0) || rest.count == 0) return {};
+    found.count += rest.count;
+    found.last_is_whole = false;
+    return found;
+  }
+
+  bool say_the_same(const RunLaunches& one, const RunLaunches& other) const {
+    if (one.count != other.count || one.missing != other.missing) return false;
+    for (std::size_t i = 0; i < one.count; ++i) {
+      if (launches_[one.first + i].kernel != launches_[other.first + i].kernel) return false;
+    }
+    return true;
+  }
+
+  std::span<const SmSample> samples_;
+  std::span<const LoggedLaunch> launches_;
+  Attribution result_;
+  std::map<std::size_t, double> of_cut_;  ///< attributed, by the begin of a run
+};
+
 }  // namespace
 
 Attribution attribute(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches) {
-  Attribution result;
-  std::vector<Run> runs = runs_of(samples);
-  const auto cut_off = [&](auto run) {
-    result.cut_ns += run->active_ns;
-    runs.erase(run);
-  };
-  if (!runs.empty() && runs.back().end == samples.size()) cut_off(runs.end() - 1);
-  if (!runs.empty() && runs.front().begin == 1) cut_off(runs.begin());
-  result.runs = runs.size();
-  for (const Run& run : runs) result.unattributed_ns += run.active_ns;
-  const std::optional<Alignment> found = Aligner(runs, launches).best();
-  if (!found) return result;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto [first, count] = found->parts[i];
-    if (count == 0) continue;
-    const auto of_run = launches.subspan(first, count);
-    // Those of several streams may have run side by side.
-    if (!are_of_one_stream(of_run)) continue;
-    for (const SampledLaunch& launch :
-         share_out(samples.subspan(runs[i].begin, runs[i].end - runs[i].begin), of_run)) {
-      result.attributed_ns += launch.active_ns;
-      result.unattributed_ns -= launch.active_ns;
-      result.launches.push_back(launch);
-    }
-  }
-  result.unattributed_ns = std::max(result.unattributed_ns, 0.0);
-  return result;
+  return Attributor(samples, launches).result();
 }
 
 }  // namespace occbench

@@ -31,16 +31,18 @@ struct SampledLaunch {
 };
 
 struct Attribution {
-  std::vector<SampledLaunch> launches;  ///< in the order in which they ran
+  std::vector<SampledLaunch> launches;
   double attributed_ns = 0;             ///< active time of these
   double unattributed_ns = 0;  ///< active time of blocks that are of no known launch, or of several at once
-  double cut_ns = 0;           ///< active time of what ran when the samples began or ended
-  std::size_t runs = 0;        ///< stretches between idle samples, without those
+  double cut_ns = 0;           ///< active time of launches of which the samples' begin or end may have cut off something
+  std::size_t runs = 0;        ///< stretches of active samples between idle ones
 };
 
 /// Finds the kernels in the samples by counting blocks: a stretch of samples between two in which all SMs were idle holds the
 /// blocks of whole launches, which follow one another as the program made them. Where they cannot begin is told by the
 /// calls: no launch runs before it was called for.
+///
+/// Where no sample is idle, launches are found by where they end: while a launch's last blocks run, none are launched.
 ///
 /// Blocks that fit no launches are of somebody else (copies by kernels, another process) and are not attributed. If the stretches
 /// fit the launches in several ways that differ, or fit for less than four fifths of the active time, nothing is attributed:

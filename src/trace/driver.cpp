@@ -146,6 +146,9 @@ class CuptiGpu : public SampledGpu {
   std::vector<SmSample> read() override {
     return sampler_->read();
   }
+  void give_back() noexcept override {
+    sampler_.reset();
+  }
 
  private:
   int device_;

@@ -20,9 +20,19 @@ constexpr int kShareOfKnown = 50;
 constexpr int kWindowsOfNew = 10;
 constexpr std::chrono::seconds kLongestWait{10};
 
-/// Samples of one launch, on average: fewer tell little, more need no such fine window.
-constexpr std::int64_t kFewSamples = 6;
-constexpr std::int64_t kManySamples = 400;
+/// Shares of the active time of a window: as much as this should be of launches that are known, and no more than that cut off
+/// where launches have many samples.
+constexpr double kEnoughAttributed = 0.5;
+constexpr double kMuchCut = 0.2;
+constexpr std::int64_t kManySamples = 400;  ///< of one launch
+
+/// The first windows are such that launches are so many samples apart, by the calls before.
+constexpr std::uint64_t kSamplesApart = 40;
+constexpr std::chrono::milliseconds kBefore{100};
+
+/// Of kSamplingWindows, for these.
+constexpr std::size_t kFinestFirst = 1;
+constexpr std::size_t kCoarsestFirst = 3;
 
 /// Doublings of the windows in a row that want another kind, one with each change.
 constexpr int kMostPatience = 5;
@@ -34,6 +44,17 @@ Sampler::Sampler(SampledGpu& gpu, const Of& of, LaunchTable& table, const Captur
     : gpu_(gpu), of_(of), table_(table), captures_(captures), wait_(std::move(wait)) {}
 
 void Sampler::set_up() {
+  const std::uint32_t before = table_.latest();
+  wants_times_ = true;
+  static_cast<void>(wait_(kBefore));
+  wants_times_ = false;
+  std::vector<LoggedLaunch> log = table_.log(before + 1, table_.latest(), of_.device);
+  std::erase_if(log, [](const LoggedLaunch& launch) { return launch.called_ns == 0; });
+  if (log.size() > 1) {
+    const std::uint64_t apart_ns = (log.back().called_ns - log.front().called_ns) / log.size();
+    window_ = kFinestFirst;
+    while (window_ < kCoarsestFirst && kSamplesApart * kSamplingWindows[window_ + 1].interval_ns <= apart_ns) ++window_;
+  }
   gpu_.configure(kSamplingWindows[window_]);
 }
 
@@ -78,21 +99,14 @@ bool Sampler::use(const Attribution& found) {
 
 /// Another kind of window needs a configuration of its own: it is changed where two windows in a row want it, and later more.
 void Sampler::choose_window(const Attribution& found) {
-  const double whole_ns = found.attributed_ns + found.unattributed_ns;
-  std::int64_t samples_of_launches = 0;
-  for (const SampledLaunch& launch : found.launches) samples_of_launches += launch.samples;
+  const double active_ns = found.attributed_ns + found.unattributed_ns + found.cut_ns;
+  std::int64_t samples = 0;
+  for (const SampledLaunch& launch : found.launches) samples += launch.samples;
   const auto launches = static_cast<std::int64_t>(found.launches.size());
-  const bool is_busy = whole_ns + found.cut_ns > 0;
   int change = 0;
-  if (is_busy && found.cut_ns > whole_ns) {
-    // What runs has no gaps that such long samples show, or is longer than a window.
-    const bool may_have_gaps = found.runs == 0 && window_ == kFirstSamplingWindow && !tried_finest_;
-    change = may_have_gaps ? -1 : 1;
-  } else if (found.launches.empty() && whole_ns > 0) {
-    change = window_ > 0 ? -1 : 0;
-  } else if (launches > 0 && samples_of_launches < kFewSamples * launches) {
-    change = -1;
-  } else if (launches > 0 && samples_of_launches > kManySamples * launches) {
+  if (found.attributed_ns < kEnoughAttributed * active_ns) {
+    change = found.cut_ns > found.unattributed_ns ? 1 : -1;
+  } else if (samples > kManySamples * launches && found.cut_ns > kMuchCut * active_ns) {
     change = 1;
   }
   wanted_change_ = change == 0 || (change > 0) != (wanted_change_ > 0) ? change : wanted_change_ + change;
@@ -101,7 +115,6 @@ void Sampler::choose_window(const Attribution& found) {
   const std::size_t next = change > 0 ? std::min(window_ + 1, std::size(kSamplingWindows) - 1) : window_ - (window_ > 0);
   if (next == window_) return;
   window_ = next;
-  tried_finest_ = tried_finest_ || window_ == 0;
   ++changes_;
   gpu_.configure(kSamplingWindows[window_]);
 }

@@ -23,6 +23,8 @@ class SampledGpu {
   virtual void start() = 0;
   virtual void stop() = 0;
   virtual std::vector<SmSample> read() = 0;
+  /// The last call. Never throws.
+  virtual void give_back() noexcept = 0;
 };
 
 /// Kinds of windows, from the finest on: some 3,000 to 5,000 samples each. A window must be longer than the launches that it is
@@ -31,7 +33,6 @@ inline constexpr SamplingWindow kSamplingWindows[] = {
     {250, 700'000},         {500, 2'000'000},      {1'000, 4'000'000},
     {4'000, 16'000'000},    {16'000, 64'000'000},  {64'000, 256'000'000},
 };
-inline constexpr std::size_t kFirstSamplingWindow = 1;
 
 /// Samples one GPU in windows and finds the program's launches in them. Its calls are made by a thread of its own, while the
 /// program goes on.
@@ -46,7 +47,7 @@ class Sampler {
   Sampler(SampledGpu& gpu, const Of& of, LaunchTable& table, const Captures& captures,
           std::function<bool(std::chrono::nanoseconds)> wait);
 
-  /// Some tenths of a second. @throws CountersUnavailable, as sample()
+  /// Chooses a kind of windows by the program's calls and makes it ready: some tenths of a second. @throws CountersUnavailable, as sample()
   void set_up();
 
   /// One window. @returns how long to wait before the next: this thread takes at most a third of a processor while kernels are new,
@@ -70,11 +71,10 @@ class Sampler {
   const Captures& captures_;
   const std::function<bool(std::chrono::nanoseconds)> wait_;
   std::atomic<bool> wants_times_{false};
-  std::size_t window_ = kFirstSamplingWindow;  ///< of kSamplingWindows
-  int wanted_change_ = 0;                      ///< of it, by how many windows in a row
+  std::size_t window_ = 1;     ///< of kSamplingWindows
+  int wanted_change_ = 0;      ///< of it, by how many windows in a row
   int changes_ = 0;
-  bool tried_finest_ = false;
-  std::uint32_t first_ = 0;                    ///< correlations that the last window could hold
+  std::uint32_t first_ = 0;    ///< correlations that the last window could hold
   std::uint32_t last_ = 0;
   mutable std::mutex mutex_;
   WindowTotals totals_{};

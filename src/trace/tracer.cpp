@@ -441,6 +441,7 @@ void Tracer::sample(Gpu& gpu) {
     gpu.way = Way::neither;
     counting_ended(gpu.number, CountersStatus::failed, failure.what());
   }
+  gpu.sampled->give_back();
   const std::lock_guard lock(end_mutex_);
   gpu.has_ended = true;
   end_changed_.notify_all();
@@ -457,10 +458,14 @@ bool Tracer::begin_to_sample(Gpu& gpu) {
   }
   // Kernels run as without a trace, and samples say how long.
   gpu.way = Way::sampled;
-  const std::shared_lock lock(contexts_mutex_);
-  for (const auto& [handle, context] : contexts_) {
-    if (context->gpu == &gpu) driver_.keep_records(handle, false);
+  std::vector<void*> handles;
+  {
+    const std::shared_lock lock(contexts_mutex_);
+    for (const auto& [handle, context] : contexts_) {
+      if (context->gpu == &gpu) handles.push_back(handle);
+    }
   }
+  for (void* const handle : handles) driver_.keep_records(handle, false);
   return true;
 }
 

@@ -42,6 +42,7 @@ class FakeGpu {
   std::function<void()> kernel = [] {};    ///< what a kernel does
   std::function<void()> while_sampling = [] {};
   std::function<std::vector<SmSample>()> read_samples = [] { return std::vector<SmSample>(); };
+  std::atomic<bool> given_back{false};   ///< the sampling hardware
   std::vector<std::uint64_t> intervals;  ///< that samples were taken at
 
   /// The call that fails, by its number from 0 among all; -1 = none.
@@ -113,6 +114,9 @@ class FakeSampledGpu : public SampledGpu {
   std::vector<SmSample> read() override {
     gpu_.called("read samples");
     return gpu_.read_samples();
+  }
+  void give_back() noexcept override {
+    gpu_.given_back = true;
   }
 
  private:

@@ -131,14 +131,28 @@ TEST_F(SamplerTest, TakesLongerWindowsOfKernelsThatAreLongerThanTheyAre) {
   EXPECT_THAT(gpu.intervals, SizeIs(testing::Le(6))) << "it does not change for ever";
 }
 
-TEST_F(SamplerTest, TakesFinerSamplesOfShortKernels) {
+TEST_F(SamplerTest, TakesFinerSamplesWhereKernelsCannotBeToldApart) {
   gpu.while_sampling = [&] {
     for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
   };
-  gpu.read_samples = [] { return samples_of({66, 67, 68}, 2); };
+  gpu.read_samples = [] { return samples_of({99, 98}); };
   sampler.set_up();
   for (int i = 0; i < 10; ++i) sampler.sample();
   EXPECT_THAT(gpu.intervals, ElementsAre(500, 250));
+}
+
+TEST_F(SamplerTest, BeginsWithLongerWindowsWhereLaunchesAreFarApart) {
+  for (const auto& [apart_us, interval_ns] : {std::pair(5, 500), {30, 500}, {100, 1000}, {1000, 4000}, {100'000, 4000}}) {
+    Sampler fresh(sampled, {0, 64, kBegan}, table, captures, [&](auto) {
+      for (std::uint64_t i = 1; i <= 20; ++i) {
+        launch(66);
+        table.mark(correlation, {1, i * 1000 * static_cast<std::uint64_t>(apart_us)});
+      }
+      return true;
+    });
+    fresh.set_up();
+    EXPECT_EQ(gpu.intervals.back(), interval_ns) << apart_us;
+  }
 }
 
 TEST_F(SamplerTest, TakesTheLessTimeTheMoreItKnows) {
@@ -181,6 +195,7 @@ TEST_F(SampledProgramTest, HasRowsOfItsSamplesAndNoLaunchIsCountedAlone) {
   EXPECT_EQ(gpu.count("push"), 0);
   EXPECT_EQ(gpu.count("set_up"), 0);
   EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
+  EXPECT_TRUE(gpu.given_back);
   ASSERT_THAT(rows(), SizeIs(2));
   for (const Row& row : rows()) {
     EXPECT_EQ(row.launches, 5);
