@@ -19,6 +19,8 @@ constexpr int kShareOfFew = 10;
 constexpr int kShareOfKnown = 50;
 constexpr int kWindowsOfNew = 10;
 constexpr std::chrono::seconds kLongestWait{10};
+/// Where the program launches nothing.
+constexpr std::chrono::milliseconds kIdleWait{20};
 
 /// Shares of the active time of a window: as much as this should be of launches that are known, and no more than that cut off
 /// where launches have many samples.
@@ -73,7 +75,7 @@ std::vector<SmSample> Sampler::take_window() {
     wants_times_ = false;
     throw;
   }
-  last_ = table_.latest() + 1;  // one beside the latest, where threads launch at once
+  last_ = table_.latest();
   wants_times_ = false;
   if (!goes_on) return {};
   std::vector<SmSample> samples = gpu_.read();
@@ -120,12 +122,16 @@ void Sampler::choose_window(const Attribution& found) {
 }
 
 std::chrono::nanoseconds Sampler::sample() {
+  if (table_.latest() == last_ && !has_found_) return kIdleWait;
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<SmSample> samples = take_window();
   bool is_known = false;
+  has_found_ = false;
   if (!samples.empty()) {
-    const std::vector<LoggedLaunch> log = table_.log(first_, last_, of_.device);
+    // One beside the latest, where threads launch at once.
+    const std::vector<LoggedLaunch> log = table_.log(first_, last_ + 1, of_.device);
     const Attribution found = attribute(samples, log);
+    has_found_ = !found.launches.empty();
     is_known = use(found);
     choose_window(found);
   }

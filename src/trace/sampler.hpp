@@ -76,6 +76,7 @@ class Sampler {
   int changes_ = 0;
   std::uint32_t first_ = 0;    ///< correlations that the last window could hold
   std::uint32_t last_ = 0;
+  bool has_found_ = false;     ///< a launch, in the last window
   mutable std::mutex mutex_;
   WindowTotals totals_{};
 };
