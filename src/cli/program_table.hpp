@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "record/case_record.hpp"
 
@@ -12,7 +13,10 @@ namespace occbench {
 /// Microseconds as milliseconds, with three decimals below 10.
 std::string milliseconds(double microseconds);
 
-/// The `top` cases of a program that lose most time (0 = all), and a line for the whole of them.
+/// Cases whose findings' advice can save most time first.
+void sort_by_time_saved(std::vector<CaseRecord>& cases);
+
+/// The `top` cases whose findings' advice can save most time (0 = all), and a line for the whole of them.
 void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostream& out);
 
 }  // namespace occbench

@@ -61,7 +61,8 @@ bool write_whole(int descriptor, std::string_view text) {
 fs::path make_process_file(const fs::path& out, int process) {
   for (int program = 1; program <= kMostPrograms; ++program) {
     const std::string which = program == 1 ? "" : fmt::format("-{}", program);
-    const fs::path file = out.parent_path() / fmt::format("{}{}{}{}", stem_of(out), process, which, kExtension);
+    const fs::path file =
+        out.parent_path() / fmt::format("{}{}{}{}", stem_of(out), process, which, kExtension);
     const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (descriptor < 0 && errno == EEXIST) continue;
     const bool written = descriptor >= 0 && write_whole(descriptor, kEntriesMagic);
@@ -71,8 +72,9 @@ fs::path make_process_file(const fs::path& out, int process) {
       throw std::system_error(why, std::generic_category(), fmt::format("cannot write {}", file.string()));
     return file;
   }
-  throw std::system_error(EEXIST, std::generic_category(),
-                          fmt::format("process {} has {} files beside {}", process, kMostPrograms, out.string()));
+  throw std::system_error(
+      EEXIST, std::generic_category(),
+      fmt::format("process {} has {} files beside {}", process, kMostPrograms, out.string()));
 }
 
 std::vector<fs::path> process_files(const fs::path& out) {
@@ -82,9 +84,11 @@ std::vector<fs::path> process_files(const fs::path& out) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(stem) || !name.ends_with(kExtension) || name.size() <= stem.size() + kExtension.size())
+    if (!name.starts_with(stem) || !name.ends_with(kExtension) ||
+        name.size() <= stem.size() + kExtension.size())
       continue;
-    const auto process = std::string_view(name).substr(stem.size(), name.size() - stem.size() - kExtension.size());
+    const auto process =
+        std::string_view(name).substr(stem.size(), name.size() - stem.size() - kExtension.size());
     if (is_process(process) && has_entries(entry.path())) files.push_back(entry.path());
   }
   std::ranges::sort(files);

@@ -1,25 +1,17 @@
 #include "programs/program_report.hpp"
 
-#include <atomic>
 #include <map>
 #include <string>
-#include <thread>
+#include <vector>
 
 #include "diagnose/diagnose.hpp"
+#include "predict/parallel.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "record/observed.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {
-namespace {
-
-std::optional<double> prediction_pct(const CaseRecord& record) {
-  return record.prediction ? std::optional(record.prediction->predicted_pct) : std::nullopt;
-}
-
-}  // namespace
-
 void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entries) {
   std::map<std::string, std::vector<double>> counted;
   for (const CaseRecord& record : cases) {
@@ -40,25 +32,10 @@ void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entri
 }
 
 void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>& profile) {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < cases.size(); i = next++) {
-      infer_and_predict(cases[i], profile);
-      cases[i].explanation = explanation_of(facts_of(cases[i]));
-    }
-  };
-  const std::size_t processors = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < std::min(processors, cases.size()); ++i) others.emplace_back(work);
-  work();
-}
-
-std::optional<double> lost_us(const CaseRecord& record) {
-  const auto& achieved = record.readings.counters.achieved_pct;
-  const std::optional<double> reached = achieved ? achieved : prediction_pct(record);
-  if (!reached || !record.theory || record.theory->theoretical_pct <= 0) return std::nullopt;
-  return record.program.total_time_us.value_or(0) * (record.theory->theoretical_pct - *reached) /
-         record.theory->theoretical_pct;
+  for_each_parallel(cases.size(), [&](std::size_t i) {
+    infer_and_predict(cases[i], profile);
+    cases[i].explanation = explanation_of(facts_of(cases[i]));
+  });
 }
 
 void write_program(const std::filesystem::path& file, std::span<const CaseRecord> cases,

@@ -18,10 +18,6 @@ void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entri
 /// Infers the work of each case and predicts it, on all processors.
 void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>& profile);
 
-/// Time in which the warps that theory promises were not there: the total time times what is missing of the
-/// theoretical occupancy, over it; by the counter, else by the prediction. Empty without either.
-std::optional<double> lost_us(const CaseRecord& record);
-
 /// FILE.csv and FILE.samples.csv. @throws InputError if they cannot be written
 void write_program(const std::filesystem::path& file, std::span<const CaseRecord> cases,
                    std::span<const ProgramEntry> entries);

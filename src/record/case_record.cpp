@@ -131,7 +131,8 @@ AchievedSource parse_source(std::string_view word) {
   if (word == "counter") return AchievedSource::counter;
   if (word == "trace") return AchievedSource::trace;
   if (word == "sampled") return AchievedSource::sampled;
-  throw InputError(fmt::format("achieved_source = '{}' is neither counter, trace nor sampled", word));
+  if (word == "simulated") return AchievedSource::simulated;
+  throw InputError(fmt::format("achieved_source = '{}' is none of counter, trace, sampled, simulated", word));
 }
 
 ProfileQuality parse_quality(std::string_view word) {
@@ -149,9 +150,11 @@ std::string_view to_string(AchievedSource source) {
     case AchievedSource::trace:
       return "trace";
     case AchievedSource::sampled:
+      return "sampled";
+    case AchievedSource::simulated:
       break;
   }
-  return "sampled";
+  return "simulated";
 }
 
 /// Of a column whose range is that of an int at most.

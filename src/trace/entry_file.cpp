@@ -19,7 +19,8 @@ namespace {
 constexpr std::size_t kMostAppended = 4;
 
 /// @throws std::system_error that names `of`
-void write_to(const std::filesystem::path& file, int flags, std::string_view text, const std::filesystem::path& of) {
+void write_to(const std::filesystem::path& file, int flags, std::string_view text,
+              const std::filesystem::path& of) {
   const int descriptor = ::open(file.c_str(), flags | O_WRONLY | O_CLOEXEC, 0644);
   const bool written = descriptor >= 0 && write_whole(descriptor, text);
   const int why = errno;

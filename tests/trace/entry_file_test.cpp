@@ -38,7 +38,8 @@ struct EntryFileTest : testing::Test {
   }
   std::vector<std::uint32_t> numbers() const {
     std::vector<std::uint32_t> numbers;
-    EXPECT_TRUE(for_each_entry(read_text(path), [&](const EntryView& entry) { numbers.push_back(entry.head.number); }));
+    EXPECT_TRUE(for_each_entry(read_text(path),
+                               [&](const EntryView& entry) { numbers.push_back(entry.head.number); }));
     return numbers;
   }
   void expect_all() const {
