@@ -6,6 +6,7 @@
 #include <exception>
 #include <fcntl.h>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <random>
@@ -318,7 +319,7 @@ ExitStatus run_experiments(std::span<const Experiment* const> experiments, const
 int measuring_main(std::span<const Experiment* const> suite, std::span<const Experiment* const> tools,
                    int argc, char** argv) {
   const std::vector<std::string> arguments(argv, argv + argc);
-  const auto status = [&] {
+  const auto run = [&] {
     try {
       return run_program(chosen_experiments(suite, tools, arguments.front()), arguments.front(),
                          {arguments.begin() + 1, arguments.end()});
@@ -333,7 +334,11 @@ int measuring_main(std::span<const Experiment* const> suite, std::span<const Exp
       return ExitStatus::fault;
     }
   };
-  return static_cast<int>(status());
+  const ExitStatus status = run();
+  if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
+    return static_cast<int>(status);
+  fmt::print(stderr, "standard output could not be written (is its disk full?)\n");
+  return static_cast<int>(status == ExitStatus::done ? ExitStatus::usage : status);
 }
 
 }  // namespace occbench

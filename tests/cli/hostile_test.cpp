@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <pty.h>
+#include <set>
 #include <string>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -232,6 +233,106 @@ TEST_F(Hostile, WrongFilesAndFoldersAreWrongInput) {
                                                                                            << read("err");
     EXPECT_THAT(read("err"), Not(HasSubstr("internal fault"))) << command;
     EXPECT_EQ(read("out"), "") << command;
+  }
+}
+
+TEST_F(Hostile, NoExpressionTakesACommandLongOrBreaksIt) {
+  std::vector<Row> rows = read_rows(kSuite);
+  std::erase_if(rows, [](const Row& row) { return row.experiment != "waves"; });
+  rows.resize(2);
+  rows[0].case_ = std::string(36, 'a') + "!";
+  rows[1].case_ = std::string(28'000, 'a') + "!";
+  std::string text = csv_header();
+  for (const Row& row : rows) text += csv_record(row);
+  write("rows.csv", text);
+  write("long", std::string(58'000, 'x'));
+  write("open", std::string(16'000, '('));
+  write("deep", std::string(16'000, '(') + std::string(16'000, ')'));
+  for (const std::string& expression : std::initializer_list<std::string>{
+           "'(a+)+$'", "'(a|a)*$'", "'(a*)*b'", "'.*b'", "\"$(cat long)\"", "\"$(cat open)\"",
+           "\"$(cat deep)\"", "'-(a+)+$'", "'(?P<x>a)(?P<x>a)'", "'\\1'"}) {
+    for (const std::string& command : std::initializer_list<std::string>{
+             "explain rows.csv --filter ", "run --list --rehearse rows.csv --filter ",
+             "report rows.csv --filter ",
+             "trace --import " OCCBENCH_SOURCE_DIR "/README.md --out x.csv --kernels ", "trace --kernels "}) {
+      const std::string last = command.starts_with("trace --kernels") ? " -- true" : "";
+      const int status = shell("timeout 20 \"$OCCBENCH\" " + command + expression + last + " > out 2> err");
+      EXPECT_TRUE(status == 0 || status == 64)
+          << status << " " << command << expression.substr(0, 30) << read("err");
+    }
+  }
+}
+
+TEST_F(Hostile, FilesThatHoldMoreThanTheySeemToAreRefusedAtTheLimit) {
+  ASSERT_EQ(shell("head -c 64M /dev/zero | tr '\\0' 0 | gzip > bomb.gz"), 0);
+  ASSERT_EQ(
+      shell("(printf '{\"traceEvents\": [\"'; head -c 64M /dev/zero | tr '\\0' 0) | gzip > bomb.json.gz"), 0);
+  ASSERT_LT(fs::file_size(folder_.path() / "bomb.gz"), 100'000u);
+  write("rows.csv", read_text(kSuite));
+  fs::copy_file(folder_.path() / "bomb.gz", folder_.path() / "rows.samples.csv.gz");
+  for (const std::string& command : std::initializer_list<std::string>{
+           "gate rows.csv rows.csv", "explain bomb.gz", "trace --import bomb.json.gz --out x.csv",
+           "predict --batch bomb.gz", "calc --batch bomb.gz", "report bomb.gz", "validate --rows bomb.gz",
+           "calibrate --rows rows.csv", "gate rows.csv rows.csv --tolerances bomb.gz",
+           "run --rehearse bomb.gz --out x.csv"}) {
+    EXPECT_EQ(shell("ulimit -v 2000000; \"$OCCBENCH\" " + command + " --max-size 8M > out 2> err"), 64)
+        << command;
+    EXPECT_THAT(read("err"), HasSubstr("it holds more than 8388608 bytes; --max-size SIZE raises this limit"))
+        << command;
+  }
+  // A merge has one row in memory at a time, whatever the file's size.
+  EXPECT_EQ(shell("\"$OCCBENCH\" merge bomb.gz -o x.csv > out 2> err"), 64);
+  EXPECT_THAT(read("err"), HasSubstr("line 1: a row of more than"));
+}
+
+TEST_F(Hostile, ANameThatStandsForGigabytesIsImportedAsItIs) {
+  std::string name = "_Z1f1PIiiE";
+  for (int pair = 0; pair < 33; ++pair) {
+    const char digit = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[pair];
+    name += fmt::format("S_IS{}_S{}_E", digit, digit);
+  }
+  write("t.json",
+        fmt::format(
+            R"({{"deviceProperties": [{{"id": 0, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, )"
+            R"("computeMinor": 0, "warpSize": 32, "numSms": 132}}], "traceEvents": [{{"cat": "kernel", )"
+            R"("name": "{}", "dur": 5, "args": {{"device": 0, "grid": [64, 1, 1], "block": [128, 1, 1], )"
+            R"("registers per thread": 32, "shared memory": 0}}}}]}})",
+            name));
+  EXPECT_EQ(
+      shell("ulimit -v 2000000; timeout 20 \"$OCCBENCH\" trace --import t.json --out x.csv > out 2> err"), 0)
+      << read("err");
+  EXPECT_EQ(read_rows(folder_.path() / "x.csv").at(0).kernel, name);
+}
+
+TEST_F(Hostile, NoLockIsWrittenThroughALink) {
+  write("rows.csv", read_text(kSuite));
+  write("precious", "precious\n");
+  fs::create_symlink("precious", folder_.path() / "x.csv.lock");
+  for (const std::string& command :
+       std::initializer_list<std::string>{"run --rehearse rows.csv --filter waves/ --out x.csv",
+                                          "merge rows.csv -o x.csv", "trace --out x.csv -- true"}) {
+    EXPECT_EQ(shell("\"$OCCBENCH\" " + command + " > out 2> err"), 64) << command;
+    EXPECT_THAT(read("err"), HasSubstr("x.csv.lock is a symbolic link")) << command;
+  }
+  EXPECT_EQ(read("precious"), "precious\n");
+}
+
+TEST_F(Hostile, TwoMergesAtOnceWriteNoMixture) {
+  for (const char* gpu : {"A", "B"}) {
+    std::string text = csv_header();
+    for (Row row : read_rows(kSuite)) {
+      row.gpu_uuid = gpu;
+      text += csv_record(row);
+    }
+    write(std::string(gpu) + ".csv", text);
+  }
+  for (int round = 0; round < 6; ++round) {
+    shell("\"$OCCBENCH\" merge A.csv -o x.csv > a 2>&1 & \"$OCCBENCH\" merge B.csv -o x.csv > b 2>&1; wait");
+    std::set<std::string> gpus;
+    const std::vector<Row> rows = read_rows(folder_.path() / "x.csv");
+    for (const Row& row : rows) gpus.insert(row.gpu_uuid);
+    EXPECT_EQ(gpus.size(), 1u);
+    EXPECT_EQ(rows.size(), read_rows(kSuite).size());
   }
 }
 

@@ -73,6 +73,12 @@ class FleetPage(unittest.TestCase):
         self.assertIn("named from 0.4 %; furthest in waves/one_block", text)
         self.assertIn("3 GPUs on 1 node: 1 out of line.", text)
 
+    def test_simulated_rows_are_called_so_first(self):
+        self.assertIn(
+            "<h1>Simulated, not measured: a fleet", write_fleet_page([gpu(0, simulated=True), gpu(1, simulated=True)])
+        )
+        self.assertIn("<h1>A fleet", write_fleet_page([gpu(0, simulated=False), gpu(1, simulated=False)]))
+
     def test_puts_a_lower_value_to_the_left(self):
         marks = Elements(write_fleet_page([gpu(-1), gpu(0), gpu(1)])).of("circle")
         places = [float(mark["cx"]) for mark in marks[::3]]

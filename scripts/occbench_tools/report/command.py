@@ -14,6 +14,8 @@ from occbench_tools.report.page import write_page
 from occbench_tools.report.pictures import FORMATS, write_pictures
 from occbench_tools.report.rows import Rows, load
 
+MOST_OF_REASON = 300  # characters: Polars repeats the expression
+
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.csv")
@@ -49,7 +51,9 @@ def matching(rows: Rows, expression: str) -> Rows:
         # The engine of Polars takes time in proportion to the name, whatever the expression.
         found = rows.frame.filter(names.str.contains(expression[negative:]) != negative)
     except pl.exceptions.PolarsError as error:
-        raise WrongInput(f"--filter {expression} is not a regular expression: {error}") from error
+        raise WrongInput(
+            f"--filter {expression} is not a regular expression: {str(error)[-MOST_OF_REASON:]}"
+        ) from error
     if found.is_empty():
         raise WrongInput(f"--filter {expression}: it is found in the experiment/case of no row")
     return replace(rows, frame=found)

@@ -1,0 +1,1 @@
+occbench: cannot read B.csv: No such file or directory
