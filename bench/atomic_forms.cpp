@@ -7,7 +7,7 @@
 
 #include "harness/experiment.hpp"
 
-namespace occbench {
+namespace occbench::bench_atomic_forms {
 namespace {
 
 /// Which threads share an address, and how many blocks add.
@@ -70,11 +70,11 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "atomic_forms",
     "an atomic add is faster than a loop of compare-and-swap, a wider scope costs nothing by itself, and the "
     "default order "
     "(sequentially consistent) costs more than relaxed",
     "atomics and occupancy note; libcu++ documentation, memory model and thread scopes", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_atomic_forms

@@ -4,7 +4,7 @@
 
 #include "harness/experiment.hpp"
 
-namespace occbench {
+namespace occbench::bench_atomics {
 namespace {
 
 /// Every case sums as many values as threads fill the device this many times.
@@ -42,9 +42,9 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "atomics",
     "atomics that many threads make to one address cost more than summing in a warp or block first",
     "atomics and occupancy note; CUDA C++ Best Practices Guide, atomic functions", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_atomics

@@ -3,7 +3,7 @@
 #include "harness/experiment.hpp"
 #include "kernels/spin.hpp"
 
-namespace occbench {
+namespace occbench::bench_block_size {
 namespace {
 
 constexpr double kWaves = 4;
@@ -50,10 +50,10 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{"block_size",
-                            "the block size decides how many warps an SM can hold: 32 threads give 50 %, 64 "
-                            "and 1024 give 100 %, 768 give 75 %",
-                            "resource-partitioning note; CUDA C++ Programming Guide, compute capabilities",
-                            cases};
+extern const Experiment experiment{
+    "block_size",
+    "the block size decides how many warps an SM can hold: 32 threads give 50 %, 64 "
+    "and 1024 give 100 %, 768 give 75 %",
+    "resource-partitioning note; CUDA C++ Programming Guide, compute capabilities", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_block_size

@@ -5,7 +5,7 @@
 
 #include "harness/experiment.hpp"
 
-namespace occbench {
+namespace occbench::bench_data_race {
 namespace {
 
 constexpr int kBlockThreads = 256;
@@ -49,10 +49,10 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{"data_race",
-                            "threads that add to one value without an atomic lose updates, and how many they "
-                            "lose differs between launches",
-                            "atomics and occupancy note; CUDA C++ Programming Guide, atomic functions",
-                            cases};
+extern const Experiment experiment{
+    "data_race",
+    "threads that add to one value without an atomic lose updates, and how many they "
+    "lose differs between launches",
+    "atomics and occupancy note; CUDA C++ Programming Guide, atomic functions", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_data_race

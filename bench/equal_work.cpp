@@ -6,7 +6,7 @@
 #include "kernels/spin.hpp"
 #include "kernels/work_queue.hpp"
 
-namespace occbench {
+namespace occbench::bench_equal_work {
 namespace {
 
 constexpr double kWaves = 4;
@@ -106,11 +106,11 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{"equal_work",
-                            "the same work takes less time if warps of a block share it evenly, if each warp "
-                            "takes it from a queue, if blocks are "
-                            "narrower, and if all SMs have the same number of blocks",
-                            "achieved-occupancy translation, unbalanced workload within and between blocks",
-                            cases};
+extern const Experiment experiment{
+    "equal_work",
+    "the same work takes less time if warps of a block share it evenly, if each warp "
+    "takes it from a queue, if blocks are "
+    "narrower, and if all SMs have the same number of blocks",
+    "achieved-occupancy translation, unbalanced workload within and between blocks", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_equal_work

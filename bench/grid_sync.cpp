@@ -8,7 +8,7 @@
 #include "kernels/spin.hpp"
 #include "occupancy/runtime_answers.hpp"
 
-namespace occbench {
+namespace occbench::bench_grid_sync {
 namespace {
 
 constexpr std::int64_t kRounds = 64;
@@ -132,11 +132,11 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "grid_sync",
     "a cooperative grid may have SMs x blocks per SM blocks and not one more; what grid.sync() costs grows "
     "with "
     "the blocks that wait",
     "CUDA C++ Programming Guide, cooperative groups: grid synchronization, thread block clusters", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_grid_sync

@@ -6,7 +6,7 @@
 #include "harness/experiment.hpp"
 #include "kernels/spin.hpp"
 
-namespace occbench {
+namespace occbench::bench_imbalance_between_blocks {
 namespace {
 
 constexpr int kBlockThreads = 256;
@@ -67,11 +67,12 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{"imbalance_between_blocks",
-                            "uneven blocks leave SMs idle at the end; the same work in "
-                            "more, smaller blocks evens it out",
-                            "achieved-occupancy translation, unbalanced workload across blocks; Nsight "
-                            "documentation, achieved occupancy",
-                            cases};
+extern const Experiment experiment{
+    "imbalance_between_blocks",
+    "uneven blocks leave SMs idle at the end; the same work in "
+    "more, smaller blocks evens it out",
+    "achieved-occupancy translation, unbalanced workload across blocks; Nsight "
+    "documentation, achieved occupancy",
+    cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_imbalance_between_blocks

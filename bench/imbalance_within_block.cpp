@@ -3,7 +3,7 @@
 #include "harness/experiment.hpp"
 #include "kernels/spin.hpp"
 
-namespace occbench {
+namespace occbench::bench_imbalance_within_block {
 namespace {
 
 constexpr double kWaves = 4;
@@ -62,12 +62,13 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{"imbalance_within_block",
-                            "warps that end early leave their block's place half empty: achieved occupancy "
-                            "is below theoretical by as much as the "
-                            "slowest warp outlasts the others",
-                            "achieved-occupancy translation, unbalanced workload within blocks; Nsight "
-                            "documentation, achieved occupancy",
-                            cases};
+extern const Experiment experiment{
+    "imbalance_within_block",
+    "warps that end early leave their block's place half empty: achieved occupancy "
+    "is below theoretical by as much as the "
+    "slowest warp outlasts the others",
+    "achieved-occupancy translation, unbalanced workload within blocks; Nsight "
+    "documentation, achieved occupancy",
+    cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_imbalance_within_block

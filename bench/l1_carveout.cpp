@@ -4,7 +4,7 @@
 #include "harness/experiment.hpp"
 #include "kernels/l1_reuse.hpp"
 
-namespace occbench {
+namespace occbench::bench_l1_carveout {
 namespace {
 
 /// Multiples of 16 KB around what carveouts leave of L1.
@@ -36,9 +36,9 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "l1_carveout", "a kernel without shared memory gains when all of it becomes L1",
     "CUDA C++ Programming Guide, shared memory and the unified data cache; tuning guides, the carveout",
     cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_l1_carveout

@@ -8,7 +8,7 @@
 #include "kernels/reads.hpp"
 #include "predict/kernel_costs.hpp"
 
-namespace occbench {
+namespace occbench::bench_latency_hiding {
 namespace {
 
 /// One warp on each sub-partition of an SM with four.
@@ -116,10 +116,10 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "latency_hiding",
     "far less than full occupancy is enough where threads have independent work: what counts is how much is "
     "in flight, from warps or within them",
     "Volkov, Better Performance at Lower Occupancy; CUDA C++ Best Practices Guide, occupancy", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_latency_hiding

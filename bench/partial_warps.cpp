@@ -4,7 +4,7 @@
 #include "kernels/live_registers.hpp"
 #include "kernels/spin.hpp"
 
-namespace occbench {
+namespace occbench::bench_partial_warps {
 namespace {
 
 constexpr int kBlockSizes[] = {1, 16, 31, 32, 33, 48, 64};
@@ -46,11 +46,11 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "partial_warps",
     "occupancy counts warps, not lanes: a block of one thread takes a whole warp, and the lanes that it "
     "leaves idle do "
     "not show",
     "achieved-occupancy translation; CUDA C++ Programming Guide, hardware multithreading", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_partial_warps

@@ -3,7 +3,7 @@
 #include "harness/experiment.hpp"
 #include "kernels/fma_chains.hpp"
 
-namespace occbench {
+namespace occbench::bench_pipe_saturation {
 namespace {
 
 /// One warp on each sub-partition of an SM with four.
@@ -29,7 +29,6 @@ std::vector<Case> cases(const Planner& on) {
                      .parameters = {{"pipe", pipe},
                                     {"chains", std::to_string(chains)},
                                     {"blocks_per_sm", std::to_string(blocks)}},
-                     .counters = {"fp32_pipe_pct", "xu_pipe_pct"},
                      .expected_cause = on.cause_of_limit(kFmaChains, variant, *launch, "shared_memory_limit",
                                                          "issue_contention")});
   };
@@ -44,10 +43,10 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "pipe_saturation",
     "more warps get more done until the pipe that they need is full, and nothing after that",
     "CUDA C++ Programming Guide, maximize instruction throughput; Nsight Compute documentation, pipelines",
     cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_pipe_saturation

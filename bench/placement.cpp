@@ -5,7 +5,7 @@
 #include "harness/experiment.hpp"
 #include "kernels/spin.hpp"
 
-namespace occbench {
+namespace occbench::bench_placement {
 namespace {
 
 constexpr double kCycles = 100'000;
@@ -51,9 +51,9 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "placement", "which SM runs a block cannot be asked for, and no order of blocks is promised",
     "CUDA C++ Programming Guide, thread hierarchy: blocks execute in any order; %smid tells after the fact",
     cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_placement

@@ -5,7 +5,7 @@
 #include "harness/experiment.hpp"
 #include "kernels/reads.hpp"
 
-namespace occbench {
+namespace occbench::bench_reductions {
 namespace {
 
 /// 256 MiB: more than L2 holds, and few enough for the check's whole numbers.
@@ -69,13 +69,14 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{"reductions",
-                            "a sum over device memory is as fast as the memory allows if blocks sum first "
-                            "and one result leaves a block; atomics of "
-                            "threads or warps, or one thread that sums for its block, cost more",
-                            "atomics and occupancy note; CUDA C++ Programming Guide, warp shuffle functions, "
-                            "cooperative groups and thread block "
-                            "clusters; CUB, DeviceReduce",
-                            cases};
+extern const Experiment experiment{
+    "reductions",
+    "a sum over device memory is as fast as the memory allows if blocks sum first "
+    "and one result leaves a block; atomics of "
+    "threads or warps, or one thread that sums for its block, cost more",
+    "atomics and occupancy note; CUDA C++ Programming Guide, warp shuffle functions, "
+    "cooperative groups and thread block "
+    "clusters; CUB, DeviceReduce",
+    cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_reductions

@@ -5,7 +5,7 @@
 #include "harness/experiment.hpp"
 #include "kernels/register_pressure.hpp"
 
-namespace occbench {
+namespace occbench::bench_register_cap {
 namespace {
 
 /// Every case has the same total work: as many threads as fill the device this many times.
@@ -43,10 +43,10 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{"register_cap",
-                            "capping the registers of a kernel that wants many raises occupancy and costs "
-                            "spills: the fastest is in between",
-                            "resource-partitioning note; CUDA C++ Best Practices Guide, Register Pressure",
-                            cases};
+extern const Experiment experiment{
+    "register_cap",
+    "capping the registers of a kernel that wants many raises occupancy and costs "
+    "spills: the fastest is in between",
+    "resource-partitioning note; CUDA C++ Best Practices Guide, Register Pressure", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_register_cap

@@ -5,7 +5,7 @@
 #include "harness/experiment.hpp"
 #include "kernels/live_registers.hpp"
 
-namespace occbench {
+namespace occbench::bench_register_cliff {
 namespace {
 
 constexpr int kBlockSizes[] = {128, 192, 256, 384, 512, 768, 1024};
@@ -109,7 +109,7 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "register_cliff",
     "blocks of 512 threads go from 100 to 75 % occupancy when a thread needs 33 registers instead of 31, and "
     "lose "
@@ -117,4 +117,4 @@ const Experiment experiment{
     "resource-partitioning note, the performance cliff; CUDA C++ Programming Guide, compute capabilities",
     cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_register_cliff

@@ -4,7 +4,7 @@
 #include "harness/experiment.hpp"
 #include "kernels/shared_staging.hpp"
 
-namespace occbench {
+namespace occbench::bench_shared_memory {
 namespace {
 
 constexpr double kWaves = 4;
@@ -74,11 +74,11 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "shared_memory",
     "shared memory per block limits how many blocks an SM holds: with 100 KB a block of 256 threads there "
     "are two on "
     "compute capability 9.0 and 10.0, and a larger carveout lets more in",
     "atomics and occupancy note, the 100 KB example; CUDA C++ Programming Guide, shared memory", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_shared_memory

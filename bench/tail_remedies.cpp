@@ -8,7 +8,7 @@
 #include "kernels/spin.hpp"
 #include "kernels/work_queue.hpp"
 
-namespace occbench {
+namespace occbench::bench_tail_remedies {
 namespace {
 
 constexpr int kBlockThreads = 256;
@@ -113,7 +113,7 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "tail_remedies",
     "a partial last wave is filled by more and smaller blocks, by persistent blocks with a work queue, or by "
     "another "
@@ -121,4 +121,4 @@ const Experiment experiment{
     "achieved-occupancy translation, tail effect; CUDA C++ Best Practices Guide, concurrent kernel execution",
     cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_tail_remedies

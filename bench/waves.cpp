@@ -3,7 +3,7 @@
 #include "harness/experiment.hpp"
 #include "kernels/spin.hpp"
 
-namespace occbench {
+namespace occbench::bench_waves {
 namespace {
 
 constexpr int kBlockThreads = 256;
@@ -34,9 +34,9 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{
+extern const Experiment experiment{
     "waves",
     "a partial last wave leaves SMs idle: three quarters of a wave of balanced blocks achieve about 75 %",
     "achieved-occupancy translation; Nsight Compute documentation, tail effect", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_waves

@@ -17,12 +17,14 @@ if(NOT OCCBENCH_CUDA)
   return()
 endif()
 
-get_property(benches GLOBAL PROPERTY occ_benches)
-install(TARGETS ${benches} calibration sweep validation)  # the last three: those of the commands
+install(TARGETS bench_all)
+# Links stay links.
+get_property(links GLOBAL PROPERTY occ_bench_links)
+install(PROGRAMS ${links} TYPE BIN)
 # What the command injects into other programs.
 install(TARGETS occ_trace_library LIBRARY DESTINATION lib/occbench)
 # harness and what it links
-set(packaged harness measure gpu diagnose record predict simulate axes occupancy)
+set(packaged harness measure gpu diagnose record predict simulate axes files occupancy)
 foreach(module IN LISTS packaged ITEMS harness_main)
   set_target_properties(occ_${module} PROPERTIES EXPORT_NAME ${module})
   install(TARGETS occ_${module} EXPORT occbench ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/occbench
@@ -41,4 +43,5 @@ list(JOIN occ_dependencies " " occ_dependencies)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/occbench-config.cmake.in ${config} @ONLY)
 write_basic_package_version_file(${version} COMPATIBILITY SameMinorVersion)
 install(EXPORT occbench NAMESPACE occbench:: FILE occbench-targets.cmake DESTINATION ${package})
-install(FILES ${config} ${version} ${CMAKE_CURRENT_LIST_DIR}/toolkit.cmake DESTINATION ${package})
+install(FILES ${config} ${version} ${CMAKE_CURRENT_LIST_DIR}/toolkit.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/re2.cmake DESTINATION ${package})

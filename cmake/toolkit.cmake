@@ -18,12 +18,12 @@ if(NOT CUDAToolkit_FOUND)
 endif()
 # CMake takes nvcc's library folder from its verbose output, and cuts it at a space in the path.
 link_directories("${CUDAToolkit_LIBRARY_DIR}")
-# A toolkit assembled from wheels has no extras/CUPTI: FindCUDAToolkit then sees only the library.
+# A toolkit assembled from wheels has no extras/CUPTI, and CMake 4 takes another folder for its libraries'.
 find_path(OCCBENCH_CUPTI_INCLUDE cupti_range_profiler.h
           PATHS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_LIBRARY_ROOT}/extras/CUPTI/include
           NO_DEFAULT_PATH)
 find_library(OCCBENCH_CUPTI_LIBRARY cupti
-             PATHS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}/extras/CUPTI/lib64
+             PATHS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}/extras/CUPTI/lib64 ${CUDAToolkit_LIBRARY_ROOT}/lib64
              NO_DEFAULT_PATH)
 if(NOT OCCBENCH_CUPTI_INCLUDE OR NOT OCCBENCH_CUPTI_LIBRARY)
   message(FATAL_ERROR "CUPTI with cupti_range_profiler.h was not found in ${CUDAToolkit_LIBRARY_ROOT}. "

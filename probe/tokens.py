@@ -1,9 +1,23 @@
 """Tokens of a Llama of 8 layers, 1,024 wide, random weights, eager, 64 tokens; waits for its turn before it uses the GPU."""
-import fcntl, os, sys, time
+
+import fcntl
+import os
+import sys
+import time
+
 begin = time.perf_counter()
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
-config = LlamaConfig(vocab_size=32000, hidden_size=1024, intermediate_size=2816, num_hidden_layers=8, num_attention_heads=16, num_key_value_heads=16, max_position_embeddings=2048)
+
+config = LlamaConfig(
+    vocab_size=32000,
+    hidden_size=1024,
+    intermediate_size=2816,
+    num_hidden_layers=8,
+    num_attention_heads=16,
+    num_key_value_heads=16,
+    max_position_embeddings=2048,
+)
 torch.manual_seed(0)
 model = LlamaForCausalLM(config).eval()
 imported = time.perf_counter()
@@ -24,4 +38,7 @@ with torch.no_grad():
         out = model.generate(words, max_new_tokens=64, min_new_tokens=64, do_sample=False, pad_token_id=0)
         torch.cuda.synchronize()
         times.append(time.perf_counter() - t)
-print(f"TOKENS {os.environ.get('LABEL', 'alone')}: set-up {ready - start:.2f} s, loops {' '.join(f'{t:.3f}' for t in times)} s, sum {int(out.sum())}", flush=True)
+print(
+    f"TOKENS {os.environ.get('LABEL', 'alone')}: set-up {ready - start:.2f} s, loops {' '.join(f'{t:.3f}' for t in times)} s, sum {int(out.sum())}",
+    flush=True,
+)

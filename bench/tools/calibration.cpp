@@ -6,7 +6,7 @@
 #include "kernels/reads.hpp"
 #include "kernels/spin.hpp"
 
-namespace occbench {
+namespace occbench::bench_calibration {
 namespace {
 
 Case make_case(const Planner& on, int block_threads, double waves, const std::string& shape, const Work& work,
@@ -68,7 +68,7 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{"calibration", "what the parameters of a device profile are",
-                            "occbench calibrate", cases};
+extern const Experiment experiment{"calibration", "what the parameters of a device profile are",
+                                   "occbench calibrate", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_calibration

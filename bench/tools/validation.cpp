@@ -9,7 +9,7 @@
 #include "kernels/spin.hpp"
 #include "simulate/portable_math.hpp"
 
-namespace occbench {
+namespace occbench::bench_validation {
 namespace {
 
 /// Random numbers of one launch, one after another.
@@ -169,8 +169,8 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-const Experiment experiment{"validation",
-                            "what the counter reads of launches random is predicted within the errors stated",
-                            "docs/prediction.md", cases};
+extern const Experiment experiment{
+    "validation", "what the counter reads of launches random is predicted within the errors stated",
+    "docs/prediction.md", cases};
 
-}  // namespace occbench
+}  // namespace occbench::bench_validation

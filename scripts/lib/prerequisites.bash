@@ -4,7 +4,7 @@
 
 # Both Debian 12 and Ubuntu 24.04 have these names.
 readonly system_packages=(g++ cmake ninja-build python3 python3-venv libfmt-dev libcli11-dev nlohmann-json3-dev
-  zlib1g-dev libbenchmark-dev libgtest-dev libgmock-dev)
+  zlib1g-dev libre2-dev libbenchmark-dev libgtest-dev libgmock-dev)
 readonly needed_kilobytes=6000000
 
 # What each package is for, asked of the machine itself where that is cheap: tools may come from anywhere.

@@ -6,13 +6,14 @@ Exit status as of `occbench`: 0 done, 1 a check or bound is not met, 2 a package
 
 import argparse
 import importlib
+import os
 import sys
 import tomllib
 import traceback
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from occbench_tools import WrongInput
+from occbench_tools import WrongInput, tell
 
 
 class Command(NamedTuple):
@@ -27,6 +28,7 @@ COMMANDS = {
     "claims": Command("claims_table", "print what documents claim beside what recorded rows show"),
     "repeatability": Command("repeatability", "compare two runs of one build, row by row"),
     "compare-ncu": Command("compare_ncu", "measure the same launches with occbench and with ncu (needs a GPU)"),
+    "ncu-rules": Command("ncu_rules", "record what ncu's rules estimate for some cases (needs a GPU)"),
     "advice": Command("advice", "compare launches that were advised with those that were asked for"),
     "repredict": Command("repredict", "predict recorded rows again, in place"),
     "compare-profiles": Command("compare_profiles", "predict the random launches of each GPU model with each profile"),
@@ -68,11 +70,23 @@ def remedy() -> str:
     )
 
 
+def flushed() -> bool:
+    """Whether standard output has taken all that was printed."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        tell("standard output could not be written (is its disk full?): what it was to hold is lost")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries again when it ends
+        return False
+    return True
+
+
 def main() -> int:
     try:
-        return run(sys.argv[1:]) or 0
+        status = run(sys.argv[1:]) or 0
+        return status if flushed() else status or WRONG_INPUT
     except WrongInput as error:
-        print(f"occbench: {error}", file=sys.stderr)
+        tell(str(error))
         return WRONG_INPUT
     except ModuleNotFoundError as error:
         print(f"occbench: {sys.executable} has no package {error.name}; {remedy()}", file=sys.stderr)

@@ -3,11 +3,12 @@
 import gzip
 import io
 import lzma
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 
@@ -41,7 +42,11 @@ PER_SM = {
     "first_start_us": pl.Float64,
     "last_end_us": pl.Float64,
 }
-UNPACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".xz": lzma.decompress}
+UNPACK: dict[str, Callable[..., IO[bytes]]] = {".gz": gzip.open, ".xz": lzma.open}
+GZIP = b"\x1f\x8b"  # what its files begin with, whatever their names
+
+# Most bytes of a file, once it is unpacked; `occbench report` passes its --max-size on.
+MAX_SIZE = int(os.environ.get("OCCBENCH_MAX_SIZE", 1 << 30))
 
 
 def packed(file: Path) -> Path | None:
@@ -61,20 +66,33 @@ def whole_records(text: bytes) -> bytes:
     return text[:end]
 
 
+def read_bytes(file: Path) -> bytes:
+    """Unpacked, and no more than MAX_SIZE."""
+    with file.open("rb") as opened:
+        unpack = gzip.open if opened.peek(2)[:2] == GZIP else UNPACK.get(file.suffix)
+        stream = unpack(opened) if unpack else opened
+        data = stream.read(MAX_SIZE + 1)
+    if len(data) > MAX_SIZE:
+        raise WrongInput(f"{file} holds more than {MAX_SIZE} bytes; --max-size SIZE raises this limit")
+    return data
+
+
 def read_text(file: Path) -> pl.DataFrame:
     """Any CSV file, packed or not, each cell as text."""
     found = packed(file)
     if not found:
         raise WrongInput(f"{file} is not there, nor packed as {' or '.join(UNPACK)}")
     try:
-        text = whole_records(UNPACK.get(found.suffix, bytes)(found.read_bytes()))
+        text = whole_records(read_bytes(found))
         if not text.strip():
             raise WrongInput(f"{found} is empty: there is no line of column names")
         frame = pl.read_csv(io.BytesIO(text), infer_schema=False, encoding="utf8-lossy")
-    except OSError as error:
-        raise WrongInput(f"{found} cannot be read: {error.strerror or error}") from error
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise WrongInput(f"{found} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     except pl.exceptions.PolarsError as error:
         raise WrongInput(f"{found} is not a CSV file: {str(error).splitlines()[0]}") from error
+    # A cell in quotes that is empty is as empty as one without.
+    frame = frame.with_columns(pl.all().replace("", None))
     return frame.filter(~pl.all_horizontal(pl.all().is_null()))
 
 

@@ -88,7 +88,7 @@ class Occbench:
 
 
 class Claim(NamedTuple):
-    """An experiment as its bench binary describes it."""
+    """An experiment as its program describes it."""
 
     experiment: str
     claim: str
@@ -96,22 +96,22 @@ class Claim(NamedTuple):
 
 
 def read_claims(binaries: Path) -> list[Claim]:
-    """Of all bench binaries of a folder, by name; they need no GPU for it."""
-    programs = sorted(binaries.glob("bench_*"))
+    """Of all bench programs of a folder, by name; they need no GPU for it."""
+    programs = {file.resolve() for file in binaries.glob("bench_*")}  # bench_NAME is a link to bench_all
     if not programs:
         raise WrongInput(
             f"{binaries} has no bench binaries, which say what they claim: build them with CUDA "
             "(scripts/test or scripts/run does) or name their folder with --binaries"
         )
-    return sorted(map(describe, programs))
+    return sorted({claim for program in programs for claim in describe(program)})
 
 
-def describe(bench: Path) -> Claim:
+def describe(bench: Path) -> list[Claim]:
     done = subprocess.run([bench, "--occ_describe"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise WrongInput(f"{bench} --occ_describe ended with {done.returncode}: {done.stderr.strip()}; build it again")
-    described = json.loads(done.stdout)
-    return Claim(described["name"], described["claim"], described["source"])
+    described = map(json.loads, done.stdout.splitlines())
+    return [Claim(one["name"], one["claim"], one["source"]) for one in described]
 
 
 def newest_binaries(program: str) -> Path:

@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "cli/size_option.hpp"
+#include "cli/options.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/nearest.hpp"
 #include "record/columns.hpp"
@@ -97,8 +97,7 @@ std::string batch_source(const std::string& file) {
 
 CsvTable read_batch(const std::string& file, const BatchColumns& columns) {
   const std::string source = batch_source(file);
-  const std::string text =
-      file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_text(file);
+  const std::string text = file == "-" ? read_text(std::cin, source) : read_text(std::filesystem::path(file));
   check_kind(text, columns, source);
   CsvTable table = parse_csv(text, source);
   check_names(table.names, columns, source);

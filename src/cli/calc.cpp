@@ -8,7 +8,6 @@
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/calc_advice.hpp"
 #include "cli/calc_answer.hpp"
 #include "cli/calc_batch.hpp"
 #include "cli/calc_binary.hpp"
@@ -17,7 +16,7 @@
 #include "cli/calc_report.hpp"
 #include "cli/commands.hpp"
 #include "cli/gpu_option.hpp"
-#include "cli/size_option.hpp"
+#include "cli/options.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "record/json.hpp"
@@ -28,7 +27,7 @@ namespace {
 struct CalcOptions {
   GpuOption gpu;
   Configuration configuration;
-  std::vector<int> sms_per_gpc;
+  std::vector<std::string> sms_per_gpc;
   bool limits = false;
   std::string batch;
   bool rank = false;
@@ -43,7 +42,9 @@ std::string whole_json(const Question& question, bool curves) {
   nlohmann::ordered_json object = question_json(question);
   object.update(answer_json(question));
   object["rules"] = rules_json(question);
-  object["what_to_do"] = what_to_do(question, recorded_register_cliff());
+  const TheoryAdvice advice = advise_on_theory(*question.limits, question.configuration);
+  object["what_to_do"] = what_to_do(advice);
+  object["steps"] = steps_json(advice);
   object["cliffs"] = cliffs_json(question);
   if (curves) object["curves"] = curves_json(question);
   return json_text(object) + "\n";
@@ -82,8 +83,11 @@ Question one_question(const CalcOptions& options, const CLI::App& parser, std::s
     if (parser.count(needed) > 0 || (options.curves && needed == std::string_view("--block-size"))) continue;
     throw InputError(fmt::format("calc needs {} (or --batch FILE.csv, --from FILE, --limits)", needed));
   }
-  Question question{&limits_of(capability_of(options.gpu)), options.configuration, sm_count_of(options.gpu),
-                    options.sms_per_gpc};
+  constexpr int kMostSmsOfGpc = 64;
+  Question question{
+      &limits_of(capability_of(options.gpu)), options.configuration, sm_count_of(options.gpu), {}};
+  for (const std::string& sms : options.sms_per_gpc)
+    question.sms_per_gpc.push_back(parse_number(sms, "--gpc-sms", 1, kMostSmsOfGpc));
   check_question(question);
   if (parser.count("--block-size") == 0) choose_block_size(question, remark);
   return question;
@@ -102,8 +106,7 @@ std::string answer_one(const Question& question, AnswerFormat format, bool curve
     case AnswerFormat::table:
       break;
   }
-  return calc_report(question, what_to_do(question, recorded_register_cliff())) +
-         (curves ? draw_curves(question) : "");
+  return calc_report(question) + (curves ? draw_curves(question) : "");
 }
 
 std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, Console& console) {
@@ -155,7 +158,7 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
 void declare_launch(CLI::App& parser, CalcOptions& options) {
   auto& [launch, usage] = options.configuration;
   const auto add = [&](const char* name, auto& value, const char* meaning, const char* type) {
-    return parser.add_option(name, value, meaning)->type_name(type);
+    add_number(parser, name, value, meaning, 0, kMostOfInt)->type_name(type);
   };
   declare_gpu_option(parser, options.gpu);
   add("--block-size", launch.block_threads, "threads per block", "THREADS");
@@ -166,9 +169,9 @@ void declare_launch(CLI::App& parser, CalcOptions& options) {
   add("--barriers", usage.barriers, "named barriers per block", "BARRIERS");
   add("--cluster", launch.cluster_blocks, "blocks per cluster", "BLOCKS");
   add("--grid", launch.grid_blocks, "blocks in the grid", "BLOCKS");
-  add("--gpc-sms", options.sms_per_gpc,
-      "SMs of each GPC, as occbench devices lists them (18,18,16): adds active clusters", "SMS,...")
-      ->delimiter(',');
+  add_comma_list(parser, "--gpc-sms", options.sms_per_gpc,
+                 "SMs of each GPC, as occbench devices lists them (18,18,16): adds active clusters")
+      ->type_name("SMS,...");
   parser.add_flag(
       "--curves", options.curves,
       "occupancy over block size, registers and shared memory; as CSV occbench report draws them");
@@ -193,7 +196,7 @@ void declare_sources(CLI::App& parser, CalcOptions& options) {
           ->type_name("FILE");
   parser
       .add_option("--kernel", options.code.kernels,
-                  "only kernels in whose name this extended regular expression is found")
+                  "only kernels in whose name this regular expression is found")
       ->type_name("RE")
       ->needs(from);
   parser

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "occupancy/cliffs.hpp"
+#include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/rules.hpp"
 #include "occupancy/runtime_answers.hpp"
@@ -25,6 +25,15 @@ Json optional_json(const std::optional<Number>& value) {
 
 Json limit_json(int blocks) {
   return blocks == kUnlimited ? Json() : Json(blocks);
+}
+
+Json change_json(const Change& change, int blocks_per_sm, double theoretical_pct) {
+  return {{"axis", to_string(change.axis)},
+          {"from", change.from},
+          {"to", change.to},
+          {"blocks_per_sm", blocks_per_sm},
+          {"theoretical_pct", theoretical_pct},
+          {"change", to_string(change)}};
 }
 
 void check_at_least(const char* what, std::int64_t value, std::int64_t least) {
@@ -106,28 +115,49 @@ Json answer_json(const Question& question) {
   return answer;
 }
 
+std::vector<std::string> what_to_do(const TheoryAdvice& advice) {
+  std::vector<std::string> all = sentences(advice);
+  const Step* const step = !advice.highest.empty() ? &advice.highest.front()
+                           : advice.beyond         ? &*advice.beyond
+                                                   : nullptr;
+  if (step == nullptr || advice.theoretical_pct == 0) return all;
+  all.push_back(
+      fmt::format("Time: {} takes at most {:.0f} % less, if warps wait for latency; none is saved where "
+                  "memory, issue slots or a "
+                  "pipe are saturated, or registers are spilled.",
+                  percent_text(step->theoretical_pct), most_time_saved_pct(advice, *step)));
+  return all;
+}
+
+std::vector<Json> steps_json(const TheoryAdvice& advice) {
+  std::vector<Json> steps;
+  const auto add = [&](const char* kind, const Change& change, int blocks, double pct) {
+    steps.push_back(change_json(change, blocks, pct));
+    steps.back()["kind"] = kind;
+  };
+  const auto add_step = [&](const char* kind, const Step& step) {
+    add(kind, step.change, step.blocks_per_sm, step.theoretical_pct);
+  };
+  for (const Step& step : advice.highest) add_step("highest", step);
+  if (advice.below) add_step("below", *advice.below);
+  if (advice.beyond) add_step("beyond", *advice.beyond);
+  if (const auto& pair = advice.pair) {
+    for (const Change& change : {pair->first, pair->second})
+      add("together", change, pair->blocks_per_sm, pair->theoretical_pct);
+  }
+  return steps;
+}
+
 std::vector<Json> cliffs_json(const Question& question) {
   std::vector<Json> steps;
-  const auto add = [&](const char* direction, const Change& change, int blocks, double pct) {
-    steps.push_back({{"axis", to_string(change.axis)},
-                     {"direction", direction},
-                     {"from", change.from},
-                     {"to", change.to},
-                     {"blocks_per_sm", blocks},
-                     {"theoretical_pct", pct},
-                     {"change", to_string(change)}});
+  const auto add = [&](const char* direction, const std::optional<Step>& step) {
+    if (!step) return;
+    steps.push_back(change_json(step->change, step->blocks_per_sm, step->theoretical_pct));
+    steps.back()["direction"] = direction;
   };
-  bool helps = false;
   for (const Cliffs& on_axis : cliffs(*question.limits, question.configuration)) {
-    helps = helps || on_axis.up;
-    if (on_axis.up) add("up", on_axis.up->change, on_axis.up->blocks_per_sm, on_axis.up->theoretical_pct);
-    if (on_axis.down)
-      add("down", on_axis.down->change, on_axis.down->blocks_per_sm, on_axis.down->theoretical_pct);
-  }
-  if (helps) return steps;
-  if (const auto pair = cheapest_pair(*question.limits, question.configuration)) {
-    add("up together", pair->first, pair->blocks_per_sm, pair->theoretical_pct);
-    add("up together", pair->second, pair->blocks_per_sm, pair->theoretical_pct);
+    add("up", on_axis.up);
+    add("down", on_axis.down);
   }
   return steps;
 }

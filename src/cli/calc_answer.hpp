@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "occupancy/configuration.hpp"
+#include "occupancy/theory_advice.hpp"
 
 namespace occbench {
 
@@ -38,8 +38,14 @@ nlohmann::ordered_json question_json(const Question& question);
 /// @throws InputError as theoretical_occupancy.
 nlohmann::ordered_json answer_json(const Question& question);
 
-/// The steps of cliffs(): axis, direction (up, down), from, to, blocks_per_sm, theoretical_pct and change in
-/// words; where no single change helps also the two of cheapest_pair(), whose occupancy both have.
+/// What to do about theoretical occupancy, in sentences, and the most that it can save of the time.
+std::vector<std::string> what_to_do(const TheoryAdvice& advice);
+
+/// The changes of an advice: axis, from, to, blocks_per_sm, theoretical_pct, change in words, and kind: highest, below,
+/// beyond, or together for both of a pair.
+std::vector<nlohmann::ordered_json> steps_json(const TheoryAdvice& advice);
+
+/// The steps of cliffs(): the same, with direction (up, down) instead of kind.
 std::vector<nlohmann::ordered_json> cliffs_json(const Question& question);
 
 /// The rules that were applied: resource, blocks that it alone allows, whether it limits, the rule in words.

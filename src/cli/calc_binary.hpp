@@ -4,9 +4,9 @@
 #include <span>
 #include <string>
 
+#include "binary/device_code.hpp"
 #include "cli/calc_answer.hpp"
 #include "cli/calc_batch.hpp"
-#include "cli/device_code.hpp"
 #include "occupancy/launch.hpp"
 
 namespace occbench {

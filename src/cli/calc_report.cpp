@@ -6,7 +6,6 @@
 #include <fmt/core.h>
 
 #include "cli/text_table.hpp"
-#include "occupancy/cliffs.hpp"
 #include "occupancy/rules.hpp"
 #include "occupancy/runtime_answers.hpp"
 
@@ -136,11 +135,6 @@ std::string outcome(const Occupancy& now, double pct, int blocks) {
                      now.blocks_per_sm, blocks);
 }
 
-std::string change_text(const Change& change) {
-  if (change.axis == Axis::carveout_pct) return to_string(change);
-  return fmt::format("{} ({} → {})", to_string(change), change.from, change.to);
-}
-
 std::string cliff_lines(const Question& question, const Occupancy& occupancy) {
   const std::vector<Cliffs> all = cliffs(*question.limits, question.configuration);
   std::string up;
@@ -148,18 +142,11 @@ std::string cliff_lines(const Question& question, const Occupancy& occupancy) {
   for (const Cliffs& on_axis : all) {
     const auto add = [&](std::string& text, const std::optional<Step>& step) {
       if (!step) return;
-      text += fmt::format("  {:<62}{}\n", change_text(step->change),
+      text += fmt::format("  {:<62}{}\n", to_string(step->change),
                           outcome(occupancy, step->theoretical_pct, step->blocks_per_sm));
     };
     add(up, on_axis.up);
     add(down, on_axis.down);
-  }
-  if (up.empty() && occupancy.theoretical_pct < 100) {
-    if (const auto pair = cheapest_pair(*question.limits, question.configuration)) {
-      up = fmt::format("  no single change; the cheapest two together:{:18}{}\n  {}\n  {}\n", "",
-                       outcome(occupancy, pair->theoretical_pct, pair->blocks_per_sm),
-                       change_text(pair->first), change_text(pair->second));
-    }
   }
   std::string text;
   if (!up.empty()) text += "\nnearest step up\n" + up;
@@ -169,12 +156,13 @@ std::string cliff_lines(const Question& question, const Occupancy& occupancy) {
 
 }  // namespace
 
-std::string calc_report(const Question& question, std::span<const std::string> what_to_do) {
+std::string calc_report(const Question& question) {
   const Occupancy occupancy =
       theoretical_occupancy(*question.limits, question.configuration.launch, question.configuration.usage);
   std::string text = headline(question, occupancy) + resources(question, occupancy) + rule_lines(question) +
                      device_lines(question, occupancy) + "\nwhat to do\n";
-  for (const std::string& sentence : what_to_do) text += fmt::format("  {}\n", sentence);
+  for (const std::string& sentence : what_to_do(advise_on_theory(*question.limits, question.configuration)))
+    text += fmt::format("  {}\n", sentence);
   return text + cliff_lines(question, occupancy);
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "cli/calc_answer.hpp"
@@ -8,7 +7,7 @@
 namespace occbench {
 
 /// All answers to one question for a terminal: occupancy, a line a resource, the rules applied, the device,
-/// what to do (calc_advice.hpp), the nearest steps.
-std::string calc_report(const Question& question, std::span<const std::string> what_to_do);
+/// what to do, the nearest steps.
+std::string calc_report(const Question& question);
 
 }  // namespace occbench

@@ -12,7 +12,8 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
-#include "cli/each_device.hpp"
+#include "cli/device_list.hpp"
+#include "cli/waiting.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"
@@ -31,25 +32,23 @@ struct CalibrateOptions {
   std::vector<std::string> rows;
 };
 
-/// Beside the rows, also where gzip has compressed them.
-std::vector<Sample> samples_of(const fs::path& rows) {
-  const fs::path samples = samples_path(rows);
-  const fs::path compressed = samples.string() + ".gz";
-  if (fs::exists(samples) || !fs::exists(compressed)) return read_samples(samples);
-  return parse_samples(read_gzip_text(compressed), compressed.string());
-}
-
 /// Rows measured before.
 ToolRun read_runs(const std::vector<std::string>& files) {
   ToolRun run;
   for (const std::string& file : files)
     std::ranges::move(read_case_records(file), std::back_inserter(run.cases));
-  run.samples = samples_of(files.front());
+  const fs::path samples = samples_beside(files.front());
+  run.samples = read_samples(samples.empty() ? samples_path(files.front()) : samples);
   return run;
 }
 
 ExitStatus calibrate_rows(const CalibrateOptions& options, Console& console) {
+  if (!options.out.empty() && options.out != "-") {
+    require_not_input(options.out, std::vector<fs::path>(options.rows.begin(), options.rows.end()));
+    static_cast<void>(output_target(options.out));
+  }
   const ToolRun run = read_runs(options.rows);
+  const Waiting waiting("fitting the profile");
   const DeviceProfile profile = calibrate(run.cases, run.samples, options.name);
   keep_profile(profile, options.out.empty() ? "-" : options.out, console);
   return ExitStatus::done;
@@ -124,7 +123,8 @@ Action declare_calibrate(CLI::App& parser) {
       .add_option(
           "--rows", options->rows,
           "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU; of "
-          "several units of one kind: a profile of that kind")
+          "several units of one kind: a profile of that kind; all files that follow, up to the next option "
+          "or --")
       ->type_name("FILE.csv");
   return [options, &parser](Console& console) {
     return options->rows.empty() ? calibrate_gpus(*options, parser, console)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <sstream>
@@ -12,6 +13,8 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
+#include "cli/options.hpp"
+#include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -100,10 +103,16 @@ ExitStatus parse_and_run(std::span<const char* const> arguments, Console& consol
 
   const std::span<const char* const> words = words_to_run(arguments);
   ExitStatus status = ExitStatus::done;
+  std::int64_t max_size = kMaxFileBytes;
   for (const Command& command : commands()) {
     CLI::App* subparser = parser.add_subcommand(std::string(command.name), std::string(command.summary));
-    subparser->final_callback(
-        [&status, &console, action = declare(command, *subparser, words)] { status = action(console); });
+    add_size_option(*subparser, "--max-size", max_size,
+                    "most that is read of a file, once decompressed (default: 1G)");
+    subparser->final_callback([&status, &console, &max_size, action = declare(command, *subparser, words)] {
+      if (max_size < 1) throw InputError(fmt::format("--max-size = {} is below 1", max_size));
+      set_max_file_bytes(max_size);
+      status = action(console);
+    });
   }
   try {
     // CLI11 takes the last argument first.
@@ -120,18 +129,31 @@ ExitStatus parse_and_run(std::span<const char* const> arguments, Console& consol
   return status;
 }
 
-}  // namespace
-
-ExitStatus run_occbench(std::span<const char* const> arguments, Console& console) {
+ExitStatus guarded(std::span<const char* const> arguments, Console& console) {
   try {
     return parse_and_run(arguments, console);
   } catch (const InputError& error) {
     fmt::print(console.err, "occbench: {}\n", error.what());
     return ExitStatus::usage;
+  } catch (const std::filesystem::filesystem_error& error) {
+    // Of a file that the user named: a name that is too long, links in a circle, a folder that cannot be read.
+    fmt::print(console.err, "occbench: cannot use {}: {}\n", error.path1().string(), error.code().message());
+    return ExitStatus::usage;
   } catch (const std::exception& error) {
     fmt::print(console.err, "occbench: internal fault: {}\n", error.what());
     return ExitStatus::fault;
   }
+}
+
+}  // namespace
+
+ExitStatus run_occbench(std::span<const char* const> arguments, Console& console) {
+  const ExitStatus status = guarded(arguments, console);
+  if (console.out.flush()) return status;
+  fmt::print(
+      console.err,
+      "occbench: standard output could not be written (is its disk full?): what it was to hold is lost\n");
+  return status == ExitStatus::done ? ExitStatus::usage : status;
 }
 
 }  // namespace occbench

@@ -1,25 +1,19 @@
 #pragma once
 
 #include <functional>
-#include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "occupancy/exit_status.hpp"
+#include "orchestrate/console.hpp"
 
 namespace CLI {
 class App;
 }
 
 namespace occbench {
-
-/// Data goes to `out`, everything else to `err`.
-struct Console {
-  std::ostream& out;
-  std::ostream& err;
-};
 
 /// What a subcommand does once its options are parsed. @throws InputError for wrong input: status 64.
 using Action = std::function<ExitStatus(Console&)>;

@@ -1,26 +1,27 @@
 #include "cli/device_list.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
+#include "cli/merge.hpp"
 #include "occupancy/input_error.hpp"
+#include "predict/numbers.hpp"
 
 namespace occbench {
 namespace {
 
-int parse_number(std::string_view text, const std::string& choice) {
-  int number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) {
-    throw InputError(fmt::format(
-        "--device {}: '{}' is not a number of a GPU; write auto, all, a number, or a list such as 0,2",
-        choice, text));
-  }
-  return number;
+constexpr int kMostDevices = 1000;
+
+int number_of(std::string_view text, const std::string& choice) {
+  if (const std::optional<int> number = read_number(text, 0, kMostDevices - 1)) return *number;
+  throw InputError(
+      fmt::format("--device '{}': '{}' is no GPU's number from 0 to {}; write auto, all, a number, or a list "
+                  "such as 0,2",
+                  choice, text, kMostDevices - 1));
 }
 
 GpuHere gpu_of(int number, const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
@@ -41,6 +42,14 @@ bool is_list(const std::string& choice) {
 
 }  // namespace
 
+CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning) {
+  return parser.add_option("--device", device, meaning)->check([](const std::string& choice) {
+    if (choice != "auto" && choice != "all" && !is_list(choice)) number_of(choice, choice);
+    if (is_list(choice)) static_cast<void>(listed_gpus(choice, std::vector<GpuHere>()));
+    return std::string();
+  });
+}
+
 void declare_at_once(CLI::App& parser, bool& at_once) {
   parser.add_flag("--at-once,!--one-after-another", at_once,
                   fmt::format("several GPUs measure at once, or wait for each other (default: {})",
@@ -58,7 +67,7 @@ std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<
   std::vector<GpuHere> gpus;
   for (std::string_view rest = choice;;) {
     const std::size_t comma = rest.find(',');
-    const int number = parse_number(rest.substr(0, comma), choice);
+    const int number = number_of(rest.substr(0, comma), choice);
     if (std::ranges::find(gpus, number, &GpuHere::index) != gpus.end())
       throw InputError(
           fmt::format("--device {}: GPU {} stands there twice; name each GPU once", choice, number));
@@ -70,6 +79,46 @@ std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<
 
 std::vector<GpuHere> listed_gpus(const std::string& choice) {
   return is_list(choice) ? listed_gpus(choice, gpus_here()) : std::vector<GpuHere>();
+}
+
+bool merge_gpus(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
+                Console& console) {
+  const Merged merged = merge_and_tell(files, out, MergeOf::gpus, console);
+  std::vector<std::string> names;
+  for (const std::filesystem::path& file : files) names.push_back(file.string());
+  if (!merged.samples) fmt::print(console.out, "Each GPU's rows, with samples: {}\n", fmt::join(names, ", "));
+  return merged.conflicts == 0 && merged.torn.empty();
+}
+
+std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const std::string> leave_out) {
+  std::vector<std::string> arguments;
+  for (const CLI::Option* const option : parser.get_options()) {
+    const std::string name = option->get_name();
+    if (std::ranges::find(leave_out, name) != leave_out.end()) continue;
+    const bool flag = option->get_items_expected_max() == 0;
+    for (const std::string& value : option->results()) {
+      // Behind = a value may not be empty; of a flag it stands nowhere else.
+      if (flag) {
+        arguments.push_back(fmt::format("{}={}", name, value));
+      } else {
+        arguments.insert(arguments.end(), {name, value});
+      }
+    }
+  }
+  return arguments;
+}
+
+EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
+                       std::vector<std::pair<std::string, std::filesystem::path>> outputs) {
+  std::vector<std::string> leave_out = {"--device", "--out", "--at-once"};
+  for (const auto& [option, file] : outputs) leave_out.push_back(option);
+  return {.command = parser.get_name(),
+          .arguments = arguments_of(parser, leave_out),
+          .gpus = std::move(gpus),
+          .outputs = std::move(outputs),
+          .rows = {},
+          .merge = merge_gpus,
+          .resuming = {}};
 }
 
 }  // namespace occbench

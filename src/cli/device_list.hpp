@@ -4,18 +4,21 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/gpu_presence.hpp"
+#include "orchestrate/devices.hpp"
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace occbench {
 
-/// Whether several GPUs measure at once where the user does not say.
-inline constexpr bool kAtOnce = true;
+/// `--device`. @throws InputError, while the command line is parsed, for what names no GPU in any machine
+CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning);
 
 /// `--at-once` and `--one-after-another`, beside a `--device` that can name several GPUs.
 void declare_at_once(CLI::App& parser, bool& at_once);
@@ -33,5 +36,17 @@ std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<
 
 /// Of this machine, which is asked for its GPUs only where `choice` is `all` or a list.
 std::vector<GpuHere> listed_gpus(const std::string& choice);
+
+/// The rows of GPUs as one file, for EachDevice::merge. A GPU may lack cases that one of another model has.
+bool merge_gpus(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
+                Console& console);
+
+/// The options that a command was given: what makes another process do the same.
+/// @param leave_out  names of options, "--out"
+std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const std::string> leave_out);
+
+/// A command for the GPUs that --device names, with the options that its parser was given.
+EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
+                       std::vector<std::pair<std::string, std::filesystem::path>> outputs);
 
 }  // namespace occbench

@@ -13,6 +13,7 @@
 
 #include "cli/calc_answer.hpp"
 #include "cli/commands.hpp"
+#include "cli/device_list.hpp"
 #include "cli/text_table.hpp"
 #include "gpu/device.hpp"
 #include "gpu/error.hpp"
@@ -141,11 +142,11 @@ Action declare_devices(CLI::App& parser) {
     std::string format = "table";
   };
   const auto options = std::make_shared<Options>();
-  parser
-      .add_option("--device", options->device,
-                  "number of a GPU; auto: the discrete one with most SMs, an integrated one only if there is "
-                  "no other; "
-                  "or all")
+  add_device_option(
+      parser, options->device,
+      "number of a GPU; auto: the discrete one with most SMs, an integrated one only if there is "
+      "no other; "
+      "or all")
       ->capture_default_str();
   parser.add_option("--format", options->format, "table, csv or json")
       ->check(CLI::IsMember({"table", "csv", "json"}))

@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,12 +16,14 @@
 #include "cli/commands.hpp"
 #include "cli/explain_numbers.hpp"
 #include "cli/findings_text.hpp"
+#include "cli/options.hpp"
 #include "cli/program_table.hpp"
 #include "cli/recorded.hpp"
-#include "cli/row_table.hpp"
+#include "cli/waiting.hpp"
 #include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
+#include "orchestrate/progress.hpp"
 #include "predict/device_profile.hpp"
 #include "programs/program_report.hpp"
 #include "record/case_filter.hpp"
@@ -27,6 +31,7 @@
 #include "record/json.hpp"
 #include "record/observed.hpp"
 #include "record/replay.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -45,8 +50,7 @@ struct ExplainOptions {
   }
 };
 
-/// Those with theory and a counter's value, or work inferred from their time, that the filter matches.
-std::vector<CaseRecord> counted_cases(const ExplainOptions& options) {
+std::vector<CaseRecord> all_cases(const ExplainOptions& options) {
   std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
   if (files.empty()) {
     const std::optional<std::filesystem::path> recorded = recorded_suite();
@@ -55,15 +59,21 @@ std::vector<CaseRecord> counted_cases(const ExplainOptions& options) {
           "no recorded rows were found near this program or the current folder: name a FILE.csv");
     files.push_back(*recorded);
   }
+  std::vector<CaseRecord> cases;
+  for (const std::filesystem::path& file : files)
+    std::ranges::move(read_case_records(file), std::back_inserter(cases));
+  return cases;
+}
+
+/// Those with theory and a counter's value, or work inferred from their time, that the filter matches.
+std::vector<CaseRecord> counted_cases(std::span<const CaseRecord> all, const ExplainOptions& options) {
   const auto matches = case_filter(options.filter);
   std::vector<CaseRecord> cases;
-  for (const std::filesystem::path& file : files) {
-    std::ranges::copy_if(read_case_records(file), std::back_inserter(cases), [&](const CaseRecord& each) {
-      const bool says_enough =
-          each.readings.counters.achieved_pct || is_inferred_work(each.identity.work_source);
-      return each.theory && says_enough && matches(full_name(each.identity));
-    });
-  }
+  std::ranges::copy_if(all, std::back_inserter(cases), [&](const CaseRecord& each) {
+    const bool says_enough =
+        each.readings.counters.achieved_pct || is_inferred_work(each.identity.work_source);
+    return each.theory && says_enough && matches(full_name(each.identity));
+  });
   if (cases.empty())
     throw InputError(
         options.filter.empty()
@@ -81,7 +91,7 @@ double lost_points(const CaseRecord& record) {
   return record.theory->theoretical_pct - reached;
 }
 
-/// Kernels of a program by the time that they lose, since a launch may be one of thousands; cases of a suite
+/// Kernels of a program by the time that advice could save, since a launch may be one of thousands; cases of a suite
 /// by points.
 /// @returns what they are sorted by
 std::string_view sort_by_loss(std::vector<CaseRecord>& cases) {
@@ -89,11 +99,10 @@ std::string_view sort_by_loss(std::vector<CaseRecord>& cases) {
       cases, [](const CaseRecord& each) { return each.program.total_time_us.has_value(); });
   if (!of_programs) {
     std::ranges::stable_sort(cases, std::ranges::greater{}, lost_points);
-    return "most";
+    return "that lost most";
   }
-  std::ranges::stable_sort(cases, std::ranges::greater{},
-                           [](const CaseRecord& each) { return lost_us(each).value_or(0); });
-  return "most time";
+  sort_by_time_saved(cases);
+  return "that can save most time";
 }
 
 /// A case with what is said of it.
@@ -102,8 +111,10 @@ struct Explained {
   std::vector<Finding> findings;
 };
 
-Explained explained(CaseRecord record) {
-  const LaunchFacts facts = facts_of(record);
+/// @param all  of the files, among which there may be another build of its kernel
+Explained explained(CaseRecord record, std::span<const CaseRecord> all) {
+  LaunchFacts facts = facts_of(record);
+  facts.faster = faster_build_of(record, all);
   std::vector<Finding> findings = in_place(record, [&] { return diagnose(facts); });
   // The device's own limits, which the table lacks, made the recorded one.
   if (facts.limits != nullptr) record.explanation = explanation_of(facts, findings);
@@ -130,26 +141,23 @@ void print_case(const Explained& each, std::ostream& out) {
   if (record.prediction) fmt::print(out, ", predicted {:.1f} %", record.prediction->predicted_pct);
   if (const auto& achieved = record.readings.counters.achieved_pct)
     fmt::print(out, ", counter {:.1f} %", *achieved);
-  if (const std::optional<double> lost = lost_us(record); lost && record.program.total_time_us)
-    fmt::print(out, "; {} of {} ms lost", milliseconds(*lost), milliseconds(*record.program.total_time_us));
+  if (const auto& total_us = record.program.total_time_us)
+    fmt::print(out, "; {} ms in {} launches", milliseconds(*total_us), record.program.launches.value_or(0));
   fmt::print(out, "\n");
   if (each.findings.empty()) {
     fmt::print(out, "  {}\n", record.explanation.empty() ? why_there_is_none(record) : record.explanation);
   }
-  print_findings(each.findings, out);
+  const Real& achieved = record.readings.counters.achieved_pct;
+  print_findings(each.findings, record.theory->theoretical_pct,
+                 achieved || !record.prediction ? achieved : Real(record.prediction->predicted_pct), out);
 }
 
-void print_table(const CaseRecord& record, std::ostream& out) {
-  print_case(explained(record), out);
-}
-
-void print_csv(const CaseRecord& record, std::ostream& out) {
-  fmt::print(out, "{}", csv_record(row_of(explained(record).record)));
+void print_csv(const Explained& each, std::ostream& out) {
+  fmt::print(out, "{}", csv_record(row_of(each.record)));
 }
 
 /// One object of the array, without what separates it from others.
-void print_json(const CaseRecord& record, std::ostream& out) {
-  const Explained each = explained(record);
+void print_json(const Explained& each, std::ostream& out) {
   nlohmann::ordered_json object = row_to_json(row_of(each.record));
   object["findings"] = findings_json(each.findings);
   fmt::print(out, "{}", json_text(object, -1));
@@ -160,24 +168,27 @@ struct RowFormat {
   std::string before;
   std::string between;
   std::string after;
-  void (*print)(const CaseRecord&, std::ostream&);
+  void (*print)(const Explained&, std::ostream&);
 };
 
 RowFormat row_format(const std::string& name) {
   if (name == "csv") return {csv_header(), "", "", print_csv};
   if (name == "json") return {"[\n", ",\n", "\n]\n", print_json};
-  return {"", "", "", print_table};
+  return {"", "", "", print_case};
 }
 
 ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
-  std::vector<CaseRecord> cases = counted_cases(options);
+  const std::vector<CaseRecord> of_files = all_cases(options);
+  std::vector<CaseRecord> cases = counted_cases(of_files, options);
   const std::string_view sorted_by = sort_by_loss(cases);
   const std::size_t all = cases.size();
   std::string agreement_of_all = agreement(cases);
   if (options.top > 0 && options.top < all) cases.resize(options.top);
   std::optional<DeviceProfile> profile;
   if (!options.profile.empty()) profile = find_profile(options.profile);
+  Waiting waiting("predicting rows:", cases.size());
   for (CaseRecord& each : cases) {
+    waiting.step();
     const bool predictable = each.provenance.compute_capability &&
                              find_limits(*each.provenance.compute_capability) && each.identity.work;
     if (options.predicts() || (!each.prediction && predictable))
@@ -185,14 +196,19 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   }
   if (options.predicts()) agreement_of_all = agreement(cases);
   for (const std::string& remark : remarks_on_profiles(cases)) fmt::print(console.err, "{}\n", remark);
+  if (std::ranges::any_of(cases,
+                          [](const CaseRecord& each) { return each.times.status == TimeStatus::simulated; }))
+    fmt::print(options.format == "table" ? console.out : console.err, "{}\n", kSimulatedLine);
   const RowFormat format = row_format(options.format);
-  fmt::print(console.out, "{}", format.before);
+  // A row that cannot be explained leaves no half of an array.
+  std::ostringstream text;
+  text << format.before;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (i > 0) fmt::print(console.out, "{}", format.between);
-    format.print(cases[i], console.out);
+    if (i > 0) text << format.between;
+    format.print(explained(cases[i], of_files), text);
   }
-  fmt::print(console.out, "{}", format.after);
-  fmt::print(console.err, "{} of {} rows, those first that lost {}{}. {}\n", cases.size(), all, sorted_by,
+  fmt::print(console.out, "{}{}", text.str(), format.after);
+  fmt::print(console.err, "{} of {} rows, those first {}{}. {}\n", cases.size(), all, sorted_by,
              options.predicts() ? "; re-predicted" : "", agreement_of_all);
   return ExitStatus::done;
 }
@@ -222,7 +238,8 @@ Action declare_explain(CLI::App& parser) {
       "known of its GPU");
   parser.add_option("--profile", options->profile,
                     "predict them again with this device profile, a built-in one or a file");
-  parser.add_option("--top", options->top, "how many rows, 0 = all")->capture_default_str();
+  add_number(parser, "--top", options->top,
+             fmt::format("how many rows, 0 = all (default: {})", options->top));
   parser
       .add_option("--format", options->format,
                   "table, json (a list, an object a row: its columns and findings) or csv (whole rows)")

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/findings_text.hpp"
-#include "cli/size_option.hpp"
+#include "cli/options.hpp"
 #include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/rules.hpp"
@@ -18,7 +18,6 @@
 namespace occbench {
 namespace {
 
-constexpr int kMostSms = 1024;
 constexpr const char* kNumbersGroup = "A launch by numbers";
 
 void require(bool good, std::string_view option, const std::string& why) {
@@ -29,23 +28,11 @@ void require_in_range(const NumbersOption& numbers, const Limits& limits) {
   const auto& [launch, usage] = numbers.configuration;
   const std::optional<int> sm_count = sm_count_of(numbers.gpu);
   require(sm_count.has_value(), "--sm-count", "give the number of SMs, as `occbench devices` shows it");
-  require(*sm_count >= 1 && *sm_count <= kMostSms, "--sm-count",
-          fmt::format("{} is no number of SMs from 1 to {}", *sm_count, kMostSms));
   require(launch.block_threads > 0, "--block-size", "give the threads per block, at least 1");
   require(launch.grid_blocks > 0, "--grid",
           fmt::format("give the blocks in the grid, at least 1 (grid_blocks = {})", launch.grid_blocks));
   require(usage.registers_per_thread > 0, "--registers",
           "give the registers per thread, as a profiler or -Xptxas -v shows them");
-  const auto percent = [](const std::optional<double>& value) {
-    return !value || (*value >= 0 && *value <= 100);
-  };
-  require(percent(numbers.achieved_pct), "--achieved",
-          fmt::format("{} is no percentage from 0 to 100", numbers.achieved_pct.value_or(0)));
-  for (const auto& [option, value] : {std::pair("--time-us", numbers.time_us),
-                                      std::pair("--sm-cycles-active-avg", numbers.sm_cycles_active_avg),
-                                      std::pair("--resident-blocks", numbers.resident_blocks)}) {
-    require(!value || *value > 0, option, fmt::format("{} is not above 0", value.value_or(0)));
-  }
   require(!numbers.resident_blocks || *numbers.resident_blocks <= limits.max_blocks_per_sm,
           "--resident-blocks",
           fmt::format("{} is more than the {} blocks that an SM can hold",
@@ -75,8 +62,11 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
 /// Blocks that are neither short nor long: with equal ones the loss to the last wave hardly depends on it.
 constexpr double kCyclesOfBlock = 100'000;
 
-LaunchFacts facts_of_numbers(const CaseRecord& record) {
+LaunchFacts facts_of_numbers(const CaseRecord& record, const Gpu* gpu) {
   LaunchFacts facts = facts_of(record);
+  // At its highest clock: a block is then no longer than it can have been.
+  if (gpu != nullptr && record.times.time_us)
+    facts.most_cycles_active = *record.times.time_us * gpu->clock_mhz;
   const double waves = record.theory->waves.value_or(0);
   if (waves <= 1 || waves == std::floor(waves)) return facts;
   facts.tail_of_equal_blocks =
@@ -94,11 +84,10 @@ void print_text(const CaseRecord& record, const Limits& limits, const std::vecto
     fmt::print(out, "  {}\n", to_string(rule));
   fmt::print(out, "grid {}: {:.3g} waves of {}\n", grouped(record.launch->grid_blocks),
              theory.waves.value_or(0), grouped(*theory.blocks_per_sm * *record.provenance.sm_count));
-  if (const Real& achieved = record.readings.counters.achieved_pct)
-    fmt::print(out, "achieved {:.4g} %, {:.3g} points below theory\n", *achieved,
-               theory.theoretical_pct - *achieved);
+  const Real& achieved = record.readings.counters.achieved_pct;
+  if (achieved) fmt::print(out, "achieved {:.4g} %\n", *achieved);
   if (findings.empty()) fmt::print(out, "  Nothing to speak of is lost.\n");
-  print_findings(findings, out);
+  print_findings(findings, theory.theoretical_pct, achieved, out);
 }
 
 void print_json(const CaseRecord& record, const std::vector<Finding>& findings, std::ostream& out) {
@@ -117,12 +106,12 @@ void print_json(const CaseRecord& record, const std::vector<Finding>& findings, 
 void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   Launch& launch = numbers.configuration.launch;
   Usage& usage = numbers.configuration.usage;
-  const auto add = [&](const char* name, auto& value, const char* meaning) {
-    parser.add_option(name, value, meaning)->group(kNumbersGroup);
+  const auto add = [&](const char* name, auto& value, const char* meaning, auto... range) {
+    add_number(parser, name, value, meaning, range...)->group(kNumbersGroup);
   };
   declare_gpu_option(parser, numbers.gpu, kNumbersGroup);
   add("--block-size", launch.block_threads, "threads per block");
-  add("--grid", launch.grid_blocks, "blocks in the grid");
+  add("--grid", launch.grid_blocks, "blocks in the grid", 0, kMostOfInt);
   add("--registers", usage.registers_per_thread, "registers per thread");
   add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block")
       ->group(kNumbersGroup);
@@ -131,11 +120,15 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   add("--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
   add("--cluster", launch.cluster_blocks, "blocks per cluster");
   add("--barriers", usage.barriers, "named barriers per block");
-  add("--achieved", numbers.achieved_pct, "achieved occupancy that was read, %");
+  add("--achieved", numbers.achieved_pct, "achieved occupancy that was read, %", 0, 100);
   add("--time-us", numbers.time_us,
-      "time of the launch, microseconds: evidence in the JSON, changes no cause and no points");
-  add("--sm-cycles-active-avg", numbers.sm_cycles_active_avg, "sm__cycles_active.avg");
-  add("--resident-blocks", numbers.resident_blocks, "sm__ctas_active.avg.per_cycle_active");
+      "time of the launch, microseconds: what a remedy can save of it; with --gpu also whether blocks are "
+      "short",
+      kLeastMeasured, kMostMeasured);
+  add("--sm-cycles-active-avg", numbers.sm_cycles_active_avg, "sm__cycles_active.avg", kLeastMeasured,
+      kMostMeasured);
+  add("--resident-blocks", numbers.resident_blocks, "sm__ctas_active.avg.per_cycle_active", kLeastMeasured,
+      kMostMeasured);
 }
 
 void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out) {
@@ -145,7 +138,7 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
   if (theoretical_occupancy(limits, launch, usage).blocks_per_sm == 0)
     throw InputError("this cannot be launched: " + why_it_cannot_launch(limits, launch, usage));
   CaseRecord record = record_of(numbers, limits);
-  const LaunchFacts facts = facts_of_numbers(record);
+  const LaunchFacts facts = facts_of_numbers(record, named_gpu(numbers.gpu));
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
   if (json) {

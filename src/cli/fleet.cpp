@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -10,12 +11,14 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
-#include "cli/child_process.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/python_tools.hpp"
 #include "fleet/output.hpp"
 #include "fleet/rank.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/child_process.hpp"
+#include "record/csv.hpp"
 #include "record/files.hpp"
 
 namespace occbench {
@@ -84,6 +87,12 @@ FleetQuestion read_question(const FleetOptions& options, FleetRows& rows) {
   require_each_once(rows, question.judged);
   question.baseline =
       add(rows, std::vector<fs::path>(options.baseline.begin(), options.baseline.end()), options.model);
+  // A GPU is no peer of itself.
+  std::erase_if(question.baseline, [&](std::size_t peer) {
+    return std::ranges::any_of(question.judged, [&](std::size_t gpu) {
+      return !rows.gpus[gpu].uuid.empty() && rows.gpus[gpu].uuid == rows.gpus[peer].uuid;
+    });
+  });
   if (options.since.empty()) return question;
   question.earlier = add(rows, earlier_files(options), options.model);
   if (question.earlier.empty())
@@ -106,21 +115,35 @@ bool draw_page(const std::string& page, const std::string& lines, Console& conso
   const fs::path input = folder.path() / "fleet.jsonl";
   const fs::path log = folder.path() / "log";
   replace_text(input, lines);
-  const std::vector<std::string> arguments = {tools->python, "-m", "occbench_tools", "fleet",
-                                              "--output",    page, input.string()};
-  const Ending ending = ChildProcess("/usr/bin/env", arguments, log).wait();
+  const ProgramStart python{.program = tools->python,
+                            .arguments = {"-m", "occbench_tools", "fleet", "--output", page, input.string()},
+                            .output = log};
+  const Ending ending = ChildProcess(python).wait();
   fmt::print(console.err, "{}", read_text(log));
   if (ending != Ending{}) fmt::print(console.err, "no page was drawn ({})\n", to_string(ending));
   return ending == Ending{};
 }
 
+/// The page takes the place of no file that is read.
+void require_writable_page(const FleetOptions& options) {
+  if (options.page.empty()) return;
+  std::vector<fs::path> inputs(options.files.begin(), options.files.end());
+  inputs.insert(inputs.end(), options.baseline.begin(), options.baseline.end());
+  if (!options.since.empty()) std::ranges::move(earlier_files(options), std::back_inserter(inputs));
+  require_not_input(options.page, inputs);
+  static_cast<void>(output_target(options.page));
+}
+
 ExitStatus fleet(const FleetOptions& options, Console& console) {
+  require_writable_page(options);
   FleetRows rows;
   const FleetQuestion question = read_question(options, rows);
   find_memory_bound(rows);
   for (const std::string& file : rows.torn)
     fmt::print(console.err, "{}: the last line has no end and is left out: its run was stopped\n", file);
   const RankedFleet ranked = rank_fleet(rows, question);
+  if (rows.kind.simulated())
+    fmt::print(options.format == "json" ? console.err : console.out, "{}\n", kSimulatedLine);
   if (options.format == "json") {
     fmt::print(console.out, "{}", fleet_json(rows, ranked));
     fmt::print(console.err, "{}\n", fleet_headline(ranked));
@@ -140,13 +163,10 @@ Action declare_fleet(CLI::App& parser) {
       ->type_name("ALL.csv")
       ->check(CLI::ExistingFile)
       ->required();
-  parser
-      .add_option("--baseline", options->baseline,
-                  "rows of more GPUs of the model, which are peers and are not judged")
+  add_repeated(parser, "--baseline", options->baseline,
+               "rows of more GPUs of the model, which are peers and are not judged")
       ->type_name("FILE.csv")
-      ->check(CLI::ExistingFile)
-      ->expected(1)
-      ->take_all();
+      ->check(CLI::ExistingFile);
   parser
       .add_option("--since", options->since,
                   "folder of files with earlier runs of the same GPUs: what has changed, and since when")

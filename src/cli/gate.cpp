@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -11,11 +12,15 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands.hpp"
+#include "cli/device_list.hpp"
+#include "cli/options.hpp"
 #include "cli/pairs.hpp"
 #include "gate/compare.hpp"
 #include "gate/outputs.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/csv.hpp"
 #include "record/files.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -58,6 +63,27 @@ Tolerances tolerances_of(const GateOptions& options) {
   return tolerances_from(runs);
 }
 
+/// Every file that is read, those of folders too.
+std::vector<fs::path> inputs_of(const GateOptions& options) {
+  std::vector<fs::path> inputs;
+  if (!options.tolerances_file.empty()) inputs.emplace_back(options.tolerances_file);
+  for (const std::vector<std::string>* names : {&options.runs, &options.tolerances_from}) {
+    for (const std::string& name : *names) {
+      std::error_code no_folder;
+      for (const fs::directory_entry& entry : fs::directory_iterator(name, no_folder))
+        inputs.push_back(entry.path());
+      inputs.emplace_back(name);
+    }
+  }
+  return inputs;
+}
+
+/// Known before minutes are spent on pairs of runs.
+void require_writable(const GateOptions& options, const fs::path& output) {
+  require_not_input(output, inputs_of(options));
+  static_cast<void>(output_target(output));
+}
+
 /// A file that an output goes to.
 struct Output {
   GateFormat format;
@@ -74,7 +100,7 @@ std::vector<Output> outputs_of(const GateOptions& options) {
           fmt::format("--write {}: write it as FORMAT=FILE; the formats are those of --format", text));
     }
     const fs::path file = text.substr(equals + 1);
-    // Known before minutes are spent on pairs of runs.
+    require_writable(options, file);
     if (file.has_parent_path() && !fs::is_directory(file.parent_path()))
       throw InputError(fmt::format("--write {}: {} is no folder", text, file.parent_path().string()));
     outputs.push_back({format->second, file});
@@ -88,6 +114,15 @@ Comparison compare(const GateOptions& options, const Tolerances& tolerances, Con
   if (!options.filter.empty()) arguments.insert(arguments.end(), {"--filter", options.filter});
   return run_pairs({options.builds[0], options.builds[1], options.keep, options.pairs, arguments}, tolerances,
                    console.err);
+}
+
+/// A name that is misspelt would leave an experiment to the usual tolerances.
+void say_unused(const Tolerances& tolerances, const Comparison& comparison, Console& console) {
+  for (const std::string& experiment : tolerances.experiments()) {
+    if (std::ranges::find(comparison.cases, experiment, &ComparedCase::experiment) == comparison.cases.end())
+      fmt::print(console.err, "the tolerances of '{}' concern no case: no such experiment was compared\n",
+                 experiment);
+  }
 }
 
 ExitStatus status_of(Verdict verdict) {
@@ -104,6 +139,7 @@ ExitStatus status_of(Verdict verdict) {
 
 ExitStatus gate(const GateOptions& options, Console& console) {
   const std::vector<Output> outputs = outputs_of(options);
+  if (!options.save_tolerances.empty()) require_writable(options, options.save_tolerances);
   const bool compares = !options.runs.empty() || !options.builds.empty();
   if (!compares && options.save_tolerances.empty()) {
     throw InputError("nothing to compare: give BASELINE CANDIDATE, or --pair BUILD_A BUILD_B");
@@ -113,6 +149,9 @@ ExitStatus gate(const GateOptions& options, Console& console) {
   if (!compares) return ExitStatus::done;
 
   const Comparison comparison = compare(options, tolerances, console);
+  const bool is_text = options.format == "table" || options.format == "markdown";  // these say so themselves
+  if (comparison.simulated && !is_text) fmt::print(console.err, "{}\n", kSimulatedLine);
+  say_unused(tolerances, comparison, console);
   fmt::print(console.out, "{}", write_comparison(comparison, kGateFormats.at(options.format)));
   for (const Output& output : outputs) replace_text(output.file, write_comparison(comparison, output.format));
   return status_of(comparison.verdict());
@@ -127,7 +166,8 @@ void declare_tolerances(CLI::App& parser, GateOptions& options) {
           ->type_name("FILE");
   parser
       .add_option("--tolerances-from", options.tolerances_from,
-                  "take the tolerances from runs of one build on one machine")
+                  "take the tolerances from runs of one build on one machine: all that follow, up to the "
+                  "next option or --")
       ->type_name("RUN RUN ...")
       ->expected(2, 1000)
       ->excludes(file);
@@ -147,12 +187,14 @@ void declare_pairs(CLI::App& parser, GateOptions& options, CLI::Option* runs) {
           ->expected(2)
           ->excludes(runs);
   const auto of_pair = [&](const std::string& name, auto& value, const std::string& meaning) {
-    return parser.add_option(name, value, meaning)->needs(pair)->capture_default_str();
+    parser.add_option(name, value, meaning)->needs(pair)->capture_default_str();
   };
-  of_pair("--pairs", options.pairs, "how many pairs of runs");
+  add_number(parser, "--pairs", options.pairs,
+             fmt::format("how many pairs of runs (default: {})", options.pairs))
+      ->needs(pair);
   of_pair("--suite", options.suite, "as in occbench run");
   of_pair("--filter", options.filter, "as in occbench run");
-  of_pair("--device", options.device, "as in occbench run");
+  add_device_option(parser, options.device, "as in occbench run")->needs(pair)->capture_default_str();
   of_pair("--keep", options.keep, "folder that the runs are kept in");
 }
 
@@ -171,10 +213,7 @@ Action declare_gate(CLI::App& parser) {
           fmt::format("what goes to standard output: {}", fmt::join(std::views::keys(kGateFormats), ", ")))
       ->check(CLI::IsMember(kGateFormats))
       ->option_text("FORMAT=table");
-  parser.add_option("--write", options->write, "write a file as well; any number of times")
-      ->type_name("FORMAT=FILE")
-      ->expected(1)
-      ->take_all();
+  add_repeated(parser, "--write", options->write, "write a file as well")->type_name("FORMAT=FILE");
   return [options](Console& console) { return gate(*options, console); };
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "cli/gpu_presence.hpp"
+#include "cli/options.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
 
@@ -19,11 +20,15 @@ void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& 
       parser.add_option("--gpu", option.name, "a GPU by name: a100-sxm4-80gb, rtx-4090, h200, ...")
           ->type_name("NAME")
           ->group(group);
-  const auto add = [&](const char* flag, auto& value, const char* meaning, const char* type) {
-    parser.add_option(flag, value, meaning)->type_name(type)->excludes(name)->group(group);
-  };
-  add("--cc", option.compute_capability, "compute capability: 9.0, 90 or sm_90", "CC");
-  add("--sm-count", option.sm_count, "SMs of the device, for waves and predictions", "SMS");
+  parser.add_option("--cc", option.compute_capability, "compute capability: 9.0, 90 or sm_90")
+      ->type_name("CC")
+      ->excludes(name)
+      ->group(group);
+  add_number(parser, "--sm-count", option.sm_count, "SMs of the device, for waves and predictions", 1,
+             kMostSmsOfGpu)
+      ->type_name("SMS")
+      ->excludes(name)
+      ->group(group);
 }
 
 const Gpu* named_gpu(const GpuOption& option) {
@@ -43,9 +48,6 @@ std::optional<int> sm_count_of(const GpuOption& option) {
 GpuIdentity identity_of(const GpuOption& option) {
   if (const Gpu* const gpu = named_gpu(option)) return identity_of(*gpu);
   if (!option.sm_count) throw InputError("a prediction needs the number of SMs: --sm-count N beside --cc");
-  if (*option.sm_count < 1 || *option.sm_count > kMostSmsOfGpu) {
-    throw InputError(fmt::format("--sm-count {} is out of range: 1 to {}", *option.sm_count, kMostSmsOfGpu));
-  }
   return any_gpu(limits_of(capability_of(option)).compute_capability, *option.sm_count);
 }
 

@@ -1,10 +1,14 @@
 #include <iostream>
 #include <span>
+#include <unistd.h>
 
 #include "cli/command.hpp"
+#include "cli/terminal.hpp"
 
 int main(int argc, char** argv) {
-  occbench::Console console{std::cout, std::cerr};
+  occbench::TerminalStream out(std::cout, STDOUT_FILENO);
+  occbench::TerminalStream err(std::cerr, STDERR_FILENO);
+  occbench::Console console{out, err};
   const std::span<const char* const> arguments(argv + 1, argv + argc);
   return static_cast<int>(occbench::run_occbench(arguments, console));
 }

@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/text_table.hpp"
 #include "record/csv.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -50,6 +51,7 @@ void print_complaints(const Merged& merged, bool shards, std::ostream& err) {
 Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
                       MergeOf of, Console& console) {
   Merged merged = merge_files(files, out, of);
+  if (merged.simulated) fmt::print(console.out, "{}\n", kSimulatedLine);
   print_complaints(merged, of == MergeOf::shards, console.err);
   const auto rows = static_cast<long long>(merged.rows);
   fmt::print(console.out, "{}: {} of {} and {} from {}; left out {}\n", out.string(), counted(rows, "row"),
@@ -57,6 +59,9 @@ Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::f
              counted(static_cast<long long>(merged.cases), "case"),
              counted(static_cast<long long>(files.size()), "file"),
              counted(static_cast<long long>(merged.duplicates), "duplicate"));
+  if (!merged.kept_samples.empty())
+    fmt::print(console.err, "{} was there already, of other rows, and is kept as {}\n",
+               samples_path(out).string(), merged.kept_samples.string());
   if (merged.samples) fmt::print(console.out, "samples: {}\n", samples_path(out).string());
   return merged;
 }

@@ -4,21 +4,21 @@
 #include <cstring>
 #include <ostream>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/ostream.h>
 
-#include "cli/child_process.hpp"
 #include "gate/compare.hpp"
 #include "occupancy/exit_status.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/child_process.hpp"
+#include "record/csv.hpp"
 
 namespace occbench {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Of four pairs that all agree, one in 16 does so at random: too often to tell a difference of time.
-constexpr int kFewestPairs = 5;
 constexpr int kMostPairs = 50;
 
 fs::path program_of(const fs::path& build) {
@@ -40,7 +40,8 @@ std::string run_once(const fs::path& program, const PairPlan& plan, const fs::pa
   arguments.insert(arguments.end(), {"--require-gpu", "--out", out.string()});
   fs::path log = out;
   log.replace_extension(".log");
-  const Ending ending = ChildProcess(program, arguments, log).wait();
+  const Ending ending =
+      ChildProcess(ProgramStart{.program = program, .arguments = std::move(arguments), .output = log}).wait();
   if (measured(ending) && fs::exists(out)) return "";
   return fmt::format("{} ended with {} and wrote no rows; see {}", program.string(), to_string(ending),
                      log.string());
@@ -54,9 +55,8 @@ Comparison without_verdict(const PairPlan& plan, const std::string& reason) {
 
 Comparison run_pairs(const PairPlan& plan, const Tolerances& tolerances, std::ostream& progress) {
   if (plan.pairs < kFewestPairs || plan.pairs > kMostPairs) {
-    throw InputError(
-        fmt::format("pairs = {} is out of range: {} to {}, and fewer could not tell time from chance",
-                    plan.pairs, kFewestPairs, kMostPairs));
+    throw InputError(fmt::format("pairs = {} is out of range: {} to {}, and fewer do not share their drift",
+                                 plan.pairs, kFewestPairs, kMostPairs));
   }
   const fs::path program_a = program_of(plan.build_a);
   const fs::path program_b = program_of(plan.build_b);
@@ -70,7 +70,7 @@ Comparison run_pairs(const PairPlan& plan, const Tolerances& tolerances, std::os
     // A B B A A B B A ...
     const bool is_a = run % 4 == 0 || run % 4 == 3;
     const fs::path out = plan.folder / fmt::format("{:02}-{}.csv", run + 1, is_a ? 'a' : 'b');
-    fs::remove(out);
+    set_aside(out);  // a run of before
     fmt::print(progress, "run {} of {}: {}\n", run + 1, 2 * plan.pairs,
                (is_a ? plan.build_a : plan.build_b).string());
     progress.flush();

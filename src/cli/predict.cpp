@@ -1,4 +1,3 @@
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -13,8 +12,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/gpu_option.hpp"
+#include "cli/options.hpp"
 #include "cli/predict_batch.hpp"
-#include "cli/size_option.hpp"
+#include "cli/waiting.hpp"
 #include "diagnose/diagnose.hpp"
 #include "occupancy/gpus.hpp"
 #include "occupancy/input_error.hpp"
@@ -78,10 +78,6 @@ void require_launch(const PredictOptions& options) {
   require(options.work || !options.durations_file.empty() || options.time_us ||
               options.observed.cycles_active_mean,
           "--work", "say what the blocks do: --work, --durations, --time-us or --sm-cycles-active-avg");
-  require(options.time_us.value_or(1) > 0, "--time-us", "a time is above 0");
-  require(options.observed.cycles_active_mean.value_or(1) > 0, "--sm-cycles-active-avg",
-          "cycles are above 0");
-  require(options.clock_mhz.value_or(1) > 0, "--clock-mhz", "a clock is above 0");
 }
 
 /// What the blocks do.
@@ -158,6 +154,12 @@ Answer predict_launch(const PredictOptions& options) {
   answer.row.registers_per_thread = usage.registers_per_thread;
   answer.row.static_shared_bytes = usage.static_shared_bytes;
   return answer;
+}
+
+/// predict_launch(), which tells on a terminal that it is at work.
+Answer waited_for(const PredictOptions& options) {
+  const Waiting waiting(fmt::format("predicting {} blocks", with_thousands(options.launch.grid_blocks)));
+  return predict_launch(options);
 }
 
 void print_table(const Answer& answer, std::ostream& out) {
@@ -245,27 +247,20 @@ void declare_work(CLI::App& parser, PredictOptions& options) {
                                                "forms are below");
   CLI::Option* const file = source->add_option("--durations", options.durations_file,
                                                "file of cycles, a line a block, or one line for all");
-  source->add_option(
-      "--time-us", options.time_us,
-      "time of the launch, microseconds: work that is equal for all blocks is inferred from it");
-  source->add_option("--sm-cycles-active-avg", options.observed.cycles_active_mean,
-                     "sm__cycles_active.avg of the launch: likewise, and better");
+  add_number(*source, "--time-us", options.time_us,
+             "time of the launch, microseconds: work that is equal for all blocks is inferred from it",
+             kLeastMeasured, kMostMeasured);
+  add_number(*source, "--sm-cycles-active-avg", options.observed.cycles_active_mean,
+             "sm__cycles_active.avg of the launch: likewise, and better", kLeastMeasured, kMostMeasured);
   source->require_option(0, 1);
-  parser.add_option("--clock-mhz", options.clock_mhz,
-                    "clock of the SMs for microseconds (default: the highest of the profile's GPU)");
+  add_number(parser, "--clock-mhz", options.clock_mhz,
+             "clock of the SMs for microseconds (default: the highest of the profile's GPU)", 1, 1e5);
   parser.footer(work_grammar());
-  parser
-      .add_option(
-          "--achieved", options.achieved_pct,
-          "what the counter read of this launch, %, where warps can issue in every cycle: says for how "
-          "long they stay in lockstep, :lockstep=N, for the work of other launches of the same code")
-      ->needs(work)
-      ->check([](const std::string& text) {
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= 100) return "";
-        return "achieved occupancy is a number from 0 to 100 (percent), not what is given";
-      });
+  add_number(parser, "--achieved", options.achieved_pct,
+             "what the counter read of this launch, %, where warps can issue in every cycle: says for how "
+             "long they stay in lockstep, :lockstep=N, for the work of other launches of the same code",
+             0, 100)
+      ->needs(work);
   parser.add_flag("--per-warp", options.per_warp, "the file has a line a warp, block by block")->needs(file);
 }
 
@@ -280,19 +275,18 @@ Action declare_predict(CLI::App& parser) {
       "device profile: a built-in one or a file (default: the best known of --gpu, of --cc with "
       "--sm-count, or of this machine's GPU)");
   declare_gpu_option(parser, options->gpu);
-  parser.add_option("--block-size", launch.block_threads, "threads per block");
-  parser.add_option("--grid", launch.grid_blocks, "blocks in the grid");
-  parser.add_option("--registers", usage.registers_per_thread, "registers per thread");
+  add_number(parser, "--block-size", launch.block_threads, "threads per block");
+  add_number(parser, "--grid", launch.grid_blocks, "blocks in the grid", 0, kMostOfInt);
+  add_number(parser, "--registers", usage.registers_per_thread, "registers per thread");
   add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block");
   add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block");
-  parser.add_option("--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
-  parser.add_option("--cluster", launch.cluster_blocks, "blocks per cluster");
-  parser.add_option("--seed", options->chance.seed, "first of the seeds that decide how ties fall")
-      ->capture_default_str();
-  parser.add_option(
-      "--first-gpc", options->chance.first_gpc,
-      "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
-      "after another, for it is not known)");
+  add_number(parser, "--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
+  add_number(parser, "--cluster", launch.cluster_blocks, "blocks per cluster");
+  add_number(parser, "--seed", options->chance.seed,
+             fmt::format("first of the seeds that decide how ties fall (default: {})", options->chance.seed));
+  add_number(parser, "--first-gpc", options->chance.first_gpc,
+             "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
+             "after another, because it is not known)");
   declare_work(parser, *options);
   parser.add_option(
       "--batch", options->batch,
@@ -306,7 +300,7 @@ Action declare_predict(CLI::App& parser) {
       return ExitStatus::done;
     }
     require_launch(*options);
-    kPrinters.at(options->format)(predict_launch(*options), console.out);
+    kPrinters.at(options->format)(waited_for(*options), console.out);
     return ExitStatus::done;
   };
 }

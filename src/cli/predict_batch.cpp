@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "cli/batch_file.hpp"
+#include "cli/waiting.hpp"
 #include "diagnose/diagnose.hpp"
 #include "occupancy/gpus.hpp"
 #include "occupancy/input_error.hpp"
@@ -145,9 +146,11 @@ std::string predict_batch(const std::string& file, const std::string& profile) {
   if (!profile.empty()) given = find_profile(profile);
   const std::vector<std::string> names = names_out(table);
   std::string text = csv_record(names);
+  Waiting waiting("predicting rows:", table.rows.size());
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     try {
       text += csv_record(predicted_cells(table, table.rows[row], names, given));
+      waiting.step();
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}, line {}: {}", source, table.lines[row], error.what()));
     }

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <ostream>
 #include <vector>
 
 #include <fmt/ostream.h>
 
-#include "cli/row_table.hpp"
 #include "cli/text_table.hpp"
 #include "diagnose/diagnose.hpp"
+#include "orchestrate/progress.hpp"
 #include "programs/program_report.hpp"
+#include "record/kernel_library.hpp"
 
 namespace occbench {
 namespace {
@@ -23,25 +23,25 @@ std::string percent(const std::optional<double>& value) {
 
 /// What tells kernels apart stands at both ends of their names.
 std::string narrow(const std::string& name) {
-  constexpr std::size_t kWidest = 64;
+  constexpr std::size_t kWidest = 44;
   if (name.size() <= kWidest) return name;
   const std::size_t tail = kWidest / 2;
   return name.substr(0, kWidest - tail - 3) + "..." + name.substr(name.size() - tail);
 }
 
-/// What costs most of the points below theory, as lost time does: a limit of theory only where nothing else is
-/// lost.
-std::string what_costs_time(const CaseRecord& record) {
-  const std::vector<Finding> findings = diagnose(facts_of(record));
-  const auto found = std::ranges::find_if(
-      findings, [](const Finding& finding) { return finding.points > 0 && !finding.of_theory; });
-  return found == findings.end() ? record.explanation : found->sentence;
+/// "88 points small_grid (PyTorch)"
+std::string finding_text(const CaseToTell& saved) {
+  if (!saved.finding) return saved.record->explanation;
+  const KernelLibrary* const library = library_of(saved.record->identity.kernel);
+  std::string text(to_string(saved.finding->cause));
+  if (saved.finding->points > 0) text = fmt::format("{:.0f} points {}", saved.finding->points, text);
+  return library == nullptr ? text : fmt::format("{} ({})", text, library->name);
 }
 
-std::vector<std::string> table_line(const CaseRecord& record, double all_us) {
+std::vector<std::string> table_line(const CaseToTell& saved, double all_us) {
+  const CaseRecord& record = *saved.record;
   const double total_us = record.program.total_time_us.value_or(0);
-  const std::optional<double> lost = lost_us(record);
-  return {lost ? milliseconds(*lost) : "-",
+  return {milliseconds(saved.us),
           milliseconds(total_us),
           all_us > 0 ? fmt::format("{:.1f}", 100 * total_us / all_us) : "-",
           fmt::format("{}", record.program.launches.value_or(0)),
@@ -49,7 +49,7 @@ std::vector<std::string> table_line(const CaseRecord& record, double all_us) {
           percent(record.prediction ? std::optional(record.prediction->predicted_pct) : std::nullopt),
           percent(record.readings.counters.achieved_pct),
           narrow(record.identity.name),
-          what_costs_time(record)};
+          finding_text(saved)};
 }
 
 }  // namespace
@@ -62,24 +62,22 @@ void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostr
   double all_us = 0;
   double counted_us = 0;
   std::int64_t launches = 0;
-  std::vector<const CaseRecord*> order;
   for (const CaseRecord& record : cases) {
     all_us += record.program.total_time_us.value_or(0);
     if (record.readings.counters.achieved_pct) counted_us += record.program.total_time_us.value_or(0);
     launches += record.program.launches.value_or(0);
-    order.push_back(&record);
   }
-  std::ranges::stable_sort(order, std::ranges::greater(),
-                           [](const CaseRecord* record) { return lost_us(*record).value_or(-1e300); });
+  std::vector<CaseToTell> order = by_time_saved(cases);
   if (top > 0 && top < order.size()) order.resize(top);
-  std::vector<std::vector<std::string>> lines = {{"lost ms", "time ms", "% of time", "launches", "theory %",
-                                                  "predicted %", "achieved %", "kernel", "finding"}};
-  for (const CaseRecord* record : order) lines.push_back(table_line(*record, all_us));
+  std::vector<std::vector<std::string>> lines = {{"max saved ms", "time ms", "% of time", "launches",
+                                                  "theory %", "predicted %", "achieved %", "kernel",
+                                                  "finding"}};
+  for (const CaseToTell& each : order) lines.push_back(table_line(each, all_us));
   fmt::print(out, "{}\n", text_table(lines, ">>>>>>><<"));
   fmt::print(out,
-             "{} of {} kernels and configurations, {} launches, {} ms, {:.1f} % of it with a counter. Time lost is time x (theory - "
-             "achieved) / theory, "
-             "with the prediction where nothing was counted. {}\n",
+             "{} of {} kernels and configurations, {} launches, {} ms, {:.1f} % of it with a counter. Max "
+             "saved is the most time that the remedy "
+             "of the finding could save, which `occbench explain` names with its conditions. {}\n",
              order.size(), cases.size(), launches, milliseconds(all_us),
              all_us > 0 ? 100 * counted_us / all_us : 0, agreement(cases));
 }

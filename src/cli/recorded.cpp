@@ -10,9 +10,9 @@
 
 #include <fmt/ostream.h>
 
-#include "cli/row_table.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "orchestrate/progress.hpp"
 #include "record/case_filter.hpp"
 #include "record/replay.hpp"
 

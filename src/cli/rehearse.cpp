@@ -9,13 +9,13 @@
 
 #include <fmt/ostream.h>
 
-#include "cli/output_file.hpp"
-#include "cli/shard.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/plan.hpp"
+#include "orchestrate/run.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/provenance.hpp"
-#include "record/replay.hpp"
+#include "record/simulated.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {
@@ -53,39 +53,29 @@ Provenance provenance_of(Provenance recorded, const RunOptions& options) {
   return recorded;
 }
 
-/// The clock is that of the recorded row, everything else the simulation's.
-void set_simulated_readings(CaseRecord& record, const CaseRecord& recorded) {
-  const Prediction& predicted = *record.prediction;
-  CounterValues& counters = record.readings.counters;
-  counters.achieved_pct = predicted.predicted_pct;
-  counters.sm_cycles_active_min = predicted.cycles_active_min;
-  counters.sm_cycles_active_avg = predicted.cycles_active_mean;
-  counters.sm_cycles_active_max = predicted.cycles_active_max;
-  counters.sm_clock_mhz = recorded.readings.counters.sm_clock_mhz;
-  record.readings.achieved_elapsed_pct = predicted.predicted_elapsed_pct;
-  if (counters.sm_clock_mhz) record.times.time_us = predicted.cycles_active_max / *counters.sm_clock_mhz;
-}
-
+/// The recorded prediction in place of what a launch would have measured. The clock is the recorded one.
 CaseRecord simulated(const CaseRecord& recorded, const Provenance& provenance) {
   CaseRecord record;
   record.provenance = provenance;
+  record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());
   record.identity = recorded.identity;
   record.launch = recorded.launch;
   record.first_gpc = recorded.first_gpc;
   record.compiled = recorded.compiled;
   record.theory = recorded.theory;
-  record.file = recorded.file;
-  record.line = recorded.line;
+  record.prediction = recorded.prediction;
   record.readings.status = CountersStatus::off;
-  record.times.status = TimeStatus::skipped;
+  record.times.status = TimeStatus::simulated;
   record.note = "rehearsed: predicted, not measured";
-  if (recorded.identity.work && recorded.launch && recorded.times.status == TimeStatus::ok)
-    in_place(record, [&] { repredict(record); });
-  if (record.prediction) {
-    record.times.status = TimeStatus::ok;
-    set_simulated_readings(record, recorded);
-  }
-  record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());
+  if (!record.prediction) return record;
+  CounterValues& counters = record.readings.counters;
+  record.readings.achieved_source = AchievedSource::simulated;
+  record.readings.achieved_elapsed_pct = record.prediction->predicted_elapsed_pct;
+  counters.achieved_pct = record.prediction->predicted_pct;
+  counters.sm_cycles_active_avg = record.prediction->cycles_active_mean;
+  counters.sm_clock_mhz = recorded.readings.counters.sm_clock_mhz;
+  if (counters.sm_clock_mhz)
+    record.times.time_us = record.prediction->cycles_active_mean / *counters.sm_clock_mhz;
   return record;
 }
 
@@ -101,20 +91,27 @@ ExitStatus rehearse(const RunOptions& options, Console& console) {
   }
   const StopOnSignals stop;
   const fs::path out = output_file(options.out, options.suite);
+  const fs::path recorded = options.rehearse;
+  require_not_input(out, {&recorded, 1});
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
   if (!options.resume) keep_older_rows(out, console);
   RunFile file(out, options.resume ? RunFile::Mode::resume : RunFile::Mode::create);
   std::set<std::string> finished;
-  for (const Row& row : file.finished()) finished.insert(full_name(row));
+  SimulatedOrMeasured kind;
+  kind.add(to_string(TimeStatus::simulated), "this run");
+  for (const Row& row : file.finished()) {
+    kind.add(row.time_status, out.string());
+    finished.insert(full_name(row));
+  }
   for (const CaseRecord& each : cases) {
     if (finished.contains(full_name(each.identity))) continue;
     if (stop_asked()) break;
     file.append(row_of(simulated(each, provenance_of(each.provenance, options))), {});
     finished.insert(full_name(each.identity));
   }
-  fmt::print(console.out, "{} of {} cases, predicted, not measured. Rows: {}\n", finished.size(),
-             cases.size(), out.string());
+  fmt::print(console.out, "{}\n{} of {} cases. Rows: {}\n", kSimulatedLine, finished.size(), cases.size(),
+             out.string());
   return finished.size() < cases.size() ? ExitStatus::no_verdict : ExitStatus::done;
 }
 

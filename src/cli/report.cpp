@@ -1,11 +1,11 @@
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
-#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -13,10 +13,14 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/python_tools.hpp"
+#include "files/input.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -34,18 +38,21 @@ struct ReportOptions {
   std::string filter;
 };
 
-void check_files(const ReportOptions& options) {
+void check_files(const ReportOptions& options, Console& console) {
+  SimulatedOrMeasured kind;
   case_filter(options.filter);  // refuses what is no regular expression
+  if (options.pictures.empty()) {
+    require_not_input(options.output, std::vector<fs::path>(options.files.begin(), options.files.end()));
+    static_cast<void>(output_target(options.output));
+  }
   for (const std::string& file : options.files) {
-    std::error_code error;
-    if (options.pictures.empty() && fs::equivalent(file, options.output, error)) {
-      throw InputError(
-          fmt::format("-o {}: that is a file of rows, and would be overwritten", options.output));
-    }
-    if (read_rows(file).empty()) {
+    const std::vector<Row> rows = read_rows(file);
+    if (rows.empty()) {
       throw InputError(fmt::format("{}: there is no row below the names of the columns", file));
     }
+    for (const Row& row : rows) kind.add(row.time_status, file);
   }
+  if (kind.simulated()) fmt::print(console.out, "{}\n", kSimulatedLine);
 }
 
 std::vector<std::string> python_arguments(const ReportOptions& options, const std::string& python) {
@@ -75,10 +82,11 @@ void become(std::vector<std::string> arguments) {
 }
 
 ExitStatus report(const ReportOptions& options, Console& console) {
-  check_files(options);
+  check_files(options, console);
   const std::optional<PythonTools> tools = find_python_tools(console);
   if (!tools) return ExitStatus::no_verdict;
   set_python_path(tools->scripts);
+  ::setenv("OCCBENCH_MAX_SIZE", std::to_string(max_file_bytes()).c_str(), 1);
   console.out.flush();
   become(python_arguments(options, tools->python));
   fmt::print(console.err,
@@ -112,15 +120,10 @@ Action declare_report(CLI::App& parser) {
           .add_option("--pictures", options->pictures, "no page: each chart as a picture, into this folder")
           ->type_name("FOLDER")
           ->excludes(output);
-  parser.add_option("--picture-format", options->formats, "svg, png or json (Vega-Lite); all unless given")
+  add_repeated(parser, "--picture-format", options->formats, "svg, png or json (Vega-Lite); all unless given")
       ->check(CLI::IsMember({"svg", "png", "json"}))
-      ->expected(1)
-      ->take_all()
       ->needs(pictures);
-  parser.add_option("--chart", options->charts, "only the chart of this name; any number of times")
-      ->type_name("NAME")
-      ->expected(1)
-      ->take_all();
+  add_repeated(parser, "--chart", options->charts, "only the chart of this name")->type_name("NAME");
   parser
       .add_option("--filter", options->filter,
                   "only rows in whose experiment/case this regular expression is found")

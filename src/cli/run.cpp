@@ -1,3 +1,5 @@
+#include "orchestrate/run.hpp"
+
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -10,17 +12,15 @@
 #include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
-#include "cli/bench_plan.hpp"
 #include "cli/calibrate.hpp"
 #include "cli/commands.hpp"
 #include "cli/device_list.hpp"
-#include "cli/each_device.hpp"
 #include "cli/gpu_presence.hpp"
-#include "cli/measure_benches.hpp"
-#include "cli/output_file.hpp"
+#include "cli/options.hpp"
 #include "cli/recorded.hpp"
 #include "cli/rehearse.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/plan.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/stop_signals.hpp"
 
@@ -102,10 +102,8 @@ ExitStatus run(const RunOptions& options, const CLI::App& parser, Console& conso
 
 /// What is measured of a case beside its times and the suite's counters, and in what order cases run.
 void declare_depth(CLI::App& parser, RunOptions& options) {
-  parser
-      .add_option("--metrics", options.metrics,
-                  "more hardware metrics, separated by commas: a column each, and their samples")
-      ->delimiter(',')
+  add_comma_list(parser, "--metrics", options.metrics,
+                 "more hardware metrics, separated by commas: a column each, and their samples")
       ->type_name("NAME,NAME");
   parser.add_option("--timeline", options.timeline, "write occupancy over time there, a file a case")
       ->type_name("FOLDER");
@@ -133,12 +131,13 @@ Action declare_run(CLI::App& parser) {
                   "only part I of N of the cases, which take about equally long; merge puts them together")
       ->type_name("I/N");
   parser
-      .add_option("--rehearse", options->rehearse,
-                  "measure nothing: predict the cases of these rows, to try scripts where there is no GPU")
+      .add_option(
+          "--rehearse", options->rehearse,
+          "measure nothing: write simulated rows of these cases, to try scripts where there is no GPU")
       ->check(CLI::ExistingFile)
       ->type_name("FILE.csv");
   parser.add_flag("--list", options->list, "print the cases and end");
-  parser.add_option("--device", options->device, kDeviceMeaning)
+  add_device_option(parser, options->device, kDeviceMeaning)
       ->capture_default_str()
       ->type_name("N|auto|all|N,N");
   declare_at_once(parser, options->at_once);

@@ -10,14 +10,15 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
+#include "cli/device_list.hpp"
 #include "cli/gpu_presence.hpp"
-#include "cli/measure_benches.hpp"
-#include "cli/output_file.hpp"
-#include "cli/shard.hpp"
+#include "cli/options.hpp"
 #include "cli/sweep_program.hpp"
 #include "cli/sweep_request.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/plan.hpp"
+#include "orchestrate/run.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {
@@ -158,7 +159,7 @@ ExitStatus help(const CLI::App& parser, const SweepRequest& request, Console& co
 
 void declare_source(CLI::App& parser, SweepRequest& request) {
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* meaning) {
-    return parser.add_option(name, values, meaning)->expected(1)->take_all();
+    return add_repeated(parser, name, values, meaning);
   };
   parser
       .add_option("--source", request.source, "a CUDA file with a kernel of your own, compiled at run time")
@@ -185,7 +186,7 @@ void declare_source(CLI::App& parser, SweepRequest& request) {
 
 void declare_measuring(CLI::App& parser, RunOptions& run) {
   parser.add_flag("--list", run.list, "print the cases with theory and prediction, and end");
-  parser.add_option("--device", run.device, "number of the GPU, or auto: the discrete one with most SMs")
+  add_device_option(parser, run.device, "number of the GPU, or auto: the discrete one with most SMs")
       ->capture_default_str();
   parser.add_option("--counters", run.counters, "auto, off, or require: status 2 where they cannot be read")
       ->check(CLI::IsMember({"auto", "off", "require"}))

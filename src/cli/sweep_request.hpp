@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/bench_plan.hpp"
 #include "cli/gpu_option.hpp"
+#include "orchestrate/plan.hpp"
 
 namespace occbench {
 

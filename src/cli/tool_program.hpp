@@ -6,7 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
-#include "record/case_record.hpp"
+#include "orchestrate/run.hpp"
 
 namespace occbench {
 
@@ -21,15 +21,7 @@ struct ToolProgram {
 /// `--device`, `--at-once` and `--benches`.
 void declare_options(CLI::App& parser, ToolProgram& program);
 
-/// What came of a tool program.
-struct ToolRun {
-  ExitStatus status = ExitStatus::done;
-  std::vector<CaseRecord> cases;
-  std::vector<Sample> samples;
-};
-
-/// Measures its launches in a process of their own, so that a fault of one ends no more than that. What the
-/// process prints is shown where it fails. The user can end it with Ctrl-C.
+/// As run_tool().
 /// @param takes      how long, for the user: "some 20 s"
 /// @param arguments  further ones
 /// @param rows       the rows go here; empty: they are not kept
@@ -37,9 +29,5 @@ struct ToolRun {
 /// where it is done
 ToolRun measure(const ToolProgram& program, const std::string& takes, std::vector<std::string> arguments,
                 const std::filesystem::path& rows, Console& console);
-
-/// As measure(), without looking for a GPU.
-ToolRun run_tool(const ToolProgram& program, std::vector<std::string> arguments,
-                 const std::filesystem::path& rows, Console& console);
 
 }  // namespace occbench

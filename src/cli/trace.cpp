@@ -14,14 +14,16 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
-#include "cli/each_device.hpp"
+#include "cli/device_list.hpp"
 #include "cli/gpu_presence.hpp"
-#include "cli/output_file.hpp"
+#include "cli/options.hpp"
 #include "cli/program_table.hpp"
 #include "cli/trace_command.hpp"
 #include "cli/trace_import.hpp"
+#include "cli/waiting.hpp"
 #include "entries/process_files.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/run.hpp"
 #include "programs/program_report.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
@@ -54,7 +56,10 @@ std::optional<DeviceProfile> profile_of(const TraceOptions& options) {
 void finish(ProgramTable& table, const fs::path& out, const TraceOptions& options, Console& console) {
   const std::optional<DeviceProfile> profile = profile_of(options);
   set_clocks(table.cases, table.entries);
-  predict_all(table.cases, profile);
+  {
+    Waiting waiting("predicting kernels:", table.cases.size());
+    predict_all(table.cases, profile, [&] { waiting.step(); });
+  }
   for (const std::string& remark : remarks_on_profiles(table.cases)) fmt::print(console.err, "{}\n", remark);
   const std::string now = iso_time(std::chrono::system_clock::now());
   for (CaseRecord& record : table.cases) {
@@ -73,18 +78,17 @@ void print_windows(const SampledWindows& windows, Console& console) {
   if (windows.windows == 0) return;
   fmt::print(console.out, "Sampled: {} windows, {} thrown away", windows.windows, windows.thrown_away);
   if (active_us > 0) {
-    fmt::print(console.out, "; {:.1f} % of the GPU's active time in them is of launches that could be told apart",
+    fmt::print(console.out,
+               "; {:.1f} % of the GPU's active time in them is of launches that could be told apart",
                100 * windows.attributed_us / active_us);
   }
   fmt::print(console.out, "\n");
 }
 
 ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Console& console) {
-  std::error_code none;
-  if (fs::equivalent(options.import_from.file, out, none))
-    throw InputError(fmt::format("--out {} is the file to import: give the rows another name", out.string()));
+  require_not_input(out, {&options.import_from.file, 1});
   ProgramTable table = import_torch_trace(options.import_from, console);
-  const auto wanted = case_filter(options.command.kernels);
+  const auto wanted = checked_kernel_filter(options.command.kernels);
   for (std::size_t i = table.cases.size(); i-- > 0;) {
     if (wanted(table.cases[i].identity.kernel)) continue;
     table.cases.erase(table.cases.begin() + static_cast<std::ptrdiff_t>(i));
@@ -209,23 +213,20 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
       ->type_name("auto|off|N");
   parser
       .add_option("--kernels", command.kernels,
-                  "count only kernels whose name this regular expression is found in; "
+                  "count only kernels whose name this extended regular expression is found in; "
                   "with --import, keep only those")
       ->type_name("RE");
-  parser
-      .add_option("--after", command.after,
-                  "launches of a process before the first is counted (default: until it repeats itself); "
-                  "cudaProfilerStart begins at once")
-      ->type_name("N");
+  add_number(parser, "--after", command.after,
+             "launches of a process before the first is counted (default: until it repeats itself); "
+             "cudaProfilerStart begins at once");
   parser
       .add_option("--import", options->import_from.file,
                   "a Chrome trace of torch.profiler instead of a command")
       ->type_name("FILE.json[.gz]")
       ->excludes("--counters")
       ->excludes("--after");
-  parser.add_option("--clock-mhz", options->import_from.clock_mhz, "SM clock while it was recorded")
-      ->needs("--import")
-      ->check(CLI::Range(1.0, 1e5));
+  add_number(parser, "--clock-mhz", options->import_from.clock_mhz, "SM clock while it was recorded", 1, 1e5)
+      ->needs("--import");
   parser.add_flag("--merge", options->merge,
                   "merge what the processes of a trace that was cut off wrote beside --out");
   parser
@@ -233,15 +234,14 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
           "--profile", options->profile,
           "device profile to predict with, a built-in one or a file (default: the best known of the GPU)")
       ->type_name("NAME|FILE");
-  parser
-      .add_option("--device", options->device,
-                  "the only GPU that the command sees, by its number (default: those that it sees now); all, "
-                  "or a list such as 0,2: the command once on each")
+  add_device_option(
+      parser, options->device,
+      "the only GPU that the command sees, by its number (default: those that it sees now); all, "
+      "or a list such as 0,2: the command once on each")
       ->type_name("N|all|N,N");
   declare_at_once(parser, options->at_once);
-  parser.add_option("--top", options->top, "how many kernels to print, 0 = all")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+  add_number(parser, "--top", options->top,
+             fmt::format("how many kernels to print, 0 = all (default: {})", options->top));
   parser.add_option("COMMAND", options->misplaced, "behind --: what to run, with its arguments");
   parser.footer(
       "Exit status: that of COMMAND, 128 + N if signal N ended it; 64 wrong use, or no such command.");

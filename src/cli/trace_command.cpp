@@ -1,28 +1,25 @@
 #include "cli/trace_command.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <fstream>
+#include <memory>
 #include <ostream>
-#include <regex>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <system_error>
+#include <unistd.h>
 
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
+#include "entries/process_files.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/child_process.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
-#include "entries/process_files.hpp"
-
-extern char** environ;
 
 namespace occbench {
 namespace {
@@ -80,39 +77,27 @@ std::string why_not_traced(const TraceCommand& command) {
   return "";
 }
 
-class Environment {
- public:
-  Environment() {
-    for (char** variable = environ; *variable != nullptr; ++variable) texts_.emplace_back(*variable);
-  }
-  void set(std::string_view name, std::string_view value) {
-    std::erase_if(texts_,
+/// This process's, with what a traced command needs.
+std::vector<std::string> environment_for(const TraceCommand& command, const fs::path& out, bool traced) {
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
+  const auto set = [&](std::string_view name, std::string_view value) {
+    std::erase_if(environment,
                   [&](const std::string& text) { return text.starts_with(fmt::format("{}=", name)); });
-    texts_.push_back(fmt::format("{}={}", name, value));
-  }
-  std::vector<char*> pointers() {
-    std::vector<char*> all;
-    for (std::string& text : texts_) all.push_back(text.data());
-    all.push_back(nullptr);
-    return all;
-  }
-
- private:
-  std::vector<std::string> texts_;
-};
-
-Environment environment_for(const TraceCommand& command, const fs::path& out, bool traced) {
-  Environment environment;
-  if (!command.visible_gpu.empty()) environment.set("CUDA_VISIBLE_DEVICES", command.visible_gpu);
+    environment.push_back(fmt::format("{}={}", name, value));
+  };
+  if (!command.visible_gpu.empty()) set("CUDA_VISIBLE_DEVICES", command.visible_gpu);
   if (!traced) return environment;
-  environment.set(kInjection, library_path().string());
-  environment.set(kTraceOutVariable, fs::absolute(out).string());
-  environment.set(kTraceCountersVariable, counted_launches(command.counters));
-  environment.set(kTraceKernelsVariable, command.kernels);
-  environment.set(kTraceMetricsVariable, fmt::format("{}", fmt::join(program_metrics(), " ")));
-  environment.set(kTraceAfterVariable, command.after ? fmt::format("{}", *command.after) : "");
+  set(kInjection, library_path().string());
+  set(kTraceOutVariable, fs::absolute(out).string());
+  set(kTraceCountersVariable, counted_launches(command.counters));
+  set(kTraceKernelsVariable, command.kernels);
+  set(kTraceMetricsVariable, fmt::format("{}", fmt::join(program_metrics(), " ")));
+  set(kTraceAfterVariable, command.after ? fmt::format("{}", *command.after) : "");
   return environment;
 }
+
+constexpr int kPassedSignals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
 volatile std::sig_atomic_t running = 0;
 
@@ -127,7 +112,7 @@ void pass_on(int signal, siginfo_t* about, void*) {
 class SignalsForCommand {
  public:
   SignalsForCommand() {
-    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) set(signal);
+    for (const int signal : kPassedSignals) set(signal);
   }
   ~SignalsForCommand() {
     for (std::size_t i = 0; i < before_.size(); ++i)
@@ -148,40 +133,37 @@ class SignalsForCommand {
   std::vector<std::pair<int, struct sigaction>> before_;
 };
 
-/// With the signals that this process ignores as they were.
-pid_t start(const TraceCommand& command, Environment& environment) {
-  std::vector<std::string> words = command.words;
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  sigset_t defaults;
-  ::sigemptyset(&defaults);
-  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) ::sigaddset(&defaults, signal);
-  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
-  // A signal that comes before it is known whom to pass it on to waits until then.
+/// Starts the command, to which signals then go. One that comes before it is known whom to pass it on to waits.
+std::unique_ptr<ChildProcess> start(const TraceCommand& command,
+                                    const std::vector<std::string>& environment) {
+  sigset_t passed;
+  ::sigemptyset(&passed);
+  for (const int signal : kPassedSignals) ::sigaddset(&passed, signal);
   sigset_t before;
-  ::pthread_sigmask(SIG_BLOCK, &defaults, &before);
-  ::posix_spawnattr_setsigmask(&attributes, &before);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  pid_t process = 0;
-  const int error = ::posix_spawnp(&process, arguments[0], nullptr, &attributes, arguments.data(),
-                                   environment.pointers().data());
-  running = error == 0 ? process : 0;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  ::posix_spawnattr_destroy(&attributes);
-  if (error == 0) return process;
-  const bool is_here = words[0].find('/') == std::string::npos && fs::exists(words[0]);
-  throw InputError(fmt::format("cannot run '{}': {}{}", words[0], std::strerror(error),
-                               is_here ? fmt::format(" in PATH; the one here is ./{}", words[0]) : ""));
+  ::pthread_sigmask(SIG_BLOCK, &passed, &before);
+  try {
+    auto process = std::make_unique<ChildProcess>(
+        ProgramStart{.program = command.words.front(),
+                     .arguments = {command.words.begin() + 1, command.words.end()},
+                     .environment = environment,
+                     .outlives_starter = true});
+    running = process->id();
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return process;
+  } catch (const std::system_error& error) {
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    const std::string& name = command.words.front();
+    const bool is_here = name.find('/') == std::string::npos && fs::exists(name);
+    throw InputError(fmt::format("cannot run '{}': {}{}", name, error.code().message(),
+                                 is_here ? fmt::format(" in PATH; the one here is ./{}", name) : ""));
+  }
 }
 
 /// Where no process of a traced command has a file.
-void say_why_no_file(int status, Console& console) {
-  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+void say_why_no_file(Ending ending, Console& console) {
+  if (ending.status != 0) {
     fmt::print(console.err, "occbench trace: the command ended with status {} before it used CUDA\n",
-               WEXITSTATUS(status));
+               ending.status);
     return;
   }
   fmt::print(
@@ -194,10 +176,8 @@ void say_why_no_file(int status, Console& console) {
 }  // namespace
 
 void check(const TraceCommand& command) {
-  if (command.after && *command.after < 0)
-    throw InputError(fmt::format("--after {} is below 0", *command.after));
   static_cast<void>(counted_launches(command.counters));
-  static_cast<void>(case_filter(command.kernels));
+  static_cast<void>(checked_kernel_filter(command.kernels));
 }
 
 ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console& console,
@@ -205,21 +185,18 @@ ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console&
   const std::string reason = why_not_traced(command);
   if (!reason.empty())
     fmt::print(console.err, "occbench trace: the command runs without being traced: {}\n", reason);
-  Environment environment = environment_for(command, out, reason.empty());
   const SignalsForCommand signals;
-  const pid_t process = start(command, environment);
+  const std::unique_ptr<ChildProcess> process = start(command, environment_for(command, out, reason.empty()));
   on_start();
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
+  const Ending ending = process->wait();
   running = 0;
-  if (reason.empty() && process_files(out).empty()) say_why_no_file(status, console);
-  if (WIFSIGNALED(status)) {
-    fmt::print(console.err, "occbench trace: signal {} ({}) ended the command\n", WTERMSIG(status),
-               strsignal(WTERMSIG(status)));
-    return static_cast<ExitStatus>(128 + WTERMSIG(status));
+  if (reason.empty() && process_files(out).empty()) say_why_no_file(ending, console);
+  if (ending.signal != 0) {
+    fmt::print(console.err, "occbench trace: signal {} ({}) ended the command\n", ending.signal,
+               strsignal(ending.signal));
+    return static_cast<ExitStatus>(128 + ending.signal);
   }
-  return static_cast<ExitStatus>(WEXITSTATUS(status));
+  return static_cast<ExitStatus>(ending.status);
 }
 
 MergedProcesses merged_processes(const std::vector<fs::path>& files, Console& console) {
@@ -253,16 +230,13 @@ void remove_process_files(const std::vector<fs::path>& files) {
   std::error_code ignored;
   for (const fs::path& file : files) {
     fs::remove(file, ignored);
-    fs::remove(unfinished(file), ignored);
   }
 }
 
 std::string nvidia_module_version() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  static const std::regex number(R"(\b(\d+\.\d+(\.\d+)?)\b)");
-  std::smatch found;
-  return std::regex_search(text, found, number) ? found.str(1) : "";
+  return Pattern(R"(\b(\d+\.\d+(?:\.\d+)?)\b)").first_group(text).value_or("");
 }
 
 }  // namespace occbench

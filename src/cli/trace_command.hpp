@@ -46,7 +46,7 @@ struct MergedProcesses {
 /// Reads the files of processes. Says which cannot be read, and where they have no launch.
 MergedProcesses merged_processes(const std::vector<std::filesystem::path>& files, Console& console);
 
-/// Removes files of processes, with what they had begun to write.
+/// Removes files of processes.
 void remove_process_files(const std::vector<std::filesystem::path>& files);
 
 /// As /proc/driver/nvidia/version has it; empty without a driver.

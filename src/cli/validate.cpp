@@ -13,9 +13,10 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
-#include "cli/each_device.hpp"
+#include "cli/device_list.hpp"
 #include "cli/text_table.hpp"
 #include "cli/tool_program.hpp"
+#include "cli/waiting.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/device_profile.hpp"
 #include "record/replay.hpp"
@@ -112,7 +113,11 @@ ToolRun read_launches(const ValidateOptions& options, const std::optional<Device
   ToolRun run;
   run.cases = read_case_records(options.rows);
   if (profile) {
-    for (CaseRecord& each : run.cases) in_place(each, [&] { repredict(each, profile); });
+    Waiting waiting("predicting launches:", run.cases.size());
+    for (CaseRecord& each : run.cases) {
+      in_place(each, [&] { repredict(each, profile); });
+      waiting.step();
+    }
   }
   return run;
 }

@@ -31,7 +31,6 @@ std::optional<Claim> another_launch(const Situation& situation) {
   const double above = *situation.achieved_pct - most;
   if (above < kBeyondReach) return std::nullopt;
   return Claim{
-      .points = above,
       .part = Part::beside,
       .evidence = evidence_of({{"achieved_pct", situation.achieved_pct},
                                {"theoretical_pct", situation.theoretical_pct},
@@ -121,6 +120,20 @@ std::optional<Claim> unused_shared_memory(const Situation& situation) {
                               grouped(kept - enough.shared_bytes_per_sm))};
   }
   return std::nullopt;
+}
+
+std::optional<Claim> faster_build(const Situation& situation) {
+  const std::optional<FasterBuild>& faster = situation.facts.faster;
+  if (!faster) return std::nullopt;
+  return Claim{.part = Part::beside,
+               .confidence = Confidence::measured,
+               .evidence = evidence_of({{"time_us", situation.facts.times.time_us},
+                                        {"registers_per_thread", situation.usage.registers_per_thread}}),
+               .because = fmt::format(
+                   "with {} registers ({}) the same launch is {:.2g} times as fast at {:.3g} % occupancy",
+                   faster->registers_per_thread, faster->variant,
+                   *situation.facts.times.time_us / faster->time_us, faster->achieved_pct),
+               .remedy = "Choose registers by the time."};
 }
 
 std::optional<Claim> prediction_differs(const Situation& situation) {

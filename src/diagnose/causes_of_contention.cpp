@@ -10,12 +10,8 @@
 namespace occbench {
 namespace {
 
-/// From this use of its peak on, a resource is saturated.
-constexpr double kSaturatedPct = 80;
 /// Of its peak, from which on device memory is busy enough to delay warps. Requests queue before it is full.
 constexpr double kBusyMemoryPct = 50;
-/// Warps of a scheduler that could have issued, of which one does in a cycle, from which on they contend.
-constexpr double kManyEligible = 4;
 /// Share of an SM's active warps that wait for the same thing, from which on that is what they do.
 constexpr double kMostWait = 0.5;
 /// Share of the warps of resident blocks that have exited or not begun, from which on most have nothing to do.
@@ -56,8 +52,7 @@ double atomic_requests(const Situation& situation) {
 /// Requests a cycle below which an address is idle for most of the launch, even if all lanes of all warps add
 /// floats to it.
 double idle_address_requests(const Situation& situation) {
-  return kBusyAddress *
-         nearest_cost("reductions", "additions_per_cycle", situation.facts.limits->compute_capability) /
+  return kBusyAddress * additions_to_one_address_per_cycle(situation.facts.limits->compute_capability) /
          kThreadsPerWarp;
 }
 
@@ -92,11 +87,11 @@ bool work_is_of_memory(const Situation& situation) {
 
 }  // namespace
 
-Evidence most_used(const Situation& situation) {
+Evidence most_used(const Situation& situation, double share) {
   const CounterValues& counters = situation.counters();
-  const Evidence uses[] = {{"issue_active_pct", counters.issue_active_pct.value_or(0)},
-                           {"fp32_pipe_pct", counters.fp32_pipe_pct.value_or(0)},
-                           {"xu_pipe_pct", counters.xu_pipe_pct.value_or(0)},
+  const Evidence uses[] = {{"issue_active_pct", share * counters.issue_active_pct.value_or(0)},
+                           {"fp32_pipe_pct", share * counters.fp32_pipe_pct.value_or(0)},
+                           {"xu_pipe_pct", share * counters.xu_pipe_pct.value_or(0)},
                            {"dram_busy_pct", counters.dram_busy_pct.value_or(0)}};
   return *std::ranges::max_element(uses, {}, &Evidence::value);
 }
@@ -133,7 +128,8 @@ std::optional<Claim> spills(const Situation& situation) {
           32 * sectors / launched_warps(situation) / 1000),
       .remedy = fmt::format("Allow more than {} registers a thread, or keep less alive: compare the "
                             "times, since occupancy falls with registers.",
-                            situation.usage.registers_per_thread)};
+                            situation.usage.registers_per_thread),
+      .no_time = "more occupancy takes fewer registers, which spill more"};
 }
 
 std::optional<Claim> atomics(const Situation& situation) {
@@ -150,7 +146,8 @@ std::optional<Claim> atomics(const Situation& situation) {
           "warps make {} requests for atomic operations, and those on one address are done one after "
           "another",
           grouped(static_cast<std::int64_t>(requests))),
-      .remedy = "Sum in a warp or a block first, or spread the results over more addresses."};
+      .remedy = "Sum in a warp or a block first, or spread the results over more addresses.",
+      .no_time = "more occupancy does not help warps that wait for an address"};
 }
 
 std::optional<Claim> memory_contention(const Situation& situation) {
@@ -179,8 +176,8 @@ std::optional<Claim> memory_contention(const Situation& situation) {
       .remedy =
           of_latency
               ? "Have more loads in flight, or spread what goes to one address; fewer bytes help little."
-              : "Move fewer bytes or reuse them from shared memory; more occupancy does not help "
-                "where memory is saturated."};
+              : "Move fewer bytes or reuse them from shared memory.",
+      .no_time = "more occupancy does not help warps that wait for memory"};
 }
 
 std::optional<Claim> issue_contention(const Situation& situation) {
@@ -191,18 +188,18 @@ std::optional<Claim> issue_contention(const Situation& situation) {
   const bool at_work = of_sm || counters.eligible_warps.value_or(0) >= kManyEligible;
   if (simulated == 0 && !at_work) return std::nullopt;
   const bool of_pipe = of_sm && saturated->column != "issue_active_pct";
-  return Claim{.points = simulated,
-               .takes_rest = at_work,
-               .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,
-               .evidence = evidence_of({{"issue_active_pct", counters.issue_active_pct},
-                                        {"eligible_warps", counters.eligible_warps},
-                                        {"fp32_pipe_pct", counters.fp32_pipe_pct},
-                                        {"xu_pipe_pct", counters.xu_pipe_pct}}),
-               .because = fmt::format("warps contend for {}, and some have finished long before others",
-                                      of_pipe ? "a pipe" : "issue slots or a pipe"),
-               .remedy =
-                   "Fewer instructions help and more occupancy does not; more waves of blocks fill the "
-                   "places of warps that have finished."};
+  return Claim{
+      .points = simulated,
+      .takes_rest = at_work,
+      .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,
+      .evidence = evidence_of({{"issue_active_pct", counters.issue_active_pct},
+                               {"eligible_warps", counters.eligible_warps},
+                               {"fp32_pipe_pct", counters.fp32_pipe_pct},
+                               {"xu_pipe_pct", counters.xu_pipe_pct}}),
+      .because = fmt::format("warps contend for {}, and some have finished long before others",
+                             of_pipe ? "a pipe" : "issue slots or a pipe"),
+      .remedy = "Fewer instructions help; more waves of blocks fill the places of warps that have finished.",
+      .no_time = "more occupancy does not help warps that wait for issue slots or a pipe"};
 }
 
 std::optional<Claim> barriers(const Situation& situation) {

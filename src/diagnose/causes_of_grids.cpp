@@ -206,8 +206,11 @@ std::optional<Claim> overhead(const Situation& situation) {
                         100 * std::min(1.0, dispatching))
           : fmt::format("launching and replacing blocks takes {:.2g} % of the time that resident blocks have",
                         100 * points / situation.theoretical_pct);
-  if (cycles)
-    because += fmt::format(", a new block every {} cycles in each place", grouped(std::llround(*cycles)));
+  if (cycles) {
+    because += fmt::format(", a new block every {}{} cycles in each place",
+                           situation.counters().sm_cycles_active_avg ? "" : "at most ",
+                           grouped(std::llround(*cycles)));
+  }
   return Claim{.points = points,
                .part = Part::either,
                .takes_rest = dispatcher_is_busy,

@@ -1,35 +1,19 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "occupancy/theory_advice.hpp"
+
 namespace occbench {
 
-/// Why an achieved occupancy is what it is. The names are those of docs/explain.md.
+/// Why an achieved occupancy is what it is: those of causes.inc, which says what each means.
 enum class Cause : unsigned char {
-  small_grid,              ///< the grid has fewer blocks than one wave
-  tail,                    ///< the last wave is partial
-  clusters,                ///< clusters leave places empty in which no whole cluster fits
-  uneven_blocks,           ///< blocks take different times
-  uneven_warps,            ///< warps within a block take different times, or exit early
-  overhead,                ///< launching and replacing blocks
-  spills,                  ///< registers that were moved to local memory
-  atomics,                 ///< atomic operations that wait for each other
-  memory_contention,       ///< warps contend for memory
-  issue_contention,        ///< warps contend for issue slots or a pipe
-  barriers,                ///< warps wait at barriers
-  register_limit,          ///< theory is below 100 % because of registers
-  shared_memory_limit,     ///< because of shared memory
-  block_size_limit,        ///< because of the block's size: warps or block slots
-  barrier_limit,           ///< because of named barriers
-  another_launch,          ///< more than this launch can reach: the reading belongs to another
-  idle_sms,                ///< SMs without a warp, which the counter leaves out
-  low_occupancy_suffices,  ///< a pipe, the issue slots or memory are saturated nevertheless
-  idle_lanes,              ///< lanes without a thread, which the counter of warps leaves out
-  unused_shared_memory,    ///< the carveout keeps more shared memory than the resident blocks need
-  prediction_differs,      ///< the counter is outside the prediction's range
-  unexplained,             ///< what no cause explains
+#define OCC_CAUSE(NAME, MEANING) NAME,
+#include "diagnose/causes.inc"
+  unexplained,  ///< what no cause explains
 };
 
 /// "small_grid", "tail", ...
@@ -56,16 +40,34 @@ struct Evidence {
   bool operator==(const Evidence&) const = default;
 };
 
+/// Which of the lists of a launch a finding belongs to.
+enum class FindingList : unsigned char {
+  limits,   ///< of theory: points between 100 % and theory
+  losses,   ///< below theory: points between theory and the achieved occupancy
+  remarks,  ///< without points: what the counter leaves out, a low occupancy that suffices, and so on
+};
+
+/// "limits", "losses", "remarks"
+std::string_view to_string(FindingList list);
+
+/// What following a remedy can save of a launch's time.
+struct TimeSaved {
+  double share = 0;      ///< of the launch's time, 0 to 1, at most; 0 = none is expected
+  std::string sentence;  ///< "At most 0.12 of 0.41 ms per launch ...", "None expected: why", with a full stop
+};
+
 struct Finding {
   Cause cause;
-  /// Points of occupancy that it costs, of those between 100 % and the achieved one, at least 0. 0 where it
-  /// costs none: what the counter leaves out, a low occupancy that suffices, a prediction that differs. For another_launch: points above what this launch can reach.
+  /// Points of occupancy that it costs, at least 0; 0 in remarks.
   double points = 0;
-  bool of_theory = false;  ///< the points lie between 100 % and theory
+  FindingList list = FindingList::losses;
   Confidence confidence = Confidence::inferred;
   std::vector<Evidence> evidence;
-  std::string sentence;  ///< points and reason, with a full stop
-  std::string remedy;    ///< what to change or to measure, with a full stop
+  std::string sentence;                  ///< points and reason, with a full stop
+  std::string remedy;                    ///< what to change or to measure, with a full stop
+  std::optional<TheoryAdvice> advice{};  ///< the steps that the remedy of a limit consists of
+  std::optional<TimeSaved>
+      time{};  ///< empty in remarks that are not about time, and where nothing is explained
 };
 
 }  // namespace occbench

@@ -52,22 +52,6 @@ bool within_range_of_prediction(const Situation& situation) {
          *situation.achieved_pct <= prediction.predicted_high_pct + kLeastPoints;
 }
 
-CauseClaim* find(std::vector<CauseClaim>& claims, Cause cause) {
-  const auto found = std::ranges::find(claims, cause, &CauseClaim::cause);
-  return found == claims.end() ? nullptr : &*found;
-}
-
-/// The largest claim of a part that has points already, else that of `otherwise`.
-CauseClaim* largest_of(std::vector<CauseClaim>& claims, Part part, Cause otherwise) {
-  CauseClaim* largest = find(claims, otherwise);
-  for (CauseClaim& each : claims) {
-    if (each.claim.part == part && each.claim.points >= kLeastPoints &&
-        (largest == nullptr || each.claim.points > largest->claim.points))
-      largest = &each;
-  }
-  return largest;
-}
-
 void give(CauseClaim& to, double points, Confidence confidence, double& rest) {
   points = std::min(points, to.claim.most - to.claim.points);
   if (points <= 0) return;
@@ -76,25 +60,29 @@ void give(CauseClaim& to, double points, Confidence confidence, double& rest) {
   rest -= points;
 }
 
-/// By what resident blocks leave to each part.
-void share_by_parts(std::vector<CauseClaim>& claims, const MeasuredParts& parts, double& rest) {
-  const double of_warps = std::clamp(parts.warps - sum(claims, Part::warps), 0.0, rest);
-  const double of_blocks = std::clamp(parts.blocks - sum(claims, Part::blocks), 0.0, rest - of_warps);
-  if (CauseClaim* warps = largest_of(claims, Part::warps, Cause::uneven_warps))
-    give(*warps, of_warps, Confidence::measured, rest);
-  double left = of_blocks;
-  if (CauseClaim* blocks = largest_of(claims, Part::blocks, Cause::uneven_blocks))
-    give(*blocks, left, Confidence::measured, left);
-  if (CauseClaim* blocks = find(claims, Cause::uneven_blocks))
-    give(*blocks, left, Confidence::measured, left);
-  rest -= of_blocks - left;
+/// What resident blocks leave to a part: to the largest claim of it that has points already, else, and where that cannot
+/// have cost so much, to that of `otherwise`.
+void share_part(std::vector<CauseClaim>& claims, Part part, double measured, Cause otherwise, double& rest) {
+  double left = std::clamp(measured - sum(claims, part), 0.0, rest);
+  CauseClaim* largest = nullptr;
+  CauseClaim* other = nullptr;
+  for (CauseClaim& each : claims) {
+    if (each.cause == otherwise) other = &each;
+    if (each.claim.part == part && each.claim.points >= kLeastPoints &&
+        (largest == nullptr || each.claim.points > largest->claim.points))
+      largest = &each;
+  }
+  rest -= left;
+  for (CauseClaim* const to : {largest, other}) {
+    if (to != nullptr) give(*to, left, Confidence::measured, left);
+  }
+  rest += left;
 }
 
 }  // namespace
 
 double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
   net_gains(claims);
-  if (!situation.achieved_pct) return std::max(0.0, situation.lost() - sum(claims));
   const double lost = std::max(0.0, situation.lost());
   if (situation.parts) {
     limit(claims, std::max(0.0, situation.parts->blocks), Part::blocks);
@@ -106,10 +94,13 @@ double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
   for (CauseClaim& each : claims) {
     if (each.claim.part == Part::either && each.claim.takes_rest) {
       give(each, rest, Confidence::inferred, rest);
-      return 0;
+      return rest;
     }
   }
-  if (situation.parts) share_by_parts(claims, *situation.parts, rest);
+  if (situation.parts) {
+    share_part(claims, Part::warps, situation.parts->warps, Cause::uneven_warps, rest);
+    share_part(claims, Part::blocks, situation.parts->blocks, Cause::uneven_blocks, rest);
+  }
   // Chance moves the points of the largest simulated loss.
   if (rest >= kLeastPoints && within_range_of_prediction(situation)) {
     const auto largest = std::ranges::max_element(

@@ -37,7 +37,8 @@ double Situation::predicted_share_of_cycles() const {
 }
 
 std::optional<double> Situation::cycles_per_block() const {
-  const Real& cycles = counters().sm_cycles_active_avg;
+  const Real& counted = counters().sm_cycles_active_avg;
+  const Real& cycles = counted ? counted : facts.most_cycles_active;
   if (!cycles || wave == 0 || launch.grid_blocks < wave) return std::nullopt;
   return *cycles / waves();
 }

@@ -23,21 +23,25 @@ inline constexpr std::string_view kEntriesMagic{"occbench entries 1\n\0\0\0\0\0"
 inline constexpr std::size_t kMostEntryBytes = 512;
 
 enum class EntryKind : std::uint16_t {
-  process = 1,  ///< ProcessFacts
-  metric = 2,   ///< number: place of its values in readings; text: CUPTI's name of it
-  device = 3,   ///< number: CUDA's in this process; DeviceFacts
+  process = 1,   ///< ProcessFacts
+  metric = 2,    ///< number: place of its values in readings; text: CUPTI's name of it
+  device = 3,    ///< number: CUDA's in this process; DeviceFacts
   counting = 4,  ///< number: of the device, other: a CountersStatus; text: why nothing is counted any more
-  name = 5,     ///< number: of the name, other: where in it the text stands
-  kernel = 6,   ///< number: of the kernel; KernelFacts
-  totals = 7,   ///< number: of the kernel; LaunchTotals
-  places = 8,   ///< number: of the kernel, other: a PlaceKind; numbers of 64 bits
-  times = 9,    ///< number: of the kernel; times of records in ns, as float: exact below 16.7 ms, else to 0.06 ppm
-  reading = 10,  ///< number: of the kernel; what counters read in one launch of it, as double: one for each metric
+  name = 5,      ///< number: of the name, other: where in it the text stands
+  kernel = 6,    ///< number: of the kernel; KernelFacts
+  totals = 7,    ///< number: of the kernel; LaunchTotals
+  places = 8,    ///< number: of the kernel, other: a PlaceKind; numbers of 64 bits
+  times =
+      9,  ///< number: of the kernel; times of records in ns, as float: exact below 16.7 ms, else to 0.06 ppm
+  reading =
+      10,  ///< number: of the kernel; what counters read in one launch of it, as double: one for each metric
   sampled = 12,  ///< number: of the kernel; SampledTotals
-  sampled_pcts = 13,  ///< number: of the kernel; achieved occupancies of single launches that were sampled, in %, as float
-  sampled_times = 15,  ///< number: of the kernel; active times of single launches that were sampled, in ns, as float
-  windows = 14,        ///< number: of the device; WindowTotals
-  lost = 11,    ///< other: launches that are in no entry
+  sampled_pcts =
+      13,  ///< number: of the kernel; achieved occupancies of single launches that were sampled, in %, as float
+  sampled_times =
+      15,  ///< number: of the kernel; active times of single launches that were sampled, in ns, as float
+  windows = 14,  ///< number: of the device; WindowTotals
+  lost = 11,     ///< other: launches that are in no entry
 };
 
 struct EntryHead {
@@ -61,8 +65,8 @@ struct DeviceFacts {
   std::int32_t highest_clock_khz = 0;  ///< of the SMs; 0 = not known
   std::int32_t threads_per_sm = 0;
   std::int32_t unused = 0;
-  std::array<char, 48> uuid{};         ///< as nvidia-smi writes it, with zeros behind it
-  std::array<char, 128> name{};        ///< with zeros behind it
+  std::array<char, 48> uuid{};   ///< as nvidia-smi writes it, with zeros behind it
+  std::array<char, 128> name{};  ///< with zeros behind it
 };
 
 using EntryExtent = std::array<std::uint32_t, 3>;
@@ -96,14 +100,15 @@ enum class Uncounted : std::uint64_t {
 
 /// Launches of a kernel so far. A later entry of its number takes the place of an earlier one.
 struct LaunchTotals {
-  std::int64_t launched = 0;    ///< that the driver took outside of captures; 0 where the library did not hear of launches
-  std::int64_t recorded = 0;    ///< with a record
-  std::int64_t unrecorded = 0;  ///< meant to have none, for they were counted
-  std::int64_t timed = 0;       ///< recorded and not counted
-  std::int64_t of_graphs = 0;   ///< recorded ones that a CUDA graph made
+  std::int64_t launched =
+      0;  ///< that the driver took outside of captures; 0 where the library did not hear of launches
+  std::int64_t recorded = 0;            ///< with a record
+  std::int64_t unrecorded = 0;          ///< meant to have none, for they were counted
+  std::int64_t timed = 0;               ///< recorded and not counted
+  std::int64_t of_graphs = 0;           ///< recorded ones that a CUDA graph made
   std::int64_t launched_by_graphs = 0;  ///< of those launched
-  std::uint64_t total_ns = 0;   ///< of all recorded ones
-  Uncounted uncounted{};        ///< where there is no reading
+  std::uint64_t total_ns = 0;           ///< of all recorded ones
+  Uncounted uncounted{};                ///< where there is no reading
 
   bool operator==(const LaunchTotals&) const = default;
 };

@@ -1,16 +1,15 @@
 #include "entries/process_files.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <fcntl.h>
 #include <fstream>
 #include <system_error>
-#include <unistd.h>
 
 #include <fmt/core.h>
 
 #include "entries/entries.hpp"
+#include "files/output.hpp"
+#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {
@@ -48,31 +47,14 @@ bool has_entries(const fs::path& file) {
 
 }  // namespace
 
-bool write_whole(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 fs::path make_process_file(const fs::path& out, int process) {
   for (int program = 1; program <= kMostPrograms; ++program) {
     const std::string which = program == 1 ? "" : fmt::format("-{}", program);
-    const fs::path file = out.parent_path() / fmt::format("{}{}{}{}", stem_of(out), process, which, kExtension);
-    const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (descriptor < 0 && errno == EEXIST) continue;
-    const bool written = descriptor >= 0 && write_whole(descriptor, kEntriesMagic);
-    const int why = errno;
-    if (descriptor >= 0) ::close(descriptor);
-    if (!written)
-      throw std::system_error(why, std::generic_category(), fmt::format("cannot write {}", file.string()));
-    return file;
+    const fs::path file =
+        out.parent_path() / fmt::format("{}{}{}{}", stem_of(out), process, which, kExtension);
+    if (create_text(file, kEntriesMagic)) return file;
   }
-  throw std::system_error(EEXIST, std::generic_category(),
-                          fmt::format("process {} has {} files beside {}", process, kMostPrograms, out.string()));
+  throw InputError(fmt::format("process {} has {} files beside {}", process, kMostPrograms, out.string()));
 }
 
 std::vector<fs::path> process_files(const fs::path& out) {
@@ -82,17 +64,15 @@ std::vector<fs::path> process_files(const fs::path& out) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(stem) || !name.ends_with(kExtension) || name.size() <= stem.size() + kExtension.size())
+    if (!name.starts_with(stem) || !name.ends_with(kExtension) ||
+        name.size() <= stem.size() + kExtension.size())
       continue;
-    const auto process = std::string_view(name).substr(stem.size(), name.size() - stem.size() - kExtension.size());
+    const auto process =
+        std::string_view(name).substr(stem.size(), name.size() - stem.size() - kExtension.size());
     if (is_process(process) && has_entries(entry.path())) files.push_back(entry.path());
   }
   std::ranges::sort(files);
   return files;
-}
-
-fs::path unfinished(const fs::path& process_file) {
-  return process_file.string() + ".new";
 }
 
 }  // namespace occbench

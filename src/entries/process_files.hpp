@@ -1,8 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace occbench {
@@ -20,16 +18,10 @@ inline constexpr const char* kTraceAfterVariable = "OCCBENCH_TRACE_AFTER";
 inline constexpr const char* kTraceMetricsVariable = "OCCBENCH_TRACE_METRICS";
 
 /// An empty file of a process that nobody else has, beside `out`: run.PID.entries, or run.PID-2.entries where the process has
-/// one already from before it executed another program. @throws std::system_error if none can be made
+/// one already from before it executed another program. @throws InputError if none can be made
 std::filesystem::path make_process_file(const std::filesystem::path& out, int process);
 
 /// The files that processes have beside `out`, in order: of those named so, the ones that begin as such files do.
 std::vector<std::filesystem::path> process_files(const std::filesystem::path& out);
-
-/// The file that a library writes anew while this one is still whole.
-std::filesystem::path unfinished(const std::filesystem::path& process_file);
-
-/// All of the text, at whatever signals. @returns false with errno set
-bool write_whole(int descriptor, std::string_view text);
 
 }  // namespace occbench

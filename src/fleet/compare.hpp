@@ -12,18 +12,15 @@
 
 namespace occbench {
 
-/// The largest chance that any GPU of a healthy fleet is named.
-inline constexpr double kMostChance = 0.01;
-
 /// In what a GPU is out of line.
 struct FleetFinding {
   std::string
       cause;  ///< a FleetQuantity, throttle_REASON, other_processes, counters_missing, idle_sm, failed, or the
               ///< column in which it differs from most
   double size = 0;          ///< in `size_unit`
-  std::string size_unit{};  ///< %, points, cases, or the column's unit
-  /// That any healthy GPU of the fleet is as far out, by its quantity or event. Empty where a row says so itself.
-  std::optional<double> chance{};
+  std::string size_unit{};  ///< %, points, % of cases, or the column's unit
+  /// The size from which on a GPU of this fleet is named. Empty where a row says so itself.
+  std::optional<double> named_from{};
   bool note = false;  ///< nothing is worse for it: a faster GPU, another driver
   std::string sentence{};
   std::string worst_case{};  ///< the case furthest out; empty where no case says more than others
@@ -45,17 +42,26 @@ struct ComparedGpu {
 /// What came of a comparison.
 struct ComparedFleet {
   std::vector<ComparedGpu> gpus;  ///< in the order of those that were judged
-  /// By quantity, the smallest distance that would be named. Empty where none can be.
+  /// By quantity, the distance from which on a GPU is named. Empty where none can be.
   std::array<std::optional<double>, kFleetQuantities.size()> named_from;
 };
+
+/// Where values of GPUs lie, whatever few outliers among them do, and from how far from there on a GPU is named.
+struct Middle {
+  double median = 0;
+  double named_from = 0;
+};
+
+/// @param least  named at no smaller distance. Where five values or more lie further apart, it takes five of their standard
+/// deviations, estimated as 1.4826 median absolute deviations (exact for a normal distribution). @pre `values` is not empty
+Middle middle_of(std::span<const double> values, double least);
 
 /// A GPU needs two others, or two runs.
 inline constexpr std::size_t kFewestPeers = 3;
 
 /// Compares GPUs with all of them and with a baseline, which itself is not judged.
-/// @param tests_factor  comparisons like this one, over which the chance is stated
 /// @throws InputError if they are of several models
 ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> judged,
-                           std::span<const std::size_t> baseline, std::size_t tests_factor = 1);
+                           std::span<const std::size_t> baseline);
 
 }  // namespace occbench

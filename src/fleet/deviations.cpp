@@ -108,45 +108,25 @@ Deviation deviation_of(const std::vector<SaidByCase>& said) {
 
 }  // namespace
 
-std::string_view to_string(FleetQuantity quantity) {
-  switch (quantity) {
-    case FleetQuantity::sm_clock:
-      return "sm_clock";
-    case FleetQuantity::gpc_clock:
-      return "gpc_clock";
-    case FleetQuantity::sm_cycles:
-      return "sm_cycles";
-    case FleetQuantity::bandwidth:
-      return "bandwidth";
-    case FleetQuantity::l2:
-      return "l2";
-    case FleetQuantity::counters:
-      return "counters";
-  }
-  return "";
-}
-
-std::string_view fleet_unit(FleetQuantity quantity) {
-  return quantity == FleetQuantity::counters ? "points" : "%";
-}
-
-NaturalSpread natural_spread(FleetQuantity quantity) {
-  constexpr double kDegrees = 4;  // five H200s
-  switch (quantity) {
-    case FleetQuantity::sm_clock:
-      return {.sigma = 0.05, .degrees = kDegrees};
-    case FleetQuantity::gpc_clock:
-      return {.sigma = 0.06, .degrees = kDegrees};
-    case FleetQuantity::sm_cycles:
-      return {.sigma = 0.05, .degrees = kDegrees};
-    case FleetQuantity::bandwidth:
-      return {.sigma = 0.3, .degrees = kDegrees};
-    case FleetQuantity::l2:
-      return {.sigma = 0.6, .degrees = kDegrees};
-    case FleetQuantity::counters:
-      return {.sigma = 0.05, .degrees = kDegrees};
-  }
-  return {.sigma = 1, .degrees = kDegrees};
+const FleetQuantityFacts& facts_of(FleetQuantity quantity) {
+  // In the order of the enumerators.
+  static constexpr FleetQuantityFacts kFacts[] = {
+      {"sm_clock", "%", 0.4, "SM clock {:.2f} % below the median.", "SM clock {:.2f} % above the median."},
+      {"gpc_clock", "%", 0.3,
+       "one GPC's clock is slower: kernels on all SMs take {:.2f} % longer than the mean clock and their "
+       "cycles explain.",
+       "its GPCs' clocks are closer together: kernels on all SMs take {:.2f} % less time than the median."},
+      {"sm_cycles", "%", 0.3, "the same work takes {:.2f} % more SM cycles: fewer SMs do it.",
+       "the same work takes {:.2f} % fewer SM cycles."},
+      {"bandwidth", "%", 1, "bandwidth of device memory {:.2f} % below the median.",
+       "bandwidth of device memory {:.2f} % above the median."},
+      {"l2", "%", 4, "kernels bound by the L2 cache are {:.2f} % slower than the median.",
+       "kernels bound by the L2 cache are {:.2f} % faster than the median."},
+      {"counters", "points", 0.3,
+       "counters read {:.2f} points of occupancy below the median over elapsed cycles.",
+       "counters read {:.2f} points of occupancy above the median over elapsed cycles."},
+  };
+  return kFacts[static_cast<std::size_t>(quantity)];
 }
 
 std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std::size_t> gpus) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "fleet/fleet_rows.hpp"
-#include "fleet/outliers.hpp"
 
 namespace occbench {
 
@@ -21,21 +20,23 @@ enum class FleetQuantity : unsigned char {
   l2,         ///< speed of cases bound by the L2 cache, %
   counters,   ///< achieved_elapsed_pct, points
 };
+
+/// A quantity in words, and from which distance on a GPU is out of line.
+struct FleetQuantityFacts {
+  std::string_view name;  ///< "sm_clock", ...
+  std::string_view unit;  ///< "%" or "points"
+  /// In `unit`. At least 2.5 times the largest distance that a healthy GPU, or another run of one GPU, had from any recorded
+  /// peers, three and more of them: 0.13, 0.06, 0.02, 0.17, 1.6 and 0.01. docs/fleet.md has the table, and a test computes it
+  /// again. In L2 it differs from process to process where memory lies.
+  double named_from;
+  std::string_view below, above;  ///< sentences with a place for the distance
+};
+
 inline constexpr std::array kFleetQuantities = {FleetQuantity::sm_clock,  FleetQuantity::gpc_clock,
                                                 FleetQuantity::sm_cycles, FleetQuantity::bandwidth,
                                                 FleetQuantity::l2,        FleetQuantity::counters};
 
-/// "sm_clock", ...
-std::string_view to_string(FleetQuantity quantity);
-
-/// "%" or "points"
-std::string_view fleet_unit(FleetQuantity quantity);
-
-/// The spread between healthy GPUs. Clocks: about that of the calibration runs of five H200s. Cycles and counters:
-/// about ten times that of those runs. L2: that of twenty runs of one H200. Where memory lies in L2 differs from
-/// process to process. Bandwidth: twice the range of five H100s. docs/fleet.md has the figures, and a test compares
-/// them with the runs.
-NaturalSpread natural_spread(FleetQuantity quantity);
+const FleetQuantityFacts& facts_of(FleetQuantity quantity);
 
 /// How far one GPU is from its peers.
 struct Deviation {

@@ -10,22 +10,23 @@
 #include <vector>
 
 #include "record/row.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 
 /// A number that a row does not have.
 inline constexpr double kNoReading = std::numeric_limits<double>::quiet_NaN();
 
-/// What bounds a case's time, as far as its kernel tells.
+/// What bounds a case's time, as far as its row tells.
 enum class BoundBy : unsigned char { sm, memory, l2, other };
 
 /// A case of the suite, the same on all GPUs.
 struct FleetCase {
   std::string name;  ///< experiment/case
   BoundBy bound = BoundBy::other;
-  bool on_all_sms = false;  ///< the grid has a block for each SM
-  Real useful;              ///< throughput times time, of the first row that has both
-  bool reads_device_memory = false;
+  bool on_all_sms = false;          ///< the grid has a block for each SM
+  Real useful;                      ///< throughput times time, of the first row that has both
+  double memory_peak = kNoReading;  ///< bytes a microsecond, where useful work is bytes
 };
 
 /// What a row says of a GPU in a case. NaN where it says nothing.
@@ -59,13 +60,15 @@ struct MeasuredGpu {
 class FleetRows {
  public:
   /// Adds the rows of a file. Equal rows count once. A last line without its end is left out and remembered.
-  /// @throws InputError if it is no file of rows, a number is none, or a GPU has two rows of a case
+  /// @throws InputError if it is no file of rows, a number is none, a GPU has two rows of a case, or some rows are
+  /// simulated and others measured
   void add(const std::filesystem::path& file);
 
   std::vector<MeasuredGpu> gpus;
   std::vector<FleetCase> cases;
   std::vector<std::string> reasons;  ///< throttle reasons that rows name
   std::vector<std::string> torn;     ///< files whose last line has no end
+  SimulatedOrMeasured kind;
 
  private:
   std::uint32_t reason_bits(std::string_view text);
@@ -73,7 +76,7 @@ class FleetRows {
   std::map<std::string, std::size_t> case_numbers_;
 };
 
-/// Sorts memory-bound cases from others: those that read device memory at nine tenths of the best rate seen.
+/// Sorts memory-bound cases from others: those that move bytes at nearly the peak rate of device memory.
 /// Call once all files are added.
 void find_memory_bound(FleetRows& rows);
 

@@ -1,19 +1,22 @@
 #include "fleet/merge.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <cstdint>
+#include <functional>
 #include <map>
-#include <system_error>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/core.h>
 
-#include "fleet/hash_table.hpp"
+#include "files/lock.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/row_stream.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -23,38 +26,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kFewNames = 3;
 constexpr std::size_t kFewConflicts = 10;
 
-/// A file that takes its name only when it is whole.
-class NewFile {
- public:
-  explicit NewFile(fs::path file) : file_(std::move(file)), temporary_(file_.string() + ".new") {
-    out_.open(temporary_, std::ios::binary | std::ios::trunc);
-    if (!out_) throw InputError(fmt::format("cannot write {}: {}", file_.string(), std::strerror(errno)));
-  }
-  ~NewFile() {
-    std::error_code ignored;
-    if (!kept_) fs::remove(temporary_, ignored);
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void line(const std::string& text) {
-    out_.write(text.data(), static_cast<std::streamsize>(text.size())).put('\n');
-  }
-
-  void keep() {
-    out_.close();
-    if (!out_) throw InputError(fmt::format("cannot write {}: is the disk full?", file_.string()));
-    fs::rename(temporary_, file_);
-    kept_ = true;
-  }
-
- private:
-  fs::path file_;
-  fs::path temporary_;
-  std::ofstream out_;
-  bool kept_ = false;
-};
-
 /// Where the columns stand that a merge looks at.
 struct KeyColumns {
   explicit KeyColumns(const RowStream& stream)
@@ -63,10 +34,16 @@ struct KeyColumns {
         case_name(stream.column("case")),
         uuid(stream.column("gpu_uuid")),
         host(stream.column("host")),
-        device(stream.column("device_index")) {}
+        device(stream.column("device_index")),
+        time_status(stream.column("time_status")) {}
 
-  std::size_t schema, experiment, case_name, uuid, host, device;
+  std::size_t schema, experiment, case_name, uuid, host, device, time_status;
 };
+
+/// 64 bits that stand for a text. Among ten million texts two agree with a chance of 3 in a million.
+std::uint64_t hash_of(std::string_view text) {
+  return std::hash<std::string_view>()(text);
+}
 
 struct GpuTally {
   std::string host;
@@ -75,7 +52,7 @@ struct GpuTally {
 
 class Merge {
  public:
-  Merge(const fs::path& out, MergeOf of) : rows_(out), of_(of) {}
+  Merge(const fs::path& out, MergeOf of) : rows_(out), of_(of), replaces_(fs::exists(out)) {}
 
   void add(const fs::path& file) {
     RowStream stream(file);
@@ -87,15 +64,23 @@ class Merge {
   }
 
   Merged finish(std::span<const fs::path> files, const fs::path& out) {
-    rows_.keep();
     merged_.gpus = gpus_.size();
     merged_.cases = cases_.size();
+    merged_.simulated = kind_.simulated();
     for (const auto& [gpu, tally] : gpus_) {
       if (of_ == MergeOf::gpus && tally.cases < cases_.size()) merged_.gaps.push_back(gap_of(gpu, tally));
     }
-    merged_.samples = !case_in_two_files_ && merge_samples(files, out);
-    // Those of the rows that stood there before.
-    if (!merged_.samples) fs::remove(samples_path(out));
+    merged_.samples = !case_in_two_files_ && std::ranges::all_of(files, [](const fs::path& file) {
+      return !samples_beside(file).empty();
+    });
+    std::optional<OutputFile> samples;
+    if (merged_.samples) merge_samples(files, samples.emplace(samples_path(out)));
+    rows_.complete();
+    // Samples of other rows stay, under another name.
+    if (fs::exists(samples_path(out)) && !(merged_.samples && replaces_))
+      merged_.kept_samples = renamed_aside(samples_path(out));
+    if (samples) samples->keep();
+    rows_.keep();
     return std::move(merged_);
   }
 
@@ -104,7 +89,7 @@ class Merge {
     if (header_.empty()) {
       header_ = stream.header();
       first_file_ = stream.source();
-      rows_.line(header_);
+      rows_.write(header_ + "\n");
       return;
     }
     if (stream.header() == header_) return;
@@ -129,21 +114,21 @@ class Merge {
   void add_row(const RowStream& stream, const KeyColumns& columns) {
     const std::vector<std::string> cells = stream.cells();
     require_same_schema(stream, cells[columns.schema]);
+    kind_.add(cells[columns.time_status], stream.source());
     const std::string name = cells[columns.experiment] + "/" + cells[columns.case_name];
     const std::string gpu = cells[columns.uuid].empty()
                                 ? fmt::format("{}, device {}", cells[columns.host], cells[columns.device])
                                 : cells[columns.uuid];
     const std::uint64_t content = hash_of(stream.record());
     const std::uint64_t key = hash_of(of_ == MergeOf::shards ? name : gpu + "\n" + name);
-    const bool is_new = !content_by_key_.contains(key);
-    if (content_by_key_.insert(key, content) != content && !other_contents_.contains(content)) {
-      other_contents_.insert(content, 0);
+    const auto [first, is_new] = content_by_key_.try_emplace(key, content);
+    if (first->second != content && other_contents_.insert(content).second) {
       add_conflict(stream, gpu, name);
     } else if (!is_new) {
       ++merged_.duplicates;
       return;
     }
-    rows_.line(stream.record());
+    rows_.write(stream.record() + "\n");
     ++merged_.rows;
     GpuTally& tally = gpus_.try_emplace(gpu, GpuTally{cells[columns.host]}).first->second;
     if (is_new) ++tally.cases;
@@ -168,47 +153,43 @@ class Merge {
   }
 
   /// Samples name no GPU, so that they can stand in one file only where no case is in two.
-  bool merge_samples(std::span<const fs::path> files, const fs::path& out) const {
-    if (!std::ranges::all_of(files, [](const fs::path& file) { return fs::exists(samples_path(file)); }))
-      return false;
-    NewFile merged(samples_path(out));
-    merged.line(samples_header().substr(0, samples_header().size() - 1));
+  void merge_samples(std::span<const fs::path> files, OutputFile& merged) const {
+    merged.write(samples_header());
     for (std::size_t file = 0; file < files.size(); ++file) {
-      RowStream samples(samples_path(files[file]));
+      RowStream samples(samples_beside(files[file]));
       const std::size_t experiment = samples.column("experiment");
       const std::size_t name = samples.column("case");
       while (samples.next()) {
         const std::vector<std::string> cells = samples.cells();
         const auto found = cases_.find(cells[experiment] + "/" + cells[name]);
-        if (found != cases_.end() && found->second == file) merged.line(samples.record());
+        if (found != cases_.end() && found->second == file) merged.write(samples.record() + "\n");
       }
     }
-    merged.keep();
-    return true;
+    merged.complete();
   }
 
-  NewFile rows_;
+  OutputFile rows_;
   MergeOf of_;
+  bool replaces_;  ///< rows that stood there before
   std::string header_;
   std::string schema_;
   std::string first_file_;
   std::size_t file_ = 0;
-  HashTable content_by_key_;  ///< of the first row of a GPU and a case
-  HashTable other_contents_;  ///< of rows that differ from the first
+  std::unordered_map<std::uint64_t, std::uint64_t> content_by_key_;  ///< of the first row of a GPU and a case
+  std::unordered_set<std::uint64_t> other_contents_;                 ///< of rows that differ from the first
   std::map<std::string, GpuTally> gpus_;
   std::map<std::string, std::size_t> cases_;  ///< and the file that had it first
   bool case_in_two_files_ = false;
+  SimulatedOrMeasured kind_;
   Merged merged_;
 };
 
 }  // namespace
 
 Merged merge_files(std::span<const fs::path> files, const fs::path& out, MergeOf of) {
-  for (const fs::path& file : files) {
-    std::error_code error;
-    if (fs::equivalent(file, out, error))
-      throw InputError(fmt::format("-o {}: that is one of the files to merge", out.string()));
-  }
+  require_not_input(out, files);
+  static_cast<void>(output_target(samples_path(out)));  // before the rows are written
+  const FileLock lock(out);
   Merge merge(out, of);
   for (const fs::path& file : files) merge.add(file);
   return merge.finish(files, out);

@@ -26,7 +26,10 @@ struct Merged {
   std::vector<std::string> conflict_places;  ///< "FILE, line N: GPU, experiment/case", a few
   std::vector<std::string> torn;             ///< files whose last line has no end; that line is left out
   std::vector<Gap> gaps;
-  bool samples = false;  ///< whether samples of all files stand in FILE.samples.csv
+  bool simulated = false;  ///< the rows are
+  bool samples = false;    ///< whether samples of all files stand in FILE.samples.csv
+  std::filesystem::path
+      kept_samples;  ///< new name of a FILE.samples.csv of other rows; empty if there was none
 
   bool whole() const {
     return conflicts == 0 && torn.empty() && gaps.empty();
@@ -41,8 +44,8 @@ enum class MergeOf {
 
 /// Writes the rows of files into one, in the order of the files, and the samples beside them where each case
 /// is in one file only. Memory grows by about 30 bytes a row. `out` is the old file or the new one, whole.
-/// @throws InputError where a file is not of rows, the files' columns or schemas differ, or `out` is one of
-/// them or cannot be written
+/// @throws InputError where a file is not of rows, the files' columns or schemas differ, some are simulated, or
+/// `out` is one of them or of their samples, is being written by another process or cannot be written
 Merged merge_files(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
                    MergeOf of = MergeOf::gpus);
 

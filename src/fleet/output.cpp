@@ -28,15 +28,11 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string certainty_of(const FleetFinding& finding) {
-  if (!finding.chance) return "the rows say so";
-  if (*finding.chance < 1e-9) return "chance below 1e-9";
-  return fmt::format("chance {:.1g}", *finding.chance);
-}
-
 std::string told(const FleetFinding& finding) {
-  std::string text =
-      fmt::format("    {}{} ({}", finding.note ? "note: " : "", finding.sentence, certainty_of(finding));
+  std::string text = fmt::format(
+      "    {}{} ({}", finding.note ? "note: " : "", finding.sentence,
+      finding.named_from ? fmt::format("named from {:.2g} {}", *finding.named_from, finding.size_unit)
+                         : "the rows say so");
   if (finding.own_past) text += "; against its own earlier runs";
   if (!finding.since.empty()) text += "; since " + finding.since;
   if (!finding.worst_case.empty()) text += "; furthest in " + finding.worst_case;
@@ -76,9 +72,11 @@ std::string ranking(const FleetRows& rows, const RankedFleet& ranked) {
   for (std::size_t i = 0; i < shown; ++i)
     widest = std::max(widest, one_line(name_of(rows.gpus[ranked.gpus[i].gpu])).size());
   std::string text = fmt::format("\n{:<{}}", "GPU", widest);
-  for (const FleetQuantity quantity : kFleetQuantities) text += fmt::format(" {:>10}", to_string(quantity));
+  for (const FleetQuantity quantity : kFleetQuantities)
+    text += fmt::format(" {:>10}", facts_of(quantity).name);
   text += fmt::format("\n{:<{}}", kDistances, widest);
-  for (const FleetQuantity quantity : kFleetQuantities) text += fmt::format(" {:>10}", fleet_unit(quantity));
+  for (const FleetQuantity quantity : kFleetQuantities)
+    text += fmt::format(" {:>10}", facts_of(quantity).unit);
   text += fmt::format("\n{:<{}}", "is named from", widest);
   for (const auto& smallest : ranked.named_from)
     text += smallest ? fmt::format(" {:>10.2f}", *smallest) : fmt::format(" {:>10}", "");
@@ -97,13 +95,13 @@ nlohmann::ordered_json json_of(const FleetFinding& finding) {
   nlohmann::ordered_json object = {{"cause", finding.cause},
                                    {"size", finding.size},
                                    {"unit", finding.size_unit},
-                                   {"chance", nullptr},
+                                   {"named_from", nullptr},
                                    {"note", finding.note},
                                    {"sentence", finding.sentence},
                                    {"worst_case", finding.worst_case},
                                    {"against", finding.own_past ? "own past" : "peers"},
                                    {"since", finding.since}};
-  if (finding.chance) object["chance"] = *finding.chance;
+  if (finding.named_from) object["named_from"] = *finding.named_from;
   return object;
 }
 
@@ -114,7 +112,7 @@ std::string fleet_headline(const RankedFleet& ranked) {
   std::string text = fmt::format("{} of {} GPU{} {} out of line", out, ranked.gpus.size(),
                                  ranked.gpus.size() == 1 ? "" : "s", out == 1 ? "is" : "are");
   if (ranked.no_verdict() > 0) text += fmt::format(", {} without a verdict", ranked.no_verdict());
-  return text + fmt::format(". Chance that a healthy fleet has one: at most {:g} %.", 100 * kMostChance);
+  return text + ".";
 }
 
 std::string fleet_table(const FleetRows& rows, const RankedFleet& ranked) {
@@ -140,12 +138,13 @@ std::string fleet_json(const FleetRows& rows, const RankedFleet& ranked) {
                                      {"device_index", gpu.device_index},
                                      {"gpu", gpu.model},
                                      {"recorded_at", gpu.recorded_at},
+                                     {"simulated", rows.kind.simulated()},
                                      {"verdict", verdict_of(each)},
                                      {"why_no_verdict", each.no_verdict}};
     nlohmann::ordered_json& distances = object["distances"] = nlohmann::ordered_json::object();
     for (const FleetQuantity quantity : kFleetQuantities) {
       const auto& deviation = each.deviations[static_cast<std::size_t>(quantity)];
-      nlohmann::ordered_json& value = distances[std::string(to_string(quantity))];
+      nlohmann::ordered_json& value = distances[std::string(facts_of(quantity).name)];
       if (deviation) value = deviation->value;
     }
     nlohmann::ordered_json& findings = object["findings"] = nlohmann::ordered_json::array();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -62,7 +63,7 @@ void add_changes(const FleetRows& rows, const std::map<std::string, Numbers>& ea
   const auto found = earlier.find(rows.gpus[compared.gpu].uuid);
   if (found == earlier.end() || found->second.size() + 1 < kFewestPeers) return;
   const Numbers self = {compared.gpu};
-  std::vector<ComparedGpu> changed = compare_gpus(rows, self, found->second, earlier.size()).gpus;
+  std::vector<ComparedGpu> changed = compare_gpus(rows, self, found->second).gpus;
   if (changed[0].no_verdict.empty()) {
     if (!compared.no_verdict.empty()) compared.deviations = changed[0].deviations;
     compared.no_verdict.clear();
@@ -77,27 +78,27 @@ void add_changes(const FleetRows& rows, const std::map<std::string, Numbers>& ea
   }
 }
 
-/// Worst first: more than notes, then the least likely, then those without a verdict, then the rest.
+/// Worst first: more than notes, then those without a verdict, then notes, then the rest; of each the furthest out.
 struct Place {
   int group;
-  double chance;
-  double distance;
+  double nearness;  ///< to its peers
 
   auto operator<=>(const Place&) const = default;
 };
 
 Place place_of(const ComparedGpu& gpu) {
-  double chance = 1;
+  double furthest = 0;  // in multiples of what is named
   for (const FleetFinding& finding : gpu.findings) {
-    if (!finding.note) chance = std::min(chance, finding.chance.value_or(0));
+    if (finding.note) continue;
+    furthest = finding.named_from ? std::max(furthest, std::abs(finding.size) / *finding.named_from)
+                                  : std::numeric_limits<double>::infinity();
   }
-  double distance = 0;
   for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) {
     if (const auto& each = gpu.deviations[q])
-      distance = std::max(distance, std::abs(each->value) / natural_spread(kFleetQuantities[q]).sigma);
+      furthest = std::max(furthest, std::abs(each->value) / facts_of(kFleetQuantities[q]).named_from);
   }
   const int group = gpu.out_of_line() ? 0 : !gpu.no_verdict.empty() ? 1 : !gpu.findings.empty() ? 2 : 3;
-  return {group, chance, -distance};
+  return {group, -furthest};
 }
 
 /// Causes that all GPUs of a host have, where there are several and other hosts too.

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "gate/judge.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -124,6 +125,17 @@ bool has_known_schema(std::span<const RecordedRun> runs, std::string_view side, 
   return true;
 }
 
+/// @throws InputError where one side is and the other was measured
+bool are_simulated(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate) {
+  SimulatedOrMeasured kind;
+  for (const std::span<const RecordedRun> side : {baseline, candidate}) {
+    for (const RecordedRun& run : side) {
+      for (const RecordedCase& recorded : run.cases) kind.add(recorded.row.time_status, run.source);
+    }
+  }
+  return kind.simulated();
+}
+
 std::string sources(std::span<const RecordedRun> runs) {
   const std::string& first = runs.front().source;
   return runs.size() == 1 ? first : fmt::format("{} and {} more", first, runs.size() - 1);
@@ -137,6 +149,7 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   const bool known_baseline = has_known_schema(baseline, "baseline", comparison);
   const bool known_candidate = has_known_schema(candidate, "candidate", comparison);
   if (!known_baseline || !known_candidate) return comparison;
+  comparison.simulated = are_simulated(baseline, candidate);
   const GateContext context{tolerances, exact_columns(baseline, candidate, comparison.general), paired};
   note_torn(baseline, "baseline", comparison);
   note_torn(candidate, "candidate", comparison);

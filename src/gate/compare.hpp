@@ -12,8 +12,8 @@ namespace occbench {
 /// One run against another.
 Comparison compare(const RecordedRun& baseline, const RecordedRun& candidate, const Tolerances& tolerances);
 
-/// Runs of two builds that alternated on one machine: baseline[i] ran next to candidate[i]. Measured columns
-/// are medians over the runs, times are compared pair by pair. @pre as many of each, at least one
+/// Runs of two builds that alternated on one machine: baseline[i] ran next to candidate[i], so that they share what drifts.
+/// Measured columns and times are medians over the runs. @pre as many of each, at least one
 Comparison compare_pairs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
                          const Tolerances& tolerances);
 

@@ -84,6 +84,7 @@ Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, co
       if (plan.pairs.size() > 1) compared.file = pair.candidate.filename().string();
       all.cases.push_back(std::move(compared));
     }
+    all.simulated = all.simulated || one.simulated;
     all.general.insert(all.general.end(), one.general.begin(), one.general.end());
   }
   if (plan.pairs.size() > 1) all.sort_worst_first();

@@ -63,6 +63,7 @@ struct Comparison {
   std::string candidate;
   std::vector<ComparedCase> cases;   ///< worst first
   std::vector<GateFinding> general;  ///< of the two as a whole
+  bool simulated = false;            ///< nothing of either was measured
 
   void sort_worst_first();
 

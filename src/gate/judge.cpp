@@ -10,7 +10,6 @@
 #include "gate/findings.hpp"
 #include "gate/launch_change.hpp"
 #include "gate/loss_change.hpp"
-#include "gate/time_test.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/provenance.hpp"
 #include "record/statistics.hpp"
@@ -54,7 +53,7 @@ bool of_a_program(const Row& row) {
 
 /// Why a row's measurements are good for nothing; empty if they are.
 std::string unfit(const Row& row) {
-  if (row.time_status == "ok" || row.time_status == "unstable") return "";
+  if (row.time_status == "ok" || row.time_status == "unstable" || row.time_status == "simulated") return "";
   const std::string status = row.time_status.empty() ? "not measured" : row.time_status;
   return row.note.empty() ? status : fmt::format("{} ({})", status, row.note);
 }
@@ -168,8 +167,9 @@ std::optional<Difference> difference(const Sides& sides, const Quantity& quantit
                                      const std::string& experiment) {
   const Real before = median_of(sides.baseline, value);
   const Real now = median_of(sides.candidate, value);
-  if (!before || !now) return std::nullopt;
-  return Difference{*before, *now, quantity.higher_is_better ? *before - *now : *now - *before,
+  if (!before || !now || (quantity.unit == "%" && *before <= 0)) return std::nullopt;
+  const double change = quantity.unit == "%" ? 100 * (*now / *before - 1) : *now - *before;
+  return Difference{*before, *now, quantity.higher_is_better ? -change : change,
                     allowed(sides, quantity, context.tolerances.of(experiment, quantity))};
 }
 
@@ -255,6 +255,7 @@ void judge_measured(const Sides& sides, const GateContext& context, LaunchChange
 
 /// Why the times of two rows cannot decide; empty if they can.
 std::string why_advisory(const Row& baseline, const Row& candidate) {
+  if (baseline.time_status == "simulated") return "simulated";
   if (baseline.gpu_uuid.empty() || baseline.gpu_uuid != candidate.gpu_uuid) return "not of the same GPU";
   try {
     const auto apart = parse_iso_time(candidate.recorded_at) - parse_iso_time(baseline.recorded_at);
@@ -266,93 +267,82 @@ std::string why_advisory(const Row& baseline, const Row& candidate) {
   }
 }
 
-/// Why the times of a row cannot be tested; empty if they can.
-std::string untestable(const RecordedCase& recorded) {
-  if (recorded.row.time_status == "unstable") return "times are unstable";
-  if (recorded.times_us.empty()) return "there are no samples of time_us";
-  if (*std::ranges::min_element(recorded.times_us) <= 0) return "a time is not positive";
-  return "";
+/// Whether the times of a run scatter by more than the timer explains.
+bool is_unstable(const RecordedCase& recorded) {
+  const Row& row = recorded.row;
+  return row.time_status == "unstable" &&
+         row.time_spread_pct.value_or(0) / 100 * row.time_us.value_or(0) > kTimerUs;
 }
 
-/// What makes the first time untestable, and on which side; empty if all are good.
-std::string first_untestable(const Sides& sides) {
-  for (const auto& [side, runs] : named(sides)) {
+/// Whether they scatter so in the candidate, and not nearly so in the baseline.
+bool has_become_unstable(const RecordedCase& before, const RecordedCase& now) {
+  return is_unstable(now) && now.row.time_spread_pct.value_or(0) >
+                                 time_quantity().tolerance.spreads * before.row.time_spread_pct.value_or(0);
+}
+
+/// The pairs whose times can be compared.
+Sides steady_pairs(const Sides& sides) {
+  Sides steady;
+  for (std::size_t i = 0; i < sides.baseline.size(); ++i) {
+    const RecordedCase& before = *sides.baseline[i];
+    const RecordedCase& now = *sides.candidate[i];
+    if (is_unstable(before) || has_become_unstable(before, now)) continue;
+    steady.baseline.push_back(&before);
+    steady.candidate.push_back(&now);
+  }
+  return steady;
+}
+
+/// Why times are not compared, and how grave that is; nothing where they are.
+std::optional<std::pair<Grade, std::string>> why_no_times(const Sides& sides, const Sides& steady) {
+  const Row& row = sides.baseline.front()->row;
+  // How often a program makes a launch is its own affair.
+  const Grade lack = of_a_program(row) ? Grade::note : Grade::no_verdict;
+  if (steady.baseline.empty()) {
+    // Such a case varies by itself, and that is no doubt in the candidate.
+    const bool before =
+        std::ranges::any_of(sides.baseline, [](const auto* each) { return is_unstable(*each); });
+    return std::pair(before ? Grade::note : lack,
+                     fmt::format("times are unstable in the {}", before ? "baseline" : "candidate"));
+  }
+  for (const auto& [side, runs] : named(steady)) {
     for (const RecordedCase* recorded : *runs) {
-      const std::string reason = untestable(*recorded);
-      if (!reason.empty()) return fmt::format("{} in the {}", reason, side);
+      const std::int64_t launches = recorded->row.repetitions.value_or(0);
+      if (launches < kFewestLaunches)
+        return std::pair(lack, fmt::format("{} timed launches in the {} are too few; {} are needed", launches,
+                                           side, kFewestLaunches));
     }
   }
-  return "";
-}
-
-/// Candidate over baseline, of the medians of each pair whose times can be tested.
-struct PairRatios {
-  std::vector<double> ratios;
-  std::vector<double> baseline_us;
-};
-
-PairRatios pair_ratios(const Sides& sides) {
-  PairRatios found;
-  for (std::size_t i = 0; i < sides.baseline.size(); ++i) {
-    if (!untestable(*sides.baseline[i]).empty() || !untestable(*sides.candidate[i]).empty()) continue;
-    found.baseline_us.push_back(median(sides.baseline[i]->times_us));
-    found.ratios.push_back(median(sides.candidate[i]->times_us) / found.baseline_us.back());
-  }
-  return found;
-}
-
-/// Of the pairs, or with a single pair of its samples.
-TimeVerdict test_times(const Sides& sides, const GateContext& context, double limit) {
-  if (!context.paired) {
-    return compare_times(sides.baseline.front()->times_us, sides.candidate.front()->times_us, limit);
-  }
-  const PairRatios pairs = pair_ratios(sides);
-  return compare_pair_ratios(pairs.ratios, pairs.ratios.empty() ? 0 : median(pairs.baseline_us), limit);
-}
-
-/// Why no difference could be told.
-std::string too_few(const Sides& sides, bool paired) {
-  if (!paired) {
-    return fmt::format("{} and {} times are too few to tell a difference from chance",
-                       sides.baseline.front()->times_us.size(), sides.candidate.front()->times_us.size());
-  }
-  const std::string reason = first_untestable(sides);
-  return fmt::format("times of {} pairs are too few to tell a difference from chance{}",
-                     pair_ratios(sides).ratios.size(), reason.empty() ? "" : "; in another " + reason);
+  return std::nullopt;
 }
 
 void judge_time(const Sides& sides, const GateContext& context, ComparedCase& into) {
-  const RecordedCase& before = *sides.baseline.front();
-  const RecordedCase& now = *sides.candidate.front();
-  const std::string advisory = context.paired ? "" : why_advisory(before.row, now.row);
-  const std::string reason = context.paired ? "" : first_untestable(sides);
-  const Grade lack = of_a_program(before.row) && of_a_program(now.row) ? Grade::note : Grade::no_verdict;
-  if (!reason.empty()) {
-    if (advisory.empty()) add_finding(into, lack, "time_us", reason);
+  const std::string advisory =
+      context.paired ? "" : why_advisory(sides.baseline.front()->row, sides.candidate.front()->row);
+  const Sides steady = steady_pairs(sides);
+  if (const auto reason = why_no_times(sides, steady)) {
+    if (advisory.empty()) add_finding(into, reason->first, "time_us", reason->second);
     return;
   }
-  const Quantity& quantity = context.paired ? paired_time_quantity() : time_quantity();
-  const TimeVerdict verdict =
-      test_times(sides, context, allowed(sides, quantity, context.tolerances.of(into.experiment, quantity)));
-  if (verdict.answer == TimeVerdict::Answer::too_few) {
-    if (advisory.empty()) add_finding(into, lack, "time_us", too_few(sides, context.paired));
-    return;
-  }
-  if (advisory.empty()) into.caught_time_pct = verdict.caught_pct;
-  if (verdict.answer == TimeVerdict::Answer::alike) return;
-  const bool slower = verdict.answer == TimeVerdict::Answer::slower;
-  const Grade grade = !slower ? Grade::note : advisory.empty() ? Grade::regression : Grade::advisory;
-  const std::string was = fmt::format("{:.4g}", median_of(sides.baseline, quantity.value).value_or(0));
-  const std::string is = fmt::format("{:.4g}", median_of(sides.candidate, quantity.value).value_or(0));
-  const double change = std::abs(verdict.change_pct);
+  const auto pairs = std::ssize(steady.baseline);
+  const Quantity& quantity = pairs >= kFewestPairs ? paired_time_quantity() : time_quantity();
+  const auto found = difference(steady, quantity, quantity.value, context, into.experiment);
+  if (!found) return;
+  if (advisory.empty()) into.caught_time_pct = found->allowed;
+  if (!found->counts()) return;
+  const bool slower = found->loss > 0;
+  const double change = std::abs(found->loss);
+  const std::string was = fmt::format("{:.4g}", found->before);
+  const std::string is = fmt::format("{:.4g}", found->now);
   std::string message =
-      fmt::format("{}: {} % {}, p = {:.1g}", change_text("time_us", was, is),
+      fmt::format("{}: {} % {}, {:.2g} % allowed", change_text("time_us", was, is),
                   change < 100 ? fmt::format("{:.2g}", change) : fmt::format("{:.0f}", change),
-                  slower ? "slower" : "faster", verdict.p);
-  if (context.paired) message += fmt::format(" over {} pairs", sides.baseline.size());
+                  slower ? "slower" : "faster", found->allowed);
+  if (context.paired) message += fmt::format(" over {} pairs", pairs);
   if (!advisory.empty()) message += "; advisory: " + advisory;
   if (slower && into.findings.empty()) message += "; occupancy, launch and resources are as before";
-  into.findings.push_back({grade, "time_us", was, is, message, std::abs(verdict.change_pct)});
+  const Grade grade = !slower ? Grade::note : advisory.empty() ? Grade::regression : Grade::advisory;
+  into.findings.push_back({grade, "time_us", was, is, message, change});
 }
 
 /// A launch that is another is decided by what it asks for, untested. Whether it was worth it, its time tells.

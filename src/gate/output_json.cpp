@@ -8,7 +8,6 @@
 #include "gate/outputs.hpp"
 #include "gate/quantities.hpp"
 #include "record/json.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {
@@ -73,13 +72,8 @@ std::vector<Metric> metrics_of(const ComparedCase& compared) {
     }
   }
   if (row.time_us) {
-    Metric& metric = metrics.emplace_back(Metric{"time_us", "us", false, *row.time_us, {}, {}});
-    if (!compared.candidate->times_us.empty()) {
-      const Quartiles times = quartiles(compared.candidate->times_us);
-      // The row's median is rounded.
-      metric.lower = std::min(times.lower, metric.value);
-      metric.upper = std::max(times.upper, metric.value);
-    }
+    const double half = *row.time_us * row.time_spread_pct.value_or(0) / 200;
+    metrics.push_back({"time_us", "us", false, *row.time_us, *row.time_us - half, *row.time_us + half});
   }
   return metrics;
 }
@@ -88,6 +82,7 @@ std::vector<Metric> metrics_of(const ComparedCase& compared) {
 
 std::string comparison_json(const Comparison& comparison) {
   Json root = {{"verdict", to_string(comparison.verdict())},
+               {"simulated", comparison.simulated},
                {"baseline", comparison.baseline},
                {"candidate", comparison.candidate},
                {"headline", headline(comparison)},

@@ -5,15 +5,24 @@
 #include <fmt/core.h>
 
 #include "gate/outputs.hpp"
+#include "record/utf8.hpp"
 
 namespace occbench {
 namespace {
 
-/// Characters that XML 1.0 cannot hold in any form become question marks.
+/// Whether XML 1.0 can hold it in any form.
+bool is_of_xml(const Utf8Character& character) {
+  return character.valid && character.code >= 0x20 && character.code != 0xfffe && character.code != 0xffff;
+}
+
+/// Characters that XML 1.0 cannot hold become question marks.
 std::string xml(std::string_view text) {
   std::string escaped;
-  for (const char character : text) {
-    switch (character) {
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    const std::string_view piece = text.substr(0, character.bytes);
+    text.remove_prefix(character.bytes);
+    switch (character.code) {
       case '&':
         escaped += "&amp;";
         break;
@@ -36,7 +45,7 @@ std::string xml(std::string_view text) {
         escaped += "&#13;";
         break;
       default:
-        escaped += static_cast<unsigned char>(character) < 0x20 ? '?' : character;
+        escaped += is_of_xml(character) ? piece : "?";
     }
   }
   return escaped;

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "gate/outputs.hpp"
+#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {
@@ -128,6 +129,10 @@ std::string annotation_text(std::string_view text, bool property) {
   return escaped;
 }
 
+std::string simulated_line(const Comparison& comparison) {
+  return comparison.simulated ? fmt::format("{}\n\n", kSimulatedLine) : "";
+}
+
 std::string annotation(std::string_view command, std::string_view title, std::string_view message) {
   return fmt::format("::{} title={}::{}\n", command, annotation_text(title, true),
                      annotation_text(message, false));
@@ -136,9 +141,10 @@ std::string annotation(std::string_view command, std::string_view title, std::st
 }  // namespace
 
 std::string comparison_table(const Comparison& comparison) {
-  std::string text = fmt::format("baseline   {}\n           {}\ncandidate  {}\n           {}\n\n",
-                                 comparison.baseline, provenance(comparison, &ComparedCase::baseline),
-                                 comparison.candidate, provenance(comparison, &ComparedCase::candidate));
+  std::string text = simulated_line(comparison);
+  text += fmt::format("baseline   {}\n           {}\ncandidate  {}\n           {}\n\n", comparison.baseline,
+                      provenance(comparison, &ComparedCase::baseline), comparison.candidate,
+                      provenance(comparison, &ComparedCase::candidate));
   for (const GateFinding& finding : comparison.general) {
     text += fmt::format("{:<10}  {}\n", to_string(finding.grade), one_line(finding.message));
   }
@@ -153,7 +159,8 @@ std::string comparison_table(const Comparison& comparison) {
 }
 
 std::string comparison_markdown(const Comparison& comparison) {
-  std::string text = fmt::format("## occbench gate: {}\n\n", headline(comparison));
+  std::string text = simulated_line(comparison);
+  text += fmt::format("## occbench gate: {}\n\n", headline(comparison));
   text += fmt::format(
       "| | file | recorded |\n|---|---|---|\n| baseline | {} | {} |\n| candidate | {} | {} |\n\n",
       markdown_text(comparison.baseline), markdown_text(provenance(comparison, &ComparedCase::baseline)),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -32,12 +33,21 @@ struct Quantity {
   std::string Row::*within = nullptr;
 };
 
+/// An event pair agrees with the GPU's own duration counter to about this; smaller differences are the clock's.
+inline constexpr double kTimerUs = 1;
+
+/// Quartiles of fewer times than this say little.
+inline constexpr std::int64_t kFewestLaunches = 5;
+
+/// As many pairs of runs as share their drift well enough for a tolerance of their own.
+inline constexpr int kFewestPairs = 5;
+
 /// Every column whose gate rule is `measured`, then what is derived from them:
 /// achieved_over_theoretical_pct = 100 achieved / theoretical, and
 /// prediction_error_points = |achieved - predicted|.
 std::span<const Quantity> measured_quantities();
 
-/// Times of single runs, and of paired runs; differences in % of the baseline's median.
+/// Times of single runs, and of at least kFewestPairs pairs of runs; differences in % of the baseline's median.
 const Quantity& time_quantity();
 const Quantity& paired_time_quantity();
 

@@ -24,12 +24,10 @@ bool is_blank(std::string_view text) {
 
 /// What the samples hold of one case.
 struct CaseSamples {
-  std::vector<double> times_us;
   std::vector<double> warp_cycles;     ///< active, all SMs; one a reading
   std::vector<double> longest_cycles;  ///< active cycles of the SM with most
 
   std::vector<double>* of(std::string_view quantity) {
-    if (quantity == "time_us") return &times_us;
     if (quantity == "sm__warps_active.sum") return &warp_cycles;
     return quantity == "sm__cycles_active.max" ? &longest_cycles : nullptr;
   }
@@ -58,16 +56,13 @@ void add_samples(RecordedRun& run, std::string_view text) {
   for (RecordedCase& recorded : run.cases) {
     const auto found = by_name.find({recorded.row.experiment, recorded.row.case_});
     if (found == by_name.end()) continue;
-    recorded.times_us = found->second.times_us;
     recorded.achieved_elapsed_spread_points = elapsed_spread(found->second, recorded.row);
   }
 }
 
 std::string samples_of(const fs::path& file) {
-  const fs::path samples = samples_path(file);
-  if (fs::exists(samples)) return read_text(samples);
-  const fs::path compressed = samples.string() + ".gz";
-  return fs::exists(compressed) ? read_gzip_text(compressed) : "";
+  const fs::path samples = samples_beside(file);
+  return samples.empty() ? "" : read_text(samples);
 }
 
 bool begins_like_rows(const fs::path& file) {
@@ -98,8 +93,7 @@ RecordedRun parse_run(std::string_view rows, std::string_view samples, std::stri
   CsvTable table = parse_csv(rows, source, LastLine::torn);
   run.torn = table.whole_bytes != rows.size();
   std::vector<Row> parsed = rows_of(table, source);
-  for (std::size_t i = 0; i < parsed.size(); ++i)
-    run.cases.push_back({std::move(parsed[i]), {}, table.lines[i]});
+  for (std::size_t i = 0; i < parsed.size(); ++i) run.cases.push_back({std::move(parsed[i]), table.lines[i]});
   run.columns = std::move(table.names);
   if (!is_blank(samples)) add_samples(run, samples);
   return run;

@@ -9,11 +9,10 @@
 
 namespace occbench {
 
-/// A row with its times and where it stands.
+/// A row and where it stands.
 struct RecordedCase {
   Row row;
-  std::vector<double> times_us;  ///< of every timed launch; empty if the run kept no samples
-  std::size_t line = 0;          ///< in the run's file, from 1
+  std::size_t line = 0;  ///< in the run's file, from 1
   /// Interquartile range of achieved_elapsed_pct over the readings; empty if the run kept none.
   Real achieved_elapsed_spread_points = {};
 };

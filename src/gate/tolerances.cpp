@@ -96,6 +96,14 @@ double largest_difference(const std::vector<double>& values, const Quantity& qua
 
 }  // namespace
 
+std::vector<std::string> Tolerances::experiments() const {
+  std::vector<std::string> names;
+  for (const auto& [experiment, quantities] : given_) {
+    if (!experiment.empty()) names.push_back(experiment);
+  }
+  return names;
+}
+
 Tolerance Tolerances::of(std::string_view experiment, const Quantity& quantity) const {
   for (const std::string_view scope : {experiment, std::string_view()}) {
     const auto quantities = given_.find(scope);

@@ -14,6 +14,9 @@ namespace occbench {
 /// The tolerance of each quantity, by experiment where one was given.
 class Tolerances {
  public:
+  /// Experiments that have some of their own.
+  std::vector<std::string> experiments() const;
+
   /// Those of an experiment, else those given for all, else the quantity's own.
   Tolerance of(std::string_view experiment, const Quantity& quantity) const;
 

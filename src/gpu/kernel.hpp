@@ -69,8 +69,6 @@ struct Case {
   bool small = false;  ///< made small for a tool that slows kernels down: how long they take says nothing
   bool cold = false;   ///< each launch finds nothing of its data in L2; else the one before left it there
   bool trace = false;  ///< placement is of interest: the harness traces it too, in a launch of its own
-  std::vector<std::string_view> counters =
-      {};                                     ///< columns of counters that only cases which ask for them read
   std::string expected_cause = {};            ///< as the column; declared from what the case is made to do
   std::shared_ptr<const Variant> built = {};  ///< instead of one of the kernel's variants: made for this case
   Prepare prepare = {};                       ///< instead of the kernel's

@@ -7,9 +7,11 @@
 #include <iterator>
 #include <sstream>
 #include <string_view>
-#include <unistd.h>
 
 #include <fmt/core.h>
+
+#include "files/output.hpp"
+#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {
@@ -77,18 +79,10 @@ void KernelCache::keep(const std::string& content, const Nvrtc::Output& output) 
   if (folder_.empty()) return;
   std::error_code failed;
   fs::create_directories(folder_, failed);
-  // Another process may write the same kernel: each has a file of its own until it is whole.
-  const fs::path file = file_of(content);
-  const fs::path partial = file.string() + fmt::format(".{}", getpid());
-  {
-    std::ofstream stream(partial, std::ios::binary);
-    stream << file_text({content, output.symbol, output.log, output.cubin});
-    if (!stream.flush()) failed = std::make_error_code(std::errc::io_error);
-  }
-  if (!failed) fs::rename(partial, file, failed);
-  if (failed) {
-    std::error_code ignored;
-    fs::remove(partial, ignored);
+  try {
+    replace_text(file_of(content), file_text({content, output.symbol, output.log, output.cubin}),
+                 WrittenTo::system);
+  } catch (const InputError&) {  // it is compiled again next time
   }
 }
 

@@ -1,11 +1,11 @@
 #include "gpu/runtime_kernel.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -109,10 +109,16 @@ Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, con
   return output;
 }
 
-std::optional<std::int64_t> number_in(const std::string& log, const std::string& pattern) {
-  std::smatch match;
-  if (!std::regex_search(log, match, std::regex(pattern))) return std::nullopt;
-  return std::stoll(match[1]);
+/// The first number that stands between two texts.
+std::optional<std::int64_t> number_in(std::string_view log, std::string_view before, std::string_view after) {
+  for (std::size_t at = log.find(before); at != std::string_view::npos; at = log.find(before, at + 1)) {
+    const std::string_view rest = log.substr(at + before.size());
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    if (error == std::errc() && rest.substr(static_cast<std::size_t>(end - rest.data())).starts_with(after))
+      return number;
+  }
+  return std::nullopt;
 }
 
 /// The assembler's lines on one function.
@@ -125,7 +131,7 @@ std::string report_on(const std::string& log, const std::string& symbol) {
 
 std::string note_on(const std::string& log, int given, const std::optional<int>& cap) {
   if (!cap) return {};
-  const auto raised = number_in(log, "register count of [0-9]+ to lower bound of ([0-9]+)");
+  const auto raised = number_in(log, " to lower bound of ", "");
   if (given > std::max<std::int64_t>(*cap, raised.value_or(0)))
     return fmt::format("the cap of {} registers was not kept: launch bounds of the source override it", *cap);
   return raised ? fmt::format("the assembler raised the cap of {} registers to {}", *cap, *raised) : "";
@@ -159,14 +165,13 @@ RuntimeKernel::RuntimeKernel(Nvrtc::Output output, const KernelBuild& build)
   compiled_.code_architecture =
       fmt::format("sm_{}{}", build.compute_capability.major, build.compute_capability.minor);
   compiled_.usage.registers_per_thread =
-      static_cast<int>(number_in(report, "Used ([0-9]+) registers").value_or(0));
-  compiled_.usage.barriers = static_cast<int>(number_in(report, "used ([0-9]+) barriers").value_or(0));
-  compiled_.usage.static_shared_bytes = number_in(report, "([0-9]+) bytes smem").value_or(0);
-  const std::int64_t frame = number_in(report, "([0-9]+) bytes stack frame").value_or(0);
-  compiled_.usage.local_bytes_per_thread =
-      number_in(report, "([0-9]+) bytes cumulative stack").value_or(frame);
-  compiled_.spill_bytes = number_in(report, "([0-9]+) bytes spill stores").value_or(0) +
-                          number_in(report, "([0-9]+) bytes spill loads").value_or(0);
+      static_cast<int>(number_in(report, "Used ", " registers").value_or(0));
+  compiled_.usage.barriers = static_cast<int>(number_in(report, "used ", " barriers").value_or(0));
+  compiled_.usage.static_shared_bytes = number_in(report, " ", " bytes smem").value_or(0);
+  const std::int64_t frame = number_in(report, " ", " bytes stack frame").value_or(0);
+  compiled_.usage.local_bytes_per_thread = number_in(report, " ", " bytes cumulative stack").value_or(frame);
+  compiled_.spill_bytes = number_in(report, " ", " bytes spill stores").value_or(0) +
+                          number_in(report, " ", " bytes spill loads").value_or(0);
   note_ = note_on(output.log, compiled_.usage.registers_per_thread, build.register_cap);
 }
 

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "axes/points.hpp"
-#include "harness/sweep_cases.hpp"
+#include "harness/plan.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {

@@ -1,76 +1,106 @@
 #include "harness/count_case.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <iterator>
+#include <cstdio>
+#include <exception>
 
-#include "harness/counter_columns.hpp"
+#include <fmt/core.h>
+
+#include "record/counter_columns.hpp"
 
 namespace occbench {
 namespace {
 
-using CountOfSession = Counted (Session::*)(const std::vector<std::string>&, const std::function<void()>&,
-                                            const std::function<void()>&);
-
-Counted count(const std::vector<std::string>& metrics, ReadyCase& ready, Session& session,
-              CountOfSession count_of_session) {
+/// Why these counters cannot be read; ok where they can.
+Counted try_counters(Instruments& instruments, const std::vector<std::string>& metrics) {
   try {
-    return (session.*count_of_session)(
-        metrics, [&] { ready.launch_and_wait(); }, [&] { ready.make_ready(); });
+    instruments.set_up_counters(metrics);
+    return {.status = CountersStatus::ok};
+  } catch (const CountersUnavailable& unavailable) {
+    return {.status = unavailable.status(), .note = unavailable.what()};
+  }
+}
+
+Counted count(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup,
+              const std::vector<std::string>& metrics) {
+  try {
+    return count_launches(
+        instruments, setup, metrics, [&] { ready.launch_and_wait(); }, [&] { ready.make_ready(); });
   } catch (const std::exception& error) {
-    session.note_lost_context();
     return {.status = CountersStatus::failed, .note = error.what()};
   }
 }
 
-/// `own`, the counters of every case, and those beside them that the suite and the case ask for.
-std::vector<std::string> metrics_of_case(const std::vector<std::string>& own, const PlannedCase& planned,
-                                         const Session& session) {
-  std::vector<std::string> metrics = session.options().suite == Suite::full ? metrics_of_full_suite() : own;
-  std::ranges::copy(metrics_of(planned.chosen.counters), std::back_inserter(metrics));
-  return metrics;
-}
-
-/// The counters of columns, all read together, for to configure a profiler again takes some 0.4 s. Where
-/// they cannot be had, those of every case alone.
-/// @returns their readings
-CounterReadings count_columns(const PlannedCase& planned, ReadyCase& ready, Session& session,
-                              MeasuredCase& into) {
+/// The counters of columns. @returns their readings
+CounterReadings count_columns(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup,
+                              int readings, double warp_slots, MeasuredCase& into) {
   CaseRecord& record = into.record;
-  const std::vector<std::string> own = metrics_for(record.compiled);
-  std::vector<std::string> metrics = metrics_of_case(own, planned, session);
   const auto start = std::chrono::steady_clock::now();
-  Counted counted = count(metrics, ready, session, metrics == own ? &Session::count : &Session::count_more);
-  if (metrics != own && counted.status != CountersStatus::ok && session.stop() != Stop::context_lost) {
-    const std::string why = std::move(counted.note);
-    metrics = own;
-    counted = count(metrics, ready, session, &Session::count);
-    if (counted.status == CountersStatus::ok) add_note(record.note, why);
-  }
+  Counted counted = count(ready, instruments, setup, setup.metrics);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   record.readings.status = counted.status;
   add_note(record.note, counted.note);
-  if (counted.status != CountersStatus::ok) return {};
-  set_counters(record.readings, counted.readings, session.device().warp_slots());
-  add_note(record.note, note_on_missing(counted.readings, metrics));
+  if (counted.status != CountersStatus::ok) {
+    // Where no case is counted, the run has said so at its start.
+    if (setup.status == CountersStatus::ok)
+      fmt::print(stderr, "{}: counters {}: {}\n", full_name(record.identity), to_string(counted.status),
+                 counted.note);
+    return {};
+  }
+  add_note(record.note, setup.note);
+  set_counters(record.readings, counted.readings, warp_slots);
+  add_note(record.note, note_on_missing(counted.readings, setup.metrics));
   for (const auto& [metric, values] : counted.readings) into.samples.add(metric, values);
-  into.samples.add("counting_ms_per_launch", 0, spent.count() / session.options().readings);
+  into.samples.add("counting_ms_per_launch", 0, spent.count() / readings);
   return std::move(counted.readings);
 }
 
 }  // namespace
 
-void count_case(const PlannedCase& planned, ReadyCase& ready, Session& session, MeasuredCase& into) {
+CounterSetup set_up_counters(Instruments& instruments, const Options& options) {
+  CounterSetup setup{.metrics = counters_read(CounterRead::every_case), .by_name = options.metrics};
+  if (options.counters == CounterMode::off) return setup;
+  if (options.suite == Suite::full) {
+    const std::vector<std::string> all = counters_read(CounterRead::full_suite);
+    const Counted tried = try_counters(instruments, all);
+    if (tried.status == CountersStatus::ok || tried.status == CountersStatus::busy) {
+      setup.status = CountersStatus::ok;
+      setup.metrics = all;
+      return setup;
+    }
+    setup.note = tried.note;
+  }
+  const Counted tried = try_counters(instruments, setup.metrics);
+  const bool stays = tried.status == CountersStatus::denied || tried.status == CountersStatus::unsupported;
+  setup.status = stays ? tried.status : CountersStatus::ok;
+  if (stays) setup.note = tried.note;
+  if (!setup.note.empty())
+    fmt::print(stderr, "counters{}: {}\n",
+               stays ? fmt::format(" {}", to_string(tried.status)) : " of the full suite", setup.note);
+  return setup;
+}
+
+Counted count_launches(Instruments& instruments, const CounterSetup& setup,
+                       const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                       const std::function<void()>& before) {
+  if (setup.status != CountersStatus::ok) return {.status = setup.status, .note = setup.note};
+  try {
+    return {.status = CountersStatus::ok, .note = {}, .readings = instruments.count(metrics, launch, before)};
+  } catch (const CountersUnavailable& unavailable) {
+    return {.status = unavailable.status(), .note = unavailable.what()};
+  }
+}
+
+void count_case(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup, int readings,
+                double warp_slots, MeasuredCase& into) {
   CaseRecord& record = into.record;
-  const CounterReadings of_columns = count_columns(planned, ready, session, into);
-  const std::vector<std::string>& by_name = session.options().metrics;
-  if (by_name.empty()) return;
+  const CounterReadings of_columns = count_columns(ready, instruments, setup, readings, warp_slots, into);
+  if (setup.by_name.empty()) return;
   Counted more;
-  if (record.readings.status == CountersStatus::ok && session.stop() != Stop::context_lost)
-    more = count(by_name, ready, session, &Session::count);
+  if (record.readings.status == CountersStatus::ok) more = count(ready, instruments, setup, setup.by_name);
   add_note(record.note, more.note);
-  if (more.status != CountersStatus::ok) session.miss();
-  record.extra = extra_columns(more.readings, by_name);
+  if (more.status != CountersStatus::ok) into.missed = true;
+  record.extra = extra_columns(more.readings, setup.by_name);
   for (const auto& [metric, values] : more.readings) {
     if (!of_columns.contains(metric)) into.samples.add(metric, values);
   }

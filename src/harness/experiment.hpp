@@ -62,7 +62,7 @@ class Planner {
   const Device* device_;
 };
 
-/// One question put to the hardware: a file in bench/, a binary of its own.
+/// One question put to the hardware: a file in bench/.
 struct Experiment {
   std::string_view name;    ///< as in the column `experiment`
   std::string_view claim;   ///< what documents say, one sentence
@@ -71,7 +71,7 @@ struct Experiment {
   std::function<std::vector<Family>()> families = {};  ///< what `occbench sweep` can vary of it
 };
 
-/// A binary's experiment, defined in its file in bench/.
+/// The experiment of a program that has one (main.cpp).
 extern const Experiment experiment;
 
 /// The case's name, unique in its experiment: kernel/variant/key=value/...

@@ -39,6 +39,10 @@ class Instruments {
   /// which that of SM 0 has 0; empty where one of them was left to what ran before.
   virtual std::optional<int> first_gpc() = 0;
 
+  /// Reads these counters of a launch that is no case's: whether that goes, and the set-up that readings of the
+  /// same list then find. @throws CountersUnavailable
+  virtual void set_up_counters(const std::vector<std::string>& metrics) = 0;
+
   /// As Counters::read; after an exception the next call begins again.
   virtual CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                                 const std::function<void()>& before) = 0;

@@ -1,11 +1,8 @@
 #include "harness/list_cases.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <functional>
-#include <thread>
 #include <vector>
 
 #include <fmt/core.h>
@@ -13,22 +10,26 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/warps.hpp"
+#include "predict/parallel.hpp"
 #include "predict/parameter_range.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
 #include "record/json.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {
 namespace {
 
-/// A list of ten thousand cases is there within 10 s.
-constexpr std::chrono::seconds kMostTime{5};
+/// Of simulation for each list: predictions, and for them ranges. By the estimate of simulation_microseconds(), so that a list
+/// is the same on every machine. A list of ten thousand cases is there within 10 s of two cores.
+constexpr double kMostMicroseconds = 10e6;
 
 bool can_be_predicted(const CaseRecord& record) {
   return record.identity.work && record.launch && record.compiled && record.theory && !record.times.status;
 }
 
 struct ListedCase {
-  std::optional<double> pct;            ///< empty where the simulation refuses the launch, or time was short
+  std::optional<double> pct;  ///< empty where the simulation refuses the launch or would take too long
   std::optional<OccupancyRange> range;  ///< by a generic profile
 };
 
@@ -55,52 +56,67 @@ OccupancyRange range_around(double pct, const CaseRecord& record, const Limits& 
   return {std::min(range.low_pct, pct), std::max(range.high_pct, pct)};
 }
 
-using Clock = std::chrono::steady_clock;
-
-/// Calls `of` with each of `numbers` on all processors until the time is over. @returns how many it left out
-std::size_t for_each_until(Clock::time_point end, std::span<const std::size_t> numbers,
-                           const std::function<void(std::size_t)>& of) {
-  std::atomic<std::size_t> next = 0;
-  std::atomic<std::size_t> left_out = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < numbers.size(); i = next++)
-      Clock::now() > end ? void(++left_out) : of(numbers[i]);
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned i = 1; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
-      threads.emplace_back(work);
-    work();
+/// Of `numbers`, in their order, those whose work together is little enough.
+/// @param microseconds  of each, on one core
+std::vector<std::size_t> affordable(std::span<const std::size_t> numbers,
+                                    const std::function<double(std::size_t)>& microseconds) {
+  std::vector<std::size_t> chosen;
+  double left = kMostMicroseconds;
+  for (const std::size_t number : numbers) {
+    const double needed = microseconds(number);
+    if (needed > left) continue;
+    left -= needed;
+    chosen.push_back(number);
   }
-  return left_out;
+  return chosen;
 }
 
 void tell_left_out(std::size_t left_out, std::size_t cases, std::string_view what) {
   if (left_out == 0) return;
-  fmt::print(stderr, "{} of {} cases are listed without a {}, for which {} s were not enough\n", left_out,
-             cases, what, kMostTime.count());
+  fmt::print(stderr,
+             "{} of {} cases are listed without a {}: a list simulates no more than {:.0f} s of one core\n",
+             left_out, cases, what, kMostMicroseconds / 1e6);
 }
 
-/// As far as the time goes, in the order of the cases: predictions first, then ranges.
+/// As far as the work goes, in the order of the cases: predictions first, then ranges.
 std::vector<ListedCase> predict_all(std::span<const PlannedCase> cases, const Device& device,
                                     const ChosenProfile& profile) {
   std::vector<ListedCase> predicted(cases.size());
-  const Clock::time_point end = Clock::now() + kMostTime;
+  const auto microseconds = [&](std::size_t i) {
+    return simulation_microseconds(device.limits, tasks_of(cases[i].known));
+  };
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (can_be_predicted(cases[i].known)) numbers.push_back(i);
   }
-  const std::size_t left_out = for_each_until(end, numbers, [&](std::size_t i) {
+  const std::size_t predictable = numbers.size();
+  numbers = affordable(numbers, microseconds);
+  tell_left_out(predictable - numbers.size(), cases.size(), "prediction");
+  for_each_parallel(numbers.size(), [&](std::size_t each) {
+    const std::size_t i = numbers[each];
     predicted[i].pct = predicted_pct(cases[i].known, device.limits, profile.profile);
   });
-  tell_left_out(left_out, cases.size(), "prediction");
   if (profile.quality != ProfileQuality::generic) return predicted;
   std::erase_if(numbers, [&](std::size_t i) { return !predicted[i].pct; });
-  const std::size_t without_range = for_each_until(end, numbers, [&](std::size_t i) {
+  const std::vector<std::size_t> with_range =
+      affordable(numbers, [&](std::size_t i) { return std::max(kRangeMicroseconds, 2 * microseconds(i)); });
+  tell_left_out(numbers.size() - with_range.size(), cases.size(), "range of the prediction");
+  for_each_parallel(with_range.size(), [&](std::size_t each) {
+    const std::size_t i = with_range[each];
     predicted[i].range = range_around(*predicted[i].pct, cases[i].known, device.limits, profile);
   });
-  tell_left_out(without_range, cases.size(), "range of the prediction");
   return predicted;
+}
+
+/// What is known of it, as JSON.
+void print_known(const Row& row) {
+  const nlohmann::ordered_json whole = row_to_json(row);
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const auto& cell : whole.items()) {
+    const nlohmann::ordered_json& value = cell.value();
+    if (!value.is_null() && value != "") object[cell.key()] = value;
+  }
+  fmt::print("{}\n", json_text(object, -1));
 }
 
 }  // namespace
@@ -109,6 +125,7 @@ void list_cases(std::span<const PlannedCase> cases, const Device& device, const 
                 const Options& options) {
   std::vector<ListedCase> predicted(cases.size());
   if (options.predict) predicted = predict_all(cases, device, profile);
+  std::string rows = csv_header();
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Row row = row_of(cases[i].known);
     if (predicted[i].pct) {
@@ -120,14 +137,13 @@ void list_cases(std::span<const PlannedCase> cases, const Device& device, const 
       row.predicted_low_pct = predicted[i].range->low_pct;
       row.predicted_high_pct = predicted[i].range->high_pct;
     }
-    const nlohmann::ordered_json whole = row_to_json(row);
-    nlohmann::ordered_json object = nlohmann::ordered_json::object();
-    for (const auto& cell : whole.items()) {
-      const nlohmann::ordered_json& value = cell.value();
-      if (!value.is_null() && value != "") object[cell.key()] = value;
+    if (options.list_file) {
+      rows += csv_record(row);
+    } else {
+      print_known(row);
     }
-    fmt::print("{}\n", json_text(object, -1));
   }
+  if (options.list_file) replace_text(*options.list_file, rows);
 }
 
 }  // namespace occbench

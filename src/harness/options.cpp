@@ -8,6 +8,8 @@
 #include <map>
 #include <random>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <benchmark/benchmark.h>
@@ -133,12 +135,76 @@ std::uint64_t seed_of(const std::string& text) {
   return seed;
 }
 
+/// "NAME=VALUES". @throws InputError where there is no name or no value
+GivenAxis axis_of(std::string_view flag, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    throw InputError(fmt::format("{} {}: it is NAME=VALUES", flag, text));
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+/// The flags that ask for a sweep.
+class SweepFlags {
+ public:
+  void declare(CLI::App& app);
+
+  /// Once they are parsed; empty where none asks for a sweep. @throws InputError for what is no NAME=VALUES
+  std::optional<SweepOptions> options() const;
+
+ private:
+  std::string family_;
+  std::string source_;
+  SourceOptions from_;
+  std::vector<std::string> axes_;
+  std::vector<std::string> defines_;
+  std::vector<std::string> includes_;
+  std::string check_;
+  bool zip_ = false;
+};
+
+void SweepFlags::declare(CLI::App& app) {
+  const auto list = [&](const char* name, std::vector<std::string>& values, const char* meaning) {
+    app.add_option(name, values, meaning)->expected(1)->take_all();
+  };
+  app.add_option("--occ_sweep", family_, "measure configurations of this kernel instead of the experiment");
+  list("--occ_axis", axes_, "values of one of its axes, NAME=VALUES; once for each axis");
+  app.add_flag("--occ_zip", zip_, "pair the values of the axes instead of combining all with all");
+  app.add_option("--occ_source", source_, "a kernel in this file instead, compiled at run time");
+  app.add_option("--occ_kernel", from_.kernel, "its name, with template arguments");
+  list("--occ_arg", from_.arguments, "an argument of it: float[1<<24], int[64]=iota, int=5; once for each");
+  list("--occ_define", defines_, "an axis of definitions, NAME=VALUES");
+  list("--occ_include", includes_, "a folder of headers");
+  app.add_option("--occ_std", from_.standard, "C++ standard of the source");
+  app.add_option("--occ_check", check_, "equal: launches of equal grids must give equal results")
+      ->check(CLI::IsMember({"equal"}));
+}
+
+std::optional<SweepOptions> SweepFlags::options() const {
+  if (family_.empty() && source_.empty()) return std::nullopt;
+  SweepOptions sweep{.family = family_,
+                     .source = std::nullopt,
+                     .axes = {},
+                     .combine = zip_ ? Combine::zip : Combine::product};
+  for (const std::string& axis : axes_) sweep.axes.push_back(axis_of("--occ_axis", axis));
+  if (source_.empty()) return sweep;
+  sweep.source = from_;
+  sweep.source->file = source_;
+  sweep.source->check_equal = !check_.empty();
+  sweep.source->include_folders.assign(includes_.begin(), includes_.end());
+  for (const std::string& define : defines_) sweep.source->defines.push_back(axis_of("--define", define));
+  sweep.axes.insert(sweep.axes.end(), sweep.source->defines.begin(), sweep.source->defines.end());
+  return sweep;
+}
+
 struct Parser {
   CLI::App app;
   Options options;
   std::string suite = "quick";
   std::string counters = "auto";
   std::string csv;
+  std::string cases;
+  std::string list_file;
+  CLI::Option* list = nullptr;
   std::string device_profile;
   std::string metrics;
   std::string timeline;
@@ -155,6 +221,7 @@ struct Parser {
         ->check(CLI::IsMember(names(kSuites)));
     app.add_option("--occ_device", options.device,
                    "number of the GPU, or auto (default): the discrete one with most SMs");
+    app.add_option("--occ_cases", cases, "only the cases whose full names stand in this file, one a line");
     app.add_option("--occ_csv", csv, "append a row a case to this file, and its samples to FILE.samples.csv");
     app.add_flag("--occ_resume", options.resume,
                  "keep the rows of --occ_csv and run the cases that it lacks");
@@ -179,11 +246,16 @@ struct Parser {
     app.add_flag("--occ_small", options.small, "small grids and short work, as compute-sanitizer needs");
     app.add_flag("--occ_profile", options.profile,
                  "check each case, launch it once, and nothing else: for ncu and compute-sanitizer");
-    app.add_flag("--occ_list", options.list, "print the cases as JSON, one a line, and end");
+    list = app.add_option("--occ_list", list_file,
+                          "print the cases as JSON, one a line, or write them as rows to a new file, and end")
+               ->expected(0, 1)
+               ->default_str("");
     app.add_flag("--occ_describe", options.describe,
                  "print the experiment's name, claim and source as JSON, and end; needs no GPU");
-    app.add_option("--occ_progress_fd", options.progress_fd,
-                   "tell the progress through this open file descriptor, a line of JSON a case")
+    app.add_option(
+           "--occ_progress_fd", options.progress_fd,
+           "tell the progress through this open file descriptor, a line when a case begins and one when its "
+           "row is written")
         ->check(CLI::NonNegativeNumber);
     app.add_flag("--occ_predict", options.predict, "list the cases with their predictions");
     CLI::Option* const capability = app.add_option(
@@ -203,6 +275,9 @@ struct Parser {
     options.counters = kCounterModes.at(counters);
     if (!device_profile.empty()) options.device_profile = find_profile(device_profile);
     if (!csv.empty()) options.csv = csv;
+    if (!cases.empty()) options.cases = cases;
+    options.list = list->count() > 0;
+    if (!list_file.empty()) options.list_file = list_file;
     if (!timeline.empty()) options.timeline = timeline;
     if (!per_sm.empty()) options.per_sm = per_sm;
     if (!shuffle.empty()) options.shuffle = seed_of(shuffle);
@@ -214,6 +289,9 @@ struct Parser {
     }
     if (!gpu.empty()) options.planned_for = device_to_plan_for(identity_of(gpu_of(gpu)));
     if (options.planned_for) options.list = true;
+    std::error_code unknown;
+    if (options.list_file && std::filesystem::exists(*options.list_file, unknown))
+      throw InputError(fmt::format("--occ_list={}: it exists; name a new file", list_file));
     if (options.resume && !options.csv)
       throw InputError("--occ_resume needs the file to go on with: --occ_csv=FILE");
     if (options.counters == CounterMode::off && (options.timeline || !options.metrics.empty())) {

@@ -6,18 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "axes/points.hpp"
 #include "gpu/device.hpp"
 #include "gpu/kernel.hpp"
-#include "harness/sweep_options.hpp"
+#include "harness/source_family.hpp"
 #include "predict/device_profile.hpp"
 
 namespace occbench {
 
-/// Whether a bench binary reads hardware counters.
+/// Whether a measuring program reads hardware counters.
 enum class CounterMode {
   automatic,  ///< where they can be read; a row says why where they cannot
   off,        ///< not even tried, as under another profiler
-  require,    ///< the binary ends with status 2 where they cannot be read
+  require,    ///< the program ends with status 2 where they cannot be read
 };
 
 /// What was asked for of Google Benchmark's reports: of its flags those that it cannot carry out itself while
@@ -30,12 +31,21 @@ struct Reports {
   int repetitions = 1;  ///< --benchmark_repetitions, which is passed on too
 };
 
-/// What a bench binary was asked for: its own flags (`--occ_*`), and Google Benchmark's, which it passes on.
+/// Which configurations of which kernel `occbench sweep` wants.
+struct SweepOptions {
+  std::string family;                   ///< one of the experiment's, or empty where there is a source
+  std::optional<SourceOptions> source;  ///< a kernel in a file
+  std::vector<GivenAxis> axes;
+  Combine combine = Combine::product;
+};
+
+/// What a measuring program was asked for: its own flags (`--occ_*`), and Google Benchmark's, which it passes on.
 struct Options {
   Suite suite = Suite::quick;
   std::string device = "auto";
-  std::optional<std::filesystem::path> csv;  ///< rows go here, samples beside it
-  bool resume = false;                       ///< keep the rows of `csv` and run what is missing
+  std::optional<std::filesystem::path> csv;    ///< rows go here, samples beside it
+  bool resume = false;                         ///< keep the rows of `csv` and run what is missing
+  std::optional<std::filesystem::path> cases;  ///< file with full names of cases, one a line: only those
   CounterMode counters = CounterMode::automatic;
   int readings = 16;                              ///< counted launches a case
   std::vector<std::string> metrics;               ///< more hardware counters to read, a column each
@@ -46,12 +56,13 @@ struct Options {
       device_profile;  ///< predictions are made with it; empty = the best known of the GPU
   bool profile =
       false;  ///< check and launch each case once, neither timed nor counted, as other profilers want it
-  std::optional<SweepOptions> sweep;  ///< instead of the experiment's cases
-  std::optional<Device> planned_for;  ///< list cases for this device, without one
-  bool predict = false;               ///< list cases with their predictions
-  bool list = false;                  ///< print the cases as JSON lines and end
-  bool describe = false;              ///< print name, claim and source as a JSON line and end; needs no GPU
-  bool small = false;                 ///< small grids and short work, for compute-sanitizer
+  std::optional<SweepOptions> sweep;               ///< instead of the experiment's cases
+  std::optional<Device> planned_for;               ///< list cases for this device, without one
+  bool predict = false;                            ///< list cases with their predictions
+  bool list = false;                               ///< print the cases as JSON lines and end
+  std::optional<std::filesystem::path> list_file;  ///< list them as rows in this new file instead
+  bool describe = false;  ///< print name, claim and source as a JSON line and end; needs no GPU
+  bool small = false;     ///< small grids and short work, for compute-sanitizer
   bool help = false;
   std::optional<int> progress_fd;  ///< file descriptor that the progress is told through (progress_lines.hpp)
   Reports reports;

@@ -68,8 +68,8 @@ ActivitySamples PmSampling::sample(double expected_us, const std::function<void(
   if (decoded.overflow)
     result.losses.emplace_back("the hardware's buffer of samples overflowed, and samples are missing");
   if (decoded.full) {
-    result.losses.push_back(fmt::format(
-        "CUPTI's image of samples was full after {}, and the rest is missing", result.samples.size()));
+    result.losses.push_back(fmt::format("CUPTI's image of samples was full after {}, and the rest is missing",
+                                        result.samples.size()));
   }
   return result;
 }

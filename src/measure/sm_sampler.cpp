@@ -11,8 +11,9 @@ namespace occbench {
 namespace {
 
 /// One pass on every chip from GA10x on that CUPTI 13.0 knows, and on Turing.
-const std::vector<std::string> kMetrics = {"gr__ctas_launched.sum", "sm__warps_active.sum", "sm__cycles_active.sum",
-                                           "sm__cycles_active.max", "sm__cycles_elapsed.avg"};
+const std::vector<std::string> kMetrics = {"gr__ctas_launched.sum", "sm__warps_active.sum",
+                                           "sm__cycles_active.sum", "sm__cycles_active.max",
+                                           "sm__cycles_elapsed.avg"};
 
 /// What the hardware writes down of one sample (up to 10.7 KB, H100).
 constexpr std::size_t kHardwareBytesPerSample = 12 << 10;
@@ -39,7 +40,8 @@ void SmSampler::configure(const SamplingWindow& window) {
   if (window.interval_ns != window_.interval_ns || window.length_ns != window_.length_ns)
     hardware_bytes_ = std::clamp(samples * kHardwareBytesPerSample, kLeastHardwareBytes, kMostHardwareBytes);
   window_ = window;
-  session_->enable(PmSession::Trigger::time, static_cast<double>(window.interval_ns), samples, hardware_bytes_);
+  session_->enable(PmSession::Trigger::time, static_cast<double>(window.interval_ns), samples,
+                   hardware_bytes_);
 }
 
 void SmSampler::start() {

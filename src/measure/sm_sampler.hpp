@@ -25,7 +25,8 @@ struct SmSample {
 /// How finely and for how long a GPU is sampled at a time.
 struct SamplingWindow {
   std::uint64_t interval_ns = 0;
-  std::uint64_t length_ns = 0;  ///< between the call that starts and the one that stops; both take longer themselves
+  std::uint64_t length_ns =
+      0;  ///< between the call that starts and the one that stops; both take longer themselves
 };
 
 /// CUPTI's clock, which samples have too: equal up to some microseconds (H100, CUDA 13.0).

@@ -68,12 +68,6 @@ std::vector<Change> distinct_changes(const Limits& limits, const Configuration& 
   return changes;
 }
 
-std::string amount(std::int64_t difference, std::string_view one, std::string_view many) {
-  const std::int64_t count = std::abs(difference);
-  return count == 1 ? fmt::format("one {} {}", difference > 0 ? "more" : "less", one)
-                    : fmt::format("{} {} {}", count, difference > 0 ? "more" : "fewer", many);
-}
-
 }  // namespace
 
 std::vector<Cliffs> cliffs(const Limits& limits, const Configuration& configuration) {
@@ -90,54 +84,6 @@ double cost_of(const Change& change) {
   if (difference == 0) return 0;
   if (change.axis == Axis::carveout_pct) return static_cast<double>(difference) / 100;
   return static_cast<double>(difference) / static_cast<double>(std::max(change.from, change.to));
-}
-
-std::optional<Step> next_step(const Limits& limits, const Configuration& configuration) {
-  const double now = occupancy_of(limits, configuration).theoretical_pct;
-  const auto first_on = [&](Axis axis, double at_least) -> std::optional<Step> {
-    const std::int64_t from = value_on(axis, configuration);
-    for (const std::int64_t to : nearest_first(limits, axis, from)) {
-      if (!may_raise(limits, axis, to)) continue;
-      const Occupancy changed = occupancy_of(limits, with(axis, to, configuration));
-      if (changed.theoretical_pct > now && changed.theoretical_pct >= at_least)
-        return Step{{axis, from, to}, changed.blocks_per_sm, changed.theoretical_pct};
-    }
-    return std::nullopt;
-  };
-  for (const double at_least : {std::min(100.0, now + kWorthwhilePoints), 0.0}) {
-    std::optional<Step> best;
-    for (const Axis axis : kAllAxes) {
-      const std::optional<Step> step = first_on(axis, at_least);
-      if (step && (!best || cost_of(step->change) < cost_of(best->change))) best = step;
-    }
-    if (best) return best;
-  }
-  return std::nullopt;
-}
-
-std::vector<Step> best_block_sizes(const Limits& limits, const Configuration& configuration) {
-  const std::int64_t from = value_on(Axis::block_threads, configuration);
-  double most = occupancy_of(limits, configuration).theoretical_pct;
-  std::optional<Step> below;
-  std::optional<Step> above;
-  for (const std::int64_t to : nearest_first(limits, Axis::block_threads, from)) {
-    if (!may_raise(limits, Axis::block_threads, to)) continue;
-    const Occupancy changed = occupancy_of(limits, with(Axis::block_threads, to, configuration));
-    if (changed.theoretical_pct > most) {
-      below.reset();
-      above.reset();
-      most = changed.theoretical_pct;
-    } else if (changed.theoretical_pct < most || (!below && !above)) {
-      continue;
-    }
-    std::optional<Step>& side = to < from ? below : above;
-    if (!side) side = Step{{Axis::block_threads, from, to}, changed.blocks_per_sm, changed.theoretical_pct};
-  }
-  std::vector<Step> best;
-  for (const std::optional<Step>& side : {below, above}) {
-    if (side) best.push_back(*side);
-  }
-  return best;
 }
 
 std::optional<PairOfChanges> cheapest_pair(const Limits& limits, const Configuration& configuration) {
@@ -167,23 +113,23 @@ std::optional<PairOfChanges> cheapest_pair(const Limits& limits, const Configura
 }
 
 std::string to_string(const Change& change) {
-  const std::int64_t difference = change.to - change.from;
+  const auto text = [&](std::string_view of, std::string_view unit = "") {
+    const std::string from = change.axis == Axis::carveout_pct && change.from == kDefaultCarveout
+                                 ? "the default"
+                                 : fmt::format("{}{}", change.from, unit);
+    return fmt::format("{}{} {} instead of {}", change.to, unit, of, from);
+  };
   switch (change.axis) {
     case Axis::block_threads:
-      return amount(difference, "thread per block", "threads per block");
+      return text("threads per block");
     case Axis::registers_per_thread:
-      return amount(difference, "register per thread", "registers per thread");
+      return text("registers per thread");
     case Axis::shared_bytes_per_block:
-      return fmt::format("{} {} {} shared memory per block", std::abs(difference),
-                         std::abs(difference) == 1 ? "byte" : "bytes", difference > 0 ? "more" : "less");
-    case Axis::carveout_pct: {
-      const auto name = [](std::int64_t carveout) {
-        return carveout == kDefaultCarveout ? std::string("the default") : std::to_string(carveout);
-      };
-      return fmt::format("carveout {} instead of {}", name(change.to), name(change.from));
-    }
+      return text("of shared memory per block", " B");
+    case Axis::carveout_pct:
+      return text("as the carveout", " %");
     case Axis::barriers:
-      return amount(difference, "barrier per block", "barriers per block");
+      return text("barriers per block");
   }
   throw std::logic_error("not an Axis");
 }

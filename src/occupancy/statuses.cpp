@@ -13,7 +13,7 @@ namespace {
 
 // In the order of the enumerators.
 constexpr auto kTimeStatuses =
-    std::to_array<std::string_view>({"ok", "unstable", "throttled", "failed", "skipped"});
+    std::to_array<std::string_view>({"ok", "unstable", "throttled", "failed", "skipped", "simulated"});
 constexpr auto kCountersStatuses =
     std::to_array<std::string_view>({"ok", "denied", "busy", "unsupported", "off", "failed"});
 constexpr auto kChecks = std::to_array<std::string_view>({"ok", "wrong", "none", "lost_updates"});

@@ -14,6 +14,7 @@ enum class TimeStatus {
   throttled,  ///< heat or power held the clocks down
   failed,     ///< a launch or its check ended with an error
   skipped,    ///< this device cannot launch it
+  simulated,  ///< nothing was launched: all values are predictions
 };
 
 /// The column `counters_status`.

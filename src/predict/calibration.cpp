@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <functional>
-#include <future>
 #include <numeric>
 #include <optional>
 #include <span>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "occupancy/occupancy.hpp"
 #include "predict/chance.hpp"
+#include "predict/parallel.hpp"
 #include "predict/parameters.hpp"
 #include "predict/tasks.hpp"
 #include "simulate/simulate.hpp"
@@ -57,18 +55,8 @@ double misfit(const DeviceProfile& profile, const Limits& limits, const Calibrat
 double misfit(const DeviceProfile& profile, const Limits& limits, std::span<const CalibrationLaunch> launches,
               std::size_t runs) {
   std::vector<double> misfits(launches.size());
-  std::atomic<std::size_t> next{0};
-  const auto take_launches = [&] {
-    for (std::size_t i; (i = next++) < launches.size();)
-      misfits[i] = misfit(profile, limits, launches[i], runs);
-  };
-  std::vector<std::future<void>> helpers;
-  const std::size_t threads = std::min<std::size_t>(std::thread::hardware_concurrency(), launches.size());
-  for (std::size_t i = 1; i < threads; ++i) {
-    helpers.push_back(std::async(std::launch::async, take_launches));
-  }
-  take_launches();
-  for (std::future<void>& helper : helpers) helper.get();
+  for_each_parallel(launches.size(),
+                    [&](std::size_t i) { misfits[i] = misfit(profile, limits, launches[i], runs); });
   return std::accumulate(misfits.begin(), misfits.end(), 0.0) / static_cast<double>(launches.size());
 }
 

@@ -1,14 +1,14 @@
 #include "predict/device_profile.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/built_in_profiles.hpp"
 #include "predict/numbers.hpp"
@@ -169,13 +169,12 @@ DeviceProfile find_profile(const std::string& name_or_file) {
   for (const BuiltInProfile& profile : kBuiltInProfiles) {
     if (profile.name == name_or_file) return parse_profile(profile.text, profile.name);
   }
-  std::ifstream file(name_or_file, std::ios::binary);
-  if (!file) {
-    throw InputError(
-        fmt::format("no device profile '{}': neither a built-in one ({}) nor a file that can be read",
-                    name_or_file, fmt::join(built_in_profiles(), ", ")));
+  std::error_code missing;
+  if (!std::filesystem::exists(name_or_file, missing)) {
+    throw InputError(fmt::format("no device profile '{}': neither a built-in one ({}) nor a file",
+                                 name_or_file, fmt::join(built_in_profiles(), ", ")));
   }
-  return parse_profile(std::string(std::istreambuf_iterator<char>(file), {}), name_or_file);
+  return parse_profile(read_text(name_or_file), name_or_file);
 }
 
 DeviceProfile resized(DeviceProfile profile, int sm_count) {

@@ -80,4 +80,8 @@ double nearest_cost(std::string_view kernel, std::string_view cost, ComputeCapab
   return nearest->value;
 }
 
+double additions_to_one_address_per_cycle(ComputeCapability compute_capability) {
+  return nearest_cost("reductions", "additions_per_cycle", compute_capability);
+}
+
 }  // namespace occbench

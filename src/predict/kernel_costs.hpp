@@ -30,4 +30,7 @@ std::optional<double> known_cost(std::string_view kernel, std::string_view cost,
 /// if the table has no such kernel and cost.
 double nearest_cost(std::string_view kernel, std::string_view cost, ComputeCapability compute_capability);
 
+/// Floats that a device adds to one address in a cycle, of the nearest capability that was measured.
+double additions_to_one_address_per_cycle(ComputeCapability compute_capability);
+
 }  // namespace occbench

@@ -33,6 +33,7 @@ Work lockstep_as_read(const Launch& launch, const Usage& usage, const Limits& li
                       const DeviceProfile& profile, const Work& work, double achieved_pct,
                       const Chance& chance) {
   require_lockstep(work, profile);
+  require_simulable(limits, Tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads)));
   const auto lockstep = [&](double cycles) {
     Work other = work;
     other.lockstep_cycles = cycles;

@@ -11,8 +11,6 @@
 namespace occbench {
 namespace {
 
-constexpr double kRangeMicroseconds = 25'000;
-
 struct Ends {
   double DeviceParameters::*value;
   double low, high;

@@ -18,9 +18,12 @@ struct OccupancyRange {
 /// is made of, which therefore is the same on every machine.
 double simulation_microseconds(const Limits& limits, const Tasks& tasks);
 
+/// What parameter_range() takes, roughly, on one core, unless two simulations take longer.
+inline constexpr double kRangeMicroseconds = 25'000;
+
 /// What a launch reaches as the parameters of the profile go to both ends of their ranges (parameters.hpp;
 /// that of bandwidth is the GPU's): all of them at once, then one after another. Those that do not matter to
-/// the launch are left out, and of large grids those that the table lists later. Takes some 25 ms, or two
+/// the launch are left out, and of large grids those that the table lists later. Takes kRangeMicroseconds, or two
 /// simulations.
 /// @throws InputError as Seeds and simulate() do
 OccupancyRange parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,

@@ -125,6 +125,7 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
 
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
                    const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
+  require_simulable(limits, tasks);
   Chance runs = chance;
   if (chosen.quality == ProfileQuality::generic) {
     const double fit = kGenericRunsMicroseconds / std::max(1.0, simulation_microseconds(limits, tasks));
@@ -133,6 +134,18 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
   Prediction prediction = predict(launch, usage, limits, chosen.profile, tasks, runs);
   add_quality(prediction, launch, usage, limits, chosen, tasks, chance);
   return prediction;
+}
+
+void require_simulable(const Limits& limits, const Tasks& tasks) {
+  const double seconds = simulation_microseconds(limits, tasks) / 1e6;
+  if (tasks.all_equal() || seconds <= kMostSimulationSeconds) return;
+  const double fits = kMostSimulationSeconds / seconds * static_cast<double>(tasks.grid_blocks());
+  throw InputError(
+      fmt::format("a prediction simulates all of these {} uneven blocks some ten times or more, each time "
+                  "for about {:.0f} s; at most "
+                  "{:.0f} s are taken: predict the same work in a grid of at most {} blocks",
+                  with_thousands(tasks.grid_blocks()), seconds, kMostSimulationSeconds,
+                  with_thousands(static_cast<std::int64_t>(fits))));
 }
 
 void add_quality(Prediction& prediction, const Launch& launch, const Usage& usage, const Limits& limits,

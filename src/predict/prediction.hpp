@@ -55,8 +55,16 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
                    const DeviceProfile& profile, const Tasks& tasks, const Chance& chance = {});
 
 /// Likewise for a GPU. Where its profile is generic, the range also has what parameter_range() finds.
+/// @throws InputError also as require_simulable()
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
                    const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {});
+
+/// Seconds that one simulation may take. A prediction needs some ten to thirty of them.
+inline constexpr double kMostSimulationSeconds = 10;
+
+/// @throws InputError if the grid has so many uneven blocks that a simulation would take longer than
+/// kMostSimulationSeconds. Equal ones are no matter: most of their waves are skipped.
+void require_simulable(const Limits& limits, const Tasks& tasks);
 
 /// Says in a prediction how well its profile knows the GPU, and adds the range of a generic one.
 void add_quality(Prediction& prediction, const Launch& launch, const Usage& usage, const Limits& limits,

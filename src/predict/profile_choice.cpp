@@ -1,5 +1,6 @@
 #include "predict/profile_choice.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 
@@ -8,6 +9,17 @@
 namespace occbench {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// Rows of anybody name a GPU: what is no UUID leads out of the folder of profiles.
+bool is_file_name(const std::string& uuid) {
+  return !uuid.empty() && std::ranges::all_of(uuid, [](unsigned char letter) {
+    return std::isalnum(letter) != 0 || letter == '-';
+  });
+}
+
+}  // namespace
 
 std::string_view to_string(ProfileQuality quality) {
   switch (quality) {
@@ -87,7 +99,7 @@ std::string remark_on(const std::string& profile, ProfileQuality quality, const 
 }
 
 ChosenProfile choose_profile(const GpuIdentity& gpu, const fs::path& folder) {
-  if (!gpu.uuid.empty() && !folder.empty()) {
+  if (is_file_name(gpu.uuid) && !folder.empty()) {
     const fs::path file = profile_file(folder, gpu.uuid);
     std::error_code ignored;
     if (fs::is_regular_file(file, ignored)) return chosen(find_profile(file.string()), gpu);

@@ -20,11 +20,13 @@ std::int64_t parse_cycles(std::string_view text, std::string_view source, std::s
     throw InputError(
         fmt::format("{}:{}: '{}' is not a number of cycles; write one number a line", source, line, text));
   }
-  if (!(value >= 0 && value <= kMaxUnitCycles)) {
-    throw InputError(
-        fmt::format("{}:{}: {} cycles are out of range: 0 to {}", source, line, text, kMaxUnitCycles));
+  const double cycles = std::floor(value + 0.5);
+  // Blocks that take no time never make the SMs busy: the simulation would not end.
+  if (!(cycles >= 1 && cycles <= kMaxUnitCycles)) {
+    throw InputError(fmt::format("{}:{}: {} cycles are out of range: 1 to {}, once rounded", source, line,
+                                 text, kMaxUnitCycles));
   }
-  return static_cast<std::int64_t>(std::floor(value + 0.5));
+  return static_cast<std::int64_t>(cycles);
 }
 
 }  // namespace

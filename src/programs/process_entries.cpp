@@ -1,8 +1,8 @@
 #include "programs/process_entries.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -142,7 +142,8 @@ class ProcessEntries {
         .name = text_of(facts.name),
         .uuid = text_of(facts.uuid),
         .index = static_cast<int>(entry.head.number),
-        .compute_capability = fmt::format("{}.{}", facts.compute_capability_major, facts.compute_capability_minor),
+        .compute_capability =
+            fmt::format("{}.{}", facts.compute_capability_major, facts.compute_capability_minor),
         .sm_count = facts.sm_count,
         .highest_clock_mhz = facts.highest_clock_khz / 1000.0};
   }
@@ -160,7 +161,8 @@ class ProcessEntries {
     constexpr std::int64_t kMost = std::int64_t{1} << 53;
     LaunchTotals totals;
     if (!entry.read(totals)) return;
-    for (const std::int64_t launches : {totals.launched, totals.recorded, totals.unrecorded, totals.timed, totals.of_graphs}) {
+    for (const std::int64_t launches :
+         {totals.launched, totals.recorded, totals.unrecorded, totals.timed, totals.of_graphs}) {
       if (launches < 0 || launches > kMost) return;
     }
     into = totals;
@@ -217,9 +219,10 @@ class ProcessEntries {
     seen.timed = is_sampled ? kernel.sampled.launches : totals.timed;
     seen.total_us = static_cast<double>(totals.total_ns) / 1000;
     if (!seen.times_us.empty() || totals.recorded > 0) {
-      const double each_us = seen.times_us.empty() ? seen.total_us / static_cast<double>(totals.recorded)
-                             : is_sampled          ? kernel.sampled.active_ns / 1000 / static_cast<double>(kernel.sampled.launches)
-                                                   : median(seen.times_us);
+      const double each_us =
+          seen.times_us.empty() ? seen.total_us / static_cast<double>(totals.recorded)
+          : is_sampled ? kernel.sampled.active_ns / 1000 / static_cast<double>(kernel.sampled.launches)
+                       : median(seen.times_us);
       seen.total_us += each_us * static_cast<double>(seen.launches - totals.recorded);
     }
     seen.sampled = {.launches = kernel.sampled.launches,
@@ -286,7 +289,8 @@ class ProcessEntries {
 TracedProcess parse_process_entries(std::string_view bytes, std::string_view source) {
   ProcessEntries entries;
   if (!for_each_entry(bytes, [&](const EntryView& entry) { entries.add(entry); }))
-    throw InputError(fmt::format("{} is no file of a traced process, or one of another version of occbench", source));
+    throw InputError(
+        fmt::format("{} is no file of a traced process, or one of another version of occbench", source));
   return entries.result();
 }
 

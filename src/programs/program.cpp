@@ -12,6 +12,7 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "record/columns.hpp"
+#include "record/counter_columns.hpp"
 #include "record/kernel_name.hpp"
 #include "record/measured_losses.hpp"
 #include "record/replay.hpp"
@@ -19,9 +20,6 @@
 
 namespace occbench {
 namespace {
-
-constexpr std::string_view kWarpsActive = "sm__warps_active.sum";
-constexpr std::string_view kCyclesActiveMax = "sm__cycles_active.max";
 
 /// Contexts and streams named in a row; programs make thousands of streams.
 constexpr std::size_t kMostNumbers = 8;
@@ -62,18 +60,6 @@ std::string configuration_text(const ProgramKernel& kernel) {
   return text + ">>>";
 }
 
-std::vector<double> finite(std::span<const double> values) {
-  std::vector<double> numbers;
-  std::ranges::copy_if(values, std::back_inserter(numbers),
-                       [](double value) { return std::isfinite(value); });
-  return numbers;
-}
-
-std::span<const double> readings_of(const ProgramLaunches& seen, std::string_view metric) {
-  const auto found = seen.readings.find(metric);
-  return found == seen.readings.end() ? std::span<const double>() : std::span<const double>(found->second);
-}
-
 Provenance provenance_of(const ProgramDevice& device) {
   Provenance provenance;
   provenance.schema = kSchema;
@@ -110,24 +96,13 @@ void set_theory(CaseRecord& record) {
 Times times_of(const ProgramLaunches& seen) {
   Times times;
   times.status = TimeStatus::ok;
-  const std::vector<double> known = finite(seen.times_us);
+  const std::vector<double> known = numbers_of(seen.times_us);
   if (known.empty()) return times;
   const Quartiles quartiles = occbench::quartiles(known);
   times.time_us = quartiles.median;
   if (quartiles.median > 0) times.time_spread_pct = 100 * quartiles.range() / quartiles.median;
   times.repetitions = seen.timed;
   return times;
-}
-
-/// Occupancy over all SMs and the longest one's cycles, in each launch.
-std::vector<double> elapsed_pcts(const ProgramLaunches& seen, double warp_slots) {
-  const std::span<const double> warps = readings_of(seen, kWarpsActive);
-  const std::span<const double> cycles = readings_of(seen, kCyclesActiveMax);
-  std::vector<double> values;
-  for (std::size_t i = 0; i < std::min(warps.size(), cycles.size()); ++i) {
-    values.push_back(100 * warps[i] / (warp_slots * cycles[i]));
-  }
-  return finite(values);
 }
 
 /// Of samples, over all launches that have some to themselves.
@@ -140,10 +115,11 @@ void set_samples(CaseRecord& record, const SampledLaunches& sampled) {
   readings.status = CountersStatus::ok;
   readings.achieved_source = AchievedSource::sampled;
   readings.counters.achieved_pct = 100 * sampled.warp_cycles / (warps_per_sm * sampled.active_cycles);
-  if (!sampled.pcts.empty()) readings.achieved_spread_points = quartiles(finite(sampled.pcts)).range();
+  if (!sampled.pcts.empty()) readings.achieved_spread_points = quartiles(numbers_of(sampled.pcts)).range();
   readings.achieved_elapsed_pct =
       100 * sampled.warp_cycles / (warps_per_sm * static_cast<double>(on.sm_count) * sampled.longest_cycles);
-  readings.counters.sm_cycles_active_avg = sampled.active_cycles / static_cast<double>(on.sm_count) / launches;
+  readings.counters.sm_cycles_active_avg =
+      sampled.active_cycles / static_cast<double>(on.sm_count) / launches;
   readings.counters.sm_cycles_active_max = sampled.longest_cycles / launches;
   if (sampled.active_us > 0) readings.counters.sm_clock_mhz = sampled.longest_cycles / sampled.active_us;
   add_note(record.note, fmt::format("sampled: {} launches, {} samples", sampled.launches, sampled.samples));
@@ -152,25 +128,18 @@ void set_samples(CaseRecord& record, const SampledLaunches& sampled) {
 void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
   Readings& readings = record.readings;
   readings.status = seen.counters_status;
-  for (const Column& column : columns()) {
-    if (!column.counter) continue;
-    const std::vector<double> values = finite(readings_of(seen, column.counter->metric));
-    if (!values.empty()) readings.counters.*column.counter->value = column.counter->scale * median(values);
+  if (!record.theory) {
+    set_counters(readings, seen.readings, std::nullopt);
+  } else {
+    const LaunchOnDevice on = launch_on_device(record);
+    set_counters(readings, seen.readings, static_cast<double>(on.sm_count) * on.limits.max_warps_per_sm);
+    set_measured_losses(record, on.limits);
   }
-  if (!readings.counters.achieved_pct) {
+  if (readings.counters.achieved_pct) {
+    readings.status = CountersStatus::ok;
+  } else {
     set_samples(record, seen.sampled);
-    return;
   }
-  readings.status = CountersStatus::ok;
-  readings.achieved_source = AchievedSource::counter;
-  readings.achieved_spread_points =
-      quartiles(finite(readings_of(seen, find_column("achieved_pct")->counter->metric))).range();
-  if (!record.theory) return;
-  const LaunchOnDevice on = launch_on_device(record);
-  set_measured_losses(record, on.limits);
-  const std::vector<double> elapsed =
-      elapsed_pcts(seen, static_cast<double>(on.sm_count) * on.limits.max_warps_per_sm);
-  if (!elapsed.empty()) readings.achieved_elapsed_pct = median(elapsed);
 }
 
 void merge_into(ProgramLaunches& into, const ProgramLaunches& other) {
@@ -214,12 +183,7 @@ std::string to_string(const Extent& extent) {
 }
 
 std::vector<std::string> program_metrics() {
-  std::vector<std::string> metrics = {std::string(kWarpsActive)};
-  for (const Column& column : columns()) {
-    if (column.counter && column.counter->read == CounterRead::always)
-      metrics.emplace_back(column.counter->metric);
-  }
-  return metrics;
+  return counters_read(CounterRead::always);
 }
 
 CaseRecord program_case(const ProgramEntry& entry) {
@@ -261,7 +225,8 @@ std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunc
     }
   };
   add("time_us", seen.times_us);
-  if (seen.readings.empty()) add(std::string(find_column("achieved_pct")->counter->metric), seen.sampled.pcts);
+  if (seen.readings.empty())
+    add(std::string(find_column("achieved_pct")->counter->metric), seen.sampled.pcts);
   for (const auto& [metric, values] : seen.readings) add(metric, values);
   return samples;
 }

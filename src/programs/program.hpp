@@ -66,11 +66,11 @@ struct ProgramDevice {
 struct SampledLaunches {
   std::int64_t launches = 0;
   std::int64_t samples = 0;
-  double warp_cycles = 0;     ///< cycles of resident warps, over warps and SMs
-  double active_cycles = 0;   ///< over SMs
-  double longest_cycles = 0;  ///< of the SM with most active cycles in each sample
-  double elapsed_cycles = 0;  ///< of the mean SM
-  double active_us = 0;       ///< time in which an SM had a warp of them
+  double warp_cycles = 0;      ///< cycles of resident warps, over warps and SMs
+  double active_cycles = 0;    ///< over SMs
+  double longest_cycles = 0;   ///< of the SM with most active cycles in each sample
+  double elapsed_cycles = 0;   ///< of the mean SM
+  double active_us = 0;        ///< time in which an SM had a warp of them
   std::vector<double> pcts{};  ///< achieved occupancy of some of them
 };
 

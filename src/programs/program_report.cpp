@@ -1,11 +1,13 @@
 #include "programs/program_report.hpp"
 
-#include <atomic>
+#include <algorithm>
 #include <map>
 #include <string>
-#include <thread>
+#include <tuple>
+#include <utility>
 
 #include "diagnose/diagnose.hpp"
+#include "predict/parallel.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "record/observed.hpp"
@@ -14,8 +16,21 @@
 namespace occbench {
 namespace {
 
-std::optional<double> prediction_pct(const CaseRecord& record) {
-  return record.prediction ? std::optional(record.prediction->predicted_pct) : std::nullopt;
+double share_saved(const Finding& finding) {
+  return finding.time ? finding.time->share : 0;
+}
+
+CaseToTell to_tell(const CaseRecord& record) {
+  const std::vector<Finding> findings = diagnose(facts_of(record));
+  const auto is_behind = [](const Finding& one, const Finding& other) {
+    const auto rank = [](const Finding& each) {
+      return std::tuple(share_saved(each), each.list == FindingList::losses, each.points);
+    };
+    return rank(one) < rank(other);
+  };
+  const auto first = std::ranges::max_element(findings, is_behind);
+  if (first == findings.end()) return {&record, std::nullopt, 0};
+  return {&record, *first, share_saved(*first) * record.program.total_time_us.value_or(0)};
 }
 
 }  // namespace
@@ -39,26 +54,28 @@ void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entri
   }
 }
 
-void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>& profile) {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < cases.size(); i = next++) {
-      infer_and_predict(cases[i], profile);
-      cases[i].explanation = explanation_of(facts_of(cases[i]));
-    }
-  };
-  const std::size_t processors = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < std::min(processors, cases.size()); ++i) others.emplace_back(work);
-  work();
+void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>& profile,
+                 const std::function<void()>& predicted) {
+  for_each_parallel(cases.size(), [&](std::size_t i) {
+    infer_and_predict(cases[i], profile);
+    cases[i].explanation = explanation_of(facts_of(cases[i]));
+    predicted();
+  });
 }
 
-std::optional<double> lost_us(const CaseRecord& record) {
-  const auto& achieved = record.readings.counters.achieved_pct;
-  const std::optional<double> reached = achieved ? achieved : prediction_pct(record);
-  if (!reached || !record.theory || record.theory->theoretical_pct <= 0) return std::nullopt;
-  return record.program.total_time_us.value_or(0) * (record.theory->theoretical_pct - *reached) /
-         record.theory->theoretical_pct;
+std::vector<CaseToTell> by_time_saved(std::span<const CaseRecord> cases) {
+  std::vector<CaseToTell> all;
+  for (const CaseRecord& record : cases) all.push_back(to_tell(record));
+  std::ranges::stable_sort(all, std::ranges::greater{}, [](const CaseToTell& each) {
+    return std::pair(each.us, each.record->program.total_time_us.value_or(0));
+  });
+  return all;
+}
+
+void sort_by_time_saved(std::vector<CaseRecord>& cases) {
+  std::vector<CaseRecord> sorted;
+  for (const CaseToTell& each : by_time_saved(cases)) sorted.push_back(*each.record);
+  cases = std::move(sorted);
 }
 
 void write_program(const std::filesystem::path& file, std::span<const CaseRecord> cases,

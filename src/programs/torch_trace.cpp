@@ -1,24 +1,20 @@
 #include "programs/torch_trace.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <istream>
 #include <map>
-#include <memory>
 #include <set>
-#include <streambuf>
 #include <utility>
-#include <zlib.h>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "entries/time_sample.hpp"
+#include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
+#include "record/json.hpp"
 #include "record/replay.hpp"
 
 namespace occbench {
@@ -27,37 +23,11 @@ namespace {
 /// Shared memory per block without opting in to more, on every compute capability.
 constexpr std::int64_t kDefaultSharedBytes = 48 * 1024;
 
+/// As the column sm_count.
+constexpr int kMostSms = 1024;
+
 /// The profiler rounds its estimate to whole percents.
 constexpr double kRounding = 1;
-
-/// The text of a file, decompressed if gzip compressed it.
-class GzipBuffer : public std::streambuf {
- public:
-  explicit GzipBuffer(const std::filesystem::path& file)
-      : name_(file.string()), file_(::gzopen(file.c_str(), "rbe"), ::gzclose_r) {
-    if (!file_) throw InputError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
-    ::gzbuffer(file_.get(), 1u << 17);
-  }
-
- protected:
-  int_type underflow() override {
-    const int read = ::gzread(file_.get(), piece_.data(), static_cast<unsigned>(piece_.size()));
-    int error = Z_OK;
-    const char* why = ::gzerror(file_.get(), &error);
-    if (read < 0 || error != Z_OK) {
-      throw InputError(
-          fmt::format("cannot read {}: {}", name_, error == Z_ERRNO ? std::strerror(errno) : why));
-    }
-    if (read == 0) return traits_type::eof();
-    setg(piece_.data(), piece_.data(), piece_.data() + read);
-    return traits_type::to_int_type(piece_[0]);
-  }
-
- private:
-  std::string name_;
-  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
-  std::array<char, 1 << 16> piece_{};
-};
 
 /// An event of the trace, as far as one of a kernel needs it.
 struct Event {
@@ -130,6 +100,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool start_object(std::size_t) override {
+    if (path_.size() == kMaxJsonDepth) throw InputError(fmt::format("{} {}", source_, kTooDeep));
     path_.emplace_back();
     return true;
   }
@@ -242,8 +213,13 @@ ProgramDevice Reader::device_of(int index) const {
     throw InputError(fmt::format("{} is of {}, whose warps have {} threads: only NVIDIA GPUs are known",
                                  source_, found->second.name, number("warpSize")));
   }
+  const int sms = number("numSms");
+  if (sms < 1 || sms > kMostSms) {
+    throw InputError(fmt::format("{} says that GPU {} has {} SMs (numSms); a GPU has 1 to {}", source_, index,
+                                 sms, kMostSms));
+  }
   return {found->second.name, "", index,
-          to_string(ComputeCapability{number("computeMajor"), number("computeMinor")}), number("numSms")};
+          to_string(ComputeCapability{number("computeMajor"), number("computeMinor")}), sms};
 }
 
 TorchTrace Reader::finish() {
@@ -275,10 +251,7 @@ TorchTrace parse_torch_trace(std::istream& text, std::string_view source) {
 }
 
 TorchTrace read_torch_trace(const std::filesystem::path& file) {
-  if (std::error_code error; std::filesystem::is_directory(file, error)) {
-    throw InputError(fmt::format("cannot read {}: it is a folder", file.string()));
-  }
-  GzipBuffer buffer(file);
+  InputBuffer buffer(file);
   std::istream stream(&buffer);
   // What the buffer throws is to be seen.
   stream.exceptions(std::ios::badbit);

@@ -1,15 +1,48 @@
 #include "record/case_filter.hpp"
 
-#include <regex>
+#include <re2/re2.h>
 
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "record/kernel_filter.hpp"
 
 namespace occbench {
+namespace {
 
-std::string full_name(const Row& row) {
-  return fmt::format("{}/{}", row.experiment, row.case_);
+/// Bytes. A shard of a large suite names each of its cases, which takes 1 MB per 5,000.
+constexpr std::int64_t kMostMemory = 64 << 20;
+
+/// Of a message: whoever typed 60,000 letters knows them.
+std::string shortened(const std::string& expression) {
+  constexpr std::size_t kShown = 60;
+  return expression.size() <= kShown ? expression : expression.substr(0, kShown) + "...";
+}
+
+}  // namespace
+
+Pattern::Pattern(const std::string& expression, Syntax syntax) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(kMostMemory);
+  options.set_posix_syntax(syntax == Syntax::posix);
+  auto compiled = std::make_shared<RE2>(expression, options);
+  if (!compiled->ok()) {
+    throw InputError(fmt::format("'{}' is not a regular expression{}: {}", shortened(expression),
+                                 syntax == Syntax::posix ? " of POSIX's extended syntax" : "",
+                                 shortened(compiled->error())));
+  }
+  compiled_ = std::move(compiled);
+}
+
+bool Pattern::found_in(std::string_view text) const {
+  return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *compiled_);
+}
+
+std::optional<std::string> Pattern::first_group(std::string_view text) const {
+  std::string group;
+  if (!RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *compiled_, &group)) return std::nullopt;
+  return group;
 }
 
 std::function<bool(const std::string&)> case_filter(const std::string& text) {
@@ -17,12 +50,18 @@ std::function<bool(const std::string&)> case_filter(const std::string& text) {
     return [](const std::string&) { return true; };
   }
   const bool negative = text.front() == '-';
-  try {
-    const std::regex pattern(text.substr(negative ? 1 : 0), std::regex::extended);
-    return [=](const std::string& name) { return std::regex_search(name, pattern) != negative; };
-  } catch (const std::regex_error& error) {
-    throw InputError(fmt::format("'{}' is not a regular expression: {}", text, error.what()));
+  const Pattern pattern(text.substr(negative ? 1 : 0));
+  return [=](const std::string& name) { return pattern.found_in(name) != negative; };
+}
+
+std::function<bool(std::string_view)> checked_kernel_filter(const std::string& text) {
+  if (text.size() > kMostOfKernelFilter) {
+    throw InputError(fmt::format("--kernels '{}' has {} characters; at most {} are taken", shortened(text),
+                                 text.size(), kMostOfKernelFilter));
   }
+  // Back-references and repetitions of repetitions, which take the C library time and memory without bound, are none here.
+  static_cast<void>(Pattern(text.starts_with('-') ? text.substr(1) : text, Pattern::Syntax::posix));
+  return kernel_filter(text);
 }
 
 }  // namespace occbench

@@ -1,18 +1,49 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
-#include "record/row.hpp"
+namespace re2 {
+class RE2;
+}
 
 namespace occbench {
 
-/// "experiment/case", as filters, progress and Google Benchmark name a case.
-std::string full_name(const Row& row);
+/// A regular expression of RE2: Perl's syntax without back-references. It takes time in proportion to the text,
+/// whatever the expression, and little memory.
+class Pattern {
+ public:
+  enum class Syntax {
+    perl,
+    posix  ///< extended regular expressions of POSIX and nothing else
+  };
 
-/// Google Benchmark's rule for --benchmark_filter: an extended regular expression that is found anywhere in
+  /// @throws InputError if it is not a regular expression or too large
+  explicit Pattern(const std::string& expression, Syntax syntax = Syntax::perl);
+
+  /// Whether it is found anywhere in the text.
+  bool found_in(std::string_view text) const;
+  /// What its first group matches where it is found first.
+  std::optional<std::string> first_group(std::string_view text) const;
+
+ private:
+  std::shared_ptr<const re2::RE2> compiled_;
+};
+
+/// Google Benchmark's rule for --benchmark_filter: a regular expression that is found anywhere in
 /// the full name, or with '-' in front is found nowhere in it; empty or "all" matches every name.
-/// @throws InputError if it is not a regular expression
+/// @throws InputError as Pattern does
 std::function<bool(const std::string& full_name)> case_filter(const std::string& text);
+
+/// Characters of `--kernels`.
+inline constexpr std::size_t kMostOfKernelFilter = 1000;
+
+/// kernel_filter() of what a user typed.
+/// @throws InputError if it is no extended regular expression, one that the C library must not be given, or longer than
+/// kMostOfKernelFilter
+std::function<bool(std::string_view name)> checked_kernel_filter(const std::string& text);
 
 }  // namespace occbench

@@ -130,8 +130,9 @@ Limiters parse_limiters(std::string_view text) {
 AchievedSource parse_source(std::string_view word) {
   if (word == "counter") return AchievedSource::counter;
   if (word == "trace") return AchievedSource::trace;
+  if (word == "simulated") return AchievedSource::simulated;
   if (word == "sampled") return AchievedSource::sampled;
-  throw InputError(fmt::format("achieved_source = '{}' is neither counter, trace nor sampled", word));
+  throw InputError(fmt::format("achieved_source = '{}' is none of counter, trace, simulated, sampled", word));
 }
 
 ProfileQuality parse_quality(std::string_view word) {
@@ -143,15 +144,9 @@ ProfileQuality parse_quality(std::string_view word) {
 }
 
 std::string_view to_string(AchievedSource source) {
-  switch (source) {
-    case AchievedSource::counter:
-      return "counter";
-    case AchievedSource::trace:
-      return "trace";
-    case AchievedSource::sampled:
-      break;
-  }
-  return "sampled";
+  if (source == AchievedSource::simulated) return "simulated";
+  if (source == AchievedSource::sampled) return "sampled";
+  return source == AchievedSource::counter ? "counter" : "trace";
 }
 
 /// Of a column whose range is that of an int at most.

@@ -122,12 +122,10 @@ std::string_view to_string(CounterRead read) {
   switch (read) {
     case CounterRead::always:
       return "always";
-    case CounterRead::local_memory:
-      return "local_memory";
+    case CounterRead::every_case:
+      return "every_case";
     case CounterRead::full_suite:
       return "full_suite";
-    case CounterRead::on_request:
-      return "on_request";
   }
   return "";
 }

@@ -43,13 +43,13 @@ constexpr bool is_exact(GateRule rule) {
 
 /// Which cases read the counter of a column.
 enum class CounterRead {
-  always,        ///< all; these counters and those of local memory fit one pass together
-  local_memory,  ///< those whose kernel has local memory, for its unit makes a session slower
-  full_suite,    ///< all of the full suite, together with those above; they take a pass more
-  on_request,    ///< those that name the column (Case::counters)
+  always,      ///< all, and the counted launches of programs
+  every_case,  ///< all; the unit that these are of makes a session slower, so programs do without. They fit one
+               ///< pass with those above
+  full_suite,  ///< those of the full suite, together with those above; they take passes more
 };
 
-/// "always", "local_memory", "full_suite" or "on_request".
+/// "always", "every_case" or "full_suite".
 std::string_view to_string(CounterRead read);
 
 /// Numbers from `low` to `high`, both included.

@@ -284,6 +284,34 @@ std::filesystem::path samples_path(const std::filesystem::path& rows_file) {
   return path += ".samples.csv";
 }
 
+std::filesystem::path samples_beside(const std::filesystem::path& rows_file) {
+  const std::filesystem::path samples = samples_path(rows_file);
+  const std::filesystem::path compressed = samples.string() + ".gz";
+  std::error_code missing;
+  if (std::filesystem::exists(samples, missing)) return samples;
+  return std::filesystem::exists(compressed, missing) ? compressed : std::filesystem::path();
+}
+
+void require_not_input(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs) {
+  const auto is_same = [](const std::filesystem::path& one, const std::filesystem::path& other) {
+    std::error_code missing;
+    return !one.empty() && !other.empty() &&
+           (std::filesystem::equivalent(one, other, missing) ||
+            std::filesystem::absolute(one).lexically_normal() ==
+                std::filesystem::absolute(other).lexically_normal());
+  };
+  for (const std::filesystem::path& input : inputs) {
+    for (const std::filesystem::path& written : {output, samples_path(output)}) {
+      for (const std::filesystem::path& read : {input, samples_path(input), samples_beside(input)}) {
+        if (!is_same(written, read)) continue;
+        throw InputError(
+            fmt::format("cannot write {}: {} {}; name another file", output.string(), written.string(),
+                        read == input ? "is a file that is read" : "has the samples of " + input.string()));
+      }
+    }
+  }
+}
+
 std::vector<Sample> parse_samples(std::string_view text, std::string_view source) {
   const CsvTable table = parse_csv(text, source, LastLine::torn);
   std::vector<std::size_t> where;

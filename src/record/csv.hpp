@@ -55,14 +55,26 @@ std::vector<Row> rows_of(const CsvTable& table, std::string_view source);
 
 /// `FILE.samples.csv` for `FILE.csv`.
 std::filesystem::path samples_path(const std::filesystem::path& rows_file);
+/// The samples beside a file of rows, as they are or compressed by gzip. Empty where there are none.
+std::filesystem::path samples_beside(const std::filesystem::path& rows_file);
+/// @throws InputError if `output`, or samples beside it, would take the place of a file that is read or of its samples
+void require_not_input(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs);
 std::vector<Sample> read_samples(const std::filesystem::path& samples_file);
 std::vector<Sample> parse_samples(std::string_view text, std::string_view source);
 
+/// A file that has another name now.
+struct SetAside {
+  std::filesystem::path file;
+  std::filesystem::path kept_as;
+};
+
 /// Renames a file of rows that a new run would replace, and its samples, to `FILE.csv.20261123T113502Z`: by the
-/// time of their last change, and with an end that no folder of runs is searched for. A link stays.
-/// @returns the new name; empty where there is nothing to keep: no file, or a header alone
-/// @throws InputError if it cannot be renamed
-std::filesystem::path set_aside(const std::filesystem::path& rows_file);
+/// time of their last change, and with an end that no folder of runs is searched for. A link stays. Files with nothing
+/// below a header are left.
+/// @throws InputError if one cannot be renamed
+std::vector<SetAside> set_aside(const std::filesystem::path& rows_file);
+/// Renames one file likewise. @returns its new name @throws InputError if it cannot be renamed
+std::filesystem::path renamed_aside(const std::filesystem::path& file);
 
 /// A file of rows and its samples that grow by one case at a time and are whole after every one of them: the
 /// samples are appended first, then the row in a single write, and both are on disk (fsync) when `append`

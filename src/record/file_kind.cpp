@@ -17,8 +17,7 @@ struct Beginning {
   std::string_view what;
 };
 
-constexpr std::array<Beginning, 9> kBeginnings = {{
-    {"\x1f\x8b", "it is compressed; gunzip it first (samples are read compressed, beside their rows)"},
+constexpr std::array<Beginning, 8> kBeginnings = {{
     {"\x7f"
      "ELF",
      "it is a binary; occbench calc --from reads its kernels"},

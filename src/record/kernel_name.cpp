@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cstdlib>
-#include <cxxabi.h>
-#include <memory>
+#include <csetjmp>
+#include <cstddef>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
+
+/// Of GCC's C++ library (cmake/demangler.cmake). @returns 0 if the name is a mangled one
+extern "C" int __gcclibcxx_demangle_callback(const char* mangled,
+                                             void (*piece)(const char*, std::size_t, void*), void* opaque);
 
 namespace occbench {
 namespace {
@@ -236,6 +240,31 @@ void remove_tags_of_numba(std::string& name) {
   }
 }
 
+/// What the demangler tells piece by piece, up to kMostOfDemangledName. It has no way to be stopped but to leave it: all that
+/// it has is on its stack.
+class BoundedText {
+ public:
+  /// @returns false if the name is no mangled one or stands for too much
+  bool is_demangled(const char* mangled) {
+    return setjmp(too_much_) == 0 && __gcclibcxx_demangle_callback(mangled, add, this) == 0;
+  }
+  std::string text() const {
+    return {text_.data(), size_};
+  }
+
+ private:
+  static void add(const char* piece, std::size_t size, void* self) {
+    auto& bounded = *static_cast<BoundedText*>(self);
+    if (size > bounded.text_.size() - bounded.size_) std::longjmp(bounded.too_much_, 1);
+    std::memcpy(bounded.text_.data() + bounded.size_, piece, size);
+    bounded.size_ += size;
+  }
+
+  std::jmp_buf too_much_{};
+  std::vector<char> text_ = std::vector<char>(kMostOfDemangledName);
+  std::size_t size_ = 0;
+};
+
 std::string cut_to_length(std::string text) {
   if (text.size() <= kLongestKernelName) return text;
   // Kernels of libraries differ at both ends of their names.
@@ -248,10 +277,8 @@ std::string cut_to_length(std::string text) {
 
 std::string demangled_kernel_name(const std::string& name) {
   if (!name.starts_with("_Z")) return name;
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && text ? without_architectures(text.get()) : name;
+  BoundedText text;
+  return text.is_demangled(name.c_str()) ? without_architectures(text.text()) : name;
 }
 
 std::string kernel_name_of_any_build(std::string name) {

@@ -8,8 +8,12 @@ namespace occbench {
 
 /// A kernel's name as its source has it, with namespaces, template arguments and parameters. The inline namespaces
 /// of CUB and Thrust are left out: they name the architectures of a build, CUB_300001_SM_800_900. A name that no C++ compiler
-/// mangled is returned as it is.
+/// mangled is returned as it is, and so is one of more than 1,024 characters (the limit of GCC's demangler) or that stands
+/// for more than kMostOfDemangledName: a short name can stand for gigabytes.
 std::string demangled_kernel_name(const std::string& name);
+
+/// Bytes of a demangled name. The longest recorded one has 5,082.
+inline constexpr std::size_t kMostOfDemangledName = std::size_t{1} << 16;
 
 /// A mangled name without what differs between builds of the same source: the hashes that nvcc puts into the names
 /// of anonymous namespaces (of the source's path and of the module), the architectures that CUB and Thrust put into

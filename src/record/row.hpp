@@ -28,6 +28,11 @@ struct Row {
   bool operator==(const Row&) const = default;
 };
 
+/// "experiment/case", as filters, progress and Google Benchmark name a case.
+inline std::string full_name(const Row& row) {
+  return row.experiment + "/" + row.case_;
+}
+
 /// One reading behind a row's median: a time, or a counter's value in one launch. Long form.
 struct Sample {
   std::string experiment;

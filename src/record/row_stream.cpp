@@ -1,6 +1,7 @@
 #include "record/row_stream.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/core.h>
 
@@ -29,9 +30,7 @@ bool quotes_open(std::string_view line, bool inside) {
 }  // namespace
 
 RowStream::RowStream(const std::filesystem::path& file)
-    : source_(file.string()), file_(file, std::ios::binary) {
-  if (!file_ || std::filesystem::is_directory(file))
-    throw InputError(fmt::format("cannot read {}: name a file of rows", source_));
+    : source_(file.string()), file_(file, std::numeric_limits<std::int64_t>::max()) {
   if (!read_record()) {
     refuse_other_files(record_, source_);
     throw InputError(fmt::format("{} is empty: there is no line of column names", source_));
@@ -68,15 +67,28 @@ std::vector<std::string> RowStream::cells() const {
   return cells;
 }
 
+/// Up to its end, which is taken from the file. @returns whether it has one
+bool RowStream::read_line(std::string& line) {
+  line.clear();
+  for (auto letter = file_.sbumpc(); letter != InputBuffer::traits_type::eof(); letter = file_.sbumpc()) {
+    if (letter == '\n') return true;
+    line.push_back(static_cast<char>(letter));
+    if (record_.size() + line.size() > kMaxRecordBytes) {
+      throw InputError(fmt::format("{}, line {}: a row of more than {} bytes; this is not a file of rows",
+                                   source_, line_, kMaxRecordBytes));
+    }
+  }
+  return false;
+}
+
 /// A line end inside quotes belongs to the record.
 bool RowStream::read_record() {
   record_.clear();
   line_ = next_line_;
   std::string line;
   bool inside_quotes = false;
-  while (std::getline(file_, line)) {
+  while (read_line(line)) {
     ++next_line_;
-    if (file_.eof()) break;
     inside_quotes = quotes_open(line, inside_quotes);
     record_ += line;
     if (!inside_quotes) {
@@ -85,7 +97,6 @@ bool RowStream::read_record() {
     }
     record_ += '\n';
   }
-  if (file_.bad()) throw InputError(fmt::format("cannot read {} beyond line {}", source_, line_));
   record_ += line;
   torn_ = !record_.empty();
   return false;

@@ -2,15 +2,20 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "files/input.hpp"
+
 namespace occbench {
 
+/// A row has about 1,500 bytes.
+inline constexpr std::size_t kMaxRecordBytes = std::size_t{16} << 20;
+
 /// A CSV file of rows or samples, one record after another, so that a file of any size needs the memory of
-/// one record.
+/// one record, of at most kMaxRecordBytes.
+
 class RowStream {
  public:
   /// Reads the names of the columns. @throws InputError if the file cannot be read or has no whole first line
@@ -31,6 +36,7 @@ class RowStream {
   std::size_t column(std::string_view name) const;
 
   /// Goes to the next record. A last line without its end is left out: its writer died, see torn().
+  /// @throws InputError if the file cannot be read or a record is longer than kMaxRecordBytes
   /// @returns false after the last one
   bool next();
 
@@ -52,9 +58,10 @@ class RowStream {
 
  private:
   bool read_record();
+  bool read_line(std::string& line);
 
   std::string source_;
-  std::ifstream file_;
+  InputBuffer file_;
   std::string header_;
   std::vector<std::string> names_;
   std::string record_;

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string text_or_nothing(const fs::path& file) {
-  return fs::exists(file) ? read_text(file) : "";
+  return fs::exists(output_target(file)) ? read_text(file) : "";
 }
 
 /// The rows that a stopped run finished, as they stand in its file: all but a torn last line.
@@ -77,7 +77,9 @@ fs::path name_aside(const fs::path& file) {
   return free;
 }
 
-/// @returns the new name. Where the file is reached by a link, the link then leads to an empty one.
+}  // namespace
+
+/// Where the file is reached by a link, the link then leads to an empty one.
 fs::path renamed_aside(const fs::path& name) {
   const fs::path file = fs::canonical(name);
   fs::path kept = name_aside(file);
@@ -86,19 +88,20 @@ fs::path renamed_aside(const fs::path& name) {
   if (error)
     throw InputError(fmt::format("{} is there already and cannot be renamed {}: {}; write to another file",
                                  file.string(), kept.string(), error.message()));
-  if (fs::is_symlink(name)) std::ofstream{file};
+  if (fs::is_symlink(name)) replace_text(file, "");
   return kept;
 }
 
-}  // namespace
-
-fs::path set_aside(const fs::path& rows_file) {
-  if (!fs::is_regular_file(rows_file)) return {};
-  const std::string text = read_text(rows_file);
-  if (text.find('\n') + 1 >= text.size()) return {};
-  const fs::path kept = renamed_aside(rows_file);
-  const fs::path samples = samples_path(rows_file);
-  if (fs::is_regular_file(samples)) renamed_aside(samples);
+std::vector<SetAside> set_aside(const fs::path& rows_file) {
+  std::vector<SetAside> kept;
+  for (const fs::path& file : {rows_file, samples_path(rows_file)}) {
+    std::error_code missing;
+    if (!fs::is_regular_file(file, missing)) continue;
+    std::ifstream stream(file, std::ios::binary);
+    std::string header;
+    const bool has_more = std::getline(stream, header) && stream.peek() != std::ifstream::traits_type::eof();
+    if (has_more) kept.push_back({file, renamed_aside(file)});
+  }
   return kept;
 }
 

@@ -7,6 +7,12 @@ volatile std::sig_atomic_t asked = 0;
 volatile std::sig_atomic_t by_terminal = 0;
 
 void note_signal(int signal, siginfo_t* about, void*) {
+  // Who presses Ctrl-C again does not want to wait.
+  if (asked != 0 && about->si_code == SI_KERNEL) {
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+    return;
+  }
   by_terminal = about->si_code == SI_KERNEL ? 1 : 0;
   asked = signal;
 }

@@ -5,7 +5,7 @@
 namespace occbench {
 
 /// While it lives, SIGINT and SIGTERM ask the program to stop when what it has in hand is finished and
-/// written; then they do again what they did before. One at a time.
+/// written; then they do again what they did before. One at a time. A second one from the terminal ends it at once.
 class StopOnSignals {
  public:
   StopOnSignals();

@@ -92,7 +92,8 @@ struct Alignment {
 
 class Aligner {
  public:
-  Aligner(std::span<const Run> runs, std::span<const LoggedLaunch> launches) : runs_(runs), launches_(launches) {
+  Aligner(std::span<const Run> runs, std::span<const LoggedLaunch> launches)
+      : runs_(runs), launches_(launches) {
     for (const LoggedLaunch& launch : launches) sums_.push_back(sums_.back() + launch.blocks);
     for (const Run& run : runs) all_ns_ += run.active_ns;
   }
@@ -173,11 +174,13 @@ class Aligner {
 /// The samples of a run, shared among its launches by their blocks. @returns those that have enough of them to themselves
 /// @param first, last launches that are whole; others are of the run in part
 std::vector<SampledLaunch> share_out(std::span<const SmSample> samples, std::span<const std::uint64_t> blocks,
-                                     std::span<const LoggedLaunch> launches, std::size_t first, std::size_t last) {
+                                     std::span<const LoggedLaunch> launches, std::size_t first,
+                                     std::size_t last) {
   std::vector<SampledLaunch> shares(launches.size());
-  std::vector<bool> is_mixed(launches.size(), false);  // with a launch that began and ended in the same sample
+  std::vector<bool> is_mixed(launches.size(),
+                             false);  // with a launch that began and ended in the same sample
   std::size_t current = 0;
-  std::uint64_t seen = 0;                 // blocks
+  std::uint64_t seen = 0;                // blocks
   std::uint64_t until_next = blocks[0];  // of the launches up to the current one
   for (const SmSample& sample : samples) {
     seen += static_cast<std::uint64_t>(std::llround(sample.blocks));
@@ -202,14 +205,15 @@ std::vector<SampledLaunch> share_out(std::span<const SmSample> samples, std::spa
 }
 
 bool are_of_one_stream(std::span<const LoggedLaunch> launches) {
-  return std::ranges::all_of(launches, [&](const LoggedLaunch& one) { return one.stream == launches[0].stream; });
+  return std::ranges::all_of(launches,
+                             [&](const LoggedLaunch& one) { return one.stream == launches[0].stream; });
 }
 
 /// Launches that ran in a run, in order; of the first one, perhaps, the beginning is missing, of the last one the end.
 struct RunLaunches {
   std::size_t first = 0;  ///< of the launches
   std::size_t count = 0;
-  std::uint64_t missing = 0;     ///< blocks of the first launch that were launched before
+  std::uint64_t missing = 0;  ///< blocks of the first launch that were launched before
   bool first_is_whole = true;
   bool last_is_whole = true;
 };
@@ -239,7 +243,8 @@ class Attributor {
       const Alignment::Part first = found->parts.front();
       const Alignment::Part last = found->parts.back();
       if (first_cut && first.count > 0) add(*first_cut, before(*first_cut, first.first));
-      for (std::size_t i = 0; i < runs.size(); ++i) add(runs[i], {found->parts[i].first, found->parts[i].count, 0, true, true});
+      for (std::size_t i = 0; i < runs.size(); ++i)
+        add(runs[i], {found->parts[i].first, found->parts[i].count, 0, true, true});
       if (last_cut && last.count > 0) add(*last_cut, after(*last_cut, last.first + last.count));
     }
     for (const std::optional<Run>& cut : {first_cut, last_cut}) {
@@ -303,7 +308,8 @@ class Attributor {
   void add_by_ends(const Run& run) {
     std::vector<std::uint64_t> sums;  // blocks of the run up to each sample's end
     for (std::size_t i = run.begin; i < run.end; ++i)
-      sums.push_back((sums.empty() ? 0 : sums.back()) + static_cast<std::uint64_t>(std::llround(samples_[i].blocks)));
+      sums.push_back((sums.empty() ? 0 : sums.back()) +
+                     static_cast<std::uint64_t>(std::llround(samples_[i].blocks)));
     std::optional<RunLaunches> best;
     std::size_t most_ends = 0;
     bool is_alone = true;
@@ -329,7 +335,9 @@ class Attributor {
   std::vector<std::size_t> possible_begins(const Run& run) const {
     constexpr std::size_t kMost = 32;
     double most_active = 0;
-    const auto share = [&](const SmSample& sample) { return sample.active_cycles / std::max(sample.elapsed_cycles, 1.0); };
+    const auto share = [&](const SmSample& sample) {
+      return sample.active_cycles / std::max(sample.elapsed_cycles, 1.0);
+    };
     for (std::size_t i = run.begin; i < run.end; ++i) most_active = std::max(most_active, share(samples_[i]));
     std::vector<std::size_t> begins;
     for (std::size_t i = run.begin; i + 1 < run.end && begins.size() < kMost; ++i) {
@@ -340,7 +348,8 @@ class Attributor {
   }
 
   /// How many launches end between two samples, if launch `first` begins after so many blocks; none if too few do.
-  std::optional<std::size_t> ends_found(std::span<const std::uint64_t> sums, std::uint64_t blocks, std::size_t first) const {
+  std::optional<std::size_t> ends_found(std::span<const std::uint64_t> sums, std::uint64_t blocks,
+                                        std::size_t first) const {
     std::size_t found = 0;
     std::size_t missed = 0;
     for (std::size_t i = first; i < launches_.size(); ++i) {
@@ -348,7 +357,8 @@ class Attributor {
       if (blocks > sums.back()) break;
       const bool is_end = std::ranges::binary_search(sums, blocks);
       ++(is_end ? found : missed);
-      if (missed > 2 && static_cast<double>(found) < kLeastShareOfEnds * static_cast<double>(found + missed)) return std::nullopt;
+      if (missed > 2 && static_cast<double>(found) < kLeastShareOfEnds * static_cast<double>(found + missed))
+        return std::nullopt;
     }
     const bool enough = found >= kLeastEnds &&
                         static_cast<double>(found) >= kLeastShareOfEnds * static_cast<double>(found + missed);

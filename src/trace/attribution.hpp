@@ -11,9 +11,9 @@ namespace occbench {
 
 /// A launch that may have run while the SMs were sampled. A graph is one for each of its kernels.
 struct LoggedLaunch {
-  std::uint32_t kernel = 0;   ///< its number
-  std::uint64_t blocks = 0;   ///< of its grid
-  std::uint32_t stream = 0;   ///< equal for launches that run one after another
+  std::uint32_t kernel = 0;     ///< its number
+  std::uint64_t blocks = 0;     ///< of its grid
+  std::uint32_t stream = 0;     ///< equal for launches that run one after another
   std::uint64_t called_ns = 0;  ///< when the program called, on the samples' clock; 0 = not known
 
   bool operator==(const LoggedLaunch&) const = default;
@@ -32,10 +32,11 @@ struct SampledLaunch {
 
 struct Attribution {
   std::vector<SampledLaunch> launches;
-  double attributed_ns = 0;             ///< active time of these
+  double attributed_ns = 0;    ///< active time of these
   double unattributed_ns = 0;  ///< active time of blocks that are of no known launch, or of several at once
-  double cut_ns = 0;           ///< active time of launches of which the samples' begin or end may have cut off something
-  std::size_t runs = 0;        ///< stretches of active samples between idle ones
+  double cut_ns =
+      0;  ///< active time of launches of which the samples' begin or end may have cut off something
+  std::size_t runs = 0;  ///< stretches of active samples between idle ones
 };
 
 /// Finds the kernels in the samples by counting blocks: a stretch of samples between two in which all SMs were idle holds the

@@ -115,7 +115,7 @@ class ContextCounter {
   // All below only while the gate is closed.
   bool is_set_up_ = false;
   bool range_left_open_ = false;
-  LaunchGate::Closed held_;  ///< while a launch is counted
+  LaunchGate::Closed held_;                            ///< while a launch is counted
   std::vector<std::optional<std::uint32_t>> kernels_;  ///< of the session's ranges
 };
 

@@ -32,7 +32,7 @@ bool CountingPlan::take(TracedKernel& kernel, Countable countable) {
   const bool is_first = kernel.seen++ == 0;
   const Uncounted before = kernel.uncounted;
   if (before == Uncounted::left_out || before == Uncounted::waits_for_gpus) return false;
-  const Uncounted now = !warmed_up()                     ? Uncounted::warm_up
+  const Uncounted now = !warmed_up()                   ? Uncounted::warm_up
                         : countable == Countable::none ? Uncounted::while_capturing
                                                        : Uncounted::failed;
   if (is_first) return false;

@@ -310,7 +310,9 @@ class LoadedDriver : public Driver {
       int value = 0;
       return functions_.func_get_attribute(&value, which, function) == CUDA_SUCCESS ? value : unknown;
     };
-    const auto size = [&](CUfunction_attribute which) { return static_cast<std::uint32_t>(attribute(which)); };
+    const auto size = [&](CUfunction_attribute which) {
+      return static_cast<std::uint32_t>(attribute(which));
+    };
     KernelFacts facts;
     if (const std::uint32_t width = size(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH); width > 0) {
       facts.cluster = {width, size(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
@@ -416,7 +418,8 @@ class LoadedDriver : public Driver {
     CUDA_KERNEL_NODE_PARAMS params{};
     if (functions_.graph_kernel_node_get_params(node, &params) != CUDA_SUCCESS) return launch;
     launch.context = params.ctx;
-    launch.function = params.kern != nullptr ? static_cast<void*>(params.kern) : static_cast<void*>(params.func);
+    launch.function =
+        params.kern != nullptr ? static_cast<void*>(params.kern) : static_cast<void*>(params.func);
     launch.grid = {params.gridDimX, params.gridDimY, params.gridDimZ};
     launch.block = {params.blockDimX, params.blockDimY, params.blockDimZ};
     launch.dynamic_shared_bytes = params.sharedMemBytes;

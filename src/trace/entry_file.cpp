@@ -5,28 +5,17 @@
 #include <fcntl.h>
 #include <system_error>
 #include <unistd.h>
-#include <utility>
 
 #include <fmt/core.h>
 
 #include "entries/entries.hpp"
-#include "entries/process_files.hpp"
+#include "files/output.hpp"
 
 namespace occbench {
 namespace {
 
 /// How much longer than its content a file may become by appending.
 constexpr std::size_t kMostAppended = 4;
-
-/// @throws std::system_error that names `of`
-void write_to(const std::filesystem::path& file, int flags, std::string_view text, const std::filesystem::path& of) {
-  const int descriptor = ::open(file.c_str(), flags | O_WRONLY | O_CLOEXEC, 0644);
-  const bool written = descriptor >= 0 && write_whole(descriptor, text);
-  const int why = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!written)
-    throw std::system_error(why, std::generic_category(), fmt::format("cannot write {}", of.string()));
-}
 
 }  // namespace
 
@@ -45,19 +34,17 @@ void EntryFile::update(const std::function<void(std::string& text, bool all)>& e
 }
 
 void EntryFile::append(const std::string& text) {
-  write_to(file_, O_APPEND, text, file_);
+  const int descriptor = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  const bool written = descriptor >= 0 && write_all(descriptor, text);
+  const int why = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!written)
+    throw std::system_error(why, std::generic_category(), fmt::format("cannot write {}", file_.string()));
   appended_ += text.size();
 }
 
 void EntryFile::replace(const std::string& text) {
-  const std::filesystem::path beside = unfinished(file_);
-  try {
-    write_to(beside, O_CREAT | O_TRUNC, std::string(kEntriesMagic) + text, file_);
-    std::filesystem::rename(beside, file_);
-  } catch (...) {
-    ::unlink(beside.c_str());
-    throw;
-  }
+  replace_text(file_, std::string(kEntriesMagic) + text, WrittenTo::system);
   appended_ = 0;
   longest_ = std::max(longest_, kMostAppended * text.size());
 }

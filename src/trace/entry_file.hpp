@@ -16,7 +16,7 @@ class EntryFile {
   /// Appends what has changed. Where that failed before, or the file has become much longer than its content, all is written
   /// anew beside it and takes its place.
   /// @param entries appends entries to a text: those that have changed since it was called last, or all
-  /// @throws std::system_error if the disk is full or the folder gone; the next call writes all
+  /// @throws std::exception if the disk is full or the folder gone; the next call writes all
   void update(const std::function<void(std::string& text, bool all)>& entries);
 
  private:

@@ -20,7 +20,7 @@
 #include "entries/process_files.hpp"
 #include "measure/mps.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/case_filter.hpp"
+#include "record/kernel_filter.hpp"
 #include "record/kernel_name.hpp"
 #include "trace/tracer.hpp"
 
@@ -62,7 +62,7 @@ CountingRules rules() {
   if (!rules.paced) rules.counted = static_cast<int>(number_of(kTraceCountersVariable));
   if (!variable(kTraceAfterVariable).empty()) rules.after = number_of(kTraceAfterVariable);
   if (const std::string kernels = variable(kTraceKernelsVariable); !kernels.empty()) {
-    rules.wanted = [matches = case_filter(kernels)](std::string_view name) {
+    rules.wanted = [matches = kernel_filter(kernels)](std::string_view name) {
       return matches(demangled_kernel_name(std::string(name)));
     };
   }
@@ -92,8 +92,13 @@ struct Library {
   bool has_ended = false;
 
   explicit Library(const std::filesystem::path& file)
-      : tracer({file, words_of(variable(kTraceMetricsVariable)), rules(),
-                variable(kTraceCountersVariable) == kTracePaced, {}, why_not_counted()}, *driver, say) {}
+      : tracer({file,
+                words_of(variable(kTraceMetricsVariable)),
+                rules(),
+                variable(kTraceCountersVariable) == kTracePaced,
+                {},
+                why_not_counted()},
+               *driver, say) {}
 
   void tend() {
     std::unique_lock lock(mutex);

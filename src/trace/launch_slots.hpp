@@ -15,9 +15,9 @@ enum class LaunchKind : std::uint8_t {
   recorded,    ///< of a kernel, and its record has come
   counted,     ///< of a kernel, and counted
   unrecorded,  ///< counted while CUPTI kept no records
-  done,        ///< counted, and its record has come: others of its call are of what CUPTI launches to read counters
-  graph,       ///< of a graph
-  uncertain,   ///< made while a stream captured: it may not run
+  done,  ///< counted, and its record has come: others of its call are of what CUPTI launches to read counters
+  graph,      ///< of a graph
+  uncertain,  ///< made while a stream captured: it may not run
 };
 
 struct NotedLaunch {
@@ -45,7 +45,8 @@ class LaunchSlots {
   NotedLaunch find(std::uint32_t correlation) const {
     const std::uint64_t value = slot(correlation).launch;
     if (value >> 32 != correlation) return {};
-    return {static_cast<LaunchKind>(value & 0xFF), static_cast<std::uint32_t>(value >> 8) & (kMostNumbers - 1)};
+    return {static_cast<LaunchKind>(value & 0xFF),
+            static_cast<std::uint32_t>(value >> 8) & (kMostNumbers - 1)};
   }
 
   /// Of a launch that is noted.

@@ -217,7 +217,8 @@ void LaunchTable::add_reading(std::uint32_t kernel, std::vector<double> values) 
 std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t last, int device) {
   std::vector<LoggedLaunch> launches;
   const auto add_launch = [&](const TracedKernel& kernel, const LaunchMark& mark) {
-    if (kernel.device == device) launches.push_back({kernel.number, kernel.blocks, mark.stream, mark.called_ns});
+    if (kernel.device == device)
+      launches.push_back({kernel.number, kernel.blocks, mark.stream, mark.called_ns});
   };
   const std::shared_lock lock(mutex_);
   for (std::uint32_t correlation = first; correlation != last + 1; ++correlation) {

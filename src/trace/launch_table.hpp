@@ -35,9 +35,9 @@ struct TracedKernel {
   const std::uint32_t number;
   const std::string_view name;  ///< mangled
   const int device;
-  const std::uint64_t blocks;  ///< of its grid
-  std::atomic<std::int64_t> seen{0};  ///< calls that launch it, captured ones too
-  std::atomic<std::int64_t> launched{0};  ///< that the driver took outside of captures
+  const std::uint64_t blocks;                       ///< of its grid
+  std::atomic<std::int64_t> seen{0};                ///< calls that launch it, captured ones too
+  std::atomic<std::int64_t> launched{0};            ///< that the driver took outside of captures
   std::atomic<std::int64_t> launched_by_graphs{0};  ///< of these
   // For the rules of counting.
   std::atomic<Uncounted> uncounted{};
@@ -76,9 +76,9 @@ struct TracedGraph {
 
 /// Launches of which there is no record, though they were not meant to have none.
 struct MissingRecords {
-  std::size_t kernels = 0;    ///< whose kernel has no record at all
+  std::size_t kernels = 0;  ///< whose kernel has no record at all
   std::int64_t launches = 0;
-  std::int64_t of = 0;        ///< launches that CUPTI told of
+  std::int64_t of = 0;  ///< launches that CUPTI told of
 };
 
 /// The kernels of a process, and everything that is known of their launches. A launch finds its kernel in its callback; its

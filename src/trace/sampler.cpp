@@ -55,7 +55,8 @@ void Sampler::set_up() {
   if (log.size() > 1) {
     const std::uint64_t apart_ns = (log.back().called_ns - log.front().called_ns) / log.size();
     window_ = kFinestFirst;
-    while (window_ < kCoarsestFirst && kSamplesApart * kSamplingWindows[window_ + 1].interval_ns <= apart_ns) ++window_;
+    while (window_ < kCoarsestFirst && kSamplesApart * kSamplingWindows[window_ + 1].interval_ns <= apart_ns)
+      ++window_;
   }
   gpu_.configure(kSamplingWindows[window_]);
 }
@@ -114,7 +115,8 @@ void Sampler::choose_window(const Attribution& found) {
   wanted_change_ = change == 0 || (change > 0) != (wanted_change_ > 0) ? change : wanted_change_ + change;
   if (std::abs(wanted_change_) < 2 << std::min(changes_, kMostPatience)) return;
   wanted_change_ = 0;
-  const std::size_t next = change > 0 ? std::min(window_ + 1, std::size(kSamplingWindows) - 1) : window_ - (window_ > 0);
+  const std::size_t next =
+      change > 0 ? std::min(window_ + 1, std::size(kSamplingWindows) - 1) : window_ - (window_ > 0);
   if (next == window_) return;
   window_ = next;
   ++changes_;

@@ -30,8 +30,8 @@ class SampledGpu {
 /// Kinds of windows, from the finest on: some 3,000 to 5,000 samples each. A window must be longer than the launches that it is
 /// to see whole, and its samples short against the gaps between them.
 inline constexpr SamplingWindow kSamplingWindows[] = {
-    {250, 700'000},         {500, 2'000'000},      {1'000, 4'000'000},
-    {4'000, 16'000'000},    {16'000, 64'000'000},  {64'000, 256'000'000},
+    {250, 700'000},      {500, 2'000'000},     {1'000, 4'000'000},
+    {4'000, 16'000'000}, {16'000, 64'000'000}, {64'000, 256'000'000},
 };
 
 /// Samples one GPU in windows and finds the program's launches in them. Its calls are made by a thread of its own, while the
@@ -71,12 +71,12 @@ class Sampler {
   const Captures& captures_;
   const std::function<bool(std::chrono::nanoseconds)> wait_;
   std::atomic<bool> wants_times_{false};
-  std::size_t window_ = 1;     ///< of kSamplingWindows
-  int wanted_change_ = 0;      ///< of it, by how many windows in a row
+  std::size_t window_ = 1;  ///< of kSamplingWindows
+  int wanted_change_ = 0;   ///< of it, by how many windows in a row
   int changes_ = 0;
-  std::uint32_t first_ = 0;    ///< correlations that the last window could hold
+  std::uint32_t first_ = 0;  ///< correlations that the last window could hold
   std::uint32_t last_ = 0;
-  bool has_found_ = false;     ///< a launch, in the last window
+  bool has_found_ = false;  ///< a launch, in the last window
   mutable std::mutex mutex_;
   WindowTotals totals_{};
 };

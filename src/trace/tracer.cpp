@@ -105,8 +105,8 @@ std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
   };
   auto context = std::make_shared<Context>();
   if (device >= 0) context->gpu = gpu_of(device);
-  context->counter = std::make_unique<ContextCounter>(driver_.make_context(handle, options_.metrics), captures_,
-                                                      std::move(listener), options_.times);
+  context->counter = std::make_unique<ContextCounter>(driver_.make_context(handle, options_.metrics),
+                                                      captures_, std::move(listener), options_.times);
   bool is_second = false;
   {
     const std::unique_lock lock(contexts_mutex_);
@@ -213,8 +213,9 @@ Tracer::Launched Tracer::launched_by(const LaunchCall& call, const Context& cont
 
 void Tracer::note(const LaunchCall& call, const Context& context, const Launched& launched) {
   if (launched.kernel == nullptr && launched.graph == nullptr) return;
-  const NotedLaunch noted = launched.kernel != nullptr ? NotedLaunch{LaunchKind::plain, launched.kernel->number}
-                                                       : NotedLaunch{LaunchKind::graph, launched.graph->number};
+  const NotedLaunch noted = launched.kernel != nullptr
+                                ? NotedLaunch{LaunchKind::plain, launched.kernel->number}
+                                : NotedLaunch{LaunchKind::graph, launched.graph->number};
   table_.note(call.correlation, noted);
   const bool wants_time = context.gpu->sampler && context.gpu->sampler->wants_times();
   table_.mark(call.correlation, {stream_number(call.stream), wants_time ? driver_.time_ns() - began_ns_ : 0});
@@ -268,7 +269,8 @@ bool Tracer::count_if_due(const LaunchCall& call, Context& context, const Launch
     if (options_.counting.paced && !counter.may_repeat()) countable = Countable::first;
     if (captures_.any()) countable = Countable::none;
     TracedKernel* const kernel = launched.kernel;
-    if (kernel != nullptr && plan_.take(*kernel, countable) && begin_to_count(call, context, *kernel)) return true;
+    if (kernel != nullptr && plan_.take(*kernel, countable) && begin_to_count(call, context, *kernel))
+      return true;
   }
   // Also when nothing more is counted: what was is still to be read.
   counter.enter();
@@ -344,7 +346,8 @@ void Tracer::graph_instantiated(void* exec, void* graph) {
   auto made = std::make_shared<Graph>();
   made->nodes = driver_.nodes_of(graph);
   const auto kernels = std::ranges::count(made->nodes, GraphNode::Kind::kernel, &GraphNode::kind);
-  made->is_one_kernel = kernels == 1 && std::ranges::count(made->nodes, GraphNode::Kind::other, &GraphNode::kind) == 0;
+  made->is_one_kernel =
+      kernels == 1 && std::ranges::count(made->nodes, GraphNode::Kind::other, &GraphNode::kind) == 0;
   const std::unique_lock lock(graphs_mutex_);
   graphs_[exec] = std::move(made);
 }
@@ -361,8 +364,9 @@ void Tracer::graph_changed(void* exec, void* node, const LaunchCall* kernel) {
   if (found == graphs_.end()) return;
   const std::vector<GraphNode>& nodes = found->second->nodes;
   const auto known = std::ranges::find(nodes, node, &GraphNode::handle);
-  const bool is_same = kernel != nullptr && known != nodes.end() && kernel->function == known->launch.function &&
-                       kernel->grid == known->launch.grid && kernel->block == known->launch.block &&
+  const bool is_same = kernel != nullptr && known != nodes.end() &&
+                       kernel->function == known->launch.function && kernel->grid == known->launch.grid &&
+                       kernel->block == known->launch.block &&
                        kernel->dynamic_shared_bytes == known->launch.dynamic_shared_bytes;
   if (!is_same) graphs_.erase(found);
 }
@@ -401,8 +405,9 @@ Tracer::Gpu* Tracer::gpu_of(int device) {
   Gpu& gpu = found->second;
   if (!is_new || !samples) return &gpu;
   gpu.sampled = std::move(sampled);
-  gpu.sampler = std::make_unique<Sampler>(*gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_}, table_, captures_,
-                                          [this](std::chrono::nanoseconds time) { return wait(time); });
+  gpu.sampler =
+      std::make_unique<Sampler>(*gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_}, table_, captures_,
+                                [this](std::chrono::nanoseconds time) { return wait(time); });
   // The program's signals are for the program's threads.
   sigset_t all;
   sigset_t before;
@@ -483,7 +488,8 @@ void Tracer::stop_samplers() {
 
 // Counters
 
-void Tracer::add_readings(std::span<const std::optional<std::uint32_t>> kernels, const CounterReadings& readings) {
+void Tracer::add_readings(std::span<const std::optional<std::uint32_t>> kernels,
+                          const CounterReadings& readings) {
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (!kernels[i]) continue;
     std::vector<double> values;
@@ -514,7 +520,8 @@ void Tracer::append_process(std::string& file, bool all) {
   }
   bool has_all_records = has_records_;
   for (const Gpu* const gpu : gpus()) has_all_records = has_all_records && gpu->way != Way::sampled;
-  if (const bool before = has_records_written_.has_value(); !before || *has_records_written_ != has_all_records) {
+  if (const bool before = has_records_written_.has_value();
+      !before || *has_records_written_ != has_all_records) {
     has_records_written_ = has_all_records;
     append_facts(file, EntryKind::process, 0, ProcessFacts{::getpid(), has_all_records ? 1u : 0u});
     for (std::uint32_t i = 0; i < options_.metrics.size(); ++i)
@@ -532,7 +539,8 @@ void Tracer::append_process(std::string& file, bool all) {
   for (const Gpu* const gpu : gpus()) {
     const WindowTotals totals = gpu->sampler ? gpu->sampler->totals() : WindowTotals{};
     std::int64_t& written = windows_written_[gpu->number];
-    if (totals.windows != written || (all && written > 0)) append_facts(file, EntryKind::windows, static_cast<std::uint32_t>(gpu->number), totals);
+    if (totals.windows != written || (all && written > 0))
+      append_facts(file, EntryKind::windows, static_cast<std::uint32_t>(gpu->number), totals);
     written = totals.windows;
   }
   const std::lock_guard lock(words_mutex_);
@@ -566,7 +574,7 @@ void Tracer::tend() {
 void Tracer::say_what_has_no_record() {
   if (!has_records_ || !has_records_written_.value_or(true)) return;
   const MissingRecords missing = table_.missing_records();
-  if ( (missing.kernels == 0 && missing.launches <= missing.of / 10)) return;
+  if ((missing.kernels == 0 && missing.launches <= missing.of / 10)) return;
   say_once(fmt::format(
       "{} of {} launches have no record, and so no time: the program takes CUPTI's records itself, or "
       "kernels failed or still ran at its end",
@@ -580,8 +588,10 @@ void Tracer::say_why_nothing_was_counted() {
     if (!counting_ends_.empty()) return;
   }
   if (options_.samples && plan_.launches() == 0) {
-    say_once("nothing was sampled: the program ended before its kernels could be told apart in samples of its GPU; "
-             "--counters 1 counts a launch of each");
+    say_once(
+        "nothing was sampled: the program ended before its kernels could be told apart in samples of its "
+        "GPU; "
+        "--counters 1 counts a launch of each");
     return;
   }
   say_once(fmt::format(

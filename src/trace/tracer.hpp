@@ -28,7 +28,7 @@
 namespace occbench {
 
 struct TracerOptions {
-  std::filesystem::path file;  ///< of this process
+  std::filesystem::path file;        ///< of this process
   std::vector<std::string> metrics;  ///< CUPTI's names of the counters to read
   CountingRules counting;
   bool samples = false;  ///< where the GPU can; launches are counted one by one where it cannot
@@ -98,7 +98,7 @@ class Tracer : public ProgramListener {
   };
   /// One context of the program.
   struct Context {
-    Gpu* gpu = nullptr;  ///< none if the driver does not say
+    Gpu* gpu = nullptr;                       ///< none if the driver does not say
     std::unique_ptr<ContextCounter> counter;  ///< none where another context of the GPU is counted
     /// Correlation of the latest launch that is to have a record; 0 before one.
     std::atomic<std::uint32_t> latest{0};

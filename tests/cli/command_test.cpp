@@ -75,8 +75,63 @@ TEST(Command, NamesTheWordThatWasWrong) {
   for (const char* number : {"many", "12.5", "99999999999"}) {
     EXPECT_THAT(
         run_command({"calc", "--block-size", number}).err,
-        HasSubstr(fmt::format("--block-size = {} is not a number that this option can take", number)));
+        HasSubstr(fmt::format("--block-size = '{}' is not a whole number from 0 to 2147483647", number)));
   }
+}
+
+// Octal, hexadecimal, empty, infinite and too large: each command refuses them, by name, before it does anything.
+TEST(Options, ThatAreNumbersAreDecimalWholeInRangeAndNeverEmpty) {
+  struct Numbers {
+    std::vector<const char*> command;
+    std::vector<const char*> whole;
+    std::vector<const char*> real;
+  };
+  const std::vector<Numbers> all = {
+      {{"calc", "--cc", "9.0"},
+       {"--block-size", "--registers", "--carveout", "--barriers", "--cluster", "--grid", "--sm-count"},
+       {}},
+      {{"calc", "--cc", "9.0", "--block-size", "64", "--registers", "32"}, {"--gpc-sms"}, {}},
+      {{"predict", "--gpu", "h200"},
+       {"--block-size", "--registers", "--carveout", "--cluster", "--grid", "--seed", "--first-gpc"},
+       {"--time-us", "--sm-cycles-active-avg", "--clock-mhz"}},
+      {{"explain", "--cc", "9.0"},
+       {"--block-size", "--registers", "--grid", "--carveout", "--cluster", "--barriers", "--sm-count",
+        "--top"},
+       {"--achieved", "--time-us", "--sm-cycles-active-avg", "--resident-blocks"}},
+      {{"gate", "--pair", "a", "b"}, {"--pairs"}, {}},
+      {{"trace", "--import", "x.json"}, {"--top"}, {"--clock-mhz"}},
+      {{"trace"}, {"--after"}, {}},
+      {{"run"}, {"--device"}, {}},
+      {{"calibrate"}, {"--device"}, {}},
+      {{"sweep", "spin"}, {"--device"}, {}},
+  };
+  for (const Numbers& numbers : all) {
+    const auto refuses = [&](const char* option, const char* value) {
+      std::vector<const char*> arguments = numbers.command;
+      arguments.insert(arguments.end(), {option, value});
+      const Outcome outcome = run_command(arguments);
+      EXPECT_EQ(outcome.status, ExitStatus::usage) << option << " '" << value << "'";
+      EXPECT_THAT(outcome.err, HasSubstr(option)) << "'" << value << "'";
+      EXPECT_THAT(outcome.out, IsEmpty());
+    };
+    for (const char* option : numbers.whole) {
+      for (const char* value : {"", " ", "1.5", "0x10", "1e3", "99999999999999999999", "12x", "+"})
+        refuses(option, value);
+    }
+    for (const char* option : numbers.real) {
+      for (const char* value : {"", "inf", "nan", "0x1p3", "1e999", "many"}) refuses(option, value);
+    }
+  }
+}
+
+TEST(Options, WithALeadingZeroAreDecimal) {
+  const auto answer_for = [](const char* threads) {
+    return run_command(
+               {"calc", "--cc", "9.0", "--block-size", threads, "--registers", "32", "--format", "csv"})
+        .out;
+  };
+  EXPECT_EQ(answer_for("0256"), answer_for("256"));
+  EXPECT_NE(answer_for("0256"), answer_for("174")) << "octal";
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST(GpuOption, WrongNamesAndMissingSmsAreRefusedWithTheRemedy) {
   refused({"--gpu", "a1000"}, "the nearest are");
   refused({"--cc", "8.0"}, "--sm-count N");
   refused({"--cc", "8.8", "--sm-count", "10"}, "8.8");
-  refused({"--cc", "8.0", "--sm-count", "0"}, "--sm-count 0 is out of range");
+  refused({"--cc", "8.0", "--sm-count", "0"}, "--sm-count = '0' is not a whole number from 1 to 1024");
   refused({"--cc", "8.0", "--sm-count", "2000"}, "1 to 1024");
   refused({"--gpu", "h200", "--cc", "9.0"}, "--gpu");
   refused({"--gpu", "h200", "--sm-count", "10"}, "--gpu");

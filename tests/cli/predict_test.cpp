@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -175,8 +176,33 @@ TEST_F(PredictFromFile, ABadFileIsWrongInputWithFileAndLine) {
   refuses("1\n2\n", {}, ":3: 2 durations for a grid of 3 blocks");
   refuses("1\n2\n3\n4\n", {}, ":4: 4 durations");
   refuses("1\n-2\n3\n", {}, ":2: -2 cycles are out of range");
+  // Blocks of no time would never fill the GPU.
+  refuses("1\n0\n3\n", {}, ":2: 0 cycles are out of range: 1 to");
+  refuses("0.4\n", {}, ":1: 0.4 cycles are out of range: 1 to");
+  refuses("nan\n", {}, ":1: nan cycles are out of range");
   refuses("1\ntwo\n3\n", {}, ":2: 'two'");
   refuses("1\n2\n3\n", {"--per-warp"}, ":4: 3 durations for a grid of 24 warps");
+}
+
+TEST(Predict, AGridThatTakesTooLongToSimulateIsRefusedWithOneThatDoesNot) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (const char* work :
+       {"lognormal:2000:0.5", "uniform:2000:0.5:1.5:issue=900", "warp/uniform:2000:0.5:1.5"}) {
+    for (const std::string grid : {"100000000", "2147483647"}) {
+      const Outcome outcome = predict(grid, {"--work", work});
+      EXPECT_EQ(outcome.status, ExitStatus::usage);
+      EXPECT_EQ(outcome.out, "");
+      EXPECT_THAT(outcome.err,
+                  HasSubstr(grid == "100000000" ? "these 100,000,000 uneven blocks" : "2,147,483,647"));
+      EXPECT_THAT(outcome.err,
+                  HasSubstr("at most 10 s are taken: predict the same work in a grid of at most"));
+    }
+  }
+  EXPECT_THAT(predict("100000000", {"--work", "uniform:2000:0.5:1.5:issue=2000", "--achieved", "50"}).err,
+              HasSubstr("100,000,000"));
+  // Of equal blocks most waves are skipped.
+  EXPECT_EQ(predict("2147483647", {"--work", "equal:2000"}).status, ExitStatus::done);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 TEST(Predict, WrongInputIsStatus64) {
@@ -196,7 +222,7 @@ TEST(Predict, WrongInputIsStatus64) {
   refuses("3", {"--work", "equal:5", "--cluster", "2"}, "cluster_blocks = 2");
   refuses("3", {"--work", "equal:5", "--first-gpc", "8"},
           "first_gpc = 8 is out of range: 132 SMs have GPCs 0 to 7");
-  refuses("3", {"--work", "equal:5", "--first-gpc", "-1"}, "first_gpc = -1");
+  refuses("3", {"--work", "equal:5", "--first-gpc", "-1"}, "--first-gpc = '-1'");
   refuses("3", {"--work", "equal:5", "--first-gpc", "two"}, "--first-gpc");
   refuses("3", {"--work", "equal:5", "--format", "xml"}, "xml");
 }

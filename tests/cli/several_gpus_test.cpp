@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/child_process.hpp"
-#include "cli/each_device.hpp"
+#include "orchestrate/child_process.hpp"
+#include "orchestrate/devices.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "run_command.hpp"
@@ -40,7 +40,7 @@ class RehearsedOnEachGpu : public ::testing::Test {
   Ending occbench(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"run", "--rehearse", kRehearsedRows, "--filter", "^waves/"});
     fs::remove(said_);
-    return ChildProcess(OCCBENCH_PROGRAM, arguments, said_).wait();
+    return ChildProcess(ProgramStart{OCCBENCH_PROGRAM, arguments, said_}).wait();
   }
   std::set<std::string> gpus() const {
     std::set<std::string> all;
@@ -77,7 +77,7 @@ TEST_F(RehearsedOnEachGpu, TheProgramMayBeDeletedMeanwhile) {
   const std::vector<std::string> arguments = {"run",     "--rehearse", kRehearsedRows, "--filter",
                                               "^waves/", "--device",   "0,1",          "--one-after-another",
                                               "--out",   rows_};
-  ChildProcess process(program, arguments, said_);
+  ChildProcess process(ProgramStart{program, arguments, said_});
   fs::remove(program);
   EXPECT_EQ(process.wait(), Ending{}) << read_text(said_);
   EXPECT_THAT(gpus(), UnorderedElementsAre("0 0", "1 1"));

@@ -1,7 +1,10 @@
 // What is said of the launches of the recorded suite, whose causes the experiments declare.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -64,21 +67,51 @@ std::vector<Told> told(const std::string& run) {
   return all;
 }
 
-TEST(RecordedSuite, FindingsAddUpToWhatIsLost) {
-  for (const std::string& run : kRuns) {
+/// Every file of rows that was recorded, of suites, random launches, programs and sweeps.
+std::vector<std::string> all_recorded() {
+  std::vector<std::string> runs;
+  const std::filesystem::path results = OCCBENCH_SOURCE_DIR "/results";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(results)) {
+    std::string header;
+    if (entry.path().extension() != ".csv" || !std::getline(std::ifstream(entry.path()) >> std::ws, header))
+      continue;
+    if (header.starts_with("schema,") && header.find(",recorded_at,") != std::string::npos)
+      runs.push_back(entry.path().lexically_relative(results).replace_extension().string());
+  }
+  std::ranges::sort(runs);
+  return runs;
+}
+
+TEST(RecordedSuite, FindingsAddUpToWhatIsLostInEveryRow) {
+  int rows = 0;
+  for (const std::string& run : all_recorded()) {
     for (const Told& each : told(run)) {
-      double points = 0;
+      ++rows;
+      double limits = 0;
+      double losses = 0;
       for (const Finding& finding : each.findings) {
-        if (finding.cause != Cause::another_launch) points += finding.points;
+        (finding.list == FindingList::limits ? limits : losses) += finding.points;
+        EXPECT_EQ(finding.points == 0, finding.list == FindingList::remarks)
+            << full_name(each.record.identity);
       }
-      // Findings below half a point are left out, of some six that share a loss.
-      const double beyond_theory = std::max(0.0, -each.lost_points());
-      const bool limit_is_left_out = each.points_of({Cause::spills}) > 0;
-      const double expected =
-          limit_is_left_out ? each.lost_points() : 100 - each.achieved_pct() - beyond_theory;
-      EXPECT_NEAR(points, expected, 2) << run << ": " << full_name(each.record.identity);
+      const std::string name = run + ": " + full_name(each.record.identity);
+      EXPECT_NEAR(limits + losses, 100 - each.achieved_pct(), 0.5) << name;
+      EXPECT_NEAR(losses, std::max(0.0, each.lost_points()), 0.5) << name;
     }
   }
+  EXPECT_GT(rows, 6900);
+}
+
+/// As at commit 7e14de9: 24 of 6,975 rows, none of which has resident blocks, have unexplained points, 234 together.
+TEST(RecordedSuite, NoMoreIsUnexplainedThanBefore) {
+  std::vector<double> unexplained;
+  for (const std::string& run : all_recorded()) {
+    for (const Told& each : told(run)) unexplained.push_back(each.points_of({Cause::unexplained}));
+  }
+  std::ranges::sort(unexplained);
+  EXPECT_EQ(unexplained[unexplained.size() / 2], 0);
+  EXPECT_LE(std::ranges::count_if(unexplained, [](double points) { return points > 0; }), 24);
+  EXPECT_LE(std::accumulate(unexplained.begin(), unexplained.end(), 0.0), 234.1);
 }
 
 TEST(RecordedSuite, NoFindingContradictsTheCounter) {
@@ -86,13 +119,6 @@ TEST(RecordedSuite, NoFindingContradictsTheCounter) {
   for (const std::string& run : kRuns) {
     for (const Told& each : told(run)) {
       const std::string name = run + ": " + full_name(each.record.identity);
-      const double of_limits = each.points_of(
-          {Cause::register_limit, Cause::shared_memory_limit, Cause::block_size_limit, Cause::barrier_limit});
-      double points = -of_limits - each.points_of({Cause::another_launch});
-      for (const Finding& finding : each.findings) points += finding.points;
-      EXPECT_LE(points, std::max(0.0, each.lost_points()) + 1) << name;
-      // Findings below half a point are left out: no more than three share a loss.
-      EXPECT_GE(points, std::max(0.0, each.lost_points()) - 3 * kLeastPoints) << name;
       const Readings& readings = each.record.readings;
       if (!readings.measured_loss_blocks_points) continue;
       ++with_parts;
@@ -131,6 +157,50 @@ TEST(RecordedSuite, BlocksThatAreSaidToCostNoTimeCostNoneWhereTheyAreRecorded) {
     }
   }
   EXPECT_GT(longer, 50);
+}
+
+/// Times of whole waves and of partial ones of equal blocks are recorded: the partial wave takes as long as a whole one.
+TEST(RecordedSuite, WhatWholeWavesCanSaveIsWhatTheySaveWhereTheyAreRecorded) {
+  for (const std::string& suite : kSuites) {
+    double wave_us = 0;
+    std::vector<Told> partial;
+    for (Told& each : told(suite)) {
+      if (each.record.identity.experiment != "waves") continue;
+      if (each.record.theory->waves == 1) wave_us = *each.record.times.time_us;
+      if (each.points_of({Cause::tail}) > 0) partial.push_back(std::move(each));
+    }
+    ASSERT_GT(wave_us, 0) << suite;
+    EXPECT_GT(partial.size(), 10U) << suite;
+    for (const Told& each : partial) {
+      const auto tail = std::ranges::find(each.findings, Cause::tail, &Finding::cause);
+      const double saved = 1 - wave_us * *each.record.theory->waves / *each.record.times.time_us;
+      ASSERT_TRUE(tail->time);
+      EXPECT_NEAR(tail->time->share, saved, 0.03) << suite << ": " << full_name(each.record.identity);
+    }
+  }
+}
+
+TEST(RecordedSuite, ASpilledRowNamesTheBuildOfItsKernelThatIsFaster) {
+  for (const std::string& suite : kSuites) {
+    const auto records = read_case_records(OCCBENCH_SOURCE_DIR "/results/" + suite + ".csv");
+    int faster = 0;
+    for (const CaseRecord& record : records) {
+      LaunchFacts facts = facts_of(record);
+      facts.faster = faster_build_of(record, records);
+      if (!facts.faster) continue;
+      ++faster;
+      EXPECT_EQ(record.identity.kernel, "register_pressure");
+      EXPECT_LT(facts.faster->time_us, *record.times.time_us);
+      EXPECT_THAT(explanation_of(facts), testing::HasSubstr("times as fast at 24"))
+          << full_name(record.identity);
+      if (suite == kSuites[0] && record.identity.variant == "cap_48" && record.launch->block_threads == 256) {
+        EXPECT_THAT(explanation_of(facts), testing::AllOf(testing::HasSubstr("registers are spilled"),
+                                                          testing::HasSubstr("With 128 registers"),
+                                                          testing::HasSubstr("3.3 times as fast at 24")));
+      }
+    }
+    EXPECT_GT(faster, 20) << suite;
+  }
 }
 
 TEST(RecordedSuite, SumsByAnAtomicAThreadLoseToAtomicsAlsoWhereThreadsReadForPartOfTheTime) {

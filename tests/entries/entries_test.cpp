@@ -28,7 +28,8 @@ std::vector<EntryView> entries_of(std::string_view file) {
 }
 
 TEST(Entries, AreReadAsTheyWereWritten) {
-  const KernelFacts facts{.device = 1, .name = 7, .grid = {2147483647, 65535, 2}, .registers_per_thread = 255};
+  const KernelFacts facts{
+      .device = 1, .name = 7, .grid = {2147483647, 65535, 2}, .registers_per_thread = 255};
   const std::vector<double> reading = {71.5, 1e300, -0.0};
   const std::string file = file_of([&](std::string& to) {
     append_facts(to, EntryKind::kernel, 3, facts);
@@ -58,7 +59,8 @@ TEST(Entries, OfLongTextsArePiecesOfAFewHundredBytes) {
     read += piece.payload;
   }
   EXPECT_EQ(read, name);
-  const std::string cut = file_of([&](std::string& to) { append_cut_text(to, EntryKind::counting, 0, 5, name); });
+  const std::string cut =
+      file_of([&](std::string& to) { append_cut_text(to, EntryKind::counting, 0, 5, name); });
   ASSERT_THAT(entries_of(cut), SizeIs(1));
   EXPECT_TRUE(name.starts_with(entries_of(cut)[0].payload));
 }
@@ -71,7 +73,8 @@ TEST(Entries, AreWholeWhereverTheFileIsTorn) {
   for (std::size_t length = kEntriesMagic.size(); length < file.size(); ++length) {
     const std::vector<EntryView> entries = entries_of(std::string_view(file).substr(0, length));
     EXPECT_LT(entries.size(), whole);
-    for (const EntryView& entry : entries) EXPECT_EQ(entry.payload, std::string(10 * entry.head.number + 1, 'x'));
+    for (const EntryView& entry : entries)
+      EXPECT_EQ(entry.payload, std::string(10 * entry.head.number + 1, 'x'));
   }
 }
 

@@ -3,13 +3,13 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <system_error>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "entries/entries.hpp"
+#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {
@@ -49,7 +49,7 @@ TEST_F(ProcessFilesTest, AreNotWhatOthersNamedSo) {
 }
 
 TEST_F(ProcessFilesTest, InAFolderThatIsNotThereAreRefusedAndNone) {
-  EXPECT_THROW(make_process_file("/nonexistent/run.csv", 1), std::system_error);
+  EXPECT_THROW(make_process_file("/nonexistent/run.csv", 1), InputError);
   EXPECT_TRUE(process_files("/nonexistent/run.csv").empty());
 }
 

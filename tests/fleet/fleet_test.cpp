@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "fleet/compare.hpp"
 #include "fleet_fixture.hpp"
 
 namespace occbench {
@@ -26,8 +27,25 @@ const std::map<std::string, Fault> kFaults = {{"sm_clock", slow_clock},
                                               {"sm_cycles", one_hidden_sm_less},
                                               {"gpc_clock", one_slow_gpc}};
 
+TEST(Middle, OfValuesThatLieCloseTogetherIsNamedFromTheLeastDistance) {
+  const std::vector<double> close = {7, 7.1, 6.9, 7.05, 6.95};
+  EXPECT_EQ(middle_of(close, 1).median, 7);
+  EXPECT_EQ(middle_of(close, 1).named_from, 1);
+  const std::vector<double> three = {0, 5, -5};
+  EXPECT_EQ(middle_of(three, 1).named_from, 1) << "three values do not say how far values lie apart";
+}
+
+TEST(Middle, OfValuesThatLieFurtherApartIsNamedFromFiveStandardDeviationsWhateverAFewOutliersDo) {
+  std::vector<double> values;
+  for (int i = 0; i < 1001; ++i) values.push_back((i - 500) / 500.0);  // median absolute deviation 0.5
+  EXPECT_NEAR(middle_of(values, 0.1).named_from, 5 * 1.4826 * 0.5, 0.01);
+  for (int i = 0; i < 20; ++i) values.push_back(1e6);
+  EXPECT_NEAR(middle_of(values, 0.1).median, 0.02, 0.005);
+  EXPECT_NEAR(middle_of(values, 0.1).named_from, 5 * 1.4826 * 0.5, 0.2);
+}
+
 TEST_F(Fleet, NamesAFaultByWhatItIsAndNothingElse) {
-  for (const int gpus : {12, 40}) {
+  for (const int gpus : {3, 12, 40}) {
     for (unsigned seed = 1; seed <= 3; ++seed) {
       for (const auto& [cause, fault] : kFaults) {
         const Causes causes = causes_of({fleet_file(seed, gpus, {{gpus / 2, fault}})});
@@ -56,7 +74,7 @@ TEST_F(Fleet, TellsTheSizeOfAFault) {
     const auto object = nlohmann::json::parse(line);
     for (const auto& finding : object["findings"]) {
       sizes[finding["cause"]] = finding["size"];
-      EXPECT_LT(finding["chance"].get<double>(), 0.01);
+      EXPECT_GT(std::abs(finding["size"].get<double>()), finding["named_from"].get<double>());
     }
   }
   EXPECT_EQ(sizes.size(), 2);
@@ -179,6 +197,22 @@ TEST_F(Fleet, HasNoVerdictOnTwoGpusWithoutABaseline) {
   for (int number = 2; number < 8; ++number) more += text_of(fleet_of.gpu(number));
   EXPECT_EQ(fleet({two, "--baseline", write("more.csv", more)}), ExitStatus::done) << out_;
   EXPECT_THAT(out_, Not(HasSubstr("GPU-00002")));
+}
+
+TEST_F(Fleet, TheOptionBaselineTakesOneFileAndLeavesTheOthersToBeJudged) {
+  MadeUpFleet fleet_of(1);
+  std::vector<std::string> files;
+  for (int number = 0; number < 4; ++number) {
+    const Fault fault = number == 1
+                            ? Fault([](Row& row) { row.sm_clock_mhz = row.sm_clock_mhz.value_or(0) * 0.8; })
+                            : Fault();
+    files.push_back(write(fmt::format("g{}.csv", number), text_of(fleet_of.gpu(number, fault))));
+  }
+  EXPECT_EQ(fleet({"--baseline", files[0], files[1], files[2], files[3]}), ExitStatus::regression);
+  EXPECT_THAT(out_, HasSubstr("1 of 3 GPUs is out of line"));
+  EXPECT_EQ(fleet({files[1], "--baseline", files[0], "--baseline", files[2], files[3]}),
+            ExitStatus::regression);
+  EXPECT_THAT(out_, HasSubstr("1 of 2 GPUs is out of line"));
 }
 
 TEST_F(Fleet, RefusesMixedModelsUnlessOneIsChosen) {

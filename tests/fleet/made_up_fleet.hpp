@@ -25,7 +25,7 @@ struct RecordedSmoke {
 inline std::set<std::string> smoke_names() {
   std::set<std::string> names = {"latency_hiding/reads/copy", "latency_hiding/pointer_chase/plain/memory=l1"};
   const std::string file = OCCBENCH_SOURCE_DIR "/tests/data/gate/unchanged.csv.gz";
-  for (const Row& row : parse_rows(read_gzip_text(file), file)) names.insert(full_name(row));
+  for (const Row& row : parse_rows(read_text(file), file)) names.insert(full_name(row));
   return names;
 }
 

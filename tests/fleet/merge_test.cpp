@@ -1,16 +1,20 @@
 #include "fleet/merge.hpp"
 
+#include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fleet/hash_table.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -116,7 +120,6 @@ TEST_F(MergingFiles, RefusesAFileThatIsTornInTheMiddleAndWritesNothing) {
   const fs::path torn = write("1.csv", csv_header() + "2,2026\n" + csv_record(row_of("GPU-1", "a", 1)));
   EXPECT_THAT(message_of({torn}), HasSubstr("1.csv, line 2: 2 cells"));
   EXPECT_FALSE(fs::exists(out_));
-  EXPECT_FALSE(fs::exists(out_.string() + ".new"));
 }
 
 TEST_F(MergingFiles, RefusesRowsOfTwoSchemas) {
@@ -134,8 +137,72 @@ TEST_F(MergingFiles, RefusesOtherColumns) {
 
 TEST_F(MergingFiles, RefusesToOverwriteOneOfThem) {
   out_ = write("1.csv", {row_of("GPU-1", "a", 1)});
-  EXPECT_THAT(message_of({out_}), HasSubstr("one of the files to merge"));
+  EXPECT_THAT(message_of({out_}), HasSubstr("1.csv is a file that is read"));
   EXPECT_THAT(read_rows(out_), SizeIs(1));
+}
+
+// Without the ending .csv too a name has samples beside it.
+TEST_F(MergingFiles, RefusesToOverwriteSamplesOfOneOfThem) {
+  const fs::path file = write("1.csv", {row_of("GPU-1", "a", 1)});
+  const fs::path samples = write("1.samples.csv", samples_header() + "waves,a,time_us,0,1\n");
+  const std::string before = read_text(samples);
+  for (const fs::path& out : {folder_.path() / "1", samples}) {
+    out_ = out;
+    EXPECT_THAT(message_of({file}), HasSubstr("1.samples.csv has the samples of")) << out;
+    EXPECT_EQ(read_text(samples), before);
+  }
+  fs::rename(samples, samples.string() + ".gz");
+  out_ = samples.string() + ".gz";
+  EXPECT_THAT(message_of({file}), HasSubstr("has the samples of"));
+  EXPECT_EQ(read_text(out_), before);
+}
+
+TEST_F(MergingFiles, KeepsSamplesThatAreNotOfTheRowsItReplaces) {
+  const fs::path file = write("1.csv", {row_of("GPU-1", "a", 1)});
+  write("all.samples.csv", "somebody's\n");
+  Merged merged = merge({file});
+  EXPECT_EQ(read_text(merged.kept_samples), "somebody's\n");
+  EXPECT_FALSE(fs::exists(samples_path(out_)));
+
+  write("1.samples.csv", samples_header() + "waves,a,time_us,0,1\n");
+  fs::remove(out_);
+  write("all.samples.csv", "somebody else's\n");
+  merged = merge({file});
+  EXPECT_EQ(read_text(merged.kept_samples), "somebody else's\n");
+  EXPECT_THAT(read_samples(samples_path(out_)), SizeIs(1));
+
+  merged = merge({file});
+  EXPECT_EQ(merged.kept_samples, "") << "they are replaced with their rows";
+}
+
+TEST_F(MergingFiles, RefusesAFileThatAnotherMergeIsWriting) {
+  const fs::path file = write("1.csv", {row_of("GPU-1", "a", 1)});
+  write("all.csv.lock", "1\n");
+  const int descriptor = ::open((out_.string() + ".lock").c_str(), O_RDWR);
+  ASSERT_EQ(::flock(descriptor, LOCK_EX), 0);
+  EXPECT_THAT(message_of({file}), HasSubstr("is being written by another run (process 1)"));
+  EXPECT_FALSE(fs::exists(out_));
+  ::close(descriptor);
+  EXPECT_EQ(message_of({file}), "");
+}
+
+TEST_F(MergingFiles, RefusesADeviceBeforeItReads) {
+  ASSERT_EQ(::mkfifo(out_.c_str(), 0600), 0);
+  EXPECT_THAT(message_of({folder_.path() / "none.csv"}), HasSubstr("all.csv: it is a FIFO; name a file"));
+  EXPECT_TRUE(fs::is_fifo(out_));
+}
+
+TEST_F(MergingFiles, ReadsWhatGzipCompressed) {
+  const std::vector<Row> rows = {row_of("GPU-1", "a", 1), row_of("GPU-1", "b", 2)};
+  const fs::path plain = write("1.csv", rows);
+  const fs::path compressed = folder_.path() / "2.csv.gz";
+  ASSERT_EQ(std::system(fmt::format("gzip < '{}' > '{}'", plain.string(), compressed.string()).c_str()), 0);
+  merge({compressed});
+  EXPECT_THAT(read_rows(out_), ElementsAre(rows[0], rows[1]));
+}
+
+TEST_F(MergingFiles, RefusesALineWithoutAnEnd) {
+  EXPECT_THAT(message_of({"/dev/zero"}), HasSubstr("/dev/zero, line 1: a row of more than"));
 }
 
 TEST_F(MergingFiles, PutsTheSamplesOfShardsTogether) {
@@ -164,13 +231,6 @@ TEST_F(MergingFiles, ReadsALineEndInsideACell) {
   row.note = "one line\nanother \"line\", and more";
   merge({write("1.csv", {row})});
   EXPECT_THAT(read_rows(out_), ElementsAre(row));
-}
-
-TEST(HashTable, KeepsTheFirstValueOfEachHash) {
-  HashTable table;
-  for (std::uint64_t i = 1; i <= 10'000; ++i) EXPECT_EQ(table.insert(i * 64, i), i);
-  for (std::uint64_t i = 1; i <= 10'000; ++i) EXPECT_EQ(table.insert(i * 64, 0), i);
-  EXPECT_FALSE(table.contains(63));
 }
 
 }  // namespace

@@ -99,11 +99,9 @@ TEST_F(Fleet, NamesFaultyCopiesOfEachOfFiveRecordedH100sAndNothingElse) {
   std::set<std::string> gpus;
   for (const Row& row : healthy) gpus.insert(row.gpu_uuid);
   EXPECT_EQ(gpus.size(), 5);
-  const std::map<std::string, Fault> faults = {{"sm_clock", slow_clock},
-                                               {"bandwidth", slow_memory_of_an_h100},
-                                               {"sm_count", one_sm_less},
-                                               {"sm_cycles", one_hidden_sm_less},
-                                               {"l2", slow_l2}};
+  const std::map<std::string, Fault> faults = {
+      {"sm_clock", slow_clock},          {"bandwidth", slow_memory_of_an_h100}, {"sm_count", one_sm_less},
+      {"sm_cycles", one_hidden_sm_less}, {"gpc_clock", one_slow_gpc},           {"l2", slow_l2}};
   for (const auto& [cause, fault] : faults) {
     for (const std::string& of : gpus) {
       std::vector<Row> all = healthy;
@@ -122,7 +120,6 @@ TEST_F(Fleet, NamesFaultyCopiesOfEachOfFiveRecordedH100sAndNothingElse) {
   }
 }
 
-/// Among as many runs a GPC that is 0.5 % slower is told, too.
 TEST_F(Fleet, NamesTheRunWithAFaultAmongRepeatedRuns) {
   const std::map<std::string, Fault> faults = {
       {"sm_clock", slow_clock},          {"bandwidth", slow_memory_of_an_h100}, {"sm_count", one_sm_less},
@@ -173,9 +170,11 @@ TEST_F(Fleet, NamesNothingAmongFiveRecordedH200s) {
   EXPECT_EQ(fleet({write("all.csv", text_of(five_recorded_h200s({})))}), ExitStatus::done) << out_;
 }
 
-// One GPC 0.5 % slower is below what five GPUs can tell; larger fleets find it (docs/fleet.md).
 TEST_F(Fleet, NamesFaultyCopiesOfEachOfFiveRecordedH200s) {
-  const std::map<std::string, Fault> faults = {{"sm_clock", slow_clock}, {"sm_count", one_sm_less}};
+  const std::map<std::string, Fault> faults = {{"sm_clock", slow_clock},
+                                               {"gpc_clock", one_slow_gpc},
+                                               {"sm_count", one_sm_less},
+                                               {"sm_cycles", one_hidden_sm_less}};
   for (const auto& [cause, fault] : faults) {
     for (int of = 0; of < 5; ++of) {
       const Causes causes =

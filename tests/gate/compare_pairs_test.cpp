@@ -47,21 +47,31 @@ TEST(GatePairs, SayHowManyRunsThereWere) {
   EXPECT_EQ(against_baseline(baseline()).candidate, "candidate.csv");
 }
 
-TEST(GatePairs, TooFewDecideNothing) {
-  const std::vector<RecordedRun> runs = runs_of(baseline(), 4, 0, 0.002, 1);
-  EXPECT_EQ(compare_pairs(runs, runs, {}).verdict(), Verdict::no_verdict);
+TEST(GatePairs, FewerThanFiveAreHeldToTheLimitOfSingleRuns) {
+  const auto verdict = [](int pairs, double factor) {
+    const MadeUpRun slower = baseline().with([&](MadeUpRun& run) { run.slow_down(1, factor); });
+    return compare_pairs(runs_of(baseline(), pairs, 0, 0, 1), runs_of(slower, pairs, 0, 0, 2), {}).verdict();
+  };
+  EXPECT_EQ(verdict(5, 1.02), Verdict::regression);
+  EXPECT_EQ(verdict(4, 1.02), Verdict::pass);
+  EXPECT_EQ(verdict(4, 1.03), Verdict::regression);
 }
 
 TEST(GatePairs, LeaveOutUnstableOnes) {
-  std::vector<RecordedRun> runs = runs_of(baseline(), 6, 0, 0.002, 1);
-  runs[2].cases[0].row.time_status = "unstable";
-  EXPECT_EQ(compare_pairs(runs, runs_of(baseline(), 6, 0, 0.002, 2), {}).verdict(), Verdict::pass);
-  runs[3].cases[0].row.time_status = "throttled";
-  const Comparison comparison = compare_pairs(runs, runs_of(baseline(), 6, 0, 0.002, 2), {});
-  EXPECT_EQ(comparison.verdict(), Verdict::no_verdict);
-  EXPECT_EQ(first_reason(comparison),
-            "times of 4 pairs are too few to tell a difference from chance; in another "
-            "times are unstable in the baseline");
+  const auto verdict = [](int unstable_pairs) {
+    const MadeUpRun slower = baseline().with([](MadeUpRun& run) { run.slow_down(0, 1.02); });
+    std::vector<RecordedRun> runs = runs_of(slower, 6, 0, 0.002, 1);
+    for (int i = 0; i < unstable_pairs; ++i) {
+      Row& row = runs[static_cast<std::size_t>(i)].cases[0].row;
+      row.time_status = "unstable";
+      row.time_spread_pct = 8;
+    }
+    return compare_pairs(runs_of(baseline(), 6, 0, 0.002, 2), runs, {});
+  };
+  EXPECT_EQ(verdict(1).verdict(), Verdict::regression);
+  EXPECT_EQ(verdict(2).verdict(), Verdict::pass) << "four pairs are left";
+  EXPECT_EQ(verdict(6).verdict(), Verdict::no_verdict);
+  EXPECT_EQ(first_reason(verdict(6)), "times are unstable in the candidate");
 }
 
 TEST(GatePairs, ACaseThatOneRunLacksHasNoVerdict) {

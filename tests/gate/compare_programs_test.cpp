@@ -8,16 +8,16 @@ namespace {
 
 /// As occbench trace writes it: work inferred, the last two kernels launched once, the last one not counted.
 MadeUpRun traced_program(unsigned seed) {
-  MadeUpRun run = made_up_run(4, seed);
+  MadeUpRun run = made_up_run(4);
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
     Row& row = run.rows[i];
     row.experiment = "trace";
     row.launches = i < 2 ? 500 : 1;
     row.work = fmt::format("equal:{}", 40000 + seed);
     row.work_source = "inferred from cycles";
-    if (i >= 2) run.times[i].resize(1);
+    if (i >= 2) row.repetitions = 1;
   }
-  run.times[3].clear();
+  run.rows[3].repetitions.reset();
   run.rows[3].time_us.reset();
   run.rows[3].achieved_pct.reset();
   run.rows[3].counters_status = "off";

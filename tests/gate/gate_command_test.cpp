@@ -41,10 +41,8 @@ class GateCommand : public testing::Test {
     std::ofstream(folder_ / name, std::ios::binary) << text;
   }
 
-  /// NAME.csv and its samples.
   std::string write_run(const std::string& name, const MadeUpRun& run) const {
     write(name + ".csv", run.rows_text());
-    write(name + ".samples.csv", run.samples_text());
     return path(name + ".csv");
   }
 
@@ -66,6 +64,26 @@ MadeUpRun with_regressions(int count) {
   });
 }
 
+TEST_F(GateCommand, SaysWhichTolerancesConcernNothingAndRefusesThoseThatSayTwoThings) {
+  const std::string run = write_run("a", made_up_run());
+  write(
+      "t.json",
+      R"({"experiments": {"wavs": {"achieved_pct": {"limit": 50}}, "waves": {"achieved_pct": {"limit": 5}}}})");
+  EXPECT_EQ(gate({"--tolerances", path("t.json"), run, run}), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("the tolerances of 'wavs' concern no case"));
+  EXPECT_THAT(err_, testing::Not(HasSubstr("'waves'")));
+  write("t.json", R"({"all": {"achieved_pct": {"limit": 1, "limit": 50}}})");
+  EXPECT_EQ(gate({"--tolerances", path("t.json"), run, run}), 64);
+  EXPECT_THAT(err_, HasSubstr("the key \"limit\" stands in an object twice"));
+  write("t.json", std::string("{}\0", 3));
+  EXPECT_EQ(gate({"--tolerances", path("t.json"), run, run}), 64);
+  write("t.json", R"({"all": {"achieved_pct": {"limit": )" + std::string(40'000, '[') +
+                      std::string(40'000, ']') + "}}}");
+  EXPECT_EQ(gate({"--tolerances", path("t.json"), run, run}), 64);
+  EXPECT_THAT(err_, HasSubstr("deeper than 64"));
+  EXPECT_LT(err_.size(), 400u);
+}
+
 TEST_F(GateCommand, EndsWith0OnAPass) {
   EXPECT_EQ(gate({write_run("a", made_up_run()), write_run("b", made_up_run())}), 0);
   EXPECT_THAT(out_, HasSubstr("pass: 4 cases"));
@@ -73,18 +91,21 @@ TEST_F(GateCommand, EndsWith0OnAPass) {
 }
 
 TEST_F(GateCommand, ReadsSamplesThatGzipCompressed) {
-  MadeUpRun run = made_up_run();
+  MadeUpRun run = made_up_run(1);
+  run.rows[0].predicted_pct.reset();
   const std::string baseline = write_run("a", run);
-  run.slow_down(0, 1.05);
+  *run.rows[0].achieved_elapsed_pct -= 2;
   const std::string candidate = write_run("b", run);
-  EXPECT_EQ(gate({baseline, candidate}), 1) << "found by its samples";
+  EXPECT_EQ(gate({baseline, candidate}), 1);
+  const std::string samples = scattering_samples(run.rows[0]);
+  write("b.samples.csv", samples);
+  EXPECT_EQ(gate({baseline, candidate}), 0) << "readings scatter by as much";
   const std::string compressed = path("b.samples.csv") + ".gz";
   gzFile file = gzopen(compressed.c_str(), "wb");
-  const std::string samples = run.samples_text();
   ASSERT_EQ(gzwrite(file, samples.data(), static_cast<unsigned>(samples.size())), std::ssize(samples));
   gzclose(file);
   fs::remove(path("b.samples.csv"));
-  EXPECT_EQ(gate({baseline, candidate}), 1);
+  EXPECT_EQ(gate({baseline, candidate}), 0);
   fs::resize_file(compressed, fs::file_size(compressed) / 2);
   EXPECT_EQ(gate({baseline, candidate}), 64);
   EXPECT_THAT(err_, HasSubstr("b.samples.csv.gz: "));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -13,10 +12,9 @@
 
 namespace occbench {
 
-/// A run as an H200 would record it, made up: rows and samples that a test then changes.
+/// A run as an H200 would record it, made up: rows that a test then changes.
 struct MadeUpRun {
   std::vector<Row> rows;
-  std::vector<std::vector<double>> times;  ///< of each row
 
   std::string rows_text() const {
     std::string text = csv_header();
@@ -24,19 +22,8 @@ struct MadeUpRun {
     return text;
   }
 
-  std::string samples_text() const {
-    std::string text = samples_header();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      for (std::size_t k = 0; k < times[i].size(); ++k) {
-        text += csv_record(
-            Sample{rows[i].experiment, rows[i].case_, "time_us", static_cast<std::int64_t>(k), times[i][k]});
-      }
-    }
-    return text;
-  }
-
   RecordedRun run(const std::string& name = "run.csv") const {
-    return parse_run(rows_text(), samples_text(), name);
+    return parse_run(rows_text(), "", name);
   }
 
   MadeUpRun with(const std::function<void(MadeUpRun&)>& change) const {
@@ -45,9 +32,7 @@ struct MadeUpRun {
     return changed;
   }
 
-  /// All times of a row as many times as long.
   void slow_down(std::size_t row, double factor) {
-    for (double& time : times[row]) time *= factor;
     *rows[row].time_us *= factor;
   }
 };
@@ -87,23 +72,28 @@ inline Row made_up_row(int number) {
   row.sm_cycles_active_avg = 800'000;
   row.time_us = 404;
   row.time_spread_pct = 0.2;
+  row.repetitions = 12;
   row.check = "ok";
   row.time_status = "ok";
   row.counters_status = "ok";
   return row;
 }
 
-/// Times scatter by 0.1 % within a run, as long launches do.
-inline MadeUpRun made_up_run(int cases = 4, unsigned seed = 1) {
-  std::mt19937 random(seed);
-  std::normal_distribution<double> noise(0, 1);
+inline MadeUpRun made_up_run(int cases = 4) {
   MadeUpRun run;
-  for (int number = 0; number < cases; ++number) {
-    run.rows.push_back(made_up_row(number));
-    std::vector<double>& times = run.times.emplace_back();
-    for (int i = 0; i < 12; ++i) times.push_back(404 * (1 + 0.001 * noise(random)));
-  }
+  for (int number = 0; number < cases; ++number) run.rows.push_back(made_up_row(number));
   return run;
+}
+
+/// Samples of a row whose longest SM's cycles, and with them achieved_elapsed_pct, have an interquartile range of 20 / 920.
+inline std::string scattering_samples(const Row& row) {
+  std::string samples = samples_header();
+  for (int reading = 0; reading < 5; ++reading) {
+    samples +=
+        csv_record(Sample{row.experiment, row.case_, "sm__warps_active.sum", reading, 900.0 + 10 * reading});
+    samples += csv_record(Sample{row.experiment, row.case_, "sm__cycles_active.max", reading, 1000});
+  }
+  return samples;
 }
 
 /// What one of the injected changes does to a row.

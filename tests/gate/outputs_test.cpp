@@ -132,7 +132,7 @@ TEST(GateOutputs, AnnotationsOfAPassAreOneNotice) {
 TEST(GateOutputs, JunitTellsFailuresFromWhatCouldNotBeTested) {
   const std::string text = comparison_junit(compared(4, [](MadeUpRun& run) {
     injected::two_more_registers(run.rows[0]);
-    run.rows[1].gpu = "a \"<&>\" GPU\x01";
+    run.rows[1].gpu = "a \"<&>\" GPU\x01\xef\xbf\xbe\xff\xed\xa0\x80 \xc3\xa9";
   }));
   EXPECT_THAT(text,
               HasSubstr(R"(<testsuite name="block_size" tests="2" failures="1" errors="0" skipped="0">)"));
@@ -140,7 +140,7 @@ TEST(GateOutputs, JunitTellsFailuresFromWhatCouldNotBeTested) {
   // Some readers show the attribute, some the text.
   EXPECT_THAT(text, HasSubstr(R"(<failure type="regression" message="registers_per_thread 31 -&gt; 33">)"
                               "registers_per_thread 31 -&gt; 33; grid_blocks 2112 -&gt; 1584; "));
-  EXPECT_THAT(text, HasSubstr("gpu NVIDIA H200 -&gt; a &quot;&lt;&amp;&gt;&quot; GPU?"));
+  EXPECT_THAT(text, HasSubstr("gpu NVIDIA H200 -&gt; a &quot;&lt;&amp;&gt;&quot; GPU?????? \xc3\xa9"));
   EXPECT_EQ(count(text, "<testcase "), 4u);
 }
 
@@ -202,21 +202,6 @@ TEST(GateOutputs, BencherGetsOccupancyAndLatencyInNanoseconds) {
   EXPECT_EQ(measures["latency"]["value"], 404'000);
   EXPECT_LT(measures["latency"]["lower_value"], measures["latency"]["upper_value"]);
   for (const auto& [name, measure] : measures.items()) EXPECT_TRUE(measure["value"].is_number()) << name;
-}
-
-TEST(GateOutputs, BencherGetsNoValueOutsideOfItsBounds) {
-  // The row's median is rounded; its samples are not.
-  const MadeUpRun run = made_up_run(1).with([](MadeUpRun& made) {
-    made.rows[0].time_us = 404.1235;
-    made.rows[0].predicted_pct = 99.69;
-    std::ranges::fill(made.times[0], 404.12352);
-  });
-  const auto json = nlohmann::json::parse(comparison_bencher(compare(run.run(), run.run(), {})));
-  for (const auto& [name, measure] : json.begin()->items()) {
-    if (!measure.contains("lower_value")) continue;
-    EXPECT_LE(measure["lower_value"], measure["value"]) << name;
-    EXPECT_GE(measure["upper_value"], measure["value"]) << name;
-  }
 }
 
 }  // namespace

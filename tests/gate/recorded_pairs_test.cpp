@@ -1,13 +1,12 @@
-#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gate/compare.hpp"
 #include "gate/outputs.hpp"
-#include "record/csv.hpp"
-#include "record/files.hpp"
+#include "recorded_runs.hpp"
 
 namespace occbench {
 namespace {
@@ -19,30 +18,13 @@ struct Injection {
   std::string cause;
 };
 
-/// The files of several runs that were packed as one: text by the first column, which is taken away.
-std::map<std::string, std::string> unpack(const std::string& name) {
-  const std::string file = std::string(OCCBENCH_SOURCE_DIR "/tests/data/gate/") + name;
-  CsvTable packed = parse_csv(read_gzip_text(file), file);
-  packed.names.erase(packed.names.begin());
-  std::map<std::string, std::string> runs;
-  for (std::vector<std::string>& cells : packed.rows) {
-    const std::string run = cells.front();
-    cells.erase(cells.begin());
-    const auto [text, is_new] = runs.try_emplace(run);
-    if (is_new) text->second = csv_record(packed.names);
-    text->second += csv_record(cells);
-  }
-  return runs;
-}
-
 /// Six pairs of runs that tests/gate/on_gpu.py recorded on an H200: a build with one thing made worse in turn
 /// with the one in which nothing was. The runs of the latter end in -a.
 Comparison recorded(const std::string& injection) {
   std::vector<RecordedRun> unchanged;
   std::vector<RecordedRun> injected;
-  std::map<std::string, std::string> samples = unpack(injection + ".samples.csv.gz");
-  for (const auto& [run, rows] : unpack(injection + ".csv.gz"))
-    (run.ends_with("-a") ? unchanged : injected).push_back(parse_run(rows, samples[run], run + ".csv"));
+  for (auto& [run, recorded] : recorded_runs("gate/" + injection))
+    (run.ends_with("-a") ? unchanged : injected).push_back(std::move(recorded));
   EXPECT_EQ(unchanged.size(), 6u);
   EXPECT_EQ(injected.size(), 6u);
   return compare_pairs(unchanged, injected, {});

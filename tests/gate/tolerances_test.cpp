@@ -77,7 +77,7 @@ TEST(Tolerances, FromRunsAreHalfAsMuchAgainAsTheLargestDifference) {
 TEST(Tolerances, FromRunsLetTheseRunsPass) {
   std::vector<RecordedRun> runs;
   for (unsigned seed = 1; seed <= 5; ++seed) {
-    MadeUpRun run = made_up_run(6, seed);
+    MadeUpRun run = made_up_run(6);
     for (std::size_t row = 0; row < run.rows.size(); ++row) {
       *run.rows[row].achieved_pct -= 0.7 * static_cast<double>((seed * (row + 3)) % 5);
       run.slow_down(row, 1 + 0.01 * static_cast<double>((seed * (row + 2)) % 5));
@@ -97,24 +97,30 @@ TEST(Tolerances, NeedTwoRunsThatShareACase) {
   EXPECT_THROW(tolerances_from(empty), InputError);
 }
 
-TEST(Tolerances, OfElapsedCyclesAllowShortLaunchesToEndLaterOnAnotherGpu) {
-  // 0.6 us of 15.6 are 2.3 points of 60, and 0.2 of 200.6.
-  const auto verdict = [](double time_us, double points, std::string_view uuid) {
-    const auto run = [&](double elapsed_pct, std::string_view of) {
-      MadeUpRun made = made_up_run();
-      for (Row& row : made.rows) {
-        row.gpu_uuid = of;
-        row.time_us = time_us;
-        row.achieved_elapsed_pct = elapsed_pct;
-      }
-      return made.run();
+TEST(Tolerances, OfOccupancyAreWiderOnAnotherGpuWhereALaunchWaitsForWhatIsOutsideItsSm) {
+  const auto verdict = [](std::string_view work, Integer spill_bytes, std::string_view gpu) {
+    const auto run = [&](double points, std::string_view of) {
+      return made_up_run().with([&](MadeUpRun& made) {
+        for (Row& row : made.rows) {
+          row.gpu_uuid = of;
+          row.work = work;
+          row.spill_bytes = spill_bytes;
+          row.predicted_pct.reset();
+          *row.achieved_pct -= points;
+          *row.achieved_elapsed_pct -= points;
+        }
+      });
     };
-    return compare(run(60, "GPU-one"), run(60 - points, uuid), {}).verdict();
+    return compare(run(0, "GPU-one").run(), run(2, gpu).run(), {}).verdict();
   };
-  EXPECT_EQ(verdict(15, 2, "GPU-one"), Verdict::regression);
-  EXPECT_EQ(verdict(15, 2, "GPU-another"), Verdict::pass);
-  EXPECT_EQ(verdict(15, 2.5, "GPU-another"), Verdict::regression);
-  EXPECT_EQ(verdict(200, 2, "GPU-another"), Verdict::regression);
+  EXPECT_EQ(verdict("", 0, "GPU-one"), Verdict::regression);
+  EXPECT_EQ(verdict("", 0, "GPU-another"), Verdict::pass);
+  EXPECT_EQ(verdict("equal:128000", 0, "GPU-another"), Verdict::pass)
+      << "cycles alone do not say what they are spent on";
+  EXPECT_EQ(verdict("equal:105444:issue=3944:bytes=237568", 0, "GPU-another"), Verdict::pass);
+  EXPECT_EQ(verdict("equal:18288:issue=1532", 556, "GPU-another"), Verdict::pass);
+  EXPECT_EQ(verdict("equal:18288:issue=1532", 0, "GPU-another"), Verdict::regression);
+  EXPECT_EQ(verdict("equal:200000:poll=2.5", 0, "GPU-another"), Verdict::regression);
 }
 
 TEST(Tolerances, OfElapsedCyclesHideNoLossOfALaunchOnFewSms) {

@@ -1,14 +1,7 @@
-# Runs bench binaries under one tool of compute-sanitizer, small and with occbench's own counters off.
-# -DTOOL=memcheck|racecheck|initcheck|synccheck "-DBENCHES=file|file|..." -DCOUNT=how many [-DFLAGS=flag;...]
-# [-DFINDS=ON: there is a fault]
+# Runs a bench program under one tool of compute-sanitizer, small and with occbench's own counters off.
+# -DTOOL=memcheck|racecheck|initcheck|synccheck -DBENCH=file [-DFLAGS=flag;...] [-DFINDS=ON: there is a fault]
 # -DTOOLKIT=folder of the toolkit's programs
-string(REPLACE "|" ";" BENCHES "${BENCHES}")
-list(LENGTH BENCHES count)
-if(NOT count EQUAL COUNT)
-  message(FATAL_ERROR "${count} bench binaries arrived, ${COUNT} were meant: ${BENCHES}")
-endif()
-list(GET BENCHES 0 any)
-execute_process(COMMAND ${any} --occ_list RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE errors)
+execute_process(COMMAND ${BENCH} --occ_list RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE errors)
 if(status EQUAL 2)
   message("SKIPPED: ${errors}")
   return()
@@ -19,14 +12,11 @@ if(NOT sanitizer)
   return()
 endif()
 set(found 86)
-foreach(bench IN LISTS BENCHES)
-  execute_process(COMMAND ${sanitizer} --tool ${TOOL} --error-exitcode ${found}
-                          ${bench} --occ_profile --occ_small --occ_suite=smoke ${FLAGS}
-                  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  message("${TOOL} ${bench}: ${status}")
-  if(FINDS AND NOT status EQUAL found)
-    message(FATAL_ERROR "${TOOL} did not find the fault of ${bench} (status ${status}):\n${output}")
-  elseif(NOT FINDS AND NOT status EQUAL 0)
-    message(FATAL_ERROR "${TOOL} of ${bench} ended with ${status}:\n${output}")
-  endif()
-endforeach()
+execute_process(COMMAND ${sanitizer} --tool ${TOOL} --error-exitcode ${found}
+                        ${BENCH} --occ_profile --occ_small --occ_suite=smoke ${FLAGS}
+                RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(FINDS AND NOT status EQUAL found)
+  message(FATAL_ERROR "${TOOL} did not find the fault of ${BENCH} (status ${status}):\n${output}")
+elseif(NOT FINDS AND NOT status EQUAL 0)
+  message(FATAL_ERROR "${TOOL} of ${BENCH} ended with ${status}:\n${output}")
+endif()

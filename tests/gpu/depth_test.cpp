@@ -6,7 +6,6 @@
 
 #include "gpu/error.hpp"
 #include "gpu/launch_timer.hpp"
-#include "harness/counter_columns.hpp"
 #include "kernels/spin.hpp"
 #include "measure/counters.hpp"
 #include "measure/metric_catalog.hpp"
@@ -15,6 +14,7 @@
 #include "measure/trace.hpp"
 #include "occupancy/occupancy.hpp"
 #include "on_a_gpu.hpp"
+#include "record/counter_columns.hpp"
 #include "record/measured_losses.hpp"
 #include "record/statistics.hpp"
 
@@ -84,8 +84,7 @@ TEST_F(DepthOnAGpu, ATimeInWhichTheHostWasHeldUpIsTakenAgain) {
 TEST_F(DepthOnAGpu, TheSuitesMetricsFitOnePass) {
   with_counters([&] {
     const MetricCatalog catalog(device_);
-    EXPECT_EQ(catalog.passes(metrics_for(std::nullopt)), 1U);
-    EXPECT_EQ(catalog.passes(metrics_for(Compiled{})), 1U);
+    EXPECT_EQ(catalog.passes(counters_read(CounterRead::every_case)), 1U);
   });
 }
 
@@ -111,7 +110,7 @@ TEST_F(DepthOnAGpu, MetricsThatNeedTwoPassesAreReadFromRepeatedLaunches) {
 
 TEST_F(DepthOnAGpu, OccupancyOverTimeHasTheMeanThatTheCountersHave) {
   with_counters([&] {
-    const std::vector<std::string> metrics = metrics_for(std::nullopt);
+    const std::vector<std::string> metrics = counters_read(CounterRead::every_case);
     for (const double waves : {0.75, 1.0, 1.5, 4.0}) {
       const auto prepared = prepare(hold(waves, Work::equal(200'000)));
       const auto launch = [&] { launch_and_wait(*prepared); };
@@ -202,7 +201,7 @@ TEST_F(DepthOnAGpu, BothMeasuredPartsAreThoseOfTheTraceOfTheSameLaunch) {
 
 TEST_F(DepthOnAGpu, TheFullSuitesCountersAreReadInTheirPassesFromALaunchEach) {
   with_counters([&] {
-    const std::vector<std::string> metrics = metrics_of_full_suite();
+    const std::vector<std::string> metrics = counters_read(CounterRead::full_suite);
     const auto prepared = prepare(hold(4, Work::equal(20'000)));
     Counters counters(device_, 3);
     std::size_t launches = 0;

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/launch_timer.hpp"
-#include "harness/run_cases.hpp"
+#include "harness/run.hpp"
 #include "kernels/spin.hpp"
 #include "on_a_gpu.hpp"
 #include "predict/profile_choice.hpp"
@@ -170,8 +170,8 @@ class UnevenWorkOnAGpu : public FirstGpcOnAGpu {
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     int count = static_cast<int>(pointers.size());
     benchmark::Initialize(&count, pointers.data());
-    Session session(device_, options, *instruments_);
-    EXPECT_EQ(run_cases(session, of), ExitStatus::done);
+    const Experiment* const experiments[] = {&of};
+    EXPECT_EQ(run_experiments(experiments, options, device_, *instruments_), ExitStatus::done);
     benchmark::ClearRegisteredBenchmarks();
     return read_rows(temporary_.path() / "rows.csv").at(0);
   }

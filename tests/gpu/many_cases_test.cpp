@@ -6,7 +6,7 @@
 
 #include "gpu/error.hpp"
 #include "harness/instruments.hpp"
-#include "harness/run_cases.hpp"
+#include "harness/run.hpp"
 #include "kernels/spin.hpp"
 
 namespace occbench {
@@ -69,8 +69,8 @@ TEST(ManyCasesOnAGpu, TwoThousandCasesInOneProcessTakeNoMoreMemoryThanTwoHundred
   int count = static_cast<int>(pointers.size());
   benchmark::Initialize(&count, pointers.data());
   const auto instruments = make_gpu_instruments(device, options.readings);
-  Session session(device, options, *instruments);
-  EXPECT_EQ(run_cases(session, experiment), ExitStatus::done);
+  const Experiment* const experiments[] = {&experiment};
+  EXPECT_EQ(run_experiments(experiments, options, device, *instruments), ExitStatus::done);
   ASSERT_EQ(memory_at_case.size(), static_cast<std::size_t>(kCases));
   const Memory early = memory_at_case[kWarmUp];
   const Memory late = memory_at_case.back();

@@ -28,9 +28,10 @@ int run(const std::vector<std::string>& arguments) {
   block_sizes.resize(20);
   SlowInstruments instruments;
   instruments_in_use = &instruments;
-  Session session(fake_device(), options, instruments);
   const StopOnSignals stop;
-  return static_cast<int>(run_cases(session, experiment_of(block_sizes)));
+  const Experiment experiment = experiment_of(block_sizes);
+  const Experiment* const experiments[] = {&experiment};
+  return static_cast<int>(run_experiments(experiments, options, fake_device(), instruments));
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "harness/depth.hpp"
+
 #include <fstream>
 #include <sstream>
 
@@ -5,8 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "fake_gpu.hpp"
-#include "harness/per_sm_file.hpp"
-#include "harness/timeline_file.hpp"
 #include "occupancy/input_error.hpp"
 
 // Occupancy over time, per SM, by trace, and by more metrics than the columns have.

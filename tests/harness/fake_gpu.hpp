@@ -14,7 +14,7 @@
 
 #include "gpu/error.hpp"
 #include "harness/google_benchmark.hpp"
-#include "harness/run_cases.hpp"
+#include "harness/run.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 
@@ -35,7 +35,7 @@ class FakeInstruments : public Instruments {
  public:
   int timed = 0;
   int counted = 0;
-  int counted_of_full_suite = 0;
+  std::vector<std::vector<std::string>> set_up = {};  ///< lists of counters that were tried
   int launches = 0;
   int traced = 0;
   int made_ready = 0;  ///< for counted, sampled and traced launches
@@ -74,14 +74,14 @@ class FakeInstruments : public Instruments {
   std::optional<int> first_gpc() override {
     return next(first_gpcs, std::optional<int>());
   }
+  void set_up_counters(const std::vector<std::string>& metrics) override {
+    set_up.push_back(metrics);
+    require_readable(metrics);
+  }
   CounterReadings count(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                         const std::function<void()>& before) override {
     ++counted;
-    if (std::ranges::find(metrics, kOfTheFullSuite) != metrics.end()) {
-      ++counted_of_full_suite;
-      if (full_suite_status != CountersStatus::ok)
-        throw CountersUnavailable(full_suite_status, "the test refuses them");
-    }
+    require_readable(metrics);
     counted_metrics = metrics;
     return read(metrics, launch, before);
   }
@@ -110,9 +110,15 @@ class FakeInstruments : public Instruments {
   }
 
  private:
+  void require_readable(const std::vector<std::string>& metrics) const {
+    if (full_suite_status != CountersStatus::ok &&
+        std::ranges::find(metrics, kOfTheFullSuite) != metrics.end())
+      throw CountersUnavailable(full_suite_status, "the test refuses them");
+    if (status != CountersStatus::ok) throw CountersUnavailable(status, "because the test says so");
+  }
+
   CounterReadings read(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                        const std::function<void()>& before) {
-    if (status != CountersStatus::ok) throw CountersUnavailable(status, "because the test says so");
     before();
     launch();
     CounterReadings result;
@@ -157,7 +163,7 @@ class FakePrepared final : public Prepared {
     return Check::ok;
   }
   std::vector<WarpRecord> trace(cudaStream_t) override {
-    EXPECT_GT(instruments_in_use->counted, 0);  // a traced launch is neither timed nor counted
+    EXPECT_GT(instruments_in_use->timed, 0);  // a traced launch is neither timed nor counted
     ++instruments_in_use->traced;
     return {WarpRecord{.start_cycles = 0, .end_cycles = 100, .start_ns = 0, .end_ns = 64, .sm = 7}};
   }
@@ -234,8 +240,8 @@ class RunCases : public ::testing::Test {
         {"--benchmark_filter=", "--benchmark_repetitions=1", "--benchmark_report_aggregates_only=false"});
     static const std::string program = "test";
     initialize_google_benchmark(program, once);
-    Session session(device_, options, instruments_);
-    return run_cases(session, of);
+    const Experiment* const experiments[] = {&of};
+    return run_experiments(experiments, options, device_, instruments_);
   }
 
   Device device_ = fake_device();

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_gpu.hpp"
-#include "harness/run_cases.hpp"
+#include "harness/run.hpp"
 
 namespace occbench {
 namespace {

@@ -1,9 +1,8 @@
-#include "harness/run_cases.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <fcntl.h>
 #include <fstream>
+#include <set>
 #include <unistd.h>
 
 #include <fmt/core.h>
@@ -12,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "fake_gpu.hpp"
+#include "harness/run.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
-#include "record/progress_lines.hpp"
 
 namespace occbench {
 namespace {
@@ -51,21 +50,6 @@ TEST_F(RunCases, WhatTheDeviceCannotDoIsSkippedWithTheReasonAndNoFailure) {
   EXPECT_EQ(rows[0].check, "");
   EXPECT_EQ(rows[1].time_status, "ok");
   EXPECT_EQ(run(experiment_of({kUnsupported}), {"--occ_profile"}), ExitStatus::done);
-}
-
-TEST_F(RunCases, CountersOfPipesAreReadWhereACaseAsksForThem) {
-  const std::string metric(find_column("xu_pipe_pct")->counter->metric);
-  run(experiment_of({256}));
-  EXPECT_THAT(instruments_.counted_metrics, ::testing::Not(::testing::Contains(metric)));
-  run({"fake_experiment", "a claim", "a source", [](const Planner&) {
-         return std::vector<Case>{{.kernel = &kFake,
-                                   .variant = "plain",
-                                   .launch = {.block_threads = 32, .grid_blocks = 1},
-                                   .suite = Suite::smoke,
-                                   .counters = {"xu_pipe_pct"}}};
-       }});
-  EXPECT_THAT(instruments_.counted_metrics, ::testing::Contains(metric));
-  EXPECT_EQ(read_rows(csv()).front().xu_pipe_pct, 51.0);
 }
 
 TEST_F(RunCases, WhatTheRuntimeLaunchesItselfHasARowWithoutTheory) {
@@ -136,24 +120,49 @@ TEST_F(RunCases, TimeAndTheorySurviveDeniedCounters) {
     EXPECT_FALSE(row.achieved_pct);
     EXPECT_THAT(row.note, HasSubstr("because the test says so"));
   }
-  EXPECT_EQ(instruments_.counted, 1) << "a missing permission is not asked for again";
+  EXPECT_EQ(instruments_.set_up.size(), 1U) << "a missing permission is not asked for again";
+  EXPECT_EQ(instruments_.counted, 0);
 }
 
 TEST_F(RunCases, TheFullSuiteReadsMoreCountersTogetherWithThoseOfEveryCase) {
   instruments_.readings_of["tpc__warp_launch_cycles_stalled_shader_cs_reason_shmem_allocation.sum"] = {9000};
   run(experiment_of({64, 256}), {"--occ_suite=full"});
   EXPECT_EQ(instruments_.counted, 2);
-  EXPECT_EQ(instruments_.counted_of_full_suite, 2);
+  EXPECT_THAT(instruments_.counted_metrics, ::testing::Contains(kOfTheFullSuite));
   EXPECT_EQ(read_rows(csv()).at(0).launch_stall_shared_memory_cycles, 9000);
   EXPECT_EQ(read_rows(csv()).at(0).hardware_limiter, "shared_memory");
   run(experiment_of({64, 256}), {"--occ_suite=quick"});
-  EXPECT_EQ(instruments_.counted_of_full_suite, 2);
+  EXPECT_THAT(instruments_.counted_metrics, ::testing::Not(::testing::Contains(kOfTheFullSuite)));
+}
+
+/// To set a profiler up takes some 0.4 s, and again where the next case has another list.
+TEST_F(RunCases, TheCountersOfARunAreSetUpOnceAndEveryCaseReadsTheSame) {
+  for (const char* suite : {"--occ_suite=quick", "--occ_suite=full"}) {
+    instruments_.set_up.clear();
+    std::set<std::vector<std::string>> read;
+    Experiment of = experiment_of({64, 256, 512});
+    of.cases = [&, inner = of.cases](const Planner& on) {
+      std::vector<Case> cases = inner(on);
+      for (Case& each : cases) {
+        each.prepare = [&](const Case& chosen, const Variant& variant, const Device& device) {
+          read.insert(instruments_.counted_metrics);  // of the case before
+          return prepare_fake(chosen, variant, device);
+        };
+      }
+      return cases;
+    };
+    instruments_.counted_metrics = {};
+    run(of, {suite});
+    read.erase(std::vector<std::string>());
+    EXPECT_THAT(instruments_.set_up, ::testing::ElementsAre(instruments_.counted_metrics));
+    EXPECT_THAT(read, ::testing::ElementsAre(instruments_.counted_metrics));
+  }
 }
 
 TEST_F(RunCases, CountersOfTheFullSuiteThatCannotBeHadCostTheCasesNoneOfTheOthers) {
   instruments_.full_suite_status = CountersStatus::unsupported;
   EXPECT_EQ(run(experiment_of({64, 256}), {"--occ_suite=full"}), ExitStatus::done);
-  EXPECT_EQ(instruments_.counted_of_full_suite, 1) << "what is unsupported is not asked for again";
+  EXPECT_EQ(instruments_.set_up.size(), 2U) << "what is unsupported is not asked for again";
   for (const Row& row : read_rows(csv())) {
     EXPECT_EQ(row.counters_status, "ok");
     EXPECT_EQ(row.achieved_pct, 51);
@@ -186,6 +195,7 @@ TEST_F(RunCases, BusyCountersAreTriedAgainWithTheNextCase) {
 
 TEST_F(RunCases, CountersThatAreOffAreNotAskedFor) {
   run(experiment_of({64}), {"--occ_counters=off"});
+  EXPECT_TRUE(instruments_.set_up.empty());
   EXPECT_EQ(instruments_.counted, 0);
   EXPECT_EQ(read_rows(csv()).at(0).counters_status, "off");
 }
@@ -334,9 +344,9 @@ TEST_F(RunCases, ProgressIsToldAsCasesBeginAndEnd) {
   std::string line;
   for (const Row& row : rows) {
     std::getline(lines, line);
-    EXPECT_EQ(std::get<CaseBegun>(parse_progress_line(line)).name, row.case_);
+    EXPECT_EQ(line, "begun fake_experiment/" + row.case_);
     std::getline(lines, line);
-    EXPECT_EQ(csv_record(std::get<CaseEnded>(parse_progress_line(line)).row), csv_record(row));
+    EXPECT_EQ(line, "ended fake_experiment/" + row.case_);
   }
   EXPECT_FALSE(std::getline(lines, line));
 }
@@ -350,9 +360,48 @@ TEST_F(RunCases, ProgressThatNobodyReadsCostsNothing) {
   EXPECT_EQ(read_rows(csv()).size(), 2U);
 }
 
-TEST_F(RunCases, ProgressThroughADescriptorThatIsNotOpenIsWrongUse) {
+TEST_F(RunCases, ProgressThroughADescriptorThatIsNotOpenIsWrongUseAndLeavesTheFileAlone) {
+  run(experiment_of({64}));
+  const int launches = instruments_.launches;
   EXPECT_THROW(run(experiment_of({64}), {"--occ_progress_fd=987"}), InputError);
+  EXPECT_EQ(instruments_.launches, launches);
+  EXPECT_EQ(read_rows(csv()).size(), 1U);
+}
+
+TEST_F(RunCases, OnlyTheCasesThatAreNamedAreMeasured) {
+  std::ofstream(folder_ / "names") << "fake_experiment/fake/plain/block_threads=256\nanother/case\n";
+  run(experiment_of({64, 256}), {"--occ_cases=" + (folder_ / "names").string()});
+  ASSERT_EQ(read_rows(csv()).size(), 1U);
+  EXPECT_EQ(read_rows(csv())[0].block_threads, 256);
+}
+
+TEST_F(RunCases, CasesAreListedAsRowsInANewFile) {
+  const fs::path list = folder_ / "list.csv";
+  run(experiment_of({64, 768}), {"--occ_list=" + list.string()});
+  const std::vector<Row> rows = read_rows(list);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1].theoretical_pct, 75);
+  EXPECT_EQ(rows[1].time_status, "");
+  EXPECT_FALSE(fs::exists(csv())) << "a list touches no file of rows";
+  EXPECT_THROW(run(experiment_of({64}), {"--occ_list=" + list.string()}), InputError);
+  EXPECT_EQ(read_rows(list).size(), 2U);
   EXPECT_EQ(instruments_.launches, 0);
+}
+
+TEST_F(RunCases, TheExperimentsOfAProgramAreMeasuredInTheirOrder) {
+  Experiment other = experiment_of({256});
+  other.name = "another_experiment";
+  const Experiment first = experiment_of({64});
+  const Options options = parse_options({"--benchmark_min_time=0.0001", "--occ_csv=" + csv().string()});
+  static const std::string program = "test";
+  initialize_google_benchmark(program, options);
+  const Experiment* const experiments[] = {&first, &other};
+  EXPECT_EQ(run_experiments(experiments, options, device_, instruments_), ExitStatus::done);
+  const std::vector<Row> rows = read_rows(csv());
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].experiment, "fake_experiment");
+  EXPECT_EQ(rows[1].experiment, "another_experiment");
+  EXPECT_EQ(instruments_.set_up.size(), 1U);
 }
 
 TEST_F(RunCases, AFilterThatMatchesNothingIsWrongUseAndLeavesTheFileAlone) {

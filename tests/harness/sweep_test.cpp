@@ -8,8 +8,8 @@
 
 #include "fake_gpu.hpp"
 #include "gpu/nvrtc.hpp"
+#include "harness/plan.hpp"
 #include "harness/source_family.hpp"
-#include "harness/sweep_cases.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/bench_runner.hpp"
+#include "orchestrate/run.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
 
@@ -22,8 +22,8 @@ TEST(ThroughThePipe, CasesOfABenchBinaryAreShownAndInTheFileAndTheSecondRunHasNo
   options.suite = "smoke";
   options.benches = folder.path();
   options.filter = "block_threads=(176|208|240)$";
+  options.resume = true;
   const fs::path out = folder.path() / "rows.csv";
-  static_cast<void>(RunFile(out, RunFile::Mode::create));
   const std::vector<Bench> benches = planned_benches(options);
   ASSERT_EQ(benches.size(), 1U);
   ASSERT_EQ(benches[0].cases.size(), 3U);
@@ -31,15 +31,12 @@ TEST(ThroughThePipe, CasesOfABenchBinaryAreShownAndInTheFileAndTheSecondRunHasNo
   const auto run = [&] {
     std::ostringstream shown;
     Console console{shown, shown};
-    Progress progress(3, 60, console);
-    BenchRunner runner(options, out, progress, console);
-    runner.run(benches[0]);
-    EXPECT_EQ(runner.cases().size(), 3U) << read_text(runner.log());
+    EXPECT_EQ(measure_benches(options, benches, out, "", console), ExitStatus::done);
+    EXPECT_EQ(read_rows(out).size(), 3U) << read_text(out.string() + ".log");
     return shown.str();
   };
   const std::string first = run();
   for (const char* line : {"1/3", "2/3", "3/3", "block_threads=240"}) EXPECT_THAT(first, HasSubstr(line));
-  EXPECT_EQ(read_rows(out).size(), 3U);
   EXPECT_THAT(run(), ::testing::Not(HasSubstr("1/3")));
 }
 

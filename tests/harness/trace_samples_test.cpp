@@ -1,7 +1,7 @@
-#include "harness/trace_samples.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "harness/depth.hpp"
 
 namespace occbench {
 namespace {

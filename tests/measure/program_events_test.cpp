@@ -51,7 +51,8 @@ struct Listener : ProgramListener {
     heard.push_back(fmt::format("graph {} of {}", exec, graph));
   }
   void graph_changed(void* exec, void* node, const LaunchCall* kernel) override {
-    heard.push_back(fmt::format("graph {} at {} launches {}", exec, node, kernel != nullptr ? text(kernel->grid) : "?"));
+    heard.push_back(
+        fmt::format("graph {} at {} launches {}", exec, node, kernel != nullptr ? text(kernel->grid) : "?"));
   }
   void graph_destroyed(void* exec) override {
     heard.push_back(fmt::format("graph {} gone", exec));
@@ -231,8 +232,8 @@ TEST_F(ProgramEventsTest, TellWhatAnExecutableGraphIsMadeToLaunch) {
   update.hGraphExec = reinterpret_cast<CUgraphExec>(0x40);
   update.hGraph = reinterpret_cast<CUgraph>(0x51);
   DriverCall(&update, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2);
-  EXPECT_THAT(listener_.heard,
-              ElementsAre("graph 0x40 at 0x60 launches 66,1,1", "graph 0x40 at 0x0 launches ?", "graph 0x40 of 0x51"));
+  EXPECT_THAT(listener_.heard, ElementsAre("graph 0x40 at 0x60 launches 66,1,1",
+                                           "graph 0x40 at 0x0 launches ?", "graph 0x40 of 0x51"));
 }
 
 TEST_F(ProgramEventsTest, TellWhatARecordSaysOfAKernel) {

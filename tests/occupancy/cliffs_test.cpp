@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace occbench {
@@ -19,46 +20,6 @@ double pct(ComputeCapability capability, const Configuration& configuration) {
       .theoretical_pct;
 }
 
-/// Block sizes and what they give, as the largest theory over all sizes of whole warps has it.
-void expect_best(ComputeCapability capability, const Configuration& now, std::vector<std::int64_t> sizes) {
-  std::vector<std::int64_t> of_most;
-  double most = pct(capability, now);
-  for (int threads = 32; threads <= 1024; threads += 32) {
-    const double with = pct(capability, {{.block_threads = threads}, now.usage});
-    if (with > most) of_most.clear();
-    most = std::max(most, with);
-    if (with == most) of_most.push_back(threads);
-  }
-  const std::vector<Step> best = best_block_sizes(limits_of(capability), now);
-  ASSERT_EQ(best.size(), sizes.size());
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    EXPECT_EQ(best[i].change, (Change{Axis::block_threads, now.launch.block_threads, sizes[i]}));
-    EXPECT_EQ(best[i].theoretical_pct, most);
-    EXPECT_TRUE(std::ranges::count(of_most, sizes[i]));
-    for (const std::int64_t other : of_most) {
-      const bool same_side = (other < now.launch.block_threads) == (sizes[i] < now.launch.block_threads);
-      EXPECT_TRUE(!same_side ||
-                  std::abs(other - now.launch.block_threads) >= std::abs(sizes[i] - now.launch.block_threads))
-          << other;
-    }
-  }
-}
-
-TEST(BestBlockSizes, AreTheNearestOnEitherSideThatGiveMost) {
-  expect_best({9, 0}, {{.block_threads = 768}, {.registers_per_thread = 32}}, {512, 1024});
-  expect_best({9, 0}, {{.block_threads = 32}, {.registers_per_thread = 32}}, {64});
-  // 48 warps of an SM: three blocks of 16, or two of 24.
-  expect_best({8, 6}, {{.block_threads = 1024}, {.registers_per_thread = 32}}, {768});
-  expect_best({8, 6}, {{.block_threads = 640}, {.registers_per_thread = 32}}, {512, 768});
-}
-
-TEST(BestBlockSizes, AreNoneWhereNothingGivesMore) {
-  EXPECT_TRUE(
-      best_block_sizes(limits_of({9, 0}), {{.block_threads = 512}, {.registers_per_thread = 32}}).empty());
-  EXPECT_TRUE(
-      best_block_sizes(limits_of({9, 0}), {{.block_threads = 256}, {.registers_per_thread = 255}}).empty());
-}
-
 // 65536 registers over 64 warps are 32 a thread; over 48 warps 40 (42 less rounding); over 32 warps 64.
 TEST(Cliffs, OneMoreRegisterCostsAWaveOfBlocksWhereTheRegisterFileIsJustFull) {
   struct Edge {
@@ -73,7 +34,8 @@ TEST(Cliffs, OneMoreRegisterCostsAWaveOfBlocksWhereTheRegisterFileIsJustFull) {
     ASSERT_EQ(pct(edge.capability, full), edge.before);
     const Cliffs cliffs = on(Axis::registers_per_thread, edge.capability, full);
     ASSERT_TRUE(cliffs.down);
-    EXPECT_EQ(to_string(cliffs.down->change), "one more register per thread");
+    EXPECT_EQ(to_string(cliffs.down->change),
+              fmt::format("{} registers per thread instead of {}", edge.registers + 1, edge.registers));
     EXPECT_DOUBLE_EQ(cliffs.down->theoretical_pct, edge.after);
     EXPECT_FALSE(cliffs.up);
   }
@@ -83,29 +45,9 @@ TEST(Cliffs, OneMoreThreadPerBlockTakesAWarpMore) {
   const Configuration full{{.block_threads = 512}, {.registers_per_thread = 32}};
   const Cliffs cliffs = on(Axis::block_threads, {9, 0}, full);
   ASSERT_TRUE(cliffs.down);
-  EXPECT_EQ(to_string(cliffs.down->change), "one more thread per block");
+  EXPECT_EQ(to_string(cliffs.down->change), "513 threads per block instead of 512");
   EXPECT_EQ(cliffs.down->blocks_per_sm, 3);  // 17 warps
   EXPECT_DOUBLE_EQ(cliffs.down->theoretical_pct, 100 * 51.0 / 64);
-}
-
-TEST(NextStep, IsTheCheapestChangeThatIsWorthwhile) {
-  const auto step = next_step(limits_of({9, 0}), {{.block_threads = 512}, {.registers_per_thread = 33}});
-  ASSERT_TRUE(step);
-  EXPECT_EQ(step->change, (Change{Axis::registers_per_thread, 33, 32}));
-  EXPECT_EQ(step->theoretical_pct, 100);
-  // From 24 warps: 25 instead would cost less, and gain 1.6 points.
-  const auto larger = next_step(limits_of({9, 0}), {{.block_threads = 768, .dynamic_shared_bytes = 90 * 1024},
-                                                    {.registers_per_thread = 60}});
-  ASSERT_TRUE(larger);
-  EXPECT_EQ(larger->change, (Change{Axis::block_threads, 768, 896}));
-  EXPECT_FALSE(next_step(limits_of({9, 0}), {{.block_threads = 512}, {.registers_per_thread = 32}}));
-}
-
-TEST(NextStep, ReachesFullOccupancyHoweverLittleIsMissing) {
-  // 62 of 64 warps
-  const auto step = next_step(limits_of({9, 0}), {{.block_threads = 992}, {.registers_per_thread = 32}});
-  ASSERT_TRUE(step);
-  EXPECT_EQ(step->theoretical_pct, 100);
 }
 
 TEST(Cliffs, SharedMemoryStepsAtAllocationBoundaries) {
@@ -114,13 +56,13 @@ TEST(Cliffs, SharedMemoryStepsAtAllocationBoundaries) {
                             {.registers_per_thread = 32, .static_shared_bytes = 30'000}};
   const Cliffs cliffs = on(Axis::shared_bytes_per_block, {9, 0}, seven);
   ASSERT_TRUE(cliffs.up);
-  EXPECT_EQ(to_string(cliffs.up->change), "1840 bytes less shared memory per block");
+  EXPECT_EQ(to_string(cliffs.up->change), "28160 B of shared memory per block instead of 30000 B");
   EXPECT_EQ(cliffs.up->change.to, 28'160);
   EXPECT_EQ(cliffs.up->theoretical_pct, 100);
   // For 6 blocks more than 233472 / 7 = 33353.1, so 33280 with the reserve is the last that fits 7.
   ASSERT_TRUE(cliffs.down);
   EXPECT_EQ(cliffs.down->change.to, 33'280 - 1024 + 1);
-  EXPECT_EQ(to_string(cliffs.down->change), "2257 bytes more shared memory per block");
+  EXPECT_EQ(to_string(cliffs.down->change), "32257 B of shared memory per block instead of 30000 B");
 }
 
 TEST(Cliffs, ACarveoutThatIsTooSmallIsRaisedNoFurtherThanNeeded) {
@@ -129,13 +71,13 @@ TEST(Cliffs, ACarveoutThatIsTooSmallIsRaisedNoFurtherThanNeeded) {
                             {.registers_per_thread = 32, .static_shared_bytes = 15 * 1024}};
   const Cliffs cliffs = on(Axis::carveout_pct, {9, 0}, small);
   ASSERT_TRUE(cliffs.up);
-  EXPECT_EQ(to_string(cliffs.up->change), "carveout 29 instead of 25");
+  EXPECT_EQ(to_string(cliffs.up->change), "29 % as the carveout instead of 25 %");
   EXPECT_EQ(cliffs.up->blocks_per_sm, 6);
   ASSERT_TRUE(cliffs.down);
   EXPECT_EQ(cliffs.down->change.to, 14);  // 31.9 KB, so 32
   const Configuration by_default{{.block_threads = 256}, small.usage};
   EXPECT_EQ(to_string(on(Axis::carveout_pct, {9, 0}, by_default).down->change),
-            "carveout 43 instead of the default");
+            "43 % as the carveout instead of the default");
   EXPECT_FALSE(on(Axis::carveout_pct, {5, 2}, small).down);
 }
 
@@ -143,7 +85,7 @@ TEST(Cliffs, BarriersStepFromHopperOn) {
   const Configuration many{{.block_threads = 32}, {.registers_per_thread = 32, .barriers = 3}};
   const Cliffs cliffs = on(Axis::barriers, {9, 0}, many);
   ASSERT_TRUE(cliffs.up);
-  EXPECT_EQ(to_string(cliffs.up->change), "one less barrier per block");
+  EXPECT_EQ(to_string(cliffs.up->change), "2 barriers per block instead of 3");
   EXPECT_EQ(cliffs.up->blocks_per_sm, 32);
   EXPECT_FALSE(on(Axis::barriers, {8, 0}, many).up);
 }

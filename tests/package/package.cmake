@@ -41,6 +41,12 @@ if(EXISTS ${python})
   endif()
 endif()
 
+# The names of the suite's experiments are installed as links to the one program.
+succeed(${WORK}/occbench/bin/bench_waves --occ_describe)
+if(NOT output MATCHES "^{\"name\":\"waves\"[^\n]*\n$" OR NOT IS_SYMLINK ${WORK}/occbench/bin/bench_waves)
+  message(FATAL_ERROR "bench_waves is no installed name of the suite:\n${output}")
+endif()
+
 succeed(${CMAKE_COMMAND} -S ${WORK}/matrix_product -B ${WORK}/build -G ${GENERATOR} -C ${SETTINGS})
 succeed(${CMAKE_COMMAND} --build ${WORK}/build)
 succeed(${WORK}/build/bench_matrix_product --help)

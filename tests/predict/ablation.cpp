@@ -3,18 +3,17 @@
 // decide nothing. Prints CSV; the first lines have every rule on. Arguments are combinations to switch off
 // instead, such as sm_delay_cycles+gpc_delay_cycles.
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <map>
 #include <span>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "predict/parallel.hpp"
 #include "predict/parameters.hpp"
 #include "recorded_launches.hpp"
 
@@ -117,20 +116,12 @@ std::vector<Ablation> ablations(std::span<const char* const> combinations) {
   return all;
 }
 
-/// As many at once as there are processors.
 void run(std::span<const char* const> combinations) {
   const std::vector<Group> all = groups();
   const std::vector<Ablation> work = ablations(combinations);
   std::vector<std::string> lines(work.size());
-  std::atomic<std::size_t> next = 0;
-  const auto take = [&] {
-    for (std::size_t i = next++; i < work.size(); i = next++)
-      lines[i] = lines_of(work[i].rules, all, work[i].profile);
-  };
-  {
-    std::vector<std::jthread> threads(std::max(1U, std::thread::hardware_concurrency()));
-    std::ranges::generate(threads, [&] { return std::jthread(take); });
-  }
+  for_each_parallel(work.size(),
+                    [&](std::size_t i) { lines[i] = lines_of(work[i].rules, all, work[i].profile); });
   fmt::print("rule_off,group,launches,mean_error_points,error_95_points,active_cycles_median_error_pct\n");
   for (const std::string& each : lines) fmt::print("{}", each);
 }

@@ -46,6 +46,18 @@ TEST_F(ProfileChoice, AGpuThatWasCalibratedHasItsOwn) {
   EXPECT_EQ(choose_profile(other, folder_).quality, ProfileQuality::calibrated_model);
 }
 
+TEST_F(ProfileChoice, NoUuidLeadsOutOfTheFolder) {
+  fs::create_directories(folder_ / "inside");
+  keep(find_profile("h200"), "outside");
+  GpuIdentity gpu = kH200;
+  for (const std::string& uuid :
+       {std::string("../outside"), (folder_ / "outside").string(), std::string("..")}) {
+    gpu.uuid = uuid;
+    ASSERT_TRUE(uuid == ".." || fs::exists(profile_file(folder_ / "inside", uuid)));
+    EXPECT_EQ(choose_profile(gpu, folder_ / "inside").profile.name, "h200") << uuid;
+  }
+}
+
 TEST_F(ProfileChoice, AnotherModelOfTheSameCapabilityAndSizeGetsNoOneElsesProfile) {
   GpuIdentity gpu = kH200;
   gpu.name = "NVIDIA H100 80GB of nobody";

@@ -21,7 +21,8 @@ using testing::SizeIs;
 /// A file of one GPU, one counter and one kernel.
 struct ProcessEntriesTest : testing::Test {
   std::string file = std::string(kEntriesMagic);
-  KernelFacts facts{.device = 2, .name = 5, .grid = {66, 2, 1}, .block = {256, 1, 1}, .registers_per_thread = 32};
+  KernelFacts facts{
+      .device = 2, .name = 5, .grid = {66, 2, 1}, .block = {256, 1, 1}, .registers_per_thread = 32};
   LaunchTotals totals{.launched = 10, .recorded = 7, .unrecorded = 3, .timed = 7, .total_ns = 70'000};
 
   ProcessEntriesTest() {
@@ -55,8 +56,9 @@ TEST_F(ProcessEntriesTest, SayWhatTheKernelIsAndWhereItRan) {
                std::as_bytes(std::span(streams)));
   const ProgramEntry read = entry();
   EXPECT_EQ(read.device, (ProgramDevice{"NVIDIA H100", "GPU-1", 2, "9.0", 132, 1980}));
-  EXPECT_EQ(read.kernel,
-            (ProgramKernel{.name = "_Z6reducePf", .grid = {66, 2, 1}, .block = {256}, .registers_per_thread = 32}));
+  EXPECT_EQ(
+      read.kernel,
+      (ProgramKernel{.name = "_Z6reducePf", .grid = {66, 2, 1}, .block = {256}, .registers_per_thread = 32}));
   EXPECT_THAT(read.seen.processes, ElementsAre(41));
   EXPECT_THAT(read.seen.streams, ElementsAre(7, 13));
 }
@@ -110,7 +112,8 @@ TEST_F(ProcessEntriesTest, SayWhyAKernelWasNotCounted) {
   totals = {.launched = 1, .recorded = 1};
   EXPECT_THAT(entry().seen.note, HasSubstr("launched once"));
   // What ended counting on the GPU goes before.
-  append_cut_text(file, EntryKind::counting, 2, static_cast<std::uint32_t>(CountersStatus::denied), "no permission");
+  append_cut_text(file, EntryKind::counting, 2, static_cast<std::uint32_t>(CountersStatus::denied),
+                  "no permission");
   EXPECT_EQ(entry().seen.note, "no permission");
   EXPECT_EQ(entry().seen.counters_status, CountersStatus::denied);
 }

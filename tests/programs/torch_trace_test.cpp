@@ -154,11 +154,40 @@ TEST(TorchTrace, IsReadPlainAndCompressed) {
   EXPECT_EQ(read_torch_trace(folder.path() / "t.json").launches, 1);
   EXPECT_EQ(read_torch_trace(folder.path() / "t.json.gz").launches, 1);
   // A download that was cut off.
-  const std::string compressed = read_text(folder.path() / "t.json.gz");
-  std::ofstream(folder.path() / "cut.json.gz") << compressed.substr(0, compressed.size() / 2);
+  std::filesystem::copy_file(folder.path() / "t.json.gz", folder.path() / "cut.json.gz");
+  std::filesystem::resize_file(folder.path() / "cut.json.gz",
+                               std::filesystem::file_size(folder.path() / "t.json.gz") / 2);
   EXPECT_THROW(read_torch_trace(folder.path() / "cut.json.gz"), InputError);
   EXPECT_THROW(read_torch_trace(folder.path() / "none.json"), InputError);
   EXPECT_THROW(read_torch_trace(folder.path()), InputError);
+}
+
+TEST(TorchTrace, OfAGpuThatCannotBeIsRefused) {
+  for (const int sms : {0, -1, 1025, 100'000'000}) {
+    std::string text = trace_text(kernel_event("k", 1, "64,1,1", "128,1,1", 32, 0, 3));
+    const std::size_t at = text.find("\"numSms\": ") + 10;
+    text.replace(at, text.find_first_of(",}", at) - at, std::to_string(sms));
+    std::istringstream stream(text);
+    EXPECT_THAT([&] { parse_torch_trace(stream, "t.json"); },
+                testing::ThrowsMessage<InputError>(testing::HasSubstr("SMs (numSms); a GPU has 1 to 1024")))
+        << sms;
+  }
+}
+
+TEST(TorchTrace, NestedTooDeepIsRefused) {
+  const auto refusal = [](const std::string& text) -> std::string {
+    std::istringstream stream(text);
+    try {
+      parse_torch_trace(stream, "t.json");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal("{\"traceEvents\": " + std::string(1'000'000, '[')),
+              testing::HasSubstr("deeper than 64"));
+  EXPECT_THAT(refusal("{\"traceEvents\": [" + std::string(60, '[') + std::string(60, ']') + "]}"),
+              testing::HasSubstr("has no kernels"));
 }
 
 /// Resident memory of this process, bytes.

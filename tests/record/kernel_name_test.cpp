@@ -1,9 +1,12 @@
 #include "record/kernel_name.hpp"
 
+#include <chrono>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -133,6 +136,45 @@ TEST(KernelName, OfALibraryKeepsBothEnds) {
   EXPECT_EQ(text.size(), kLongestKernelName);
   EXPECT_TRUE(text.starts_with("sm90_xmma_gemm_f16f16_f16f32") && text.ends_with("kernel__5x_cublas"))
       << text;
+}
+
+/// Of a template whose arguments are twice those of the last one: P<int, int>, P<P<int, int>, P<int, int>>, ...
+std::string doubling_name(int pairs) {
+  constexpr std::string_view kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::string name = "_Z1f1PIiiE";
+  for (int pair = 0; pair < pairs; ++pair) {
+    const std::string last = fmt::format("S{}_", kDigits[static_cast<std::size_t>(pair)]);
+    name += fmt::format("S_I{}{}E", last, last);
+  }
+  return name;
+}
+
+TEST(KernelName, ThatStandsForTooMuchStaysMangled) {
+  EXPECT_TRUE(
+      demangled_kernel_name(doubling_name(2)).starts_with("f(P<int, int>, P<P<int, int>, P<int, int> >"));
+  EXPECT_GT(demangled_kernel_name(doubling_name(9)).size(), 10'000);
+  const auto begin = std::chrono::steady_clock::now();
+  for (const int pairs : {12, 20, 33}) {
+    const std::string name = doubling_name(pairs);
+    EXPECT_EQ(demangled_kernel_name(name), name);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1))
+      << "2^33 arguments take forever";
+}
+
+TEST(KernelName, OfAnyLengthIsShortenedInAMoment) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string longest = demangled_kernel_name(doubling_name(10));
+  EXPECT_LE(longest.size(), kMostOfDemangledName);
+  EXPECT_LE(shortened_kernel_name(longest).size(), kLongestKernelName);
+  for (const std::string& piece : {std::string("<"), std::string("a<"), std::string("(("), std::string("a::"),
+                                   std::string("{lambda(a)#1}::"), std::string("a,")}) {
+    std::string name;
+    while (name.size() < kMostOfDemangledName) name += piece;
+    EXPECT_LE(shortened_kernel_name(name).size(), kLongestKernelName) << piece;
+    EXPECT_FALSE(kernel_name_of_any_build("_Z" + name).empty());
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 TEST(KernelName, IsFoundForAnyText) {

@@ -89,14 +89,18 @@ TEST_F(RunFileTest, CreatingReplacesAnOlderRunAndItsSamples) {
 }
 
 TEST_F(RunFileTest, WhatIsSetAsideIsKeptWholeUnderANewNameEachTime) {
-  EXPECT_EQ(set_aside(file_), "") << "there is no file";
+  EXPECT_TRUE(set_aside(file_).empty()) << "there is no file";
   std::set<fs::path> kept;
   for (int run = 0; run < 3; ++run) {
     RunFile file(file_, RunFile::Mode::create);
-    EXPECT_EQ(set_aside(file_), "") << "a header alone";
+    EXPECT_TRUE(set_aside(file_).empty()) << "a header alone";
     write_rows(file, 2);
     const std::string rows = read_text(file_);
-    const fs::path aside = set_aside(file_);
+    const std::vector<SetAside> both = set_aside(file_);
+    ASSERT_EQ(both.size(), 2u);
+    EXPECT_EQ(both[1].file, samples_path(file_));
+    EXPECT_EQ(read_samples(both[1].kept_as).size(), 10u);
+    const fs::path aside = both[0].kept_as;
     kept.insert(aside);
     EXPECT_EQ(read_text(aside), rows);
     EXPECT_FALSE(fs::exists(file_));
@@ -106,10 +110,17 @@ TEST_F(RunFileTest, WhatIsSetAsideIsKeptWholeUnderANewNameEachTime) {
   EXPECT_EQ(kept.size(), 3u);
 }
 
+TEST_F(RunFileTest, SamplesThatStandAloneAreSetAsideToo) {
+  put(samples_path(file_), "somebody's\nsamples\n");
+  const std::vector<SetAside> kept = set_aside(file_);
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(read_text(kept[0].kept_as), "somebody's\nsamples\n");
+}
+
 TEST_F(RunFileTest, ALinkWhoseFileIsSetAsideStaysALink) {
   put(folder_ / "elsewhere.csv", "a\nb\n");
   fs::create_symlink(folder_ / "elsewhere.csv", file_);
-  EXPECT_EQ(read_text(set_aside(file_)), "a\nb\n");
+  EXPECT_EQ(read_text(set_aside(file_).at(0).kept_as), "a\nb\n");
   const RunFile file(file_, RunFile::Mode::create);
   EXPECT_TRUE(fs::is_symlink(file_));
   EXPECT_TRUE(fs::exists(folder_ / "elsewhere.csv"));

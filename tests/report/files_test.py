@@ -1,6 +1,9 @@
 """What `occbench report` reads, refuses and writes; no browser."""
 
+import csv
+import gzip
 import json
+import os
 import random
 import re
 import statistics
@@ -11,6 +14,7 @@ import unittest
 from pathlib import Path
 
 import made_up
+from occbench_tools.report import files
 
 
 def setUpModule():
@@ -67,16 +71,45 @@ class WrongInput(InFolder):
 
     def test_rows_are_never_overwritten(self):
         file = self.file("experiment,case\na,b\n")
-        self.refused(made_up.report(file, "-o", file), "overwritten")
+        self.refused(made_up.report(file, "-o", file), "is a file that is read")
         self.assertEqual(file.read_text(), "experiment,case\na,b\n")
 
     def test_what_is_not_there_or_cannot_be_written_is_named(self):
         out = ["-o", self.folder / "report.html"]
         self.refused(made_up.report(self.folder / "none.csv", *out), "none.csv")
         self.refused(made_up.report(made_up.RECORDED, *out, "--timeline", self.folder / "no"), "--timeline")
-        self.refused(made_up.report(made_up.RECORDED, "-o", self.folder / "no" / "r.html"), "cannot be written")
+        self.refused(made_up.report(made_up.RECORDED, "-o", self.folder / "no" / "r.html"), "cannot write")
         self.refused(made_up.report(made_up.RECORDED, *out, "--chart", "pie"), "pie", "waves")
         self.refused(made_up.report(made_up.RECORDED, *out, OCCBENCH_PYTHON="/no/python"), "/no/python")
+
+    def test_pictures_go_into_a_folder(self):
+        file = self.file("not a folder", "pictures")
+        self.refused(made_up.report(made_up.RECORDED, "--pictures", file), "--pictures", "name a folder")
+        self.assertEqual(file.read_text(), "not a folder")
+
+    def test_a_filter_takes_no_time_whatever_the_expression(self):
+        file = self.file("experiment,case\nwaves," + "a" * 36 + "!\n")
+        out = ["-o", self.folder / "report.html"]
+        for expression in ("(a+)+$", "(a|a)*$", "(a*)*b", "^(a?){36}a{36}$"):
+            self.refused(
+                made_up.report(file, *out, "--filter", expression), "is found in the experiment/case of no row"
+            )
+        for expression in ("(" * 16_000, "*", "a{1000000}"):
+            self.refused(made_up.report(file, *out, "--filter", expression), "is not a regular expression")
+
+    def test_what_is_written_takes_no_place_of_what_is_no_file(self):
+        fifo, circle, link = (self.folder / name for name in ("fifo", "circle", "link"))
+        os.mkfifo(fifo)
+        circle.symlink_to("circle")
+        for file, why in ((fifo, "it is a FIFO"), (circle, "symbolic links"), (self.folder, "it is a folder")):
+            with self.assertRaisesRegex(files.WrongInput, why):
+                files.replace_text(file, "text")
+        self.assertTrue(fifo.is_fifo())
+        link.symlink_to("target")
+        files.replace_text(link, "text")
+        self.assertTrue(link.is_symlink())
+        self.assertEqual((self.folder / "target").read_text(), "text")
+        self.assertEqual({file.name for file in self.folder.iterdir()}, {"fifo", "circle", "link", "target"})
 
     def test_a_python_without_the_packages_says_which_and_how_to_set_them_up(self):
         python = self.file(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n', "python")
@@ -131,6 +164,31 @@ class Page(InFolder):
         self.assertNotIn('id="register_cliff"', page)
         self.assertRegex(page, r"<li>The register cliff: needs measured rows of one kernel that differ in registers")
         self.assertRegex(said, r"left out .*\bregister_cliff\b")
+
+    def test_rows_whose_counter_read_nothing_are_drawn(self):
+        rows = [row | {"achieved_pct": row["achieved_pct"] and "0"} for row in made_up.read()]
+        _, said = self.page_of(made_up.write(self.folder / "rows.csv", rows))
+        self.assertNotIn("Traceback", said)
+
+    def test_empty_cells_in_quotes_are_empty(self):
+        rows = made_up.read()
+        file = self.folder / "quoted.csv"
+        with file.open("w", newline="") as out:
+            writer = csv.DictWriter(out, rows[0], quoting=csv.QUOTE_ALL)
+            writer.writeheader()
+            writer.writerows(rows)
+        quoted, _ = self.page_of(file)
+        plain, _ = self.page_of(made_up.write(self.folder / "quoted.csv", rows))
+        self.assertEqual(quoted, plain)
+
+    def test_rows_that_gzip_compressed_are_read(self):
+        rows = Path(made_up.RECORDED).read_bytes()
+        page, _ = self.page_of(self.file(gzip.compress(rows), "rows.csv.gz"))
+        self.assertIn('id="waves"', page)
+        bomb = self.file(gzip.compress(b"0" * (8 << 20)), "bomb.csv")
+        done = made_up.report(bomb, "-o", self.folder / "bomb.html", "--max-size", "1M")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("holds more than 1048576 bytes", done.stderr)
 
     def test_rows_without_counters_show_theory_and_prediction(self):
         rows = [row | {"achieved_pct": "", "achieved_elapsed_pct": ""} for row in made_up.read()]

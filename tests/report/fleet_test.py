@@ -35,7 +35,7 @@ def finding(**more) -> dict:
         "cause": "sm_clock",
         "size": -1.0,
         "unit": "%",
-        "chance": 1e-12,
+        "named_from": 0.4,
         "note": False,
         "sentence": "SM clock 1.00 % below the median.",
         "worst_case": "waves/one_block",
@@ -70,7 +70,7 @@ class FleetPage(unittest.TestCase):
         self.assertEqual(len(page.of("tr", "out")), 1)
         self.assertEqual(len(page.of("td", "named")), 1)
         self.assertIn("SM clock 1.00 % below the median.", text)
-        self.assertIn("chance below 1e-9; furthest in waves/one_block", text)
+        self.assertIn("named from 0.4 %; furthest in waves/one_block", text)
         self.assertIn("3 GPUs on 1 node: 1 out of line.", text)
 
     def test_puts_a_lower_value_to_the_left(self):

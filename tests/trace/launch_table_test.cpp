@@ -38,8 +38,9 @@ struct Table : LaunchTable {
   std::uint32_t compiled_registers = 24;
 
   /// A launch of the kernel as the driver took it.
-  TracedKernel& launch(std::uint32_t correlation, LaunchKind kind = LaunchKind::plain, std::uint32_t grid = 66,
-                       std::string_view name = "_Z6reducePf", std::uintptr_t function = 0x20) {
+  TracedKernel& launch(std::uint32_t correlation, LaunchKind kind = LaunchKind::plain,
+                       std::uint32_t grid = 66, std::string_view name = "_Z6reducePf",
+                       std::uintptr_t function = 0x20) {
     LaunchCall call;
     call.function = reinterpret_cast<void*>(function);
     call.grid = {grid, 1, 1};
@@ -298,7 +299,8 @@ TEST(LaunchTable, OfAMillionLaunchesTakesTheMemoryOfItsEntries) {
 
 TEST(LaunchTable, OfTooManyDistinctLaunchesCountsTheRest) {
   Table table;
-  for (std::uint32_t grid = 1; grid <= LaunchTable::kMostKernels + 500; ++grid) table.add(record(grid, 1, grid));
+  for (std::uint32_t grid = 1; grid <= LaunchTable::kMostKernels + 500; ++grid)
+    table.add(record(grid, 1, grid));
   EXPECT_EQ(table.size(), LaunchTable::kMostKernels);
   EXPECT_EQ(table.lost(), 500);
   table.lose(3);

@@ -163,7 +163,8 @@ TEST_F(SamplerTest, TakesFinerSamplesWhereKernelsCannotBeToldApart) {
 }
 
 TEST_F(SamplerTest, BeginsWithLongerWindowsWhereLaunchesAreFarApart) {
-  for (const auto& [apart_us, interval_ns] : {std::pair(5, 500), {30, 500}, {100, 1000}, {1000, 4000}, {100'000, 4000}}) {
+  for (const auto& [apart_us, interval_ns] :
+       {std::pair(5, 500), {30, 500}, {100, 1000}, {1000, 4000}, {100'000, 4000}}) {
     Sampler fresh(sampled, {0, 64, kBegan}, table, captures, [&](auto) {
       for (std::uint64_t i = 1; i <= 20; ++i) {
         launch(66);

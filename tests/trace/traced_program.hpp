@@ -11,10 +11,10 @@
 #include <gtest/gtest.h>
 
 #include "entries/process_files.hpp"
+#include "fake_gpu.hpp"
 #include "programs/process_entries.hpp"
 #include "record/files.hpp"
 #include "trace/tracer.hpp"
-#include "fake_gpu.hpp"
 
 namespace occbench {
 
@@ -98,14 +98,18 @@ struct TracerTest : testing::Test {
 
   std::unique_ptr<Tracer> make(int counted, bool paced = false, bool samples = false) {
     return std::make_unique<Tracer>(
-        TracerOptions{file, {std::string(kAchieved)}, {.counted = counted, .paced = paced, .after = 0, .wanted = {}},
-                      samples, kShortTimes},
+        TracerOptions{file,
+                      {std::string(kAchieved)},
+                      {.counted = counted, .paced = paced, .after = 0, .wanted = {}},
+                      samples,
+                      kShortTimes},
         driver, [this](const std::string& line) { said.push_back(line); });
   }
   /// What the parent makes of the file.
   std::vector<Row> rows() {
     std::vector<Row> rows;
-    for (const CaseRecord& record : program_cases(merged(read_process_file(file).entries))) rows.push_back(row_of(record));
+    for (const CaseRecord& record : program_cases(merged(read_process_file(file).entries)))
+      rows.push_back(row_of(record));
     return rows;
   }
   std::size_t samples() {

@@ -89,10 +89,9 @@ def cell(gpu: dict[str, Any], name: str, scale: Scale) -> dict[str, Any] | None:
 
 
 def certainty(finding: dict[str, Any]) -> str:
-    chance = finding["chance"]
-    if chance is None:
+    if finding["named_from"] is None:
         return "the rows say so"
-    return "chance below 1e-9" if chance < 1e-9 else f"chance {chance:.1g}"
+    return f"named from {finding['named_from']:.2g} {finding['unit']}"
 
 
 def shown(gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -118,7 +117,7 @@ def write_fleet_page(gpus: list[dict[str, Any]]) -> str:
     rows = [{"gpu": gpu, "cells": [cell(gpu, name, scale) for name, scale in scales.items()]} for gpu in shown(gpus)]
     return fill_in(
         "fleet.html",
-        title=f"A fleet of {gpus[0].get('gpu', 'GPUs')}",
+        title=f"{'Simulated, not measured: a' if gpus[0].get('simulated') else 'A'} fleet of {gpus[0].get('gpu', 'GPUs')}",
         summary=summary(gpus),
         style="".join((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "fleet.css")),
         columns=[(QUANTITIES[name], f"{scale.most:.2f}") for name, scale in scales.items()],

@@ -123,6 +123,11 @@ def summary(frame: pl.DataFrame) -> str:
     return text + (f"Rows to look at: {', '.join(troubles)}." if troubles else "Every row's checks are ok.")
 
 
+def title(frame: pl.DataFrame) -> str:
+    simulated = (frame["time_status"] == "simulated").any()
+    return f"{'Simulated, not measured: occupancy' if simulated else 'Occupancy'} on {some(frame['gpu']) or 'an unknown GPU'}"
+
+
 def some(values: pl.Series) -> str:
     values = values.drop_nulls().unique().sort()
     if len(values) <= MOST_VALUES:
@@ -154,7 +159,7 @@ def write_page(rows: Rows, drawn: list[Drawn], left_out: list[LeftOut]) -> str:
     }
     return fill_in(
         "page.html",
-        title=f"Occupancy on {some(rows.frame['gpu']) or 'an unknown GPU'}",
+        title=title(rows.frame),
         summary=summary(rows.frame),
         runs=[
             {"name": run, "figures": figures(part), "machine": machine(rows, part)}

@@ -6,7 +6,9 @@ from pathlib import Path
 import altair as alt
 import vl_convert
 
+from occbench_tools import WrongInput
 from occbench_tools.report.charts import Drawn
+from occbench_tools.report.files import replace_bytes
 from occbench_tools.report.style import configuration, finite, light_colours
 
 WIDTH = 860
@@ -36,7 +38,10 @@ def specification(entry: Drawn) -> dict:
 
 
 def write_pictures(drawn: list[Drawn], folder: Path, formats: list[str]) -> list[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WrongInput(f"--pictures {folder}: {error.strerror}; name a folder") from error
     written = []
     for entry in drawn:
         chart = specification(entry)
@@ -48,6 +53,6 @@ def write_pictures(drawn: list[Drawn], folder: Path, formats: list[str]) -> list
         }
         for name in formats:
             file = folder / f"{entry.chart.name}.{name}"
-            file.write_bytes(contents[name]())
+            replace_bytes(file, contents[name]())
             written.append(file)
     return written

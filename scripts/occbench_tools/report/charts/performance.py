@@ -203,7 +203,7 @@ def numeric_parameter(frame: pl.DataFrame) -> str | None:
 def others_of(frame: pl.DataFrame, name: str) -> pl.Expr:
     """All other factors, as text; of two that say the same the first."""
     kept: list[str] = []
-    values = {other: value for other, value in factors(frame).items() if other != name}
+    values = {other: value.alias(other) for other, value in factors(frame).items() if other != name}
     for other, value in values.items():
         before = frame.select(pl.struct(pl.lit(0), *(values[one] for one in kept)).n_unique()).item()
         if frame.select(pl.struct(pl.lit(0), *(values[one] for one in kept), value).n_unique()).item() > before:

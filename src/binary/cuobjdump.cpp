@@ -1,0 +1,130 @@
+#include "binary/cuobjdump.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <unistd.h>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+#include "orchestrate/child_process.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A program on PATH or in the places where a CUDA toolkit lies.
+fs::path find_cuobjdump() {
+  std::vector<fs::path> folders;
+  std::istringstream path(std::getenv("PATH") != nullptr ? std::getenv("PATH") : "");
+  for (std::string folder; std::getline(path, folder, ':');) folders.emplace_back(folder);
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const char* toolkit = std::getenv(variable)) folders.push_back(fs::path(toolkit) / "bin");
+  }
+  folders.emplace_back("/usr/local/cuda/bin");
+  // build/cuda of scripts/run; this program is build/PRESET/bin/occbench.
+  folders.push_back(fs::read_symlink("/proc/self/exe").parent_path() / "../../cuda/bin");
+  for (const fs::path& folder : folders) {
+    const fs::path program = folder / "cuobjdump";
+    if (access(program.c_str(), X_OK) == 0) return program;
+  }
+  throw InputError(
+      "cuobjdump was not found on PATH, in $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin or "
+      "build/cuda/bin: --from needs it and nvdisasm; both come with the CUDA toolkit (packages "
+      "cuda-cuobjdump-*, cuda-nvdisasm-*), and scripts/kernels fetches them into build/cuda/bin");
+}
+
+/// The number after `key`, as in "REG:32 STACK:0"; empty if the line lacks the key.
+std::optional<std::int64_t> number_after(std::string_view line, std::string_view key) {
+  const std::size_t at = line.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  return std::strtoll(std::string(line.substr(at + key.size())).c_str(), nullptr, 10);
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  return first == std::string_view::npos ? ""
+                                         : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+/// The operation of a line of SASS, "STL.64" of "/*0120*/  @P0 STL.64 [R1+0x1a0], R16 ;"; empty in other
+/// lines.
+std::string_view operation_of(std::string_view line) {
+  line = trimmed(line);
+  if (!line.starts_with("/*")) return "";
+  line = trimmed(line.substr(std::min(line.size(), line.find("*/") + 2)));
+  if (line.starts_with('@')) line = trimmed(line.substr(std::min(line.size(), line.find(' '))));
+  return line.substr(0, line.find_first_of(" ;"));
+}
+
+/// Bytes that a load or store moves per thread: 4, or what a part of its name says ("LDL.LU.64", "STL.U8").
+std::int64_t width_of(std::string_view operation) {
+  for (const auto& [part, bytes] : {std::pair<std::string_view, int>{".128", 16},
+                                    {".64", 8},
+                                    {".U16", 2},
+                                    {".S16", 2},
+                                    {".U8", 1},
+                                    {".S8", 1}}) {
+    if (operation.find(part) != std::string_view::npos) return bytes;
+  }
+  return 4;
+}
+
+}  // namespace
+
+Cuobjdump::Cuobjdump() : program_(find_cuobjdump()) {}
+
+void Cuobjdump::run(const std::vector<std::string>& options, const fs::path& file, const Line& line,
+                    const fs::path& folder) const {
+  ProgramStart start{.program = program_, .arguments = options, .folder = folder};
+  start.arguments.push_back(fs::absolute(file).string());
+  std::string complaint;
+  const Ending ending = run_and_read(start, [&](std::string_view text) {
+    // "cuobjdump fatal   : Invalid fatbin header in 'FILE'"
+    if (text.starts_with("cuobjdump ")) {
+      complaint = text.substr(std::min(text.size(), text.find(": ") + 2));
+    } else {
+      line(text);
+    }
+  });
+  if (ending == Ending{}) return;
+  if (complaint.empty()) complaint = fmt::format("cuobjdump ended with {}", to_string(ending));
+  throw InputError(fmt::format("{}: {}", file.string(), complaint));
+}
+
+void ResourceListing::read(std::string_view line) {
+  constexpr std::string_view kFunction = " Function ";
+  if (line.starts_with("Resource usage")) {
+    cubins_.emplace_back();
+  } else if (line.starts_with(kFunction) && line.ends_with(':')) {
+    function_ = line.substr(kFunction.size(), line.size() - kFunction.size() - 1);
+  } else if (const auto registers = number_after(line, "REG:"); registers && !cubins_.empty()) {
+    // Only kernels have a bank of constants for their parameters.
+    if (line.find("CONSTANT[0]") == std::string_view::npos) return;
+    DeviceKernel& kernel = cubins_.back().emplace_back();
+    kernel.symbol = function_;
+    kernel.usage.registers_per_thread = static_cast<int>(*registers);
+    kernel.stack_bytes = number_after(line, "STACK:").value_or(0);
+    kernel.usage.local_bytes_per_thread = kernel.stack_bytes + number_after(line, "LOCAL:").value_or(0);
+    kernel.usage.static_shared_bytes = number_after(line, "SHARED:").value_or(0);
+  }
+}
+
+void CodeListing::read(std::string_view line) {
+  constexpr std::string_view kFunction = "\t\tFunction : ";
+  if (line.starts_with(kFunction)) {
+    function_ = &functions_[std::string(line.substr(kFunction.size()))];
+    return;
+  }
+  if (function_ == nullptr) return;
+  const std::string_view operation = operation_of(line);
+  const std::string_view name = operation.substr(0, operation.find('.'));
+  if (name != "LDL" && name != "STL") return;
+  ++(name == "LDL" ? function_->loads : function_->stores);
+  function_->bytes += width_of(operation);
+}
+
+}  // namespace occbench

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "binary/device_code.hpp"
+
+namespace occbench {
+
+/// The CUDA toolkit's program that takes binaries apart. It needs nvdisasm beside it for machine code.
+class Cuobjdump {
+ public:
+  /// Looks on PATH, in $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin and build/cuda/bin of a source
+  /// tree.
+  /// @throws InputError naming these where it is in none
+  Cuobjdump();
+
+  using Line = std::function<void(std::string_view)>;
+
+  /// Runs it on a file and calls `line` for each line that it prints, without the line's end.
+  /// @param folder where files that it writes go
+  /// @throws InputError with the file and its complaint where it fails
+  void run(const std::vector<std::string>& options, const std::filesystem::path& file, const Line& line,
+           const std::filesystem::path& folder = ".") const;
+
+ private:
+  std::filesystem::path program_;
+};
+
+/// What `cuobjdump -res-usage` prints, line by line: the kernels of each cubin, in the order of the file.
+class ResourceListing {
+ public:
+  void read(std::string_view line);
+
+  /// A list of kernels for each cubin, functions that are no kernels left out: symbol, registers, stack,
+  /// local and shared memory (with what the linker added).
+  const std::vector<std::vector<DeviceKernel>>& cubins() const {
+    return cubins_;
+  }
+
+ private:
+  std::vector<std::vector<DeviceKernel>> cubins_;
+  std::string function_;
+};
+
+/// What `cuobjdump -sass` prints of a cubin, line by line.
+class CodeListing {
+ public:
+  void read(std::string_view line);
+
+  const std::unordered_map<std::string, LocalAccesses>& functions() const {
+    return functions_;
+  }
+
+ private:
+  std::unordered_map<std::string, LocalAccesses> functions_;
+  LocalAccesses* function_ = nullptr;
+};
+
+}  // namespace occbench

@@ -1,0 +1,336 @@
+#include "binary/device_code.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <unistd.h>
+
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include "binary/cubin.hpp"
+#include "binary/cuobjdump.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/case_filter.hpp"
+#include "record/files.hpp"
+#include "record/kernel_name.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kLinkedReserve = 1024;
+
+/// Cubins that are on disk at once: a library may have thousands, of half a megabyte each.
+constexpr std::size_t kCubinsAtOnce = 400;
+
+/// More than so many take long enough to be told of.
+constexpr std::size_t kFewCubins = 50;
+
+/// A kernel and the cubin that it stands in.
+struct Placed {
+  std::size_t cubin;
+  DeviceKernel kernel;
+};
+
+/// "sm_90a" of "libexample.12.sm_90a.cubin"
+std::string architecture_of(const std::string& cubin_name) {
+  constexpr std::string_view kEnding = ".cubin";
+  const std::size_t begin = cubin_name.rfind(".sm_");
+  if (begin == std::string::npos || !cubin_name.ends_with(kEnding)) return "";
+  return cubin_name.substr(begin + 1, cubin_name.size() - kEnding.size() - begin - 1);
+}
+
+/// Its number: 9.0 of "sm_90a".
+ComputeCapability capability_of(std::string_view architecture) {
+  return parse_compute_capability(architecture.substr(0, architecture.find_last_of("0123456789") + 1));
+}
+
+std::vector<std::string> cubin_names(const Cuobjdump& cuobjdump, const fs::path& file) {
+  std::vector<std::string> names;
+  cuobjdump.run({"-lelf"}, file, [&](std::string_view line) {
+    // "ELF file    1: libexample.1.sm_90.cubin"
+    if (const std::size_t colon = line.find(": ");
+        line.starts_with("ELF file") && colon != std::string_view::npos)
+      names.emplace_back(line.substr(colon + 2));
+  });
+  return names;
+}
+
+ResourceListing resources(const Cuobjdump& cuobjdump, const fs::path& file) {
+  ResourceListing listing;
+  cuobjdump.run({"-res-usage"}, file, [&](std::string_view line) { listing.read(line); });
+  return listing;
+}
+
+std::vector<Placed> all_kernels(const ResourceListing& listing, const std::vector<std::string>& names,
+                                const fs::path& file) {
+  if (listing.cubins().size() != names.size()) {
+    throw InputError(fmt::format("{}: cuobjdump lists {} cubins and the resources of {}: is it damaged?",
+                                 file.string(), names.size(), listing.cubins().size()));
+  }
+  std::vector<Placed> kernels;
+  for (std::size_t cubin = 0; cubin < names.size(); ++cubin) {
+    const std::string architecture = architecture_of(names[cubin]);
+    for (DeviceKernel kernel : listing.cubins()[cubin]) {
+      kernel.architecture = architecture;
+      kernel.compute_capability = capability_of(architecture);
+      kernels.push_back({cubin, std::move(kernel)});
+    }
+  }
+  return kernels;
+}
+
+std::vector<std::string> architectures_of(std::span<const Placed> kernels) {
+  std::vector<std::string> architectures;
+  for (const auto& [cubin, kernel] : kernels) {
+    if (std::ranges::find(architectures, kernel.architecture) == architectures.end())
+      architectures.push_back(kernel.architecture);
+  }
+  return architectures;
+}
+
+/// Machine code runs on its own major compute capability from its own on; what ends in `a` on its own alone.
+bool runs_on(const DeviceKernel& kernel, ComputeCapability gpu) {
+  if (kernel.architecture.ends_with('a')) return kernel.compute_capability == gpu;
+  return kernel.compute_capability.major == gpu.major && kernel.compute_capability <= gpu;
+}
+
+void keep_code_that_runs_on(std::vector<Placed>& kernels, ComputeCapability gpu) {
+  std::map<std::string, ComputeCapability> newest;
+  for (const auto& [cubin, kernel] : kernels) {
+    ComputeCapability& of = newest[kernel.symbol];
+    if (runs_on(kernel, gpu)) of = std::max(of, kernel.compute_capability);
+  }
+  std::erase_if(kernels, [&](const Placed& placed) {
+    return !runs_on(placed.kernel, gpu) || newest[placed.kernel.symbol] != placed.kernel.compute_capability;
+  });
+}
+
+void keep_named(std::vector<Placed>& kernels, const std::string& text) {
+  const Pattern pattern(text);
+  std::erase_if(kernels,
+                [&](const Placed& placed) { return !pattern.found_in(source_name(placed.kernel.symbol)); });
+}
+
+/// "sm_90a", or of "90", "9.0" and "sm_90" the code of that number with or without a letter.
+bool is_of_architecture(const DeviceKernel& kernel, const std::string& wanted) {
+  return kernel.architecture == wanted || (!std::isalpha(static_cast<unsigned char>(wanted.back())) &&
+                                           kernel.compute_capability == parse_compute_capability(wanted));
+}
+
+std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& selection,
+                             const fs::path& file) {
+  std::string code = fmt::format("there is code for {}", fmt::join(architectures_of(kernels), ", "));
+  const auto require_some = [&](const std::string& reason) {
+    if (kernels.empty()) throw InputError(fmt::format("{}: {}; {}", file.string(), reason, code));
+  };
+  if (!selection.kernels.empty()) {
+    keep_named(kernels, selection.kernels);
+    require_some(fmt::format("no kernel has a name that --kernel '{}' is found in", selection.kernels));
+    code = fmt::format("of these kernels there is code for {}", fmt::join(architectures_of(kernels), ", "));
+  }
+  if (!selection.architecture.empty()) {
+    std::erase_if(kernels, [&](const Placed& placed) {
+      return !is_of_architecture(placed.kernel, selection.architecture);
+    });
+    require_some(fmt::format("no machine code is of architecture {}", selection.architecture));
+  }
+  if (selection.runs_on) {
+    keep_code_that_runs_on(kernels, *selection.runs_on);
+    require_some(fmt::format("no machine code runs on compute capability {}", to_string(*selection.runs_on)));
+  }
+  return kernels;
+}
+
+/// Takes the driver's reserve off and adds what only the cubin says.
+void add_cubin(const Cubin& cubin, DeviceKernel& kernel) {
+  std::int64_t& shared = kernel.usage.static_shared_bytes;
+  if (cubin.linked && kernel.compute_capability.major >= 9 && shared >= kLinkedReserve)
+    shared -= kLinkedReserve;
+  kernel.toolkit = cubin.toolkit;
+  const auto found = cubin.kernels.find(kernel.symbol);
+  if (found == cubin.kernels.end()) return;
+  kernel.usage.barriers = found->second.barriers;
+  kernel.max_block_threads = found->second.max_block_threads;
+  kernel.required_block_threads = found->second.required_block_threads;
+}
+
+/// cuobjdump takes a function out of a cubin in the time in which it shows about 20 of a whole one.
+constexpr std::size_t kFunctionsInTheTimeOfOne = 20;
+
+/// The symbols of the kernels that use local memory, with commas between, and how many they are.
+std::pair<std::string, std::size_t> local_users(std::span<const Placed> kernels) {
+  std::string symbols;
+  std::size_t count = 0;
+  for (const auto& [number, kernel] : kernels) {
+    if (kernel.usage.local_bytes_per_thread == 0) continue;
+    symbols += (count > 0 ? "," : "") + kernel.symbol;
+    ++count;
+  }
+  return {symbols, count};
+}
+
+/// Counts the local accesses of those of a cubin's kernels that have local memory.
+void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, const Cubin& cubin,
+                        std::span<Placed> kernels) {
+  const auto [symbols, count] = local_users(kernels);
+  if (count == 0) return;
+  std::vector<std::string> options = {"-sass"};
+  if (kFunctionsInTheTimeOfOne * count < cubin.kernels.size())
+    options.insert(options.end(), {"-fun", symbols});
+  CodeListing listing;
+  cuobjdump.run(options, file, [&](std::string_view line) { listing.read(line); });
+  for (auto& [number, kernel] : kernels) {
+    const auto found = listing.functions().find(kernel.symbol);
+    if (found == listing.functions().end()) continue;
+    kernel.local = found->second;
+  }
+}
+
+/// Takes cubins out of the file, some at a time, and adds what they say to their kernels, which are in the
+/// order of the cubins.
+class CubinReading {
+ public:
+  CubinReading(const Cuobjdump& cuobjdump, const fs::path& file, const std::vector<std::string>& names,
+               std::ostream& progress)
+      : cuobjdump_(cuobjdump), file_(file), names_(names), progress_(progress) {}
+
+  void read(std::span<Placed> kernels, std::size_t most_disassembled) {
+    std::vector<std::span<Placed>> cubins;
+    for (std::size_t begin = 0; begin < kernels.size();) {
+      std::size_t end = begin;
+      while (end < kernels.size() && kernels[end].cubin == kernels[begin].cubin) ++end;
+      cubins.push_back(kernels.subspan(begin, end - begin));
+      begin = end;
+    }
+    all_ = cubins.size();
+    leave_out_instructions(cubins, most_disassembled);
+    for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce)
+      read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)));
+  }
+
+ private:
+  /// Where too many cubins have kernels that use local memory.
+  void leave_out_instructions(std::span<const std::span<Placed>> cubins, std::size_t most) {
+    std::size_t kernels = 0;
+    std::size_t disassembled = 0;
+    for (const std::span<Placed> of_cubin : cubins) {
+      const std::size_t users = local_users(of_cubin).second;
+      kernels += users;
+      disassembled += users > 0 ? 1 : 0;
+    }
+    counts_instructions_ = disassembled <= most;
+    if (counts_instructions_) return;
+    for (const std::span<Placed> of_cubin : cubins) {
+      for (Placed& placed : of_cubin) {
+        if (placed.kernel.usage.local_bytes_per_thread > 0) placed.kernel.local.reset();
+      }
+    }
+    fmt::print(progress_,
+               "local loads and stores of {} kernels are not counted: they stand in {} cubins, of which at "
+               "most {} are "
+               "disassembled; ask for fewer by --kernel RE, --arch or --cc\n",
+               kernels, disassembled, most);
+  }
+
+  void read_some(std::span<const std::span<Placed>> cubins) {
+    const TemporaryFolder folder;
+    std::string wanted;
+    for (const std::span<Placed> kernels : cubins)
+      wanted += (wanted.empty() ? "" : ",") + names_[kernels.front().cubin];
+    cuobjdump_.run(
+        {"-xelf", wanted}, file_, [](std::string_view) {}, folder.path());
+    for (const std::span<Placed> kernels : cubins) {
+      const fs::path path = folder.path() / names_[kernels.front().cubin];
+      const Cubin cubin = parse_cubin(read_text(path), path.filename().string());
+      for (Placed& placed : kernels) add_cubin(cubin, placed.kernel);
+      if (counts_instructions_) add_local_accesses(cuobjdump_, path, cubin, kernels);
+      ++done_;
+      say_how_far();
+    }
+  }
+
+  void say_how_far() {
+    constexpr std::chrono::seconds kBetween{5};
+    const auto now = std::chrono::steady_clock::now();
+    if (now - said_ < kBetween) return;
+    said_ = now;
+    fmt::print(progress_, "reading machine code: {} of {} cubins\n", done_, all_);
+    progress_.flush();
+  }
+
+  const Cuobjdump& cuobjdump_;
+  const fs::path& file_;
+  const std::vector<std::string>& names_;
+  std::ostream& progress_;
+  bool counts_instructions_ = true;
+  std::size_t all_ = 0;
+  std::size_t done_ = 0;
+  std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
+};
+
+/// The file under a name that cuobjdump takes: of quotes it asks for the second one, and a line end cuts its list.
+class PlainName {
+ public:
+  explicit PlainName(const fs::path& file) : file_(file) {
+    if (file.string().find_first_of("\"'\n\r") == std::string::npos) return;
+    file_ = folder_.emplace().path() / "code";
+    fs::create_symlink(fs::absolute(file), file_);
+  }
+  const fs::path& file() const {
+    return file_;
+  }
+
+ private:
+  std::optional<TemporaryFolder> folder_;
+  fs::path file_;
+};
+
+}  // namespace
+
+std::string source_name(const std::string& symbol) {
+  // Instances of templates are spelled with their return type.
+  const std::string name = demangled_kernel_name(symbol);
+  return name.starts_with("void ") ? name.substr(5) : name;
+}
+
+std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSelection& selection,
+                                           std::ostream& progress) {
+  std::error_code missing;
+  if (!fs::is_regular_file(named, missing) || access(named.c_str(), R_OK) != 0) {
+    throw InputError(fmt::format("{} is no file that can be read", named.string()));
+  }
+  const PlainName plain(named);
+  const fs::path& file = plain.file();
+  const Cuobjdump cuobjdump;
+  // Each walks through the whole file, which takes seconds where it is large.
+  auto names_to_come = std::async(std::launch::async, [&] { return cubin_names(cuobjdump, file); });
+  const ResourceListing listing = resources(cuobjdump, file);
+  const std::vector<std::string> names = names_to_come.get();
+  std::vector<Placed> kernels = all_kernels(listing, names, named);
+  if (kernels.empty()) {
+    throw InputError(fmt::format(
+        "{} has no kernels in machine code; PTX, which the driver compiles, does not say what they will "
+        "use: build for an architecture, as with nvcc -arch=sm_90",
+        named.string()));
+  }
+  const std::size_t all = kernels.size();
+  kernels = selected(std::move(kernels), selection, named);
+  if (names.size() > kFewCubins) {
+    fmt::print(progress, "{}: {} kernels in {} cubins, {} asked for\n", named.filename().string(), all,
+               names.size(), kernels.size());
+  }
+  CubinReading(cuobjdump, file, names, progress).read(kernels, selection.most_disassembled);
+  std::vector<DeviceKernel> found;
+  for (Placed& placed : kernels) found.push_back(std::move(placed.kernel));
+  return found;
+}
+
+}  // namespace occbench

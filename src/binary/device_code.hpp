@@ -1,0 +1,63 @@
+#pragma once
+
+#include <filesystem>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "occupancy/compute_capability.hpp"
+#include "occupancy/launch.hpp"
+
+namespace occbench {
+
+/// Loads from and stores to local memory, as instructions and as bytes per thread.
+struct LocalAccesses {
+  std::int64_t loads = 0;
+  std::int64_t stores = 0;
+  std::int64_t bytes = 0;
+};
+
+/// A kernel's machine code for one architecture.
+struct DeviceKernel {
+  std::string symbol;        ///< as the linker knows it
+  std::string architecture;  ///< "sm_90", "sm_90a"
+  ComputeCapability compute_capability;
+  Usage usage;                   ///< static shared memory without the driver's reserve
+  std::int64_t stack_bytes = 0;  ///< per thread, part of usage.local_bytes_per_thread
+  /// LDL and STL instructions: spills, and arrays that registers cannot hold. None where they were not counted,
+  /// because too many cubins would have had to be disassembled.
+  std::optional<LocalAccesses> local = LocalAccesses();
+  std::int64_t max_block_threads = 0;       ///< launch bounds, 0 where the source gives none
+  std::int64_t required_block_threads = 0;  ///< the only block size that it can be launched with, 0 = any
+  std::string toolkit;                      ///< version of the assembler, "13.0.88"; empty if not known
+};
+
+/// nvdisasm takes seconds for a cubin of half a megabyte, and libraries have thousands.
+inline constexpr std::size_t kMostDisassembled = 50;
+
+/// Which kernels of a binary are asked for.
+struct CodeSelection {
+  std::string kernels = {};       ///< regular expression found in a kernel's source name; empty = all
+  std::string architecture = {};  ///< "sm_90a", "sm_90", "90" or "9.0"; empty = all
+  std::optional<ComputeCapability> runs_on =
+      {};  ///< of each kernel the code that such a GPU runs; empty = all
+  std::size_t most_disassembled = kMostDisassembled;  ///< cubins
+};
+
+/// "shared_sum<256>(float*)": the symbol as the source names it.
+std::string source_name(const std::string& symbol);
+
+/// The kernels of a cubin, object, library or executable, in the order of the file. Registers and memory are
+/// read of all of them, launch bounds and barriers of the cubins of those asked for, and instructions of
+/// those that use local memory, if they do not stand in too many cubins: no other has any.
+///
+/// From 9.0 on the linker adds the driver's 1 KB per block to a kernel's shared memory (CUDA 13.0: ptxas
+/// reports 4096 bytes where cuobjdump has 5120); it is taken off, since the limits table has it.
+/// @param progress  told what is being read where that takes longer than moments
+/// @throws InputError if the file cannot be read, has no machine code for a GPU or none that is asked for, or
+/// there is no cuobjdump (cuobjdump.hpp).
+std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, const CodeSelection& selection,
+                                           std::ostream& progress);
+
+}  // namespace occbench

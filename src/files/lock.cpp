@@ -1,0 +1,96 @@
+#include "files/lock.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <string_view>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "files/output.hpp"
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& lock, std::string_view what) {
+  throw InputError(fmt::format("{} is {}, where a run keeps its lock: rename it, or write to another file",
+                               lock.string(), what));
+}
+
+/// The process that an open lock names, 0 for an empty one. @throws InputError if it is a file of somebody's
+pid_t holder_of(int descriptor, const fs::path& lock) {
+  struct stat found {};
+  if (::fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) refuse(lock, "no regular file");
+  std::string text(32, '\0');
+  const ssize_t read = ::pread(descriptor, text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read)));
+  if (text.empty()) return 0;
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  if (digits == 0 || digits > 10 || text.substr(digits) != "\n") refuse(lock, "a file of another kind");
+  return static_cast<pid_t>(std::stoll(text));
+}
+
+}  // namespace
+
+FileLock::FileLock(const fs::path& file) : path_(file.string() + ".lock") {
+  while (!take(file)) {
+  }
+}
+
+/// @returns false if what was locked is no longer the file of that name: its holder removed it meanwhile
+bool FileLock::take(const fs::path& file) {
+  // Through a link the process's number would be written over somebody's file.
+  const int descriptor = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+  if (descriptor < 0 && errno == ELOOP) refuse(path_, "a symbolic link");
+  if (descriptor < 0) return true;  // whoever writes the file will say why it cannot
+  try {
+    const pid_t holder = holder_of(descriptor, path_);
+    const bool taken = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    if (!taken) {
+      const bool held_elsewhere = errno == EWOULDBLOCK;
+      // Fine if held by this process or by the one that started it.
+      if (held_elsewhere && holder != ::getpid() && holder != ::getppid()) {
+        throw InputError(
+            fmt::format("{} is being written by another run (process {}): wait for it to end, or write to "
+                        "another file",
+                        file.string(), holder));
+      }
+      ::close(descriptor);
+      return true;
+    }
+  } catch (const InputError&) {
+    ::close(descriptor);
+    throw;
+  }
+  struct stat locked {
+  }, named{};
+  const bool current = ::fstat(descriptor, &locked) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+                       locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
+  if (!current) {
+    ::close(descriptor);
+    return false;
+  }
+  descriptor_ = descriptor;
+  if (::ftruncate(descriptor, 0) != 0 || !write_all(descriptor, fmt::format("{}\n", ::getpid()))) {
+    ::unlink(path_.c_str());  // a lock that names nobody would keep out the processes that this one starts
+    ::close(std::exchange(descriptor_, -1));
+  }
+  return true;
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ < 0) return;
+  ::unlink(path_.c_str());
+  ::close(descriptor_);
+}
+
+}  // namespace occbench

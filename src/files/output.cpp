@@ -1,0 +1,177 @@
+#include "files/output.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// As the system follows them.
+constexpr int kMostLinks = 40;
+/// Text that waits for a write: a merge writes millions of lines.
+constexpr std::size_t kMostWaiting = 1 << 20;
+
+[[noreturn]] void cannot_write(const fs::path& file, std::string_view why) {
+  throw InputError(fmt::format("cannot write {}: {}", file.string(), why));
+}
+
+[[noreturn]] void fail(const fs::path& file, int error) {
+  throw std::system_error(error, std::generic_category(), fmt::format("cannot write {}", file.string()));
+}
+
+std::string_view kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  return S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+/// A new name in a folder is on disk only when the folder is.
+void sync_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+/// A new file in the folder, of a name that no other process has. @returns its descriptor, -1 and errno if there can be none
+int open_temporary(const fs::path& folder, fs::path& name) {
+  for (int number = 0;; ++number) {
+    name = folder / fmt::format(".occbench-{}-{}", ::getpid(), number);
+    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+  }
+}
+
+}  // namespace
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+fs::path output_target(const fs::path& file) {
+  if (!file.has_filename()) cannot_write(file, "it names no file");
+  fs::path target = file;
+  for (int links = 0; links <= kMostLinks; ++links) {
+    struct stat found {};
+    if (::lstat(target.c_str(), &found) != 0) {
+      if (errno != ENOENT) cannot_write(file, std::strerror(errno));
+      return target;
+    }
+    if (S_ISREG(found.st_mode)) return target;
+    if (!S_ISLNK(found.st_mode)) {
+      cannot_write(file, fmt::format("{} is {}; name a file",
+                                     target == file ? "it" : "it leads to " + target.string() + ", which",
+                                     kind_of(found.st_mode)));
+    }
+    std::error_code error;
+    target = target.parent_path() / fs::read_symlink(target, error);
+    if (error) cannot_write(file, error.message());
+  }
+  cannot_write(file, std::strerror(ELOOP));
+}
+
+OutputFile::OutputFile(const fs::path& file) : file_(file), target_(output_target(file)) {
+  const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
+  descriptor_ = open_temporary(folder, temporary_);
+  if (descriptor_ < 0) cannot_write(file_, std::strerror(errno));
+  struct stat old {};
+  if (::stat(target_.c_str(), &old) == 0) static_cast<void>(::fchmod(descriptor_, old.st_mode & 07777));
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::write(std::string_view text) {
+  waiting_ += text;
+  if (waiting_.size() >= kMostWaiting) flush();
+}
+
+void OutputFile::flush() {
+  if (!write_all(descriptor_, waiting_)) cannot_write(file_, std::strerror(errno));
+  waiting_.clear();
+}
+
+void OutputFile::complete(WrittenTo written) {
+  if (descriptor_ < 0) return;
+  flush();
+  if (written == WrittenTo::disk && ::fsync(descriptor_) != 0) cannot_write(file_, std::strerror(errno));
+  // Over a network a full disk is told of here.
+  if (::close(std::exchange(descriptor_, -1)) != 0) cannot_write(file_, std::strerror(errno));
+}
+
+void OutputFile::keep(WrittenTo written) {
+  complete(written);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) cannot_write(file_, std::strerror(errno));
+  const fs::path folder = temporary_.parent_path();
+  temporary_.clear();
+  if (written == WrittenTo::disk) sync_folder(folder);
+}
+
+void replace_text(const fs::path& file, std::string_view text, WrittenTo written) {
+  OutputFile output(file);
+  output.write(text);
+  output.keep(written);
+}
+
+bool create_text(const fs::path& file, std::string_view text) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0 && errno == EEXIST) return false;
+  const bool written = descriptor >= 0 && write_all(descriptor, text);
+  const int why = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!written) cannot_write(file, std::strerror(why));
+  return true;
+}
+
+AppendFile::AppendFile(fs::path file)
+    : file_(std::move(file)),
+      descriptor_(::open(output_target(file_).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)) {
+  if (descriptor_ < 0) cannot_write(file_, std::strerror(errno));
+}
+
+AppendFile::~AppendFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+AppendFile::AppendFile(AppendFile&& other) noexcept
+    : file_(std::move(other.file_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+void AppendFile::append(std::string_view text) {
+  struct stat before {};
+  if (::fstat(descriptor_, &before) != 0) fail(file_, errno);
+  if (before.st_nlink == 0) fail(file_, ENOENT);
+  if (!write_all(descriptor_, text)) {
+    const int why = errno;
+    // Best effort: if this fails too, the torn line is cut off on resume.
+    [[maybe_unused]] const int cut = ::ftruncate(descriptor_, before.st_size);
+    fail(file_, why);
+  }
+  if (::fsync(descriptor_) != 0) fail(file_, errno);
+}
+
+}  // namespace occbench

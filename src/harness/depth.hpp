@@ -1,0 +1,77 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/warp_record.hpp"
+#include "harness/count_case.hpp"
+#include "harness/time_case.hpp"
+#include "measure/activity.hpp"
+#include "simulate/timeline.hpp"
+
+// What is measured of a case where it is asked for: occupancy over time, what each SM did, and traces. Each is made
+// in launches of its own.
+namespace occbench {
+
+/// Samples occupancy over the time of one launch; empty where that cannot be had or the launch had no warps.
+/// What went wrong stands in the note.
+/// @param warp_slots  warps that all SMs together can hold
+std::optional<Activity> sample_activity(const PlannedCase& planned, ReadyCase& ready,
+                                        Instruments& instruments, double warp_slots, MeasuredCase& into);
+
+/// Writes it, with what is predicted beside it, to a folder.
+void write_timeline(const Activity& activity, const std::filesystem::path& folder, double warp_slots,
+                    MeasuredCase& into);
+
+/// Traces launches of a case where its placement is of interest, where a file per SM was asked for, or where
+/// the counters are closed and a trace of this very kernel says the same: achieved occupancy then is the
+/// trace's. Whatever goes wrong stands in the note.
+/// @param per_sm  folder for the file per SM
+void trace_case(const PlannedCase& planned, ReadyCase& ready, Instruments& instruments, const Device& device,
+                const std::optional<std::filesystem::path>& per_sm, const CounterSetup& counters,
+                MeasuredCase& into);
+
+// What these write.
+
+/// FOLDER/EXPERIMENT.CASE.KIND.csv, with '_' for what file systems or shells could mind in a case's name.
+std::filesystem::path case_file(const std::filesystem::path& folder, const CaseIdentity& of,
+                                std::string_view kind);
+
+/// Occupancy over the time of a launch as CSV: experiment, case, time_us, active_warps_pct and
+/// predicted_active_warps_pct. A line is the mean of the time from its own time_us to the next line's,
+/// counted from the launch's first warp; empty = not known. What was measured ends with the first line of 0
+/// that only such lines follow; the file ends where both have ended.
+/// @param predicted of the same launch, in cycles of the clock that `measured` names; nullptr if there is
+/// none
+/// @param warp_slots warps that all SMs together can hold
+std::string timeline_csv(const CaseIdentity& of, const Activity& measured, const Timeline* predicted,
+                         double warp_slots);
+
+/// What each SM did in each traced launch as CSV: experiment, case, launch (from 0), sm, blocks, achieved_pct
+/// (resident warps over the SM's maximum, in cycles in which it had any), start_order (1
+/// for the SM that began first; those that began at one step of the clock share a place), first_start_us and
+/// last_end_us (from the launch's first start), replacement_latency_median_us (from the end of a block to the
+/// start of the next one on that SM; empty where no block followed another) and replacements. SMs that ran
+/// nothing have no line.
+std::string per_sm_csv(const CaseIdentity& of, std::span<const std::vector<WarpRecord>> launches,
+                       int warps_per_block, int max_warps_per_sm);
+
+/// The first traced launch of a case, and the second: what differs between them is not decided by the launch.
+inline constexpr std::string_view kTracePrefixes[] = {"trace_", "trace_again_"};
+
+/// Adds what a traced launch of a case says, under names with `prefix` for `trace_`:
+///   trace_achieved_pct           achieved occupancy of the traced launch, one value
+///   trace_out_of_order           blocks that started after one of a higher index, one value
+///   trace_sm                     for each block, in the order of the grid: the SM that ran it
+///   trace_start_ns, trace_end_ns likewise: from the first block's start
+///   trace_sm_cycles              likewise: from its start to its end on the clock of its SM
+///   trace_replacement_latency_cycles       for each block that took an ended one's place: cycles in between
+///   trace_most_blocks            for each SM that ran any, ascending: blocks resident at once
+void add_trace_samples(CaseSamples& samples, std::span<const WarpRecord> records, int warps_per_block,
+                       int max_warps_per_sm, std::string_view prefix = kTracePrefixes[0]);
+
+}  // namespace occbench

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/experiment.hpp"
+#include "harness/instruments.hpp"
+#include "harness/options.hpp"
+#include "record/case_record.hpp"
+
+// The first stage of a run: which cases there are, and what is known of each before a launch.
+namespace occbench {
+
+/// A case with what is known of it before a launch.
+struct PlannedCase {
+  Case chosen = {};
+  const Variant* variant = nullptr;
+  /// Identity, launch, usage and theory. Where the device cannot launch it the status is `skipped` already,
+  /// and the note says why.
+  CaseRecord known;
+  std::string name;  ///< experiment/case, as Google Benchmark knows it
+
+  bool can_launch() const {
+    return !known.times.status;
+  }
+};
+
+/// The cases that the options ask for, experiment after experiment: those of the suite or of the sweep, by the
+/// names and the filter.
+/// @param filter  as case_filter() reads it
+/// @throws InputError if none is left; of a sweep also as sweep_cases()
+std::vector<PlannedCase> plan_cases(std::span<const Experiment* const> experiments, const Options& options,
+                                    const std::string& filter, const Device& device,
+                                    Instruments& instruments);
+
+/// The cases of a sweep, each with what is known of it before a launch. A configuration that cannot be is
+/// `skipped`, and its note says why.
+/// @throws InputError for a kernel that the experiments lack (naming the nearest), for axes as points_of(),
+/// where no configuration at all can be (with the first reason: a source that does not compile, for one), and
+/// where there is no NVRTC to compile with
+std::vector<PlannedCase> sweep_cases(std::span<const Experiment* const> experiments,
+                                     const SweepOptions& sweep, const Provenance& provenance,
+                                     const Device& device, Instruments& instruments);
+
+/// What names a configuration's case: the axes that the user gave, and those of several values. A cap on
+/// registers and a count of them are two things.
+std::vector<std::pair<std::string, std::string>> parameters_of(const Point& at);
+
+}  // namespace occbench

@@ -1,0 +1,339 @@
+#include "harness/run.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <fcntl.h>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "gpu/error.hpp"
+#include "harness/count_case.hpp"
+#include "harness/google_benchmark.hpp"
+#include "harness/list_cases.hpp"
+#include "harness/measure_case.hpp"
+#include "harness/plan.hpp"
+#include "harness/time_case.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/json.hpp"
+#include "record/progress_lines.hpp"
+#include "record/stop_signals.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Tells whoever started this program how far it is. What cannot be told costs nothing else.
+class ProgressWriter {
+ public:
+  /// @param descriptor  to write to; empty: nobody listens
+  /// @throws InputError if it is not open
+  explicit ProgressWriter(std::optional<int> descriptor) : descriptor_(descriptor) {
+    if (!descriptor_) return;
+    // Programs that this one starts would keep the pipe open.
+    if (::fcntl(*descriptor_, F_SETFD, FD_CLOEXEC) != 0)
+      throw InputError(fmt::format("--occ_progress_fd={}: no such file descriptor is open", *descriptor_));
+    // A reader that went away must not end the measurement.
+    static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+  }
+
+  void tell(const CaseProgress& progress) {
+    if (descriptor_ && !write_all(*descriptor_, progress_line(progress))) descriptor_.reset();
+  }
+
+ private:
+  std::optional<int> descriptor_;
+};
+
+/// The third stage of a run: where measured cases go, one after another.
+class Output {
+ public:
+  /// @param file  nullptr: no rows are kept
+  Output(std::unique_ptr<RunFile> file, ProgressWriter progress, GoogleBenchmark& benchmark)
+      : file_(std::move(file)), progress_(progress), benchmark_(benchmark) {}
+
+  void begin(const PlannedCase& planned) {
+    if (planned.can_launch()) progress_.tell({planned.name, false});
+  }
+
+  /// On disk, then told of, then printed.
+  void end(const PlannedCase& planned, MeasuredCase measured) {
+    const Row row = row_of(measured.record);
+    if (file_) file_->append(row, measured.samples.all());
+    progress_.tell({planned.name, true});
+    if (measured.runs.empty()) measured.runs = benchmark_.without_times(planned.name, row.note);
+    benchmark_.report(std::move(measured.runs), row);
+  }
+
+ private:
+  std::unique_ptr<RunFile> file_;
+  ProgressWriter progress_;
+  GoogleBenchmark& benchmark_;
+};
+
+/// Says in how many passes the metrics that were asked for are read. @throws InputError if the GPU does not
+/// have one, with the nearest that it has
+void check_metrics(const std::vector<std::string>& metrics, Instruments& instruments) {
+  if (metrics.empty()) return;
+  try {
+    const MetricCatalog catalog = instruments.metric_catalog();
+    for (const std::string& metric : metrics) {
+      if (catalog.has(metric)) continue;
+      throw InputError(fmt::format("--occ_metrics: this GPU ({}) has no metric {}; the nearest are {}",
+                                   catalog.chip(), metric, fmt::join(catalog.nearest(metric, 5), ", ")));
+    }
+    const std::size_t passes = catalog.passes(metrics);
+    fmt::print(stderr, "--occ_metrics: {} of them in {} pass{}: each launch that reads them is made {}\n",
+               metrics.size(), passes, passes == 1 ? "" : "es",
+               passes == 1 ? "once" : fmt::format("{} times", passes));
+  } catch (const CountersUnavailable& unavailable) {
+    // The columns stay empty, and each row says why.
+    fmt::print(stderr, "--occ_metrics: {}\n", unavailable.what());
+  }
+}
+
+/// "launched", "wrong" where the result was, or "skipped". @throws CudaError
+std::string_view launch_once(const PlannedCase& planned, const Device& device, Instruments& instruments) {
+  if (!planned.can_launch()) return "skipped";
+  try {
+    const Check check = ReadyCase(planned, device, instruments).check_and_launch();
+    return check == Check::wrong ? "wrong" : "launched";
+  } catch (const CannotRun&) {
+    return "skipped";
+  }
+}
+
+ExitStatus launch_each_once(std::span<const PlannedCase> cases, const Device& device,
+                            Instruments& instruments) {
+  ExitStatus status = ExitStatus::done;
+  for (const PlannedCase& planned : cases) {
+    const std::string_view outcome = launch_once(planned, device, instruments);
+    fmt::print("{} {}\n", outcome, planned.name);
+    if (outcome == "wrong") status = ExitStatus::no_verdict;
+  }
+  return status;
+}
+
+void make_folder(const std::optional<fs::path>& folder, std::string_view flag) {
+  if (!folder) return;
+  std::error_code error;
+  fs::create_directories(*folder, error);
+  if (error || !fs::is_directory(*folder)) {
+    throw InputError(fmt::format("{}={}: the folder cannot be made: {}", flag, folder->string(),
+                                 error ? error.message() : "it is a file"));
+  }
+}
+
+/// nullptr where no rows are kept. @throws InputError if it cannot be written, or resumed
+std::unique_ptr<RunFile> open_rows(const Options& options, std::span<const PlannedCase> cases) {
+  if (!options.csv) return nullptr;
+  auto file = std::make_unique<RunFile>(
+      *options.csv, options.resume ? RunFile::Mode::resume : RunFile::Mode::create, options.metrics);
+  std::set<std::string_view> experiments;
+  for (const PlannedCase& planned : cases) {
+    if (experiments.insert(planned.known.identity.experiment).second)
+      file->require_same_origin(row_of(planned.known));
+  }
+  return file;
+}
+
+/// The same order for the same seed on every machine, which std::shuffle does not promise.
+void shuffle(std::vector<PlannedCase>& cases, std::uint64_t seed) {
+  fmt::print(stderr, "cases in random order; --occ_shuffle={} repeats it\n", seed);
+  std::mt19937_64 generator(seed);
+  for (std::size_t left = cases.size(); left > 1; --left)
+    std::swap(cases[left - 1], cases[generator() % left]);
+}
+
+/// Those that the file of rows has already, from the run that this one resumes, are left out.
+void leave_out_finished(std::vector<PlannedCase>& cases, const RunFile& file) {
+  std::set<std::pair<std::string_view, std::string_view>> finished;
+  for (const Row& row : file.finished()) finished.emplace(row.experiment, row.case_);
+  std::erase_if(cases, [&](const PlannedCase& planned) {
+    return finished.contains({planned.known.identity.experiment, planned.known.identity.name});
+  });
+}
+
+/// Whether all that was asked for of the case was measured.
+bool is_whole(const MeasuredCase& measured, CounterMode counters) {
+  const CaseRecord& record = measured.record;
+  const bool counted = counters != CounterMode::require || record.readings.status == CountersStatus::ok ||
+                       record.times.status == TimeStatus::skipped;
+  return record.times.status != TimeStatus::failed && record.check != Check::wrong && counted &&
+         !measured.missed;
+}
+
+std::size_t widest_name(std::span<const PlannedCase> cases) {
+  std::size_t widest = 0;
+  for (const PlannedCase& planned : cases) widest = std::max(widest, planned.name.size());
+  return widest;
+}
+
+/// Measures, records and reports one case after another, until the run is stopped.
+ExitStatus measure_each(std::span<const PlannedCase> cases, const MeasureWith& with, Output& output) {
+  ExitStatus status = ExitStatus::done;
+  const char* stopped = nullptr;
+  for (const PlannedCase& planned : cases) {
+    std::optional<MeasuredCase> measured;
+    if (!stop_asked()) {
+      output.begin(planned);
+      measured = measure_case(planned, with);
+    }
+    if (!measured) {
+      stopped = "interrupted";
+      break;
+    }
+    if (!is_whole(*measured, with.options.counters)) status = ExitStatus::no_verdict;
+    output.end(planned, std::move(*measured));
+    if (!with.instruments.context_is_lost()) continue;
+    stopped = "a kernel failed and took the process's CUDA context with it";
+    break;
+  }
+  if (stopped == nullptr) return status;
+  fmt::print(stderr, "{}; the finished rows are kept, --occ_resume runs the rest\n", stopped);
+  return ExitStatus::no_verdict;
+}
+
+ExitStatus measure(std::vector<PlannedCase> cases, const Options& options, const Device& device,
+                   Instruments& instruments, const ChosenProfile& profile) {
+  const ProgressWriter progress(options.progress_fd);
+  make_folder(options.timeline, "--occ_timeline");
+  make_folder(options.per_sm, "--occ_per_sm");
+  std::unique_ptr<RunFile> file = open_rows(options, cases);
+  if (options.shuffle) shuffle(cases, *options.shuffle);
+  if (file) leave_out_finished(cases, *file);
+  if (cases.empty()) {
+    fmt::print(stderr, "nothing is missing in {}\n", options.csv->string());
+    return ExitStatus::done;
+  }
+  GoogleBenchmark benchmark(options.reports, widest_name(cases));
+  Output output(std::move(file), progress, benchmark);
+  const CounterSetup counters = set_up_counters(instruments, options);
+  return measure_each(cases, {device, instruments, options, counters, profile, benchmark}, output);
+}
+
+/// Which profile predicts, where it is not the GPU's own.
+void print_remark(const ChosenProfile& used, const Options& options, const Device& device) {
+  const std::string remark = remark_on(used.profile.name, used.quality, device.name);
+  if (remark.empty()) return;
+  const bool by_choice = options.device_profile || options.planned_for;
+  fmt::print(stderr, "{}{}\n", remark,
+             by_choice ? "" : "; `occbench calibrate` makes one of this GPU, in less than 20 s");
+}
+
+void describe(const Experiment& described) {
+  nlohmann::ordered_json object = {
+      {"name", described.name}, {"claim", described.claim}, {"source", described.source}};
+  if (described.families) {
+    for (const Family& family : described.families()) {
+      nlohmann::ordered_json axes = nlohmann::ordered_json::array();
+      for (const SweepAxis& axis : family.axes)
+        axes.push_back({{"name", axis.name}, {"meaning", axis.meaning}, {"values", axis.values}});
+      object["families"].push_back(
+          {{"name", family.name}, {"description", family.description}, {"axes", axes}});
+    }
+  }
+  fmt::print("{}\n", json_text(object, -1));
+}
+
+/// By the name that the program was started with.
+std::vector<const Experiment*> chosen_experiments(std::span<const Experiment* const> suite,
+                                                  std::span<const Experiment* const> tools,
+                                                  const std::string& program) {
+  const std::string name = fs::path(program).filename().string();
+  for (const Experiment* const of : suite) {
+    if (name == fmt::format("bench_{}", of->name)) return {of};
+  }
+  for (const Experiment* const of : tools) {
+    if (name == of->name) return {of};
+  }
+  return {suite.begin(), suite.end()};
+}
+
+ExitStatus run_program(std::span<const Experiment* const> experiments, const std::string& program,
+                       const std::vector<std::string>& arguments) {
+  const Options options = parse_options(arguments);
+  if (options.help) {
+    for (const Experiment* const of : experiments) fmt::print("{}: {}\n", of->name, of->claim);
+    fmt::print("\n{}\n", options_help());
+    benchmark::PrintDefaultHelp();
+    return ExitStatus::done;
+  }
+  if (options.describe) {
+    for (const Experiment* const of : experiments) describe(*of);
+    return ExitStatus::done;
+  }
+  initialize_google_benchmark(program, options);
+  const Device device = options.planned_for ? *options.planned_for : open_device(options.device);
+  for (const std::string& note : device.notes) fmt::print(stderr, "{}: {}\n", device.name, note);
+  const std::unique_ptr<Instruments> instruments =
+      options.planned_for ? make_no_instruments() : make_gpu_instruments(device, options.readings);
+  const StopOnSignals stop;
+  return run_experiments(experiments, options, device, *instruments);
+}
+
+}  // namespace
+
+ExitStatus run_experiments(std::span<const Experiment* const> experiments, const Options& options,
+                           const Device& device, Instruments& instruments) {
+  const GpuIdentity gpu = identity_of(device);
+  const ChosenProfile profile =
+      options.device_profile ? chosen(*options.device_profile, gpu) : choose_profile(gpu);
+  // Of a list that fails, the reason is the first thing said.
+  if (!options.list) print_remark(profile, options, device);
+  std::vector<PlannedCase> cases =
+      plan_cases(experiments, options, benchmark::GetBenchmarkFilter(), device, instruments);
+  if (options.profile) return launch_each_once(cases, device, instruments);
+  // Also for a list, which is asked for before there is a file that a wrong name could leave without rows.
+  check_metrics(options.metrics, instruments);
+  if (options.list) {
+    list_cases(cases, device, profile, options);
+    std::fflush(stdout);  // The reader of the list has both in one file.
+    print_remark(profile, options, device);
+    return ExitStatus::done;
+  }
+  if (options.list_tests) {
+    std::vector<std::string> names;
+    for (const PlannedCase& planned : cases) names.push_back(planned.name);
+    list_tests(names);
+    return ExitStatus::done;
+  }
+  return measure(std::move(cases), options, device, instruments, profile);
+}
+
+int measuring_main(std::span<const Experiment* const> suite, std::span<const Experiment* const> tools,
+                   int argc, char** argv) {
+  const std::vector<std::string> arguments(argv, argv + argc);
+  const auto status = [&] {
+    try {
+      return run_program(chosen_experiments(suite, tools, arguments.front()), arguments.front(),
+                         {arguments.begin() + 1, arguments.end()});
+    } catch (const InputError& error) {
+      fmt::print(stderr, "{}\n", error.what());
+      return ExitStatus::usage;
+    } catch (const GpuUnavailable& error) {
+      fmt::print(stderr, "nothing was measured: {}\n", error.what());
+      return ExitStatus::no_verdict;
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "internal fault: {}\n", error.what());
+      return ExitStatus::fault;
+    }
+  };
+  return static_cast<int>(status());
+}
+
+}  // namespace occbench

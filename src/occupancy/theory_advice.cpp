@@ -1,0 +1,137 @@
+#include "occupancy/theory_advice.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/core.h>
+
+namespace occbench {
+namespace {
+
+bool is_within_reach(const Limits& limits, Axis axis, std::int64_t from, std::int64_t to) {
+  switch (axis) {
+    case Axis::registers_per_thread:
+      return to < from && to >= std::max<std::int64_t>(kLeastRegisters, from - kMostRegistersFewer);
+    case Axis::block_threads:
+      return to != from && 2 * to >= from && to <= 2 * from && to % limits.threads_per_warp == 0;
+    case Axis::shared_bytes_per_block:
+    case Axis::barriers:
+      return to < from && 2 * to >= from;
+    case Axis::carveout_pct:
+      // The driver's default allows as much as any.
+      return from != kDefaultCarveout && to > from;
+  }
+  return false;
+}
+
+/// All steps within reach that raise occupancy: by axis, cheapest first, and the smallest change first.
+std::vector<Step> steps_up(const Limits& limits, const Configuration& configuration, double now_pct) {
+  std::vector<Step> steps;
+  for (const Axis axis : kAxesByCost) {
+    const std::int64_t from = value_on(axis, configuration);
+    std::vector<std::int64_t> values = values_of(axis, limits);
+    std::erase_if(values, [&](std::int64_t to) { return !is_within_reach(limits, axis, from, to); });
+    std::ranges::stable_sort(values, {}, [&](std::int64_t to) { return std::abs(to - from); });
+    for (const std::int64_t to : values) {
+      const auto [launch, usage] = with(axis, to, configuration);
+      const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
+      if (occupancy.theoretical_pct > now_pct)
+        steps.push_back({{axis, from, to}, occupancy.blocks_per_sm, occupancy.theoretical_pct});
+    }
+  }
+  return steps;
+}
+
+/// The highest occupancy below `limit_pct` that a step gives; 0 if there is none.
+double highest_below(const std::vector<Step>& steps, double limit_pct) {
+  double highest = 0;
+  for (const Step& step : steps) {
+    if (step.theoretical_pct < limit_pct) highest = std::max(highest, step.theoretical_pct);
+  }
+  return highest;
+}
+
+bool same_direction(const Change& one, const Change& other) {
+  return one.axis == other.axis && (one.to < one.from) == (other.to < other.from);
+}
+
+std::string price_of(const Change& change) {
+  switch (change.axis) {
+    case Axis::registers_per_thread:
+      return fmt::format(
+          "cap them with __maxnreg__({0}) or -maxrregcount={0}, and compare time and spills: the compiler "
+          "may move "
+          "what does not fit to local memory",
+          change.to);
+    case Axis::shared_bytes_per_block:
+      return "a block stages less data";
+    case Axis::block_threads:
+      return fmt::format("the grid needs {:.3g} times as many blocks for the same threads",
+                         static_cast<double>(change.from) / static_cast<double>(change.to));
+    case Axis::carveout_pct:
+      return "the L1 cache loses what shared memory gains";
+    case Axis::barriers:
+      return "fewer groups of warps can wait separately";
+  }
+  return "";
+}
+
+std::string outcome(double pct, int blocks) {
+  return fmt::format("{:.4g} %, {} block{} per SM", pct, blocks, blocks == 1 ? "" : "s");
+}
+
+std::string sentence(std::string_view before, const Step& step) {
+  return fmt::format("{}{}: {}; {}.", before, to_string(step.change),
+                     outcome(step.theoretical_pct, step.blocks_per_sm), price_of(step.change));
+}
+
+}  // namespace
+
+TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configuration) {
+  const auto& [launch, usage] = configuration;
+  TheoryAdvice advice{theoretical_occupancy(limits, launch, usage).theoretical_pct, {}, {}, {}, {}};
+  const std::vector<Step> steps = steps_up(limits, configuration, advice.theoretical_pct);
+  const double highest_pct = highest_below(steps, 101);
+  const double below_pct = highest_below(steps, highest_pct);
+  for (const Step& step : steps) {
+    if (step.theoretical_pct == below_pct && !advice.below) advice.below = step;
+    const auto is_smaller = [&](const Step& other) { return same_direction(other.change, step.change); };
+    if (step.theoretical_pct == highest_pct && std::ranges::none_of(advice.highest, is_smaller))
+      advice.highest.push_back(step);
+  }
+  if (!steps.empty() || advice.theoretical_pct >= 100) return advice;
+  for (const Cliffs& on_axis : cliffs(limits, configuration)) {
+    if (on_axis.up && (!advice.beyond || cost_of(on_axis.up->change) < cost_of(advice.beyond->change)))
+      advice.beyond = on_axis.up;
+  }
+  if (!advice.beyond) advice.pair = cheapest_pair(limits, configuration);
+  return advice;
+}
+
+std::vector<std::string> sentences(const TheoryAdvice& advice) {
+  const std::string now = fmt::format("{:.4g} %", advice.theoretical_pct);
+  std::vector<std::string> all;
+  for (const Step& step : advice.highest) all.push_back(sentence("", step));
+  if (advice.below) all.push_back(sentence("Next below that: ", *advice.below));
+  if (advice.beyond)
+    all.push_back(
+        sentence(fmt::format("No small change raises {}; the smallest that does: ", now), *advice.beyond));
+  if (advice.pair) {
+    const auto& [first, second, blocks, pct] = *advice.pair;
+    all.push_back(fmt::format("No single change raises {}. {} and {} together: {}; {}, and {}.", now,
+                              to_string(first), to_string(second), outcome(pct, blocks), price_of(first),
+                              price_of(second)));
+  }
+  if (all.empty())
+    all.push_back(advice.theoretical_pct >= 100
+                      ? "Nothing to gain: 100 %."
+                      : fmt::format("Nothing to gain: no one or two changes raise {}.", now));
+  return all;
+}
+
+double most_time_saved_pct(const TheoryAdvice& advice, const Step& step) {
+  return step.theoretical_pct > 0 ? 100 * std::max(0.0, 1 - advice.theoretical_pct / step.theoretical_pct)
+                                  : 0;
+}
+
+}  // namespace occbench

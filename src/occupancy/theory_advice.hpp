@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "occupancy/cliffs.hpp"
+
+namespace occbench {
+
+// What to change about theoretical occupancy. `calc`, the causes of `explain` and their JSON have it from here.
+
+/// The reach of one step, in the order in which advice names them, cheapest first. These are conventions: nobody
+/// measured how far a programmer can go.
+///   registers      up to kMostRegistersFewer fewer, and at least kLeastRegisters are left
+///   block size     whole warps, from half to twice of now
+///   shared memory  less per block, down to half of now
+///   carveout       a larger one
+///   barriers       fewer, down to half of now
+/// Everything else stays as it is: a block of another size asks for the same shared memory.
+inline constexpr Axis kAxesByCost[] = {Axis::registers_per_thread, Axis::block_threads,
+                                       Axis::shared_bytes_per_block, Axis::carveout_pct, Axis::barriers};
+/// Two units of registers on compute capabilities from 3.0 on, which allocate 8 a thread.
+inline constexpr int kMostRegistersFewer = 16;
+inline constexpr int kLeastRegisters = 16;
+
+struct TheoryAdvice {
+  double theoretical_pct = 0;  ///< now
+  /// Every single change within reach that gives the highest occupancy of all of them, if that is more than now:
+  /// the smallest of each axis, of block sizes on either side. Cheapest first.
+  std::vector<Step> highest;
+  /// The cheapest change within reach that gives the next lower occupancy above now.
+  std::optional<Step> below;
+  /// Where no step within reach helps: the single change of least cost_of that raises occupancy at all.
+  std::optional<Step> beyond;
+  /// Where no single change helps.
+  std::optional<PairOfChanges> pair;
+};
+
+/// @throws InputError as theoretical_occupancy
+TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configuration);
+
+/// The advice in sentences, a change each, with what it costs.
+std::vector<std::string> sentences(const TheoryAdvice& advice);
+
+/// How much less time the step can take at most, percent: if each warp takes as long as now. 0 if it gains nothing.
+double most_time_saved_pct(const TheoryAdvice& advice, const Step& step);
+
+}  // namespace occbench

@@ -1,0 +1,256 @@
+#include "orchestrate/child_process.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "record/stop_signals.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a pipe holds, in bytes: no more than one read takes. A page, where pages are of 64 KiB.
+constexpr int kPipeCapacity = 1 << 16;
+
+[[noreturn]] void throw_error(int code, const std::string& what) {
+  throw std::system_error(code, std::generic_category(), what);
+}
+
+/// A file descriptor that closes with its owner and is not passed on to programs; -1 is none.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    close();
+  }
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+
+  int number() const {
+    return number_;
+  }
+  void close() {
+    if (number_ >= 0) ::close(std::exchange(number_, -1));
+  }
+
+ private:
+  int number_;
+};
+
+/// @returns none where no file is named
+Descriptor appending(const fs::path& file) {
+  if (file.empty()) return Descriptor(-1);
+  Descriptor descriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (descriptor.number() < 0) throw_error(errno, fmt::format("cannot write {}", file.string()));
+  return descriptor;
+}
+
+/// Texts as exec takes them, for as long as they live.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// What the new process needs, made before the fork: after it only calls that are safe there are made.
+struct Becoming {
+  char* const* arguments;    ///< the program first
+  char* const* environment;  ///< null: as it is
+  const char* folder;        ///< null: as it is
+  int output;                ///< -1: as it is; likewise
+  int errors;
+  int inherited;
+  int failure;  ///< a pipe to tell why it cannot become the program
+  pid_t starter;
+  bool outlives_starter;
+};
+
+/// Before the handlers of the starter could answer what is for the program.
+void answer_signals_by_default() {
+  sigset_t answered;
+  ::sigemptyset(&answered);
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {
+      action = {};
+      action.sa_handler = SIG_DFL;
+      ::sigaction(signal, &action, nullptr);
+    }
+    ::sigaddset(&answered, signal);
+  }
+  ::sigprocmask(SIG_UNBLOCK, &answered, nullptr);
+}
+
+[[noreturn]] void become(const Becoming& what) {
+  // Whatever ends the starter, SIGKILL included, ends the program: nobody would look after it.
+  const bool bound = !what.outlives_starter && ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+  if (bound && ::getppid() != what.starter) ::_exit(1);
+  answer_signals_by_default();
+  const bool ready = (what.output < 0 || ::dup2(what.output, STDOUT_FILENO) >= 0) &&
+                     (what.errors < 0 || ::dup2(what.errors, STDERR_FILENO) >= 0) &&
+                     (what.inherited < 0 || ::fcntl(what.inherited, F_SETFD, 0) == 0) &&
+                     (what.folder == nullptr || ::chdir(what.folder) == 0);
+  if (ready) ::execvpe(what.arguments[0], what.arguments, what.environment);
+  const int code = errno;
+  static_cast<void>(!::write(what.failure, &code, sizeof(code)));
+  ::_exit(1);
+}
+
+Ending ending_of(int wait_status) {
+  return WIFSIGNALED(wait_status) ? Ending{.status = 0, .signal = WTERMSIG(wait_status)}
+                                  : Ending{.status = WEXITSTATUS(wait_status), .signal = 0};
+}
+
+}  // namespace
+
+std::string to_string(Ending ending) {
+  return ending.signal != 0 ? fmt::format("signal {} ({})", ending.signal, strsignal(ending.signal))
+                            : fmt::format("exit status {}", ending.status);
+}
+
+ChildProcess::ChildProcess(const ProgramStart& start) {
+  const Descriptor output = appending(start.output);
+  const Descriptor errors = appending(start.errors.empty() ? start.output : start.errors);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw_error(errno, "pipe2");
+  const Descriptor failure(ends[0]);
+  Descriptor told(ends[1]);
+  std::vector<std::string> words = {start.program.string()};
+  words.insert(words.end(), start.arguments.begin(), start.arguments.end());
+  std::vector<std::string> environment = start.environment.value_or(std::vector<std::string>());
+  const std::vector<char*> arguments = pointers_to(words);
+  const std::vector<char*> variables = pointers_to(environment);
+  const Becoming what{.arguments = arguments.data(),
+                      .environment = start.environment ? variables.data() : environ,
+                      .folder = start.folder.empty() ? nullptr : start.folder.c_str(),
+                      .output = output.number(),
+                      .errors = errors.number(),
+                      .inherited = start.inherited.value_or(-1),
+                      .failure = told.number(),
+                      .starter = ::getpid(),
+                      .outlives_starter = start.outlives_starter};
+  process_ = ::fork();
+  if (process_ < 0) throw_error(errno, fmt::format("cannot start {}", words.front()));
+  if (process_ == 0) become(what);
+  told.close();  // the read ends when the program has begun
+  int code = 0;
+  ssize_t length = 0;
+  while ((length = ::read(failure.number(), &code, sizeof(code))) < 0 && errno == EINTR) {
+  }
+  if (length == sizeof(code)) {
+    static_cast<void>(wait());
+    throw_error(code, fmt::format("cannot start {}", words.front()));
+  }
+}
+
+ChildProcess::~ChildProcess() {
+  if (ending_ || process_ < 0) return;
+  terminate();
+  int status = 0;
+  while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+std::optional<Ending> ChildProcess::poll() {
+  if (ending_) return ending_;
+  int status = 0;
+  const pid_t ended = waitpid(process_, &status, WNOHANG);
+  if (ended < 0 && errno != EINTR) throw_error(errno, "waitpid");
+  if (ended == process_) ending_ = ending_of(status);
+  return ending_;
+}
+
+Ending ChildProcess::wait() {
+  int status = 0;
+  while (!ending_) {
+    if (waitpid(process_, &status, 0) == process_) {
+      ending_ = ending_of(status);
+    } else if (errno != EINTR) {
+      throw_error(errno, "waitpid");
+    }
+  }
+  return *ending_;
+}
+
+Ending ChildProcess::wait_or_stop() {
+  constexpr std::chrono::milliseconds kLook{50};
+  bool told = false;
+  while (!poll()) {
+    if (stop_asked() && !std::exchange(told, true)) terminate();
+    std::this_thread::sleep_for(kLook);
+  }
+  return *ending_;
+}
+
+void ChildProcess::terminate(int signal) {
+  if (!ending_) static_cast<void>(kill(process_, signal));
+}
+
+LinePipe::LinePipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_error(errno, "pipe2");
+  read_end_ = ends[0];
+  write_end_ = ends[1];
+  static_cast<void>(::fcntl(write_end_, F_SETPIPE_SZ, kPipeCapacity));
+}
+
+LinePipe::~LinePipe() {
+  ::close(read_end_);
+  close_write_end();
+}
+
+fs::path LinePipe::file_to_write() const {
+  return fmt::format("/proc/self/fd/{}", write_end_);
+}
+
+void LinePipe::close_write_end() {
+  if (write_end_ >= 0) ::close(std::exchange(write_end_, -1));
+}
+
+std::vector<std::string> LinePipe::lines(std::chrono::milliseconds patience) {
+  pollfd waiting{.fd = read_end_, .events = POLLIN, .revents = 0};
+  if (ended_ || ::poll(&waiting, 1, static_cast<int>(patience.count())) <= 0) return {};
+  std::array<char, kPipeCapacity> piece{};
+  const ssize_t length = ::read(read_end_, piece.data(), piece.size());
+  if (length < 0 && errno == EINTR) return {};
+  if (length <= 0) {
+    ended_ = true;
+    return {};
+  }
+  begun_line_.append(piece.data(), static_cast<std::size_t>(length));
+  std::vector<std::string> whole;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = begun_line_.find('\n', begin)) != std::string::npos; begin = end + 1)
+    whole.push_back(begun_line_.substr(begin, end - begin));
+  begun_line_.erase(0, begin);
+  return whole;
+}
+
+Ending run_and_read(ProgramStart start, const std::function<void(std::string_view)>& line) {
+  LinePipe pipe;
+  start.output = pipe.file_to_write();
+  start.errors.clear();
+  ChildProcess process(start);
+  pipe.close_write_end();
+  constexpr std::chrono::seconds kPatience{1};
+  while (!pipe.ended()) {
+    for (const std::string& text : pipe.lines(kPatience)) line(text);
+  }
+  if (!pipe.begun_line().empty()) line(pipe.begun_line());
+  return process.wait();
+}
+
+}  // namespace occbench

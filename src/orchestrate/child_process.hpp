@@ -1,0 +1,118 @@
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace occbench {
+
+/// How a process ended.
+struct Ending {
+  int status = 0;  ///< exit status, where no signal ended it
+  int signal = 0;  ///< the signal that ended it, 0 if none did
+
+  bool operator==(const Ending&) const = default;
+};
+
+/// "exit status 2" or "signal 9 (Killed)"
+std::string to_string(Ending ending);
+
+/// What to start, and what it gets of this process.
+struct ProgramStart {
+  std::filesystem::path program;  ///< a name without a slash is looked for on PATH
+  std::vector<std::string> arguments = {};
+  std::filesystem::path output = {};  ///< its standard output is appended to this file; empty: goes to ours
+  std::filesystem::path errors =
+      {};  ///< likewise its standard error; empty: goes where its output goes, or to ours
+  std::optional<int> inherited = {};  ///< a file descriptor that it gets under the same number
+  std::filesystem::path folder = {};  ///< in which it starts; empty: ours
+  std::optional<std::vector<std::string>> environment = {};  ///< NAME=VALUE each; without, ours
+  bool outlives_starter = false;                             ///< goes on where this process is killed
+};
+
+/// A running program. Signals that this process handles or blocks do to it what they do by default; what this
+/// process ignores, it ignores. One that still runs is sent SIGTERM and waited for on destruction.
+class ChildProcess {
+ public:
+  /// @throws std::system_error if it cannot be started, with the reason as its code
+  explicit ChildProcess(const ProgramStart& start);
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  pid_t id() const {
+    return process_;
+  }
+
+  /// Empty while it runs.
+  std::optional<Ending> poll();
+
+  Ending wait();
+
+  /// As wait(); once the user asks to stop (stop_asked()), the program is asked to end, once.
+  Ending wait_or_stop();
+
+  /// Asks it to end.
+  void terminate(int signal = SIGTERM);
+
+ private:
+  pid_t process_ = -1;
+  std::optional<Ending> ending_;
+};
+
+/// A pipe through which a program that this one starts says something, line by line.
+class LinePipe {
+ public:
+  /// @throws std::system_error
+  LinePipe();
+  ~LinePipe();
+  LinePipe(const LinePipe&) = delete;
+  LinePipe& operator=(const LinePipe&) = delete;
+
+  /// The program's end, for ProgramStart::inherited.
+  int write_end() const {
+    return write_end_;
+  }
+  /// The same as a file, for ProgramStart::output and errors.
+  std::filesystem::path file_to_write() const;
+
+  /// To be called once the program has it: the pipe then ends with the program.
+  void close_write_end();
+
+  /// For poll(2), where several are waited for; -1, which it passes over, once the pipe has ended.
+  int read_end() const {
+    return ended_ ? -1 : read_end_;
+  }
+
+  /// The whole lines that have come, without their line ends: all that the pipe holds, or else what comes
+  /// within `patience`, less where a signal comes first. Empty also where the pipe has ended.
+  std::vector<std::string> lines(std::chrono::milliseconds patience);
+
+  /// The line that has come without its end.
+  const std::string& begun_line() const {
+    return begun_line_;
+  }
+
+  /// Whether nothing will come any more.
+  bool ended() const {
+    return ended_;
+  }
+
+ private:
+  int read_end_ = -1;
+  int write_end_ = -1;
+  bool ended_ = false;
+  std::string begun_line_;
+};
+
+/// Runs a program to its end and calls `line` for each line of its output and errors; a last one without its
+/// end too. @throws std::system_error if it cannot be started; what `line` throws ends it
+Ending run_and_read(ProgramStart start, const std::function<void(std::string_view)>& line);
+
+}  // namespace occbench

@@ -1,0 +1,354 @@
+#include "orchestrate/devices.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <poll.h>
+#include <system_error>
+#include <tuple>
+
+#include <fmt/ostream.h>
+
+#include "occupancy/input_error.hpp"
+#include "orchestrate/child_process.hpp"
+#include "orchestrate/run.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/stop_signals.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "3" or "0-3" @returns whether it is that
+bool add_range(std::string_view text, std::set<int>& cores) {
+  int first = 0;
+  const char* const end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, first);
+  if (error != std::errc()) return false;
+  int last = first;
+  if (at != end && *at == '-') {
+    const auto [after, wrong] = std::from_chars(at + 1, end, last);
+    if (wrong != std::errc()) return false;
+    at = after;
+  }
+  if (at != end || first < 0 || last < first || last >= CPU_SETSIZE) return false;
+  for (int core = first; core <= last; ++core) cores.insert(core);
+  return true;
+}
+
+/// Passes on the lines that a program writes, each with a prefix.
+class Relay {
+ public:
+  Relay(std::string prefix, std::ostream& to) : prefix_(std::move(prefix)), to_(to) {}
+
+  /// The file that the program writes to.
+  fs::path end_for_program() const {
+    return pipe_.file_to_write();
+  }
+
+  /// To be called once the program has its end.
+  void close_end_for_program() {
+    pipe_.close_write_end();
+  }
+
+  pollfd what_to_wait_for() const {
+    return {.fd = pipe_.read_end(), .events = POLLIN, .revents = 0};
+  }
+
+  void pass_on() {
+    for (const std::string& line : pipe_.lines(std::chrono::milliseconds(0))) print(line);
+    to_.flush();
+  }
+
+  /// After the program has ended. Others that it started may go on to write: nobody reads that.
+  void finish() {
+    pass_on();
+    print(pipe_.begun_line());
+  }
+
+ private:
+  /// Of a line that was written over and over, its last text.
+  void print(std::string line) {
+    if (line.ends_with('\r')) line.pop_back();
+    line.erase(0, line.rfind('\r') + 1);
+    if (!line.empty()) fmt::print(to_, "{}{}\n", prefix_, line);
+  }
+
+  LinePipe pipe_;
+  std::string prefix_;
+  std::ostream& to_;
+};
+
+/// The process of one GPU, and what it prints.
+class GpuProcess {
+ public:
+  /// @throws std::exception where it cannot be started
+  GpuProcess(const EachDevice& each, const GpuHere& gpu, Console& console)
+      : out_(fmt::format("gpu {}: ", gpu.index), console.out),
+        err_(fmt::format("gpu {}: ", gpu.index), console.err) {
+    std::vector<std::string> arguments = {each.command, fmt::format("--device={}", gpu.index)};
+    const auto add = [&](const std::string& option, const fs::path& file) {
+      if (!file.empty())
+        arguments.push_back(fmt::format("{}={}", option, file_of_gpu(file, gpu.index).string()));
+    };
+    add("--out", each.rows);
+    for (const auto& [option, file] : each.outputs) add(option, file);
+    std::ranges::copy(each.arguments, std::back_inserter(arguments));
+    const OnCores near(cores_near(gpu.pci_bus_id, each.pci_devices));
+    process_.emplace(ProgramStart{.program = each.program,
+                                  .arguments = std::move(arguments),
+                                  .output = out_.end_for_program(),
+                                  .errors = err_.end_for_program()});
+    out_.close_end_for_program();
+    err_.close_end_for_program();
+  }
+
+  void wait_with(std::vector<pollfd>& others) const {
+    others.push_back(out_.what_to_wait_for());
+    others.push_back(err_.what_to_wait_for());
+  }
+
+  void pass_on() {
+    out_.pass_on();
+    err_.pass_on();
+  }
+
+  /// @returns whether it has ended
+  bool poll() {
+    return process_->poll().has_value();
+  }
+
+  void send(int signal) {
+    process_->terminate(signal);
+  }
+
+  Ending finish() {
+    const Ending ending = process_->wait();
+    out_.finish();
+    err_.finish();
+    return ending;
+  }
+
+ private:
+  Relay out_;
+  Relay err_;
+  std::optional<ChildProcess> process_;
+};
+
+/// Says why, where it cannot be started. @returns null then
+std::unique_ptr<GpuProcess> started(const EachDevice& each, const GpuHere& gpu, Console& console) {
+  try {
+    return std::make_unique<GpuProcess>(each, gpu, console);
+  } catch (const std::exception& error) {
+    fmt::print(console.err, "gpu {}: {}\n", gpu.index, error.what());
+    return nullptr;
+  }
+}
+
+/// Until one of them prints, a signal comes or `patience` is over.
+void wait_for_output(std::span<const std::unique_ptr<GpuProcess>> processes,
+                     std::chrono::milliseconds patience) {
+  std::vector<pollfd> outputs;
+  for (const auto& process : processes) process->wait_with(outputs);
+  static_cast<void>(::poll(outputs.data(), outputs.size(), static_cast<int>(patience.count())));
+}
+
+/// Processes that run at once, until all have ended. The signal that asks this one to stop goes to them, once.
+void pass_on_until_end(std::span<const std::unique_ptr<GpuProcess>> processes) {
+  constexpr std::chrono::milliseconds kLook{50};
+  bool told = false;
+  for (bool running = !processes.empty(); running;) {
+    wait_for_output(processes, kLook);
+    running = false;
+    for (const auto& process : processes) {
+      running = !process->poll() || running;
+      process->pass_on();
+    }
+    if (stop_asked() && !stopped_by_terminal() && !std::exchange(told, true)) {
+      for (const auto& process : processes) process->send(stop_signal());
+    }
+  }
+}
+
+/// @returns how each ended, or kNotStarted
+std::vector<Ending> run_together(const EachDevice& each, std::span<const GpuHere> gpus, Console& console) {
+  constexpr Ending kNotStarted{.status = static_cast<int>(ExitStatus::fault), .signal = 0};
+  std::vector<Ending> endings(gpus.size(), kNotStarted);
+  std::vector<std::unique_ptr<GpuProcess>> processes;
+  std::vector<Ending*> theirs;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    if (auto process = started(each, gpus[i], console)) {
+      processes.push_back(std::move(process));
+      theirs.push_back(&endings[i]);
+    }
+  }
+  pass_on_until_end(processes);
+  for (std::size_t i = 0; i < processes.size(); ++i) *theirs[i] = processes[i]->finish();
+  return endings;
+}
+
+/// Of the GPUs that were begun, in their order.
+std::vector<Ending> run_all(const EachDevice& each, Console& console) {
+  fmt::print(console.err, "{}: {} GPU{} {}\n", each.command, each.gpus.size(),
+             each.gpus.size() == 1 ? "" : "s", each.at_once ? "at once" : "one after another");
+  if (each.at_once) return run_together(each, each.gpus, console);
+  std::vector<Ending> endings;
+  for (const GpuHere& gpu : each.gpus) {
+    if (stop_asked()) break;
+    endings.push_back(run_together(each, std::span(&gpu, 1), console).front());
+  }
+  return endings;
+}
+
+ExitStatus status_of(Ending ending) {
+  return ending.signal != 0 ? ExitStatus::no_verdict : static_cast<ExitStatus>(ending.status);
+}
+
+/// Says which GPUs failed. @returns the worst status
+ExitStatus tell_failures(const EachDevice& each, std::span<const Ending> endings, Console& console) {
+  ExitStatus worst = endings.size() < each.gpus.size() ? ExitStatus::no_verdict : ExitStatus::done;
+  for (std::size_t i = 0; i < endings.size(); ++i) {
+    const ExitStatus status = status_of(endings[i]);
+    worst = std::max(worst, status);
+    if (status == ExitStatus::done || (stop_asked() && status == ExitStatus::no_verdict)) continue;
+    const GpuHere& gpu = each.gpus[i];
+    const std::string log = each.rows.empty() ? "" : file_of_gpu(each.rows, gpu.index).string() + ".log";
+    std::error_code unknown;
+    fmt::print(console.err, "gpu {} failed{}: {}; its lines above say why{}\n", gpu.index,
+               gpu.uuid.empty() ? "" : fmt::format(" ({})", gpu.uuid), to_string(endings[i]),
+               fs::exists(log, unknown) ? ", and " + log : "");
+  }
+  return worst;
+}
+
+using TimeOfWrite = std::optional<fs::file_time_type>;
+
+/// Empty where there is no file.
+TimeOfWrite written_at(const fs::path& file) {
+  std::error_code missing;
+  const fs::file_time_type time = fs::last_write_time(file, missing);
+  return missing ? TimeOfWrite() : time;
+}
+
+std::vector<TimeOfWrite> written_before(const EachDevice& each) {
+  std::vector<TimeOfWrite> times;
+  for (const GpuHere& gpu : each.gpus) times.push_back(written_at(file_of_gpu(each.rows, gpu.index)));
+  return times;
+}
+
+/// The files of rows of this run: without --resume a file that no process touched is of an earlier one.
+std::vector<fs::path> files_of_run(const EachDevice& each, std::span<const TimeOfWrite> before) {
+  std::vector<fs::path> files;
+  for (std::size_t i = 0; i < each.gpus.size(); ++i) {
+    const fs::path file = file_of_gpu(each.rows, each.gpus[i].index);
+    const TimeOfWrite now = written_at(file);
+    if (now && (each.resume || now != before[i])) files.push_back(file);
+  }
+  return files;
+}
+
+using RowKey = std::tuple<std::string, std::string, std::string>;
+
+std::set<RowKey> rows_in(const fs::path& file) {
+  std::set<RowKey> keys;
+  if (!fs::exists(file)) return keys;
+  for (const Row& row : read_rows(file)) keys.emplace(row.gpu_uuid, row.experiment, row.case_);
+  return keys;
+}
+
+/// The merged file is written again from the files of the GPUs: they must have all of its rows.
+void require_all_rows(const EachDevice& each) {
+  std::set<RowKey> merged = rows_in(each.rows);
+  for (const GpuHere& gpu : each.gpus) {
+    for (const RowKey& key : rows_in(file_of_gpu(each.rows, gpu.index))) merged.erase(key);
+  }
+  if (merged.empty()) return;
+  const auto& [uuid, experiment, name] = *merged.begin();
+  throw InputError(fmt::format(
+      "cannot resume {}: no file of a GPU, such as {}, has {} row{} of it, such as {}/{} of {}; name the "
+      "GPUs that it was measured on, or write to another file",
+      each.rows.string(), file_of_gpu(each.rows, each.gpus.front().index).string(), merged.size(),
+      merged.size() == 1 ? "" : "s", experiment, name, uuid));
+}
+
+/// @returns whether that went well
+bool merge_rows(const EachDevice& each, const std::vector<fs::path>& files, Console& console) try {
+  if (files.empty()) {
+    fmt::print(console.err, "no GPU has rows; {} is not written\n", each.rows.string());
+    return true;
+  }
+  if (!each.resume) keep_older_rows(each.rows, console);
+  return each.merge(files, each.rows, console);
+} catch (const std::exception& error) {
+  fmt::print(console.err, "the rows are not merged: {}; each GPU's stay in its own file, such as {}\n",
+             error.what(), files.front().string());
+  return false;
+}
+
+}  // namespace
+
+std::set<int> parse_cpu_list(std::string_view text) {
+  if (const std::size_t end = text.find_last_not_of(" \n"); end != std::string_view::npos)
+    text = text.substr(0, end + 1);
+  std::set<int> cores;
+  for (bool more = true; more;) {
+    const std::size_t comma = text.find(',');
+    if (!add_range(text.substr(0, comma), cores)) return {};
+    more = comma != std::string_view::npos;
+    if (more) text.remove_prefix(comma + 1);
+  }
+  return cores;
+}
+
+std::set<int> cores_near(const std::string& pci_bus_id, const std::filesystem::path& pci_devices) {
+  cpu_set_t allowed{};
+  if (pci_bus_id.empty() || ::sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return {};
+  std::ifstream file(pci_devices / pci_bus_id / "local_cpulist");
+  std::set<int> cores = parse_cpu_list(std::string{std::istreambuf_iterator<char>(file), {}});
+  std::erase_if(cores, [&](int core) { return !CPU_ISSET(core, &allowed); });
+  return cores;
+}
+
+OnCores::OnCores(const std::set<int>& cores) {
+  if (cores.empty() || ::sched_getaffinity(0, sizeof(before_), &before_) != 0) return;
+  cpu_set_t wanted{};
+  for (const int core : cores) CPU_SET(core, &wanted);
+  bound_ = ::sched_setaffinity(0, sizeof(wanted), &wanted) == 0;
+}
+
+OnCores::~OnCores() {
+  if (bound_) static_cast<void>(::sched_setaffinity(0, sizeof(before_), &before_));
+}
+
+fs::path file_of_gpu(const fs::path& file, int index) {
+  const fs::path whole = file.has_filename() ? file : file.parent_path();  // of FOLDER/
+  return whole.parent_path() /
+         fmt::format("{}.gpu{}{}", whole.stem().string(), index, whole.extension().string());
+}
+
+ExitStatus run_on_each(const EachDevice& each, Console& console) {
+  if (each.resume) require_all_rows(each);
+  std::error_code ignored;
+  if (each.rows.has_parent_path()) fs::create_directories(each.rows.parent_path(), ignored);
+  std::optional<FileLock> lock;
+  if (!each.rows.empty()) lock.emplace(each.rows);
+  const std::vector<TimeOfWrite> before = written_before(each);
+  const StopOnSignals stop;
+  const std::vector<Ending> endings = run_all(each, console);
+  ExitStatus worst = tell_failures(each, endings, console);
+  if (!each.rows.empty() && !merge_rows(each, files_of_run(each, before), console))
+    worst = std::max(worst, ExitStatus::no_verdict);
+  if (stop_asked()) fmt::print(console.err, "interrupted\n");
+  if (worst != ExitStatus::done && worst != ExitStatus::usage && !each.resuming.empty())
+    fmt::print(console.err, "to measure what is missing: {}\n", each.resuming);
+  return worst;
+}
+
+}  // namespace occbench

@@ -1,0 +1,248 @@
+#include "orchestrate/plan.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "occupancy/input_error.hpp"
+#include "orchestrate/child_process.hpp"
+#include "record/case_filter.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/stop_signals.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The program that has all experiments of the suite (bench/CMakeLists.txt).
+constexpr const char* kSuiteProgram = "bench_all";
+
+std::string without_line_end(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+/// What a program answered when it was asked for its cases: a file of rows, and what it printed.
+Bench bench_from(const fs::path& program, Ending ending, const fs::path& rows, const std::string& printed) {
+  if (stop_asked()) throw CannotList(ExitStatus::no_verdict, "interrupted");
+  if (ending == Ending{.status = static_cast<int>(ExitStatus::usage)})
+    throw InputError(without_line_end(printed));
+  if (ending != Ending{}) {
+    const bool cannot_measure = ending == Ending{.status = static_cast<int>(ExitStatus::no_verdict)};
+    throw CannotList(
+        cannot_measure ? ExitStatus::no_verdict : ExitStatus::fault,
+        fmt::format("{} cannot list its cases ({}):\n{}", program.string(), to_string(ending), printed));
+  }
+  Bench bench{program, {}, {}, {}};
+  for (const Row& row : read_rows(rows)) {
+    bench.cases.push_back(case_record(row));
+    if (!row.predicted_pct) continue;
+    ListedPrediction& predicted = bench.predicted[full_name(row)];
+    predicted.pct = *row.predicted_pct;
+    if (row.predicted_low_pct && row.predicted_high_pct)
+      predicted.range = {*row.predicted_low_pct, *row.predicted_high_pct};
+  }
+  std::istringstream lines(printed);
+  for (std::string line; std::getline(lines, line);) bench.notes.push_back(line);
+  return bench;
+}
+
+/// Leaves cases out, and programs that then have none.
+void keep_cases(std::vector<Bench>& benches,
+                const std::function<bool(const std::string& full_name)>& wanted) {
+  for (Bench& bench : benches)
+    std::erase_if(bench.cases, [&](const CaseRecord& each) { return !wanted(full_name(each.identity)); });
+  std::erase_if(benches, [](const Bench& bench) { return bench.cases.empty(); });
+}
+
+void keep_shard(std::vector<Bench>& benches, Shard shard) {
+  std::vector<CaseRecord> cases;
+  for (const Bench& bench : benches) cases.insert(cases.end(), bench.cases.begin(), bench.cases.end());
+  const std::set<std::string> names = cases_of_shard(cases, shard);
+  keep_cases(benches, [&](const std::string& name) { return names.contains(name); });
+}
+
+/// About how long a case takes beside its launches: the mean of 799 cases on an H200.
+constexpr double kSecondsOfCase = 0.13;
+/// Launches of a case: checked, timed and counted.
+constexpr double kLaunchesOfCase = 45;
+constexpr double kCyclesPerSecond = 1.7e9;
+
+constexpr int kMostShards = 100'000;
+
+int number_of(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? value : 0;
+}
+
+struct ExpectedCase {
+  double seconds;
+  std::string name;
+};
+
+}  // namespace
+
+fs::path programs_folder(const fs::path& asked_for) {
+  return asked_for.empty() ? fs::read_symlink("/proc/self/exe").parent_path() : asked_for;
+}
+
+std::vector<fs::path> bench_programs(const fs::path& asked_for) {
+  const fs::path folder = programs_folder(asked_for);
+  std::error_code error;
+  std::vector<fs::path> programs;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().starts_with("bench_")) programs.push_back(entry.path());
+  }
+  // The suite first, so that its links are those that are left out.
+  std::ranges::sort(programs, {}, [](const fs::path& program) {
+    return std::pair(program.filename() != kSuiteProgram, program);
+  });
+  std::set<fs::path> files;
+  std::erase_if(programs, [&](const fs::path& program) {
+    return !files.insert(fs::weakly_canonical(program, error)).second;
+  });
+  if (programs.empty()) {
+    throw InputError(
+        fmt::format("there are no bench programs in {}: they are part of builds with CUDA (cmake --build "
+                    "--preset release); --benches says where they are",
+                    folder.string()));
+  }
+  return programs;
+}
+
+std::string for_shell(const std::string& text) {
+  const auto is_plain = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("_-./=,:+").find(letter) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
+}
+
+std::vector<std::string> common_arguments(const RunOptions& options) {
+  std::vector<std::string> arguments = {"--occ_suite=" + options.suite, "--occ_device=" + options.device,
+                                        "--occ_counters=" + options.counters};
+  const auto pass_on = [&](std::string_view flag, const std::string& value) {
+    if (!value.empty()) arguments.push_back(fmt::format("--occ_{}={}", flag, value));
+  };
+  pass_on("device_profile", options.profile);
+  pass_on("metrics", fmt::format("{}", fmt::join(options.metrics, ",")));
+  pass_on("timeline", options.timeline);
+  pass_on("per_sm", options.per_sm);
+  pass_on("shuffle", options.shuffle);
+  arguments.insert(arguments.end(), options.sweep.begin(), options.sweep.end());
+  return arguments;
+}
+
+/// Asks every program at once: each has to start CUDA, which takes longer than the answer.
+std::vector<Bench> planned_benches(const RunOptions& options) {
+  const std::vector<fs::path> programs =
+      options.programs.empty() ? bench_programs(options.benches) : options.programs;
+  const TemporaryFolder answers;
+  const auto rows_of = [&](std::size_t i) { return answers.path() / fmt::format("{}.csv", i); };
+  const auto log_of = [&](std::size_t i) { return answers.path() / fmt::format("{}.log", i); };
+  std::vector<std::unique_ptr<ChildProcess>> processes;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    std::vector<std::string> arguments = common_arguments(options);
+    arguments.push_back("--occ_list=" + rows_of(i).string());
+    processes.push_back(std::make_unique<ChildProcess>(
+        ProgramStart{.program = programs[i], .arguments = arguments, .output = log_of(i)}));
+  }
+  std::vector<Bench> benches;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    const Ending ending = processes[i]->wait_or_stop();
+    benches.push_back(bench_from(programs[i], ending, rows_of(i), read_text(log_of(i))));
+  }
+  const auto matches = case_filter(options.filter);
+  std::set<std::string> names;
+  keep_cases(benches, [&](const std::string& name) { return matches(name) && names.insert(name).second; });
+  if (benches.empty()) {
+    throw InputError(
+        fmt::format("--filter {} matches no case of the suite {}; occbench run --list shows them",
+                    options.filter, options.suite));
+  }
+  if (!options.shard.empty()) keep_shard(benches, parse_shard(options.shard));
+  return benches;
+}
+
+double expected_seconds(const CaseRecord& record) {
+  if (record.times.status && record.times.status != TimeStatus::ok) return 0;
+  double cycles = 0;
+  if (record.identity.work && record.theory && record.theory->waves)
+    cycles = record.identity.work->cycles * std::ceil(*record.theory->waves);
+  return kSecondsOfCase + kLaunchesOfCase * cycles / kCyclesPerSecond;
+}
+
+Shard parse_shard(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const std::string_view whole = text;
+  Shard shard{0, 0};
+  if (slash != std::string::npos)
+    shard = {number_of(whole.substr(0, slash)), number_of(whole.substr(slash + 1))};
+  if (shard.index < 1 || shard.index > shard.count || shard.count > kMostShards) {
+    throw InputError(
+        fmt::format("--shard {}: write I/N with 1 <= I <= N <= {}, as in 3/16", text, kMostShards));
+  }
+  return shard;
+}
+
+std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard shard) {
+  std::vector<ExpectedCase> expected;
+  for (const CaseRecord& each : cases) expected.push_back({expected_seconds(each), full_name(each.identity)});
+  std::ranges::sort(expected, [](const ExpectedCase& a, const ExpectedCase& b) {
+    return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
+  });
+  std::vector<double> seconds(static_cast<std::size_t>(shard.count), 0);
+  std::set<std::string> names;
+  for (const ExpectedCase& each : expected) {
+    const auto least = std::ranges::min_element(seconds);
+    // A case that cannot be launched takes no time, and must not all go to one shard.
+    *least += std::max(each.seconds, 1e-3);
+    if (least - seconds.begin() == shard.index - 1) names.insert(each.name);
+  }
+  if (names.empty()) {
+    throw InputError(fmt::format("--shard {}/{} has no case: there are {}, so use at most that many shards",
+                                 shard.index, shard.count, cases.size()));
+  }
+  return names;
+}
+
+std::string resuming_command(const RunOptions& options, const fs::path& out) {
+  const RunOptions usual;
+  std::string command = "occbench run";
+  const auto add = [&](std::string_view flag, const std::string& value, const std::string& otherwise) {
+    if (value != otherwise) command += fmt::format(" {} {}", flag, for_shell(value));
+  };
+  add("--suite", options.suite, "");
+  add("--filter", options.filter, usual.filter);
+  add("--shard", options.shard, usual.shard);
+  add("--rehearse", options.rehearse, usual.rehearse);
+  add("--device", options.device, usual.device);
+  add("--counters", options.counters, usual.counters);
+  add("--profile", options.profile, usual.profile);
+  add("--metrics", fmt::format("{}", fmt::join(options.metrics, ",")), "");
+  add("--timeline", options.timeline, usual.timeline);
+  add("--per-sm", options.per_sm, usual.per_sm);
+  add("--shuffle", options.shuffle, usual.shuffle);
+  add("--benches", options.benches.string(), "");
+  add("--out", out.string(), "");
+  if (options.at_once != usual.at_once) command += options.at_once ? " --at-once" : " --one-after-another";
+  return command + " --resume";
+}
+
+}  // namespace occbench

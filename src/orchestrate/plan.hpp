@@ -1,0 +1,115 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "occupancy/exit_status.hpp"
+#include "predict/parameter_range.hpp"
+#include "record/case_record.hpp"
+
+// What a run will measure, before anything is measured.
+namespace occbench {
+
+/// Whether several GPUs measure at once where the user does not say.
+inline constexpr bool kAtOnce = true;
+
+/// What `occbench run` was asked for.
+struct RunOptions {
+  std::string suite = "quick";
+  std::string filter;
+  std::string shard;     ///< "I/N": that part of the cases; empty = all
+  std::string rehearse;  ///< file of rows whose cases are predicted instead of measured
+  std::string device = "auto";
+  std::string counters = "auto";
+  std::string out;
+  std::filesystem::path benches;     ///< folder of the bench programs; empty = that of this program
+  std::string profile;               ///< as --occ_device_profile of the programs
+  std::vector<std::string> metrics;  ///< as --occ_metrics of the programs; likewise the next three
+  std::string timeline;
+  std::string per_sm;
+  std::string shuffle;
+  std::vector<std::filesystem::path> programs;  ///< instead of the bench programs of the folder
+  std::vector<std::string> sweep;               ///< further arguments of theirs: those of a sweep
+  bool calibrate = false;                       ///< first make a profile of the GPU where there is none
+  bool list = false;
+  bool require_gpu = false;
+  bool resume = false;
+  bool at_once = kAtOnce;  ///< where `device` names several GPUs
+};
+
+/// Percent of the device's warps, by one simulation of a case.
+struct ListedPrediction {
+  double pct = 0;
+  std::optional<OccupancyRange> range;  ///< by a generic profile
+};
+
+/// A bench program and the cases of it that this run wants.
+struct Bench {
+  std::filesystem::path program;
+  std::vector<CaseRecord> cases;                      ///< with what is known of them before a launch
+  std::map<std::string, ListedPrediction> predicted;  ///< by full name, where the list was asked for them
+  std::vector<std::string> notes;  ///< on the device and on what was asked for, the same from every program
+};
+
+/// A bench program could not say which cases it has; the message has its output.
+class CannotList : public std::runtime_error {
+ public:
+  CannotList(ExitStatus status, const std::string& message) : std::runtime_error(message), status_(status) {}
+
+  /// What `occbench run` ends with: the program's own status where that says that nothing can be measured.
+  ExitStatus status() const {
+    return status_;
+  }
+
+ private:
+  ExitStatus status_;
+};
+
+/// What a program is told by every command: when it lists its cases too, so that a wrong value is refused
+/// before a file is touched.
+std::vector<std::string> common_arguments(const RunOptions& options);
+
+/// Where programs that measure lie: in the folder that the user names, or beside this program.
+std::filesystem::path programs_folder(const std::filesystem::path& asked_for);
+
+/// The bench programs of such a folder: the suite, bench_all, and those of the user's own. A name of the suite's experiments that is a link to bench_all is no program of its own.
+/// @throws InputError if there are none
+std::vector<std::filesystem::path> bench_programs(const std::filesystem::path& asked_for);
+
+/// Asks every program which cases it has of the suite and the filter. A case that several have is measured by
+/// the first of them.
+/// @throws InputError if there are no programs, nothing matches or one refuses what is asked for, CannotList
+/// if one cannot answer
+std::vector<Bench> planned_benches(const RunOptions& options);
+
+/// About how long a case takes, s: the mean beside its launches, and the work of one wave after another. The
+/// same on every machine, for GPUs of one model.
+double expected_seconds(const CaseRecord& record);
+
+/// One of `count` parts of a run. @pre 1 <= index <= count
+struct Shard {
+  int index = 1;
+  int count = 1;
+};
+
+/// Reads "3/16". @throws InputError if it is no such text
+Shard parse_shard(const std::string& text);
+
+/// Full names of the cases of a shard. Each case is in one shard, and shards take about equally long: the
+/// longest case goes to the shard that has least so far, then the next. The order of `cases` does not matter.
+/// @throws InputError if the shard has none
+std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard shard);
+
+/// The command line that goes on with a run whose rows are in `out`, for a shell.
+std::string resuming_command(const RunOptions& options, const std::filesystem::path& out);
+
+/// In quotes where a shell could take it for something else.
+std::string for_shell(const std::string& text);
+
+}  // namespace occbench

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "orchestrate/console.hpp"
+#include "record/case_record.hpp"
+
+namespace occbench {
+
+/// Cases as lines of a table for a terminal: the three occupancies side by side, time and verdict.
+class RowTable {
+ public:
+  /// @param name_width characters of the longest "experiment/case"; longer ones are cut in the middle
+  explicit RowTable(std::size_t name_width);
+
+  std::string header() const;
+  std::string line(const CaseRecord& record) const;
+
+ private:
+  std::size_t name_width_;
+};
+
+/// How far theory, and where there are some the predictions, are from the counter over cases that have it,
+/// in a sentence; empty if none has.
+std::string agreement(std::span<const CaseRecord> records);
+
+/// Prints cases as they end, and on a terminal a last line with what is left.
+class Progress {
+ public:
+  /// @param total cases that are still to come
+  /// @param name_width as for RowTable
+  Progress(std::size_t total, std::size_t name_width, Console& console);
+
+  void add(const CaseRecord& record);
+
+  /// @param running what is being measured
+  void show(const std::string& running);
+
+  /// Takes the last line away, before other output.
+  void clear();
+
+ private:
+  RowTable table_;
+  Console& console_;
+  bool terminal_;
+  bool shown_ = false;
+  std::size_t total_;
+  std::size_t done_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace occbench

@@ -1,0 +1,324 @@
+#include "orchestrate/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <fstream>
+#include <set>
+#include <span>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include "occupancy/input_error.hpp"
+#include "orchestrate/child_process.hpp"
+#include "orchestrate/progress.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/progress_lines.hpp"
+#include "record/provenance.hpp"
+#include "record/stop_signals.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The line with what is left is shown again as often.
+constexpr std::chrono::milliseconds kRefresh{250};
+
+/// Of a program, which alone knows whether the GPU has a metric that was asked for.
+constexpr Ending kWrongUse{.status = static_cast<int>(ExitStatus::usage)};
+constexpr Ending kSomethingMissed{.status = static_cast<int>(ExitStatus::no_verdict)};
+
+std::string last_lines(const fs::path& file) {
+  constexpr std::size_t kCharacters = 1500;
+  const std::string text = read_text(file);
+  return text.substr(text.size() - std::min(text.size(), kCharacters));
+}
+
+std::set<std::string> names_of(std::span<const CaseRecord> cases) {
+  std::set<std::string> names;
+  for (const CaseRecord& each : cases) names.insert(full_name(each.identity));
+  return names;
+}
+
+/// The rows of a file that another process appends to, each once.
+class GrowingRows {
+ public:
+  explicit GrowingRows(fs::path file) : file_(std::move(file)) {}
+
+  /// Those that are whole and were not taken yet. @throws InputError if the file is not of rows
+  std::vector<CaseRecord> take() {
+    std::ifstream stream(file_, std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(taken_));
+    const std::string grown{std::istreambuf_iterator<char>(stream), {}};
+    const CsvTable table = parse_row_table(header_ + grown, file_.string());
+    taken_ += table.whole_bytes - std::min(table.whole_bytes, header_.size());
+    if (header_.empty()) header_ = csv_record(table.names);
+    std::vector<CaseRecord> cases;
+    for (const Row& row : rows_of(table, file_.string())) cases.push_back(case_record(row));
+    return cases;
+  }
+
+ private:
+  fs::path file_;
+  std::string header_;
+  std::size_t taken_ = 0;  ///< bytes of the file
+};
+
+/// Runs the programs and knows what their file has.
+class Runner {
+ public:
+  /// @param out  a file of rows that exists; what it has already is not run
+  Runner(const RunOptions& options, fs::path out, Progress& progress, Console& console)
+      : options_(options),
+        out_(std::move(out)),
+        progress_(progress),
+        console_(console),
+        rows_(out_),
+        cases_(rows_.take()),
+        finished_(names_of(cases_)) {}
+
+  void run(const Bench& bench) {
+    while (!is_complete(bench) && !stop_asked()) {
+      const std::size_t before = cases_.size();
+      const Ending ending = run_process(bench);
+      if (ending == kWrongUse) throw InputError(last_lines(log()));
+      if (ending == kSomethingMissed) something_missed_ = true;
+      if (ending.signal != 0 || ending.status >= static_cast<int>(ExitStatus::fault))
+        record_crash(bench, ending);
+      if (is_complete(bench) || stop_asked()) return;
+      if (cases_.size() == before) {
+        progress_.clear();
+        fmt::print(console_.err, "{} ended with {} and no new row; the end of its output:\n{}\n",
+                   bench.program.filename().string(), to_string(ending), last_lines(log()));
+        return;
+      }
+    }
+  }
+
+  /// Whether a program said that something that was asked for was not measured, and be it a timeline.
+  bool something_missed() const {
+    return something_missed_;
+  }
+
+  /// The cases that the file has, finished before or now.
+  const std::vector<CaseRecord>& cases() const {
+    return cases_;
+  }
+
+  /// What the programs print goes here.
+  fs::path log() const {
+    return out_.string() + ".log";
+  }
+
+ private:
+  bool is_complete(const Bench& bench) const {
+    return std::ranges::all_of(bench.cases, [&](const CaseRecord& wanted) {
+      return finished_.contains(full_name(wanted.identity));
+    });
+  }
+
+  Ending run_process(const Bench& bench) {
+    const TemporaryFolder folder;
+    const fs::path names = folder.path() / "cases.txt";
+    replace_text(names, fmt::format("{}\n", fmt::join(names_of(bench.cases), "\n")));
+    LinePipe pipe;
+    std::vector<std::string> arguments = common_arguments(options_);
+    arguments.insert(arguments.end(),
+                     {"--occ_csv=" + out_.string(), "--occ_resume", "--occ_cases=" + names.string(),
+                      fmt::format("--occ_progress_fd={}", pipe.write_end()), "--benchmark_color=false"});
+    running_.clear();
+    ChildProcess process(ProgramStart{.program = bench.program,
+                                      .arguments = std::move(arguments),
+                                      .output = log(),
+                                      .inherited = pipe.write_end()});
+    pipe.close_write_end();
+    bool told = false;
+    while (!pipe.ended()) {
+      for (const std::string& line : pipe.lines(kRefresh)) hear(line);
+      if (stop_asked() && !std::exchange(told, true)) process.terminate();
+      progress_.show(running_.substr(0, running_.find('/')));
+    }
+    const Ending ending = process.wait_or_stop();
+    take_rows();
+    return ending;
+  }
+
+  void hear(const std::string& line) {
+    const std::optional<CaseProgress> progress = parse_progress_line(line);
+    if (!progress) return;  // what no occbench wrote
+    running_ = progress->ended ? "" : progress->full_name;
+    if (progress->ended) take_rows();
+  }
+
+  void take_rows() {
+    for (CaseRecord& each : rows_.take()) {
+      finished_.insert(full_name(each.identity));
+      progress_.add(each);
+      cases_.push_back(std::move(each));
+    }
+  }
+
+  /// The program told which case had begun when it died.
+  void record_crash(const Bench& bench, Ending ending) {
+    const auto crashed = std::ranges::find(bench.cases, running_,
+                                           [](const CaseRecord& each) { return full_name(each.identity); });
+    // It may have died between writing the row and telling of it.
+    if (crashed == bench.cases.end() || finished_.contains(running_)) return;
+    CaseRecord record = *crashed;
+    record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());
+    record.times.status = TimeStatus::failed;
+    record.note = fmt::format("the process ended with {} while this case ran", to_string(ending));
+    RunFile(out_, RunFile::Mode::resume, options_.metrics).append(row_of(record), {});
+    take_rows();
+  }
+
+  const RunOptions& options_;
+  fs::path out_;
+  Progress& progress_;
+  Console& console_;
+  GrowingRows rows_;
+  std::vector<CaseRecord> cases_;
+  std::set<std::string> finished_;  ///< full names of `cases_`
+  std::string running_;             ///< the case that has begun and not ended, empty where none
+  bool something_missed_ = false;
+};
+
+/// The file that the programs then resume, one after another.
+void prepare_file(const fs::path& out, const RunOptions& options, std::span<const Bench> benches,
+                  Console& console) {
+  if (!options.resume) keep_older_rows(out, console);
+  const RunFile file(out, options.resume ? RunFile::Mode::resume : RunFile::Mode::create, options.metrics);
+  for (const Bench& bench : benches) {
+    std::set<std::string> experiments;
+    for (const CaseRecord& each : bench.cases) {
+      if (experiments.insert(each.identity.experiment).second) file.require_same_origin(row_of(each));
+    }
+  }
+}
+
+/// Of those wanted, how many have no row yet: a file that is resumed may have rows of others.
+std::size_t missing_cases(std::set<std::string> wanted, const fs::path& out) {
+  for (const CaseRecord& each : read_case_records(out)) wanted.erase(full_name(each.identity));
+  return wanted.size();
+}
+
+bool has_times(const CaseRecord& record) {
+  return record.times.status == TimeStatus::ok || record.times.status == TimeStatus::unstable;
+}
+
+/// How many cases of a run are as they should be, and how many are not.
+struct Tally {
+  std::ptrdiff_t failed, wrong, skipped, unstable, uncounted;
+};
+
+Tally tally_of(std::span<const CaseRecord> cases) {
+  const auto with = [&](TimeStatus status) {
+    return std::ranges::count(cases, status, [](const CaseRecord& each) { return each.times.status; });
+  };
+  return {.failed = with(TimeStatus::failed),
+          .wrong = std::ranges::count(cases, Check::wrong, &CaseRecord::check),
+          .skipped = with(TimeStatus::skipped),
+          .unstable = with(TimeStatus::unstable),
+          .uncounted = std::ranges::count_if(cases, [](const CaseRecord& each) {
+            return has_times(each) && each.readings.status != CountersStatus::ok;
+          })};
+}
+
+/// Why counters could not be read, as the first such case says.
+void print_why_uncounted(std::span<const CaseRecord> cases, Console& console) {
+  const auto first = std::ranges::find_if(cases, [](const CaseRecord& each) {
+    return each.readings.status && each.readings.status != CountersStatus::ok;
+  });
+  if (first != cases.end() && !first->note.empty()) fmt::print(console.err, "counters: {}\n", first->note);
+}
+
+/// What is not as it should be, in one line each. @returns whether all that was asked for was measured
+bool summarize(const Runner& runner, const std::set<std::string>& wanted, const RunOptions& options,
+               Console& console) {
+  // A file that is resumed may have others.
+  std::vector<CaseRecord> cases = runner.cases();
+  std::erase_if(cases, [&](const CaseRecord& each) { return !wanted.contains(full_name(each.identity)); });
+  const Tally tally = tally_of(cases);
+  fmt::print(console.out,
+             "\n{} of {} cases: {} failed, {} with a wrong result, {} skipped, {} unstable, {} without "
+             "counters. {}\n",
+             cases.size(), wanted.size(), tally.failed, tally.wrong, tally.skipped, tally.unstable,
+             tally.uncounted, agreement(cases));
+  if (tally.uncounted > 0) print_why_uncounted(cases, console);
+  const bool counters_missing = options.counters == "require" && tally.uncounted > 0;
+  const bool whole =
+      tally.failed == 0 && tally.wrong == 0 && cases.size() >= wanted.size() && !counters_missing;
+  if (whole && runner.something_missed()) {
+    fmt::print(console.err, "not all that was asked for was measured: the rows' column note says why\n");
+  }
+  return whole && !runner.something_missed();
+}
+
+}  // namespace
+
+fs::path output_file(const std::string& out, const std::string& what) {
+  if (out == "-")
+    throw InputError(
+        "--out -: rows and samples go to files; write --out FILE.csv, and print it when it is there");
+  if (!out.empty()) return out;
+  // Named by the time, so that no run ever replaces another.
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fs::path("results") / "local" / fmt::format("{:%Y%m%dT%H%M%SZ}-{}.csv", fmt::gmtime(now), what);
+}
+
+void keep_older_rows(const fs::path& out, Console& console) {
+  // Samples are kept beside their rows, under a name that says so.
+  if (const std::vector<SetAside> kept = set_aside(out); !kept.empty())
+    fmt::print(console.err, "{} was there already and is kept as {}; the new file begins empty\n",
+               kept.front().file.string(), kept.front().kept_as.string());
+}
+
+ExitStatus measure_benches(const RunOptions& options, const std::vector<Bench>& benches, const fs::path& out,
+                           const std::string& resuming, Console& console) {
+  for (const std::string& note : benches.front().notes) fmt::print(console.err, "{}\n", note);
+  std::error_code ignored;
+  if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
+  const FileLock lock(out);
+  prepare_file(out, options, benches, console);
+
+  std::set<std::string> wanted;
+  for (const Bench& bench : benches) wanted.merge(names_of(bench.cases));
+  const std::size_t widest = std::ranges::max_element(wanted, {}, &std::string::size)->size();
+  Progress progress(missing_cases(wanted, out), widest, console);
+  Runner runner(options, out, progress, console);
+  for (const Bench& bench : benches) runner.run(bench);
+  progress.clear();
+  const bool complete = summarize(runner, wanted, options, console);
+  fmt::print(console.out, "Rows: {}   samples: {}   log: {}\n", out.string(), samples_path(out).string(),
+             runner.log().string());
+  if (!complete && stop_asked()) fmt::print(console.err, "interrupted; to go on: {}\n", resuming);
+  return complete ? ExitStatus::done : ExitStatus::no_verdict;
+}
+
+ToolRun run_tool(const fs::path& program, std::vector<std::string> arguments, const fs::path& rows,
+                 Console& console) {
+  const StopOnSignals stop;  // first: the folder goes before a signal ends this process again
+  const TemporaryFolder folder;
+  const fs::path log = folder.path() / "log.txt";
+  const fs::path file = rows.empty() ? folder.path() / "rows.csv" : rows;
+  arguments.push_back("--occ_csv=" + file.string());
+  const Ending ending =
+      ChildProcess(ProgramStart{.program = program, .arguments = std::move(arguments), .output = log})
+          .wait_or_stop();
+  if (ending == Ending{})
+    return {ExitStatus::done, read_case_records(file), read_samples(samples_path(file))};
+  if (stop_asked()) {
+    fmt::print(console.err, "interrupted\n");
+    return {ExitStatus::no_verdict, {}, {}};
+  }
+  fmt::print(console.err, "the launches could not be measured ({}):\n{}\n", to_string(ending),
+             read_text(log));
+  return {ending.signal == 0 ? static_cast<ExitStatus>(ending.status) : ExitStatus::no_verdict, {}, {}};
+}
+
+}  // namespace occbench

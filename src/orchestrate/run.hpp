@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "orchestrate/console.hpp"
+#include "orchestrate/plan.hpp"
+
+// Measuring programs as child processes: their progress, their rows, and what becomes of one that dies.
+namespace occbench {
+
+/// The file of rows that the user names, or a new one in results/local/. @param what ends its name
+std::filesystem::path output_file(const std::string& out, const std::string& what);
+
+/// Renames rows that are there already, and says so, before a new run takes their name.
+void keep_older_rows(const std::filesystem::path& out, Console& console);
+
+/// Measures the cases of programs, one program after another, each in a process that is started again after a
+/// case that ended it, until every case has its row. Shows each row as it comes, then says what is not as it
+/// should be. The user can end it with Ctrl-C.
+/// @param resuming  the command line that goes on with it, for a shell
+/// @returns no_verdict where something that was asked for was not measured
+/// @throws InputError if the file cannot be written, or resumed, or a program refuses what it is asked for
+ExitStatus measure_benches(const RunOptions& options, const std::vector<Bench>& benches,
+                           const std::filesystem::path& out, const std::string& resuming, Console& console);
+
+/// What came of a program that measures launches which are part of no suite.
+struct ToolRun {
+  ExitStatus status = ExitStatus::done;
+  std::vector<CaseRecord> cases;
+  std::vector<Sample> samples;
+};
+
+/// Measures its launches in a process of their own, so that a fault of one ends no more than that. What the
+/// process prints is shown where it fails. The user can end it with Ctrl-C.
+/// @param rows  the rows go here; empty: they are not kept
+/// @returns what it ended with, no_verdict where it was interrupted; what it measured only where it is done
+ToolRun run_tool(const std::filesystem::path& program, std::vector<std::string> arguments,
+                 const std::filesystem::path& rows, Console& console);
+
+}  // namespace occbench

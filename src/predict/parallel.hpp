@@ -1,0 +1,32 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <future>
+#include <thread>
+#include <vector>
+
+namespace occbench {
+
+/// Calls `of` with each number from 0 to `count` - 1, on all processors, in no order. What a call throws is
+/// thrown here, once the calls that have begun are over; no other begins then.
+template <typename Function>
+void for_each_parallel(std::size_t count, const Function& of) {
+  std::atomic<std::size_t> next = 0;
+  const auto take = [&] {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) of(i);
+    } catch (...) {
+      next = count;
+      throw;
+    }
+  };
+  const std::size_t threads = std::min<std::size_t>(std::max(1U, std::thread::hardware_concurrency()), count);
+  std::vector<std::future<void>> others;  // waits for each where it goes
+  for (std::size_t i = 1; i < threads; ++i) others.push_back(std::async(std::launch::async, take));
+  take();
+  for (std::future<void>& other : others) other.get();
+}
+
+}  // namespace occbench

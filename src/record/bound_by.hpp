@@ -1,0 +1,23 @@
+#pragma once
+
+#include <algorithm>
+#include <ranges>
+#include <string_view>
+
+namespace occbench {
+
+/// Whether a launch never waits for anything outside its SM: its declared work is clock polls, issue slots or a pipe, and it
+/// spills nothing. False where the case does not say. @param work  as in that column
+inline bool is_bound_by_sm(std::string_view work, bool spills) {
+  const auto says = [&](std::string_view field) { return work.find(field) != std::string_view::npos; };
+  return !spills && !says(":bytes=") && (says(":poll=") || says(":issue=") || says(":pipe="));
+}
+
+/// Whether a case declares that its warps wait for atomic operations in L2. @param expected_cause  as in that column
+inline bool expects_atomics(std::string_view expected_cause) {
+  return std::ranges::any_of(std::views::split(expected_cause, '+'), [](auto cause) {
+    return std::ranges::equal(cause, std::string_view("atomics"));
+  });
+}
+
+}  // namespace occbench

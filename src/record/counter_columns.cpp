@@ -1,0 +1,89 @@
+#include "record/counter_columns.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "record/hardware_limiter.hpp"
+#include "record/statistics.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr std::string_view kWarpsActive = "sm__warps_active.sum";
+constexpr std::string_view kCyclesActiveMax = "sm__cycles_active.max";
+
+std::span<const double> readings_of(const ReadingsByCounter& readings, std::string_view metric) {
+  const auto found = readings.find(metric);
+  return found == readings.end() ? std::span<const double>() : std::span<const double>(found->second);
+}
+
+/// Warps active over the SM's maximum, over all SMs and the longest SM's active cycles, for each launch.
+std::vector<double> elapsed_occupancy(const ReadingsByCounter& readings, double warp_slots) {
+  const std::span<const double> warps = readings_of(readings, kWarpsActive);
+  const std::span<const double> cycles = readings_of(readings, kCyclesActiveMax);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < std::min(warps.size(), cycles.size()); ++i) {
+    values.push_back(100 * warps[i] / (warp_slots * cycles[i]));
+  }
+  return numbers_of(values);
+}
+
+}  // namespace
+
+std::vector<std::string> counters_read(CounterRead most) {
+  std::vector<std::string> counters = {std::string(kWarpsActive)};
+  for (const Column& column : columns()) {
+    if (column.counter && column.counter->read <= most) counters.emplace_back(column.counter->metric);
+  }
+  return counters;
+}
+
+std::vector<double> numbers_of(std::span<const double> readings) {
+  std::vector<double> numbers;
+  std::ranges::copy_if(readings, std::back_inserter(numbers),
+                       [](double value) { return std::isfinite(value); });
+  return numbers;
+}
+
+void set_counters(Readings& into, const ReadingsByCounter& readings, std::optional<double> warp_slots) {
+  for (const Column& column : columns()) {
+    if (!column.counter) continue;
+    const std::vector<double> values = numbers_of(readings_of(readings, column.counter->metric));
+    if (!values.empty()) into.counters.*column.counter->value = column.counter->scale * median(values);
+  }
+  const std::vector<double> achieved =
+      numbers_of(readings_of(readings, find_column("achieved_pct")->counter.value().metric));
+  if (!achieved.empty()) {
+    into.achieved_spread_points = quartiles(achieved).range();
+    into.achieved_source = AchievedSource::counter;
+  }
+  into.hardware_limiters = hardware_limiters_of(into.counters);
+  if (!warp_slots) return;
+  const std::vector<double> elapsed = elapsed_occupancy(readings, *warp_slots);
+  if (!elapsed.empty()) into.achieved_elapsed_pct = median(elapsed);
+}
+
+std::string note_on_missing(const ReadingsByCounter& readings, std::span<const std::string> counters) {
+  std::string note;
+  for (const std::string& metric : counters) {
+    if (numbers_of(readings_of(readings, metric)).empty())
+      add_note(note, fmt::format("this GPU gave no value of {}", metric));
+  }
+  return note;
+}
+
+std::vector<std::pair<std::string, std::string>> extra_columns(const ReadingsByCounter& readings,
+                                                               std::span<const std::string> counters) {
+  std::vector<std::pair<std::string, std::string>> columns;
+  for (const std::string& metric : counters) {
+    const std::vector<double> values = numbers_of(readings_of(readings, metric));
+    columns.emplace_back(metric, values.empty() ? "" : fmt::format("{}", median(values)));
+  }
+  return columns;
+}
+
+}  // namespace occbench

@@ -1,0 +1,416 @@
+#include "binary/device_code.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <regex>
+#include <unistd.h>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "../cli/run_command.hpp"
+#include "binary/cubin.hpp"
+#include "binary/cuobjdump.hpp"
+#include "cli/calc_binary.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+
+const fs::path kRecorded = OCCBENCH_SOURCE_DIR "/tests/binary/cuobjdump";
+
+/// Puts the cuobjdump that repeats what was recorded of data/kernels.cu before all others on PATH.
+class RecordedCuobjdump {
+ public:
+  RecordedCuobjdump() {
+    setenv("PATH", (kRecorded.string() + ":" + path_).c_str(), 1);
+  }
+  ~RecordedCuobjdump() {
+    setenv("PATH", path_.c_str(), 1);
+  }
+  RecordedCuobjdump(const RecordedCuobjdump&) = delete;
+  RecordedCuobjdump& operator=(const RecordedCuobjdump&) = delete;
+
+ private:
+  std::string path_ = std::getenv("PATH");
+};
+
+std::vector<DeviceKernel> recorded(const CodeSelection& selection = {}) {
+  const RecordedCuobjdump cuobjdump;
+  std::ostringstream progress;
+  // Which file it is, that cuobjdump does not ask.
+  return read_device_code(kRecorded / "resource_usage.txt", selection, progress);
+}
+
+std::string refusal_of(const CodeSelection& selection) {
+  try {
+    recorded(selection);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// The expected figures are what ptxas -v said when data/kernels.cu was compiled.
+DeviceKernel find(const std::string& name, const std::string& architecture) {
+  for (const DeviceKernel& kernel : recorded()) {
+    if (source_name(kernel.symbol) == name && kernel.architecture == architecture) return kernel;
+  }
+  ADD_FAILURE() << "no " << name << " for " << architecture;
+  return {};
+}
+
+std::vector<std::string> names_of(const std::vector<DeviceKernel>& kernels) {
+  std::vector<std::string> names;
+  for (const DeviceKernel& kernel : kernels)
+    names.push_back(kernel.architecture + " " + source_name(kernel.symbol));
+  return names;
+}
+
+TEST(DeviceCode, ListsEveryKernelOfEveryArchitectureAndNoOtherFunction) {
+  EXPECT_THAT(names_of(recorded()),
+              testing::UnorderedElementsAre(
+                  "sm_80 plain(float*)", "sm_80 shapes::reversed<256>(float*)",
+                  "sm_80 shapes::reversed<1024>(float*)", "sm_80 bounded(float*, int)",
+                  "sm_80 named_barriers", "sm_80 spilling(float*)", "sm_90 plain(float*)",
+                  "sm_90 shapes::reversed<256>(float*)", "sm_90 shapes::reversed<1024>(float*)",
+                  "sm_90 bounded(float*, int)", "sm_90 named_barriers", "sm_90 spilling(float*)"));
+}
+
+TEST(DeviceCode, HasRegistersBarriersAndLaunchBounds) {
+  EXPECT_EQ(find("plain(float*)", "sm_80").usage.registers_per_thread, 8);
+  EXPECT_EQ(find("plain(float*)", "sm_80").usage.barriers, 0);
+  EXPECT_EQ(find("shapes::reversed<256>(float*)", "sm_90").usage.registers_per_thread, 10);
+  EXPECT_EQ(find("shapes::reversed<256>(float*)", "sm_90").usage.barriers, 1);
+  EXPECT_EQ(find("named_barriers", "sm_90").usage.barriers, 6);
+  EXPECT_EQ(find("bounded(float*, int)", "sm_90").max_block_threads, 256);
+  EXPECT_EQ(find("plain(float*)", "sm_90").max_block_threads, 0);
+  EXPECT_EQ(find("plain(float*)", "sm_90").toolkit, "13.0.88");
+}
+
+TEST(DeviceCode, HasSharedMemoryWithoutTheReserveThatTheLinkerAddsFrom90On) {
+  EXPECT_EQ(find("shapes::reversed<1024>(float*)", "sm_80").usage.static_shared_bytes, 4096);
+  EXPECT_EQ(find("shapes::reversed<1024>(float*)", "sm_90").usage.static_shared_bytes, 4096);
+  EXPECT_EQ(find("plain(float*)", "sm_90").usage.static_shared_bytes, 0);
+}
+
+TEST(DeviceCode, CountsSpillsInTheInstructions) {
+  // 40 bytes of spill stores and as many of loads in each: eight of 4 bytes and one of 8.
+  for (const char* architecture : {"sm_80", "sm_90"}) {
+    const DeviceKernel spilling = find("spilling(float*)", architecture);
+    EXPECT_EQ(spilling.stack_bytes, 48);
+    EXPECT_EQ(spilling.usage.local_bytes_per_thread, 48);
+    ASSERT_TRUE(spilling.local);
+    EXPECT_EQ(spilling.local->stores, 9);
+    EXPECT_EQ(spilling.local->loads, 9);
+    EXPECT_EQ(spilling.local->bytes, 80);
+    EXPECT_EQ(find("plain(float*)", architecture).local.value().stores, 0);
+  }
+}
+
+TEST(DeviceCode, DoesNotCountInstructionsWhereTooManyCubinsHaveThem) {
+  for (const DeviceKernel& kernel : recorded({.most_disassembled = 1})) {
+    // A kernel without local memory has none.
+    EXPECT_EQ(kernel.local.has_value(), source_name(kernel.symbol) != "spilling(float*)");
+    EXPECT_GT(kernel.usage.registers_per_thread, 0);
+  }
+  for (const DeviceKernel& kernel : recorded({.most_disassembled = 2})) EXPECT_TRUE(kernel.local);
+}
+
+TEST(DeviceCode, LocalAccessesHaveTheWidthThatTheirNameSays) {
+  CodeListing listing;
+  listing.read("\t\tFunction : all_widths");
+  for (const char* operation : {"LDL.128 R4, [R1]", "STL.64 [R1], R2", "@!P0 LDL.LU R0, [R1+0x8]",
+                                "STL.U8 [R1], R0", "LDL.S16 R0, [R1]", "LDG.E.128 R4, [R2]"}) {
+    listing.read(fmt::format("        /*0010*/   {} ;", operation));
+  }
+  const LocalAccesses& found = listing.functions().at("all_widths");
+  EXPECT_EQ(found.loads, 3);
+  EXPECT_EQ(found.stores, 2);
+  EXPECT_EQ(found.bytes, 16 + 8 + 4 + 1 + 2);
+}
+
+TEST(DeviceCode, RunsTheNewestOfItsMajorComputeCapabilityThatIsNotNewerThanTheGpu) {
+  for (const DeviceKernel& kernel : recorded({.runs_on = ComputeCapability{8, 6}}))
+    EXPECT_EQ(kernel.architecture, "sm_80");
+  EXPECT_EQ(recorded({.runs_on = ComputeCapability{9, 0}}).size(), 6u);
+  EXPECT_EQ(recorded().size(), 12u);
+  EXPECT_THAT(refusal_of({.runs_on = ComputeCapability{7, 5}}),
+              HasSubstr("no machine code runs on compute capability 7.5; there is code for sm_80, sm_90"));
+  EXPECT_NE(refusal_of({.runs_on = ComputeCapability{10, 0}}), "");
+}
+
+TEST(DeviceCode, IsSelectedByNameAndArchitecture) {
+  EXPECT_THAT(names_of(recorded({.kernels = "reversed<(256|512)>"})),
+              testing::UnorderedElementsAre("sm_80 shapes::reversed<256>(float*)",
+                                            "sm_90 shapes::reversed<256>(float*)"));
+  for (const char* architecture : {"sm_90", "90", "9.0"}) {
+    EXPECT_EQ(recorded({.architecture = architecture}).size(), 6u) << architecture;
+  }
+  EXPECT_THAT(refusal_of({.kernels = "no_such"}), HasSubstr("--kernel 'no_such' is found in"));
+  EXPECT_THAT(refusal_of({.kernels = "(", .architecture = "sm_90"}),
+              HasSubstr("is not a regular expression"));
+  EXPECT_THAT(refusal_of({.architecture = "sm_90a"}), HasSubstr("no machine code is of architecture sm_90a"));
+}
+
+TEST(DeviceCode, IsReadAsInstructionsOnlyForKernelsThatUseLocalMemory) {
+  setenv("NO_CODE", "1", 1);
+  EXPECT_EQ(recorded({.kernels = "plain|bounded|reversed|named_barriers"}).size(), 10u);
+  EXPECT_THAT(refusal_of({.kernels = "spilling"}), HasSubstr("asked for machine code"));
+  unsetenv("NO_CODE");
+}
+
+CsvTable answered(const std::vector<DeviceKernel>& kernels, const BinaryQuestion& question) {
+  return parse_csv(answer_binary(kernels, question, AnswerFormat::csv), "answers");
+}
+
+std::string value(const CsvTable& table, std::size_t row, std::string_view name) {
+  const auto column = std::ranges::find(table.names, name);
+  return column == table.names.end()
+             ? "no such column"
+             : table.rows.at(row).at(static_cast<std::size_t>(column - table.names.begin()));
+}
+
+TEST(DeviceCode, IsARowForEachKernelAtTheBlockSizeOfItsLaunchBounds) {
+  const CsvTable table =
+      answered({find("bounded(float*, int)", "sm_90"), find("plain(float*)", "sm_90")}, {});
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(value(table, 0, "experiment"), "binary");
+  EXPECT_EQ(value(table, 0, "case"), "bounded(float*, int) sm_90");
+  EXPECT_EQ(value(table, 0, "block_threads"), "256");
+  EXPECT_EQ(value(table, 0, "registers_per_thread"), "18");
+  EXPECT_EQ(value(table, 0, "theoretical_pct"), "100");
+  EXPECT_EQ(value(table, 0, "code_architecture"), "sm_90");
+  EXPECT_EQ(value(table, 0, "cuda_toolkit"), "13.0.88");
+  const std::vector<Row> rows = rows_of(table, "answers");
+  EXPECT_EQ(rows[1].spill_bytes, 0);
+  EXPECT_EQ(rows[1].compute_capability, "9.0");
+}
+
+TEST(DeviceCode, IsAnsweredForEveryBlockSizeThatTheLaunchBoundsAllowWhereAsked) {
+  const std::vector<DeviceKernel> bounded = {find("bounded(float*, int)", "sm_90")};
+  const CsvTable table = answered(bounded, {.all_block_sizes = true});
+  ASSERT_EQ(table.rows.size(), 8u);  // 32 to 256
+  EXPECT_EQ(value(table, 7, "case"), "bounded(float*, int) sm_90 block_threads=256");
+  EXPECT_THAT(answer_binary(bounded, {}, AnswerFormat::table), HasSubstr("bounded(float*, int)"));
+}
+
+TEST(DeviceCode, CannotLaunchBeyondItsLaunchBounds) {
+  DeviceKernel kernel = find("bounded(float*, int)", "sm_90");
+  const CsvTable beyond = answered({kernel}, {.block_threads = 512});
+  EXPECT_EQ(value(beyond, 0, "theoretical_pct"), "0");
+  EXPECT_EQ(value(beyond, 0, "cannot_launch"), "the launch bounds do not allow 512 threads per block");
+  kernel.required_block_threads = 128;
+  EXPECT_EQ(value(answered({kernel}, {}), 0, "block_threads"), "128");
+  EXPECT_EQ(value(answered({kernel}, {.block_threads = 64}), 0, "theoretical_pct"), "0");
+}
+
+TEST(DeviceCode, KernelsOfOneNameAreNumbered) {
+  const DeviceKernel kernel = find("plain(float*)", "sm_90");
+  const CsvTable table = answered({kernel, kernel, find("plain(float*)", "sm_80")}, {});
+  EXPECT_EQ(value(table, 0, "case"), "plain(float*) sm_90");
+  EXPECT_EQ(value(table, 1, "case"), "plain(float*) sm_90 #2");
+  EXPECT_EQ(value(table, 2, "case"), "plain(float*) sm_80");
+}
+
+TEST(DeviceCode, LongNamesKeepWhatNamesTheKernel) {
+  DeviceKernel kernel = find("bounded(float*, int)", "sm_90");
+  const auto shown = [&](const char* symbol) {
+    kernel.symbol = symbol;
+    return answer_binary({&kernel, 1}, {}, AnswerFormat::table);
+  };
+  // occbench::(anonymous namespace)::spin_kernel(occbench::WarpCyclesView, occbench::WarpRecord*)
+  EXPECT_THAT(shown("_ZN8occbench39_GLOBAL__N__11ddb033_7_hold_cu_7cbfc14911spin_kernelENS_14WarpCyclesViewE"
+                    "PNS_10WarpRecordE"),
+              HasSubstr("\noccbench::spin_kernel "));
+}
+
+TEST(DeviceCode, CurvesAreOfOneKernel) {
+  const RecordedCuobjdump cuobjdump;
+  const std::string file = (kRecorded / "resource_usage.txt").string();
+  const auto curves_of = [&](const char* kernel) {
+    return run_command(
+        {"calc", "--from", file.c_str(), "--curves", "--cc", "9.0", "--format", "csv", "--kernel", kernel});
+  };
+  const Outcome one = curves_of("named_barriers");
+  EXPECT_EQ(one.status, ExitStatus::done) << one.err;
+  EXPECT_EQ(parse_rows(one.out, "curves")[0].experiment, "curves");
+  const Outcome several = curves_of("reversed");
+  EXPECT_EQ(several.status, ExitStatus::usage);
+  EXPECT_THAT(several.err, HasSubstr("--curves are of one kernel, and 2 were found: name one by --kernel"));
+}
+
+TEST(Cubin, IsRefusedWhereItIsNoneOrIsCutOff) {
+  const std::string whole = read_text(kRecorded / "kernels.2.sm_90.cubin");
+  EXPECT_EQ(parse_cubin(whole, "cubin").kernels.size(), 6u);
+  EXPECT_THROW(parse_cubin("", "nothing"), InputError);
+  EXPECT_THROW(parse_cubin(read_text("/proc/self/exe"), "this test"), InputError);
+  for (std::size_t size = 0; size < whole.size(); size += 97) {
+    try {
+      parse_cubin(std::string_view(whole).substr(0, size), "cut off");
+    } catch (const InputError&) {
+      continue;
+    }
+    ADD_FAILURE() << size << " of " << whole.size() << " bytes were taken for a whole cubin";
+  }
+}
+
+TEST(Cubin, OfAnyBytesIsReadWithinItsBounds) {
+  const std::string whole = read_text(kRecorded / "kernels.1.sm_80.cubin");
+  std::mt19937 random(1);
+  for (int round = 0; round < 2000; ++round) {
+    std::string damaged = whole;
+    for (int i = 0; i < 20; ++i) damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
+    try {
+      parse_cubin(damaged, "damaged");
+    } catch (const InputError&) {
+    }
+  }
+}
+
+#ifdef OCCBENCH_NVCC
+/// What ptxas -v says of an entry function.
+struct Assembled {
+  int registers = 0;
+  int barriers = 0;
+  int shared_bytes = 0;
+  int stack_bytes = 0;
+  int spill_store_bytes = 0;
+  int spill_load_bytes = 0;
+};
+
+std::map<std::string, Assembled> compile(const std::string& architecture, const std::string& cubin) {
+  const std::string command =
+      fmt::format("'{}' -arch={} -cubin -Xptxas -v -o '{}' '{}/tests/binary/kernels.cu' 2>&1", OCCBENCH_NVCC,
+                  architecture, cubin, OCCBENCH_SOURCE_DIR);
+  FILE* log = popen(command.c_str(), "r");
+  std::map<std::string, Assembled> functions;
+  Assembled* current = nullptr;
+  char line[4096];
+  while (fgets(line, sizeof line, log) != nullptr) {
+    std::cmatch found;
+    if (std::regex_search(line, found, std::regex("Compiling entry function '(.*)' for"))) {
+      current = &functions[found[1]];
+    }
+    if (current == nullptr) continue;
+    const auto read = [&](const char* pattern, int& number) {
+      if (std::regex_search(line, found, std::regex(pattern))) number = std::stoi(found[1]);
+    };
+    // The lines of an entry function end with the registers; device functions may follow.
+    read("([0-9]+) bytes stack frame", current->stack_bytes);
+    read("([0-9]+) bytes spill stores", current->spill_store_bytes);
+    read("([0-9]+) bytes spill loads", current->spill_load_bytes);
+    read("used ([0-9]+) barriers", current->barriers);
+    read("([0-9]+) bytes smem", current->shared_bytes);
+    read("Used ([0-9]+) registers", current->registers);
+    if (std::string_view(line).find("Used ") != std::string_view::npos) current = nullptr;
+  }
+  EXPECT_EQ(pclose(log), 0);
+  return functions;
+}
+
+TEST(DeviceCode, OfAFreshBuildIsWhatTheAssemblerReports) {
+  for (const char* architecture : {"sm_80", "sm_90", "sm_120"}) {
+    const fs::path cubin =
+        fs::temp_directory_path() / fmt::format("occbench_{}_{}.cubin", architecture, getpid());
+    const std::map<std::string, Assembled> assembled = compile(architecture, cubin.string());
+    ASSERT_EQ(assembled.size(), 6u);
+    std::vector<DeviceKernel> kernels;
+    try {
+      std::ostringstream progress;
+      kernels = read_device_code(cubin, {}, progress);
+    } catch (const InputError& error) {
+      fs::remove(cubin);
+      GTEST_SKIP() << error.what();
+    }
+    fs::remove(cubin);
+    EXPECT_EQ(kernels.size(), assembled.size());
+    for (const DeviceKernel& kernel : kernels) {
+      const Assembled& expected = assembled.at(kernel.symbol);
+      EXPECT_EQ(kernel.architecture, architecture);
+      EXPECT_EQ(kernel.usage.registers_per_thread, expected.registers) << kernel.symbol;
+      EXPECT_EQ(kernel.usage.barriers, expected.barriers) << kernel.symbol;
+      EXPECT_EQ(kernel.usage.static_shared_bytes, expected.shared_bytes) << kernel.symbol;
+      EXPECT_EQ(kernel.stack_bytes, expected.stack_bytes) << kernel.symbol;
+      EXPECT_EQ(kernel.local.value().bytes, expected.spill_store_bytes + expected.spill_load_bytes)
+          << kernel.symbol;
+    }
+  }
+}
+/// Rows of data/registers.cu compiled to so many registers; empty where there is no cuobjdump.
+std::string rows_of_kernel_with(int registers, const fs::path& folder) {
+  const fs::path cubin = folder / fmt::format("registers_{}.cubin", registers);
+  const std::string command =
+      fmt::format("'{}' -arch=sm_90 -cubin -DREGISTERS={} -o '{}' '{}/tests/binary/registers.cu'",
+                  OCCBENCH_NVCC, registers, cubin.string(), OCCBENCH_SOURCE_DIR);
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  const Outcome outcome = run_command({"calc", "--from", cubin.c_str(), "--format", "csv"});
+  if (outcome.err.find("cuobjdump was not found") != std::string::npos) return "";
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  const std::string rows = (folder / fmt::format("registers_{}.csv", registers)).string();
+  std::ofstream(rows) << outcome.out;
+  return rows;
+}
+
+TEST(DeviceCode, OfTwoMoreRegistersFailsTheGateAndOfTwoFewerIsANote) {
+  const TemporaryFolder folder;
+  const std::string baseline = rows_of_kernel_with(36, folder.path());
+  if (baseline.empty()) GTEST_SKIP() << "no cuobjdump";
+  const std::string more = rows_of_kernel_with(38, folder.path());
+  const std::string fewer = rows_of_kernel_with(34, folder.path());
+  const Outcome failed = run_command({"gate", baseline.c_str(), more.c_str()});
+  EXPECT_EQ(failed.status, ExitStatus::regression);
+  EXPECT_THAT(failed.out, testing::AllOf(HasSubstr("binary/keeps_values(float*) sm_90"),
+                                         HasSubstr("registers_per_thread 36 -> 38")));
+  const Outcome passed = run_command({"gate", baseline.c_str(), fewer.c_str()});
+  EXPECT_EQ(passed.status, ExitStatus::done);
+  EXPECT_THAT(passed.out, HasSubstr("registers_per_thread 36 -> 34: better; record the baseline again"));
+  EXPECT_EQ(run_command({"gate", baseline.c_str(), baseline.c_str()}).status, ExitStatus::done);
+}
+#endif
+
+// cuobjdump asks for the second quote of a name and ends a line at its end.
+TEST(DeviceCode, IsReadFromAFileOfAnyName) {
+  const TemporaryFolder folder;
+  const RecordedCuobjdump cuobjdump;
+  // As the real one ends: Stray '"' character.
+  const std::string strict = folder.path() / "cuobjdump";
+  std::ofstream(strict) << "#!/bin/sh\ncase \"$*\" in *\\\"*|*\\'*|*'\n'*) echo 'cuobjdump fatal   : stray "
+                           "quote'; exit 1;; esac\n"
+                        << "exec '" << (kRecorded / "cuobjdump").string() << "' \"$@\"\n";
+  fs::permissions(strict, fs::perms::owner_all);
+  ::setenv("PATH", (folder.path().string() + ":" + std::getenv("PATH")).c_str(), 1);
+  std::ostringstream progress;
+  const std::filesystem::path plain = folder.path() / "kernels.cubin";
+  std::ofstream(plain) << "a file";
+  const std::size_t kernels = read_device_code(plain, {}, progress).size();
+  EXPECT_GT(kernels, 0u);
+  for (const char* name : {"a\"b.cubin", "a\nb.cubin", "a'b.cubin"}) {
+    std::filesystem::copy_file(plain, folder.path() / name);
+    EXPECT_EQ(read_device_code(folder.path() / name, {}, progress).size(), kernels) << name;
+  }
+}
+
+TEST(DeviceCode, IsRefusedWhereThereIsNone) {
+  std::ostringstream progress;
+  EXPECT_THROW(read_device_code("/no/such/file", {}, progress), InputError);
+  EXPECT_EQ(run_command({"calc", "--from", "/no/such/file"}).status, ExitStatus::usage);
+  EXPECT_EQ(run_command({"calc", "--from", "/no/such/file", "--registers", "3"}).status, ExitStatus::usage);
+  // Without cuobjdump this names cuobjdump, with it the lack of device code.
+  EXPECT_THROW(read_device_code("/proc/self/exe", {}, progress), InputError);
+}
+
+}  // namespace
+}  // namespace occbench

@@ -1,0 +1,376 @@
+// The command as a process of its own: standard output that is full, a terminal, devices, what swallows what follows.
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <pty.h>
+#include <string>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/terminal.hpp"
+#include "record/columns.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "run_command.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kSuite = OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv";
+
+class Hostile : public ::testing::Test {
+ protected:
+  /// As a shell runs it in the folder of the test; $OCCBENCH is the program. @returns its status
+  int shell(const std::string& command) const {
+    ::setenv("OCCBENCH", OCCBENCH_PROGRAM, 1);
+    const int status = std::system(fmt::format("cd '{}' && {}", folder_.path().string(), command).c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_.path() / name, std::ios::binary) << text;
+    return folder_.path() / name;
+  }
+  std::string read(const std::string& name) const {
+    return read_text(folder_.path() / name);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Hostile, AFullStandardOutputIsAStatusAndAMessage) {
+  if (!fs::is_character_file("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  for (const std::string& command :
+       {std::string("columns"), std::string("--help"),
+        std::string("calc --cc 9.0 --block-size 256 --registers 32"),
+        std::string("calc --limits --format csv"),
+        std::string("predict --gpu h200 --block-size 256 --registers 32 --grid 500 --work equal:2000"),
+        "explain --format csv --top 3 " + kSuite, "explain --format json --top 3 " + kSuite,
+        "gate " + kSuite + " " + kSuite, "fleet " + kSuite, "merge -o merged.csv " + kSuite}) {
+    EXPECT_NE(shell("\"$OCCBENCH\" " + command + " > /dev/full 2> err"), 0) << command;
+    EXPECT_THAT(read("err"), HasSubstr("standard output could not be written")) << command;
+  }
+  EXPECT_EQ(shell("\"$OCCBENCH\" columns >&- 2> err"), 64);
+  EXPECT_EQ(shell("\"$OCCBENCH\" columns > out 2> err"), 0);
+}
+
+TEST_F(Hostile, ARegressionStaysARegressionOnAFullStandardOutput) {
+  if (!fs::is_character_file("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  std::vector<Row> rows = read_rows(kSuite);
+  std::string slower = csv_header();
+  for (Row& row : rows) {
+    if (row.registers_per_thread) *row.registers_per_thread += 1;
+    slower += csv_record(row);
+  }
+  write("slower.csv", slower);
+  EXPECT_EQ(shell("\"$OCCBENCH\" gate " + kSuite + " slower.csv > /dev/full 2> err"), 1);
+}
+
+TEST_F(Hostile, NoOutputTakesThePlaceOfADeviceAFifoOrALink) {
+  if (::mknod((folder_.path() / "device").c_str(), S_IFCHR | 0600, ::makedev(1, 3)) != 0)
+    GTEST_SKIP() << "mknod is not permitted here";
+  ASSERT_EQ(::mkfifo((folder_.path() / "fifo").c_str(), 0600), 0);
+  fs::create_symlink("device", folder_.path() / "link");
+  fs::create_symlink("circle", folder_.path() / "circle");
+  fs::create_directory(folder_.path() / "folder");
+  write("rows.csv", read_text(kSuite));
+  for (const std::string name : {"device", "fifo", "link", "circle", "folder"}) {
+    for (const std::string& command :
+         {"report rows.csv -o " + name, "merge rows.csv -o " + name, "fleet rows.csv --page " + name,
+          "gate rows.csv rows.csv --write json=" + name,
+          "gate --tolerances-from rows.csv rows.csv --save-tolerances " + name,
+          "run --rehearse rows.csv --filter waves/ --out " + name,
+          "calibrate --rows " OCCBENCH_SOURCE_DIR "/results/nvidia-h200/calibration.csv --out " + name,
+          "trace --out " + name + " -- true"}) {
+      if (name == "circle" && command.starts_with("trace")) continue;  // it has no rows to write
+      const int status = shell("timeout 60 \"$OCCBENCH\" " + command + " > out 2> err");
+      EXPECT_TRUE(status == 64 || command.starts_with("trace")) << command << ": " << status << read("err");
+      EXPECT_THAT(read("err"), Not(HasSubstr("internal fault"))) << command;
+    }
+  }
+  EXPECT_TRUE(fs::is_character_file(folder_.path() / "device"));
+  EXPECT_TRUE(fs::is_fifo(folder_.path() / "fifo"));
+  EXPECT_TRUE(fs::is_symlink(folder_.path() / "link"));
+  EXPECT_TRUE(fs::is_symlink(folder_.path() / "circle"));
+  EXPECT_TRUE(fs::is_empty(folder_.path() / "folder"));
+  EXPECT_EQ(read_text(kSuite), read("rows.csv"));
+}
+
+TEST_F(Hostile, AnInputOrItsSamplesIsNeverAnOutput) {
+  const std::string rows = read_text(kSuite);
+  write("rows.csv", rows);
+  write("rows.samples.csv", samples_header());
+  write("t.json", "{}");
+  for (const std::string name : {"rows.csv", "./rows.csv", "rows.samples.csv"}) {
+    for (const std::string& command :
+         {"report rows.csv -o " + name, "merge rows.csv -o " + name, "fleet rows.csv --page " + name,
+          "gate rows.csv rows.csv --write json=" + name,
+          "gate --tolerances-from rows.csv rows.csv --save-tolerances " + name,
+          "run --rehearse rows.csv --filter waves/ --out " + name,
+          "calibrate --rows rows.csv --out " + name}) {
+      EXPECT_EQ(shell("\"$OCCBENCH\" " + command + " > out 2> err"), 64) << command << read("err");
+    }
+  }
+  EXPECT_EQ(read("rows.csv"), rows);
+  EXPECT_EQ(read("rows.samples.csv"), samples_header());
+}
+
+TEST_F(Hostile, AnOptionDoesNotSwallowWhatFollowsItsValue) {
+  // All four files are judged or refused by their contents; none becomes a peer unasked.
+  std::vector<Row> rows = read_rows(kSuite);
+  std::erase_if(rows, [](const Row& row) { return row.experiment != "waves"; });
+  std::vector<std::string> files;
+  for (int gpu = 1; gpu <= 5; ++gpu) {
+    std::string text = csv_header();
+    for (Row& row : rows) {
+      row.gpu_uuid = fmt::format("GPU-{}", gpu);
+      text += csv_record(row);
+    }
+    files.push_back(write(fmt::format("g{}.csv", gpu), text).string());
+  }
+  const Outcome outcome = run_command(
+      {"fleet", "--baseline", files[0], files[1], files[2], files[3], files[4], "--format", "json"});
+  for (int gpu = 2; gpu <= 5; ++gpu)
+    EXPECT_THAT(outcome.out, HasSubstr(fmt::format("GPU-{}\"", gpu))) << outcome.err;
+  EXPECT_THAT(outcome.out, Not(HasSubstr("GPU-1\"")));
+
+  EXPECT_NE(shell("\"$OCCBENCH\" gate --write json=x g1.csv g1.csv > out 2> err"), 64) << read("err");
+  EXPECT_THAT(read("x"), HasSubstr("\"verdict\""));
+  EXPECT_NE(run_command({"gate", "--tolerances-from", files[0], files[1], "--", files[0], files[0]}).status,
+            ExitStatus::usage);
+}
+
+TEST_F(Hostile, AGpuIsNoPeerOfItself) {
+  std::vector<std::string> files;
+  std::vector<Row> rows = read_rows(kSuite);
+  std::erase_if(rows, [](const Row& row) { return row.experiment != "waves"; });
+  for (int gpu = 1; gpu <= 4; ++gpu) {
+    std::string text = csv_header();
+    for (Row row : rows) {
+      row.gpu_uuid = fmt::format("GPU-{}", gpu);
+      if (gpu == 1 && row.time_us) *row.time_us *= 1.3;
+      text += csv_record(row);
+    }
+    files.push_back(write(fmt::format("g{}.csv", gpu), text).string());
+  }
+  std::vector<std::string> arguments = {"fleet", "--format", "json"};
+  arguments.insert(arguments.end(), files.begin(), files.end());
+  const Outcome alone = run_command(arguments);
+  arguments.insert(arguments.end(), {"--baseline", files[0]});
+  const Outcome with_itself = run_command(arguments);
+  EXPECT_EQ(with_itself.out, alone.out);
+  EXPECT_EQ(with_itself.status, alone.status);
+}
+
+TEST_F(Hostile, ARowThatCannotBeExplainedLeavesNoHalfOfAnArray) {
+  std::vector<Row> rows = read_rows(kSuite);
+  std::erase_if(rows, [](const Row& row) { return row.experiment != "waves"; });
+  rows[1].barriers = 90;
+  std::string text = csv_header();
+  for (const Row& row : rows) text += csv_record(row);
+  const Outcome outcome = run_command({"explain", "--format", "json", write("rows.csv", text).string()});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr("barriers = 90"));
+}
+
+TEST_F(Hostile, WrongFilesAndFoldersAreWrongInput) {
+  write("rows.csv", read_text(kSuite));
+  const std::string longest(300, 'x');
+  for (const std::string& command : std::initializer_list<std::string>{
+           "predict --profile . --block-size 256 --registers 32 --grid 500 --work equal:2000",
+           "predict --profile /dev/zero --max-size 1M --block-size 256 --registers 32 --grid 500 --work "
+           "equal:2000",
+           "explain --profile .. rows.csv",
+           "explain " + longest,
+           "explain .",
+           "gate . " + longest,
+           "gate rows.csv " + longest,
+           "merge rows.csv -o .",
+           "merge rows.csv -o " + longest,
+           "merge . -o all.csv",
+           "merge " + longest + " -o all.csv",
+           "report rows.csv -o .",
+           "report rows.csv --pictures rows.csv",
+           "report rows.csv -o " + longest,
+           "fleet . ",
+           "fleet rows.csv --page .",
+           "trace --import . --out x.csv",
+           "trace --import " + longest + " --out x.csv",
+           "calc --from .",
+           "calc --from " + longest,
+           "calc --batch .",
+           "calc --batch /dev/zero --max-size 1M",
+           "predict --batch .",
+           "calibrate --rows .",
+           "validate --rows .",
+           "run --rehearse . --out x.csv",
+           "run --rehearse rows.csv --out " + longest,
+           "explain /dev/zero --max-size 1M",
+           "explain rows.csv --max-size 0",
+           "explain rows.csv --max-size ''",
+           "TMPDIR=/no/such/folder calc --from rows.csv"}) {
+    const bool with_variable = command.starts_with("TMPDIR");
+    const std::string variable = with_variable ? command.substr(0, command.find(' ')) : "";
+    const std::string rest = with_variable ? command.substr(command.find(' ') + 1) : command;
+    EXPECT_EQ(shell(variable + " timeout 60 \"$OCCBENCH\" " + rest + " > out 2> err"), 64) << command << "\n"
+                                                                                           << read("err");
+    EXPECT_THAT(read("err"), Not(HasSubstr("internal fault"))) << command;
+    EXPECT_EQ(read("out"), "") << command;
+  }
+}
+
+/// The program on a terminal of its own.
+class OnTerminal {
+ public:
+  explicit OnTerminal(std::vector<std::string> arguments) : begin_(std::chrono::steady_clock::now()) {
+    arguments.insert(arguments.begin(), OCCBENCH_PROGRAM);
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    process_ = ::forkpty(&terminal_, nullptr, nullptr, nullptr);
+    if (process_ == 0) {
+      ::execv(OCCBENCH_PROGRAM, pointers.data());
+      ::_exit(127);
+    }
+  }
+  ~OnTerminal() {
+    ::close(terminal_);
+  }
+  OnTerminal(const OnTerminal&) = delete;
+  OnTerminal& operator=(const OnTerminal&) = delete;
+
+  /// What it prints until it ends, or until `what` stands there.
+  std::string text_until(std::string_view what) {
+    std::array<char, 4096> piece;
+    while (what.empty() || text_.find(what) == std::string::npos) {
+      const ssize_t read = ::read(terminal_, piece.data(), piece.size());
+      if (read <= 0) break;
+      text_.append(piece.data(), static_cast<std::size_t>(read));
+    }
+    return text_;
+  }
+  void type(std::string_view keys) const {
+    ASSERT_TRUE(write_all(terminal_, keys));
+  }
+  /// As wait() has it.
+  int status() const {
+    int status = 0;
+    ::waitpid(process_, &status, 0);
+    return status;
+  }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_;
+  int terminal_ = -1;
+  pid_t process_ = -1;
+  std::string text_;
+};
+
+TEST_F(Hostile, NoNameOfAFileMovesTheCursorOfATerminal) {
+  const std::string evil =
+      "a\x1b]0;title\x07\x1b[2J\xc2\x9b"
+      "31m\x08\rb\xe2\x80\xae";
+  std::vector<Row> rows = read_rows(kSuite);
+  std::erase_if(rows, [](const Row& row) { return row.experiment != "waves"; });
+  rows.resize(3);
+  for (Row& row : rows) {
+    row.case_ += evil;
+    row.kernel += evil;
+    row.gpu += evil;
+    row.host += evil;
+    row.note += evil;
+    row.gpu_uuid = "GPU-" + evil;
+  }
+  std::string text = csv_header();
+  for (const Row& row : rows) text += csv_record(row);
+  const std::string file = write("rows.csv", text).string();
+  const std::string bad = write("bad" + std::string("\x1b[31m.csv"), "x").string();
+  const std::string batch =
+      write("batch.csv",
+            "compute_capability,block_threads,registers_per_thread,case\n9.0,256,32,\"" + evil + "\"\n")
+          .string();
+  for (const std::vector<std::string>& arguments : std::initializer_list<std::vector<std::string>>{
+           {"explain", file},
+           {"explain", "--format", "csv", file},
+           {"explain", bad},
+           {"explain", bad + evil},
+           {"run", "--list", "--rehearse", file},
+           {"gate", file, file},
+           {"fleet", file},
+           {"merge", file, "-o", (folder_.path() / "all.csv").string()},
+           {"calc", "--batch", batch},
+           {"calc", "--batch", batch, "--rank"},
+           {"report", bad, "-o", (folder_.path() / "r.html").string()},
+           {"calc", "--gpu", evil, "--block-size", "64", "--registers", "32"},
+           {evil}}) {
+    OnTerminal terminal(arguments);
+    const std::string shown = terminal.text_until("");
+    terminal.status();
+    EXPECT_FALSE(shown.empty());
+    // The terminal itself makes CR LF of a line feed.
+    for (const char* obeyed : {"\x1b", "\x07", "\x08", "\xc2\x9b", "\xe2\x80\xae", "\rb"})
+      EXPECT_THAT(shown, Not(HasSubstr(obeyed))) << arguments.front();
+    if (arguments.front() != "merge") {
+      EXPECT_THAT(shown, HasSubstr("\\x1b")) << arguments.front();
+    }
+  }
+  EXPECT_EQ(shell("\"$OCCBENCH\" explain --format csv rows.csv > out 2> err"), 0);
+  EXPECT_THAT(read("out"), HasSubstr(evil)) << "a file has names as they are";
+}
+
+TEST_F(Hostile, WhatTakesLongSaysSoFromTwoSecondsOnAndCtrlCEndsItAtOnce) {
+  OnTerminal terminal({"predict", "--gpu", "h200", "--block-size", "256", "--registers", "32", "--grid",
+                       "60000000", "--work", "lognormal:2000:0.5"});
+  EXPECT_THAT(terminal.text_until("Ctrl-C ends it"),
+              HasSubstr("predicting 60,000,000 blocks: 2 s; Ctrl-C ends it"));
+  EXPECT_LT(terminal.seconds(), 6);
+  const double pressed = terminal.seconds();
+  terminal.type("\x03");
+  terminal.text_until("");
+  const int status = terminal.status();
+  EXPECT_LT(terminal.seconds() - pressed, 1.5);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) << status;
+}
+
+TEST(Printable, SpellsOutWhatATerminalWouldObey) {
+  EXPECT_EQ(printable("kernel<float>(int) \t\xc3\xa9 \xe2\x96\x88 \xf0\x9f\x98\x80\n"),
+            "kernel<float>(int) \t\xc3\xa9 \xe2\x96\x88 \xf0\x9f\x98\x80\n");
+  EXPECT_EQ(printable("a\x1b[31mb\x07\r\x08\x7f"), "a\\x1b[31mb\\x07\\x0d\\x08\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\u009b31m")
+      << "CSI as one character";
+  EXPECT_EQ(printable("\xe2\x80\xae"
+                      "x"),
+            "\\u202ex")
+      << "the rest of the line would run backwards";
+  EXPECT_EQ(printable("\x9b"
+                      "31m \xff \xc3"),
+            "\\x9b31m \\xff \\xc3")
+      << "no UTF-8";
+  EXPECT_EQ(printable("\xe0\x80\x9b \xed\xa0\x80"), "\\xe0\\x80\\x9b \\xed\\xa0\\x80")
+      << "too long, half a pair";
+  EXPECT_EQ(printable(std::string("a\0b", 3)), "a\\x00b");
+}
+
+}  // namespace
+}  // namespace occbench

@@ -1,0 +1,42 @@
+# -DPROGRAM=bench_all, with its links beside it -DWORK=folder
+# names_of(VARIABLE PROGRAM): the experiments that a program describes.
+function(names_of variable program)
+  execute_process(COMMAND ${program} --occ_describe RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${program} --occ_describe: ${status}\n${output}")
+  endif()
+  string(REPLACE ";" "," output "${output}") # which would end an element of the list
+  string(REGEX MATCHALL "(^|\n){\"name\":\"[a-z0-9_]+\",\"claim\":\"[^\"]+\",\"source\":\"[^\"]+\"" lines "${output}")
+  list(TRANSFORM lines REPLACE ".*\"name\":\"([a-z0-9_]+)\".*" "\\1")
+  set(${variable} "${lines}" PARENT_SCOPE)
+endfunction()
+
+function(expect_names program)
+  names_of(found ${program})
+  if(NOT found STREQUAL "${ARGN}")
+    message(SEND_ERROR "${program} has the experiments ${found}, not ${ARGN}")
+  endif()
+endfunction()
+
+get_filename_component(folder ${PROGRAM} DIRECTORY)
+names_of(suite ${PROGRAM})
+list(LENGTH suite count)
+if(count LESS 19)
+  message(FATAL_ERROR "the suite has ${count} experiments: ${suite}")
+endif()
+foreach(name IN LISTS suite)
+  expect_names(${folder}/bench_${name} ${name})
+endforeach()
+foreach(tool IN ITEMS advice calibration sweep validation)
+  expect_names(${folder}/${tool} ${tool})
+endforeach()
+
+# Also away from the others, and by any other name all of them.
+file(REMOVE_RECURSE ${WORK})
+file(COPY ${folder}/bench_waves DESTINATION ${WORK} FOLLOW_SYMLINK_CHAIN)
+expect_names(${WORK}/bench_waves waves)
+file(CREATE_LINK ${PROGRAM} ${WORK}/bench_placement COPY_ON_ERROR)
+expect_names(${WORK}/bench_placement placement)
+file(CREATE_LINK ${PROGRAM} ${WORK}/another_name SYMBOLIC)
+expect_names(${WORK}/another_name ${suite})
+file(REMOVE_RECURSE ${WORK})
