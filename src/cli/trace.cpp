@@ -206,11 +206,13 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
                   "rows go here, samples beside it (default: a new file in results/local/)")
       ->type_name("FILE.csv");
   parser
-      .add_option("--counters", command.counters,
-                  "launches to count of each kernel and configuration: auto (1, and 2 more once counting "
-                  "has taken at most 2 % of the time), off, or N")
+      .add_option(
+          "--counters", command.counters,
+          "launches to count of each kernel and configuration: auto (1, and 2 more once counting "
+          "has taken at most 2 % of the time), off, or N; sampled: none, the GPU is sampled while the "
+          "program goes on, kernels of CUDA graphs too")
       ->capture_default_str()
-      ->type_name("auto|off|N");
+      ->type_name("auto|sampled|off|N");
   parser
       .add_option("--kernels", command.kernels,
                   "count only kernels whose name this extended regular expression is found in; "

@@ -42,15 +42,15 @@ fs::path library_path() {
 
 /// What the library is told to count.
 std::string counted_launches(const std::string& counters) {
-  if (counters == kTracePaced) return counters;
+  if (counters == kTracePaced || counters == kTraceSampled) return counters;
   if (counters == "off") return "0";
   int number = 0;
   const auto [end, error] = std::from_chars(counters.data(), counters.data() + counters.size(), number);
   if (error == std::errc() && end == counters.data() + counters.size() && number >= 1 &&
       number <= kMostCounted)
     return counters;
-  throw InputError(
-      fmt::format("--counters '{}' is neither auto, off nor a number from 1 to {}", counters, kMostCounted));
+  throw InputError(fmt::format("--counters '{}' is none of auto, sampled, off and a number from 1 to {}",
+                               counters, kMostCounted));
 }
 
 /// Why the command runs untraced; empty where it need not.

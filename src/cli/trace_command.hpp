@@ -16,7 +16,7 @@ namespace occbench {
 /// What to run under the library that traces it.
 struct TraceCommand {
   std::vector<std::string> words;     ///< the program and its arguments
-  std::string counters = "auto";      ///< "auto", "off" or a number of launches
+  std::string counters = "auto";      ///< "auto", "sampled", "off" or a number of launches
   std::string kernels;                ///< regular expression of those to count; empty = all
   std::optional<std::int64_t> after;  ///< launches before the first that is counted
   std::string visible_gpu;            ///< UUID of the one GPU that it may use; empty: as it is

@@ -56,9 +56,13 @@ std::int64_t number_of(const char* name) {
   return value;
 }
 
+bool is_to_be_sampled() {
+  return variable(kTraceCountersVariable) == kTraceSampled;
+}
+
 CountingRules rules() {
   CountingRules rules;
-  rules.paced = variable(kTraceCountersVariable) == kTracePaced;
+  rules.paced = variable(kTraceCountersVariable) == kTracePaced || is_to_be_sampled();
   if (!rules.paced) rules.counted = static_cast<int>(number_of(kTraceCountersVariable));
   if (!variable(kTraceAfterVariable).empty()) rules.after = number_of(kTraceAfterVariable);
   if (const std::string kernels = variable(kTraceKernelsVariable); !kernels.empty()) {
@@ -95,7 +99,7 @@ struct Library {
       : tracer({file,
                 words_of(variable(kTraceMetricsVariable)),
                 rules(),
-                variable(kTraceCountersVariable) == kTracePaced,
+                is_to_be_sampled(),
                 {},
                 why_not_counted()},
                *driver, say) {}
