@@ -337,7 +337,9 @@ TEST_F(Hostile, TwoMergesAtOnceWriteNoMixture) {
     write(std::string(gpu) + ".csv", text);
   }
   for (int round = 0; round < 6; ++round) {
-    shell("\"$OCCBENCH\" merge A.csv -o x.csv > a 2>&1 & \"$OCCBENCH\" merge B.csv -o x.csv > b 2>&1; wait");
+    shell(
+        "{ \"$OCCBENCH\" merge A.csv -o x.csv > a 2>&1 & \"$OCCBENCH\" merge B.csv -o x.csv > b 2>&1; wait; "
+        "}");
     std::set<std::string> gpus;
     const std::vector<Row> rows = read_rows(folder_.path() / "x.csv");
     for (const Row& row : rows) gpus.insert(row.gpu_uuid);
