@@ -33,7 +33,4 @@ if(OCCBENCH_CUDA)
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   include(${CMAKE_CURRENT_LIST_DIR}/toolkit.cmake)
-  get_filename_component(occ_cupti_folder ${OCCBENCH_CUPTI_LIBRARY} DIRECTORY)
-  # The toolkit of the machine that runs, where the folder is the usual one, serves as well as the one that built.
-  list(APPEND CMAKE_BUILD_RPATH ${occ_cupti_folder} /usr/local/cuda/lib64 /usr/local/cuda/extras/CUPTI/lib64)
 endif()

@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include <cupti.h>
+#include "measure/cupti_library.hpp"
+
 
 namespace occbench {
 namespace {
@@ -234,7 +235,7 @@ void flush_kernel_records() {
 }
 
 bool keep_kernel_records(void* context, bool kept) {
-  const auto change = kept ? cuptiActivityEnableContext : cuptiActivityDisableContext;
+  const auto& change = kept ? cuptiActivityEnableContext : cuptiActivityDisableContext;
   return change(static_cast<CUcontext>(context), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
 }
 
