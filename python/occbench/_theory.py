@@ -223,7 +223,7 @@ def curves(
     """Theoretical occupancy over block size, registers and shared memory, as calc() for each. Without `block_size` the
     best one is taken.
 
-    >>> full = [point for point in curves("h200", registers=44).points["registers_per_thread"] if point["theoretical_pct"] == 100]
+    >>> full = [point for point in curves("h200", block_size=256, registers=44).points["registers_per_thread"] if point["theoretical_pct"] == 100]
     >>> full[-1]["value"]  # the most registers with which an SM is full
     32
     """
