@@ -62,3 +62,12 @@ int occ_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t c
   }
   return pthread_cond_timedwait(condition, mutex, &real);
 }
+
+/* GCC's crtbeginS.o, which Zig does not link: what a library registered to be called at the end is called when it is
+   closed, and not after. */
+void* occ_handle IN_PLACE_OF("__dso_handle");
+void* occ_handle = &occ_handle;
+void __cxa_finalize(void* handle);
+__attribute__((destructor)) static void finalize(void) {
+  __cxa_finalize(&occ_handle);
+}
