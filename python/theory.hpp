@@ -40,5 +40,6 @@ enum OccbenchAnswered : std::int32_t {
 /// @param answered  kOccbenchAnswered rows of `count`
 /// @param theoretical_pct  a row of `count`
 /// @returns nullptr, or what is wrong with the first launch that cannot be answered: "launch 3: ..." (counted from 0)
-char* occbench_theory(std::int64_t count, const std::int64_t* asked, std::int64_t* answered, double* theoretical_pct);
+char* occbench_theory(std::int64_t count, const std::int64_t* asked, std::int64_t* answered,
+                      double* theoretical_pct);
 }

@@ -17,7 +17,10 @@ def theory(answer: dict[str, Any]) -> None:
     _html(
         f"<p><b>{answer['theoretical_pct']:g} %</b>: {answer['blocks_per_sm']} blocks, {answer['warps_per_sm']} warps per SM,"
         f" limited by {escape(answer['limiter'].replace('+', ' and '))}</p>"
-        + _table(["resource", "blocks", "because"], [[_words(r["resource"]), r["blocks"], r["rule"]] for r in answer["rules"]])
+        + _table(
+            ["resource", "blocks", "because"],
+            [[_words(r["resource"]), r["blocks"], r["rule"]] for r in answer["rules"]],
+        )
         + _list(answer["what_to_do"])
     )
     launch = {
@@ -52,7 +55,8 @@ def curves(points: dict[str, list[dict[str, Any]]]) -> None:
         step = "step-before" if axis != "block_threads" else "linear"
         charts.append(
             (
-                base.mark_line(interpolate=step) + base.mark_point(filled=True, size=80).transform_filter("datum.current == 1")
+                base.mark_line(interpolate=step)
+                + base.mark_point(filled=True, size=80).transform_filter("datum.current == 1")
             ).properties(width=240, height=160)
         )
     _display(alt.hconcat(*charts))

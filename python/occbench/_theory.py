@@ -269,7 +269,9 @@ def device(gpu: str | None, compute_capability: str | None, sm_count: int | None
     if gpu is not None and compute_capability is not None:
         named = [each.compute_capability for each in gpus() if each.name == gpu]
         if named and named[0] != compute_capability:
-            raise ValueError(f"gpu={gpu!r} has compute capability {named[0]}, and compute_capability={compute_capability!r}")
+            raise ValueError(
+                f"gpu={gpu!r} has compute capability {named[0]}, and compute_capability={compute_capability!r}"
+            )
         compute_capability = None
     return _command.options({"gpu": gpu, "cc": compute_capability, "sm_count": sm_count})
 

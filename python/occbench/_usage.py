@@ -105,7 +105,9 @@ def _of_file(file: str, name: str | None) -> Usage:
     kernels = _command.answer("calc", *_command.options({"from": file, "kernel": name}))
     if len(kernels) != 1:
         several = ", ".join(f"{each['kernel']} ({each['code_architecture']})" for each in kernels[:5])
-        raise ValueError(f"{file} has {len(kernels)} such kernels: {several}, ...; name one by its name or another file")
+        raise ValueError(
+            f"{file} has {len(kernels)} such kernels: {several}, ...; name one by its name or another file"
+        )
     kernel = kernels[0]
     return Usage(
         registers=kernel["registers_per_thread"],

@@ -24,7 +24,8 @@ std::string library_name() {
 fs::path file_of(void* address) {
   Dl_info where{};
   link_map* of = nullptr;
-  if (dladdr1(address, &where, reinterpret_cast<void**>(&of), RTLD_DL_LINKMAP) == 0 || of == nullptr) return {};
+  if (dladdr1(address, &where, reinterpret_cast<void**>(&of), RTLD_DL_LINKMAP) == 0 || of == nullptr)
+    return {};
   std::error_code unknown;
   // The loader has no name for the program itself.
   return fs::canonical(*of->l_name == '\0' ? "/proc/self/exe" : of->l_name, unknown);
@@ -43,7 +44,8 @@ std::vector<fs::path> folders_to_look_in() {
   const fs::path here = file_of(reinterpret_cast<void*>(&library_name)).parent_path();
   folders.push_back(here);
   folders.emplace_back();
-  for (const char* toolkit : {"CUDA_HOME", "CUDA_PATH"}) add_variable(toolkit, {"lib64", "extras/CUPTI/lib64", "lib"});
+  for (const char* toolkit : {"CUDA_HOME", "CUDA_PATH"})
+    add_variable(toolkit, {"lib64", "extras/CUPTI/lib64", "lib"});
   folders.emplace_back("/usr/local/cuda/lib64");
   folders.emplace_back("/usr/local/cuda/extras/CUPTI/lib64");
   for (fs::path above = here; above != above.parent_path(); above = above.parent_path())
@@ -67,7 +69,8 @@ struct Library {
     for (const fs::path& folder : folders_to_look_in()) {
       if (handle != nullptr) break;
       const fs::path file = folder / library_name();
-      if (folder.empty() || fs::exists(file, unreadable)) handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (folder.empty() || fs::exists(file, unreadable))
+        handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     }
     if (handle != nullptr) {
       open_library_of_metrics(handle);
@@ -79,7 +82,8 @@ struct Library {
         other = fmt::format(" (the process has that of CUDA {}, whose records differ)", major);
     }
     why_not = fmt::format(
-        "{} was not found{}: it is part of CUDA {}'s toolkit and of the wheel nvidia-cuda-cupti; name its folder in the "
+        "{} was not found{}: it is part of CUDA {}'s toolkit and of the wheel nvidia-cuda-cupti; name its "
+        "folder in the "
         "variable OCCBENCH_CUPTI",
         library_name(), other, kMajor);
   }

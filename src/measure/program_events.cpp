@@ -6,7 +6,6 @@
 
 #include "measure/cupti_library.hpp"
 
-
 namespace occbench {
 namespace {
 

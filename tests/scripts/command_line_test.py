@@ -6,7 +6,6 @@ import io
 import os
 import subprocess
 import sys
-import tomllib
 import unittest
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import NamedTuple
 from unittest import mock
 
 import made_up
+import tomllib
 from occbench_tools.__main__ import COMMANDS, main
 
 SCRIPTS = made_up.ROOT / "scripts"
