@@ -15,8 +15,8 @@ WRONG_INPUT = 64  # exit status
 
 
 def program() -> Path:
-    """The command, or the one that the variable OCCBENCH names, of a build for example."""
-    return Path(os.environ.get("OCCBENCH") or PACKAGE / "bin" / "occbench")
+    """The command, or the one that the variable OCCBENCH_PROGRAM names, of a build for example."""
+    return Path(os.environ.get("OCCBENCH_PROGRAM") or PACKAGE / "bin" / "occbench")
 
 
 def environment() -> dict[str, str]:

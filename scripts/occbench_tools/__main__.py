@@ -8,11 +8,10 @@ import argparse
 import importlib
 import os
 import sys
+import tomllib
 import traceback
 from pathlib import Path
 from typing import NamedTuple, NoReturn
-
-import tomllib
 
 from occbench_tools import WrongInput, tell
 

@@ -25,7 +25,7 @@ LIMITS = [f"block_limit_{limiter}" for limiter in ("warps", "blocks", "registers
 
 
 def command(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([os.environ["OCCBENCH"], *words], capture_output=True, text=True, check=False)
+    return subprocess.run([os.environ["OCCBENCH_PROGRAM"], *words], capture_output=True, text=True, check=False)
 
 
 def recorded() -> pl.DataFrame:

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import tomllib
 import unittest
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import NamedTuple
 from unittest import mock
 
 import made_up
-import tomllib
 from occbench_tools.__main__ import COMMANDS, main
 
 SCRIPTS = made_up.ROOT / "scripts"
