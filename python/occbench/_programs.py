@@ -3,11 +3,12 @@
 import ctypes
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from occbench import _command
 
@@ -83,25 +84,16 @@ def _measured(words: list[str], last: list[str], out: "str | PathLike[str] | Non
         return read(rows)
 
 
-class _Ranges:
-    """NVTX's two calls, of a tool's library that this process was started with."""
-
-    def __init__(self, library: str) -> None:
-        self._library = ctypes.CDLL(library)
-
-    def push(self, name: str) -> None:
-        self._library.occbench_push_region(name.encode())
-
-    def pop(self) -> None:
-        self._library.occbench_pop_region()
-
-
-def _ranges(environment: Mapping[str, str]) -> Any:
-    raise NotImplementedError
-
-
 class region:
-    """`with occbench.region("attention"):` names the launches made within it."""
+    """`with occbench.region("attention"):` names the launches that a thread makes within it, in the column `region`.
+
+    Regions may lie in each other. Under `occbench trace` and Nsight's tools they are ranges of NVTX; where nothing traces, they
+    cost less than a microsecond.
+
+    >>> import occbench
+    >>> with occbench.region("attention"):
+    ...     pass
+    """
 
     __slots__ = ("name",)
 
@@ -109,9 +101,29 @@ class region:
         self.name = name
 
     def __enter__(self) -> None:
-        return
+        if _push is not None:
+            _push(self.name)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        return
+        if _pop is not None:
+            _pop()
+
+
+def _ranges() -> "tuple[Callable[[str], object], Callable[[], object]] | tuple[None, None]":
+    """What opens and closes a range in this process, which a tool traces if it names its library for NVTX."""
+    tool = os.environ.get("NVTX_INJECTION64_PATH")
+    if not tool:
+        return None, None
+    if Path(tool).name == "libocc_trace.so":
+        library = ctypes.CDLL(tool)
+        return lambda name: library.occbench_push_region(name.encode()), library.occbench_pop_region
+    try:
+        nvtx = import_module("torch.cuda.nvtx")
+    except ImportError:
+        return None, None
+    return nvtx.range_push, nvtx.range_pop
+
+
+_push, _pop = _ranges()

@@ -169,6 +169,19 @@ class Answers(unittest.TestCase):
             occbench.read("no_such_file.csv")
 
 
+class Regions(unittest.TestCase):
+    def test_where_nothing_traces_a_region_costs_less_than_a_microsecond(self) -> None:
+        begin = time.perf_counter()
+        for _ in range(100_000):
+            with occbench.region("attention"):
+                pass
+        self.assertLess((time.perf_counter() - begin) / 100_000, 1e-6)
+
+    def test_an_error_within_it_is_passed_on(self) -> None:
+        with self.assertRaises(KeyError), occbench.region("attention"):
+            raise KeyError
+
+
 class UsageOfKernels(unittest.TestCase):
     """Of objects that have what Triton's, CuPy's and numba's have; the real ones are compared on a GPU."""
 
