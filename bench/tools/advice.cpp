@@ -187,7 +187,8 @@ std::vector<Case> cases(const Planner& on) {
       {512, 1.5, LinearWork{1.5, 0.5}},
   };
   const Usage usage = inspect(kSpin.find("plain")).usage;
-  const DeviceProfile profile = choose_profile(identity_of(on.device())).profile;
+  const ChosenProfile chosen = choose_profile(identity_of(on.device()));
+  const DeviceProfile& profile = chosen.profile;
   std::vector<Case> cases;
   for (const Question& question : questions) {
     Launch launch{.block_threads = question.block_threads};
@@ -196,7 +197,7 @@ std::vector<Case> cases(const Planner& on) {
                     .distribution = question.distribution,
                     .poll_cycles_per_warp = kSpin.poll_cycles_per_warp};
     const Tasks tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads));
-    const Prediction asked = predict(launch, usage, on.limits(), profile, tasks);
+    const Prediction asked = predict(launch, usage, on.limits(), chosen, tasks);
     const auto advice = advise(launch, usage, on.limits(), profile, work, asked);
     if (!advice) continue;
     const std::string name =

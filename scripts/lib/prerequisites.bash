@@ -5,6 +5,8 @@
 # Both Debian 12 and Ubuntu 24.04 have these names.
 readonly system_packages=(g++ cmake ninja-build python3 python3-venv libfmt-dev libcli11-dev nlohmann-json3-dev
   zlib1g-dev libre2-dev libbenchmark-dev libgtest-dev libgmock-dev)
+# What some tests need beside: fuzzing, the tests of the page, a cluster.
+readonly test_packages=(clang libclang-rt-dev chromium slurmctld slurmd slurm-client munge)
 readonly needed_kilobytes=6000000
 
 # What each package is for, asked of the machine itself where that is cheap: tools may come from anywhere.
@@ -14,6 +16,8 @@ has_package() {
     cmake) command -v cmake >/dev/null ;;
     ninja-build) command -v ninja >/dev/null ;;
     python3 | python3-venv) [[ -n $(find_python) ]] ;;
+    clang) command -v clang++ >/dev/null ;;
+    chromium) [[ -n $(find_chromium) ]] ;;
     # Where there is no dpkg, CMake looks for the libraries and names those that it misses.
     *) ! command -v dpkg-query >/dev/null || [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]] ;;
   esac
@@ -30,11 +34,38 @@ find_python() {
   done
 }
 
-missing_packages() {
+# The browser of the page's tests. Ubuntu has none as a package.
+find_chromium() {
+  local candidate
+  for candidate in ${CHROMIUM:+"$CHROMIUM"} chromium chromium-browser google-chrome; do
+    command -v "$candidate" && return
+  done
+  return 0
+}
+
+# missing_of PACKAGE...
+missing_of() {
   local package
-  for package in "${system_packages[@]}"; do
+  for package in "$@"; do
     has_package "$package" || printf '%s\n' "$package"
   done
+}
+
+missing_packages() { missing_of "${system_packages[@]}"; }
+
+as_root=(env DEBIAN_FRONTEND=noninteractive) # what comes before a command that only root may run
+
+# Status 1 where this user may not.
+become_root() {
+  ((EUID == 0)) && return
+  { command -v sudo >/dev/null && { sudo --non-interactive true 2>/dev/null || [[ -t 0 ]]; }; } || return 1
+  as_root=(sudo env DEBIAN_FRONTEND=noninteractive)
+}
+
+# install_packages PACKAGE...: as root, by apt-get. The lists of packages are to be fetched before.
+install_packages() {
+  quietly "$build/apt.log" "${as_root[@]}" apt-get install --yes --no-install-recommends --fix-broken \
+    --option DPkg::Lock::Timeout=600 "$@"
 }
 
 require_disk_space() {
@@ -45,8 +76,31 @@ require_disk_space() {
       "Free some space, or make build/ a link to a folder on a larger disk."
 }
 
+prepared=false
+prepare_installation() {
+  ! $prepared || return 0
+  prepared=true
+  # An unreachable list of somebody else's must not stop an installation that does not need it.
+  quietly "$build/apt.log" "${as_root[@]}" apt-get update || say "apt-get update failed; trying with the lists there are"
+  # An installation that was cut short is completed first: apt-get refuses to go on from it.
+  "${as_root[@]}" dpkg --configure --pending >"$build/dpkg.log" 2>&1 || true
+}
+
+# What only some tests need. Where it cannot be installed these are skipped, and the end of scripts/test says so.
+install_test_packages() {
+  local missing package
+  mapfile -t missing < <(missing_of "${test_packages[@]}")
+  ((${#missing[@]})) && ! $offline && command -v apt-get >/dev/null && become_root || return 0
+  say "installing packages for tests: ${missing[*]}"
+  prepare_installation
+  install_packages "${missing[@]}" 2>/dev/null && return
+  for package in "${missing[@]}"; do # one that this distribution lacks must not keep the others out
+    install_packages "$package" || say "the package $package could not be installed: tests that need it are skipped"
+  done
+}
+
 install_system_packages() {
-  local missing as_root=()
+  local missing
   mapfile -t missing < <(missing_packages)
   ((${#missing[@]})) || return 0
   if ! command -v apt-get >/dev/null; then
@@ -58,20 +112,12 @@ install_system_packages() {
     would_fetch+=("packages of the distribution, which as root is: $remedy")
     return
   fi
-  if ((EUID != 0)); then
-    { command -v sudo >/dev/null && { sudo --non-interactive true 2>/dev/null || [[ -t 0 ]]; }; } ||
-      fail "packages are missing, and only root may install them: ${missing[*]}" "As root: $remedy"
-    as_root=(sudo)
-  fi
+  become_root ||
+    fail "packages are missing, and only root may install them: ${missing[*]}" "As root: $remedy"
   require_disk_space
   say "installing packages: ${missing[*]}"
-  as_root+=(env DEBIAN_FRONTEND=noninteractive)
-  # An unreachable list of somebody else's must not stop an installation that does not need it.
-  quietly "$build/apt.log" "${as_root[@]}" apt-get update || say "apt-get update failed; trying with the lists there are"
-  # An installation that was cut short is completed first: apt-get refuses to go on from it.
-  "${as_root[@]}" dpkg --configure --pending >"$build/dpkg.log" 2>&1 || true
-  quietly "$build/apt.log" "${as_root[@]}" apt-get install --yes --no-install-recommends --fix-broken \
-    --option DPkg::Lock::Timeout=600 "${missing[@]}" ||
+  prepare_installation
+  install_packages "${missing[@]}" ||
     fail "these packages could not be installed: ${missing[*]}" \
       "See apt-get's message above: check the network and the package sources, then run this again, or as root: $remedy"
 }

@@ -1,6 +1,7 @@
 """Predicts recorded rows again, in place: what `occbench explain --repredict --csv` says of them replaces their predictions.
 
-Measurements stay as they are, and so do rows without a counter's value, which explain leaves out.
+Measurements stay as they are, and so do rows without a counter's value or inferred work, which explain leaves out. Work that
+was inferred is inferred again.
 """
 
 import argparse
@@ -12,8 +13,8 @@ import polars as pl
 from occbench_tools.dataset import read_text, write_table
 from occbench_tools.program import Occbench, binaries_of, declare_binaries
 
-PREDICTED = ("device_profile", "profile_quality", "explanation")
-CASE = ["experiment", "case"]
+PREDICTED = ("work", "work_source", "device_profile", "profile_quality", "explanation")
+CASE = ["gpu_uuid", "experiment", "case"]
 
 
 def is_predicted(column: str) -> bool:
@@ -21,8 +22,15 @@ def is_predicted(column: str) -> bool:
 
 
 def repredicted(rows: pl.DataFrame, again: pl.DataFrame) -> pl.DataFrame:
-    """Rows with the predictions of `again`, where it has the row. All cells are text."""
+    """Rows with the predictions of `again`, where it has the row. All cells are text.
+
+    Columns of a prediction that the rows lack stand where `again` has them.
+    """
     columns = [name for name in again.columns if is_predicted(name)]
+    new = [name for name in columns if name not in rows.columns]
+    names = [name for name in again.columns if name in rows.columns or name in new]
+    names += [name for name in rows.columns if name not in again.columns]
+    rows = rows.with_columns(pl.lit(None, pl.String).alias(name) for name in new)
     both = rows.join(
         again.select(*CASE, *columns).with_columns(there=pl.lit(True)),
         on=CASE,
@@ -33,7 +41,7 @@ def repredicted(rows: pl.DataFrame, again: pl.DataFrame) -> pl.DataFrame:
     )
     return both.select(
         pl.when("there").then(pl.col(f"{name}_again")).otherwise(pl.col(name)).alias(name) if name in columns else name
-        for name in rows.columns
+        for name in names
     )
 
 

@@ -137,7 +137,7 @@ std::string why_there_is_none(const CaseRecord& record) {
 void print_case(const Explained& each, std::ostream& out) {
   const CaseRecord& record = each.record;
   fmt::print(out, "{}\n  theory {:.1f} %", full_name(record.identity), record.theory->theoretical_pct);
-  if (record.prediction) fmt::print(out, ", predicted {:.1f} %", record.prediction->predicted_pct);
+  if (record.prediction) fmt::print(out, ", {}", prediction_text(record));
   if (const auto& achieved = record.readings.counters.achieved_pct)
     fmt::print(out, ", counter {:.1f} %", *achieved);
   if (const auto& total_us = record.program.total_time_us)

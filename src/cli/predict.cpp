@@ -27,6 +27,7 @@
 #include "record/csv.hpp"
 #include "record/files.hpp"
 #include "record/json.hpp"
+#include "record/observed.hpp"
 
 namespace occbench {
 namespace {
@@ -61,6 +62,7 @@ struct Answer {
   Row row;
   std::optional<double> lockstep_cycles;  ///< that explain what was read
   Prediction prediction;
+  WorkKind kind = WorkKind::even_waves;
   std::optional<Advice> advice;
   std::string clock_note;  ///< how microseconds became cycles; empty where none were given
 };
@@ -130,7 +132,9 @@ Answer predict_launch(const PredictOptions& options) {
                            : Tasks(parse_durations(read_text(options.durations_file), options.durations_file,
                                                    options.per_warp),
                                    launch.grid_blocks, occupancy.warps_per_block);
-  answer.prediction = predict(launch, usage, limits, chosen, tasks, options.chance);
+  const WorkOrigin origin = is_inferred_work(work_source) ? WorkOrigin::inferred : WorkOrigin::given;
+  answer.kind = kind_of(launch, usage, occupancy, profile.sm_count(), tasks, origin);
+  answer.prediction = predict(launch, usage, limits, chosen, tasks, options.chance, origin);
   if (work) {
     answer.advice = advise(launch, usage, limits, profile, *work, answer.prediction, options.chance);
   }
@@ -176,11 +180,14 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("  uneven warps within a block", -losses.within_block, "points");
   line("  launch and replacement overhead", -losses.overhead, "points");
   line("  contention", -losses.contention, "points");
-  line(answer.lockstep_cycles ? "fitted to what was read" : "predicted", prediction.predicted_pct, "%");
-  const bool generic = prediction.profile_quality == ProfileQuality::generic;
-  line(generic ? "  lowest" : "  lowest of the simulations", prediction.predicted_low_pct, "%");
-  line(generic ? "  highest" : "  highest of the simulations", prediction.predicted_high_pct, "%");
-  line("predicted over elapsed cycles", prediction.predicted_elapsed_pct, "%");
+  const auto with_interval = [&](std::string_view name, double value, const Interval& interval) {
+    line(name, value,
+         fmt::format("% ({})", interval_text(interval, answer.kind, *prediction.profile_quality)));
+  };
+  with_interval(answer.lockstep_cycles ? "fitted to what was read" : "predicted", prediction.predicted_pct,
+                prediction.interval);
+  with_interval("predicted over elapsed cycles", prediction.predicted_elapsed_pct,
+                prediction.elapsed_interval);
   line("active cycles of an SM, least", prediction.cycles_active_min, "cycles");
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
   line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
@@ -248,10 +255,12 @@ void declare_work(CLI::App& parser, PredictOptions& options) {
   CLI::Option* const file = source->add_option("--durations", options.durations_file,
                                                "file of cycles, a line a block, or one line for all");
   add_number(*source, "--time-us", options.time_us,
-             "time of the launch, microseconds: work that is equal for all blocks is inferred from it",
+             "time of another launch of the kernel, microseconds: work that is equal for all blocks is "
+             "inferred from it",
              kLeastMeasured, kMostMeasured);
   add_number(*source, "--sm-cycles-active-avg", options.observed.cycles_active_mean,
-             "sm__cycles_active.avg of the launch: likewise, and better", kLeastMeasured, kMostMeasured);
+             "sm__cycles_active.avg of another launch of the kernel: likewise", kLeastMeasured,
+             kMostMeasured);
   source->require_option(0, 1);
   add_number(parser, "--clock-mhz", options.clock_mhz,
              "clock of the SMs for microseconds (default: the highest of the profile's GPU)", 1, 1e5);

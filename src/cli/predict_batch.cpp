@@ -22,7 +22,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kNeededToPredict = {
     "compute_capability", "sm_count", "block_threads", "grid_blocks", "registers_per_thread"};
 
-constexpr std::array<std::string_view, 14> kReadToPredict = {"static_shared_bytes",
+constexpr std::array<std::string_view, 11> kReadToPredict = {"static_shared_bytes",
                                                              "dynamic_shared_bytes",
                                                              "carveout_pct",
                                                              "cluster_blocks",
@@ -30,15 +30,12 @@ constexpr std::array<std::string_view, 14> kReadToPredict = {"static_shared_byte
                                                              "gpu",
                                                              "sm_clock_mhz",
                                                              "time_us",
-                                                             "sm_cycles_active_min",
                                                              "sm_cycles_active_avg",
-                                                             "sm_cycles_active_max",
-                                                             "resident_blocks",
                                                              "case",
                                                              "note"};
 
 /// Columns that come out whether the file has them or not.
-constexpr std::array<std::string_view, 21> kPredictedColumns = {"work",
+constexpr std::array<std::string_view, 23> kPredictedColumns = {"work",
                                                                 "work_source",
                                                                 "blocks_per_sm",
                                                                 "limiter",
@@ -50,6 +47,8 @@ constexpr std::array<std::string_view, 21> kPredictedColumns = {"work",
                                                                 "predicted_low_pct",
                                                                 "predicted_high_pct",
                                                                 "predicted_elapsed_pct",
+                                                                "predicted_elapsed_low_pct",
+                                                                "predicted_elapsed_high_pct",
                                                                 "predicted_cycles_active",
                                                                 "loss_small_grid_points",
                                                                 "loss_tail_points",

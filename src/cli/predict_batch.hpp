@@ -6,7 +6,7 @@ namespace occbench {
 
 /// The note of a prediction with a profile that was made on no such GPU.
 inline constexpr const char* kUnverified =
-    "unverified: no such GPU was calibrated; the range is that of every parameter of the profile "
+    "unverified: no such GPU was calibrated; the interval covers the range of every parameter of the profile "
     "(docs/any-gpu.md)";
 
 /// Predicts every row of a CSV file ("-" = standard input), whose columns are named as in a recorded row: needed

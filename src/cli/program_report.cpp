@@ -35,8 +35,10 @@ std::string narrow(const std::string& name) {
   return name.substr(0, kWidest - tail - 3) + "..." + name.substr(name.size() - tail);
 }
 
-std::optional<double> prediction_pct(const CaseRecord& record) {
-  return record.prediction ? std::optional(record.prediction->predicted_pct) : std::nullopt;
+std::string interval_of_line(const CaseRecord& record) {
+  if (!record.prediction) return "-";
+  return is_reconstructed_work(record.identity.work_source) ? "reconstructed"
+                                                            : to_string(record.prediction->interval);
 }
 
 /// A case with the finding whose advice can save most of its time; where none can, its largest loss below theory.
@@ -90,7 +92,7 @@ std::vector<std::string> table_line(const Told& told, double all_us) {
           all_us > 0 ? fmt::format("{:.1f}", 100 * total_us / all_us) : "-",
           fmt::format("{}", record.program.launches.value_or(0)),
           record.theory ? percent(record.theory->theoretical_pct) : "-",
-          percent(prediction_pct(record)),
+          interval_of_line(record),
           percent(record.readings.counters.achieved_pct),
           narrow(record.identity.name),
           finding_text(told)};
@@ -158,7 +160,7 @@ void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostr
   std::vector<Told> order = by_time_saved(cases);
   if (top > 0 && top < order.size()) order.resize(top);
   std::vector<std::vector<std::string>> lines = {{"max saved ms", "time ms", "% of time", "launches",
-                                                  "theory %", "predicted %", "achieved %", "kernel",
+                                                  "theory %", "predicted, 90 %", "achieved %", "kernel",
                                                   "finding"}};
   for (const Told& each : order) lines.push_back(table_line(each, all_us));
   fmt::print(out, "{}\n", text_table(lines, ">>>>>>><<"));

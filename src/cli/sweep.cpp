@@ -52,8 +52,8 @@ std::string announcement(const Bench& bench) {
 /// With the range that a generic profile allows.
 std::string prediction_text(const ListedPrediction& predicted) {
   if (!predicted.range) return percent_text(predicted.pct);
-  return fmt::format("{} ({} to {})", percent_text(predicted.pct), number_text(predicted.range->low_pct),
-                     number_text(predicted.range->high_pct));
+  return fmt::format("{} ({} to {})", percent_text(predicted.pct), number_text(predicted.range->low),
+                     number_text(predicted.range->high));
 }
 
 void print_list(const Bench& bench, Console& console) {

@@ -41,6 +41,8 @@ struct ErrorsOfKind {
   std::vector<double> theory;      ///< |theoretical - counter|, points
   std::vector<double> predicted;   ///< |predicted - counter|, points
   std::vector<double> active_pct;  ///< |predicted / measured - 1| of active cycles
+  std::vector<double> widths;      ///< of the 90 % intervals, points
+  int inside = 0;                  ///< launches whose counter is inside
 };
 
 /// What the case was drawn for; of other cases their experiment.
@@ -59,10 +61,12 @@ std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CaseRecord>& cases) {
   for (const CaseRecord& each : cases) {
     const std::string kind = kind_of(each.identity);
     auto of = std::ranges::find(kinds, kind, &ErrorsOfKind::kind);
-    if (of == kinds.end()) of = kinds.insert(of, ErrorsOfKind{kind, {}, {}, {}});
+    if (of == kinds.end()) of = kinds.insert(of, ErrorsOfKind{kind, {}, {}, {}, {}, 0});
     const CounterValues& counters = each.readings.counters;
     of->theory.push_back(std::abs(each.theory->theoretical_pct - *counters.achieved_pct));
     of->predicted.push_back(std::abs(each.prediction->predicted_pct - *counters.achieved_pct));
+    of->widths.push_back(each.prediction->interval.width());
+    if (each.prediction->interval.contains(*counters.achieved_pct)) ++of->inside;
     if (counters.sm_cycles_active_avg) {
       of->active_pct.push_back(
           100 * std::abs(each.prediction->cycles_active_mean / *counters.sm_cycles_active_avg - 1));
@@ -72,17 +76,18 @@ std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CaseRecord>& cases) {
 }
 
 std::string table_of(const std::vector<ErrorsOfKind>& kinds) {
-  std::vector<std::vector<std::string>> lines = {{"points from the counter", "launches", "theory, mean",
-                                                  "predicted, mean", "median", "95th percentile",
-                                                  "active cycles, median"}};
+  std::vector<std::vector<std::string>> lines = {
+      {"points from the counter", "launches", "theory, mean", "predicted, mean", "median", "95th percentile",
+       "in the 90 % interval", "its width, mean", "active cycles, median"}};
   const auto points = [](double value) { return fmt::format("{:.2f}", value); };
   for (const ErrorsOfKind& each : kinds) {
     std::vector<double> predicted = each.predicted;
     std::ranges::sort(predicted);
-    lines.push_back({each.kind, std::to_string(predicted.size()), points(mean(each.theory)),
-                     points(mean(predicted)), points(median(predicted)),
-                     points(quantile_of_sorted(predicted, 0.95)),
-                     each.active_pct.empty() ? "-" : points(median(each.active_pct)) + " %"});
+    lines.push_back(
+        {each.kind, std::to_string(predicted.size()), points(mean(each.theory)), points(mean(predicted)),
+         points(median(predicted)), points(quantile_of_sorted(predicted, 0.95)),
+         fmt::format("{:.0f} %", 100.0 * each.inside / static_cast<double>(predicted.size())),
+         points(mean(each.widths)), each.active_pct.empty() ? "-" : points(median(each.active_pct)) + " %"});
   }
   return text_table(lines, "<>");
 }

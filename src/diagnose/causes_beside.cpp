@@ -14,7 +14,7 @@ namespace {
 constexpr double kBeyondReach = 1;
 /// Points between the counter and the same over elapsed cycles from which on SMs are idle.
 constexpr double kIdlePoints = 1;
-/// Points by which a counter may lie outside the prediction's range.
+/// Points by which a counter may lie outside the prediction's interval.
 constexpr double kOutsideRange = 1;
 /// Achieved occupancy, percent, below which a reader may wonder whether more of it would help.
 constexpr double kLowPct = 60;
@@ -139,23 +139,21 @@ std::optional<Claim> faster_build(const Situation& situation) {
 std::optional<Claim> prediction_differs(const Situation& situation) {
   if (!situation.facts.prediction || !situation.achieved_pct) return std::nullopt;
   const Prediction& prediction = *situation.facts.prediction;
-  const double above =
-      *situation.achieved_pct - std::max(prediction.predicted_high_pct, prediction.predicted_pct);
-  const double below =
-      std::min(prediction.predicted_low_pct, prediction.predicted_pct) - *situation.achieved_pct;
+  const double above = *situation.achieved_pct - prediction.interval.high;
+  const double below = prediction.interval.low - *situation.achieved_pct;
   if (std::max(above, below) < kOutsideRange) return std::nullopt;
   return Claim{
       .part = Part::beside,
       .confidence = Confidence::measured,
       .evidence = evidence_of({{"predicted_pct", prediction.predicted_pct},
-                               {"predicted_low_pct", prediction.predicted_low_pct},
-                               {"predicted_high_pct", prediction.predicted_high_pct},
+                               {"predicted_low_pct", prediction.interval.low},
+                               {"predicted_high_pct", prediction.interval.high},
                                {"achieved_pct", situation.achieved_pct}}),
-      .because = fmt::format("the counter is {:.2g} points {} the prediction's range", std::max(above, below),
-                             above > below ? "above" : "below"),
+      .because = fmt::format("the counter is {:.2g} points {} the prediction's 90 % interval",
+                             std::max(above, below), above > below ? "above" : "below"),
       .remedy =
           situation.facts.work_is_inferred
-              ? "Its work is inferred from a reading, which takes the warps of a block as equal."
+              ? "Its work is inferred: all blocks are taken as equal, and these are not."
               : "`occbench calibrate` makes a profile of the GPU where it has none of its own. With one, the "
                 "launch does something that its work string does not say."};
 }

@@ -131,13 +131,19 @@ std::optional<Claim> tail(const Situation& situation) {
 }
 
 std::optional<Claim> uneven_blocks(const Situation& situation) {
-  const double simulated = situation.losses() ? situation.losses()->between_blocks : 0;
-  if (simulated <= 0 && !situation.parts) return std::nullopt;
+  const Losses none;
+  const Losses& losses = situation.losses() ? *situation.losses() : none;
+  // Inferred work has equal blocks: where more places are empty than these leave, blocks are uneven.
+  const bool is_measured = situation.facts.work_is_inferred && situation.losses() && situation.parts;
+  const double points = is_measured
+                            ? situation.parts->blocks - losses.small_grid - losses.tail - losses.overhead
+                            : losses.between_blocks;
+  if (points <= 0 && !situation.parts) return std::nullopt;
   const CounterValues& counters = situation.counters();
   return Claim{
-      .points = std::max(0.0, simulated),
+      .points = std::max(0.0, points),
       .part = Part::blocks,
-      .confidence = confidence_of_losses(situation),
+      .confidence = is_measured ? Confidence::measured : confidence_of_losses(situation),
       .evidence = evidence_of({{"measured_loss_blocks_points",
                                 situation.parts ? std::optional(situation.parts->blocks) : std::nullopt},
                                {"resident_blocks", counters.resident_blocks},
@@ -187,9 +193,7 @@ double share_of_dispatching(const Situation& situation) {
 
 std::optional<Claim> overhead(const Situation& situation) {
   const DeviceParameters typical = typical_parameters();
-  const double cycles_to_launch = typical.replacement_latency_cycles +
-                                  (typical.warp_launch_cycles + typical.busy_sm_extra_warp_launch_cycles) *
-                                      situation.occupancy.warps_per_block;
+  const double cycles_to_launch = typical.replacement_latency_cycles + typical.block_launch_cycles;
   const std::optional<double> cycles = situation.cycles_per_block();
   double points = 0;
   if (situation.losses()) {

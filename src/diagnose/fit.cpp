@@ -45,11 +45,13 @@ void net_gains(std::vector<CauseClaim>& claims) {
   }
 }
 
-bool within_range_of_prediction(const Situation& situation) {
-  if (!situation.facts.prediction || !situation.achieved_pct) return false;
+/// Of work that was inferred, what is uneven is left out of the prediction, and not chance.
+bool within_interval_of_prediction(const Situation& situation) {
+  if (!situation.facts.prediction || !situation.achieved_pct || situation.facts.work_is_inferred)
+    return false;
   const Prediction& prediction = *situation.facts.prediction;
-  return *situation.achieved_pct >= prediction.predicted_low_pct - kLeastPoints &&
-         *situation.achieved_pct <= prediction.predicted_high_pct + kLeastPoints;
+  return *situation.achieved_pct >= prediction.interval.low - kLeastPoints &&
+         *situation.achieved_pct <= prediction.interval.high + kLeastPoints;
 }
 
 void give(CauseClaim& to, double points, Confidence confidence, double& rest) {
@@ -102,7 +104,7 @@ double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
     share_part(claims, Part::blocks, situation.parts->blocks, Cause::uneven_blocks, rest);
   }
   // Chance moves the points of the largest simulated loss.
-  if (rest >= kLeastPoints && within_range_of_prediction(situation)) {
+  if (rest >= kLeastPoints && within_interval_of_prediction(situation)) {
     const auto largest = std::ranges::max_element(
         claims, {}, [](const CauseClaim& each) { return explains_loss(each) ? each.claim.points : 0; });
     if (largest != claims.end() && largest->claim.points > 0)

@@ -26,7 +26,7 @@ struct LaunchFacts {
   std::optional<Compiled> compiled{};
   std::optional<double> theoretical_pct{};
   std::optional<Work> work{};     ///< that the prediction is made for
-  bool work_is_inferred = false;  ///< from a reading: warps of a block are taken as equal
+  bool work_is_inferred = false;  ///< all blocks are taken as equal
   std::optional<Prediction> prediction{};
   /// Without a prediction: points that the counter loses to the last wave if all blocks take as long.
   std::optional<double> tail_of_equal_blocks{};

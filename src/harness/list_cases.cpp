@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/occupancy.hpp"
 #include "occupancy/warps.hpp"
 #include "predict/parallel.hpp"
 #include "predict/parameter_range.hpp"
@@ -29,8 +30,8 @@ bool can_be_predicted(const CaseRecord& record) {
 }
 
 struct ListedCase {
-  std::optional<double> pct;  ///< empty where the simulation refuses the launch or would take too long
-  std::optional<OccupancyRange> range;  ///< by a generic profile
+  std::optional<double> pct;      ///< empty where the simulation refuses the launch or would take too long
+  std::optional<Interval> range;  ///< by a generic profile
 };
 
 Tasks tasks_of(const CaseRecord& record) {
@@ -48,12 +49,18 @@ std::optional<double> predicted_pct(const CaseRecord& record, const Limits& limi
   }
 }
 
-/// Where parameters that nobody measured may take a prediction of `pct`.
-OccupancyRange range_around(double pct, const CaseRecord& record, const Limits& limits,
-                            const ChosenProfile& profile) {
-  const OccupancyRange range =
-      parameter_range(*record.launch, record.compiled->usage, limits, profile, tasks_of(record), Chance());
-  return {std::min(range.low_pct, pct), std::max(range.high_pct, pct)};
+/// The 90 % interval of a prediction of `pct`, by parameters that nobody measured and the model's error.
+Interval range_around(double pct, const CaseRecord& record, const Limits& limits,
+                      const ChosenProfile& profile) {
+  const Launch& launch = *record.launch;
+  const Usage& usage = record.compiled->usage;
+  const Tasks tasks = tasks_of(record);
+  const Interval range = parameter_range(launch, usage, limits, profile, tasks, Chance()).achieved;
+  const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
+  const WorkKind kind =
+      kind_of(launch, usage, occupancy, profile.profile.sm_count(), tasks, WorkOrigin::given);
+  return interval_of({std::min(range.low, pct), pct, std::max(range.high, pct)}, margins_of(kind).achieved,
+                     tasks.mean_cycles(), most_pct(launch, occupancy, profile.profile.sm_count(), tasks));
 }
 
 /// Of `numbers`, in their order, those whose work together is little enough.
@@ -134,8 +141,8 @@ void list_cases(std::span<const PlannedCase> cases, const Device& device, const 
       row.profile_quality = to_string(profile.quality);
     }
     if (predicted[i].range) {
-      row.predicted_low_pct = predicted[i].range->low_pct;
-      row.predicted_high_pct = predicted[i].range->high_pct;
+      row.predicted_low_pct = predicted[i].range->low;
+      row.predicted_high_pct = predicted[i].range->high;
     }
     if (options.list_file) {
       rows += csv_record(row);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "occupancy/exit_status.hpp"
-#include "predict/parameter_range.hpp"
+#include "predict/interval.hpp"
 #include "record/case_record.hpp"
 
 // What a run will measure, before anything is measured.
@@ -46,7 +46,7 @@ struct RunOptions {
 /// Percent of the device's warps, by one simulation of a case.
 struct ListedPrediction {
   double pct = 0;
-  std::optional<OccupancyRange> range;  ///< by a generic profile
+  std::optional<Interval> range;  ///< by a generic profile
 };
 
 /// A bench program and the cases of it that this run wants.

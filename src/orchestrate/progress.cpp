@@ -9,6 +9,7 @@
 #include <fmt/ostream.h>
 
 #include "files/output.hpp"
+#include "record/observed.hpp"
 
 namespace occbench {
 namespace {
@@ -46,6 +47,11 @@ Real predicted_pct(const CaseRecord& record) {
   return record.prediction ? Real(record.prediction->predicted_pct) : std::nullopt;
 }
 
+/// What is reconstructed from the launch itself says nothing about predictions.
+Real compared_pct(const CaseRecord& record) {
+  return is_reconstructed_work(record.identity.work_source) ? std::nullopt : predicted_pct(record);
+}
+
 /// Mean of |value - achieved| over the cases that have both.
 std::optional<double> mean_error(std::span<const CaseRecord> records, Real (*value_of)(const CaseRecord&),
                                  std::size_t& count) {
@@ -73,13 +79,14 @@ std::string why_not_measured(const CaseRecord& record) {
 RowTable::RowTable(std::size_t name_width) : name_width_(std::clamp(name_width, kNarrowest, kWidest)) {}
 
 std::string RowTable::header() const {
-  return fmt::format("{:<{}} {:>8} {:>9} {:>8} {:>6} {:>11} {:>6}  {}", "case", name_width_, "theory %",
-                     "predict %", "counter%", "+-", "time us", "+- %", "status");
+  return fmt::format("{:<{}} {:>8} {:>9} {:>13} {:>8} {:>6} {:>11} {:>6}  {}", "case", name_width_,
+                     "theory %", "predict %", "90 %", "counter%", "+-", "time us", "+- %", "status");
 }
 
 std::string RowTable::line(const CaseRecord& record) const {
-  return fmt::format("{:<{}} {:>8} {:>9} {:>8} {:>6} {:>11} {:>6}  {}", name_of(record, name_width_),
+  return fmt::format("{:<{}} {:>8} {:>9} {:>13} {:>8} {:>6} {:>11} {:>6}  {}", name_of(record, name_width_),
                      name_width_, number(theoretical_pct(record), 2), number(predicted_pct(record), 2),
+                     record.prediction ? to_string(record.prediction->interval) : "-",
                      number(record.readings.counters.achieved_pct, 2),
                      number(record.readings.achieved_spread_points, 2), number(record.times.time_us, 2),
                      number(record.times.time_spread_pct, 2), verdict(record));
@@ -91,7 +98,7 @@ std::string agreement(std::span<const CaseRecord> records) {
   if (!theory) return "";
   std::string text =
       fmt::format("Theory is {:.2f} points from the counter on average ({} cases)", *theory, count);
-  const std::optional<double> prediction = mean_error(records, predicted_pct, count);
+  const std::optional<double> prediction = mean_error(records, compared_pct, count);
   if (prediction) text += fmt::format("; the prediction {:.2f} points ({} cases)", *prediction, count);
   return text + ".";
 }

@@ -132,7 +132,7 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   }
   if (!best) return std::nullopt;
   const double predicted_pct =
-      predict(best->launch, usage, limits, profile, best->tasks(), chance).predicted_pct;
+      simulate_often(best->launch, usage, limits, profile, best->tasks(), chance).achieved.middle;
   const double gain_points = predicted_pct - prediction.predicted_pct;
   const std::string what =
       of_warps ? "The same work with equal shares for all warps"

@@ -63,25 +63,26 @@ double misfit(const DeviceProfile& profile, const Limits& limits, std::span<cons
 /// Something that a fit makes larger or smaller by factors.
 struct Knob {
   double start;
+  double least;
+  double most;
   std::function<void(DeviceModel& model, double value)> set;
 };
 
 /// Each knob in turn made larger or smaller as long as the misfit falls.
 void fit(DeviceProfile& profile, std::span<const Knob> knobs, const Limits& limits,
-         std::span<const CalibrationLaunch> launches, std::size_t runs) {
-  constexpr int kRounds = 6;
-  constexpr double kFirstStep = 0.25;
+         std::span<const CalibrationLaunch> launches, std::size_t runs, const FitSearch& search) {
   if (launches.empty()) return;
   std::vector<double> values;
   for (const Knob& knob : knobs) values.push_back(knob.start);
-  std::vector<double> steps(knobs.size(), kFirstStep);
+  std::vector<double> steps(knobs.size(), search.first_step);
   double best = misfit(profile, limits, launches, runs);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < search.rounds; ++round) {
     for (std::size_t i = 0; i < knobs.size(); ++i) {
       const double before = values[i];
       for (const double factor : {1 + steps[i], 1 / (1 + steps[i])}) {
         DeviceProfile changed = profile;
         const double value = three_digits(before * factor);
+        if (value < knobs[i].least || value > knobs[i].most) continue;
         knobs[i].set(changed.model, value);
         const double now = misfit(changed, limits, launches, runs);
         if (now >= best) continue;
@@ -95,41 +96,37 @@ void fit(DeviceProfile& profile, std::span<const Knob> knobs, const Limits& limi
   }
 }
 
-/// The parameters of a stage, from their typical values on.
-std::vector<Knob> knobs_of(FittedTo stage, DeviceModel& model) {
+/// The parameters of a stage whose rules are on.
+std::vector<Knob> knobs_of(FittedTo stage, const DeviceModel& model) {
   std::vector<Knob> knobs;
   for (const Parameter& parameter : parameters()) {
-    if (parameter.fitted_to != stage) continue;
-    knobs.push_back({parameter.typical, [&parameter](DeviceModel& of, double value) {
-                       of.parameters.*parameter.value = value;
-                     }});
-    knobs.back().set(model, parameter.typical);
+    const double value = model.parameters.*parameter.value;
+    if (parameter.fitted_to != stage || value == parameter.off) continue;
+    knobs.push_back({value, parameter.least_elsewhere, parameter.most_elsewhere,
+                     [&parameter](DeviceModel& of, double now) { of.parameters.*parameter.value = now; }});
   }
   return knobs;
 }
 
 /// In launches of equal blocks GPC clocks part by more or less than in the traced one, whose load is another.
 Knob clock_scale(const std::vector<int>& traced_ppm, double start) {
-  return {start, [traced_ppm](DeviceModel& model, double scale) {
+  return {start, 0, 10, [traced_ppm](DeviceModel& model, double scale) {
             std::ranges::transform(traced_ppm, model.gpc_clock_ppm.begin(),
                                    [&](int ppm) { return static_cast<int>(std::lround(ppm * scale)); });
           }};
 }
 
-/// Parameters that depend on chance, and the scale of known clocks. Who takes a tail flips with the scale, so
-/// that a search ends near where it began: it begins with several, and the one that explains most is kept.
-/// These scales lie around those that explain four H200s and two H100s.
+/// Parameters that depend on chance, and the scale of known clocks.
 DeviceProfile fit_known_clocks(const DeviceProfile& profile, std::vector<Knob> tails, const Limits& limits,
-                               std::span<const CalibrationLaunch> launches) {
-  constexpr std::array kScales = {0.8, 1.0, 1.25, 1.56};
+                               std::span<const CalibrationLaunch> launches, const FitSearch& search) {
   constexpr std::size_t kRunsToCompare = 15;
   std::optional<DeviceProfile> best;
   double least = 0;
-  for (const double scale : kScales) {
+  for (const double scale : search.clock_scales) {
     tails.push_back(clock_scale(profile.model.gpc_clock_ppm, scale));
     DeviceProfile candidate = profile;
     tails.back().set(candidate.model, scale);
-    fit(candidate, tails, limits, launches, kRuns);
+    fit(candidate, tails, limits, launches, kRuns, search);
     tails.pop_back();
     const double now = launches.empty() ? 0 : misfit(candidate, limits, launches, kRunsToCompare);
     if (best && now >= least) continue;
@@ -156,27 +153,20 @@ double misfit(const DeviceProfile& profile, const Limits& limits,
 }
 
 DeviceProfile fit_parameters(DeviceProfile profile, const Limits& limits,
-                             std::span<const CalibrationLaunch> launches, bool clocks_are_known) {
-  DeviceModel& model = profile.model;
+                             std::span<const CalibrationLaunch> launches, bool clocks_are_known,
+                             const FitSearch& search) {
+  for (const CalibrationLaunch& each : launches) Seeds({.first_gpc = each.first_gpc}, profile);
+  const DeviceModel& model = profile.model;
   const std::vector<Knob> whole_waves = knobs_of(FittedTo::whole_waves, model);
-  std::vector<Knob> tails = knobs_of(FittedTo::tails, model);
-  const std::vector<Knob> clocks = knobs_of(FittedTo::known_clocks, model);
-  if (clocks_are_known) {
-    // From launch to launch they differ less than those that nobody has traced.
-    model.parameters.gpc_clock_spread_ppm /= 4;
-    tails.push_back({model.parameters.gpc_clock_spread_ppm, clocks.front().set});
-  }
-
   std::vector<CalibrationLaunch> ordered(launches.begin(), launches.end());
   const auto by_chance =
       std::stable_partition(ordered.begin(), ordered.end(), [&](const CalibrationLaunch& each) {
         return leaves_nothing_to_chance(each, limits, profile.sm_count());
       });
-  fit(profile, whole_waves, limits, {ordered.begin(), by_chance}, kCertainRuns);
-  const std::span<const CalibrationLaunch> of_chance(by_chance, ordered.end());
-  if (clocks_are_known) return fit_known_clocks(profile, std::move(tails), limits, of_chance);
-  fit(profile, tails, limits, of_chance, kRuns);
-  return profile;
+  fit(profile, whole_waves, limits, {ordered.begin(), by_chance}, kCertainRuns, search);
+  if (!clocks_are_known) return profile;
+  return fit_known_clocks(profile, knobs_of(FittedTo::known_clocks, model), limits,
+                          {by_chance, ordered.end()}, search);
 }
 
 }  // namespace occbench

@@ -48,13 +48,23 @@ bool find_gpcs(DeviceModel& model, std::span<const TracedBlock> blocks,
 double misfit(const DeviceProfile& profile, const Limits& limits,
               std::span<const CalibrationLaunch> launches);
 
-/// The parameters of `profile` fitted again: one after another made larger or smaller as long as the misfit
-/// falls, first those that equal blocks in whole waves, or in no more than one, depend on, with these, then
-/// those that decide who takes a tail, with all other launches. Traced clocks are scaled to what they are in
-/// such launches. The same launches give the same profile on every machine. Clocks that were not traced are
-/// drawn.
+/// How far a fit looks.
+struct FitSearch {
+  int rounds = 6;
+  double first_step = 0.25;  ///< a parameter is first made so much larger, in shares of it
+  /// Of traced clocks. Who takes a tail flips with their scale, so that a search ends near where it began: it begins
+  /// with several, and the one that explains most is kept. These lie around those that explain four H200s and two H100s.
+  std::vector<double> clock_scales = {0.8, 1.0, 1.25, 1.56};
+};
+
+/// The parameters of `profile` fitted, from its values on; a rule that is off in it stays off. One after
+/// another is made larger or smaller, within what it may be on any GPU, as long as the misfit falls: first, with launches of equal blocks in whole
+/// waves, or in no more than one, what these depend on; then, if clocks were traced, their scale and what they
+/// differ by from launch to launch, with all other launches. The same launches give the same profile on every
+/// machine.
 /// @throws InputError as simulate() does.
 DeviceProfile fit_parameters(DeviceProfile profile, const Limits& limits,
-                             std::span<const CalibrationLaunch> launches, bool clocks_are_known);
+                             std::span<const CalibrationLaunch> launches, bool clocks_are_known,
+                             const FitSearch& search = {});
 
 }  // namespace occbench

@@ -8,52 +8,28 @@
 
 namespace occbench {
 
-// A launch of a program does not say what its blocks have to do. How long the SMs were busy tells: the work
-// is chosen with which the simulator keeps them busy for as long.
+// A launch of a program does not say what its blocks have to do. How long other launches of the same kernel and
+// configuration took tells: equal blocks, as long as they must be for the launch to take that time.
 
-/// What is known of a launch from outside. Values are above 0.
+/// What is known of launches of the same kernel and configuration. Values are above 0.
 struct ObservedLaunch {
-  /// Cycles in which an SM had a warp: the SM that had fewest (0 where one had none), the mean over all, the
-  /// one that had most.
-  std::optional<double> cycles_active_min{};
-  std::optional<double> cycles_active_mean{};
-  std::optional<double> cycles_active_max{};
-  /// Mean number of blocks on an SM in those cycles.
-  std::optional<double> resident_blocks{};
-  /// Cycles from the first warp to the last, a time times the SM clock. Looked at only where the mean of the
-  /// active cycles is not known.
+  /// Cycles from the first warp to the last, a time times the SM clock.
   std::optional<double> elapsed_cycles{};
+  /// Cycles in which an SM had a warp, mean over all SMs. Looked at only where there is no time.
+  std::optional<double> cycles_active_mean{};
 };
 
 struct InferredWork {
   Work work;
-  /// What tells: "cycles" (the active cycles), "cycles and resident blocks", "cycles and spread" (of the SMs'
-  /// active cycles) or "time".
-  std::string_view source;
+  std::string_view source;  ///< "time" or "cycles"
 };
 
-/// Work that is equal for all blocks, if equal blocks explain what was observed. Where fewer blocks were
-/// resident, or SMs were active for more different times than equal blocks leave, work drawn for each block
-/// from a log-normal distribution as wide as that takes. Grids of more than some 16,000 blocks are cut to
-/// fewer whole waves, and the prediction's to some 260,000.
-/// @returns empty where neither cycles nor time are known
+/// Work that is equal for all blocks and takes that time. Grids of more than some 16,000 blocks are cut to fewer
+/// whole waves.
+/// @returns empty where nothing is known
 /// @throws InputError as simulate() does
 std::optional<InferredWork> infer_work(const Launch& launch, const Usage& usage, const Limits& limits,
                                        const DeviceProfile& profile, const ObservedLaunch& observed,
                                        const Chance& chance = {});
-
-struct ObservedPrediction {
-  InferredWork inferred;
-  Prediction prediction;
-};
-
-/// Predicts a launch with the work that infer_work() finds. What was observed then replaces what was
-/// predicted of it: the mean of resident blocks, with the difference in the loss between blocks, or else, in
-/// grids of more than one wave, the SMs' active cycles, with the difference in the loss of the tail. Warps
-/// are resident for as long as their work takes, wherever chance put the last blocks.
-/// @returns and throws as infer_work()
-std::optional<ObservedPrediction> predict_observed(const Launch& launch, const Usage& usage,
-                                                   const Limits& limits, const DeviceProfile& profile,
-                                                   const ObservedLaunch& observed, const Chance& chance = {});
 
 }  // namespace occbench

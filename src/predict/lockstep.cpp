@@ -41,23 +41,23 @@ Work lockstep_as_read(const Launch& launch, const Usage& usage, const Limits& li
   };
   const auto predicted = [&](double cycles) {
     const Tasks tasks(lockstep(cycles), launch.grid_blocks, warps_of_block(launch.block_threads));
-    return predict(launch, usage, limits, profile, tasks, chance);
+    return simulate_often(launch, usage, limits, profile, tasks, chance);
   };
   double least = 0;
-  const Prediction never = predicted(least);
+  const Simulations never = predicted(least);
   double most = never.cycles_active_max;
-  const Prediction always = predicted(most);
+  const Simulations always = predicted(most);
   const std::string range =
       fmt::format("of warps never in lockstep {:.2f} % are predicted, of warps always in lockstep {:.2f} %",
-                  never.predicted_pct, always.predicted_pct);
-  if (always.predicted_pct - never.predicted_pct < kLeastSpanPoints) {
+                  never.achieved.middle, always.achieved.middle);
+  if (always.achieved.middle - never.achieved.middle < kLeastSpanPoints) {
     throw InputError(fmt::format(
         "this launch tells nothing of how long its warps stay in lockstep: {}; take a reading of one "
         "wave with all warps that an SM holds",
         range));
   }
-  if (!(achieved_pct >= never.predicted_pct - kPointsOfNoise &&
-        achieved_pct <= always.predicted_pct + kPointsOfNoise)) {
+  if (!(achieved_pct >= never.achieved.middle - kPointsOfNoise &&
+        achieved_pct <= always.achieved.middle + kPointsOfNoise)) {
     throw InputError(
         fmt::format("no time in lockstep explains a reading of {} %: {}; check the launch and its work",
                     achieved_pct, range));
@@ -65,7 +65,7 @@ Work lockstep_as_read(const Launch& launch, const Usage& usage, const Limits& li
   const double near = most / 1000;
   while (most - least > near) {
     const double middle = (least + most) / 2;
-    (predicted(middle).predicted_pct < achieved_pct ? least : most) = middle;
+    (predicted(middle).achieved.middle < achieved_pct ? least : most) = middle;
   }
   return lockstep(std::round((least + most) / 2));
 }

@@ -39,8 +39,8 @@ std::vector<Ends> ends_that_matter(const Tasks& tasks, std::int64_t wave, const 
   for (const Parameter& parameter : parameters()) {
     if (!matters(parameter, tasks, wave, chosen.profile.model.parameters)) continue;
     const bool is_bandwidth = parameter.value == &DeviceParameters::bytes_per_cycle;
-    const Ends its{parameter.value, is_bandwidth ? std::max(1.0, bandwidth.low) : parameter.low,
-                   is_bandwidth ? std::max(1.0, bandwidth.high) : parameter.high};
+    const Ends its{parameter.value, is_bandwidth ? std::max(1.0, bandwidth.low) : parameter.least_elsewhere,
+                   is_bandwidth ? std::max(1.0, bandwidth.high) : parameter.most_elsewhere};
     if (its.low < its.high) ends.push_back(its);
   }
   return ends;
@@ -57,15 +57,19 @@ double simulation_microseconds(const Limits& limits, const Tasks& tasks) {
   return 0.15 * blocks;
 }
 
-OccupancyRange parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,
+ParameterRange parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,
                                const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
   const std::uint64_t seed = Seeds(chance, chosen.profile).of_run(0);
-  OccupancyRange range{100, 0};
+  ParameterRange range;
+  const auto widen = [](Interval& interval, double pct) {
+    interval = {std::min(interval.low, pct), std::max(interval.high, pct)};
+  };
   const auto try_with = [&](const DeviceParameters& parameters) {
     DeviceModel model = chosen.profile.model;
     model.parameters = parameters;
-    const double pct = simulate(launch, usage, limits, model, tasks, seed).achieved_pct;
-    range = {std::min(range.low_pct, pct), std::max(range.high_pct, pct)};
+    const Simulation simulation = simulate(launch, usage, limits, model, tasks, seed);
+    widen(range.achieved, simulation.achieved_pct);
+    widen(range.elapsed, simulation.elapsed_pct);
   };
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   const std::vector<Ends> all =

@@ -3,15 +3,16 @@
 #include "occupancy/launch.hpp"
 #include "occupancy/limits.hpp"
 #include "predict/chance.hpp"
+#include "predict/interval.hpp"
 #include "predict/profile_choice.hpp"
 #include "predict/tasks.hpp"
 
 namespace occbench {
 
 /// Percent of the device's warps.
-struct OccupancyRange {
-  double low_pct = 0;
-  double high_pct = 0;
+struct ParameterRange {
+  Interval achieved{100, 0};
+  Interval elapsed{100, 0};
 };
 
 /// What one simulation of a launch takes, roughly, on one core. It says how many of them a generic prediction
@@ -26,7 +27,7 @@ inline constexpr double kRangeMicroseconds = 25'000;
 /// the launch are left out, and of large grids those that the table lists later. Takes kRangeMicroseconds, or two
 /// simulations.
 /// @throws InputError as Seeds and simulate() do
-OccupancyRange parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,
+ParameterRange parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,
                                const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance);
 
 }  // namespace occbench

@@ -12,8 +12,7 @@ namespace occbench {
 enum class FittedTo {
   nothing,       ///< it keeps its typical value, or is measured directly
   whole_waves,   ///< equal blocks in whole waves, or in no more than one: nothing is left to chance
-  tails,         ///< launches in which chance decides who takes the last blocks
-  known_clocks,  ///< likewise, where GPC clocks were traced
+  known_clocks,  ///< launches in which chance decides who takes the last blocks, if GPC clocks were traced
 };
 
 /// Which launches depend on a parameter.
@@ -26,18 +25,21 @@ enum class MattersTo {
 };
 
 /// One parameter of a device: all that is known of it in one place. Reading and writing profiles, defaults,
-/// calibration, the ablation table and the range of a generic prediction follow from this table.
+/// calibration, the ablation and the range of a generic prediction follow from this table.
 struct Parameter {
   std::string_view name;  ///< as in a profile
   double DeviceParameters::*value;
-  double typical;  ///< an H200's, rounded: where a fit starts, and what a GPU has that nobody measured
-  std::optional<double> off;  ///< switches its rule off; empty where the rule is no option
-  double low, high;           ///< where it may lie on a GPU that nobody measured, as `source` allows
-  double least, most;         ///< what a profile may say
-  FittedTo fitted_to;
-  MattersTo matters_to;
   std::string_view meaning;
-  std::string_view source;  ///< of the typical value and of low and high
+  double typical;  ///< an H200's, rounded: where a fit starts, and what a GPU has that nobody measured
+  std::optional<double> off =
+      {};                  ///< switches its rule off; empty if it has none: part of another rule, or certain
+  double least_elsewhere;  ///< on a GPU that nobody measured, as `source` allows
+  double most_elsewhere;   ///< likewise
+  double least_allowed = 0;   ///< in a profile
+  double most_allowed = 1e6;  ///< likewise; of cycles, if nothing else is said
+  FittedTo fitted_to = FittedTo::nothing;
+  MattersTo matters_to = MattersTo::every_launch;
+  std::string_view source;  ///< of the typical value and of what may be elsewhere
 };
 
 /// Every parameter, in the order of a profile.
@@ -45,6 +47,9 @@ std::span<const Parameter> parameters();
 
 /// nullptr if there is none of that name.
 const Parameter* find_parameter(std::string_view name);
+
+/// Whether profiles of earlier versions have a parameter of that name, whose rule the model no longer has.
+bool is_obsolete_parameter(std::string_view name);
 
 /// Every parameter at its typical value.
 DeviceParameters typical_parameters();

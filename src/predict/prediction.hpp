@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "predict/chance.hpp"
+#include "predict/interval.hpp"
 #include "predict/profile_choice.hpp"
 #include "predict/tasks.hpp"
 #include "simulate/simulate.hpp"
@@ -31,15 +32,17 @@ struct Losses {
   }
 };
 
-/// Expected values of the counters, as medians over runs that differ in how ties fall.
+/// Expected values of the counters: medians over simulations that differ in what chance decides (how ties fall,
+/// which GPC begins, for how long warps stay in lockstep), and where nobody has traced the GPU's clocks also in
+/// these. Nothing that was measured of the launch is in them.
 struct Prediction {
   std::string device_profile;
   std::optional<ProfileQuality> profile_quality;  ///< empty where the profile's GPU is not known
   double theoretical_pct = 0;
   double predicted_pct = 0;
-  double predicted_low_pct = 0;  ///< lowest and highest of the runs; of a generic profile also of its range
-  double predicted_high_pct = 0;
+  Interval interval;  ///< that holds the counter of nine in ten launches (interval.hpp)
   double predicted_elapsed_pct = 0;
+  Interval elapsed_interval;
   double cycles_active_min = 0;
   double cycles_active_mean = 0;
   double cycles_active_max = 0;
@@ -48,16 +51,33 @@ struct Prediction {
   Timeline timeline;  ///< of the run in the middle
 };
 
-/// Without contention and with warps that take equally long in each block, neither the prediction nor its
-/// range is above theory.
-/// @throws InputError as Seeds and simulate() do.
-Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
-                   const DeviceProfile& profile, const Tasks& tasks, const Chance& chance = {});
+/// What simulations of a launch have in common, and by how much they differ.
+struct Simulations {
+  RunRange achieved;
+  RunRange elapsed;
+  double cycles_active_min = 0;  ///< medians, as below
+  double cycles_active_mean = 0;
+  double cycles_active_max = 0;
+  double resident_blocks = 0;
+  Timeline timeline;  ///< of the run in the middle
+};
 
-/// Likewise for a GPU. Where its profile is generic, the range also has what parameter_range() finds.
-/// @throws InputError also as require_simulable()
+/// Simulates a launch several times. Where the profile has no GPC clocks, runs draw them up to two to four times
+/// `gpc_clock_spread_ppm` from the mean: GPUs of one model differ in how far their clocks are apart.
+/// @throws InputError as Seeds and simulate() do
+Simulations simulate_often(const Launch& launch, const Usage& usage, const Limits& limits,
+                           const DeviceProfile& profile, const Tasks& tasks, const Chance& chance = {});
+
+/// Likewise for a GPU. Of a generic profile lowest and highest also have what parameter_range() finds.
+Simulations simulate_often(const Launch& launch, const Usage& usage, const Limits& limits,
+                           const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {});
+
+/// Without contention and with warps that take equally long in each block, neither the prediction nor its
+/// interval is above theory.
+/// @throws InputError as simulate_often() does.
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
-                   const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {});
+                   const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {},
+                   WorkOrigin origin = WorkOrigin::given);
 
 /// Seconds that one simulation may take. A prediction needs some ten to thirty of them.
 inline constexpr double kMostSimulationSeconds = 10;
@@ -65,10 +85,6 @@ inline constexpr double kMostSimulationSeconds = 10;
 /// @throws InputError if the grid has so many uneven blocks that a simulation would take longer than
 /// kMostSimulationSeconds. Equal ones are no matter: most of their waves are skipped.
 void require_simulable(const Limits& limits, const Tasks& tasks);
-
-/// Says in a prediction how well its profile knows the GPU, and adds the range of a generic one.
-void add_quality(Prediction& prediction, const Launch& launch, const Usage& usage, const Limits& limits,
-                 const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {});
 
 /// 1234567 as "1,234,567".
 std::string with_thousands(std::int64_t number);

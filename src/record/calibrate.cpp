@@ -70,12 +70,12 @@ CountedLaunches counted_launches(std::span<const CaseRecord> cases) {
 
 }  // namespace
 
-DeviceProfile calibrate(std::span<const CaseRecord> cases, std::span<const Sample> samples,
-                        std::string_view name) {
+Calibration read_calibration(std::span<const CaseRecord> cases, std::span<const Sample> samples,
+                             std::string_view name) {
   std::vector<CaseRecord> ours;
   std::ranges::copy_if(cases, std::back_inserter(ours),
                        [](const CaseRecord& each) { return each.identity.experiment == "calibration"; });
-  const CountedLaunches launches = counted_launches(ours);
+  CountedLaunches launches = counted_launches(ours);
   if (launches.independent.empty()) {
     const auto noted = std::ranges::find_if(ours, [](const CaseRecord& each) { return !each.note.empty(); });
     throw InputError(fmt::format("a profile is fitted to hardware counters, and none of {} rows has any{}{}",
@@ -108,7 +108,16 @@ DeviceProfile calibrate(std::span<const CaseRecord> cases, std::span<const Sampl
     clocks_are_known = false;
     std::ranges::fill(profile.model.gpc_clock_ppm, 0);
   }
-  return fit_parameters(std::move(profile), on.limits, launches.independent, clocks_are_known);
+  // From launch to launch clocks differ less than those that nobody has traced.
+  if (clocks_are_known) profile.model.parameters.gpc_clock_spread_ppm /= 4;
+  return {std::move(profile), on.limits, std::move(launches.independent), clocks_are_known};
+}
+
+DeviceProfile calibrate(std::span<const CaseRecord> cases, std::span<const Sample> samples,
+                        std::string_view name) {
+  Calibration calibration = read_calibration(cases, samples, name);
+  return fit_parameters(std::move(calibration.profile), calibration.limits, calibration.launches,
+                        calibration.clocks_are_known);
 }
 
 }  // namespace occbench

@@ -41,9 +41,11 @@ void pass_identity(auto& row, auto& identity, const auto& way) {
 
 void pass_prediction(auto& row, auto& prediction, const auto& way) {
   way(row.predicted_pct, prediction.predicted_pct);
-  way(row.predicted_low_pct, prediction.predicted_low_pct);
-  way(row.predicted_high_pct, prediction.predicted_high_pct);
+  way(row.predicted_low_pct, prediction.interval.low);
+  way(row.predicted_high_pct, prediction.interval.high);
   way(row.predicted_elapsed_pct, prediction.predicted_elapsed_pct);
+  way(row.predicted_elapsed_low_pct, prediction.elapsed_interval.low);
+  way(row.predicted_elapsed_high_pct, prediction.elapsed_interval.high);
   way(row.predicted_cycles_active, prediction.cycles_active_mean);
   way(row.loss_small_grid_points, prediction.losses.small_grid);
   way(row.loss_tail_points, prediction.losses.tail);

@@ -54,9 +54,9 @@ Occupancy theoretical_occupancy(const LaunchOnDevice& on) {
 }
 
 Prediction predict(const LaunchOnDevice& on, const Work& work, const ChosenProfile& profile,
-                   std::optional<int> first_gpc) {
+                   std::optional<int> first_gpc, WorkOrigin origin) {
   const Tasks tasks(work, on.launch.grid_blocks, theoretical_occupancy(on).warps_per_block);
-  return predict(on.launch, on.usage, on.limits, profile, tasks, {.first_gpc = first_gpc});
+  return predict(on.launch, on.usage, on.limits, profile, tasks, {.first_gpc = first_gpc}, origin);
 }
 
 LaunchOnDevice launch_on_device(const CaseRecord& record) {
@@ -79,19 +79,34 @@ void repredict(CaseRecord& record, const std::optional<DeviceProfile>& profile) 
     record.profile_quality.reset();
     return;
   }
-  if (is_inferred_work(record.identity.work_source)) {
-    if (auto observed = observed_prediction(record, profile)) {
-      record.prediction = std::move(observed->prediction);
-      record.device_profile = record.prediction->device_profile;
-      record.profile_quality = record.prediction->profile_quality;
-      return;
-    }
-  }
+  if (is_inferred_work(record.identity.work_source) &&
+      infer_and_predict(record, profile) == Inference::predicted)
+    return;
   const LaunchOnDevice on = launch_on_device(record);
   const ChosenProfile with = profile ? chosen(*profile, identity_of(record.provenance)) : profile_of(record);
   record.prediction = predict(on, *record.identity.work, with, record.first_gpc);
   record.device_profile = record.prediction->device_profile;
   record.profile_quality = record.prediction->profile_quality;
+}
+
+std::string prediction_text(const CaseRecord& record) {
+  if (!record.prediction) return "";
+  const Prediction& prediction = *record.prediction;
+  const bool reconstructed = is_reconstructed_work(record.identity.work_source);
+  std::string interval = fmt::format("90 %: {}", to_string(prediction.interval));
+  const auto& capability = record.provenance.compute_capability;
+  if (record.identity.work && capability && find_limits(*capability)) {
+    const LaunchOnDevice on = launch_on_device(record);
+    const Occupancy occupancy = theoretical_occupancy(on);
+    const Tasks tasks(*record.identity.work, on.launch.grid_blocks, occupancy.warps_per_block);
+    const WorkOrigin origin =
+        is_inferred_work(record.identity.work_source) ? WorkOrigin::inferred : WorkOrigin::given;
+    interval = interval_text(prediction.interval,
+                             kind_of(on.launch, on.usage, occupancy, on.sm_count, tasks, origin),
+                             prediction.profile_quality.value_or(ProfileQuality::generic));
+  }
+  return fmt::format("{} {:.1f} % ({})", reconstructed ? "reconstructed" : "predicted",
+                     prediction.predicted_pct, interval);
 }
 
 std::set<std::string> remarks_on_profiles(std::span<const CaseRecord> cases) {

@@ -27,7 +27,7 @@ Occupancy theoretical_occupancy(const LaunchOnDevice& on);
 /// @param first_gpc  the GPC that it begins with; empty = not known
 /// @throws InputError as predict() does
 Prediction predict(const LaunchOnDevice& on, const Work& work, const ChosenProfile& profile,
-                   std::optional<int> first_gpc);
+                   std::optional<int> first_gpc, WorkOrigin origin = WorkOrigin::given);
 
 /// The launch that a case records, with the limits table's line of its compute capability.
 /// @throws InputError naming the column that is needed and lacking, or a compute
@@ -43,9 +43,13 @@ GpuIdentity identity_of(const Provenance& provenance);
 ChosenProfile profile_of(const CaseRecord& record);
 
 /// Predicts a case again, from its launch, the GPC that it began with, usage, work and GPU, with the given
-/// profile, else with profile_of() it. A case without work (no kernel's work is known, or the case is several launches) loses the
-/// prediction that it had. @throws InputError as launch_on_device() and predict() do.
+/// profile, else with profile_of() it. Inferred work is inferred again. A case without work (no kernel's work is known, or the
+/// case is several launches) loses the prediction that it had. @throws InputError as launch_on_device() and predict() do.
 void repredict(CaseRecord& record, const std::optional<DeviceProfile>& profile = std::nullopt);
+
+/// What a case's prediction says of occupancy, with its interval: "predicted 75.2 % (90 %: 62 to 92; ...)", or
+/// "reconstructed 75.2 % ..."; empty where the case has none.
+std::string prediction_text(const CaseRecord& record);
 
 /// A line for each GPU that predictions of cases did not know by a profile of its own (remark_on()).
 std::set<std::string> remarks_on_profiles(std::span<const CaseRecord> cases);

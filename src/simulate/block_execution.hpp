@@ -82,11 +82,6 @@ class ContendingBlocks {
   /// Passes it; the blocks that have ended are appended to `ended`.
   void pass_event(std::vector<EndedBlock>& ended);
 
-  /// Whether blocks run on an SM.
-  bool are_on(int sm) const {
-    return on_sm_[static_cast<std::size_t>(sm)].blocks > 0;
-  }
-
  private:
   struct Open {
     RunningBlock running;

@@ -40,9 +40,9 @@ void ContendingBlocks::run(const RunningBlock& running) {
   Open& open = open_[static_cast<std::size_t>(index)];
   open.running = running;
   open.warps_left = execution_.rules.warps_per_block;
-  execution_.slots.take(running.sm, running.launched.first_warp, open.slots);
+  execution_.slots.take(running.sm, running.launched.start, open.slots);
   OnSm& on_sm = on_sm_[static_cast<std::size_t>(running.sm)];
-  if (on_sm.blocks++ == 0) on_sm.since = running.launched.first_warp;
+  if (on_sm.blocks++ == 0) on_sm.since = running.launched.start;
   beginning_.push({running.work_begin, index});
   find_next_begin();
 }
@@ -98,12 +98,12 @@ void ContendingBlocks::finish_warps(std::vector<EndedBlock>& ended) {
     execution_.slots.free_at(sm, open.slots[static_cast<std::size_t>(warp)], finished.time);
   }
   const int warps = static_cast<int>(finished.warps.size());
-  execution_.residency.add_warps(open.running.launched.first_warp, finished.time, warps);
+  execution_.residency.add_warps(open.running.launched.start, finished.time, warps);
   open.warps_left -= warps;
   if (open.warps_left > 0) return;
   OnSm& on_sm = on_sm_[static_cast<std::size_t>(sm)];
   if (--on_sm.blocks == 0) execution_.sm(sm).active.add(on_sm.since, finished.time);
-  execution_.residency.add_block(open.running.launched.first_warp, finished.time);
+  execution_.residency.add_block(open.running.launched.start, finished.time);
   ended.push_back({finished.time, sm});
   free_.push_back(finished.block);
 }

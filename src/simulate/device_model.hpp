@@ -16,24 +16,14 @@ struct DeviceParameters {
   double even_first_wave = 0;  ///< 1: a grid that leaves room is spread over SMs in a fixed order
 
   // When SMs start their first block.
-  double sm_delay_cycles = 0;         ///< an SM starts up to this much later than another
-  double second_sm_delay_cycles = 0;  ///< the second SM of a TPC starts up to this much later
-  double second_sm_delay_warps = 0;   ///< blocks of fewer warps delay it in proportion
+  double sm_delay_cycles = 0;  ///< an SM starts up to this much later than another
 
   // Launching a block.
-  double block_launch_cycles = 0;  ///< an SM launches two blocks at least this far apart
-  double warp_launch_cycles = 0;   ///< and at least this for each warp of the first
-  double busy_sm_extra_warp_launch_cycles =
-      0;                              ///< so much longer in the first wave, once half of the warps are there
-  double shared_launch_share = 0;     ///< share of the next block's launch that delays the last fast one
+  double block_launch_cycles = 0;     ///< an SM launches two blocks at least this far apart
   double launch_overhead_cycles = 0;  ///< a warp is resident this much longer than its work takes
-  double jitter_cycles = 0;  ///< and up to half of this longer or shorter, alike for blocks side by side
 
   // Retiring a block and replacing it.
-  double warp_retire_cycles = 0;   ///< an SM retires two blocks this far apart for each warp, of at most two
-  double retire_active_warps = 0;  ///< blocks of up to so many warps keep the SM active until retired
-  double full_sm_retire_delay_cycles =
-      0;  ///< completions beside another one on a full SM are seen this much later
+  double warp_retire_cycles = 0;  ///< an SM retires two blocks this far apart for each warp, of at most two
   double replacement_latency_cycles = 0;  ///< from the end of a block to the start of the one in its place
   double sibling_notices_room =
       0;  ///< 1: room left by exited warps is seen when a block ends on either SM of a TPC

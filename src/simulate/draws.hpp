@@ -24,11 +24,6 @@ class Draws {
   double clock(int domain) const {
     return unit_interval(random_bits(seed_ + kClockStream, static_cast<std::uint64_t>(domain)));
   }
-  /// How long a launch takes on an SM, alike for blocks that are side by side there.
-  double jitter(int sm, int generation) const {
-    return unit_interval(
-        random_bits(seed_ + static_cast<std::uint64_t>(sm), static_cast<std::uint64_t>(generation)));
-  }
   /// Which of `count` equally likely delays the latest warp of a block has.
   std::size_t poll(std::int64_t block, std::size_t count) const {
     return random_bits(seed_ + kPollStream, static_cast<std::uint64_t>(block)) % count;

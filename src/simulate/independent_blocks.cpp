@@ -21,7 +21,7 @@ IndependentBlocks::IndependentBlocks(const Execution& execution, bool by_warp)
 double IndependentBlocks::run(const RunningBlock& running) {
   Sm& sm = execution_.sm(running.sm);
   const int warps = execution_.rules.warps_per_block;
-  const double begin = (running.launched.first_warp + running.launched.last_warp) / 2;  // mean of its warps
+  const double begin = running.launched.start;
   const double due =
       running.work_begin + execution_.workload.block_cycles(running.block) * sm.traits().slowness;
   const double late = lateness(running, due);
@@ -37,7 +37,7 @@ double IndependentBlocks::run(const RunningBlock& running) {
     const int blocks = execution_.rules.blocks_per_sm;
     last_ends_[static_cast<std::size_t>(running.sm * blocks + running.launched.number % blocks)] = end;
   }
-  sm.active.add(running.launched.first_warp, end);
+  sm.active.add(begin, end);
   return end;
 }
 

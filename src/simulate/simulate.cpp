@@ -52,7 +52,7 @@ class Simulator {
                          cluster_blocks == 1 && device.parameters.even_first_wave != 0)),
         dispatcher_(device.topology, static_cast<int>(seed % device.topology.gpc_sms().size()),
                     static_cast<int>(device.parameters.gpcs_between_singletons)),
-        sms_(sms_of(device, occupancy.warps_per_block, wave_, draws_, workload.stretch())),
+        sms_(sms_of(device, wave_, draws_, workload.stretch())),
         slots_(limits, occupancy, device.topology.sm_count()),
         skipped_(skipped(occupancy)),
         residency_(skipped_),
@@ -143,10 +143,9 @@ class Simulator {
     completions_.pop();
     Sm& sm = sms_[static_cast<std::size_t>(ended.sm)];
     if (!ended.retired) {
-      const double delay = sm.retire_delay(ended.end, contending_ && contending_->are_on(ended.sm), rules_);
+      const double delay = sm.retire_delay(ended.end, rules_);
       if (delay > 0) {
-        const double seen = sm.ends_in_first_wave() ? rules_.full_sm_retire_delay_cycles : 0;
-        completions_.push({ended.time + delay + seen, ended.end + delay, ended.sm, true});
+        completions_.push({ended.time + delay, ended.end + delay, ended.sm, true});
         return;
       }
     }
@@ -164,18 +163,15 @@ class Simulator {
   }
 
   void start(std::int64_t block, int index) {
-    const DeviceParameters& parameters = device_.parameters;
     const Sm::Launched launched = sms_[static_cast<std::size_t>(index)].launch(now_, rules_);
     now_ += dispatch_interval_;
-    const double chance = draws_.jitter(index, launched.number / rules_.blocks_per_sm) - 0.5;
-    const double work_begin = launched.last_warp + std::max(0.0, parameters.launch_overhead_cycles +
-                                                                     parameters.jitter_cycles * chance);
-    const RunningBlock running{block, index, launched, work_begin};
+    const RunningBlock running{block, index, launched,
+                               launched.start + device_.parameters.launch_overhead_cycles};
     if (contending_) {
       contending_->run(running);
     } else {
       const double end = independent_->run(running);
-      residency_.add_block(launched.first_warp, end);
+      residency_.add_block(launched.start, end);
       push_completion({end, index});
     }
   }

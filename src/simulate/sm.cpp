@@ -3,14 +3,6 @@
 namespace occbench {
 namespace {
 
-/// Blocks of fewer warps let the second SM of a TPC start sooner.
-double second_sm_delay(const DeviceParameters& parameters, int warps_per_block) {
-  const double share = parameters.second_sm_delay_warps > 0
-                           ? std::min(1.0, warps_per_block / parameters.second_sm_delay_warps)
-                           : 1;
-  return parameters.second_sm_delay_cycles * share;
-}
-
 /// Stretched work falls out of step by as many cycles as it does otherwise: tail placement stays the same.
 double slowness(const DeviceModel& device, const Draws& draws, int clock_domain, double stretch) {
   const double known = device.gpc_clock_ppm[static_cast<std::size_t>(clock_domain)];
@@ -20,8 +12,7 @@ double slowness(const DeviceModel& device, const Draws& draws, int clock_domain,
 
 }  // namespace
 
-std::vector<Sm> sms_of(const DeviceModel& device, int warps_per_block, const FirstWave& wave,
-                       const Draws& draws, double stretch) {
+std::vector<Sm> sms_of(const DeviceModel& device, const FirstWave& wave, const Draws& draws, double stretch) {
   const Topology& topology = device.topology;
   const DeviceParameters& parameters = device.parameters;
   std::vector<int> extra(static_cast<std::size_t>(topology.sm_count()));
@@ -30,9 +21,6 @@ std::vector<Sm> sms_of(const DeviceModel& device, int warps_per_block, const Fir
   for (int sm = 0; sm < topology.sm_count(); ++sm) {
     SmTraits traits;
     traits.first_start = parameters.sm_delay_cycles * draws.sm_delay(sm);
-    if (topology.is_second_of_tpc(sm)) {
-      traits.first_start += second_sm_delay(parameters, warps_per_block);
-    }
     traits.slowness = slowness(device, draws, topology.clock_domain_of(sm), stretch);
     traits.replacement_latency_cycles =
         parameters.replacement_latency_cycles +
@@ -48,53 +36,17 @@ SmRules::SmRules(const DeviceParameters& parameters, const Limits& limits, const
       warps_per_block(occupancy.warps_per_block),
       blocks_per_sm(occupancy.blocks_per_sm),
       block_launch_cycles(parameters.block_launch_cycles),
-      warp_launch_cycles(parameters.warp_launch_cycles),
-      busy_extra_warp_launch_cycles(parameters.busy_sm_extra_warp_launch_cycles),
-      shared_launch_share(parameters.shared_launch_share),
-      retire_interval_cycles(parameters.warp_retire_cycles * std::min(2, occupancy.warps_per_block)),
-      active_until_retired(occupancy.warps_per_block <= parameters.retire_active_warps),
-      full_sm_retire_delay_cycles(active_until_retired && occupancy.blocks_per_sm == limits.max_blocks_per_sm
-                                      ? parameters.full_sm_retire_delay_cycles
-                                      : 0) {}
+      retire_interval_cycles(parameters.warp_retire_cycles * std::min(2, occupancy.warps_per_block)) {}
 
-// The two warps of retire_interval_cycles and the half in busy_warps() are the forms of two rules, seen on an H200
-// (docs/prediction.md, "Launching blocks" and "Replacing blocks"). Their sizes are the parameters warp_retire_cycles and
-// busy_sm_extra_warp_launch_cycles, which every calibration fits; 0 switches a rule off.
+// The two warps of retire_interval_cycles are the form of a rule, seen on an H200 (docs/prediction.md, "Replacing blocks").
 
 Sm::Launched Sm::launch(double now, const SmRules& rules) {
-  const double first_warp = std::max(now, may_start_);
-  const double cycles = launch_cycles(blocks_started_, rules);
-  may_start_ = first_warp + std::max(cycles, rules.block_launch_cycles);
-  const double last_warp = first_warp + cycles + shared_launch_cycles(rules);
   ++resident_blocks_;
-  return {blocks_started_++, first_warp, last_warp};
+  return {blocks_started_++, launching_.begin(now, rules.block_launch_cycles)};
 }
 
-/// Of the warps of the SM's block of that number, those that start in the first wave while more than half of
-/// the SM's places are taken.
-int Sm::busy_warps(int block, const SmRules& rules) const {
-  if (block >= traits_.first_wave_blocks) return 0;
-  return std::clamp((block + 1) * rules.warps_per_block - rules.max_warps / 2, 0, rules.warps_per_block);
-}
-
-/// From the start of a block's first warp to that of its last, if no other block's start in between.
-double Sm::launch_cycles(int block, const SmRules& rules) const {
-  return rules.warp_launch_cycles * rules.warps_per_block +
-         rules.busy_extra_warp_launch_cycles * busy_warps(block, rules);
-}
-
-/// The last block before the SM is busy and the next one launch their warps side by side.
-double Sm::shared_launch_cycles(const SmRules& rules) const {
-  const bool gets_busy =
-      busy_warps(blocks_started_, rules) == 0 && busy_warps(blocks_started_ + 1, rules) > 0;
-  return gets_busy ? rules.shared_launch_share * launch_cycles(blocks_started_ + 1, rules) : 0;
-}
-
-double Sm::retire_delay(double end, bool others_running, const SmRules& rules) {
-  const double late = std::max(0.0, retired_until_ + rules.retire_interval_cycles - end);
-  retired_until_ = end + late;
-  if (late > 0 && rules.active_until_retired && !others_running) active.add(end, retired_until_);
-  return late;
+double Sm::retire_delay(double end, const SmRules& rules) {
+  return retiring_.begin(end, rules.retire_interval_cycles) - end;
 }
 
 }  // namespace occbench

@@ -19,12 +19,7 @@ struct SmRules {
   int warps_per_block;
   int blocks_per_sm;  ///< that an SM holds at once
   double block_launch_cycles;
-  double warp_launch_cycles;
-  double busy_extra_warp_launch_cycles;
-  double shared_launch_share;
   double retire_interval_cycles;  ///< between two blocks that an SM retires
-  bool active_until_retired;      ///< blocks keep the SM active until it has retired them
-  double full_sm_retire_delay_cycles;
 };
 
 /// Cycles in which something was resident, of intervals whose begins ascend.
@@ -43,6 +38,23 @@ class ActiveCycles {
   double until_ = 0;
 };
 
+/// Does one thing at a time, in the order of the calls: what comes while it is busy waits.
+class OneAtATime {
+ public:
+  /// @param free_at  it begins nothing before
+  explicit OneAtATime(double free_at) : free_at_(free_at) {}
+
+  /// What comes at `now` keeps it busy for so many cycles. @return when it begins, `now` or later
+  double begin(double now, double cycles) {
+    const double begin = std::max(now, free_at_);
+    free_at_ = begin + cycles;
+    return begin;
+  }
+
+ private:
+  double free_at_;
+};
+
 /// What tells SMs of one device apart, in one launch.
 struct SmTraits {
   double first_start = 0;                 ///< when it can start its first block
@@ -54,17 +66,16 @@ struct SmTraits {
 /// One SM: when it launches blocks, when it has retired them, how long it is active.
 class Sm {
  public:
-  explicit Sm(const SmTraits& traits) : traits_(traits), may_start_(traits.first_start) {}
+  explicit Sm(const SmTraits& traits) : traits_(traits), launching_(traits.first_start) {}
 
   const SmTraits& traits() const {
     return traits_;
   }
 
-  /// A block that the SM has taken: when its first warp is resident, and when its last one is.
+  /// A block that the SM has taken.
   struct Launched {
-    int number;  ///< 0, 1, ... on this SM
-    double first_warp;
-    double last_warp;
+    int number;    ///< 0, 1, ... on this SM
+    double start;  ///< its warps are resident
   };
   /// Takes a block that was dispatched at `now`.
   Launched launch(double now, const SmRules& rules);
@@ -74,15 +85,8 @@ class Sm {
   }
 
   /// A block ended at `end`. An SM retires blocks that end side by side one after another.
-  /// @param others_running  blocks whose end is not known keep the SM active
   /// @return by how much later than its end it is retired; 0 = at once
-  double retire_delay(double end, bool others_running, const SmRules& rules);
-
-  /// A completion beside another one on a full SM is seen later, for as many as the SM took of the first
-  /// wave.
-  bool ends_in_first_wave() const {
-    return blocks_started_ - resident_blocks_ < traits_.first_wave_blocks;
-  }
+  double retire_delay(double end, const SmRules& rules);
 
   /// A block has left: there is room for another.
   void release() {
@@ -92,13 +96,9 @@ class Sm {
   ActiveCycles active;
 
  private:
-  int busy_warps(int block, const SmRules& rules) const;
-  double launch_cycles(int block, const SmRules& rules) const;
-  double shared_launch_cycles(const SmRules& rules) const;
-
   SmTraits traits_;
-  double may_start_;
-  double retired_until_ = -std::numeric_limits<double>::infinity();
+  OneAtATime launching_;
+  OneAtATime retiring_{-std::numeric_limits<double>::infinity()};
   int blocks_started_ = 0;
   int resident_blocks_ = 0;  ///< until release()
 };
@@ -106,7 +106,6 @@ class Sm {
 /// All SMs of a device before a launch. SMs of one GPC have in common when their first blocks reach them and
 /// how fast their clock runs, those of one TPC how long a replacement takes.
 /// @param stretch  Workload::stretch()
-std::vector<Sm> sms_of(const DeviceModel& device, int warps_per_block, const FirstWave& wave,
-                       const Draws& draws, double stretch);
+std::vector<Sm> sms_of(const DeviceModel& device, const FirstWave& wave, const Draws& draws, double stretch);
 
 }  // namespace occbench

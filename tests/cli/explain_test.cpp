@@ -112,7 +112,7 @@ TEST(ExplainNumbers, SaysTheRuleOfTheoryTheWavesAndWhatIsDueToSomethingElse) {
   EXPECT_THAT(outcome.out, HasSubstr("5.6 waves of 396"));
   EXPECT_THAT(outcome.out, HasSubstr("[register_limit, inferred]"));
   EXPECT_THAT(outcome.out, HasSubstr("the last wave has 238 of 396 blocks"));
-  EXPECT_THAT(outcome.out, HasSubstr("12 points: no cause has evidence for them. [unexplained"));
+  EXPECT_THAT(outcome.out, HasSubstr("14 points: no cause has evidence for them. [unexplained"));
   EXPECT_THAT(outcome.out, HasSubstr("`ncu --metrics sm__ctas_active.avg.per_cycle_active"));
   EXPECT_THAT(outcome.out, HasSubstr("At most 0.102 of 0.41 ms per launch"));
 }
@@ -121,7 +121,7 @@ TEST(ExplainNumbers, ListLimitsOfTheoryAndLossesBelowItUnderTheirHeadings) {
   const Outcome outcome = run_command({"explain", "--gpu", "h200", "--block-size", "256", "--grid", "600",
                                        "--registers", "72", "--achieved", "31"});
   const std::size_t limits = outcome.out.find("  Limits of theory: 100 to 37.5 %\n    62 points");
-  const std::size_t losses = outcome.out.find("  Lost below theory: 37.5 to 31 %\n    5 points");
+  const std::size_t losses = outcome.out.find("  Lost below theory: 37.5 to 31 %\n    3 points");
   EXPECT_LT(limits, losses);
   EXPECT_NE(losses, std::string::npos);
   EXPECT_THAT(outcome.out, HasSubstr("\nachieved 31 %\n"));
@@ -180,8 +180,8 @@ TEST(ExplainNumbers, TimeSaysWhetherBlocksAreShortWhereTheGpusClockIsKnown) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return nlohmann::json::parse(run_command(arguments).out).at("findings").at(0).at("cause");
   };
-  // 4.2 waves in 3 us: 1,400 cycles a block.
-  EXPECT_EQ(first_loss({"--gpu", "h200", "--time-us", "3"}), "overhead");
+  // 4.2 waves in 2 us: 940 cycles a block.
+  EXPECT_EQ(first_loss({"--gpu", "h200", "--time-us", "2"}), "overhead");
   EXPECT_EQ(first_loss({"--gpu", "h200", "--time-us", "410"}), "unexplained");
   EXPECT_EQ(first_loss({"--gpu", "h200"}), "unexplained");
   EXPECT_EQ(first_loss({"--cc", "9.0", "--sm-count", "132", "--time-us", "3"}), "unexplained");

@@ -55,7 +55,10 @@ TEST(Predict, SaysWhatTheCounterWillReadAndWhereTheRestWent) {
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("predicted"));
   EXPECT_THAT(outcome.out, HasSubstr("points: the last wave has 106 of 1,056 blocks"));
-  EXPECT_THAT(outcome.out, HasSubstr("lowest of the simulations"));
+  EXPECT_THAT(outcome.out,
+              ContainsRegex("predicted +9[0-9.]+ % .90 %: [0-9.]+ to [0-9.]+; a partial wave depends on the "
+                            "clocks of this GPU: calibrate"));
+  EXPECT_THAT(outcome.out, ContainsRegex("predicted over elapsed cycles +[0-9.]+ % .90 %: "));
   for (const char* cause : {"grid smaller than one wave", "partial last wave", "uneven blocks",
                             "uneven warps within a block", "launch and replacement overhead", "contention"}) {
     EXPECT_THAT(outcome.out, HasSubstr(cause)) << "as docs/prediction.md names the losses";
@@ -129,7 +132,7 @@ TEST(Predict, JsonHasTheNamesOfTheColumns) {
   EXPECT_GT(answer.at("timeline").at("warps").size(), 100u);
 }
 
-TEST(Predict, TheGpcThatALaunchBeginsWithNarrowsTheRangeAndStandsInTheAnswer) {
+TEST(Predict, TheGpcThatALaunchBeginsWithNarrowsTheIntervalAndStandsInTheAnswer) {
   const auto answer = [](std::vector<const char*> more) {
     more.insert(more.end(), {"--work", "uniform:200000:0.5:1.5:seed=3", "--format", "json"});
     const Outcome outcome = predict("792", more);
@@ -143,7 +146,7 @@ TEST(Predict, TheGpcThatALaunchBeginsWithNarrowsTheRangeAndStandsInTheAnswer) {
   const nlohmann::json known = answer({"--first-gpc", "3"});
   EXPECT_FALSE(any.contains("first_gpc"));
   EXPECT_EQ(known.at("first_gpc"), 3);
-  EXPECT_LT(range(known), range(any) / 5);
+  EXPECT_LT(range(known), range(any));
 }
 
 TEST(Predict, CsvIsAHeaderAndARow) {
@@ -241,8 +244,8 @@ TEST(PredictBatch, RefusesColumnsAndFilesThatItWouldPassOverAndTakesSizes) {
   EXPECT_THAT(predict_batch_of(head + "dynamic_smem\n" + launch + "204800\n"),
               AllOf(HasSubstr("does not know the column 'dynamic_smem'"),
                     HasSubstr("the nearest is dynamic_shared_bytes ")));
-  EXPECT_THAT(predict_batch_of(head + "cycles_active_max\n" + launch + "1\n"),
-              HasSubstr("the nearest is sm_cycles_active_max "));
+  EXPECT_THAT(predict_batch_of(head + "cycles_active_avg\n" + launch + "1\n"),
+              HasSubstr("the nearest is sm_cycles_active_avg "));
   EXPECT_EQ(predict_batch_of(head + "dynamic_shared_bytes\n" + launch + "200K\n"),
             predict_batch_of(head + "dynamic_shared_bytes\n" + launch + "204800\n"));
   EXPECT_THAT(predict_batch_of("{\"schemaVersion\": 1}\n"), HasSubstr("occbench trace --import"));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -38,6 +39,8 @@ Row drawn(const char* kind, double achieved_pct, double predicted_pct) {
     if (column.name.starts_with("predicted_") || column.name.starts_with("loss_")) set_cell(row, column, "0");
   }
   row.predicted_pct = predicted_pct;
+  row.predicted_low_pct = std::max(0.0, predicted_pct - 2);
+  row.predicted_high_pct = predicted_pct + 2;
   row.sm_cycles_active_avg = 1000;
   row.predicted_cycles_active = 1020;
   return row;
@@ -65,9 +68,10 @@ TEST_F(Validate, SaysHowFarPredictionsOfEachKindAreOff) {
   const Outcome outcome = run_command({"validate", "--rows", file.c_str()});
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("NVIDIA H200, predicted with the profile unit"));
-  // Launches, theory's mean, predictions' mean, median and 95th percentile, active cycles.
-  EXPECT_THAT(outcome.out, ContainsRegex("blocks +2 +15.00 +2.00 +2.00 +2.90 +2.00 %"));
-  EXPECT_THAT(outcome.out, ContainsRegex("warps +1 +30.00 +0.00 +0.00 +0.00 +2.00 %"));
+  // Launches, theory's mean, predictions' mean, median and 95th percentile, counters in the interval, its width,
+  // active cycles.
+  EXPECT_THAT(outcome.out, ContainsRegex("blocks +2 +15.00 +2.00 +2.00 +2.90 +50 % +4.00 +2.00 %"));
+  EXPECT_THAT(outcome.out, ContainsRegex("warps +1 +30.00 +0.00 +0.00 +0.00 +100 % +4.00 +2.00 %"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("short")));
 }
 

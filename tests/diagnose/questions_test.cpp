@@ -121,14 +121,13 @@ TEST(ByNumbers, SmsAreIdleFromAPointBetweenActiveAndElapsedCyclesOn) {
   EXPECT_TRUE(has_idle_sms(93.99));
 }
 
-TEST(ByNumbers, APredictionDiffersFromAPointOutsideItsRangeOnEitherSide) {
+TEST(ByNumbers, APredictionDiffersFromAPointOutsideItsIntervalOnEitherSide) {
   const auto differs = [](double achieved_pct) {
     LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 2112},
                                    {.registers_per_thread = 32}, achieved_pct);
     facts.prediction.emplace();
-    facts.prediction->predicted_low_pct = 80;
     facts.prediction->predicted_pct = 85;
-    facts.prediction->predicted_high_pct = 90;
+    facts.prediction->interval = {80, 90};
     const auto findings = diagnose(facts);
     return find(findings, Cause::prediction_differs) != nullptr;
   };
@@ -142,14 +141,14 @@ TEST(ByNumbers, APredictionOfInferredWorkThatDiffersSaysWhatWasTakenAsEqual) {
   LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 2112}, {.registers_per_thread = 32}, 81);
   facts.prediction.emplace();
-  facts.prediction->predicted_low_pct = facts.prediction->predicted_high_pct = 100;
+  facts.prediction->interval = {100, 100};
   facts.prediction->predicted_pct = 100;
   for (const bool inferred : {false, true}) {
     facts.work_is_inferred = inferred;
     const auto findings = diagnose(facts);
     const Finding* differs = find(findings, Cause::prediction_differs);
     ASSERT_NE(differs, nullptr);
-    EXPECT_THAT(differs->remedy, HasSubstr(inferred ? "warps of a block as equal" : "its work string"));
+    EXPECT_THAT(differs->remedy, HasSubstr(inferred ? "all blocks are taken as equal" : "its work string"));
   }
 }
 
@@ -334,14 +333,14 @@ TEST(AKernelOfALibrary, IsGivenNoAdviceThatOnlyItsAuthorCanFollow) {
 }
 
 TEST(ByNumbers, ShortBlocksAreACauseWhereTheTimeOfTheLaunchSaysSo) {
-  // 100 waves in 50 us at 2 GHz: 1,000 cycles a block.
+  // 100 waves in 25 us at 2 GHz: 500 cycles a block.
   LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 105'600},
                                  {.registers_per_thread = 32}, 50);
   EXPECT_EQ(diagnose(facts).front().cause, Cause::unexplained);
-  facts.most_cycles_active = 100'000;
+  facts.most_cycles_active = 50'000;
   const auto findings = diagnose(facts);
   EXPECT_EQ(findings.front().cause, Cause::overhead);
-  EXPECT_THAT(findings.front().sentence, HasSubstr("at most 1,000 cycles"));
+  EXPECT_THAT(findings.front().sentence, HasSubstr("at most 500 cycles"));
 }
 
 }  // namespace

@@ -29,8 +29,10 @@ TEST_F(RunCases, ARowIsPredictedForTheGpcThatItsLaunchesBeganWith) {
   const Row known = read_rows(csv()).at(0);
   EXPECT_EQ(any.first_gpc, std::nullopt);
   EXPECT_EQ(known.first_gpc, 0);
-  EXPECT_LT(*known.predicted_high_pct - *known.predicted_low_pct,
-            (*any.predicted_high_pct - *any.predicted_low_pct) / 5);
+  // All that is left is the least margin, on both sides.
+  const double left = *known.predicted_high_pct - *known.predicted_low_pct;
+  EXPECT_NEAR(left, 2 * kLeastMarginPoints, 0.01);
+  EXPECT_GT(*any.predicted_high_pct - *any.predicted_low_pct, 1.5 * left);
 }
 
 TEST_F(RunCases, AGpcThatSomeOfTheLaunchesDidNotBeginWithIsNotTheRows) {

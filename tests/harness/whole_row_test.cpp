@@ -61,13 +61,15 @@ const Cells kCaseOf768Threads = {{"case", "fake/plain/block_threads=768"},
 Cells prediction_of_768_threads(std::optional<int> first_gpc = std::nullopt) {
   const Prediction prediction =
       predict({.block_threads = 768, .grid_blocks = 1056}, {.registers_per_thread = 20}, limits_of({9, 0}),
-              find_profile("h200"), Tasks(Work::equal(1000), 1056, 24), {.first_gpc = first_gpc});
+              chosen(find_profile("h200")), Tasks(Work::equal(1000), 1056, 24), {.first_gpc = first_gpc});
   Cells cells = {{"device_profile", "h200"},
                  {"profile_quality", "calibrated_model"},
                  {"predicted_pct", real_text(prediction.predicted_pct)},
-                 {"predicted_low_pct", real_text(prediction.predicted_low_pct)},
-                 {"predicted_high_pct", real_text(prediction.predicted_high_pct)},
+                 {"predicted_low_pct", real_text(prediction.interval.low)},
+                 {"predicted_high_pct", real_text(prediction.interval.high)},
                  {"predicted_elapsed_pct", real_text(prediction.predicted_elapsed_pct)},
+                 {"predicted_elapsed_low_pct", real_text(prediction.elapsed_interval.low)},
+                 {"predicted_elapsed_high_pct", real_text(prediction.elapsed_interval.high)},
                  {"predicted_cycles_active", real_text(prediction.cycles_active_mean)},
                  {"loss_small_grid_points", real_text(prediction.losses.small_grid)},
                  {"loss_tail_points", real_text(prediction.losses.tail)},

@@ -18,7 +18,7 @@ std::optional<Advice> advice_on_h200(const Launch& launch, const Work& work) {
   const Limits& limits = limits_of({9, 0});
   const Tasks tasks(work, launch.grid_blocks, (launch.block_threads + 31) / 32);
   return advise(launch, kAdvisedUsage, limits, profile, work,
-                predict(launch, kAdvisedUsage, limits, profile, tasks));
+                predict(launch, kAdvisedUsage, limits, chosen(profile), tasks));
 }
 
 // Summed here warp by warp, whatever total_cycles() does.

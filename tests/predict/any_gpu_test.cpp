@@ -52,13 +52,13 @@ void expect_sound(const GpuIdentity& gpu, const Question& question) {
   }
   EXPECT_LT(seconds, kMostSeconds);
   EXPECT_EQ(prediction.profile_quality, ProfileQuality::generic);
-  EXPECT_LE(prediction.predicted_low_pct, prediction.predicted_pct);
-  EXPECT_GE(prediction.predicted_high_pct, prediction.predicted_pct);
-  EXPECT_LT(prediction.predicted_low_pct, prediction.predicted_high_pct);
-  EXPECT_GT(prediction.predicted_low_pct, 0);
-  EXPECT_LE(prediction.predicted_high_pct, 100 + kRounding);
+  EXPECT_TRUE(prediction.interval.contains(prediction.predicted_pct));
+  EXPECT_LT(prediction.interval.low, prediction.interval.high);
+  EXPECT_GE(prediction.interval.low, 0);
+  EXPECT_LE(prediction.interval.high, 100 + kRounding);
+  EXPECT_TRUE(prediction.elapsed_interval.contains(prediction.predicted_elapsed_pct));
   if (!tasks.contends() && !tasks.differ_within_blocks()) {
-    EXPECT_LE(prediction.predicted_high_pct, prediction.theoretical_pct + kRounding);
+    EXPECT_LE(prediction.interval.high, prediction.theoretical_pct + kRounding);
   }
 }
 
@@ -97,7 +97,7 @@ TEST(AnyGpu, FortyFiveBlocksOn15SmsOfFourBlocksEachFillThreeQuarters) {
   const Prediction prediction = predict(launch, {.registers_per_thread = 32}, limits, generic(kepler), tasks);
   EXPECT_EQ(theoretical_occupancy(limits, launch, {.registers_per_thread = 32}).blocks_per_sm, 4);
   EXPECT_NEAR(prediction.predicted_pct, 75, 0.5);
-  EXPECT_LE(prediction.predicted_low_pct, 75);
+  EXPECT_LE(prediction.interval.low, 75);
 }
 
 /// Of a name, the same on every machine.

@@ -122,7 +122,7 @@ TEST(Calibration, ALaunchThatDoesNotFitAnSmIsRefused) {
        .work = parse_work("equal:8000"),
        .achieved_pct = 50,
        .cycles_active = 8000}};
-  EXPECT_THROW(fit_parameters(find_profile("h200"), limits_of({9, 0}), launches, false), InputError);
+  EXPECT_THROW(fit_parameters(find_profile("h200"), limits_of({9, 0}), launches, true), InputError);
 }
 
 TEST(Calibration, FindsTheCyclesThatLaunchesWereSimulatedWith) {

@@ -42,6 +42,11 @@ TEST(DeviceProfile, LinesThatAreMissingHaveTypicalValues) {
   EXPECT_EQ(profile.model, DeviceModel::uniform(Topology::even(108), expected));
 }
 
+TEST(DeviceProfile, LinesOfRulesThatTheModelNoLongerHasAreIgnored) {
+  const std::string device = "name = mine\ncompute_capability = 8.0\nsm_count = 108\n";
+  EXPECT_EQ(parse_profile(device + "jitter_cycles = 217\n", "mine"), parse_profile(device, "mine"));
+}
+
 TEST(DeviceProfile, ItsGroupsFitOneAnother) {
   const auto complains = [](const std::string& lines, std::string_view about) {
     const std::string text = "name = mine\ncompute_capability = 9.0\nsm_count = 6\n" + lines;

@@ -22,6 +22,22 @@ TEST(GenericProfile, HasTypicalParametersEvenGpcsAndTheSizeOfItsGpu) {
   EXPECT_EQ(without_bandwidth(profile.model.parameters), without_bandwidth(typical_parameters()));
 }
 
+TEST(Parameters, AreAtMostTenOptionalRulesAndTypicalValuesLieInTheirRanges) {
+  int optional = 0;
+  for (const Parameter& parameter : parameters()) {
+    EXPECT_GE(parameter.typical, parameter.least_elsewhere) << parameter.name;
+    EXPECT_LE(parameter.typical, parameter.most_elsewhere) << parameter.name;
+    EXPECT_GE(parameter.least_elsewhere, parameter.least_allowed) << parameter.name;
+    EXPECT_LE(parameter.most_elsewhere, parameter.most_allowed) << parameter.name;
+    EXPECT_FALSE(is_obsolete_parameter(parameter.name)) << parameter.name;
+    if (!parameter.off) continue;
+    ++optional;
+    EXPECT_GE(*parameter.off, parameter.least_allowed) << parameter.name;
+    EXPECT_LE(*parameter.off, parameter.most_allowed) << parameter.name;
+  }
+  EXPECT_LE(optional, 10) << "a rule has to be worth its place: CONTRIBUTING.md, \"To add an optional rule\"";
+}
+
 // Measured by `occbench calibrate`: the H200's profile, and 1,549 bytes a cycle on an H100 80GB HBM3.
 TEST(GenericProfile, BandwidthFromTheDataSheetHoldsWhatCalibrationsMeasured) {
   const Bandwidth h200 = bandwidth_of(identity_of(gpu_of("h200")));

@@ -14,8 +14,15 @@ using testing::HasSubstr;
 Prediction predict_on_h200(int block_threads, std::int64_t grid_blocks, std::string_view work,
                            const Chance& chance = {}) {
   return predict({.block_threads = block_threads, .grid_blocks = grid_blocks}, {.registers_per_thread = 20},
-                 limits_of({9, 0}), find_profile("h200"),
+                 limits_of({9, 0}), chosen(find_profile("h200")),
                  Tasks(parse_work(work), grid_blocks, (block_threads + 31) / 32), chance);
+}
+
+Simulations simulate_on_h200(int block_threads, std::int64_t grid_blocks, const std::string& work,
+                             const Chance& chance = {}) {
+  return simulate_often({.block_threads = block_threads, .grid_blocks = grid_blocks},
+                        {.registers_per_thread = 20}, limits_of({9, 0}), find_profile("h200"),
+                        Tasks(parse_work(work), grid_blocks, (block_threads + 31) / 32), chance);
 }
 
 TEST(Prediction, LossesAddUpToTheoreticalLessPredicted) {
@@ -25,8 +32,9 @@ TEST(Prediction, LossesAddUpToTheoreticalLessPredicted) {
       const Prediction prediction = predict_on_h200(256, grid, work);
       EXPECT_NEAR(prediction.losses.total(), prediction.theoretical_pct - prediction.predicted_pct, 1e-9)
           << work << " " << grid;
-      EXPECT_LE(prediction.predicted_low_pct, prediction.predicted_pct);
-      EXPECT_GE(prediction.predicted_high_pct, prediction.predicted_pct);
+      EXPECT_TRUE(prediction.interval.contains(prediction.predicted_pct)) << work << " " << grid;
+      EXPECT_TRUE(prediction.elapsed_interval.contains(prediction.predicted_elapsed_pct))
+          << work << " " << grid;
     }
   }
 }
@@ -36,7 +44,12 @@ TEST(Prediction, EachLossHasItsOwnCause) {
   EXPECT_NEAR(small_grid.small_grid, 50, 0.01);
   EXPECT_NEAR(small_grid.total(), small_grid.small_grid, 0.5);
 
-  const Losses tail = predict_on_h200(256, 1056 + 528, "equal:200000").losses;
+  // Where all GPCs have one clock, the last blocks spread evenly.
+  ChosenProfile even = chosen(find_profile("h200"));
+  even.profile.model.parameters.gpc_clock_spread_ppm = 0;
+  const Losses tail = predict({.block_threads = 256, .grid_blocks = 1584}, {.registers_per_thread = 20},
+                              limits_of({9, 0}), even, Tasks(parse_work("equal:200000"), 1584, 8))
+                          .losses;
   EXPECT_NEAR(tail.tail, 25, 5);
   EXPECT_NEAR(tail.total(), tail.tail, 0.5);
 
@@ -58,33 +71,34 @@ TEST(Prediction, EachLossHasItsOwnCause) {
   EXPECT_NEAR(contention.total(), contention.contention, 0.5);
 }
 
-TEST(Prediction, OfWarpsWhoseTimeInLockstepIsGivenHasNoRange) {
-  const auto predict_lockstep = [](const std::string& cycles) {
-    return predict_on_h200(128, 2112, "equal:24768:issue=24768" + cycles);
+TEST(Prediction, SimulationsOfWarpsWhoseTimeInLockstepIsGivenAgree) {
+  const auto simulate_lockstep = [](const std::string& cycles) {
+    return simulate_on_h200(128, 2112, "equal:24768:issue=24768" + cycles).achieved;
   };
-  EXPECT_GT(predict_lockstep("").predicted_high_pct - predict_lockstep("").predicted_low_pct, 30);
+  EXPECT_GT(simulate_lockstep("").high - simulate_lockstep("").low, 30);
   // 16 warps a sub-partition. The two oldest are served, in a quarter of cases the three oldest. A warp ends half a round, as warps see
   // them, (3 x 2^2 + 3^2) / (3 x 2 + 3) / 2, after the mean of all 16; in lockstep, with all others.
   constexpr double kGreedyOldest = (8 + 7.0 / 6) / 16 * 100;
-  EXPECT_NEAR(predict_lockstep(":lockstep=0").predicted_pct, kGreedyOldest, 0.5);
-  EXPECT_NEAR(predict_lockstep(":lockstep=1000000").predicted_pct, 100, 1);
-  const Prediction half = predict_lockstep(":lockstep=198144");
-  EXPECT_NEAR(half.predicted_pct, (kGreedyOldest + 100) / 2, 1);
-  EXPECT_LT(half.predicted_high_pct - half.predicted_low_pct, 0.5);
+  EXPECT_NEAR(simulate_lockstep(":lockstep=0").middle, kGreedyOldest, 0.5);
+  EXPECT_NEAR(simulate_lockstep(":lockstep=1000000").middle, 100, 1);
+  const RunRange half = simulate_lockstep(":lockstep=198144");
+  EXPECT_NEAR(half.middle, (kGreedyOldest + 100) / 2, 1);
+  EXPECT_LT(half.high - half.low, 0.5);
 }
 
-TEST(Prediction, OfALaunchWhoseFirstGpcIsKnownAllRunsBeginWithIt) {
+TEST(Prediction, SimulationsOfALaunchWhoseFirstGpcIsKnownBeginWithIt) {
   const DeviceProfile profile = find_profile("h200");
-  const Prediction any = predict_on_h200(256, 792, "uniform:200000:0.5:1.5:seed=3");
-  const double range = any.predicted_high_pct - any.predicted_low_pct;
+  const RunRange any = simulate_on_h200(256, 792, "uniform:200000:0.5:1.5:seed=3").achieved;
+  const double range = any.high - any.low;
   for (int gpc = 0; gpc < 8; ++gpc) {
-    const Prediction known = predict_on_h200(256, 792, "uniform:200000:0.5:1.5:seed=3", {.first_gpc = gpc});
-    EXPECT_LT(known.predicted_high_pct - known.predicted_low_pct, range / 5) << gpc;
+    const RunRange known =
+        simulate_on_h200(256, 792, "uniform:200000:0.5:1.5:seed=3", {.first_gpc = gpc}).achieved;
+    EXPECT_LT(known.high - known.low, range / 5) << gpc;
     const Simulation one =
         simulate({.block_threads = 256, .grid_blocks = 792}, {.registers_per_thread = 20}, limits_of({9, 0}),
                  profile.model, Tasks(parse_work("uniform:200000:0.5:1.5:seed=3"), 792, 8),
                  static_cast<std::uint64_t>(gpc));
-    EXPECT_NEAR(known.predicted_pct, one.achieved_pct, range / 10) << gpc;
+    EXPECT_NEAR(known.middle, one.achieved_pct, range / 10) << gpc;
   }
 }
 

@@ -156,7 +156,7 @@ inline std::vector<Recorded> read_streams() {
 struct Errors {
   std::vector<double> points;      ///< |predicted - achieved|
   std::vector<double> active_pct;  ///< |predicted / measured - 1| of active cycles
-  std::vector<double> least;       ///< |predicted - achieved| of the run that comes nearest
+  std::vector<double> theory;      ///< |theoretical - achieved|
 
   double mean() const {
     return mean_of(points);
@@ -164,9 +164,9 @@ struct Errors {
   static double mean_of(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   }
-  double share_within(double limit) const {
-    return static_cast<double>(std::ranges::count_if(points, [=](double each) { return each <= limit; })) /
-           static_cast<double>(points.size());
+  /// How many times nearer to the counter predictions are than theory, on average.
+  double times_nearer_than_theory() const {
+    return mean_of(theory) / mean();
   }
   double percentile(double share) {
     std::ranges::sort(points);
@@ -195,8 +195,9 @@ Errors errors_of(const std::vector<Recorded>& all, auto&& chosen, const DevicePr
     std::ranges::sort(achieved);
     std::ranges::sort(active);
     const auto error = [&](double each) { return std::abs(each - recorded.achieved_pct); };
-    errors.least.push_back(std::ranges::min(achieved | std::views::transform(error)));
-    errors.points.push_back(std::abs(achieved[kSeeds / 2] - recorded.achieved_pct));
+    const Occupancy occupancy = theoretical_occupancy(limits_of({9, 0}), recorded.launch, recorded.usage);
+    errors.theory.push_back(error(occupancy.theoretical_pct));
+    errors.points.push_back(error(achieved[kSeeds / 2]));
     errors.active_pct.push_back(100 * std::abs(active[kSeeds / 2] / recorded.cycles_active_mean - 1));
   }
   return errors;

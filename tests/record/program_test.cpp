@@ -11,6 +11,7 @@
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/observed.hpp"
+#include "record/replay.hpp"
 
 namespace occbench {
 namespace {
@@ -221,8 +222,9 @@ TEST(Extents, AreReadAsWritten) {
   }
 }
 
-TEST(ObservedCase, IsPredictedFromItsCyclesAndSaysSo) {
+TEST(ObservedCase, IsPredictedFromCyclesAndSaysSo) {
   CaseRecord record = program_case(reduction());
+  record.times.time_us.reset();
   record.readings.counters.sm_cycles_active_avg = 40'000;
   infer_and_predict(record);
   EXPECT_EQ(record.identity.work_source, "inferred from cycles");
@@ -232,8 +234,35 @@ TEST(ObservedCase, IsPredictedFromItsCyclesAndSaysSo) {
   EXPECT_GE(record.prediction->predicted_pct, 70);
 }
 
+TEST(ObservedCase, IsReconstructedWhereOnlyItsOwnCyclesAreKnown) {
+  CaseRecord record = program_case(reduction());
+  record.times.time_us.reset();
+  record.readings.counters.sm_cycles_active_avg = 40'000;
+  record.readings.counters.achieved_pct = 70;
+  infer_and_predict(record);
+  EXPECT_EQ(record.identity.work_source, "reconstructed from cycles");
+  EXPECT_TRUE(is_reconstructed_work(record.identity.work_source));
+  EXPECT_TRUE(is_inferred_work(record.identity.work_source));
+  EXPECT_THAT(prediction_text(record), testing::StartsWith("reconstructed "));
+}
+
+TEST(ObservedCase, ThatWasCountedIsPredictedFromTheTimeOfOtherLaunches) {
+  CaseRecord record = program_case(reduction());
+  record.readings.counters.achieved_pct = 70;
+  record.readings.counters.sm_cycles_active_avg = 40'000;
+  record.readings.counters.sm_clock_mhz = 1000;
+  infer_and_predict(record);
+  EXPECT_EQ(record.identity.work_source, "inferred from time");
+  const double cycles = record.identity.work->cycles;
+  record.readings.counters.sm_clock_mhz = 500;
+  record.readings.counters.sm_cycles_active_avg = 80'000;
+  infer_and_predict(record);
+  EXPECT_EQ(record.identity.work->cycles, cycles) << "what counting read does not matter";
+}
+
 TEST(ObservedCase, IsPredictedFromItsTimeWhereThereAreNoCounters) {
   CaseRecord record = program_case(reduction());
+  record.provenance.gpu = "a GPU that the table lacks";
   infer_and_predict(record);
   EXPECT_FALSE(record.prediction) << "no clock";
   record.readings.counters.sm_clock_mhz = 1980;

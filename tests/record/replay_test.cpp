@@ -42,13 +42,15 @@ TEST(Replay, ACaseSaysAllThatItsPredictionNeeds) {
   repredict(record);
   const Prediction prediction =
       predict({.block_threads = 256, .grid_blocks = 1584}, {.registers_per_thread = 20}, limits_of({9, 0}),
-              find_profile("h200"), Tasks(Work::equal(20'000), 1584, 8));
+              chosen(find_profile("h200")), Tasks(Work::equal(20'000), 1584, 8));
   const Row row = row_of(record);
   EXPECT_EQ(row.device_profile, "h200");
   EXPECT_EQ(row.predicted_pct, prediction.predicted_pct);
-  EXPECT_EQ(row.predicted_low_pct, prediction.predicted_low_pct);
-  EXPECT_EQ(row.predicted_high_pct, prediction.predicted_high_pct);
+  EXPECT_EQ(row.predicted_low_pct, prediction.interval.low);
+  EXPECT_EQ(row.predicted_high_pct, prediction.interval.high);
   EXPECT_EQ(row.predicted_elapsed_pct, prediction.predicted_elapsed_pct);
+  EXPECT_EQ(row.predicted_elapsed_low_pct, prediction.elapsed_interval.low);
+  EXPECT_EQ(row.predicted_elapsed_high_pct, prediction.elapsed_interval.high);
   EXPECT_EQ(row.predicted_cycles_active, prediction.cycles_active_mean);
   EXPECT_EQ(row.loss_tail_points, prediction.losses.tail);
   EXPECT_EQ(row.loss_overhead_points, prediction.losses.overhead);
@@ -60,7 +62,7 @@ TEST(Replay, TheGpcThatACaseBeganWithIsThatOfItsPrediction) {
   record.identity.work = parse_work("uniform:200000:0.5:1.5:seed=3");
   const auto predicted = [&](std::optional<int> first_gpc) {
     return predict({.block_threads = 256, .grid_blocks = 792}, {.registers_per_thread = 20},
-                   limits_of({9, 0}), find_profile("h200"), Tasks(*record.identity.work, 792, 8),
+                   limits_of({9, 0}), chosen(find_profile("h200")), Tasks(*record.identity.work, 792, 8),
                    {.first_gpc = first_gpc})
         .predicted_pct;
   };
@@ -264,7 +266,8 @@ TEST(RecordedSuite, WorkThatDiffersByWarpIsPredicted) {
 }
 
 /// The launches of a kind that `occbench validate` drew, and what is asked of their predictions: mean error
-/// and 95th percentile, points, and the median error of active cycles.
+/// and 95th percentile, points, and the median error of active cycles. A model of ten rules instead of twenty may have
+/// percentiles that are 0.1 points larger than those asked of the twenty.
 struct Asked {
   const char* kind;
   std::size_t launches;
@@ -345,7 +348,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, RandomLaunches,
                          // For uneven warps 1.2 was asked at the 95th percentile, and reached on an H100.
                          testing::Values(Asked{"blocks_from_20000_cycles", 240, 0.35, 1.2},
                                          Asked{"warps_from_20000_cycles", 120, 0.5, 1.3},
-                                         Asked{"blocks_of_8000_cycles", 120, 0.8, 1.2},
+                                         Asked{"blocks_of_8000_cycles", 120, 0.8, 1.3},
                                          Asked{"blocks_of_1000_to_8000_cycles", 120, 2, 4},
                                          Asked{"issue_bound", 80, 1, 2}, Asked{"always_issuing", 80, 2, 6},
                                          Asked{"memory_bound", 80, 1.5, 4, 3.5}),

@@ -109,13 +109,24 @@ class Repeatability(unittest.TestCase):
 
 class Repredicted(unittest.TestCase):
     def test_predictions_are_replaced_where_there_are_new_ones_and_nothing_else_is(self):
+        case = {"gpu_uuid": "g", "experiment": "w"}
         rows = pl.DataFrame(
-            {"experiment": ["w", "w"], "case": ["a", "b"], "achieved_pct": ["50.00", None], "predicted_pct": ["1", "2"]}
+            [
+                case | {"case": "a", "achieved_pct": "50.00", "predicted_pct": "1"},
+                case | {"case": "b", "achieved_pct": None, "predicted_pct": "2"},
+                case | {"gpu_uuid": "h", "case": "a", "achieved_pct": "51", "predicted_pct": "3"},
+            ]
         )
-        again = pl.DataFrame({"experiment": ["w"], "case": ["a"], "achieved_pct": ["50"], "predicted_pct": ["9"]})
+        again = pl.DataFrame(
+            [case | {"case": "a", "predicted_pct": "9", "predicted_elapsed_low_pct": "8", "achieved_pct": "50"}]
+        )
         after = repredicted(rows, again)
-        self.assertEqual(after.columns, rows.columns)
-        self.assertEqual(after.rows(), [("w", "a", "50.00", "9"), ("w", "b", None, "2")])
+        # A column that is new stands where `again` has it.
+        self.assertEqual(after.columns, again.columns)
+        self.assertEqual(
+            after.select("gpu_uuid", "case", "predicted_pct", "predicted_elapsed_low_pct", "achieved_pct").rows(),
+            [("g", "a", "9", "8", "50.00"), ("g", "b", "2", None, None), ("h", "a", "3", None, "51")],
+        )
 
 
 if __name__ == "__main__":

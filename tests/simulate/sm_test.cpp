@@ -11,38 +11,23 @@ SmRules rules_of(const DeviceParameters& parameters, int block_threads) {
           theoretical_occupancy(limits, {.block_threads = block_threads}, {.registers_per_thread = 20})};
 }
 
-TEST(Sm, BlocksAreLaunchedAsFarApartAsTheirWarpsNeed) {
-  const SmRules rules = rules_of({.block_launch_cycles = 20, .warp_launch_cycles = 3}, 256);
+TEST(Sm, BlocksAreLaunchedOneAfterAnother) {
+  const SmRules rules = rules_of({.block_launch_cycles = 20}, 256);
   Sm sm({});
-  EXPECT_EQ(sm.launch(100, rules).first_warp, 100);
+  EXPECT_EQ(sm.launch(100, rules).start, 100);
   const Sm::Launched second = sm.launch(100, rules);
-  EXPECT_EQ(second.first_warp, 100 + 8 * 3) << "eight warps take longer than a block's 20 cycles";
-  EXPECT_EQ(second.last_warp, second.first_warp + 8 * 3);
+  EXPECT_EQ(second.start, 120);
   EXPECT_EQ(second.number, 1);
   EXPECT_EQ(sm.resident_blocks(), 2);
 }
 
-TEST(Sm, InTheFirstWaveWarpsBeyondHalfAreLaunchedSlower) {
-  const SmRules rules = rules_of({.warp_launch_cycles = 3, .busy_sm_extra_warp_launch_cycles = 7}, 512);
-  Sm sm({.first_wave_blocks = 4});
-  EXPECT_EQ(sm.launch(0, rules).last_warp, 16 * 3);
-  sm.launch(0, rules);
-  const Sm::Launched third = sm.launch(0, rules);
-  EXPECT_EQ(third.last_warp - third.first_warp, 16 * (3 + 7)) << "32 of 64 warps are there";
-  sm.launch(0, rules);
-  const Sm::Launched replacing = sm.launch(10'000, rules);
-  EXPECT_EQ(replacing.last_warp - replacing.first_warp, 16 * 3);
-}
-
 TEST(Sm, BlocksThatEndSideBySideAreRetiredOneAfterAnother) {
-  const SmRules rules = rules_of({.warp_retire_cycles = 20, .retire_active_warps = 2}, 64);
+  const SmRules rules = rules_of({.warp_retire_cycles = 20}, 64);
   Sm sm({});
-  sm.active.add(0, 1000);
-  EXPECT_EQ(sm.retire_delay(1000, false, rules), 0);
-  EXPECT_EQ(sm.retire_delay(1000, false, rules), 40) << "20 cycles for each of two warps";
-  EXPECT_EQ(sm.retire_delay(1000, false, rules), 80);
-  EXPECT_EQ(sm.active.total(), 1080) << "small blocks keep the SM active until they are retired";
-  EXPECT_EQ(sm.retire_delay(2000, false, rules), 0);
+  EXPECT_EQ(sm.retire_delay(1000, rules), 0);
+  EXPECT_EQ(sm.retire_delay(1000, rules), 40) << "20 cycles for each of two warps";
+  EXPECT_EQ(sm.retire_delay(1000, rules), 80);
+  EXPECT_EQ(sm.retire_delay(2000, rules), 0);
 }
 
 TEST(Sm, ActiveCyclesCountWhatOverlapsOnce) {
@@ -54,14 +39,16 @@ TEST(Sm, ActiveCyclesCountWhatOverlapsOnce) {
   EXPECT_EQ(active.total(), 30);
 }
 
-TEST(Sms, SecondOnesOfATpcStartLater) {
-  const Topology topology({4, 4}, 2);
-  const DeviceModel device =
-      DeviceModel::uniform(topology, {.second_sm_delay_cycles = 60, .second_sm_delay_warps = 6});
-  const FirstWave wave{2, {3}};
-  const std::vector<Sm> sms = sms_of(device, 3, wave, Draws(1), 1);
-  EXPECT_DOUBLE_EQ(sms[3].traits().first_start - sms[2].traits().first_start, 30) << "three warps of six";
-  EXPECT_EQ(sms[2].traits().first_start, sms[6].traits().first_start) << "of two GPCs";
+TEST(OneAtATime, WhatComesWhileItIsBusyWaits) {
+  OneAtATime one(50);
+  EXPECT_EQ(one.begin(0, 10), 50) << "it is not free before";
+  EXPECT_EQ(one.begin(55, 10), 60);
+  EXPECT_EQ(one.begin(100, 10), 100);
+}
+
+TEST(Sms, TakeTheirPartOfTheFirstWave) {
+  const DeviceModel device = DeviceModel::uniform(Topology({4, 4}, 2), {});
+  const std::vector<Sm> sms = sms_of(device, {2, {3}}, Draws(1), 1);
   EXPECT_EQ(sms[2].traits().first_wave_blocks, 2);
   EXPECT_EQ(sms[3].traits().first_wave_blocks, 3);
 }

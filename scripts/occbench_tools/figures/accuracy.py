@@ -21,8 +21,18 @@ HEAD = (
 )
 
 
+# The prediction was reconstructed from the launch that it is compared with.
+IS_RECONSTRUCTED = pl.col("work_source").fill_null("").str.starts_with("reconstructed")
+
+
 def predicted(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.drop_nulls(["achieved_pct", "theoretical_pct", "predicted_pct"])
+    """Rows whose prediction can be compared with the counter."""
+    return rows.drop_nulls(["achieved_pct", "theoretical_pct", "predicted_pct"]).filter(~IS_RECONSTRUCTED)
+
+
+def is_inside() -> pl.Expr:
+    """Whether the counter is in the 90 % interval."""
+    return pl.col("achieved_pct").is_between("predicted_low_pct", "predicted_high_pct")
 
 
 def line(name: str, rows: pl.DataFrame) -> tuple[str, ...]:
@@ -69,6 +79,7 @@ def headline(results: Results) -> str:
         f"{rows.select(error('theoretical_pct')).to_series().mean():.1f} points from the counter on average. "
         f"{len(counted)} cases are predicted from the launch alone: {prediction.mean():.2f} points from the counter on average, "
         f"median {median(prediction):.2f}, 95th percentile {quantile(prediction, 0.95):.1f}, worst case {prediction.max():.1f}. "
+        f"The counter is in the 90 % interval of {100 * counted.select(is_inside()).to_series().mean():.0f} % of them. "
         f"Over elapsed cycles, where tail placement does not matter, the median error is {median(elapsed):.2f} points. "
         f"{len(reading)} more predictions used a reading of the same machine code (`reading` in `work_source`): "
         f"{reading.mean():.2f} points on average, worst case {reading.max():.1f}."

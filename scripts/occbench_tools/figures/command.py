@@ -17,7 +17,18 @@ from occbench_tools import WrongInput, experiments
 from occbench_tools.claims_table import table_of_claims
 from occbench_tools.dataset import Results, Run, gpu_of, packed
 from occbench_tools.experiments import NOT_RECORDED
-from occbench_tools.figures import accuracy, gate, programs, scheduling, suite, sums, timelines, traces
+from occbench_tools.figures import (
+    accuracy,
+    gate,
+    intervals,
+    ncu_rules,
+    programs,
+    scheduling,
+    suite,
+    sums,
+    timelines,
+    traces,
+)
 from occbench_tools.markdown import machine, table
 from occbench_tools.program import RESULTS, SOURCES, Claim, Occbench, binaries_of, declare_binaries, read_claims
 from occbench_tools.verdicts import verdict
@@ -83,6 +94,8 @@ def blocks(claims: list[Claim]) -> Blocks:
         of_experiments
         | table_of_all
         | accuracy.BLOCKS
+        | intervals.BLOCKS
+        | ncu_rules.BLOCKS
         | suite.BLOCKS
         | timelines.BLOCKS
         | gate.BLOCKS
@@ -94,7 +107,11 @@ def blocks(claims: list[Claim]) -> Blocks:
 
 
 def texts(folder: Path = RESULTS) -> list[Path]:
-    elsewhere = [SOURCES / "README.md", *sorted((SOURCES / "docs").glob("*.md")), SOURCES / "examples/python/README.md"]
+    elsewhere = [
+        SOURCES / "README.md",
+        *sorted((SOURCES / "docs").rglob("*.md")),
+        SOURCES / "examples/python/README.md",
+    ]
     return [*(elsewhere if folder == RESULTS else []), *sorted(folder.glob("*.md"))]
 
 

@@ -1,4 +1,4 @@
-"""How far predictions are from the counters by kind of work, for docs/accuracy.md and docs/prediction.md:
+"""How far predictions are from the counters by kind of work, for docs/accuracy.md, docs/prediction.md and docs/notes/block-scheduler.md:
 the recorded suite, and random launches; and what other launches recorded on an H200 read."""
 
 import polars as pl

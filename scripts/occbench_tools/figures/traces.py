@@ -1,14 +1,14 @@
-"""What the recorded traces of programs say, for docs/any-program.md: beside ncu, predicted from less and less that was
-measured, and beside PyTorch's own trace."""
+"""What the recorded traces of programs say, for docs/any-program.md: beside ncu, predicted from times, and beside PyTorch's
+own trace."""
 
-import itertools
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
 
-from occbench_tools.dataset import Results, error, gpu_of, packed, parameter, read_rows, read_table, write_table
+from occbench_tools.dataset import Results, error, gpu_of, packed, parameter, read_rows, read_table
+from occbench_tools.figures.accuracy import is_inside, predicted
 from occbench_tools.markdown import bullets, revision, table
 from occbench_tools.statistics import median, quantile
 
@@ -18,17 +18,10 @@ COLUMNS = dict.fromkeys(("recorded_at", "commit", "gpu", "driver", "program", "c
     dict.fromkeys(("ncu_range_points", "difference_points"), pl.Float64)
 )
 UNCHANGED = {"program": pl.String, "same": pl.String}
-#: Programs that no rule of inferred work was tuned on.
+#: Programs that nothing was chosen by.
 HELD_OUT = ("training", "jax_gradient", "gemm")
 #: Readings that count as equal.
 CLOSE_POINTS = 0.3
-#: What work is inferred from, and the columns that are left out for it. Each leaves out those of the lines above, too.
-SOURCES = {
-    "active cycles and resident blocks": (),
-    "least, mean and most active cycles": ("resident_blocks",),
-    "mean of the SMs' active cycles": ("sm_cycles_active_min", "sm_cycles_active_max"),
-    "time": ("sm_cycles_active_avg",),
-}
 #: PyTorch's profiler saw one step of this program.
 TORCH = "training"
 
@@ -83,54 +76,38 @@ def beside_ncu(results: Results) -> str:
     return "\n\n".join(texts)
 
 
-def predicted_again(model: Results, rows: pl.DataFrame, left_out: Iterable[str]) -> pl.Series:
-    """Predictions in the order of the rows, with work that is inferred from what is not left out."""
-    without = ("program", "work", "work_source", "device_profile", *left_out)
-    known = rows.drop(name for name in rows.columns if name in without or name.startswith(("predicted_", "loss_")))
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "known.csv"
-        write_table(file, known)
-        again = Path(folder) / "again.csv"
-        again.write_text(model.occbench.output("predict", "--batch", file, "--format", "csv"), encoding="utf-8")
-        return read_rows(again, model.occbench)["predicted_pct"]
-
-
-def of_points(points: pl.Series) -> tuple[str, str, str]:
-    return f"{points.mean():.1f}", f"{median(points):.1f}", f"{quantile(points, 0.95):.1f}"
-
-
-def error_of_blocks(column: str) -> pl.Expr:
-    """From what the resident blocks would be with all their warps: uneven warps are no part of inferred work."""
-    warps = pl.col("measured_loss_warps_points").fill_null(0)
-    return (pl.col(column) - pl.min_horizontal("theoretical_pct", pl.col("achieved_pct") + warps)).abs()
+def line(name: str, rows: pl.DataFrame, column: str) -> tuple[str, ...]:
+    points = rows.select(error(column)).to_series()
+    return (
+        name,
+        str(len(rows)),
+        f"{points.mean():.1f}",
+        f"{median(points):.1f}",
+        f"{quantile(points, 0.95):.1f}",
+    )
 
 
 def predictions(results: Results) -> str:
+    """From times of launches that were not counted, against the counter of those that were."""
     texts = []
     for model in models_with_traces(results):
         programs = read_table(model.file(AGAINST_NCU), COLUMNS)["program"].unique(maintain_order=True)
-        rows = counted(model, programs)
-        held_out = rows["program"].is_in(HELD_OUT)
-
-        def line(name: str, column: str, rows: pl.DataFrame, held_out: pl.Series) -> tuple[str, ...]:
-            points, blocks = (rows.select(of(column)).to_series() for of in (error, error_of_blocks))
-            figures = (
-                (*of_points(points.filter(kind)), f"{blocks.filter(kind).mean():.1f}") for kind in (held_out, ~held_out)
-            )
-            return (name, *itertools.chain.from_iterable(figures))
-
-        lines = [line("theory, nothing inferred", "theoretical_pct", rows, held_out)]
-        left_out: tuple[str, ...] = ()
-        for source, columns in SOURCES.items():
-            left_out += columns
-            again = rows.with_columns(predicted_pct=predicted_again(model, rows, left_out))
-            lines.insert(1, line(source, "predicted_pct", again, held_out))
-        figures = ("mean", "median", "95th percentile", "mean of blocks")
-        head = (f"{kind}, {figure}:" for kind in ("held out", "tuned on") for figure in figures)
+        rows = rows_of(model, programs).drop_nulls("achieved_pct")
+        compared = predicted(rows)
+        held_out = pl.col("program").is_in(HELD_OUT)
+        lines = []
+        for kind, some in (("held out", compared.filter(held_out)), ("others", compared.filter(~held_out))):
+            width = (some["predicted_high_pct"] - some["predicted_low_pct"]).mean()
+            inside = 100 * some.select(is_inside()).to_series().mean()
+            lines.append((*line(f"{kind}: theory", some, "theoretical_pct"), "", ""))
+            lines.append((*line(f"{kind}: prediction", some, "predicted_pct"), f"{inside:.0f} %", f"{width:.1f}"))
+        head = ("points from the counter", "launches:", "mean:", "median:", "95th percentile:")
         texts.append(
-            f"Points from the counter on an {gpu_of(rows)}. {held_out.sum()} launches are held out: those of "
-            f"{', '.join(f'`{name}`' for name in HELD_OUT)}. The rules were tuned on the other {(~held_out).sum()}.\n\n"
-            + table(("work inferred from", *head), lines)
+            f"On an {gpu_of(rows)}. Held out are {', '.join(f'`{name}`' for name in HELD_OUT)}. The margins of intervals and the "
+            f"overhead of records were chosen by the others.\n\n"
+            + table((*head, "in the 90 % interval:", "its width, mean:"), lines)
+            + f"\n\n{len(rows) - len(compared)} counted configurations have no launch that was not counted. They are reconstructed, "
+            "and not in the table."
         )
     return "\n\n".join(texts)
 

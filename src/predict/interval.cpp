@@ -1,0 +1,178 @@
+#include "predict/interval.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <stdexcept>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "predict/interval_margins.hpp"
+#include "predict/parameters.hpp"
+
+namespace occbench {
+namespace {
+
+struct KindText {
+  WorkKind kind;
+  std::string_view name;
+  std::string_view description;
+  std::string_view why_wide;  ///< on a GPU with a profile of its own
+};
+
+// clang-format off
+constexpr std::array<KindText, kWorkKinds> kKinds{{
+    {WorkKind::even_waves, "even_waves", "equal blocks without a partial last wave",
+     "blocks are so short that overheads decide: give longer ones"},
+    {WorkKind::partial_last_wave, "partial_last_wave", "equal blocks with a partial last wave",
+     "a few hundred cycles decide which SMs get the last blocks: use whole waves"},
+    {WorkKind::partial_last_wave_short, "partial_last_wave_short", "short equal blocks with a partial last wave",
+     "overheads decide which SMs get the last blocks: use whole waves or longer blocks"},
+    {WorkKind::uneven_blocks, "uneven_blocks", "uneven blocks",
+     "where the last blocks fall is chance: use more blocks"},
+    {WorkKind::uneven_warps, "uneven_warps", "uneven warps within a block",
+     "where the last warps fall is chance: use more blocks"},
+    {WorkKind::clusters, "clusters", "clusters", "the placement of clusters is simulated roughly"},
+    {WorkKind::issue_or_pipe_bound, "issue_or_pipe_bound", "issue-bound or pipe-bound",
+     "contention for issue slots is simulated roughly"},
+    {WorkKind::always_issuing, "always_issuing", "always issuing without a reading",
+     "for how long warps stay in lockstep is not known: give a reading with --achieved"},
+    {WorkKind::always_issuing_known, "always_issuing_known", "always issuing with a reading",
+     "streams of warps that always issue are simulated roughly"},
+    {WorkKind::memory_bound, "memory_bound", "memory-bound",
+     "how warps share bandwidth and L1 is simulated roughly"},
+    {WorkKind::local_memory, "local_memory", "contention and local memory",
+     "spills are not simulated: compile without them"},
+    {WorkKind::inferred_one_block, "inferred_one_block", "inferred: at most one block per SM",
+     "warps are taken as equal: give --work"},
+    {WorkKind::inferred_one_wave, "inferred_one_wave", "inferred: at most one wave",
+     "blocks are taken as equal: give --work"},
+    {WorkKind::inferred_more_waves, "inferred_more_waves", "inferred: more than one wave",
+     "blocks are taken as equal: give --work"},
+}};
+// clang-format on
+
+const KindText& text_of(WorkKind kind) {
+  return kKinds[static_cast<std::size_t>(kind)];
+}
+
+/// The cells of one line, and takes it off the text.
+std::vector<std::string_view> next_cells(std::string_view& text) {
+  std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(text.size(), line.size() + 1));
+  std::vector<std::string_view> cells;
+  while (!line.empty()) {
+    cells.push_back(line.substr(0, line.find(',')));
+    line.remove_prefix(std::min(line.size(), cells.back().size() + 1));
+  }
+  return cells;
+}
+
+double share(std::string_view pct) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(pct.data(), pct.data() + pct.size(), value);
+  if (error != std::errc() || end != pct.data() + pct.size())
+    throw std::logic_error(fmt::format("interval_margins.csv: '{}' is no number", pct));
+  return value / 100;
+}
+
+using Table = std::array<KindMargins, kWorkKinds>;
+
+/// Columns: kind, launches, below_pct, above_pct, elapsed_below_pct, elapsed_above_pct.
+Table parse_margins(std::string_view text) {
+  Table table;
+  std::size_t found = 0;
+  next_cells(text);
+  while (!text.empty()) {
+    const std::vector<std::string_view> cells = next_cells(text);
+    const auto kind = std::ranges::find(kKinds, cells.front(), &KindText::name);
+    if (cells.size() != 6 || kind == kKinds.end())
+      throw std::logic_error(fmt::format("interval_margins.csv: line of '{}' is malformed", cells.front()));
+    table[static_cast<std::size_t>(kind->kind)] = {.achieved = {share(cells[2]), share(cells[3])},
+                                                   .elapsed = {share(cells[4]), share(cells[5])}};
+    ++found;
+  }
+  if (found != kKinds.size()) throw std::logic_error("interval_margins.csv lacks a kind of work");
+  return table;
+}
+
+}  // namespace
+
+std::string_view to_string(WorkKind kind) {
+  return text_of(kind).name;
+}
+
+std::string_view description_of(WorkKind kind) {
+  return text_of(kind).description;
+}
+
+WorkKind kind_of(const Launch& launch, const Usage& usage, const Occupancy& occupancy, int sm_count,
+                 const Tasks& tasks, WorkOrigin origin) {
+  const std::int64_t wave = full_wave_blocks(occupancy, sm_count);
+  if (origin == WorkOrigin::inferred) {
+    if (launch.grid_blocks <= sm_count) return WorkKind::inferred_one_block;
+    return launch.grid_blocks <= wave ? WorkKind::inferred_one_wave : WorkKind::inferred_more_waves;
+  }
+  const Rates rates = tasks.rates();
+  if (tasks.contends() && usage.local_bytes_per_thread > 0) return WorkKind::local_memory;
+  if (launch.cluster_blocks > 1) return WorkKind::clusters;
+  if (rates.bytes > 0) return WorkKind::memory_bound;
+  if (rates.always_issues(typical_parameters().always_issuing_share))
+    return tasks.lockstep_cycles() ? WorkKind::always_issuing_known : WorkKind::always_issuing;
+  if (tasks.contends()) return WorkKind::issue_or_pipe_bound;
+  if (tasks.differ_within_blocks()) return WorkKind::uneven_warps;
+  if (!tasks.all_equal()) return WorkKind::uneven_blocks;
+  const bool even = launch.grid_blocks <= wave || (wave > 0 && launch.grid_blocks % wave == 0);
+  if (even) return WorkKind::even_waves;
+  return tasks.mean_cycles() < kShortBlockCycles ? WorkKind::partial_last_wave_short
+                                                 : WorkKind::partial_last_wave;
+}
+
+const KindMargins& margins_of(WorkKind kind) {
+  static const Table table = parse_margins(kIntervalMargins);
+  return table[static_cast<std::size_t>(kind)];
+}
+
+Interval interval_of(const RunRange& simulations, const Margin& margin, double block_cycles,
+                     double most_pct) {
+  const double overhead = kOverheadErrorCycles / std::max(1.0, block_cycles);
+  const auto points = [&](double share) {
+    return std::max(kLeastMarginPoints, (share + overhead) * simulations.middle);
+  };
+  const double low = simulations.low - points(margin.below);
+  const double high = simulations.high + points(margin.above);
+  // A simulation is where it is, also beyond what theory allows by rounding.
+  return {std::clamp(low, 0.0, simulations.low),
+          std::clamp(high, simulations.high, std::max(most_pct, simulations.high))};
+}
+
+double most_pct(const Launch& launch, const Occupancy& occupancy, int sm_count, const Tasks& tasks) {
+  if (launch.cluster_blocks == 1 && launch.grid_blocks <= full_wave_blocks(occupancy, sm_count)) {
+    const auto of_fullest = static_cast<double>((launch.grid_blocks + sm_count - 1) / sm_count);
+    return occupancy.theoretical_pct * of_fullest / occupancy.blocks_per_sm;
+  }
+  return tasks.contends() || tasks.differ_within_blocks() ? 100 : occupancy.theoretical_pct;
+}
+
+std::string_view why_wide(WorkKind kind, ProfileQuality quality) {
+  if (kind >= WorkKind::inferred_one_block) return text_of(kind).why_wide;
+  if (quality == ProfileQuality::generic) return "no such GPU was measured: calibrate one";
+  const bool on_clocks = kind == WorkKind::partial_last_wave || kind == WorkKind::uneven_blocks;
+  if (quality == ProfileQuality::calibrated_model && on_clocks)
+    return "a partial wave depends on the clocks of this GPU: calibrate";
+  return text_of(kind).why_wide;
+}
+
+std::string to_string(const Interval& interval) {
+  const int digits = interval.width() > 10 ? 0 : 1;
+  return fmt::format("{:.{}f} to {:.{}f}", interval.low, digits, interval.high, digits);
+}
+
+std::string interval_text(const Interval& interval, WorkKind kind, ProfileQuality quality) {
+  std::string text = fmt::format("90 %: {}", to_string(interval));
+  if (interval.width() >= kWideIntervalPoints) text += fmt::format("; {}", why_wide(kind, quality));
+  return text;
+}
+
+}  // namespace occbench

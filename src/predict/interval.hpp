@@ -1,0 +1,119 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "occupancy/launch.hpp"
+#include "occupancy/occupancy.hpp"
+#include "predict/profile_choice.hpp"
+#include "predict/tasks.hpp"
+
+namespace occbench {
+
+// The 90 % interval of a prediction. It goes from the lowest to the highest of the simulations, which differ in
+// what chance and, for a GPU that nobody traced, its clocks decide. From there it goes further by the margin of its
+// kind of work, which 90 % of recorded launches of that kind needed. (Split conformal prediction: Romano, Patterson,
+// Candès, "Conformalized Quantile Regression", NeurIPS 2019.)
+
+/// What the simulation's error depends on: each kind has margins of its own.
+enum class WorkKind {
+  even_waves,               ///< equal blocks, and no partial last wave beyond the first
+  partial_last_wave,        ///< equal blocks, and a partial last wave beyond the first
+  partial_last_wave_short,  ///< likewise, of blocks shorter than kShortBlockCycles
+  uneven_blocks,            ///< warps of a block take equally long
+  uneven_warps,             ///< within a block
+  clusters,                 ///< blocks in clusters
+  issue_or_pipe_bound,      ///< warps contend for issue slots or a pipe
+  always_issuing,           ///< and each of them can issue in every cycle
+  always_issuing_known,     ///< likewise; for how long they stay in lockstep is known from a reading
+  memory_bound,             ///< warps contend for bandwidth
+  local_memory,             ///< warps contend, and the kernel has local memory: spills are not simulated
+  // Work that nobody gave, and that is taken as equal for all blocks:
+  inferred_one_block,   ///< an SM has at most one block
+  inferred_one_wave,    ///< at most one wave
+  inferred_more_waves,  ///< more than one
+};
+
+/// GPC clocks differ by some 0.3 %. In shorter blocks that is less than overheads differ by, so these decide which SMs
+/// get the last blocks.
+inline constexpr double kShortBlockCycles = 50'000;
+
+inline constexpr int kWorkKinds = static_cast<int>(WorkKind::inferred_more_waves) + 1;
+
+/// "even_waves", ...
+std::string_view to_string(WorkKind kind);
+/// In a few words without commas, for tables: "equal blocks without a partial last wave".
+std::string_view description_of(WorkKind kind);
+
+/// Where the work of a launch comes from.
+enum class WorkOrigin {
+  given,
+  inferred,  ///< it is taken as equal for all blocks
+};
+
+WorkKind kind_of(const Launch& launch, const Usage& usage, const Occupancy& occupancy, int sm_count,
+                 const Tasks& tasks, WorkOrigin origin);
+
+/// Of some simulations of a launch, percent of the device's warps.
+struct RunRange {
+  double low = 0;
+  double middle = 0;
+  double high = 0;
+};
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+
+  double width() const {
+    return high - low;
+  }
+  bool contains(double value) const {
+    return low <= value && value <= high;
+  }
+};
+
+/// How far outside the simulations a counter may be: shares of the predicted occupancy.
+struct Margin {
+  double below = 0;
+  double above = 0;
+};
+
+struct KindMargins {
+  Margin achieved;
+  Margin elapsed;  ///< of occupancy over elapsed cycles
+};
+
+/// From the table src/predict/interval_margins.csv, which build/cpu/bin/interval_margins writes.
+const KindMargins& margins_of(WorkKind kind);
+
+/// The simulation's overheads are off by up to so many cycles of a block, on top of the margins of its kind: of
+/// recorded launches of equal blocks without a partial last wave nine in ten are, whether blocks have 1,000 cycles
+/// or 400,000 (build/cpu/bin/interval_margins prints the figure). In points it is much for short blocks alone.
+inline constexpr double kOverheadErrorCycles = 110;
+
+/// No margin is smaller: readings of one launch and rounding differ by as much.
+inline constexpr double kLeastMarginPoints = 0.1;
+
+/// @param block_cycles  mean over blocks or warps, above 0
+/// @param most_pct      what the launch can reach at most
+Interval interval_of(const RunRange& simulations, const Margin& margin, double block_cycles, double most_pct);
+
+/// What a launch can reach at most: up to one wave what the blocks of the fullest SM give, else theory, or 100 where
+/// warps exit one by one and so leave room for others.
+double most_pct(const Launch& launch, const Occupancy& occupancy, int sm_count, const Tasks& tasks);
+
+/// Points from low to high from which on an interval is wide enough to be explained.
+inline constexpr double kWideIntervalPoints = 5;
+
+/// Why an interval is wide, and what makes it narrower: "a partial wave depends on the clocks of this GPU:
+/// calibrate".
+std::string_view why_wide(WorkKind kind, ProfileQuality quality);
+
+/// "90 %: 62 to 92; a partial wave ...": with the reason where the interval is wide.
+std::string interval_text(const Interval& interval, WorkKind kind, ProfileQuality quality);
+
+/// "62 to 92": whole percents where it is wider than 10 points, else with a decimal.
+std::string to_string(const Interval& interval);
+
+}  // namespace occbench
