@@ -14,6 +14,8 @@ foreach(file IN LISTS recorded)
 endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/scripts/occbench_tools DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/scripts
         PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/occbench DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/python
+        PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/scripts/slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/scripts
         USE_SOURCE_PERMISSIONS)
 if(NOT OCCBENCH_CUDA)

@@ -8,6 +8,7 @@ Sizes are in bytes, occupancies in percent of an SM's warps, differences of them
 ValueError with the message of the command.
 """
 
+from occbench._command import Column, columns
 from occbench._command import version as _version
 from occbench._prediction import Advice, Explanation, Finding, Losses, Prediction, explain, predict
 from occbench._programs import read, region, sweep, trace
@@ -16,6 +17,7 @@ from occbench._usage import Usage, usage
 
 __all__ = [
     "Advice",
+    "Column",
     "Curves",
     "Explanation",
     "Finding",
@@ -27,6 +29,7 @@ __all__ = [
     "Theory",
     "Usage",
     "calc",
+    "columns",
     "curves",
     "explain",
     "gpus",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 PACKAGE = Path(__file__).resolve().parent
 WRONG_INPUT = 64  # exit status
@@ -55,11 +55,23 @@ def options(given: Mapping[str, object]) -> list[str]:
     return [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
 
 
+class Column(NamedTuple):
+    """A column of a recorded row."""
+
+    name: str
+    type: str  # text, integer or real
+    unit: str
+    meaning: str
+
+
 @cache
-def columns() -> list[dict[str, str]]:
-    """The columns of a recorded row: name, type (text, integer, real), unit, meaning, ..."""
-    listed: list[dict[str, str]] = answer("columns")
-    return listed
+def columns() -> list[Column]:
+    """The columns of a recorded row, in their order.
+
+    >>> [column.unit for column in columns() if column.name == "achieved_pct"]
+    ['%']
+    """
+    return [Column(*(listed[name] for name in Column._fields)) for listed in answer("columns")]
 
 
 def version() -> str:

@@ -29,7 +29,7 @@ def read(file: "str | PathLike[str]") -> "pl.DataFrame":
         raise ImportError("occbench.read needs Polars: pip install polars") from error
 
     types = {"text": pl.String, "integer": pl.Int64, "real": pl.Float64}
-    known = {column["name"]: types[column["type"]] for column in _command.columns()}
+    known = {column.name: types[column.type] for column in _command.columns()}
     try:
         return pl.read_csv(os.fspath(file), schema_overrides=known, infer_schema_length=0)
     except (pl.exceptions.PolarsError, OSError) as error:

@@ -93,7 +93,9 @@ class Theories:
 class Curves:
     """Theoretical occupancy over block size, registers and shared memory, each with the others as given."""
 
-    points: dict[str, list[dict[str, Any]]]  # axis -> points: value, theoretical_pct, blocks_per_sm, current (0 or 1)
+    points: dict[
+        str, list[dict[str, Any]]
+    ]  # axis -> points: value, theoretical_pct, limiter, blocks_per_sm, current (0 or 1)
 
     def __repr__(self) -> str:
         return f"Curves over {', '.join(self.points)}"

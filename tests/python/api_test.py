@@ -16,7 +16,6 @@ from types import SimpleNamespace
 import numpy as np
 import occbench
 import polars as pl
-from occbench import _command
 
 SOURCES = Path(__file__).resolve().parents[2]
 RECORDED = SOURCES / "tests" / "data" / "theory" / "launches.csv"
@@ -161,7 +160,7 @@ class Answers(unittest.TestCase):
     def test_rows_have_the_types_of_their_columns_and_null_where_nothing_was_measured(self) -> None:
         rows = occbench.read(SUITE)
         types = {"text": pl.String, "integer": pl.Int64, "real": pl.Float64}
-        kinds = {column["name"]: types[column["type"]] for column in _command.columns()}
+        kinds = {column.name: types[column.type] for column in occbench.columns()}
         self.assertEqual(dict(rows.schema), {name: kinds[name] for name in rows.columns})
         self.assertGreater(rows["achieved_pct"].drop_nulls().len(), 1000)
         self.assertIsNone(rows["carveout_pct"][0])
@@ -217,7 +216,7 @@ class UsageOfKernels(unittest.TestCase):
 
 class ThePackage(unittest.TestCase):
     def test_the_examples_of_its_documentation_are_true(self) -> None:
-        for name in ("occbench", "occbench._theory", "occbench._prediction", "occbench._programs"):
+        for name in ("occbench", "occbench._command", "occbench._theory", "occbench._prediction", "occbench._programs"):
             found = doctest.testmod(importlib.import_module(name))
             self.assertEqual(found.failed, 0, name)
 
