@@ -51,16 +51,16 @@ class Runner:
         summary.write_text("")
         path = self.folder / "path"
         path.write_text("")
-        for step in self.action["runs"]["steps"]:
-            if not self.is_to_run(step.get("if")):
+        for part in self.action["runs"]["steps"]:
+            if not self.is_to_run(part.get("if")):
                 continue
-            if "uses" in step:
-                used.append(step["uses"].split("@")[0])
+            if "uses" in part:
+                used.append(part["uses"].split("@")[0])
                 continue
-            self.assert_well_formed(step)
+            self.assert_well_formed(part)
             outputs = self.folder / "outputs"
             outputs.write_text("")
-            environment = {name: self.expanded(value) for name, value in step.get("env", {}).items()}
+            environment = {name: self.expanded(value) for name, value in part.get("env", {}).items()}
             environment |= {
                 "GITHUB_OUTPUT": str(outputs),
                 "GITHUB_STEP_SUMMARY": str(summary),
@@ -70,7 +70,7 @@ class Runner:
                 **self.environment,
             }
             done = subprocess.run(
-                ["bash", "-e", "-o", "pipefail", "-c", self.expanded(step["run"])],
+                ["bash", "-e", "-o", "pipefail", "-c", self.expanded(part["run"])],
                 cwd=self.folder,
                 env=environment,
                 text=True,
@@ -81,7 +81,7 @@ class Runner:
             output += done.stdout
             for line in outputs.read_text().splitlines():
                 name, value = line.split("=", 1)
-                self.values[f"steps.{step['id']}.outputs.{name}"] = value
+                self.values[f"steps.{part['id']}.outputs.{name}"] = value
             if done.returncode != 0:
                 status = done.returncode
                 break
@@ -99,8 +99,8 @@ class Runner:
         return self.values[name[1]] != ""
 
     @staticmethod
-    def assert_well_formed(step: dict) -> None:
-        assert step["shell"] == "bash", step["name"]
+    def assert_well_formed(part: dict) -> None:
+        assert part["shell"] == "bash", part["name"]
 
 
 class OnRecordedRuns(unittest.TestCase):
