@@ -15,7 +15,7 @@ from occbench import _command
 if TYPE_CHECKING:
     import polars as pl
 
-_NOT_MEASURED = 2  # exit status
+_NOT_MEASURED = 2  # exit status: some rows say why they have no measurement
 
 
 def read(file: "str | PathLike[str]") -> "pl.DataFrame":
@@ -51,7 +51,7 @@ def trace(
     file `out`. Raises ValueError for wrong use, and RuntimeError if the command fails.
     """
     given = {"counters": counters, "kernels": kernels, "after": after}
-    return _measured(["trace", *_command.options(given)], ["--", *command], out)
+    return _measured(["trace", *_command.options(given)], ["--", *command], out, (0,))
 
 
 def sweep(
@@ -70,16 +70,18 @@ def sweep(
         name: value if isinstance(value, (str, int)) else ",".join(map(str, value)) for name, value in axes.items()
     }
     words = ["sweep", *([kernel] if kernel else []), *_command.options(values), *options]
-    return _measured(words, [], out)
+    return _measured(words, [], out, (0, _NOT_MEASURED))
 
 
-def _measured(words: list[str], last: list[str], out: "str | PathLike[str] | None") -> "pl.DataFrame":
+def _measured(
+    words: list[str], last: list[str], out: "str | PathLike[str] | None", done_by: tuple[int, ...]
+) -> "pl.DataFrame":
     with tempfile.TemporaryDirectory(prefix="occbench-") as folder:
         rows = Path(out) if out is not None else Path(folder) / "rows.csv"
         done = _command.run(*words, "--out", str(rows), *last)
         if done.returncode == _command.WRONG_INPUT:
             raise ValueError(_command.message(done.stderr))
-        if done.returncode not in (0, _NOT_MEASURED) or not rows.exists():
+        if done.returncode not in done_by or not rows.exists():
             raise RuntimeError(f"occbench {words[0]} ended with {done.returncode}: {done.stderr.strip()}")
         return read(rows)
 

@@ -168,6 +168,21 @@ class Answers(unittest.TestCase):
             occbench.read("no_such_file.csv")
 
 
+class Programs(unittest.TestCase):
+    def test_a_program_that_fails_or_uses_no_cuda_has_no_rows(self) -> None:
+        with self.assertRaisesRegex(RuntimeError, "occbench trace ended with 3"):
+            occbench.trace(["/bin/sh", "-c", "exit 3"])
+        with self.assertRaisesRegex(RuntimeError, "occbench trace ended with 0"):
+            occbench.trace(["/bin/true"])
+        with self.assertRaisesRegex(ValueError, "cannot run 'no_such_program'"):
+            occbench.trace(["no_such_program"])
+
+    def test_a_sweep_without_the_program_that_measures_says_where_that_comes_from(self) -> None:
+        if not (Path(os.environ["OCCBENCH_PROGRAM"]).parent / "sweep").exists():
+            with self.assertRaisesRegex(ValueError, "part of builds with CUDA|no kernel spin"):
+                occbench.sweep("spin", block_size=[128, 256])
+
+
 class Regions(unittest.TestCase):
     def test_where_nothing_traces_a_region_costs_less_than_a_microsecond(self) -> None:
         begin = time.perf_counter()
