@@ -140,7 +140,9 @@ void start() {
   try {
     library->events = std::make_unique<ProgramEvents>(tracer, tracer.counts());
   } catch (const CountersUnavailable& refused) {
-    say(fmt::format("it is not traced, for another tool listens to CUDA in it already: {}", refused.what()));
+    const bool other_tool = refused.status() == CountersStatus::busy;
+    say(fmt::format("it is not traced{}: {}",
+                    other_tool ? ", for another tool listens to CUDA in it already" : "", refused.what()));
     return;
   }
   // Launches have to be heard of for their correlations.
