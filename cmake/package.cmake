@@ -1,3 +1,6 @@
+if(OCCBENCH_WHEEL)
+  return()
+endif()
 # What `cmake --install` installs: the programs, the recorded rows that occbench shows where there is no GPU, the Python
 # package that draws the report, the scripts of a fleet, and with CUDA the CMake package (occbench-config.cmake.in) for benchmarks of one's own kernels.
 include(CMakePackageConfigHelpers)
@@ -11,6 +14,8 @@ foreach(file IN LISTS recorded)
   install(FILES ${PROJECT_SOURCE_DIR}/${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/${folder})
 endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/scripts/occbench_tools DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/scripts
+        PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/occbench DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/python
         PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/scripts/slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/scripts
         USE_SOURCE_PERMISSIONS)

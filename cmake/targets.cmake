@@ -25,7 +25,7 @@ function(occ_module name)
   foreach(link IN LISTS arg_LINKS)
     target_link_libraries(${target} PUBLIC occ_${link})
   endforeach()
-  target_link_libraries(${target} PUBLIC fmt::fmt ${arg_PUBLIC_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+  target_link_libraries(${target} PUBLIC ${OCC_FMT} ${arg_PUBLIC_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   occ_compile_options(${target})
   if(NOT arg_OPTIMIZED)
     target_compile_options(${target} PRIVATE ${occ_checks_as_calls} ${occ_sanitized_for_debugging})
@@ -65,6 +65,10 @@ function(occ_compile_options target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${warnings}>
                          $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>
                          $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+  if(OCCBENCH_WHEEL) # tells nobody where it was built
+    set(map -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${map}> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${map}>)
+  endif()
   if(OCCBENCH_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
                            $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Werror>)

@@ -29,9 +29,7 @@ if(NOT OCCBENCH_CUPTI_INCLUDE OR NOT OCCBENCH_CUPTI_LIBRARY)
   message(FATAL_ERROR "CUPTI with cupti_range_profiler.h was not found in ${CUDAToolkit_LIBRARY_ROOT}. "
                       "Install the toolkit's CUPTI component (package cuda-cupti-dev-*).")
 endif()
+# Its library is opened at run time (src/measure/cupti_library.hpp).
+get_filename_component(OCCBENCH_CUPTI_FOLDER ${OCCBENCH_CUPTI_LIBRARY} DIRECTORY)
 add_library(occbench::cupti INTERFACE IMPORTED)
 target_include_directories(occbench::cupti SYSTEM INTERFACE ${OCCBENCH_CUPTI_INCLUDE})
-target_link_libraries(occbench::cupti INTERFACE ${OCCBENCH_CUPTI_LIBRARY})
-# CUPTI opens libnvperf_host, which lies beside it, by its name alone. What a program opens is looked for along its RPATH;
-# along RUNPATH, the linker's default, only what it is linked with.
-target_link_options(occbench::cupti INTERFACE LINKER:--disable-new-dtags)

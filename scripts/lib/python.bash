@@ -4,8 +4,9 @@
 readonly lock_file=$root/scripts/requirements.lock
 
 # locked cuda|binaries|nvml|python: that part of the lock file. NVIDIA's packages are the toolkit, NVML's header and the two tools
-# that read binaries among them; all others are for Python.
+# that read binaries among them; all others are for Python. What wheels need (wheel) has a file of its own.
 locked() {
+  [[ $1 != wheel ]] || { cat "$root/scripts/wheel_requirements.lock" && return; }
   awk -v want="$1" '
     /^[a-z]/ {
       part = /^nvidia-/ ? "cuda" : "python"
@@ -36,19 +37,21 @@ pip_install() {
 # The part's packages with their versions, in a line.
 names_of() { locked "$1" | sed --quiet 's/^\([a-z][^ ]*\).*/\1/p' | paste --serial --delimiters=' '; }
 
-# build/python: the virtual environment of occbench_tools, the format checks and the tests.
+# set_up_python [PART]: build/python, the virtual environment of occbench_tools, the format checks and the tests; or build/wheel_python.
 set_up_python() {
+  local part=${1:-python}
   local folder=$build/python
-  is_current "$folder" python && return
+  [[ $part == python ]] || folder=$build/${part}_python
+  is_current "$folder" "$part" && return
   if $offline; then
-    would_fetch+=("Python's packages into $folder: $(names_of python)")
+    would_fetch+=("Python's packages into $folder: $(names_of "$part")")
     return
   fi
   require_disk_space
   say "setting up Python's packages in $folder"
   "$(find_python)" -m venv --clear "$folder"
-  pip_install "$folder/bin/python" python
-  locked python | sha256sum >"$folder/.locked"
+  pip_install "$folder/bin/python" "$part"
+  locked "$part" | sha256sum >"$folder/.locked"
 }
 
 # Sets up build/python during a build. As a job of its own it can be ended with all that it started, and through a pipe

@@ -1,11 +1,14 @@
 """What the programs say of themselves: `occbench` of columns and curves, the bench binaries of their experiments."""
 
 import argparse
-import io
 import json
+import os
 import subprocess
+import sys
 from functools import cached_property
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import polars as pl
@@ -34,15 +37,28 @@ class Column(NamedTuple):
         return f"{words}, {self.unit}" if self.unit and self.unit not in words else words
 
 
-WRONG_INPUT = 64  # exit status
+def package() -> ModuleType:
+    """The package `occbench` that lies beside this one: in a source tree, a bundle, an installation, or around it in a wheel."""
+    for folder in (SOURCES / "python" / "occbench", SOURCES.parents[1]):
+        if (folder / "_theory.py").exists():
+            spec = spec_from_file_location("occbench", folder / "__init__.py", submodule_search_locations=[str(folder)])
+            sys.modules["occbench"] = module = module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+    raise WrongInput(f"{SOURCES} has no python/occbench: copy it with scripts/occbench_tools")
 
 
 class Occbench:
-    """The command `occbench`."""
+    """The command `occbench`, as the package `occbench` asks it."""
 
     def __init__(self, program: str | Path):
         self.program = program
         self._curves: dict[tuple, pl.DataFrame | None] = {}
+
+    @cached_property
+    def _package(self) -> ModuleType:
+        os.environ["OCCBENCH_PROGRAM"] = str(self.program)
+        return package()
 
     def output(self, *arguments: str | Path, folder: Path | None = None) -> str:
         try:
@@ -53,8 +69,10 @@ class Occbench:
 
     @cached_property
     def columns(self) -> dict[str, Column]:
-        listed = json.loads(self.output("columns", "--format", "json"))
-        return {column["name"]: Column(*(column[field] for field in Column._fields)) for column in listed}
+        try:
+            return {column.name: Column(*column) for column in self._package.columns()}
+        except OSError as error:
+            raise WrongInput(f"{self.program} cannot be started: {error.strerror}") from error
 
     def title(self, column: str) -> str:
         return self.columns[column].title
@@ -76,15 +94,15 @@ class Occbench:
         self, compute_capability: str, block_threads: int, registers: int, shared_bytes: int
     ) -> pl.DataFrame | None:
         try:
-            text = self.output(
-                *("calc", "--curves", "--format", "csv", f"--cc={compute_capability}"),
-                *(f"--block-size={block_threads}", f"--registers={registers}", f"--dynamic-smem={shared_bytes}"),
+            found = self._package.curves(
+                compute_capability=compute_capability,
+                block_size=block_threads,
+                registers=registers,
+                dynamic_smem=shared_bytes,
             )
-        except subprocess.CalledProcessError as error:
-            if error.returncode != WRONG_INPUT:
-                raise
+        except ValueError:
             return None
-        return pl.read_csv(io.StringIO(text))
+        return pl.DataFrame([{"axis": axis} | point for axis, points in found.points.items() for point in points])
 
 
 class Claim(NamedTuple):

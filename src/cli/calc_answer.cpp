@@ -171,11 +171,14 @@ std::vector<Json> curves_json(const Question& question) {
   std::vector<Json> points;
   for (const Axis axis : kCurveAxes) {
     for (const CurvePoint& point : curve(*question.limits, question.configuration, axis)) {
+      const auto& [launch, usage] = with(axis, point.value, question.configuration);
+      const Limiters limiters = theoretical_occupancy(*question.limits, launch, usage).limiters;
       points.push_back({{"axis", to_string(axis)},
                         {"value", point.value},
                         {"current", point.current ? 1 : 0},
                         {"blocks_per_sm", point.blocks_per_sm},
                         {"warps_per_sm", point.warps_per_sm},
+                        {"limiter", to_string(limiters)},
                         {"theoretical_pct", point.theoretical_pct}});
     }
   }

@@ -58,7 +58,7 @@ std::vector<nlohmann::ordered_json> cliffs_json(const Question& question);
 /// The rules that were applied: resource, blocks that it alone allows, whether it limits, the rule in words.
 std::vector<nlohmann::ordered_json> rules_json(const Question& question);
 
-/// The points of the three classic curves: axis, value, current, blocks_per_sm, warps_per_sm,
+/// The points of the three classic curves: axis, value, current, blocks_per_sm, warps_per_sm, limiter,
 /// theoretical_pct.
 std::vector<nlohmann::ordered_json> curves_json(const Question& question);
 

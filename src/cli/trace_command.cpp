@@ -26,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
+constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
 constexpr const char* kLibrary = "libocc_trace.so";
 constexpr int kMostCounted = 1000;
 
@@ -88,6 +89,8 @@ std::vector<std::string> environment_for(const TraceCommand& command, const fs::
   if (!command.visible_gpu.empty()) set("CUDA_VISIBLE_DEVICES", command.visible_gpu);
   if (!traced) return environment;
   set(kInjection, library_path().string());
+  if (const char* other = std::getenv(kNvtxInjection); other == nullptr || *other == '\0')
+    set(kNvtxInjection, library_path().string());
   set(kTraceOutVariable, fs::absolute(out).string());
   set(kTraceCountersVariable, counted_launches(command.counters));
   set(kTraceKernelsVariable, command.kernels);

@@ -2,13 +2,10 @@
 
 #include <array>
 
-#include <cupti_profiler_host.h>
-#include <cupti_profiler_target.h>
-#include <cupti_result.h>
-#include <cupti_target.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "measure/cupti_library.hpp"
 #include "measure/mps.hpp"
 
 namespace occbench {
@@ -94,6 +91,7 @@ constexpr CUpti_MetricType kMetricTypes[] = {CUPTI_METRIC_TYPE_COUNTER, CUPTI_ME
 
 void Cupti::require(int result, std::string_view call) {
   if (result == CUPTI_SUCCESS) return;
+  if (!why_no_cupti().empty()) throw CountersUnavailable(CountersStatus::failed, why_no_cupti());
   const auto code = static_cast<CUptiResult>(result);
   const char* name = nullptr;
   static_cast<void>(cuptiGetResultString(code, &name));

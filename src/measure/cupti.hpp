@@ -35,13 +35,14 @@ class Cupti {
   explicit Cupti(CuptiInterceptor intercept) : intercept_(std::move(intercept)) {}
 
   /// @returns the call's result, a CUptiResult
-  template <typename Result, typename Params>
-  Result try_call(std::string_view name, Result (*function)(Params*), Params& params) const {
+  template <typename Function, typename Params>
+  auto try_call(std::string_view name, const Function& function, Params& params) const {
+    using Result = decltype(function(&params));
     return intercept_ ? static_cast<Result>(intercept_(name, &params)) : function(&params);
   }
   /// @throws CountersUnavailable
-  template <typename Result, typename Params>
-  void call(std::string_view name, Result (*function)(Params*), Params& params) const {
+  template <typename Function, typename Params>
+  void call(std::string_view name, const Function& function, Params& params) const {
     require(static_cast<int>(try_call(name, function, params)), name);
   }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <cupti_pmsampling.h>
-#include <cupti_result.h>
 #include <fmt/core.h>
+
+#include "measure/cupti_library.hpp"
 
 namespace occbench {
 namespace {

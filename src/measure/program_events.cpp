@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include <cupti.h>
+#include "measure/cupti_library.hpp"
 
 namespace occbench {
 namespace {
@@ -234,7 +234,7 @@ void flush_kernel_records() {
 }
 
 bool keep_kernel_records(void* context, bool kept) {
-  const auto change = kept ? cuptiActivityEnableContext : cuptiActivityDisableContext;
+  const auto& change = kept ? cuptiActivityEnableContext : cuptiActivityDisableContext;
   return change(static_cast<CUcontext>(context), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
 }
 
@@ -242,7 +242,8 @@ ProgramEvents::ProgramEvents(ProgramListener& listener, bool callbacks, CuptiInt
     : listener_(&listener), intercept_(std::move(intercept)) {
   of_this_process = this;
   try {
-    subscribe(callbacks);
+    subscribe();
+    if (callbacks) hear_launches();
   } catch (...) {
     of_this_process = nullptr;
     throw;
@@ -258,19 +259,25 @@ int ProgramEvents::try_call(std::string_view name, const std::function<int()>& f
   return intercept_ ? intercept_(name, nullptr) : function();
 }
 
-void ProgramEvents::subscribe(bool callbacks) {
+/// Also where only records are wanted: another one's subscription would take them away.
+void ProgramEvents::subscribe() {
   CUpti_SubscriberHandle subscriber = nullptr;
-  // Also where only records are wanted: another one's subscription would take them away.
   Cupti::require(try_call("cuptiSubscribe", [&] { return cuptiSubscribe(&subscriber, on_event, this); }),
                  "cuptiSubscribe");
+  subscriber_ = subscriber;
+}
+
+void ProgramEvents::hear_launches() {
   const auto enable = [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+    auto* const subscriber = static_cast<CUpti_SubscriberHandle>(subscriber_);
     Cupti::require(
         try_call("cuptiEnableCallback", [&] { return cuptiEnableCallback(1, subscriber, domain, id); }),
         "cuptiEnableCallback");
   };
-  if (!callbacks) return;
-  for (const DriverCall& call : kDriverCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, call.id);
-  for (const CUpti_CallbackId id : kResourceEvents) enable(CUPTI_CB_DOMAIN_RESOURCE, id);
+  std::call_once(hears_launches_, [&] {
+    for (const DriverCall& call : kDriverCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, call.id);
+    for (const CUpti_CallbackId id : kResourceEvents) enable(CUPTI_CB_DOMAIN_RESOURCE, id);
+  });
 }
 
 void ProgramEvents::record_kernels() {

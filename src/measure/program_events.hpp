@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -111,6 +112,9 @@ class ProgramEvents {
     return why_no_records_;
   }
 
+  /// Hears of launches as they are made from now on, if it did not yet. Any thread may call it.
+  void hear_launches();
+
   /// Hands over the records of kernels that have ended.
   /// @param all also those in buffers that CUPTI still writes to: at the end of a program
   void flush(bool all);
@@ -122,11 +126,13 @@ class ProgramEvents {
 
  private:
   int try_call(std::string_view name, const std::function<int()>& function) const;
-  void subscribe(bool callbacks);
+  void subscribe();
   void record_kernels();
 
   ProgramListener* listener_;
   CuptiInterceptor intercept_;
+  void* subscriber_ = nullptr;  ///< CUpti_SubscriberHandle
+  std::once_flag hears_launches_;
   std::string why_no_records_;
 };
 

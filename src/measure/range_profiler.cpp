@@ -1,11 +1,10 @@
 #include "measure/range_profiler.hpp"
 
 #include <cuda.h>
-#include <cupti_profiler_target.h>
-#include <cupti_range_profiler.h>
-#include <cupti_result.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+
+#include "measure/cupti_library.hpp"
 
 namespace occbench {
 namespace {

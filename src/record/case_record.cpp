@@ -82,6 +82,7 @@ void pass_program(auto& row, auto& program, const auto& way) {
   way(row.stream, program.streams);
   way(row.graph, program.of_graphs);
   way(row.graph_node, program.graph_nodes);
+  way(row.region, program.regions);
 }
 
 void pass_condition(auto& row, auto& condition, const auto& way) {

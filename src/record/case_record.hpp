@@ -108,6 +108,7 @@ struct ProgramUse {
   std::string streams;                  ///< likewise
   Integer of_graphs;                    ///< those that a CUDA graph made
   std::string graph_nodes;              ///< their numbers, separated by +
+  std::string regions;                  ///< their names, separated by +
 };
 
 /// The GPU when the times had been taken.

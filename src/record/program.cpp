@@ -40,24 +40,34 @@ std::uint32_t hash_of(std::string_view text) {
   return hash;
 }
 
-std::string joined(const std::set<std::int64_t>& numbers, std::size_t most) {
+template <typename Value>
+std::string joined(const std::set<Value>& values, std::size_t most) {
   std::string text;
   std::size_t count = 0;
-  for (const std::int64_t number : numbers) {
+  for (const Value& value : values) {
     if (count++ == most) return text + "+";
-    text += fmt::format("{}{}", text.empty() ? "" : "+", number);
+    text += fmt::format("{}{}", text.empty() ? "" : "+", value);
   }
   return text;
 }
 
+/// The texts between +, none of which is empty.
+std::set<std::string> parse_names(std::string_view text) {
+  std::set<std::string> names;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('+'), text.size());
+    if (end > 0) names.emplace(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return names;
+}
+
 std::set<std::int64_t> parse_joined(std::string_view text) {
   std::set<std::int64_t> numbers;
-  while (!text.empty()) {
+  for (const std::string& name : parse_names(text)) {
     std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc()) numbers.insert(number);
-    const std::size_t next = text.find('+');
-    text = next == std::string_view::npos ? std::string_view() : text.substr(next + 1);
+    if (std::from_chars(name.data(), name.data() + name.size(), number).ec == std::errc())
+      numbers.insert(number);
   }
   return numbers;
 }
@@ -176,6 +186,7 @@ ProgramEntry entry_of(const CaseRecord& record) {
   entry.seen.contexts = parse_joined(record.program.contexts);
   entry.seen.streams = parse_joined(record.program.streams);
   entry.seen.graph_nodes = parse_joined(record.program.graph_nodes);
+  entry.seen.regions = parse_names(record.program.regions);
   for (const auto& [name, value] : record.extra) {
     if (name == kHighestClock)
       static_cast<void>(
@@ -203,6 +214,7 @@ void merge_into(ProgramLaunches& into, const ProgramLaunches& other) {
   into.contexts.insert(other.contexts.begin(), other.contexts.end());
   into.streams.insert(other.streams.begin(), other.streams.end());
   into.graph_nodes.insert(other.graph_nodes.begin(), other.graph_nodes.end());
+  into.regions.insert(other.regions.begin(), other.regions.end());
 }
 
 std::string device_text(const ProgramDevice& device) {
@@ -255,7 +267,8 @@ CaseRecord program_case(const ProgramEntry& entry) {
                     .contexts = joined(seen.contexts, kMostNumbers),
                     .streams = joined(seen.streams, kMostNumbers),
                     .of_graphs = seen.of_graphs,
-                    .graph_nodes = joined(seen.graph_nodes, kMostNumbers)};
+                    .graph_nodes = joined(seen.graph_nodes, kMostNumbers),
+                    .regions = joined(seen.regions, kMostNumbers)};
   record.note = seen.note;
   set_theory(record);
   record.times = times_of(seen);

@@ -79,6 +79,7 @@ struct ProgramLaunches {
   std::set<std::int64_t> contexts{};
   std::set<std::int64_t> streams{};
   std::set<std::int64_t> graph_nodes{};
+  std::set<std::string> regions{};  ///< of NVTX that launches were made in; no name has a +
 };
 
 struct ProgramEntry {

@@ -19,6 +19,7 @@
 #include "record/kernel_filter.hpp"
 #include "record/kernel_name.hpp"
 #include "record/process_files.hpp"
+#include "trace/regions.hpp"
 #include "trace/tracer.hpp"
 
 namespace occbench {
@@ -139,9 +140,14 @@ void start() {
   try {
     library->events = std::make_unique<ProgramEvents>(tracer, tracer.counts());
   } catch (const CountersUnavailable& refused) {
-    say(fmt::format("it is not traced, for another tool listens to CUDA in it already: {}", refused.what()));
+    const bool other_tool = refused.status() == CountersStatus::busy;
+    say(fmt::format("it is not traced{}: {}",
+                    other_tool ? ", for another tool listens to CUDA in it already" : "", refused.what()));
     return;
   }
+  // Launches have to be heard of for their correlations.
+  on_region([] { library->events->hear_launches(); });
+  if (regions_used()) library->events->hear_launches();
   if (const std::string& why = library->events->why_no_records(); !why.empty()) {
     tracer.do_without_records();
     say(fmt::format("its kernels have no time, for CUPTI keeps no record of them ({})", why));
@@ -162,4 +168,17 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
     occbench::say(fmt::format("it is not traced: {}", failure.what()));
   }
   return 1;
+}
+
+// What NVTX of the program calls, named by NVTX_INJECTION64_PATH, at its first use.
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(occbench::NvtxTables tables) {
+  return occbench::take_nvtx(tables) ? 1 : 0;
+}
+
+// For occbench.region of the Python package, which needs no NVTX.
+extern "C" __attribute__((visibility("default"))) void occbench_push_region(const char* name) {
+  occbench::push_region(name);
+}
+extern "C" __attribute__((visibility("default"))) void occbench_pop_region() {
+  occbench::pop_region();
 }

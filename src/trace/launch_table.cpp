@@ -17,6 +17,9 @@ namespace {
 /// More than a row names.
 constexpr std::size_t kMostNumbers = 9;
 
+/// Launches whose region is kept until their record comes, which it does within a second.
+constexpr std::size_t kMostNamed = 1 << 18;
+
 /// CUPTI's records, as ncu, say 16 registers where a function was compiled to fewer, and the driver says so (H100, driver
 /// 580.159.04: functions of 4 to 14 registers by `ptxas -v` and cuFuncGetAttribute).
 constexpr int kLeastRegistersOfRecords = 16;
@@ -37,10 +40,6 @@ ProgramKernel kernel_of(const KernelRecord& record) {
   kernel.local_bytes_per_thread = record.local_bytes_per_thread;
   if (record.carveout_pct >= 0) kernel.carveout_pct = record.carveout_pct;
   return kernel;
-}
-
-void add_reading(ProgramLaunches& launches, const std::map<std::string, double, std::less<>>& reading) {
-  for (const auto& [metric, value] : reading) launches.readings[metric].push_back(value);
 }
 
 /// What a call says of its kernel, clusters and what the kernel was compiled with left out.
@@ -119,12 +118,25 @@ const LaunchTable::Seen* LaunchTable::find_like(const Key& key) const {
   return like;
 }
 
+void LaunchTable::name_region(std::uint32_t correlation, const std::string& region) {
+  const std::lock_guard lock(mutex_);
+  if (regions_.size() >= kMostNamed) regions_.clear();
+  regions_[correlation] = region;
+}
+
+void LaunchTable::add_launch(ProgramLaunches& launches, const Expected& launch) {
+  for (const auto& [metric, value] : launch.reading) launches.readings[metric].push_back(value);
+  if (!launch.region.empty()) launches.regions.insert(launch.region);
+}
+
 void LaunchTable::expect(const LaunchCall& call, int device) {
   const std::lock_guard lock(mutex_);
+  const auto named = regions_.find(call.correlation);
   expected_[call.correlation] = {.name = std::string(call.name),
                                  .grid = call.grid,
                                  .block = call.block,
                                  .dynamic_shared_bytes = call.dynamic_shared_bytes,
+                                 .region = named != regions_.end() ? named->second : "",
                                  .device = device,
                                  .of_graph = call.of_graph};
 }
@@ -161,6 +173,10 @@ void LaunchTable::add(const KernelRecord& record) {
   if (seen->streams.size() < kMostNumbers) seen->streams.insert(record.stream);
   if (record.graph_node != 0 && seen->graph_nodes.size() < kMostNumbers)
     seen->graph_nodes.insert(static_cast<std::int64_t>(record.graph_node));
+  if (const auto named = regions_.find(record.correlation); named != regions_.end()) {
+    if (seen->regions.size() < kMostNumbers) seen->regions.insert(named->second);
+    if (!record.of_graph) regions_.erase(named);
+  }
   if (counted == expected_.end()) {
     seen->times.add(us);
   } else {
@@ -302,7 +318,8 @@ ProgramLaunches LaunchTable::launches_of(const Seen& seen, const Launches& unrec
   all.contexts = seen.contexts;
   all.streams = seen.streams;
   all.graph_nodes = seen.graph_nodes;
-  for (const Expected* one : unrecorded) add_reading(all, one->reading);
+  all.regions = seen.regions;
+  for (const Expected* one : unrecorded) add_launch(all, *one);
   if (unrecorded.empty() || seen.launches == 0) return all;
   const double each_us =
       all.times_us.empty() ? seen.total_us / static_cast<double>(seen.launches) : median(all.times_us);
@@ -317,11 +334,11 @@ ProgramEntry LaunchTable::unrecorded_entry(const LookedAt& one, const DeviceWord
   entry.seen.launches = one.launches;
   const auto of_call = placed.of_calls.find({one.device, asked_for(entry.kernel)});
   if (of_call != placed.of_calls.end()) {
-    for (const Expected* launch : of_call->second) add_reading(entry.seen, launch->reading);
+    for (const Expected* launch : of_call->second) add_launch(entry.seen, *launch);
   }
   if (const auto alone = placed.alone.extract({one.device, entry.kernel})) {
     entry.seen.launches += static_cast<std::int64_t>(alone.mapped().size());
-    for (const Expected* launch : alone.mapped()) add_reading(entry.seen, launch->reading);
+    for (const Expected* launch : alone.mapped()) add_launch(entry.seen, *launch);
   }
   return entry;
 }

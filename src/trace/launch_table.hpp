@@ -44,6 +44,9 @@ class LaunchTable {
   /// of what CUPTI launches to read counters.
   void expect(const LaunchCall& call, int device);
 
+  /// What the launch of this correlation, which is yet to be made, is part of (regions.hpp).
+  void name_region(std::uint32_t correlation, const std::string& region);
+
   /// A kernel that ran. Those of unknown kernels beyond the most that a table has are only counted.
   void add(const KernelRecord& record);
 
@@ -98,11 +101,13 @@ class LaunchTable {
     std::set<std::int64_t> contexts;
     std::set<std::int64_t> streams;
     std::set<std::int64_t> graph_nodes;
+    std::set<std::string> regions;
   };
   struct Expected {
     std::string name;
     EventExtent grid, block;
     std::uint32_t dynamic_shared_bytes = 0;
+    std::string region{};
     int device = -1;
     bool of_graph = false;
     Seen* seen = nullptr;  ///< the entry, once its record has come
@@ -121,6 +126,7 @@ class LaunchTable {
   Seen* find(Key key);
   const Seen* find_like(const Key& key) const;
   Placed place_unrecorded() const;
+  static void add_launch(ProgramLaunches& launches, const Expected& launch);
   static bool is_of(const Expected& expected, const KernelRecord& record);
   static void settle(Expected& expected);
   static ProgramLaunches launches_of(const Seen& seen, const Launches& unrecorded);
@@ -130,8 +136,9 @@ class LaunchTable {
   mutable std::mutex mutex_;
   std::unordered_map<Key, Seen, Hash> seen_;
   std::unordered_map<std::uint32_t, Expected> expected_;
-  std::vector<LookedAt> unrecorded_;  ///< of kernels without any record
-  std::int64_t recorded_ = 0;         ///< launches with a record or meant to have none, not those of graphs
+  std::unordered_map<std::uint32_t, std::string> regions_;  ///< of launches whose record is still to come
+  std::vector<LookedAt> unrecorded_;                        ///< of kernels without any record
+  std::int64_t recorded_ = 0;  ///< launches with a record or meant to have none, not those of graphs
   std::size_t lost_ = 0;
   std::uint64_t version_ = 0;
   bool has_readings_ = false;

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "record/process_files.hpp"
+#include "trace/regions.hpp"
 
 namespace occbench {
 namespace {
@@ -157,6 +158,8 @@ void Tracer::end_counted(const LaunchCall& call, Context& context, bool launched
 
 void Tracer::launch_begins(const LaunchCall& call) {
   if (call.state != nullptr) *call.state = kNothing;
+  if (!current_region().empty() && !abandoned_ && !finished_ && !is_inside)
+    table_.name_region(call.correlation, current_region());
   if (abandoned_ || finished_ || is_inside || call.state == nullptr || call.context == nullptr || !counts())
     return;
   try {

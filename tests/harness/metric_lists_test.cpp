@@ -1,9 +1,8 @@
-#include <cupti_profiler_host.h>
-#include <cupti_result.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "measure/cupti.hpp"
+#include "measure/cupti_library.hpp"
 #include "measure/metric_catalog.hpp"
 #include "record/columns.hpp"
 #include "record/counter_columns.hpp"

@@ -1,10 +1,9 @@
 #include "measure/cupti.hpp"
 
-#include <cupti_profiler_host.h>
-#include <cupti_result.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "measure/cupti_library.hpp"
 #include "measure/pm_sampling.hpp"
 
 // CUPTI itself, as far as it needs no GPU: what it knows of every chip.

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 OCCBENCH = Path(os.environ["OCCBENCH"])
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "glossary.md")
 FENCE = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE_OF_A_WHEEL = re.compile(r"^```sh wheel\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FENCE_OF_A_GPU = re.compile(r"^```sh gpu\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
@@ -29,13 +30,15 @@ class Pages(unittest.TestCase):
             with self.subTest(page=page.name):
                 title, fence = page.read_text(encoding="utf-8").splitlines()[:2]
                 self.assertTrue(title.startswith("# "))
-                self.assertIn(fence, ("```sh", "```sh gpu"))
+                self.assertIn(fence, ("```sh", "```sh gpu", "```sh wheel"))
 
     def test_their_commands_that_need_no_gpu_run_as_they_stand(self):
         (ROOT / "build").mkdir(exist_ok=True)
         environment = os.environ | {"PATH": f"{OCCBENCH.parent}:{os.environ['PATH']}"}
         for page in PAGES:
-            for commands in FENCE.findall(page.read_text(encoding="utf-8")):
+            text = page.read_text(encoding="utf-8")
+            of_a_wheel = FENCE_OF_A_WHEEL.findall(text) if list(ROOT.glob("build/wheels/*.whl")) else []
+            for commands in FENCE.findall(text) + of_a_wheel:
                 with self.subTest(page=page.name, commands=commands):
                     shell = ["bash", "-euo", "pipefail", "-c", commands]
                     done = subprocess.run(shell, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

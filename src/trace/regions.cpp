@@ -1,0 +1,145 @@
+#include "trace/regions.hpp"
+
+#include <atomic>
+#include <vector>
+
+#include "record/utf8.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr std::size_t kMostBytes = 100;
+
+struct Ranges {
+  std::string path;
+  std::vector<std::size_t> lengths;  ///< of the path before each range
+};
+
+Ranges& of_this_thread() {
+  thread_local Ranges ranges;
+  return ranges;
+}
+
+std::atomic<bool> used{false};
+std::atomic<void (*)()> at_region{nullptr};
+
+std::string printable_name(std::string_view name) {
+  std::string text;
+  name = name.substr(0, kMostBytes);
+  while (!name.empty()) {
+    const Utf8Character next = first_character(name);
+    const bool kept = next.valid && next.code >= 0x20 && next.code != 0x7f && next.code != '+';
+    if (!next.cut) text += kept ? std::string(name.substr(0, next.bytes)) : "_";
+    name.remove_prefix(next.bytes);
+  }
+  return text.empty() ? "_" : text;
+}
+
+// NVTX's binary interface (nvtxTypes.h and nvToolsExt.h of version 3, which all of its versions keep): a module is a table of
+// pointers to the functions that the program's calls go through.
+enum : std::uint32_t { kTableOfCallbacks = 1, kCore = 1, kCoreOfDomains = 5 };
+enum : unsigned { kRangePushEx = 8, kRangePushAscii = 9, kRangePushWide = 10, kRangePop = 11 };
+enum : unsigned { kDomainRangePushEx = 4, kDomainRangePop = 5 };
+constexpr std::int32_t kAscii = 1;
+
+struct Callbacks {
+  std::size_t size;
+  int (*functions_of)(std::uint32_t module, void**** functions, unsigned* count);
+};
+
+struct EventAttributes {
+  std::uint16_t version;
+  std::uint16_t size;
+  std::uint32_t category;
+  std::int32_t color_type;
+  std::uint32_t color;
+  std::int32_t payload_type;
+  std::int32_t reserved;
+  std::uint64_t payload;
+  std::int32_t message_type;
+  const char* message;
+};
+
+int pushed(std::string_view name) {
+  push_region(name);
+  return static_cast<int>(of_this_thread().lengths.size()) - 1;
+}
+
+int popped() {
+  pop_region();
+  return static_cast<int>(of_this_thread().lengths.size());
+}
+
+/// Names that are registered or wide are not resolved.
+int push_ex(const EventAttributes* attributes) {
+  const bool named =
+      attributes != nullptr && attributes->message_type == kAscii && attributes->message != nullptr;
+  return pushed(named ? attributes->message : "range");
+}
+
+int push_ascii(const char* name) {
+  return pushed(name != nullptr ? name : "");
+}
+
+int push_wide(const wchar_t*) {
+  return pushed("range");
+}
+
+int push_of_domain(void*, const EventAttributes* attributes) {
+  return push_ex(attributes);
+}
+
+int pop_of_domain(void*) {
+  return popped();
+}
+
+}  // namespace
+
+void push_region(std::string_view name) {
+  Ranges& ranges = of_this_thread();
+  used = true;
+  if (auto* const call = at_region.load(); call != nullptr && ranges.lengths.empty()) call();
+  ranges.lengths.push_back(ranges.path.size());
+  if (!ranges.path.empty()) ranges.path += '/';
+  ranges.path += printable_name(name);
+}
+
+void pop_region() {
+  Ranges& ranges = of_this_thread();
+  if (ranges.lengths.empty()) return;
+  ranges.path.resize(ranges.lengths.back());
+  ranges.lengths.pop_back();
+}
+
+const std::string& current_region() {
+  return of_this_thread().path;
+}
+
+bool regions_used() {
+  return used;
+}
+
+void on_region(void (*call)()) {
+  at_region = call;
+}
+
+bool take_nvtx(NvtxTables tables) {
+  const auto* const callbacks = static_cast<const Callbacks*>(tables(kTableOfCallbacks));
+  if (callbacks == nullptr || callbacks->size < sizeof(Callbacks)) return false;
+  const auto take = [&](std::uint32_t module, unsigned number, auto* function) {
+    void*** functions = nullptr;
+    unsigned count = 0;
+    if (callbacks->functions_of(module, &functions, &count) != 0 && number < count &&
+        functions[number] != nullptr)
+      *functions[number] = reinterpret_cast<void*>(function);
+  };
+  take(kCore, kRangePushEx, push_ex);
+  take(kCore, kRangePushAscii, push_ascii);
+  take(kCore, kRangePushWide, push_wide);
+  take(kCore, kRangePop, popped);
+  take(kCoreOfDomains, kDomainRangePushEx, push_of_domain);
+  take(kCoreOfDomains, kDomainRangePop, pop_of_domain);
+  return true;
+}
+
+}  // namespace occbench

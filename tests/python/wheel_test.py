@@ -1,0 +1,109 @@
+"""The wheel in fresh virtual environments, with neither compilers nor the source tree in sight.
+
+usage: wheel_test.py FILE.whl; with OCCBENCH_TIMES=FILE.md the commands' times are written there.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import unittest
+import zipfile
+from pathlib import Path
+
+SOURCES = Path(__file__).resolve().parents[2]
+RECORDED = SOURCES / "results" / "nvidia-h100-80gb-hbm3" / "programs" / "training.json.gz"
+WHEEL = Path(sys.argv.pop()).resolve()
+SECONDS_TO_FIRST_ANSWER = 20
+
+
+class FreshEnvironment(unittest.TestCase):
+    times: list[tuple[str, float]] = []
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.enterClassContext(folder := tempfile.TemporaryDirectory())
+        cls.folder = Path(folder.name)
+        cls.python = cls.folder / "fresh" / "bin" / "python"
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "venv", cls.folder / "fresh"], check=True)
+        cls.run_in_it("pip install WHEEL", "-m", "pip", "install", "--no-index", "--no-deps", str(WHEEL))
+        cls.run_in_it(
+            "first answer", "-c", "import occbench; print(occbench.calc('h200', block_size=256, registers=32))"
+        )
+        cls.until_first_answer = time.perf_counter() - begin
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        if file := os.environ.get("OCCBENCH_TIMES"):
+            lines = [f"| {name} | {seconds:.2f} s |" for name, seconds in cls.times]
+            Path(file).write_text("\n".join(["| step | time |", "|---|---|", *lines]) + "\n")
+
+    @classmethod
+    def run_in_it(cls, name: str, *words: str, status: int = 0) -> str:
+        begin = time.perf_counter()
+        done = subprocess.run(
+            [cls.python, *words], cwd=cls.folder, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=False
+        )
+        cls.times.append((name, time.perf_counter() - begin))
+        assert done.returncode == status, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+    def occbench(self, *words: str, status: int = 0) -> str:
+        return self.run_in_it(f"occbench {words[0]}", "-m", "occbench", *words, status=status)
+
+    def test_it_answers_within_seconds_of_its_installation(self) -> None:
+        self.assertLess(self.until_first_answer, SECONDS_TO_FIRST_ANSWER)
+
+    def test_the_commands_work_one_after_the_other(self) -> None:
+        self.assertIn("75 %", self.occbench("calc", "--gpu=a100-sxm4-80gb", "--block-size=512", "--registers=33"))
+        launch = ["--gpu=h200", "--block-size=256", "--registers=20", "--grid=1320"]
+        self.assertIn("1,056 blocks", self.occbench("predict", *launch, "--work=equal:100us"))
+        self.occbench("trace", "--import", str(RECORDED), "--out", "rows.csv")
+        self.assertIn("pass: 86 cases", self.occbench("gate", "rows.csv", "rows.csv"))
+        self.assertIn("small_grid", self.occbench("explain", "rows.csv", "--format=json"))
+        self.occbench("merge", "rows.csv", "-o", "merged.csv")
+        self.assertIn("no package", self.occbench("report", "rows.csv", status=2))
+        # The packages of the extra `report`.
+        packages = sysconfig.get_path("purelib", vars={"base": str(self.folder / "fresh")})
+        Path(packages, "extra.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        self.occbench("report", "rows.csv", "-o", "report.html")
+        self.assertGreater((self.folder / "report.html").stat().st_size, 100_000)
+
+    def test_the_installed_command_is_the_module(self) -> None:
+        command = self.python.parent / "occbench"
+        done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, self.occbench("--version"))
+
+    def test_a_command_that_does_not_use_cuda_ends_as_it_does_untraced(self) -> None:
+        self.assertIn("no process loaded libocc_trace.so", self.occbench("trace", "--", "/bin/true"))
+        self.occbench("trace", "--", "/bin/sh", "-c", "exit 7", status=7)
+
+    def test_where_there_is_no_gpu_it_says_so(self) -> None:
+        if not Path("/dev/nvidiactl").exists():
+            self.assertIn("no NVIDIA driver is loaded", self.occbench("devices", status=2))
+
+    def test_what_is_installed_links_neither_cupti_nor_nvrtc(self) -> None:
+        with zipfile.ZipFile(WHEEL) as files:
+            files.extractall(self.folder / "unpacked")
+        programs = [
+            file
+            for file in (self.folder / "unpacked").rglob("*")
+            if file.is_file() and file.read_bytes()[:4] == b"\x7fELF"
+        ]
+        self.assertEqual(len(programs), 3)
+        of_c = re.compile(r"lib(c|m|dl|rt|pthread|gcc_s)\.so|ld-linux")
+        for program in programs:
+            listed = subprocess.run(
+                ["readelf", "--dynamic", program], capture_output=True, text=True, check=True
+            ).stdout
+            needed = re.findall(r"\(NEEDED\).*\[(.*)\]", listed)
+            self.assertEqual([name for name in needed if not of_c.match(name)], [], program)
+            self.assertNotIn("PATH", listed)
+
+
+if __name__ == "__main__":
+    unittest.main()
