@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "record/utf8.hpp"
+#include "files/utf8.hpp"
 
 namespace occbench {
 namespace {

@@ -17,14 +17,16 @@
 #include "cli/device_list.hpp"
 #include "cli/gpu_presence.hpp"
 #include "cli/options.hpp"
-#include "cli/program_report.hpp"
+#include "cli/program_table.hpp"
 #include "cli/trace_command.hpp"
 #include "cli/trace_import.hpp"
+#include "cli/waiting.hpp"
+#include "entries/process_files.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/run.hpp"
+#include "programs/program_report.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
-#include "record/process_files.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
 
@@ -54,7 +56,10 @@ std::optional<DeviceProfile> profile_of(const TraceOptions& options) {
 void finish(ProgramTable& table, const fs::path& out, const TraceOptions& options, Console& console) {
   const std::optional<DeviceProfile> profile = profile_of(options);
   set_clocks(table.cases, table.entries);
-  predict_all(table.cases, profile);
+  {
+    Waiting waiting("predicting kernels:", table.cases.size());
+    predict_all(table.cases, profile, [&] { waiting.step(); });
+  }
   for (const std::string& remark : remarks_on_profiles(table.cases)) fmt::print(console.err, "{}\n", remark);
   const std::string now = iso_time(std::chrono::system_clock::now());
   for (CaseRecord& record : table.cases) {
@@ -65,6 +70,19 @@ void finish(ProgramTable& table, const fs::path& out, const TraceOptions& option
   write_program(out, table.cases, table.entries);
   print_program(table.cases, options.top, console.out);
   fmt::print(console.out, "Rows: {}   samples: {}\n", out.string(), samples_path(out).string());
+}
+
+/// How much of the program the samples tell of.
+void print_windows(const SampledWindows& windows, Console& console) {
+  const double active_us = windows.attributed_us + windows.unattributed_us;
+  if (windows.windows == 0) return;
+  fmt::print(console.out, "Sampled: {} windows, {} thrown away", windows.windows, windows.thrown_away);
+  if (active_us > 0) {
+    fmt::print(console.out,
+               "; {:.1f} % of the GPU's active time in them is of launches that could be told apart",
+               100 * windows.attributed_us / active_us);
+  }
+  fmt::print(console.out, "\n");
 }
 
 ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Console& console) {
@@ -94,6 +112,7 @@ std::vector<fs::path> merge_and_report(const std::vector<fs::path>& files, const
   const std::string driver = nvidia_module_version();
   for (CaseRecord& record : table.cases) record.provenance.driver = driver;
   finish(table, out, options, console);
+  print_windows(merged.windows, console);
   return merged.files;
 }
 
@@ -101,7 +120,7 @@ std::vector<fs::path> merge_and_report(const std::vector<fs::path>& files, const
 void merge(const TraceOptions& options, const fs::path& out, Console& console) {
   const std::vector<fs::path> files = process_files(out);
   if (files.empty()) {
-    const fs::path of_any = fs::path(out).replace_extension(".PID.csv");
+    const fs::path of_any = fs::path(out).replace_extension(".PID.entries");
     throw InputError(
         fmt::format("there is nothing to merge: no {} of a trace --out {}", of_any.string(), out.string()));
   }
@@ -187,11 +206,13 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
                   "rows go here, samples beside it (default: a new file in results/local/)")
       ->type_name("FILE.csv");
   parser
-      .add_option("--counters", command.counters,
-                  "launches to count of each kernel and configuration: auto (1, and 2 more once counting "
-                  "has taken at most 2 % of the time), off, or N")
+      .add_option(
+          "--counters", command.counters,
+          "launches to count of each kernel and configuration: auto (1, and 2 more once counting "
+          "has taken at most 2 % of the time), off, or N; sampled: none, the GPU is sampled while the "
+          "program goes on, kernels of CUDA graphs too")
       ->capture_default_str()
-      ->type_name("auto|off|N");
+      ->type_name("auto|sampled|off|N");
   parser
       .add_option("--kernels", command.kernels,
                   "count only kernels whose name this extended regular expression is found in; "

@@ -13,12 +13,13 @@
 #include <unistd.h>
 
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
+#include "entries/process_files.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
-#include "record/process_files.hpp"
 
 namespace occbench {
 namespace {
@@ -42,15 +43,15 @@ fs::path library_path() {
 
 /// What the library is told to count.
 std::string counted_launches(const std::string& counters) {
-  if (counters == kTracePaced) return counters;
+  if (counters == kTracePaced || counters == kTraceSampled) return counters;
   if (counters == "off") return "0";
   int number = 0;
   const auto [end, error] = std::from_chars(counters.data(), counters.data() + counters.size(), number);
   if (error == std::errc() && end == counters.data() + counters.size() && number >= 1 &&
       number <= kMostCounted)
     return counters;
-  throw InputError(
-      fmt::format("--counters '{}' is neither auto, off nor a number from 1 to {}", counters, kMostCounted));
+  throw InputError(fmt::format("--counters '{}' is none of auto, sampled, off and a number from 1 to {}",
+                               counters, kMostCounted));
 }
 
 /// Why the command runs untraced; empty where it need not.
@@ -94,6 +95,7 @@ std::vector<std::string> environment_for(const TraceCommand& command, const fs::
   set(kTraceOutVariable, fs::absolute(out).string());
   set(kTraceCountersVariable, counted_launches(command.counters));
   set(kTraceKernelsVariable, command.kernels);
+  set(kTraceMetricsVariable, fmt::format("{}", fmt::join(program_metrics(), " ")));
   set(kTraceAfterVariable, command.after ? fmt::format("{}", *command.after) : "");
   return environment;
 }
@@ -204,7 +206,12 @@ MergedProcesses merged_processes(const std::vector<fs::path>& files, Console& co
   MergedProcesses merged;
   for (const fs::path& file : files) {
     try {
-      std::ranges::move(read_process_file(file), std::back_inserter(merged.entries));
+      TracedProcess process = read_process_file(file);
+      std::ranges::move(process.entries, std::back_inserter(merged.entries));
+      merged.windows.windows += process.windows.windows;
+      merged.windows.thrown_away += process.windows.thrown_away;
+      merged.windows.attributed_us += process.windows.attributed_us;
+      merged.windows.unattributed_us += process.windows.unattributed_us;
       merged.files.push_back(file);
     } catch (const InputError& unreadable) {
       fmt::print(console.err, "occbench trace: {}; {} stays, and its launches are in no row\n",
@@ -226,7 +233,6 @@ void remove_process_files(const std::vector<fs::path>& files) {
   std::error_code ignored;
   for (const fs::path& file : files) {
     fs::remove(file, ignored);
-    fs::remove(samples_path(file), ignored);
   }
 }
 

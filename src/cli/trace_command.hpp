@@ -8,14 +8,15 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "record/program.hpp"
+#include "programs/process_entries.hpp"
+#include "programs/program.hpp"
 
 namespace occbench {
 
 /// What to run under the library that traces it.
 struct TraceCommand {
   std::vector<std::string> words;     ///< the program and its arguments
-  std::string counters = "auto";      ///< "auto", "off" or a number of launches
+  std::string counters = "auto";      ///< "auto", "sampled", "off" or a number of launches
   std::string kernels;                ///< regular expression of those to count; empty = all
   std::optional<std::int64_t> after;  ///< launches before the first that is counted
   std::string visible_gpu;            ///< UUID of the one GPU that it may use; empty: as it is
@@ -38,13 +39,14 @@ void check(const TraceCommand& command);
 /// What the processes of a traced command wrote.
 struct MergedProcesses {
   std::vector<ProgramEntry> entries;
+  SampledWindows windows;
   std::vector<std::filesystem::path> files;  ///< that were read
 };
 
 /// Reads the files of processes. Says which cannot be read, and where they have no launch.
 MergedProcesses merged_processes(const std::vector<std::filesystem::path>& files, Console& console);
 
-/// Removes files of processes, with their samples.
+/// Removes files of processes.
 void remove_process_files(const std::vector<std::filesystem::path>& files);
 
 /// As /proc/driver/nvidia/version has it; empty without a driver.

@@ -7,8 +7,8 @@
 #include <fmt/ostream.h>
 
 #include "cli/text_table.hpp"
+#include "programs/torch_trace.hpp"
 #include "record/highest_clock.hpp"
-#include "record/torch_trace.hpp"
 
 namespace occbench {
 namespace {

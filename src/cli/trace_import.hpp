@@ -7,7 +7,7 @@
 
 #include "cli/command.hpp"
 #include "predict/device_profile.hpp"
-#include "record/program.hpp"
+#include "programs/program.hpp"
 
 namespace occbench {
 

@@ -4,8 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "files/utf8.hpp"
 #include "gate/outputs.hpp"
-#include "record/utf8.hpp"
 
 namespace occbench {
 namespace {

@@ -11,6 +11,8 @@
 
 namespace occbench {
 
+class PmSession;
+
 /// Sampled are warps, and the cycles that they are divided by. One pass on every chip of compute capability
 /// 7.5 or later that CUPTI 13.0 knows.
 extern const std::vector<std::string> kActivityMetrics;
@@ -33,8 +35,7 @@ class PmSampling {
   ActivitySamples sample(double expected_us, const std::function<void()>& launch);
 
  private:
-  class Session;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<PmSession> session_;
 };
 
 }  // namespace occbench

@@ -151,6 +151,37 @@ void tell_of_graph(ProgramListener& listener, const CUpti_CallbackData& data) {
   if (params.phGraphExec != nullptr) listener.graph_instantiated(*params.phGraphExec, params.hGraph);
 }
 
+/// cuGraphExecUpdate: the executable graph becomes one of another graph.
+template <typename Params>
+void tell_of_update(ProgramListener& listener, const CUpti_CallbackData& data) {
+  if (data.callbackSite != CUPTI_API_EXIT || !succeeded(data)) return;
+  const auto& params = *static_cast<const Params*>(data.functionParams);
+  listener.graph_instantiated(params.hGraphExec, params.hGraph);
+}
+
+template <typename Params>
+void tell_of_kernel_node(ProgramListener& listener, const CUpti_CallbackData& data) {
+  if (data.callbackSite != CUPTI_API_EXIT || !succeeded(data)) return;
+  const auto& params = *static_cast<const Params*>(data.functionParams);
+  const auto& node = *params.nodeParams;
+  LaunchCall kernel;
+  kernel.function = node.func;
+  if constexpr (requires { node.kern; }) {
+    if (node.kern != nullptr) kernel.function = node.kern;
+  }
+  kernel.grid = extent(node.gridDimX, node.gridDimY, node.gridDimZ);
+  kernel.block = extent(node.blockDimX, node.blockDimY, node.blockDimZ);
+  kernel.dynamic_shared_bytes = node.sharedMemBytes;
+  listener.graph_changed(params.hGraphExec, params.hNode, &kernel);
+}
+
+template <typename Params>
+void tell_of_node(ProgramListener& listener, const CUpti_CallbackData& data) {
+  if (data.callbackSite != CUPTI_API_EXIT) return;
+  const auto& params = *static_cast<const Params*>(data.functionParams);
+  listener.graph_changed(params.hGraphExec, params.hNode, nullptr);
+}
+
 using Teller = void (*)(ProgramListener&, const CUpti_CallbackData&);
 
 template <LaunchCall (*make)(const CUpti_CallbackData&)>
@@ -189,6 +220,14 @@ constexpr DriverCall kDriverCalls[] = {
        listener.graph_destroyed(
            static_cast<const cuGraphExecDestroy_params*>(data.functionParams)->hGraphExec);
      }},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate, tell_of_update<cuGraphExecUpdate_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2, tell_of_update<cuGraphExecUpdate_v2_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams,
+     tell_of_kernel_node<cuGraphExecKernelNodeSetParams_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2,
+     tell_of_kernel_node<cuGraphExecKernelNodeSetParams_v2_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams, tell_of_node<cuGraphExecNodeSetParams_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled, tell_of_node<cuGraphNodeSetEnabled_params>},
     {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture, tell_begin_of_capture<cuStreamBeginCapture_params>},
     {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
      tell_begin_of_capture<cuStreamBeginCapture_ptsz_params>},

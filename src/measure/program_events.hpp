@@ -76,6 +76,8 @@ class ProgramListener {
 
   virtual void graph_instantiated(void* exec, void* graph) = 0;
   virtual void graph_destroyed(void* exec) = 0;
+  /// A node of an executable graph was changed. @param node of the graph that it was made of. @param kernel what it launches now, without a name; null if it is not known
+  virtual void graph_changed(void* exec, void* node, const LaunchCall* kernel) = 0;
 
   virtual void stream_created(void* context, void* stream) = 0;
   virtual void stream_destroyed(void* context, void* stream) = 0;

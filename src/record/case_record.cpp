@@ -133,8 +133,9 @@ Limiters parse_limiters(std::string_view text) {
 AchievedSource parse_source(std::string_view word) {
   if (word == "counter") return AchievedSource::counter;
   if (word == "trace") return AchievedSource::trace;
+  if (word == "sampled") return AchievedSource::sampled;
   if (word == "simulated") return AchievedSource::simulated;
-  throw InputError(fmt::format("achieved_source = '{}' is none of counter, trace, simulated", word));
+  throw InputError(fmt::format("achieved_source = '{}' is none of counter, trace, sampled, simulated", word));
 }
 
 ProfileQuality parse_quality(std::string_view word) {
@@ -146,8 +147,17 @@ ProfileQuality parse_quality(std::string_view word) {
 }
 
 std::string_view to_string(AchievedSource source) {
-  if (source == AchievedSource::simulated) return "simulated";
-  return source == AchievedSource::counter ? "counter" : "trace";
+  switch (source) {
+    case AchievedSource::counter:
+      return "counter";
+    case AchievedSource::trace:
+      return "trace";
+    case AchievedSource::sampled:
+      return "sampled";
+    case AchievedSource::simulated:
+      break;
+  }
+  return "simulated";
 }
 
 /// Of a column whose range is that of an int at most.

@@ -75,7 +75,7 @@ struct Theory {
 Theory theory_of(const Occupancy& occupancy, const Launch& launch, int sm_count);
 
 /// What was read of achieved occupancy.
-enum class AchievedSource { counter, trace, simulated };
+enum class AchievedSource { counter, trace, sampled, simulated };
 
 /// Medians over the launches that were counted or, where a trace stands in, traced.
 struct Readings {

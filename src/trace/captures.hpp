@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -17,7 +18,12 @@ class Captures {
   }
 
   void begins() {
+    ++begun_;
     ++count_;
+  }
+  /// So far.
+  std::uint64_t begun() const {
+    return begun_.load();
   }
   /// @param capturing whether the stream captures now
   void has_begun(void* stream, bool capturing) {
@@ -40,6 +46,7 @@ class Captures {
   }
 
   std::atomic<int> count_{0};
+  std::atomic<std::uint64_t> begun_{0};
   std::mutex mutex_;
   std::set<Key> capturing_;
 };

@@ -55,11 +55,10 @@ void ContextCounter::give_up(CountersStatus status, const std::string& why) {
 }
 
 /// Holds all other launches of the context, while no stream captures.
-bool ContextCounter::take_over(Patience patience) {
-  if (captures_.any() || !gate_.close(patience)) return false;
-  if (!captures_.any()) return true;
-  gate_.open();
-  return false;
+LaunchGate::Closed ContextCounter::take_over(Patience patience) {
+  if (captures_.any()) return {};
+  LaunchGate::Closed closed = gate_.close(patience);
+  return captures_.any() ? LaunchGate::Closed() : std::move(closed);
 }
 
 bool ContextCounter::idle(Patience patience) {
@@ -78,26 +77,25 @@ void ContextCounter::set_up() {
 }
 
 void ContextCounter::prepare() {
-  if (prepared_.exchange(true) || !usable() || !take_over(times_.tending)) return;
-  if (idle(times_.tending)) attempt([&] { set_up(); });
-  gate_.open();
+  if (prepared_.exchange(true) || !usable()) return;
+  const LaunchGate::Closed closed = take_over(times_.tending);
+  if (closed && idle(times_.tending)) attempt([&] { set_up(); });
 }
 
-bool ContextCounter::begin(std::uint32_t correlation, const std::function<void()>& when_idle) {
+bool ContextCounter::begin(std::uint32_t kernel, const std::function<void()>& when_idle) {
   if (!usable() || captures_.any()) return false;
-  if (!take_over(times_.before)) {
+  LaunchGate::Closed closed = take_over(times_.before);
+  if (!closed) {
     if (!captures_.any()) {
       give_up(CountersStatus::off, fmt::format("launches of other threads did not return within {} s",
                                                times_.before.count() / 1000));
     }
     return false;
   }
-  if (start_range(when_idle)) {
-    correlations_.push_back(correlation);
-    return true;
-  }
-  gate_.open();
-  return false;
+  if (!start_range(when_idle)) return false;
+  kernels_.emplace_back(kernel);
+  held_ = std::move(closed);
+  return true;
 }
 
 bool ContextCounter::start_range(const std::function<void()>& when_idle) {
@@ -115,15 +113,16 @@ bool ContextCounter::start_range(const std::function<void()>& when_idle) {
     last_counted_ms_ = now_ms();
     in_session_ = true;
     // Ranges of one name would become one.
-    context_->push(fmt::format("{}", correlations_.size()));
+    context_->push(fmt::format("{}", kernels_.size()));
   });
 }
 
 bool ContextCounter::end(bool launched) {
+  const LaunchGate::Closed closed = std::exchange(held_, {});
   bool counted = false;
   if (!idle(times_.after)) {
     range_left_open_ = true;
-    correlations_.back() = 0;  // other launches run in its range
+    kernels_.back().reset();  // other launches run in its range
     give_up(
         CountersStatus::off,
         fmt::format("a launch that was counted had not ended after {} s: it waits for a later one, or runs "
@@ -131,11 +130,10 @@ bool ContextCounter::end(bool launched) {
                     times_.after.count() / 1000));
   } else {
     counted = charge([&] { context_->pop(); }) && launched;
-    if (!launched) correlations_.back() = 0;
+    if (!launched) kernels_.back().reset();
     last_counted_ms_ = now_ms();
-    if (correlations_.size() >= kRangesOfSession) end_session();
+    if (kernels_.size() >= kRangesOfSession) end_session();
   }
-  gate_.open();
   return counted;
 }
 
@@ -144,10 +142,10 @@ void ContextCounter::end_session() {
   if (broken_ || !in_session_.exchange(false)) return;
   may_repeat_ = false;
   tended_in_vain_ = 0;
-  const std::vector<std::uint32_t> correlations = std::exchange(correlations_, {});
+  const std::vector<std::optional<std::uint32_t>> kernels = std::exchange(kernels_, {});
   charge([&] {
     if (std::exchange(range_left_open_, false)) context_->pop();
-    listener_.readings(correlations, context_->stop(correlations.size()));
+    listener_.readings(kernels, context_->stop(kernels.size()));
   });
 }
 
@@ -157,7 +155,8 @@ void ContextCounter::tend() {
   if (!in_session_ || given_up) may_repeat_ = budget_.allows(CountingBudget::Clock::now());
   if (!in_session_ || given_up || broken_ || now_ms() - last_counted_ms_ < times_.session.count()) return;
   const Patience patience = times_.tending * (1 << tended_in_vain_);
-  if (!take_over(patience)) {
+  const LaunchGate::Closed closed = take_over(patience);
+  if (!closed) {
     if (!captures_.any()) ++tended_in_vain_;
     return;
   }
@@ -166,17 +165,16 @@ void ContextCounter::tend() {
   } else {
     ++tended_in_vain_;
   }
-  gate_.open();
 }
 
 void ContextCounter::finish(bool gone) {
   usable_ = false;
-  if (broken_ || !take_over(times_.end)) return;
-  if (is_set_up_ && idle(times_.end)) {
+  if (broken_) return;
+  const LaunchGate::Closed closed = take_over(times_.end);
+  if (closed && is_set_up_ && idle(times_.end)) {
     end_session();
     if (gone && !broken_) context_->tear_down();
   }
-  gate_.open();
 }
 
 }  // namespace occbench

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,8 +36,8 @@ struct CountingTimes {
 class ContextCounter {
  public:
   struct Listener {
-    /// Readings of launches by correlation.
-    std::function<void(std::span<const std::uint32_t>, const CounterReadings&)> readings;
+    /// Readings of a session, and the kernel of each of its places; none where no launch of one ran alone.
+    std::function<void(std::span<const std::optional<std::uint32_t>>, const CounterReadings&)> readings;
     /// Counting has ended for good in this context.
     std::function<void(CountersStatus, const std::string&)> ended;
   };
@@ -67,9 +68,10 @@ class ContextCounter {
   /// later.
   void prepare();
 
-  /// Before a launch that is to be counted. @returns whether it will be: then end() must follow it
+  /// Before a launch that is to be counted. @returns whether it will be: then end() must follow it, on whatever thread
+  /// @param kernel    its number, for the listener
   /// @param when_idle called once nothing runs, before the range of the launch begins
-  bool begin(std::uint32_t correlation, const std::function<void()>& when_idle);
+  bool begin(std::uint32_t kernel, const std::function<void()>& when_idle);
   /// @param launched whether the driver took it. @returns whether it was counted
   bool end(bool launched);
 
@@ -85,7 +87,7 @@ class ContextCounter {
   }
 
  private:
-  bool take_over(Patience patience);
+  LaunchGate::Closed take_over(Patience patience);
   bool idle(Patience patience);
   void set_up();
   bool start_range(const std::function<void()>& when_idle);
@@ -113,7 +115,8 @@ class ContextCounter {
   // All below only while the gate is closed.
   bool is_set_up_ = false;
   bool range_left_open_ = false;
-  std::vector<std::uint32_t> correlations_;  ///< of the session's ranges, 0 where none was launched
+  LaunchGate::Closed held_;                            ///< while a launch is counted
+  std::vector<std::optional<std::uint32_t>> kernels_;  ///< of the session's ranges
 };
 
 }  // namespace occbench

@@ -1,8 +1,12 @@
 #include "trace/driver.hpp"
 
+#include <algorithm>
 #include <array>
 #include <dlfcn.h>
 #include <map>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <stdexcept>
 
 #include <cuda.h>
@@ -25,10 +29,16 @@ struct Functions {
   decltype(&cuFuncGetAttribute) func_get_attribute = nullptr;
   decltype(&cuGraphGetNodes) graph_get_nodes = nullptr;
   decltype(&cuGraphNodeGetType) graph_node_get_type = nullptr;
+  decltype(&cuGraphKernelNodeGetParams) graph_kernel_node_get_params = nullptr;
+  decltype(&cuGraphKernelNodeGetAttribute) graph_kernel_node_get_attribute = nullptr;
   decltype(&cuStreamQuery) stream_query = nullptr;
   // Not in every driver.
   decltype(&cuCtxRecordEvent) ctx_record_event = nullptr;
   decltype(&cuKernelGetFunction) kernel_get_function = nullptr;
+  /// Without the data of edges.
+  CUresult (*graph_get_edges)(CUgraph, CUgraphNode*, CUgraphNode*, std::size_t*) = nullptr;
+  decltype(&cuKernelGetName) kernel_get_name = nullptr;
+  decltype(&cuFuncGetName) func_get_name = nullptr;
 };
 
 template <typename Function>
@@ -55,9 +65,14 @@ Functions find_functions() {
   find(library, "cuFuncGetAttribute", functions.func_get_attribute);
   find(library, "cuGraphGetNodes", functions.graph_get_nodes);
   find(library, "cuGraphNodeGetType", functions.graph_node_get_type);
+  find(library, "cuGraphKernelNodeGetParams_v2", functions.graph_kernel_node_get_params);
+  find(library, "cuGraphKernelNodeGetAttribute", functions.graph_kernel_node_get_attribute);
   find(library, "cuStreamQuery", functions.stream_query);
   find(library, "cuCtxRecordEvent", functions.ctx_record_event, true);
   find(library, "cuKernelGetFunction", functions.kernel_get_function, true);
+  find(library, "cuGraphGetEdges", functions.graph_get_edges, true);
+  find(library, "cuKernelGetName", functions.kernel_get_name, true);
+  find(library, "cuFuncGetName", functions.func_get_name, true);
   return functions;
 }
 
@@ -107,6 +122,37 @@ class Streams {
  private:
   std::mutex mutex_;
   std::map<void*, std::set<void*>> streams_;
+};
+
+/// A function that was compiled to fewer registers is launched with so many, as CUPTI's records and ncu say (H100, driver
+/// 580.159.04: functions of 4 to 14 registers by `ptxas -v` and cuFuncGetAttribute).
+constexpr std::uint32_t kLeastRegisters = 16;
+
+/// What samples it is made where it is needed: by the thread that samples.
+class CuptiGpu : public SampledGpu {
+ public:
+  explicit CuptiGpu(int device) : device_(device) {}
+
+  void configure(const SamplingWindow& window) override {
+    if (!sampler_) sampler_.emplace(device_);
+    sampler_->configure(window);
+  }
+  void start() override {
+    sampler_->start();
+  }
+  void stop() override {
+    sampler_->stop();
+  }
+  std::vector<SmSample> read() override {
+    return sampler_->read();
+  }
+  void give_back() noexcept override {
+    sampler_.reset();
+  }
+
+ private:
+  int device_;
+  std::optional<SmSampler> sampler_;
 };
 
 class CuptiContext : public CountedContext {
@@ -234,27 +280,25 @@ class LoadedDriver : public Driver {
     }
   }
 
-  ProgramDevice describe(int device) override {
+  DeviceFacts describe(int device) override {
     const auto attribute = [&](CUdevice_attribute which) {
       int value = 0;
       return functions_.device_get_attribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
     };
-    std::array<char, 256> name{};
-    static_cast<void>(functions_.device_get_name(name.data(), static_cast<int>(name.size()) - 1, device));
-    ProgramDevice described;
-    described.name = name.data();
-    described.uuid = uuid_of(device, described.name);
-    described.index = device;
-    described.compute_capability =
-        fmt::format("{}.{}", attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
-                    attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
-    described.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    described.highest_clock_mhz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1000.0;
-    return described;
+    DeviceFacts facts;
+    static_cast<void>(
+        functions_.device_get_name(facts.name.data(), static_cast<int>(facts.name.size()) - 1, device));
+    const std::string uuid = uuid_of(device, facts.name.data());
+    uuid.copy(facts.uuid.data(), facts.uuid.size() - 1);
+    facts.compute_capability_major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    facts.compute_capability_minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    facts.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    facts.highest_clock_khz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    facts.threads_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+    return facts;
   }
 
-  ProgramKernel kernel_of(const LaunchCall& call) override {
-    const auto extent = [](const EventExtent& of) { return Extent{of.x, of.y, of.z}; };
+  KernelFacts facts_of(const LaunchCall& call) override {
     CUfunction function = nullptr;
     // What is launched may be either.
     auto* const kernel = static_cast<CUkernel>(call.function);
@@ -266,23 +310,21 @@ class LoadedDriver : public Driver {
       int value = 0;
       return functions_.func_get_attribute(&value, which, function) == CUDA_SUCCESS ? value : unknown;
     };
-    ProgramKernel result;
-    result.name = call.name;
-    result.grid = extent(call.grid);
-    result.block = extent(call.block);
-    result.cluster = extent(call.cluster);
-    if (const int width = attribute(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH); width > 0) {
-      result.cluster = {width, attribute(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
-                        attribute(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)};
+    const auto size = [&](CUfunction_attribute which) {
+      return static_cast<std::uint32_t>(attribute(which));
+    };
+    KernelFacts facts;
+    if (const std::uint32_t width = size(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH); width > 0) {
+      facts.cluster = {width, size(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
+                       size(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)};
     }
-    result.registers_per_thread = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
-    result.static_shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-    result.dynamic_shared_bytes = call.dynamic_shared_bytes;
-    result.local_bytes_per_thread = attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
-    // -1 is the driver's default.
-    const int carveout = attribute(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1);
-    if (carveout >= 0) result.carveout_pct = carveout;
-    return result;
+    facts.registers_per_thread = size(CU_FUNC_ATTRIBUTE_NUM_REGS);
+    if (facts.registers_per_thread > 0)
+      facts.registers_per_thread = std::max(facts.registers_per_thread, kLeastRegisters);
+    facts.static_shared_bytes = size(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    facts.local_bytes_per_thread = size(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    facts.carveout_pct = attribute(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1);
+    return facts;
   }
 
   std::vector<GraphNode> nodes_of(void* graph) override {
@@ -291,17 +333,26 @@ class LoadedDriver : public Driver {
     std::vector<CUgraphNode> nodes(count);
     if (functions_.graph_get_nodes(static_cast<CUgraph>(graph), nodes.data(), &count) != CUDA_SUCCESS)
       return {};
-    std::vector<GraphNode> kinds;
-    for (CUgraphNode node : nodes) {
+    std::vector<GraphNode> result;
+    for (CUgraphNode node : in_order(static_cast<CUgraph>(graph), std::move(nodes))) {
       CUgraphNodeType type = CU_GRAPH_NODE_TYPE_MEMSET;
       static_cast<void>(functions_.graph_node_get_type(node, &type));
-      kinds.push_back(type == CU_GRAPH_NODE_TYPE_KERNEL  ? GraphNode::kernel
-                      : type == CU_GRAPH_NODE_TYPE_EMPTY ? GraphNode::empty
-                                                         : GraphNode::other);
+      GraphNode& added = result.emplace_back();
+      added.handle = node;
+      if (type == CU_GRAPH_NODE_TYPE_EMPTY) added.kind = GraphNode::Kind::empty;
+      if (type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
+      added.kind = GraphNode::Kind::kernel;
+      added.launch = launch_of(node);
     }
-    return kinds;
+    return result;
   }
 
+  std::unique_ptr<SampledGpu> make_sampled_gpu(int device) override {
+    return std::make_unique<CuptiGpu>(device);
+  }
+  std::uint64_t time_ns() override {
+    return cupti_time_ns();
+  }
   void flush_records() override {
     flush_kernel_records();
   }
@@ -332,6 +383,60 @@ class LoadedDriver : public Driver {
       text += fmt::format("{:02x}", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
     }
     return text;
+  }
+
+  /// Each node after those that it waits for; as they are where the driver does not say which these are.
+  std::vector<CUgraphNode> in_order(CUgraph graph, std::vector<CUgraphNode> nodes) const {
+    std::size_t count = 0;
+    if (functions_.graph_get_edges == nullptr ||
+        functions_.graph_get_edges(graph, nullptr, nullptr, &count) != CUDA_SUCCESS)
+      return nodes;
+    std::vector<CUgraphNode> from(count);
+    std::vector<CUgraphNode> to(count);
+    if (functions_.graph_get_edges(graph, from.data(), to.data(), &count) != CUDA_SUCCESS) return nodes;
+    std::map<CUgraphNode, std::vector<CUgraphNode>> followers;
+    std::map<CUgraphNode, std::size_t> waits_for;
+    for (std::size_t i = 0; i < count; ++i) {
+      followers[from[i]].push_back(to[i]);
+      ++waits_for[to[i]];
+    }
+    std::vector<CUgraphNode> order;
+    for (CUgraphNode node : nodes) {
+      if (waits_for[node] == 0) order.push_back(node);
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (CUgraphNode follower : followers[order[i]]) {
+        if (--waits_for[follower] == 0) order.push_back(follower);
+      }
+    }
+    return order.size() == nodes.size() ? order : nodes;
+  }
+
+  /// Without a name where the driver does not say it.
+  LaunchCall launch_of(CUgraphNode node) const {
+    LaunchCall launch;
+    CUDA_KERNEL_NODE_PARAMS params{};
+    if (functions_.graph_kernel_node_get_params(node, &params) != CUDA_SUCCESS) return launch;
+    launch.context = params.ctx;
+    launch.function =
+        params.kern != nullptr ? static_cast<void*>(params.kern) : static_cast<void*>(params.func);
+    launch.grid = {params.gridDimX, params.gridDimY, params.gridDimZ};
+    launch.block = {params.blockDimX, params.blockDimY, params.blockDimZ};
+    launch.dynamic_shared_bytes = params.sharedMemBytes;
+    CUlaunchAttributeValue value{};
+    if (functions_.graph_kernel_node_get_attribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value) ==
+            CUDA_SUCCESS &&
+        value.clusterDim.x > 0) {
+      launch.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+    }
+    const char* name = nullptr;
+    if (params.kern != nullptr && functions_.kernel_get_name != nullptr) {
+      static_cast<void>(functions_.kernel_get_name(&name, params.kern));
+    } else if (params.func != nullptr && functions_.func_get_name != nullptr) {
+      static_cast<void>(functions_.func_get_name(&name, params.func));
+    }
+    if (name != nullptr) launch.name = name;
+    return launch;
   }
 
   Functions functions_;

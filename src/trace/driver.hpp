@@ -1,19 +1,24 @@
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "entries/entries.hpp"
 #include "measure/program_events.hpp"
-#include "record/program.hpp"
 #include "trace/counted_context.hpp"
-#include "trace/sampling.hpp"
+#include "trace/sampler.hpp"
 
 namespace occbench {
+
+/// A node of a graph.
+struct GraphNode {
+  enum class Kind { kernel, empty, other };
+  Kind kind = Kind::other;
+  void* handle = nullptr;
+  /// Of a kernel: its launch as if the program made it, without a stream. The name is valid as long as the kernel's code.
+  LaunchCall launch{};
+};
 
 /// What the library asks of the CUDA driver that the program has loaded. Everything but make_context() may be
 /// called from any thread and does not throw.
@@ -23,9 +28,10 @@ class Driver {
 
   /// Number of the GPU that a context is of; -1 if the driver does not say.
   virtual int device_of(void* context) = 0;
-  virtual ProgramDevice describe(int device) = 0;
-  /// What a launch asks for, where no record will say.
-  virtual ProgramKernel kernel_of(const LaunchCall& call) = 0;
+  virtual DeviceFacts describe(int device) = 0;
+  /// What the driver says of a launch's function; the rest is left as it is.
+  virtual KernelFacts facts_of(const LaunchCall& call) = 0;
+  /// Each after those that it waits for.
   virtual std::vector<GraphNode> nodes_of(void* graph) = 0;
 
   /// Hands over CUPTI's records of kernels that have ended.
@@ -33,6 +39,10 @@ class Driver {
   /// Whether CUPTI records the kernels of a context from now on. While it does, the blocks of a kernel start later after
   /// each other: kernels of short blocks are active 5 % longer (H100, CUDA 13.0). @returns false if CUPTI does not do it
   virtual bool keep_records(void* context, bool kept) = 0;
+
+  virtual std::unique_ptr<SampledGpu> make_sampled_gpu(int device) = 0;
+  /// On the clock of samples.
+  virtual std::uint64_t time_ns() = 0;
 
   virtual void stream_created(void* context, void* stream) = 0;
   virtual void stream_destroyed(void* context, void* stream) = 0;

@@ -6,19 +6,22 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <pthread.h>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "entries/process_files.hpp"
 #include "measure/mps.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/kernel_filter.hpp"
 #include "record/kernel_name.hpp"
-#include "record/process_files.hpp"
 #include "trace/regions.hpp"
 #include "trace/tracer.hpp"
 
@@ -54,9 +57,13 @@ std::int64_t number_of(const char* name) {
   return value;
 }
 
-SamplingRules rules() {
-  SamplingRules rules;
-  rules.paced = variable(kTraceCountersVariable) == kTracePaced;
+bool is_to_be_sampled() {
+  return variable(kTraceCountersVariable) == kTraceSampled;
+}
+
+CountingRules rules() {
+  CountingRules rules;
+  rules.paced = variable(kTraceCountersVariable) == kTracePaced || is_to_be_sampled();
   if (!rules.paced) rules.counted = static_cast<int>(number_of(kTraceCountersVariable));
   if (!variable(kTraceAfterVariable).empty()) rules.after = number_of(kTraceAfterVariable);
   if (const std::string kernels = variable(kTraceKernelsVariable); !kernels.empty()) {
@@ -65,6 +72,12 @@ SamplingRules rules() {
     };
   }
   return rules;
+}
+
+/// Words with spaces between.
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
 }
 
 /// Empty where there is nothing against it.
@@ -84,7 +97,13 @@ struct Library {
   bool has_ended = false;
 
   explicit Library(const std::filesystem::path& file)
-      : tracer({file, rules(), {}, why_not_counted()}, *driver, say) {}
+      : tracer({file,
+                words_of(variable(kTraceMetricsVariable)),
+                rules(),
+                is_to_be_sampled(),
+                {},
+                why_not_counted()},
+               *driver, say) {}
 
   void tend() {
     std::unique_lock lock(mutex);

@@ -16,12 +16,11 @@ void LaunchGate::enter() {
   }
 }
 
-bool LaunchGate::close(Patience patience) {
+LaunchGate::Closed LaunchGate::close(Patience patience) {
   const bool was_open = wait_for(patience, [&] { return !closed_.exchange(true); });
-  if (!was_open) return false;
-  if (wait_for(patience, [&] { return inside_.load() == 0; })) return true;
-  open();
-  return false;
+  if (!was_open) return {};
+  Closed closed(*this);
+  return wait_for(patience, [&] { return inside_.load() == 0; }) ? std::move(closed) : Closed();
 }
 
 void LaunchGate::wait_until_open() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <utility>
 
 #include "trace/wait_for.hpp"
 
@@ -19,12 +20,30 @@ class LaunchGate {
     inside_.fetch_sub(1);
   }
 
+  /// The gate is closed as long as this lives, unless it is empty.
+  class Closed {
+   public:
+    Closed() = default;
+    explicit Closed(LaunchGate& gate) : gate_(&gate) {}
+    ~Closed() {
+      if (gate_ != nullptr) gate_->closed_.store(false);
+    }
+    Closed(Closed&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
+    Closed& operator=(Closed&& other) noexcept {
+      std::swap(gate_, other.gate_);
+      return *this;
+    }
+    explicit operator bool() const {
+      return gate_ != nullptr;
+    }
+
+   private:
+    LaunchGate* gate_ = nullptr;
+  };
+
   /// Holds launches that come and waits for those that are inside to leave, when no other thread holds
-  /// launches any more. @returns false, and holds none, if that was not so in time
-  bool close(Patience patience);
-  void open() {
-    closed_.store(false);
-  }
+  /// launches any more. @returns empty, and holds none, if that was not so in time
+  [[nodiscard]] Closed close(Patience patience);
 
   /// Waits while it is closed, at most for the longest hold.
   void wait_until_open() const;

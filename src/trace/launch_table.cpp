@@ -2,390 +2,397 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <tuple>
 #include <utility>
-
-#include <fmt/core.h>
-
-#include "record/kernel_name.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {
 
-/// More than a row names.
-constexpr std::size_t kMostNumbers = 9;
-
-/// Launches whose region is kept until their record comes, which it does within a second.
-constexpr std::size_t kMostNamed = 1 << 18;
-
-/// CUPTI's records, as ncu, say 16 registers where a function was compiled to fewer, and the driver says so (H100, driver
-/// 580.159.04: functions of 4 to 14 registers by `ptxas -v` and cuFuncGetAttribute).
-constexpr int kLeastRegistersOfRecords = 16;
-
-Extent extent_of(const EventExtent& extent) {
+EntryExtent entry_extent(const EventExtent& extent) {
   return {extent.x, extent.y, extent.z};
 }
 
-ProgramKernel kernel_of(const KernelRecord& record) {
-  ProgramKernel kernel;
-  kernel.name = record.name;
-  kernel.grid = extent_of(record.grid);
-  kernel.block = extent_of(record.block);
-  kernel.cluster = extent_of(record.cluster);
-  kernel.registers_per_thread = static_cast<int>(record.registers_per_thread);
-  kernel.static_shared_bytes = record.static_shared_bytes;
-  kernel.dynamic_shared_bytes = record.dynamic_shared_bytes;
-  kernel.local_bytes_per_thread = record.local_bytes_per_thread;
-  if (record.carveout_pct >= 0) kernel.carveout_pct = record.carveout_pct;
-  return kernel;
+KernelFacts facts_of(const KernelRecord& record) {
+  KernelFacts facts;
+  facts.device = record.device;
+  facts.grid = entry_extent(record.grid);
+  facts.block = entry_extent(record.block);
+  facts.cluster = entry_extent(record.cluster);
+  facts.registers_per_thread = record.registers_per_thread;
+  facts.static_shared_bytes = record.static_shared_bytes;
+  facts.dynamic_shared_bytes = record.dynamic_shared_bytes;
+  facts.local_bytes_per_thread = record.local_bytes_per_thread;
+  facts.carveout_pct = record.carveout_pct;
+  return facts;
 }
 
-/// What a call says of its kernel, clusters and what the kernel was compiled with left out.
-ProgramKernel asked_for(const ProgramKernel& kernel) {
-  return {.name = kernel.name,
-          .grid = kernel.grid,
-          .block = kernel.block,
-          .dynamic_shared_bytes = kernel.dynamic_shared_bytes};
+/// What a launch asks for, which is the same in its call and in its record.
+bool is_launched_as(const TracedKernel& kernel, const KernelFacts& facts) {
+  return kernel.facts.grid == facts.grid && kernel.facts.block == facts.block &&
+         kernel.facts.dynamic_shared_bytes == facts.dynamic_shared_bytes;
 }
 
-/// Why nothing was counted of a kernel on a GPU whose counters can be read.
-std::string why_uncounted(std::int64_t launches, std::int64_t of_graphs) {
-  if (of_graphs == launches) return "not counted: CUDA graphs of several kernels launch it";
-  if (launches == 1) return "not counted: launched once";
-  constexpr std::string_view kReasons =
-      "not counted: its launches were in the warm-up (--after 0 does without), ";
-  return fmt::format("{}{}in a second context, or left out by --kernels", kReasons,
-                     of_graphs > 0 ? "in a graph of several kernels, " : "");
+std::size_t mixed(std::size_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  return hash ^ (hash >> 29);
 }
 
-void say_why_uncounted(ProgramLaunches& seen, const LaunchTable::DeviceWords& words) {
-  if (!seen.readings.empty()) return;
-  seen.counters_status = words.counters_status;
-  seen.note = words.note;
-  if (seen.counters_status != CountersStatus::ok) return;
-  seen.counters_status = CountersStatus::off;
-  seen.note = why_uncounted(seen.launches, seen.of_graphs);
+std::uint64_t pair(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::uint64_t>(a) << 32 | b;
 }
 
 }  // namespace
 
 std::size_t LaunchTable::Hash::operator()(const Key& key) const {
-  std::size_t hash = std::hash<std::string_view>()(key.kernel.name);
-  // What a launch asks for, so that all kernels like it are in one bucket.
-  for (const std::int64_t value : {key.kernel.grid.x, key.kernel.grid.y, key.kernel.grid.z,
-                                   key.kernel.block.volume(), key.kernel.dynamic_shared_bytes}) {
-    hash = (hash ^ static_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15u;
-  }
-  return hash;
+  std::size_t hash = reinterpret_cast<std::uintptr_t>(key.function);
+  hash = mixed(hash, reinterpret_cast<std::uintptr_t>(key.context));
+  hash = mixed(hash, pair(key.grid.x, key.grid.y));
+  hash = mixed(hash, pair(key.grid.z, key.block.x));
+  hash = mixed(hash, pair(key.block.y, key.block.z));
+  hash = mixed(hash, pair(key.cluster.x, key.dynamic_shared_bytes));
+  return mixed(hash, pair(key.cluster.y, key.cluster.z));
 }
 
-LaunchTable::Seen* LaunchTable::find(Key key) {
-  key.kernel.name = kernel_name_of_any_build(std::move(key.kernel.name));
-  const auto found = seen_.find(key);
-  if (found != seen_.end()) return &found->second;
-  if (seen_.size() >= kMostEntries) return nullptr;
-  return &seen_.try_emplace(std::move(key)).first->second;
+std::size_t LaunchTable::Hash::operator()(const KernelFacts& facts) const {
+  std::size_t hash = mixed(facts.name, pair(facts.grid[0], facts.grid[1]));
+  hash = mixed(hash, pair(facts.grid[2], facts.block[0]));
+  return mixed(hash, pair(facts.dynamic_shared_bytes, facts.device));
 }
 
-/// The entry of launches like one of which the call and what the driver says of its function are known. The driver may
-/// say less than a record; where it says nothing, a function uses 0 registers.
-const LaunchTable::Seen* LaunchTable::find_like(const Key& key) const {
-  const Seen* like = nullptr;
-  if (seen_.empty()) return like;
-  const auto launch_of = [](const Key& one) {
-    return std::tie(one.device, one.kernel.name, one.kernel.grid, one.kernel.block,
-                    one.kernel.dynamic_shared_bytes);
-  };
-  const ProgramKernel& kernel = key.kernel;
-  const int registers = kernel.registers_per_thread;
-  const auto recorded = [](int of_function) { return std::max(of_function, kLeastRegistersOfRecords); };
-  int most_equal = -1;
-  const std::size_t bucket = seen_.bucket(key);
-  for (auto entry = seen_.begin(bucket); entry != seen_.end(bucket); ++entry) {
-    const ProgramKernel& other = entry->first.kernel;
-    if (launch_of(entry->first) != launch_of(key)) continue;
-    if (registers != 0 && recorded(other.registers_per_thread) != recorded(registers)) continue;
-    const int equal = (other.registers_per_thread == registers) +
-                      (other.static_shared_bytes == kernel.static_shared_bytes) +
-                      (other.local_bytes_per_thread == kernel.local_bytes_per_thread) +
-                      (other.cluster == kernel.cluster) + (other.carveout_pct == kernel.carveout_pct);
-    if (equal <= most_equal) continue;
-    most_equal = equal;
-    like = &entry->second;
+LaunchTable::Key LaunchTable::key_of(const LaunchCall& call) {
+  return {call.context, call.function, call.grid, call.block, call.cluster, call.dynamic_shared_bytes};
+}
+
+/// A handle is used again for another kernel when its module is unloaded.
+TracedKernel* LaunchTable::find(const LaunchCall& call) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = by_call_.find(key_of(call));
+  return found != by_call_.end() && found->second->name == call.name ? found->second : nullptr;
+}
+
+TracedKernel* LaunchTable::add(const LaunchCall& call, KernelFacts facts, Uncounted uncounted) {
+  facts.grid = entry_extent(call.grid);
+  facts.block = entry_extent(call.block);
+  facts.dynamic_shared_bytes = call.dynamic_shared_bytes;
+  if (call.cluster != EventExtent{}) facts.cluster = entry_extent(call.cluster);
+  const std::unique_lock lock(mutex_);
+  TracedKernel*& kernel = by_call_[key_of(call)];
+  if (kernel != nullptr && kernel->name == call.name) return kernel;
+  TracedKernel* const made = make(call.name, facts);
+  if (made == nullptr) {
+    by_call_.erase(key_of(call));
+    return nullptr;
   }
-  return like;
+  made->uncounted = uncounted;
+  return kernel = made;
+}
+
+/// While mutex_ is held.
+TracedKernel* LaunchTable::make(std::string_view name, KernelFacts facts) {
+  if (kernels_.size() >= kMostKernels) return nullptr;
+  facts.name = name_number(name);
+  devices_.insert(static_cast<int>(facts.device));
+  return &kernels_.emplace_back(static_cast<std::uint32_t>(kernels_.size()), names_[facts.name], facts);
+}
+
+std::uint32_t LaunchTable::name_number(std::string_view name) {
+  const auto found = name_numbers_.find(name);
+  if (found != name_numbers_.end()) return found->second;
+  const auto number = static_cast<std::uint32_t>(names_.size());
+  name_numbers_.emplace(names_.emplace_back(name), number);
+  return number;
+}
+
+/// Most launches that wait for the record that tells their kernel, which comes within a second.
+constexpr std::size_t kMostNamed = 1 << 18;
+
+std::uint32_t LaunchTable::region_number(const std::string& region) {
+  {
+    const std::shared_lock lock(mutex_);
+    const auto found = name_numbers_.find(region);
+    if (found != name_numbers_.end()) return found->second;
+  }
+  const std::unique_lock lock(mutex_);
+  return name_number(region);
+}
+
+void LaunchTable::add_region(TracedKernel& kernel, const std::string& region) {
+  const std::uint32_t number = region_number(region);
+  const std::lock_guard lock(records_mutex_);
+  std::set<std::int64_t>& numbers = kernel.places[static_cast<std::size_t>(PlaceKind::region)];
+  if (numbers.size() < kMostPlaces) kernel.places_changed |= numbers.insert(number).second;
 }
 
 void LaunchTable::name_region(std::uint32_t correlation, const std::string& region) {
-  const std::lock_guard lock(mutex_);
+  const std::uint32_t number = region_number(region);
+  const std::lock_guard lock(records_mutex_);
   if (regions_.size() >= kMostNamed) regions_.clear();
-  regions_[correlation] = region;
+  regions_[correlation] = number;
 }
 
-void LaunchTable::add_launch(ProgramLaunches& launches, const Expected& launch) {
-  for (const auto& [metric, value] : launch.reading) launches.readings[metric].push_back(value);
-  if (!launch.region.empty()) launches.regions.insert(launch.region);
+TracedKernel& LaunchTable::at(std::uint32_t number) {
+  const std::shared_lock lock(mutex_);
+  return kernels_[number];
 }
 
-void LaunchTable::expect(const LaunchCall& call, int device) {
-  const std::lock_guard lock(mutex_);
-  const auto named = regions_.find(call.correlation);
-  expected_[call.correlation] = {.name = std::string(call.name),
-                                 .grid = call.grid,
-                                 .block = call.block,
-                                 .dynamic_shared_bytes = call.dynamic_shared_bytes,
-                                 .region = named != regions_.end() ? named->second : "",
-                                 .device = device,
-                                 .of_graph = call.of_graph};
+TracedGraph* LaunchTable::add_graph(std::vector<TracedKernel*> kernels) {
+  const std::unique_lock lock(mutex_);
+  if (nodes_ + kernels.size() + 1 > kMostNodes) return nullptr;
+  nodes_ += kernels.size() + 1;
+  return &graphs_.emplace_back(static_cast<std::uint32_t>(graphs_.size()), std::move(kernels));
 }
 
-bool LaunchTable::is_of(const Expected& expected, const KernelRecord& record) {
-  if (expected.seen != nullptr || expected.of_graph != record.of_graph) return false;
-  return expected.of_graph ||
-         (expected.name == record.name && expected.grid == record.grid && expected.block == record.block);
+TracedGraph& LaunchTable::graph_at(std::uint32_t number) {
+  const std::shared_lock lock(mutex_);
+  return graphs_[number];
 }
 
-void LaunchTable::settle(Expected& expected) {
-  if (expected.seen == nullptr) return;
-  for (const auto& [metric, value] : std::exchange(expected.reading, {})) {
-    expected.seen->readings[metric].push_back(value);
+void LaunchTable::context_is_gone(const void* context) {
+  const std::unique_lock lock(mutex_);
+  std::erase_if(by_call_, [&](const auto& one) { return one.first.context == context; });
+}
+
+/// A kernel that is known by what it is alone: one that a graph of unknown kernels launches, or any where CUPTI does not tell
+/// of launches.
+TracedKernel* LaunchTable::kernel_of_facts(std::string_view name, KernelFacts facts) {
+  const std::unique_lock lock(mutex_);
+  facts.name = name_number(name);
+  TracedKernel*& kernel = by_facts_[facts];
+  if (kernel == nullptr) kernel = make(name, facts);
+  if (kernel == nullptr) by_facts_.erase(facts);
+  return kernel;
+}
+
+/// The kernel that the launch was of, or the one of the graph. A record may say more registers than the driver, at least 32 of
+/// a kernel with an assertion (H100, driver 580.159.04): what the driver says of a function is the same in each run.
+/// A program may ask for another carveout from launch to launch, which makes another kernel here. While records_mutex_ is held.
+TracedKernel* LaunchTable::recorded_kernel(const KernelRecord& record, NotedLaunch launch) {
+  KernelFacts facts = facts_of(record);
+  TracedKernel* kernel = nullptr;
+  if (launch.kind == LaunchKind::graph) {
+    for (TracedKernel* const one : graph_at(launch.number).kernels) {
+      if (is_launched_as(*one, facts) && one->name == record.name) kernel = one;
+    }
+  } else if (launch.kind != LaunchKind::none) {
+    kernel = &at(launch.number);
   }
+  if (kernel == nullptr || !is_launched_as(*kernel, facts)) return kernel_of_facts(record.name, facts);
+  const bool is_first = !std::exchange(kernel->has_record, true);
+  // Where the driver says nothing, a function uses no registers.
+  const bool is_known = kernel->facts.registers_per_thread > 0;
+  if (is_known && facts.carveout_pct == kernel->facts.carveout_pct) return kernel;
+  KernelFacts asked = is_known ? kernel->facts : facts;
+  asked.name = kernel->facts.name;
+  asked.carveout_pct = facts.carveout_pct;
+  if (!is_first) return kernel_of_facts(kernel->name, asked);
+  kernel->facts = asked;
+  kernel->facts_written = false;
+  return kernel;
+}
+
+void LaunchTable::add_unrecorded(TracedKernel& kernel, std::uint32_t correlation) {
+  if (slots_.find(correlation).kind == LaunchKind::done) return;  // its record came nevertheless
+  slots_.note(correlation, {LaunchKind::unrecorded, kernel.number});
+  const std::lock_guard lock(records_mutex_);
+  ++kernel.totals.unrecorded;
 }
 
 void LaunchTable::add(const KernelRecord& record) {
-  const std::lock_guard lock(mutex_);
-  const auto counted = expected_.find(record.correlation);
-  if (counted != expected_.end() && !is_of(counted->second, record)) return;
-  ++version_;
-  Seen* const seen = find({static_cast<int>(record.device), kernel_of(record)});
-  if (seen == nullptr) {
+  const NotedLaunch launch = slots_.find(record.correlation);
+  const bool counted = launch.kind == LaunchKind::counted || launch.kind == LaunchKind::unrecorded;
+  if (launch.kind == LaunchKind::done || (counted && at(launch.number).name != record.name)) return;
+  if (counted) slots_.note(record.correlation, {LaunchKind::done, launch.number});
+  if (launch.kind == LaunchKind::plain || launch.kind == LaunchKind::uncertain)
+    slots_.note(record.correlation, {LaunchKind::recorded, launch.number});
+  const std::lock_guard lock(records_mutex_);
+  TracedKernel* const kernel = recorded_kernel(record, launch);
+  if (kernel == nullptr) {
     ++lost_;
     return;
   }
-  const double us = static_cast<double>(record.end_ns - record.start_ns) / 1000;
-  ++seen->launches;
-  seen->of_graphs += record.of_graph ? 1 : 0;
-  recorded_ += record.of_graph ? 0 : 1;
-  seen->total_us += us;
-  if (seen->contexts.size() < kMostNumbers) seen->contexts.insert(record.context);
-  if (seen->streams.size() < kMostNumbers) seen->streams.insert(record.stream);
-  if (record.graph_node != 0 && seen->graph_nodes.size() < kMostNumbers)
-    seen->graph_nodes.insert(static_cast<std::int64_t>(record.graph_node));
+  // A record that was not to come: the launch is no second one.
+  if (launch.kind == LaunchKind::unrecorded) --kernel->totals.unrecorded;
+  LaunchTotals& totals = kernel->totals;
+  const std::uint64_t ns = record.end_ns - record.start_ns;
+  ++totals.recorded;
+  totals.of_graphs += record.of_graph ? 1 : 0;
+  totals.total_ns += ns;
+  if (!counted) {
+    ++totals.timed;
+    kernel->times_changed |= kernel->times.add(static_cast<double>(ns));
+  }
+  const auto add_place = [&](PlaceKind kind, std::int64_t number) {
+    std::set<std::int64_t>& numbers = kernel->places[static_cast<std::size_t>(kind)];
+    if (numbers.size() < kMostPlaces) kernel->places_changed |= numbers.insert(number).second;
+  };
+  add_place(PlaceKind::context, record.context);
+  add_place(PlaceKind::stream, record.stream);
+  if (record.graph_node != 0) add_place(PlaceKind::graph_node, static_cast<std::int64_t>(record.graph_node));
   if (const auto named = regions_.find(record.correlation); named != regions_.end()) {
-    if (seen->regions.size() < kMostNumbers) seen->regions.insert(named->second);
+    add_place(PlaceKind::region, named->second);
     if (!record.of_graph) regions_.erase(named);
-  }
-  if (counted == expected_.end()) {
-    seen->times.add(us);
-  } else {
-    // A record that was not to come: the launch is no second one.
-    if (std::exchange(counted->second.unrecorded, std::nullopt)) --recorded_;
-    counted->second.seen = seen;
-    settle(counted->second);
-  }
-}
-
-void LaunchTable::add_unrecorded(ProgramKernel kernel, int device, std::uint32_t correlation) {
-  kernel.name = kernel_name_of_any_build(std::move(kernel.name));
-  const std::lock_guard lock(mutex_);
-  const auto counted = expected_.find(correlation);
-  if (counted == expected_.end() || counted->second.seen != nullptr) return;
-  ++version_;
-  if (seen_.size() >= kMostEntries && find_like({device, kernel}) == nullptr) {
-    ++lost_;
-    return;
-  }
-  ++recorded_;
-  counted->second.unrecorded = std::move(kernel);
-}
-
-/// Worked out each time: a record that is still to come may be of a launch that is more like them.
-LaunchTable::Placed LaunchTable::place_unrecorded() const {
-  Placed placed;
-  for (const auto& [correlation, expected] : expected_) {
-    if (expected.seen != nullptr || expected.of_graph) continue;
-    if (!expected.unrecorded) {
-      const ProgramKernel call{.name = kernel_name_of_any_build(expected.name),
-                               .grid = extent_of(expected.grid),
-                               .block = extent_of(expected.block),
-                               .dynamic_shared_bytes = expected.dynamic_shared_bytes};
-      placed.of_calls[{expected.device, call}].push_back(&expected);
-      continue;
-    }
-    const Key key{expected.device, *expected.unrecorded};
-    const Seen* const seen = find_like(key);
-    (seen != nullptr ? placed.beside_records[seen] : placed.alone[key]).push_back(&expected);
-  }
-  return placed;
-}
-
-void LaunchTable::add_untimed(const ProgramKernel& kernel, int device, std::uint32_t correlation) {
-  const std::lock_guard lock(mutex_);
-  ++version_;
-  Seen* const seen = find({device, kernel});
-  if (seen == nullptr) {
-    ++lost_;
-    return;
-  }
-  ++seen->launches;
-  const auto counted = expected_.find(correlation);
-  if (counted == expected_.end()) return;
-  counted->second.seen = seen;
-  settle(counted->second);
-}
-
-/// Equal ones become one, without the launches that were meant to have no record: these are placed by themselves. A program
-/// may ask for another carveout from launch to launch.
-std::vector<LookedAt> LaunchTable::left_to_place(const std::vector<LookedAt>& all) const {
-  if (all.empty()) return all;
-  const auto key_of = [](int device, ProgramKernel kernel) {
-    kernel.name = kernel_name_of_any_build(std::move(kernel.name));
-    kernel.carveout_pct.reset();
-    return Key{device, std::move(kernel)};
-  };
-  std::unordered_map<Key, std::size_t, Hash> places;
-  std::vector<LookedAt> left;
-  for (const LookedAt& one : all) {
-    const auto [place, is_new] = places.try_emplace(key_of(one.device, *one.kernel), left.size());
-    if (is_new) {
-      left.push_back(one);
-    } else {
-      left[place->second].launches += one.launches;
-    }
-  }
-  for (const auto& [correlation, expected] : expected_) {
-    if (!expected.unrecorded) continue;
-    const auto place = places.find(key_of(expected.device, *expected.unrecorded));
-    if (place != places.end()) --left[place->second].launches;
-  }
-  std::erase_if(left, [](const LookedAt& one) { return one.launches <= 0; });
-  return left;
-}
-
-Unrecorded LaunchTable::set_looked_at(std::vector<LookedAt> all) {
-  const auto sum_of = [](const std::vector<LookedAt>& some) {
-    return std::accumulate(some.begin(), some.end(), std::int64_t{0},
-                           [](std::int64_t sum, const LookedAt& one) { return sum + one.launches; });
-  };
-  const std::lock_guard lock(mutex_);
-  Unrecorded result;
-  result.of = sum_of(all);
-  result.launches = result.of - recorded_;
-  std::set<std::pair<int, std::string_view>> recorded;
-  for (const auto& [key, seen] : seen_) recorded.emplace(key.device, key.kernel.name);
-  std::erase_if(all, [&](const LookedAt& one) {
-    return recorded.contains({one.device, kernel_name_of_any_build(one.kernel->name)});
-  });
-  all = left_to_place(all);
-  // Where as many launches have records, these have them too, by another name.
-  if (sum_of(all) > result.launches) all.clear();
-  if (all.size() > kMostEntries) all.resize(kMostEntries);
-  if (all != unrecorded_) ++version_;
-  unrecorded_ = std::move(all);
-  result.kernels = unrecorded_.size();
-  return result;
-}
-
-void LaunchTable::add_readings(std::span<const std::uint32_t> correlations, const CounterReadings& readings) {
-  const std::lock_guard lock(mutex_);
-  ++version_;
-  for (std::size_t i = 0; i < correlations.size(); ++i) {
-    const auto counted = expected_.find(correlations[i]);
-    if (counted == expected_.end()) continue;
-    has_readings_ = true;
-    for (const auto& [metric, values] : readings) {
-      counted->second.reading[metric] = i < values.size() ? values[i] : std::nan("");
-    }
-    settle(counted->second);
   }
 }
 
 void LaunchTable::lose(std::size_t records) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(records_mutex_);
   lost_ += records;
 }
 
-ProgramLaunches LaunchTable::launches_of(const Seen& seen, const Launches& unrecorded) {
-  ProgramLaunches all;
-  all.launches = seen.launches + static_cast<std::int64_t>(unrecorded.size());
-  all.of_graphs = seen.of_graphs;
-  all.timed = seen.times.seen();
-  all.total_us = seen.total_us;
-  all.times_us = seen.times.kept();
-  all.readings = seen.readings;
-  all.contexts = seen.contexts;
-  all.streams = seen.streams;
-  all.graph_nodes = seen.graph_nodes;
-  all.regions = seen.regions;
-  for (const Expected* one : unrecorded) add_launch(all, *one);
-  if (unrecorded.empty() || seen.launches == 0) return all;
-  const double each_us =
-      all.times_us.empty() ? seen.total_us / static_cast<double>(seen.launches) : median(all.times_us);
-  all.total_us += each_us * static_cast<double>(unrecorded.size());
+void LaunchTable::add_reading(std::uint32_t kernel, std::vector<double> values) {
+  TracedKernel& counted = at(kernel);
+  const std::lock_guard lock(records_mutex_);
+  counted.readings.push_back(std::move(values));
+  has_readings_ = true;
+}
+
+std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t last, int device) {
+  std::vector<LoggedLaunch> launches;
+  const auto add_launch = [&](const TracedKernel& kernel, const LaunchMark& mark) {
+    if (kernel.device == device)
+      launches.push_back({kernel.number, kernel.blocks, mark.stream, mark.called_ns});
+  };
+  const std::shared_lock lock(mutex_);
+  for (std::uint32_t correlation = first; correlation != last + 1; ++correlation) {
+    const NotedLaunch launch = slots_.find(correlation);
+    if (launch.kind == LaunchKind::none || launch.kind == LaunchKind::uncertain) continue;
+    const LaunchMark mark = slots_.mark_of(correlation);
+    if (launch.kind != LaunchKind::graph) {
+      add_launch(kernels_[launch.number], mark);
+    } else {
+      for (const TracedKernel* const kernel : graphs_[launch.number].kernels) add_launch(*kernel, mark);
+    }
+  }
+  return launches;
+}
+
+void LaunchTable::add_sampled(std::span<const SampledLaunch> launches, int warps_per_sm) {
+  for (const SampledLaunch& launch : launches) {
+    TracedKernel& kernel = at(launch.kernel);
+    if (kernel.uncounted == Uncounted::left_out) continue;
+    const std::lock_guard lock(records_mutex_);
+    SampledTotals& totals = kernel.sampled;
+    ++totals.launches;
+    totals.samples += launch.samples;
+    totals.warp_cycles += launch.warp_cycles;
+    totals.active_cycles += launch.active_cycles;
+    totals.longest_cycles += launch.longest_cycles;
+    totals.elapsed_cycles += launch.elapsed_cycles;
+    totals.active_ns += launch.active_ns;
+    kernel.sampled_times.add(launch.active_ns);
+    has_readings_ = true;
+    kernel.sampled_pcts.add(100 * launch.warp_cycles / (warps_per_sm * launch.active_cycles));
+  }
+}
+
+std::int64_t LaunchTable::sampled_launches(std::uint32_t kernel) {
+  TracedKernel& sampled = at(kernel);
+  const std::lock_guard lock(records_mutex_);
+  return sampled.sampled.launches;
+}
+
+/// A launch of a graph is one of each of its kernels.
+void LaunchTable::count_launches_of_graphs() {
+  const std::shared_lock lock(mutex_);
+  for (TracedGraph& graph : graphs_) {
+    const std::int64_t more = graph.launched - graph.launched_counted;
+    if (more == 0) continue;
+    graph.launched_counted += more;
+    for (TracedKernel* const kernel : graph.kernels) {
+      kernel->launched += more;
+      kernel->launched_by_graphs += more;
+    }
+  }
+}
+
+void LaunchTable::append_to(std::string& file, bool all) {
+  count_launches_of_graphs();
+  // Kernels before names: one that comes in between waits for the next time.
+  const std::vector<TracedKernel*> known = kernels();
+  {
+    const std::shared_lock lock(mutex_);
+    if (all) names_written_ = 0;
+    for (; names_written_ < names_.size(); ++names_written_)
+      append_text(file, EntryKind::name, static_cast<std::uint32_t>(names_written_), names_[names_written_]);
+  }
+  for (TracedKernel* const kernel : known) {
+    const std::lock_guard lock(records_mutex_);
+    append_kernel(file, *kernel, all);
+  }
+  const std::lock_guard lock(records_mutex_);
+  if (lost_ > 0 && (all || lost_ != lost_written_))
+    append_entry(file, EntryKind::lost, 0, static_cast<std::uint32_t>(lost_), {});
+  lost_written_ = lost_;
+}
+
+/// While records_mutex_ is held.
+void LaunchTable::append_kernel(std::string& file, TracedKernel& kernel, bool all) {
+  LaunchTotals totals = kernel.totals;
+  totals.launched = kernel.launched;
+  totals.launched_by_graphs = kernel.launched_by_graphs;
+  if (kernel.readings.empty()) totals.uncounted = kernel.uncounted;
+  if (totals.launched == 0 && totals.recorded == 0 && kernel.readings.empty()) return;
+  if (all || !kernel.facts_written) append_facts(file, EntryKind::kernel, kernel.number, kernel.facts);
+  kernel.facts_written = true;
+  if (all || totals != kernel.totals_written) append_facts(file, EntryKind::totals, kernel.number, totals);
+  kernel.totals_written = totals;
+  const auto append_floats = [&](EntryKind kind, const std::vector<double>& values) {
+    const std::vector<float> floats(values.begin(), values.end());
+    append_entry(file, kind, kernel.number, 0, std::as_bytes(std::span(floats)));
+  };
+  if (all || std::exchange(kernel.times_changed, false)) append_floats(EntryKind::times, kernel.times.kept());
+  if (kernel.sampled.launches > 0 && (all || kernel.sampled.launches != kernel.sampled_written)) {
+    append_facts(file, EntryKind::sampled, kernel.number, kernel.sampled);
+    append_floats(EntryKind::sampled_pcts, kernel.sampled_pcts.kept());
+    append_floats(EntryKind::sampled_times, kernel.sampled_times.kept());
+    kernel.sampled_written = kernel.sampled.launches;
+  }
+  if (all || std::exchange(kernel.places_changed, false)) {
+    for (std::uint32_t kind = 0; kind < kernel.places.size(); ++kind) {
+      const std::vector<std::int64_t> numbers(kernel.places[kind].begin(), kernel.places[kind].end());
+      append_entry(file, EntryKind::places, kernel.number, kind, std::as_bytes(std::span(numbers)));
+    }
+  }
+  if (all) kernel.readings_written = 0;
+  for (; kernel.readings_written < kernel.readings.size(); ++kernel.readings_written) {
+    append_entry(file, EntryKind::reading, kernel.number, 0,
+                 std::as_bytes(std::span(kernel.readings[kernel.readings_written])));
+  }
+}
+
+std::vector<TracedKernel*> LaunchTable::kernels() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<TracedKernel*> all;
+  all.reserve(kernels_.size());
+  for (TracedKernel& kernel : kernels_) all.push_back(&kernel);
   return all;
 }
 
-/// A kernel without a record: its launches, and what was counted of them.
-ProgramEntry LaunchTable::unrecorded_entry(const LookedAt& one, const DeviceWords& words, Placed& placed) {
-  ProgramEntry entry{words.device, *one.kernel, {}};
-  entry.kernel.name = kernel_name_of_any_build(one.kernel->name);
-  entry.seen.launches = one.launches;
-  const auto of_call = placed.of_calls.find({one.device, asked_for(entry.kernel)});
-  if (of_call != placed.of_calls.end()) {
-    for (const Expected* launch : of_call->second) add_launch(entry.seen, *launch);
-  }
-  if (const auto alone = placed.alone.extract({one.device, entry.kernel})) {
-    entry.seen.launches += static_cast<std::int64_t>(alone.mapped().size());
-    for (const Expected* launch : alone.mapped()) add_launch(entry.seen, *launch);
-  }
-  return entry;
+std::size_t LaunchTable::size() const {
+  const std::shared_lock lock(mutex_);
+  return kernels_.size();
 }
 
-std::vector<ProgramEntry> LaunchTable::entries(int process,
-                                               const std::function<DeviceWords(int)>& words) const {
-  const std::lock_guard lock(mutex_);
-  std::map<int, DeviceWords> devices;
-  const auto words_of = [&](int number) -> const DeviceWords& {
-    const auto device = devices.find(number);
-    return device != devices.end() ? device->second : devices.emplace(number, words(number)).first->second;
-  };
-  const Launches none;
-  Placed placed = place_unrecorded();
-  std::vector<ProgramEntry> result;
-  result.reserve(seen_.size() + unrecorded_.size() + placed.alone.size());
-  for (const auto& [key, seen] : seen_) {
-    const auto beside = placed.beside_records.find(&seen);
-    const Launches& others = beside != placed.beside_records.end() ? beside->second : none;
-    result.push_back({words_of(key.device).device, key.kernel, launches_of(seen, others)});
-    say_why_uncounted(result.back().seen, words_of(key.device));
-  }
-  for (const LookedAt& one : unrecorded_) {
-    ProgramEntry& entry = result.emplace_back(unrecorded_entry(one, words_of(one.device), placed));
-    say_why_uncounted(entry.seen, words_of(one.device));
-  }
-  for (const auto& [key, launches] : placed.alone) {
-    result.push_back({words_of(key.device).device, key.kernel, launches_of({}, launches)});
-    say_why_uncounted(result.back().seen, words_of(key.device));
-  }
-  for (ProgramEntry& entry : result) entry.seen.processes = {process};
-  return result;
-}
-
-bool LaunchTable::has_readings() const {
-  const std::lock_guard lock(mutex_);
-  return has_readings_;
-}
-
-std::uint64_t LaunchTable::version() const {
-  const std::lock_guard lock(mutex_);
-  return version_;
+std::set<int> LaunchTable::devices() const {
+  const std::shared_lock lock(mutex_);
+  return devices_;
 }
 
 std::size_t LaunchTable::lost() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(records_mutex_);
   return lost_;
+}
+
+MissingRecords LaunchTable::missing_records() const {
+  MissingRecords missing;
+  for (const TracedKernel* const kernel : kernels()) {
+    const std::lock_guard lock(records_mutex_);
+    const std::int64_t meant = kernel->launched;
+    const std::int64_t placed = kernel->totals.recorded + kernel->totals.unrecorded;
+    missing.of += meant;
+    missing.launches += std::max<std::int64_t>(meant - placed, 0);
+    missing.kernels += meant > 0 && placed == 0 ? 1 : 0;
+  }
+  return missing;
 }
 
 }  // namespace occbench

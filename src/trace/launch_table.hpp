@@ -1,147 +1,195 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
+#include <deque>
 #include <mutex>
-#include <optional>
 #include <set>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "entries/entries.hpp"
+#include "entries/time_sample.hpp"
 #include "measure/program_events.hpp"
-#include "measure/range_profiler.hpp"
-#include "record/program.hpp"
-#include "record/time_sample.hpp"
+#include "trace/attribution.hpp"
+#include "trace/launch_slots.hpp"
 
 namespace occbench {
 
-/// Launches of one kernel and configuration on one GPU, as the program made them.
-struct LookedAt {
-  int device = -1;
-  std::shared_ptr<const ProgramKernel> kernel;  ///< never null where it is given away
+/// A kernel and configuration that a program launches in one context, or that a record tells of. It is known by its number
+/// from its first launch on, and lives as long as the table.
+struct TracedKernel {
+  TracedKernel(std::uint32_t number_, std::string_view name_, const KernelFacts& facts_)
+      : number(number_),
+        name(name_),
+        device(static_cast<int>(facts_.device)),
+        blocks(std::uint64_t{facts_.grid[0]} * facts_.grid[1] * facts_.grid[2]),
+        facts(facts_) {}
+
+  const std::uint32_t number;
+  const std::string_view name;  ///< mangled
+  const int device;
+  const std::uint64_t blocks;                       ///< of its grid
+  std::atomic<std::int64_t> seen{0};                ///< calls that launch it, captured ones too
+  std::atomic<std::int64_t> launched{0};            ///< that the driver took outside of captures
+  std::atomic<std::int64_t> launched_by_graphs{0};  ///< of these
+  // For the rules of counting.
+  std::atomic<Uncounted> uncounted{};
+  std::atomic<int> counted{0};
+  std::atomic<int> tried{0};
+
+  // All below is the table's, under its mutex for records.
+  KernelFacts facts;
+  bool has_record = false;
+  LaunchTotals totals{};
+  TimeSample times;
+  SampledTotals sampled{};
+  TimeSample sampled_times;
+  TimeSample sampled_pcts;
+  std::array<std::set<std::int64_t>, kPlaceKinds> places{};  ///< by PlaceKind
+  std::vector<std::vector<double>> readings;
+  // What the file has of it.
+  bool facts_written = false;
+  bool places_changed = false;
+  bool times_changed = false;
+  LaunchTotals totals_written{};
+  std::int64_t sampled_written = 0;  ///< launches
+  std::size_t readings_written = 0;
+};
+
+/// A graph whose kernels are known.
+struct TracedGraph {
+  TracedGraph(std::uint32_t number_, std::vector<TracedKernel*> kernels_)
+      : number(number_), kernels(std::move(kernels_)) {}
+
+  const std::uint32_t number;
+  const std::vector<TracedKernel*> kernels;  ///< in the order in which they run
+  std::atomic<std::int64_t> launched{0};
+  std::int64_t launched_counted = 0;  ///< as launches of its kernels; the table's
+};
+
+/// Launches of which there is no record, though they were not meant to have none.
+struct MissingRecords {
+  std::size_t kernels = 0;  ///< whose kernel has no record at all
   std::int64_t launches = 0;
-
-  bool operator==(const LookedAt&) const = default;
+  std::int64_t of = 0;  ///< launches that CUPTI told of
 };
 
-/// What no record tells of.
-struct Unrecorded {
-  std::size_t kernels = 0;    ///< kernels and configurations whose kernel has no record at all
-  std::int64_t launches = 0;  ///< below 0 where records tell of launches that were not looked at
-  std::int64_t of = 0;        ///< launches that were looked at
-};
-
-/// Everything that was seen of the launches of a process: an entry for each distinct kernel and configuration
-/// on each GPU, whose memory does not grow with the launches. Thread-safe.
+/// The kernels of a process, and everything that is known of their launches. A launch finds its kernel in its callback; its
+/// record and its counters find it by number. Memory does not grow with launches. Thread-safe; nothing is held while a file
+/// is written, a name is demangled, or the driver or CUPTI is called.
 class LaunchTable {
  public:
-  /// A launch that is counted: its record is not one of an ordinary launch, and other records of its call are
-  /// of what CUPTI launches to read counters.
-  void expect(const LaunchCall& call, int device);
+  /// Kernels and configurations that are told apart.
+  static constexpr std::size_t kMostKernels = 1 << 16;
+  /// Nodes of all graphs, and graphs, that are known. Programs that make new graphs without end are not followed for ever.
+  static constexpr std::size_t kMostNodes = 1 << 20;
 
-  /// What the launch of this correlation, which is yet to be made, is part of (regions.hpp).
+  /// The kernel that a call launches; null if it is not in the table yet.
+  TracedKernel* find(const LaunchCall& call) const;
+  /// Puts it there. @param facts what the driver says of it; device, and all that the call says, are set already
+  /// @param uncounted why it may not be counted; unknown if it may
+  /// @returns null if the table is full
+  TracedKernel* add(const LaunchCall& call, KernelFacts facts, Uncounted uncounted);
+  TracedKernel& at(std::uint32_t number);
+  /// @returns null if there is no room for more
+  TracedGraph* add_graph(std::vector<TracedKernel*> kernels);
+  TracedGraph& graph_at(std::uint32_t number);
+  /// Its handles may be used for other kernels from now on.
+  void context_is_gone(const void* context);
+
+  /// Of a launch, before the driver has it.
+  void note(std::uint32_t correlation, NotedLaunch launch) {
+    slots_.note(correlation, launch);
+  }
+  /// When and in which stream its call was made. @param called_ns 0 if nothing is sampled now
+  void mark(std::uint32_t correlation, LaunchMark mark) {
+    slots_.mark(correlation, mark);
+  }
+  std::uint32_t latest() const {
+    return slots_.latest();
+  }
+  /// The launches on a device that were called for from one correlation to another, in that order; graphs as their kernels.
+  std::vector<LoggedLaunch> log(std::uint32_t first, std::uint32_t last, int device);
+  /// Whether a plain launch's record is still to come, if one comes.
+  bool awaits_record(std::uint32_t correlation) const {
+    return slots_.find(correlation).kind == LaunchKind::plain;
+  }
+  /// A launch was counted while CUPTI kept no records.
+  void add_unrecorded(TracedKernel& kernel, std::uint32_t correlation);
+  /// A launch of the kernel was made in this range of its thread (regions.hpp).
+  void add_region(TracedKernel& kernel, const std::string& region);
+  /// Likewise the launch of this correlation, whose kernel its record will tell.
   void name_region(std::uint32_t correlation, const std::string& region);
-
-  /// A kernel that ran. Those of unknown kernels beyond the most that a table has are only counted.
+  /// A kernel that ran.
   void add(const KernelRecord& record);
-
-  /// An expected launch that was made while no records were kept. It is one of the entry whose records are of such
-  /// launches, once they have come, and is taken to last as long as their median; without any it has an entry
-  /// without time.
-  void add_unrecorded(ProgramKernel kernel, int device, std::uint32_t correlation);
-
-  /// A launch in a process of which there will be no records.
-  void add_untimed(const ProgramKernel& kernel, int device, std::uint32_t correlation);
-
-  /// What was launched, in the place of what was told before. Kernels of which there is no record have entries
-  /// of it, without time.
-  Unrecorded set_looked_at(std::vector<LookedAt> all);
-
-  /// What counters read in launches that were expected, by their correlation.
-  void add_readings(std::span<const std::uint32_t> correlations, const CounterReadings& readings);
-
   void lose(std::size_t records);
+  /// What counters read in one launch: a value for each metric.
+  void add_reading(std::uint32_t kernel, std::vector<double> values);
 
-  /// What the table says of a GPU: what it is, and its counters' status and note where there are no readings.
-  struct DeviceWords {
-    ProgramDevice device;
-    std::optional<CountersStatus> counters_status;
-    std::string note;
-  };
-  std::vector<ProgramEntry> entries(int process, const std::function<DeviceWords(int)>& words) const;
+  /// What samples say of launches. @param warps_per_sm that an SM can hold
+  void add_sampled(std::span<const SampledLaunch> launches, int warps_per_sm);
+  /// How many launches of a kernel were sampled.
+  std::int64_t sampled_launches(std::uint32_t kernel);
 
-  bool has_readings() const;
-  /// Grows with each change.
-  std::uint64_t version() const;
-  /// Launches that are in no entry: records that CUPTI lost, and kernels that found no more room.
+  /// Appends entries: of what has changed since the last call, or of everything.
+  void append_to(std::string& file, bool all);
+
+  std::size_t size() const;
+  /// Of its kernels.
+  std::set<int> devices() const;
+  bool has_readings() const {
+    return has_readings_;
+  }
   std::size_t lost() const;
-
-  static constexpr std::size_t kMostEntries = 20'000;
+  MissingRecords missing_records() const;
 
  private:
   struct Key {
-    int device;
-    ProgramKernel kernel;
+    const void* context;
+    const void* function;
+    EventExtent grid, block, cluster;
+    std::uint32_t dynamic_shared_bytes;
     bool operator==(const Key&) const = default;
   };
   struct Hash {
     std::size_t operator()(const Key& key) const;
-  };
-  struct Seen {
-    std::int64_t launches = 0;
-    std::int64_t of_graphs = 0;
-    double total_us = 0;
-    TimeSample times;
-    std::map<std::string, std::vector<double>, std::less<>> readings;
-    std::set<std::int64_t> contexts;
-    std::set<std::int64_t> streams;
-    std::set<std::int64_t> graph_nodes;
-    std::set<std::string> regions;
-  };
-  struct Expected {
-    std::string name;
-    EventExtent grid, block;
-    std::uint32_t dynamic_shared_bytes = 0;
-    std::string region{};
-    int device = -1;
-    bool of_graph = false;
-    Seen* seen = nullptr;  ///< the entry, once its record has come
-    std::map<std::string, double, std::less<>> reading{};
-    std::optional<ProgramKernel> unrecorded{};  ///< where there will be no record
-  };
-  using Launches = std::vector<const Expected*>;
-  /// Launches without records.
-  struct Placed {
-    std::unordered_map<const Seen*, Launches> beside_records;
-    std::unordered_map<Key, Launches, Hash> alone;
-    std::unordered_map<Key, Launches, Hash>
-        of_calls;  ///< whose record is still to come, by what the call says
+    std::size_t operator()(const KernelFacts& facts) const;
   };
 
-  Seen* find(Key key);
-  const Seen* find_like(const Key& key) const;
-  Placed place_unrecorded() const;
-  static void add_launch(ProgramLaunches& launches, const Expected& launch);
-  static bool is_of(const Expected& expected, const KernelRecord& record);
-  static void settle(Expected& expected);
-  static ProgramLaunches launches_of(const Seen& seen, const Launches& unrecorded);
-  std::vector<LookedAt> left_to_place(const std::vector<LookedAt>& all) const;
-  static ProgramEntry unrecorded_entry(const LookedAt& one, const DeviceWords& words, Placed& placed);
+  static Key key_of(const LaunchCall& call);
+  std::uint32_t name_number(std::string_view name);
+  std::uint32_t region_number(const std::string& region);
+  TracedKernel* make(std::string_view name, KernelFacts facts);
+  std::vector<TracedKernel*> kernels() const;
+  TracedKernel* recorded_kernel(const KernelRecord& record, NotedLaunch launch);
+  TracedKernel* kernel_of_facts(std::string_view name, KernelFacts facts);
+  void count_launches_of_graphs();
+  void append_kernel(std::string& file, TracedKernel& kernel, bool all);
 
-  mutable std::mutex mutex_;
-  std::unordered_map<Key, Seen, Hash> seen_;
-  std::unordered_map<std::uint32_t, Expected> expected_;
-  std::unordered_map<std::uint32_t, std::string> regions_;  ///< of launches whose record is still to come
-  std::vector<LookedAt> unrecorded_;                        ///< of kernels without any record
-  std::int64_t recorded_ = 0;  ///< launches with a record or meant to have none, not those of graphs
+  LaunchSlots slots_;
+  mutable std::shared_mutex mutex_;  ///< of what finds kernels and names
+  std::unordered_map<Key, TracedKernel*, Hash> by_call_;
+  std::unordered_map<KernelFacts, TracedKernel*, Hash> by_facts_;
+  mutable std::deque<TracedKernel> kernels_;
+  std::deque<TracedGraph> graphs_;
+  std::size_t nodes_ = 0;  ///< of graphs
+  std::set<int> devices_;
+  std::deque<std::string> names_;
+  std::unordered_map<std::string_view, std::uint32_t> name_numbers_;
+  std::size_t names_written_ = 0;
+
+  std::unordered_map<std::uint32_t, std::uint32_t> regions_;  ///< names by correlation, under records_mutex_
+  mutable std::mutex records_mutex_;  ///< of what kernels_ know of their records and readings
   std::size_t lost_ = 0;
-  std::uint64_t version_ = 0;
-  bool has_readings_ = false;
+  std::size_t lost_written_ = 0;
+  std::atomic<bool> has_readings_{false};  ///< or samples
 };
 
 }  // namespace occbench

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <vector>
 
-#include "record/utf8.hpp"
+#include "files/utf8.hpp"
 
 namespace occbench {
 namespace {

@@ -1,20 +1,48 @@
 #include "trace/tracer.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <csignal>
 #include <exception>
+#include <pthread.h>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/core.h>
 
-#include "record/process_files.hpp"
 #include "trace/regions.hpp"
 
 namespace occbench {
 namespace {
 
-/// What a launch's begin tells its end.
-enum : std::uint64_t { kNothing = 0, kEntered = 1, kCounted = 2, kCountedWithoutRecord = 3 };
+/// What a launch's begin tells its end, beside the number of its kernel or graph.
+enum class State : std::uint64_t { nothing, entered, counted, counted_without_record };
+
+/// What a launch's begin tells its end, as one number.
+struct Begun {
+  State state = State::nothing;
+  LaunchKind kind = LaunchKind::none;
+  std::uint32_t number = 0;
+
+  std::uint64_t packed() const {
+    return 1 + (static_cast<std::uint64_t>(state) << 8 | static_cast<std::uint64_t>(kind) << 16 |
+                static_cast<std::uint64_t>(number) << 32);
+  }
+  static Begun unpacked(std::uint64_t value) {
+    return {static_cast<State>(value >> 8 & 0xFF), static_cast<LaunchKind>(value >> 16 & 0xFF),
+            static_cast<std::uint32_t>(value >> 32)};
+  }
+};
+
+/// Of calls of one stream. Each thread has a default stream of its own by the same handle.
+std::uint16_t stream_number(const void* stream) {
+  auto number = reinterpret_cast<std::uintptr_t>(stream);
+  if (stream == reinterpret_cast<const void*>(2))
+    number ^= std::hash<std::thread::id>()(std::this_thread::get_id());
+  return static_cast<std::uint16_t>((number * 0x9E3779B97F4A7C15u) >> 48);
+}
+
+constexpr int kThreadsPerWarp = 32;
 
 /// The library's own calls launch kernels too, and are told of; they are not the program's.
 thread_local bool is_inside = false;
@@ -35,8 +63,20 @@ class Inside {
 }  // namespace
 
 Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const std::string&)> say)
-    : options_(std::move(options)), driver_(driver), say_(std::move(say)), sampling_(options_.sampling) {
+    : options_(std::move(options)),
+      driver_(driver),
+      say_(std::move(say)),
+      plan_(options_.counting),
+      began_ns_(driver.time_ns()),
+      file_(options_.file) {
   if (may_not_count()) say_once(fmt::format("nothing is counted, for {}", options_.why_not_counted));
+}
+
+Tracer::~Tracer() {
+  stop_samplers();
+  for (auto& [number, gpu] : gpus_) {
+    if (gpu.thread.joinable()) gpu.thread.join();
+  }
 }
 
 void Tracer::say_once(const std::string& line) {
@@ -44,42 +84,47 @@ void Tracer::say_once(const std::string& line) {
   if (said_.insert(line).second) say_(line);
 }
 
-void Tracer::counting_ended(int device, CountersStatus status, const std::string& why) {
-  {
-    const std::lock_guard lock(words_mutex_);
-    LaunchTable::DeviceWords& words = words_[device];
-    words.counters_status = status;
-    words.note = why;
+template <typename Step>
+void Tracer::attempt(Step step) {
+  const Inside inside;
+  try {
+    step();
+  } catch (const std::exception& failure) {
+    say_once(fmt::format("a launch was not looked at: {}", failure.what()));
   }
-  say_once(fmt::format("no launch is counted any more (GPU {}): {}", device, why));
 }
 
+// Contexts
+
 std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
-  const Inside inside;
   const int device = driver_.device_of(handle);
-  const std::unique_lock lock(contexts_mutex_);
-  const auto [found, is_new] = contexts_.try_emplace(handle);
-  if (!is_new) return found->second;
-  found->second = std::make_shared<Context>();
-  found->second->device = device;
-  if (device < 0) return found->second;
-  if (!counted_of_device_.try_emplace(device, handle).second) {
-    say_once(fmt::format(
-        "GPU {} has a second context in this process: its launches have theory and time, and are not "
-        "counted",
-        device));
-    return found->second;
-  }
   ContextCounter::Listener listener;
-  listener.readings = [this](std::span<const std::uint32_t> correlations, const CounterReadings& readings) {
-    table_.add_readings(correlations, readings);
+  listener.readings = [this](auto kernels, const CounterReadings& readings) {
+    add_readings(kernels, readings);
   };
   listener.ended = [this, device](CountersStatus status, const std::string& why) {
     counting_ended(device, status, why);
   };
-  found->second->counter = std::make_unique<ContextCounter>(driver_.make_context(handle, program_metrics()),
-                                                            captures_, std::move(listener), options_.times);
-  return found->second;
+  auto context = std::make_shared<Context>();
+  if (device >= 0) context->gpu = gpu_of(device);
+  context->counter = std::make_unique<ContextCounter>(driver_.make_context(handle, options_.metrics),
+                                                      captures_, std::move(listener), options_.times);
+  bool is_second = false;
+  {
+    const std::unique_lock lock(contexts_mutex_);
+    const auto [found, is_new] = contexts_.try_emplace(handle, context);
+    if (!is_new) return found->second;
+    is_second = device >= 0 && !counted_of_device_.try_emplace(device, handle).second;
+    if (is_second || device < 0) context->counter.reset();
+  }
+  if (context->gpu != nullptr && context->gpu->way == Way::sampled) driver_.keep_records(handle, false);
+  if (is_second && !options_.samples) {
+    say_once(fmt::format(
+        "GPU {} has a second context in this process: its launches have theory and time, and are not "
+        "counted",
+        device));
+  }
+  return context;
 }
 
 std::shared_ptr<Tracer::Context> Tracer::find_context(void* handle) const {
@@ -93,153 +138,13 @@ std::shared_ptr<Tracer::Context> Tracer::context_of(void* handle) {
   return context ? context : make_context(handle);
 }
 
-std::vector<std::shared_ptr<Tracer::Context>> Tracer::live_contexts() const {
+std::vector<std::shared_ptr<Tracer::Context>> Tracer::counted_contexts() const {
   const std::shared_lock lock(contexts_mutex_);
   std::vector<std::shared_ptr<Context>> all;
   for (const auto& [handle, context] : contexts_) {
     if (context->counter) all.push_back(context);
   }
   return all;
-}
-
-/// A graph of several kernels would be counted as one.
-bool Tracer::is_to_be_counted(const LaunchCall& call, const Context& context) {
-  if (call.of_graph) {
-    const std::lock_guard lock(graphs_mutex_);
-    if (!one_kernel_graphs_.contains(call.function)) return false;
-  }
-  Countable countable = Countable::any;
-  if (options_.sampling.paced && !context.counter->may_repeat()) countable = Countable::first;
-  if (captures_.any()) countable = Countable::none;
-  const Look look = sampling_.look(call, countable);
-  // A handle may be gone when it turns out that no record tells of its kernel.
-  if (look == Look::first && !call.of_graph)
-    sampling_.describe(call, context.device, driver_.kernel_of(call));
-  return look == Look::count;
-}
-
-/// A launch is counted as it runs without a trace: CUPTI's records slow it down. Other launches of its context are
-/// held meanwhile. A graph's kernel is known by its record alone. Where launches have none, somebody else in the process
-/// takes them, and they are left alone from the next launch on that is not counted.
-bool Tracer::begin_to_count(const LaunchCall& call, Context& context) {
-  const bool has_own = has_records_ && !call.of_graph;
-  const bool counted = context.counter->begin(call.correlation, [&] {
-    if (!has_own || records_come_of(context) || context.records_in_vain == records_) return;
-    driver_.flush_records();
-    if (!records_come_of(context)) context.records_in_vain = records_;
-  });
-  if (!counted) {
-    sampling_.failed(call);
-    return false;
-  }
-  table_.expect(call, context.device);
-  const bool without_record =
-      has_own && records_come_of(context) && driver_.keep_records(call.context, false);
-  *call.state = without_record ? kCountedWithoutRecord : kCounted;
-  return true;
-}
-
-void Tracer::resume_records(const LaunchCall& call, const Context& context, bool launched) {
-  if (!driver_.keep_records(call.context, true)) {
-    say_once("CUPTI does not go on recording kernels: further launches have no time");
-  }
-  if (launched) table_.add_unrecorded(driver_.kernel_of(call), context.device, call.correlation);
-}
-
-/// Records go on before other launches may, and these may whatever fails.
-void Tracer::end_counted(const LaunchCall& call, Context& context, bool launched) {
-  try {
-    if (*call.state == kCountedWithoutRecord) resume_records(call, context, launched);
-  } catch (const std::exception& failure) {
-    say_once(fmt::format("a launch was not looked at: {}", failure.what()));
-  }
-  if (!context.counter->end(launched)) sampling_.failed(call);
-}
-
-void Tracer::launch_begins(const LaunchCall& call) {
-  if (call.state != nullptr) *call.state = kNothing;
-  if (!current_region().empty() && !abandoned_ && !finished_ && !is_inside)
-    table_.name_region(call.correlation, current_region());
-  if (abandoned_ || finished_ || is_inside || call.state == nullptr || call.context == nullptr || !counts())
-    return;
-  try {
-    const std::shared_ptr<Context> context = context_of(call.context);
-    if (!context->counter) return;
-    ContextCounter& counter = *context->counter;
-    const Inside inside;
-    if (counter.usable()) {
-      counter.prepare();
-      if (is_to_be_counted(call, *context) && begin_to_count(call, *context)) return;
-    }
-    // Also when nothing more is counted: what was is still to be read.
-    counter.enter();
-    *call.state = kEntered;
-  } catch (const std::exception& failure) {
-    say_once(fmt::format("a launch was not looked at: {}", failure.what()));
-  }
-}
-
-void Tracer::launch_ends(const LaunchCall& call, bool launched) {
-  if (abandoned_ || is_inside || call.state == nullptr) return;
-  try {
-    if (launched && !has_records_ && !call.of_graph) {
-      const Inside inside;
-      table_.add_untimed(driver_.kernel_of(call), driver_.device_of(call.context), call.correlation);
-    }
-    if (*call.state == kNothing) return;
-    if (!launched) sampling_.refused(call);
-    const std::shared_ptr<Context> context = find_context(call.context);
-    if (!context || !context->counter) return;
-    const Inside inside;
-    if (*call.state == kEntered) {
-      if (launched && !call.of_graph && !captures_.any()) context->records_before = records_.load();
-      context->counter->leave();
-      return;
-    }
-    end_counted(call, *context, launched);
-  } catch (const std::exception& failure) {
-    say_once(fmt::format("a launch was not looked at: {}", failure.what()));
-  }
-}
-
-void Tracer::capture_begins(void*) {
-  if (abandoned_) return;
-  captures_.begins();
-  for (const auto& context : live_contexts()) context->counter->wait_until_open();
-}
-
-void Tracer::capture_has_begun(void* stream, bool capturing) {
-  if (!abandoned_) captures_.has_begun(stream, capturing);
-}
-
-void Tracer::capture_has_ended(void* stream) {
-  if (!abandoned_) captures_.has_ended(stream);
-}
-
-void Tracer::graph_instantiated(void* exec, void* graph) {
-  if (abandoned_ || finished_) return;
-  const Inside inside;
-  const bool one_kernel = is_one_kernel(driver_.nodes_of(graph));
-  const std::lock_guard lock(graphs_mutex_);
-  if (one_kernel) {
-    one_kernel_graphs_.insert(exec);
-  } else {
-    one_kernel_graphs_.erase(exec);
-  }
-}
-
-void Tracer::graph_destroyed(void* exec) {
-  const std::lock_guard lock(graphs_mutex_);
-  one_kernel_graphs_.erase(exec);
-}
-
-void Tracer::stream_created(void* context, void* stream) {
-  driver_.stream_created(context, stream);
-}
-
-void Tracer::stream_destroyed(void* context, void* stream) {
-  captures_.has_ended(stream);
-  driver_.stream_destroyed(context, stream);
 }
 
 void Tracer::context_destroyed(void* handle) {
@@ -254,93 +159,476 @@ void Tracer::context_destroyed(void* handle) {
   }
   const Inside inside;
   if (context->counter) context->counter->finish(true);
+  table_.context_is_gone(handle);
   // The next context of this GPU is counted.
   const std::unique_lock lock(contexts_mutex_);
-  const auto counted = counted_of_device_.find(context->device);
+  if (context->gpu == nullptr) return;
+  const auto counted = counted_of_device_.find(context->gpu->number);
   if (counted != counted_of_device_.end() && counted->second == handle) counted_of_device_.erase(counted);
 }
 
+// Launches
+
+/// Null where the table is full.
+TracedKernel* Tracer::kernel_of(const LaunchCall& call, const Context& context) {
+  if (TracedKernel* const known = table_.find(call)) return known;
+  KernelFacts facts = driver_.facts_of(call);
+  facts.device = static_cast<std::uint32_t>(context.gpu->number);
+  const bool can_be = context.counter || context.gpu->way != Way::counted;
+  const Uncounted why_not = can_be ? plan_.why_not(call.name) : Uncounted::second_context;
+  TracedKernel* const added = table_.add(call, facts, why_not);
+  plan_.is_new(table_.size());
+  return added;
+}
+
+/// Null where it has no kernels or some that cannot be known.
+TracedGraph* Tracer::graph_of(Graph& graph, const LaunchCall& call, const Context& context) {
+  if (TracedGraph* const known = graph.traced) return known;
+  std::vector<TracedKernel*> kernels;
+  for (const GraphNode& node : graph.nodes) {
+    if (node.kind != GraphNode::Kind::kernel) continue;
+    LaunchCall kernel = node.launch;
+    kernel.context = call.context;
+    kernels.push_back(kernel.name.empty() ? nullptr : kernel_of(kernel, context));
+    if (kernels.back() == nullptr) return nullptr;
+  }
+  TracedGraph* const traced = kernels.empty() ? nullptr : table_.add_graph(std::move(kernels));
+  graph.traced = traced;
+  return traced;
+}
+
+Tracer::Launched Tracer::launched_by(const LaunchCall& call, const Context& context) {
+  if (context.gpu == nullptr) return {};
+  if (!call.of_graph) return {kernel_of(call, context), nullptr};
+  std::shared_ptr<Graph> graph;
+  {
+    const std::shared_lock lock(graphs_mutex_);
+    const auto found = graphs_.find(call.function);
+    if (found == graphs_.end()) return {};
+    graph = found->second;
+  }
+  TracedGraph* const traced = graph_of(*graph, call, context);
+  if (traced == nullptr) return {};
+  // One that is a launch of one kernel and nothing else can be counted as that.
+  return graph->is_one_kernel ? Launched{traced->kernels.front(), nullptr} : Launched{nullptr, traced};
+}
+
+void Tracer::note(const LaunchCall& call, const Context& context, const Launched& launched) {
+  if (launched.kernel == nullptr && launched.graph == nullptr) return;
+  const NotedLaunch noted = launched.kernel != nullptr
+                                ? NotedLaunch{LaunchKind::plain, launched.kernel->number}
+                                : NotedLaunch{LaunchKind::graph, launched.graph->number};
+  table_.note(call.correlation, noted);
+  const bool wants_time = context.gpu->sampler && context.gpu->sampler->wants_times();
+  table_.mark(call.correlation, {stream_number(call.stream), wants_time ? driver_.time_ns() - began_ns_ : 0});
+}
+
+/// Of the thread, which is in one.
+void Tracer::name_region(const Launched& launched) {
+  if (launched.kernel != nullptr) table_.add_region(*launched.kernel, current_region());
+  if (launched.graph == nullptr) return;
+  for (TracedKernel* const kernel : launched.graph->kernels) table_.add_region(*kernel, current_region());
+}
+
+/// Where records were asked for and none came, somebody else in the process takes them.
+bool Tracer::records_come_of(const Context& context) {
+  const std::uint32_t latest = context.latest;
+  if (!has_records_ || latest == 0) return false;
+  if (!table_.awaits_record(latest)) return true;
+  if (records_go_elsewhere_.exchange(true)) return false;
+  driver_.flush_records();
+  const bool came = !table_.awaits_record(latest);
+  if (came) records_go_elsewhere_ = false;
+  return came;
+}
+
+/// A launch is counted as it runs without a trace: CUPTI's records slow it down. Other launches of its context are
+/// held meanwhile. Where records go to somebody else, they are left alone.
+bool Tracer::begin_to_count(const LaunchCall& call, Context& context, TracedKernel& kernel) {
+  bool records_come = false;
+  const bool counted =
+      context.counter->begin(kernel.number, [&] { records_come = records_come_of(context); });
+  if (!counted) {
+    plan_.give_back(kernel);
+    return false;
+  }
+  const bool without_record = records_come && driver_.keep_records(call.context, false);
+  const State state = without_record ? State::counted_without_record : State::counted;
+  *call.state = Begun{state, LaunchKind::plain, kernel.number}.packed();
+  table_.note(call.correlation, {LaunchKind::counted, kernel.number});
+  return true;
+}
+
+/// Records go on before other launches may, and these may whatever fails.
+void Tracer::end_counted(const LaunchCall& call, Context& context, TracedKernel& kernel, bool launched) {
+  if (Begun::unpacked(*call.state).state == State::counted_without_record) {
+    if (launched) table_.add_unrecorded(kernel, call.correlation);
+    if (!driver_.keep_records(call.context, true))
+      say_once("CUPTI does not go on recording kernels: further launches have no time");
+  }
+  if (!context.counter->end(launched)) plan_.give_back(kernel);
+}
+
+/// @returns whether it is counted; otherwise it was let in beside those that are
+bool Tracer::count_if_due(const LaunchCall& call, Context& context, const Launched& launched) {
+  ContextCounter& counter = *context.counter;
+  if (counter.usable()) {
+    counter.prepare();
+    Countable countable = Countable::any;
+    if (options_.counting.paced && !counter.may_repeat()) countable = Countable::first;
+    if (captures_.any()) countable = Countable::none;
+    TracedKernel* const kernel = launched.kernel;
+    if (kernel != nullptr && plan_.take(*kernel, countable) && begin_to_count(call, context, *kernel))
+      return true;
+  }
+  // Also when nothing more is counted: what was is still to be read.
+  counter.enter();
+  return false;
+}
+
+void Tracer::launch_begins(const LaunchCall& call) {
+  if (call.state != nullptr) *call.state = 0;
+  if (is_over() || is_inside || call.context == nullptr) return;
+  if (!counts()) {
+    if (!current_region().empty()) attempt([&] { table_.name_region(call.correlation, current_region()); });
+    return;
+  }
+  if (call.state == nullptr) return;
+  attempt([&] {
+    const std::shared_ptr<Context> context = context_of(call.context);
+    const Launched launched = launched_by(call, *context);
+    note(call, *context, launched);
+    if (!current_region().empty()) name_region(launched);
+    Begun begun;
+    if (context->counter && context->gpu->way == Way::counted) {
+      if (count_if_due(call, *context, launched)) return;
+      begun.state = State::entered;
+    }
+    if (launched.kernel != nullptr) {
+      begun.kind = LaunchKind::plain;
+      begun.number = launched.kernel->number;
+    } else if (launched.graph != nullptr) {
+      begun.kind = LaunchKind::graph;
+      begun.number = launched.graph->number;
+    }
+    *call.state = begun.packed();
+  });
+}
+
+void Tracer::launch_ends(const LaunchCall& call, bool launched) {
+  if (abandoned_ || is_inside || call.state == nullptr || *call.state == 0) return;
+  attempt([&] {
+    const Begun begun = Begun::unpacked(*call.state);
+    TracedKernel* const kernel = begun.kind == LaunchKind::plain ? &table_.at(begun.number) : nullptr;
+    const bool captures = captures_.any();
+    if (launched && !captures) {
+      if (kernel != nullptr) ++kernel->launched;
+      if (kernel != nullptr && call.of_graph) ++kernel->launched_by_graphs;
+      if (begun.kind == LaunchKind::graph) ++table_.graph_at(begun.number).launched;
+    } else if (!launched) {
+      table_.note(call.correlation, {});
+    }
+    const std::shared_ptr<Context> context = find_context(call.context);
+    if (!context) return;
+    if (begun.state == State::counted || begun.state == State::counted_without_record) {
+      end_counted(call, *context, *kernel, launched);
+      return;
+    }
+    if (captures && launched && begun.kind != LaunchKind::none)
+      table_.note(call.correlation, {LaunchKind::uncertain, begun.number});
+    if (kernel != nullptr && launched && !captures) context->latest = call.correlation;
+    if (begun.state == State::entered) context->counter->leave();
+  });
+}
+
+void Tracer::capture_begins(void*) {
+  if (abandoned_) return;
+  captures_.begins();
+  for (const auto& context : counted_contexts()) context->counter->wait_until_open();
+}
+
+void Tracer::capture_has_begun(void* stream, bool capturing) {
+  if (!abandoned_) captures_.has_begun(stream, capturing);
+}
+
+void Tracer::capture_has_ended(void* stream) {
+  if (!abandoned_) captures_.has_ended(stream);
+}
+
+void Tracer::graph_instantiated(void* exec, void* graph) {
+  if (is_over()) return;
+  const Inside inside;
+  auto made = std::make_shared<Graph>();
+  made->nodes = driver_.nodes_of(graph);
+  const auto kernels = std::ranges::count(made->nodes, GraphNode::Kind::kernel, &GraphNode::kind);
+  made->is_one_kernel =
+      kernels == 1 && std::ranges::count(made->nodes, GraphNode::Kind::other, &GraphNode::kind) == 0;
+  const std::unique_lock lock(graphs_mutex_);
+  graphs_[exec] = std::move(made);
+}
+
+void Tracer::graph_destroyed(void* exec) {
+  const std::unique_lock lock(graphs_mutex_);
+  graphs_.erase(exec);
+}
+
+/// The arguments of a kernel alone may have changed. A graph with another kernel is forgotten.
+void Tracer::graph_changed(void* exec, void* node, const LaunchCall* kernel) {
+  const std::unique_lock lock(graphs_mutex_);
+  const auto found = graphs_.find(exec);
+  if (found == graphs_.end()) return;
+  const std::vector<GraphNode>& nodes = found->second->nodes;
+  const auto known = std::ranges::find(nodes, node, &GraphNode::handle);
+  const bool is_same = kernel != nullptr && known != nodes.end() &&
+                       kernel->function == known->launch.function && kernel->grid == known->launch.grid &&
+                       kernel->block == known->launch.block &&
+                       kernel->dynamic_shared_bytes == known->launch.dynamic_shared_bytes;
+  if (!is_same) graphs_.erase(found);
+}
+
+void Tracer::stream_created(void* context, void* stream) {
+  driver_.stream_created(context, stream);
+}
+
+void Tracer::stream_destroyed(void* context, void* stream) {
+  captures_.has_ended(stream);
+  driver_.stream_destroyed(context, stream);
+}
+
 void Tracer::profiler_started() {
-  sampling_.begin();
+  plan_.begin();
 }
 
 void Tracer::kernel_ran(const KernelRecord& record) {
   if (abandoned_) return;
-  ++records_;
   table_.add(record);
+  records_go_elsewhere_ = false;
 }
 
 void Tracer::records_lost(std::size_t count) {
   table_.lose(count);
 }
 
-LaunchTable::DeviceWords Tracer::words_of(int device) {
-  const std::lock_guard lock(words_mutex_);
-  LaunchTable::DeviceWords& words = words_[device];
-  if (words.device.sm_count == 0) words.device = driver_.describe(device);
-  if (!words.counters_status && may_not_count()) {
-    words.counters_status = CountersStatus::unsupported;
-    words.note = options_.why_not_counted;
-  }
-  if (!words.counters_status) words.counters_status = counts() ? CountersStatus::ok : CountersStatus::off;
-  return words;
+// Samples
+
+Tracer::Gpu* Tracer::gpu_of(int device) {
+  const bool samples = options_.samples && counts();
+  const int warps_per_sm = driver_.describe(device).threads_per_sm / kThreadsPerWarp;
+  std::unique_ptr<SampledGpu> sampled = samples ? driver_.make_sampled_gpu(device) : nullptr;
+  const std::unique_lock lock(contexts_mutex_);
+  const auto [found, is_new] = gpus_.try_emplace(device, device, samples ? Way::undecided : Way::counted);
+  Gpu& gpu = found->second;
+  if (!is_new || !samples) return &gpu;
+  gpu.sampled = std::move(sampled);
+  gpu.sampler =
+      std::make_unique<Sampler>(*gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_}, table_, captures_,
+                                [this](std::chrono::nanoseconds time) { return wait(time); });
+  // The program's signals are for the program's threads.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  gpu.thread = std::thread([this, &gpu] { sample(gpu); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return &gpu;
 }
 
-/// Nothing has kept the counters from being read.
-bool Tracer::words_of_all_are_ok() {
-  const std::lock_guard lock(words_mutex_);
-  return std::ranges::all_of(words_, [](const auto& words) {
-    return words.second.counters_status.value_or(CountersStatus::ok) == CountersStatus::ok;
+std::vector<Tracer::Gpu*> Tracer::gpus() {
+  const std::shared_lock lock(contexts_mutex_);
+  std::vector<Gpu*> all;
+  for (auto& [number, gpu] : gpus_) all.push_back(&gpu);
+  return all;
+}
+
+/// @returns false at the program's end
+bool Tracer::wait(std::chrono::nanoseconds time) {
+  std::unique_lock lock(end_mutex_);
+  return !end_changed_.wait_for(lock, time, [&] { return ends_; });
+}
+
+/// The thread of a GPU.
+void Tracer::sample(Gpu& gpu) {
+  const Inside inside;
+  try {
+    if (begin_to_sample(gpu)) {
+      while (wait(gpu.sampler->sample())) {
+      }
+    }
+  } catch (const CountersUnavailable& failure) {
+    gpu.way = Way::neither;
+    counting_ended(gpu.number, failure.status(), failure.what());
+  } catch (const std::exception& failure) {
+    gpu.way = Way::neither;
+    counting_ended(gpu.number, CountersStatus::failed, failure.what());
+  }
+  // At the program's end the libraries that CUPTI opened after this one are no more, and what they hold goes with the process.
+  if (wait(std::chrono::nanoseconds(0))) gpu.sampled->give_back();
+  const std::lock_guard lock(end_mutex_);
+  gpu.has_ended = true;
+  end_changed_.notify_all();
+}
+
+/// @returns false where launches have to be counted one by one
+bool Tracer::begin_to_sample(Gpu& gpu) {
+  try {
+    gpu.sampler->set_up();
+  } catch (const CountersUnavailable& failure) {
+    if (failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy) throw;
+    gpu.way = Way::counted;
+    return false;
+  }
+  // Kernels run as without a trace, and samples say how long.
+  gpu.way = Way::sampled;
+  std::vector<void*> handles;
+  {
+    const std::shared_lock lock(contexts_mutex_);
+    for (const auto& [handle, context] : contexts_) {
+      if (context->gpu == &gpu) handles.push_back(handle);
+    }
+  }
+  for (void* const handle : handles) driver_.keep_records(handle, false);
+  return true;
+}
+
+/// Waits for a window that is open, and no longer.
+void Tracer::stop_samplers() {
+  constexpr std::chrono::seconds kLongestWindow{2};
+  const std::vector<Gpu*> all = gpus();
+  std::unique_lock lock(end_mutex_);
+  ends_ = true;
+  end_changed_.notify_all();
+  end_changed_.wait_for(lock, kLongestWindow, [&] {
+    return std::ranges::all_of(all, [](const Gpu* gpu) { return gpu->has_ended || !gpu->thread.joinable(); });
   });
 }
 
-/// CUPTI gives the records of a process to whoever asked for them last; a kernel that failed or runs has none.
-void Tracer::say_what_has_no_record(const Unrecorded& unrecorded) {
-  if (unrecorded.kernels == 0 && unrecorded.launches <= unrecorded.of / 10) return;
-  say_once(fmt::format(
-      "{} of {} launches have no record, and so no time: the program takes CUPTI's records itself, or "
-      "kernels failed or still ran at its end",
-      unrecorded.launches, unrecorded.of));
+// Counters
+
+void Tracer::add_readings(std::span<const std::optional<std::uint32_t>> kernels,
+                          const CounterReadings& readings) {
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (!kernels[i]) continue;
+    std::vector<double> values;
+    for (const std::string& metric : options_.metrics) {
+      const auto found = readings.find(metric);
+      values.push_back(found != readings.end() && i < found->second.size() ? found->second[i] : std::nan(""));
+    }
+    table_.add_reading(*kernels[i], std::move(values));
+  }
 }
 
-Unrecorded Tracer::write() {
+void Tracer::counting_ended(int device, CountersStatus status, const std::string& why) {
+  {
+    const std::lock_guard lock(words_mutex_);
+    counting_ends_[device] = {status, why};
+  }
+  say_once(fmt::format("no launch is counted any more (GPU {}): {}", device, why));
+}
+
+// The file
+
+/// What the parent has to know beside the kernels.
+void Tracer::append_process(std::string& file, bool all) {
+  if (all) {
+    has_records_written_.reset();
+    devices_written_.clear();
+    ends_written_.clear();
+  }
+  bool has_all_records = has_records_;
+  for (const Gpu* const gpu : gpus()) has_all_records = has_all_records && gpu->way != Way::sampled;
+  if (const bool before = has_records_written_.has_value();
+      !before || *has_records_written_ != has_all_records) {
+    has_records_written_ = has_all_records;
+    append_facts(file, EntryKind::process, 0, ProcessFacts{::getpid(), has_all_records ? 1u : 0u});
+    for (std::uint32_t i = 0; i < options_.metrics.size(); ++i)
+      append_cut_text(file, EntryKind::metric, i, 0, options_.metrics[i]);
+  }
+  for (const int device : table_.devices()) {
+    if (!devices_written_.insert(device).second) continue;
+    append_facts(file, EntryKind::device, static_cast<std::uint32_t>(device), driver_.describe(device));
+    const CountersStatus status = may_not_count() ? CountersStatus::unsupported
+                                  : counts()      ? CountersStatus::ok
+                                                  : CountersStatus::off;
+    append_cut_text(file, EntryKind::counting, static_cast<std::uint32_t>(device),
+                    static_cast<std::uint32_t>(status), options_.why_not_counted);
+  }
+  for (const Gpu* const gpu : gpus()) {
+    const WindowTotals totals = gpu->sampler ? gpu->sampler->totals() : WindowTotals{};
+    std::int64_t& written = windows_written_[gpu->number];
+    if (totals.windows != written || (all && written > 0))
+      append_facts(file, EntryKind::windows, static_cast<std::uint32_t>(gpu->number), totals);
+    written = totals.windows;
+  }
+  const std::lock_guard lock(words_mutex_);
+  for (const auto& [device, end] : counting_ends_) {
+    if (!devices_written_.contains(device) || !ends_written_.insert(device).second) continue;
+    append_cut_text(file, EntryKind::counting, static_cast<std::uint32_t>(device),
+                    static_cast<std::uint32_t>(end.status), end.why);
+  }
+}
+
+void Tracer::write() {
   const std::lock_guard lock(write_mutex_);
-  const Unrecorded unrecorded = has_records_ ? table_.set_looked_at(sampling_.looked_at()) : Unrecorded{};
-  const std::uint64_t version = table_.version();
-  if (version == written_version_) return unrecorded;
   try {
-    write_process_file(options_.file,
-                       table_.entries(::getpid(), [this](int device) { return words_of(device); }));
-    written_version_ = version;
+    file_.update([&](std::string& text, bool all) {
+      append_process(text, all);
+      table_.append_to(text, all);
+    });
   } catch (const std::exception& failure) {
     say_once(fmt::format("{}; it is tried again", failure.what()));
   }
-  return unrecorded;
 }
 
 void Tracer::tend() {
-  if (abandoned_ || finished_) return;
+  if (is_over()) return;
   const Inside inside;
-  for (const auto& context : live_contexts()) context->counter->tend();
+  for (const auto& context : counted_contexts()) context->counter->tend();
   write();
+}
+
+/// CUPTI gives the records of a process to whoever asked for them last; a kernel that failed or runs has none.
+void Tracer::say_what_has_no_record() {
+  if (!has_records_ || !has_records_written_.value_or(true)) return;
+  const MissingRecords missing = table_.missing_records();
+  if ((missing.kernels == 0 && missing.launches <= missing.of / 10)) return;
+  say_once(fmt::format(
+      "{} of {} launches have no record, and so no time: the program takes CUPTI's records itself, or "
+      "kernels failed or still ran at its end",
+      missing.launches, missing.of));
+}
+
+void Tracer::say_why_nothing_was_counted() {
+  if (!counts() || table_.size() == 0 || table_.has_readings()) return;
+  {
+    const std::lock_guard lock(words_mutex_);
+    if (!counting_ends_.empty()) return;
+  }
+  if (options_.samples && plan_.launches() == 0) {
+    say_once(
+        "nothing was sampled: the program ended before its kernels could be told apart in samples of its "
+        "GPU; "
+        "--counters 1 counts a launch of each");
+    return;
+  }
+  say_once(fmt::format(
+      "nothing was counted: {} launches of {} kernels and configurations were its warm-up, or were "
+      "not wanted; --after 0 counts from the second launch of each on",
+      plan_.launches(), table_.size()));
 }
 
 void Tracer::finish(const std::function<void()>& last_records) {
   if (abandoned_ || finished_.exchange(true)) return;
   const Inside inside;
-  for (const auto& context : live_contexts()) context->counter->finish(false);
+  stop_samplers();
+  for (const auto& context : counted_contexts()) context->counter->finish(false);
   last_records();
-  say_what_has_no_record(write());
-  if (counts() && sampling_.launches() > 0 && !table_.has_readings() && words_of_all_are_ok()) {
-    say_once(fmt::format(
-        "nothing was counted: {} launches of {} kernels and configurations were its warm-up, or were "
-        "not wanted; --after 0 counts from the second launch of each on",
-        sampling_.launches(), sampling_.configurations()));
-  }
+  write();
+  say_what_has_no_record();
+  say_why_nothing_was_counted();
   if (const std::size_t lost = table_.lost(); lost > 0) {
     say_once(fmt::format(
         "{} launches are in no row: CUPTI lost their records, or there were more than {} distinct ones", lost,
-        LaunchTable::kMostEntries));
+        LaunchTable::kMostKernels));
   }
 }
 

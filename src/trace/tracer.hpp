@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -11,19 +13,25 @@
 #include <set>
 #include <shared_mutex>
 #include <string>
+#include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "trace/captures.hpp"
 #include "trace/context_counter.hpp"
+#include "trace/counting_plan.hpp"
 #include "trace/driver.hpp"
+#include "trace/entry_file.hpp"
 #include "trace/launch_table.hpp"
-#include "trace/sampling.hpp"
+#include "trace/sampler.hpp"
 
 namespace occbench {
 
 struct TracerOptions {
-  std::filesystem::path file;  ///< of this process
-  SamplingRules sampling;
+  std::filesystem::path file;        ///< of this process
+  std::vector<std::string> metrics;  ///< CUPTI's names of the counters to read
+  CountingRules counting;
+  bool samples = false;  ///< where the GPU can; launches are counted one by one where it cannot
   CountingTimes times;
   std::string why_not_counted{};  ///< where nothing may be, whatever the rules say; otherwise empty
 };
@@ -34,18 +42,18 @@ class Tracer : public ProgramListener {
  public:
   /// @param say prints a line
   Tracer(TracerOptions options, Driver& driver, std::function<void(const std::string&)> say);
+  ~Tracer() override;
 
   /// Whether the launches that are made have to be told, not only the kernels that have run.
   bool counts() const {
-    return options_.sampling.counted > 0 && options_.why_not_counted.empty();
+    return options_.counting.counted > 0 && options_.why_not_counted.empty();
   }
   /// There will be no records: what launches say of themselves has to do.
   void do_without_records() {
     has_records_ = false;
   }
 
-  /// To be called every fraction of a second: reads what was counted and rewrites the file if something
-  /// has changed.
+  /// To be called every fraction of a second: reads what was counted and writes what has changed.
   void tend();
   /// The last call: the process ends. Waits for kernels that are counted, with a deadline.
   /// @param last_records asks CUPTI for them, once nothing more is counted
@@ -62,6 +70,7 @@ class Tracer : public ProgramListener {
   void capture_has_ended(void* stream) override;
   void graph_instantiated(void* exec, void* graph) override;
   void graph_destroyed(void* exec) override;
+  void graph_changed(void* exec, void* node, const LaunchCall* kernel) override;
   void stream_created(void* context, void* stream) override;
   void stream_destroyed(void* context, void* stream) override;
   void context_destroyed(void* context) override;
@@ -70,47 +79,94 @@ class Tracer : public ProgramListener {
   void records_lost(std::size_t count) override;
 
  private:
+  /// How the launches on a GPU get their counters.
+  enum class Way {
+    undecided,  ///< it is tried whether the GPU can be sampled
+    sampled,
+    counted,
+    neither,
+  };
+  /// A GPU that the program uses.
+  struct Gpu {
+    explicit Gpu(int number_, Way way_) : number(number_), way(way_) {}
+    const int number;
+    std::atomic<Way> way;
+    std::unique_ptr<SampledGpu> sampled;
+    std::unique_ptr<Sampler> sampler;
+    std::thread thread;
+    bool has_ended = false;  ///< the thread
+  };
   /// One context of the program.
   struct Context {
-    int device = -1;
+    Gpu* gpu = nullptr;                       ///< none if the driver does not say
     std::unique_ptr<ContextCounter> counter;  ///< none where another context of the GPU is counted
-    /// How many records had come when a launch that is to have one was made last.
-    std::atomic<std::uint64_t> records_before{0};
-    /// How many had come when they were asked for in vain.
-    std::optional<std::uint64_t> records_in_vain;
+    /// Correlation of the latest launch that is to have a record; 0 before one.
+    std::atomic<std::uint32_t> latest{0};
+  };
+  /// An executable graph, by the calls that its kernels would be.
+  struct Graph {
+    std::vector<GraphNode> nodes;  ///< in order
+    bool is_one_kernel = false;    ///< and nothing else that an SM does
+    std::atomic<TracedGraph*> traced{nullptr};
+  };
+  /// What a call launches: one of these, or nothing that is known.
+  struct Launched {
+    TracedKernel* kernel = nullptr;
+    TracedGraph* graph = nullptr;
+  };
+  /// Why nothing is counted on a GPU any more.
+  struct CountingEnd {
+    CountersStatus status;
+    std::string why;
   };
 
   std::shared_ptr<Context> find_context(void* handle) const;
   std::shared_ptr<Context> context_of(void* handle);
   std::shared_ptr<Context> make_context(void* handle);
-  std::vector<std::shared_ptr<Context>> live_contexts() const;
-  bool is_to_be_counted(const LaunchCall& call, const Context& context);
-  bool records_come_of(const Context& context) const {
-    return has_records_ && records_ > context.records_before;
-  }
-  bool begin_to_count(const LaunchCall& call, Context& context);
-  void end_counted(const LaunchCall& call, Context& context, bool launched);
-  void resume_records(const LaunchCall& call, const Context& context, bool launched);
+  std::vector<std::shared_ptr<Context>> counted_contexts() const;
+
+  Gpu* gpu_of(int device);
+  Launched launched_by(const LaunchCall& call, const Context& context);
+  TracedKernel* kernel_of(const LaunchCall& call, const Context& context);
+  TracedGraph* graph_of(Graph& graph, const LaunchCall& call, const Context& context);
+  void name_region(const Launched& launched);
+  void note(const LaunchCall& call, const Context& context, const Launched& launched);
+  bool count_if_due(const LaunchCall& call, Context& context, const Launched& launched);
+  bool begin_to_count(const LaunchCall& call, Context& context, TracedKernel& kernel);
+  void end_counted(const LaunchCall& call, Context& context, TracedKernel& kernel, bool launched);
+  bool records_come_of(const Context& context);
+  void add_readings(std::span<const std::optional<std::uint32_t>> kernels, const CounterReadings& readings);
+  void sample(Gpu& gpu);
+  bool begin_to_sample(Gpu& gpu);
+  bool wait(std::chrono::nanoseconds time);
+  void stop_samplers();
+  std::vector<Gpu*> gpus();
   void counting_ended(int device, CountersStatus status, const std::string& why);
-  LaunchTable::DeviceWords words_of(int device);
-  bool words_of_all_are_ok();
+
+  void write();
+  void append_process(std::string& file, bool all);
+  void say_what_has_no_record();
+  void say_why_nothing_was_counted();
+  void say_once(const std::string& line);
   /// Nothing is counted that was to be.
   bool may_not_count() const {
-    return options_.sampling.counted > 0 && !options_.why_not_counted.empty();
+    return options_.counting.counted > 0 && !options_.why_not_counted.empty();
   }
-  Unrecorded write();
-  void say_what_has_no_record(const Unrecorded& unrecorded);
-  void say_once(const std::string& line);
+  bool is_over() const {
+    return abandoned_ || finished_;
+  }
+  template <typename Step>
+  void attempt(Step step);
 
   const TracerOptions options_;
   Driver& driver_;
   const std::function<void(const std::string&)> say_;
   std::atomic<bool> has_records_{true};
-  std::atomic<std::uint64_t> records_{0};  ///< that have come
+  std::atomic<bool> records_go_elsewhere_{false};  ///< they were asked for, and none came since
   std::atomic<bool> abandoned_{false};
   std::atomic<bool> finished_{false};
 
-  Sampling sampling_;
+  CountingPlan plan_;
   LaunchTable table_;
   Captures captures_;
 
@@ -118,15 +174,26 @@ class Tracer : public ProgramListener {
   std::map<void*, std::shared_ptr<Context>> contexts_;
   std::map<int, void*> counted_of_device_;  ///< the context whose launches are counted
 
+  std::map<int, Gpu> gpus_;  ///< under contexts_mutex_ too
+
+  mutable std::shared_mutex graphs_mutex_;
+  std::unordered_map<void*, std::shared_ptr<Graph>> graphs_;  ///< executable ones
+
+  const std::uint64_t began_ns_;  ///< on the samples' clock
+  std::mutex end_mutex_;
+  std::condition_variable end_changed_;
+  bool ends_ = false;
+
   std::mutex words_mutex_;
-  std::map<int, LaunchTable::DeviceWords> words_;
+  std::map<int, CountingEnd> counting_ends_;  ///< by device
   std::set<std::string> said_;
 
-  std::mutex graphs_mutex_;
-  std::set<void*> one_kernel_graphs_;
-
   std::mutex write_mutex_;
-  std::uint64_t written_version_ = 0;
+  EntryFile file_;
+  std::optional<bool> has_records_written_;
+  std::set<int> devices_written_;
+  std::set<int> ends_written_;
+  std::map<int, std::int64_t> windows_written_;  ///< by device
 };
 
 }  // namespace occbench

@@ -2,16 +2,20 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/program_report.hpp"
+#include "cli/program_table.hpp"
+#include "entries/entries.hpp"
+#include "entries/process_files.hpp"
+#include "programs/program_report.hpp"
 #include "record/csv.hpp"
 #include "record/files.hpp"
-#include "record/process_files.hpp"
 #include "run_command.hpp"
 
 namespace occbench {
@@ -216,25 +220,32 @@ TEST_F(TraceCommandTest, RunsTheCommandUntracedWhereAnotherLibraryIsInjected) {
   ::unsetenv("CUDA_INJECTION64_PATH");
 }
 
-ProgramEntry launched(int process, const char* uuid = "GPU-11111111-1") {
-  ProgramEntry entry{{"NVIDIA H100", uuid, 0, "9.0", 132, 1980}, {}, {}};
-  entry.kernel.name = "_Z6reducePKfPfi";
-  entry.kernel.grid.x = 1584;
-  entry.kernel.block.x = 256;
-  entry.kernel.registers_per_thread = 40;
-  entry.seen.launches = 10;
-  entry.seen.total_us = 450;
-  entry.seen.timed = 2;
-  entry.seen.times_us = {44, 46};
-  entry.seen.counters_status = CountersStatus::denied;
-  entry.seen.processes = {process};
-  return entry;
+/// The file of a process that launched one kernel ten times, each in 45 us, and could not count.
+fs::path launched(const fs::path& out, int process, std::string_view uuid = "GPU-11111111-1") {
+  DeviceFacts device{9, 0, 132, 1'980'000, 2048, 0, {}, {}};
+  uuid.copy(device.uuid.data(), uuid.size());
+  std::string("NVIDIA H100").copy(device.name.data(), device.name.size());
+  const KernelFacts kernel{.grid = {1584, 1, 1}, .block = {256, 1, 1}, .registers_per_thread = 40};
+  const LaunchTotals totals{.launched = 10, .recorded = 10, .timed = 10, .total_ns = 450'000};
+  const std::vector<float> ns = {44'000, 46'000};
+  std::string entries;
+  append_facts(entries, EntryKind::process, 0, ProcessFacts{process, 1});
+  append_facts(entries, EntryKind::device, 0, device);
+  append_cut_text(entries, EntryKind::counting, 0, static_cast<std::uint32_t>(CountersStatus::denied),
+                  "not allowed");
+  append_text(entries, EntryKind::name, 0, "_Z6reducePKfPfi");
+  append_facts(entries, EntryKind::kernel, 0, kernel);
+  append_facts(entries, EntryKind::totals, 0, totals);
+  append_entry(entries, EntryKind::times, 0, 0, std::as_bytes(std::span(ns)));
+  const fs::path file = make_process_file(out, process);
+  std::ofstream(file, std::ios::app | std::ios::binary) << entries;
+  return file;
 }
 
 TEST_F(TraceCommandTest, MergesWhatTheProcessesWrote) {
-  write_process_file(make_process_file(out_, 41), std::vector{launched(41)});
-  write_process_file(make_process_file(out_, 42), std::vector{launched(42)});
-  write_process_file(make_process_file(out_, 43), std::vector{launched(43, "GPU-22222222-2")});
+  launched(out_, 41);
+  launched(out_, 42);
+  launched(out_, 43, "GPU-22222222-2");
   const Outcome outcome = run_command({"trace", "--merge", "--out", out_.c_str()});
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   ASSERT_EQ(read_rows(out_).size(), 2);
@@ -247,35 +258,31 @@ TEST_F(TraceCommandTest, MergesWhatTheProcessesWrote) {
   EXPECT_EQ(process_files(out_).size(), 3);
 }
 
-TEST_F(TraceCommandTest, MergesTheOtherProcessesWhereTheFileOfOneCannotBeRead) {
-  const fs::path whole = make_process_file(out_, 41);
-  const fs::path broken = make_process_file(out_, 42);
-  write_process_file(whole, std::vector{launched(41)});
-  std::ofstream(broken, std::ios::app) << "no row\n";
+TEST_F(TraceCommandTest, MergesWhatIsWholeOfTheFileOfAProcessThatWasKilled) {
+  launched(out_, 41);
+  std::ofstream(launched(out_, 42), std::ios::app | std::ios::binary) << std::string("\x48\0\0\0torn", 8);
   const Outcome outcome = run_command({"trace", "--merge", "--out", out_.c_str()});
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr(broken.filename().string()));
-  EXPECT_EQ(row("reduce").launches, 10);
+  EXPECT_EQ(row("reduce").launches, 20);
+  EXPECT_EQ(row("reduce").counters_status, "denied");
 }
 
 TEST_F(TraceCommandTest, SaysThatThereIsNothingToMerge) {
   const Outcome outcome = run_command({"trace", "--merge", "--out", out_.c_str()});
   EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("run.PID.csv"));
+  EXPECT_THAT(outcome.err, HasSubstr("run.PID.entries"));
 }
 
-TEST_F(TraceCommandTest, KeepsTheFileOfAProcessThatItCannotRead) {
-  const std::string broken = folder_.path() / "run.42.csv";
-  const std::string copy = folder_.path() / "copy";
-  fs::copy_file(make_process_file(out_, 42), copy);
-  std::ofstream(copy, std::ios::app) << "no row\n";
-  run_command({"trace", "--out", out_.c_str(), "--", "cp", copy.c_str(), broken.c_str()});
-  EXPECT_EQ(read_text(broken), read_text(copy));
+TEST_F(TraceCommandTest, KeepsAFileNamedSoThatIsOfNoProcess) {
+  const std::string file = folder_.path() / "run.42.entries";
+  const std::string script = "echo mine > " + file;
+  run_command({"trace", "--out", out_.c_str(), "--", "sh", "-c", script.c_str()});
+  EXPECT_EQ(read_text(file), "mine\n");
 }
 
 TEST_F(TraceCommandTest, KeepsTheRowsOfAnEarlierTraceThatWasCutOff) {
   run_command({"trace", "--import", trace_.c_str(), "--out", out_.c_str()});
-  write_process_file(make_process_file(out_, 41), std::vector{launched(41)});
+  launched(out_, 41);
   const Outcome outcome = run_command({"trace", "--out", out_.c_str(), "--", "true"});
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   EXPECT_TRUE(process_files(out_).empty());

@@ -50,6 +50,10 @@ struct Listener : ProgramListener {
   void graph_instantiated(void* exec, void* graph) override {
     heard.push_back(fmt::format("graph {} of {}", exec, graph));
   }
+  void graph_changed(void* exec, void* node, const LaunchCall* kernel) override {
+    heard.push_back(
+        fmt::format("graph {} at {} launches {}", exec, node, kernel != nullptr ? text(kernel->grid) : "?"));
+  }
   void graph_destroyed(void* exec) override {
     heard.push_back(fmt::format("graph {} gone", exec));
   }
@@ -206,6 +210,30 @@ TEST_F(ProgramEventsTest, TellOfGraphsContextsAndStreams) {
   }
   EXPECT_THAT(listener_.heard, ElementsAre("graph 0x40 of 0x50", "graph 0x40 gone", "profiler", "stream",
                                            "stream gone", "context gone"));
+}
+
+TEST_F(ProgramEventsTest, TellWhatAnExecutableGraphIsMadeToLaunch) {
+  CUDA_KERNEL_NODE_PARAMS node{};
+  node.gridDimX = 66;
+  node.gridDimY = node.gridDimZ = 1;
+  cuGraphExecKernelNodeSetParams_v2_params set{};
+  set.hGraphExec = reinterpret_cast<CUgraphExec>(0x40);
+  set.hNode = reinterpret_cast<CUgraphNode>(0x60);
+  set.nodeParams = &node;
+  DriverCall good(&set, nullptr);
+  good.happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2);
+  DriverCall bad(&set, nullptr);
+  bad.result = CUDA_ERROR_INVALID_VALUE;
+  bad.happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2);
+  cuGraphNodeSetEnabled_params enabled{};
+  enabled.hGraphExec = reinterpret_cast<CUgraphExec>(0x40);
+  DriverCall(&enabled, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled);
+  cuGraphExecUpdate_v2_params update{};
+  update.hGraphExec = reinterpret_cast<CUgraphExec>(0x40);
+  update.hGraph = reinterpret_cast<CUgraph>(0x51);
+  DriverCall(&update, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2);
+  EXPECT_THAT(listener_.heard, ElementsAre("graph 0x40 at 0x60 launches 66,1,1",
+                                           "graph 0x40 at 0x0 launches ?", "graph 0x40 of 0x51"));
 }
 
 TEST_F(ProgramEventsTest, TellWhatARecordSaysOfAKernel) {

@@ -108,7 +108,7 @@ TEST(CaseRecord, AWordThatItsColumnDoesNotHaveIsRefusedByCaseColumnAndWords) {
       {&Row::time_status, "time_status = 'perhaps' is none of ok, unstable, throttled, failed, skipped"},
       {&Row::counters_status, "counters_status = 'perhaps' is none of ok, denied"},
       {&Row::check, "check = 'perhaps' is none of ok, wrong, none, lost_updates"},
-      {&Row::achieved_source, "achieved_source = 'perhaps' is none of counter, trace, simulated"},
+      {&Row::achieved_source, "achieved_source = 'perhaps' is none of counter, trace, sampled, simulated"},
       {&Row::parameters, "parameters = 'perhaps' has no key=value"},
       {&Row::limiter, "there is no limiter 'perhaps'"}};
   for (const auto& [column, message] : columns) {

@@ -21,17 +21,17 @@ struct ContextCounterTest : testing::Test {
   FakeGpu gpu;
   Captures captures;
   std::mutex mutex;
-  std::vector<std::pair<std::uint32_t, double>> read;  ///< correlation, kernels in its range
+  std::vector<std::pair<std::uint32_t, double>> read;  ///< number of a kernel, kernels in its range
   std::vector<std::pair<CountersStatus, std::string>> ended;
   std::unique_ptr<ContextCounter> counter = make();
 
   std::unique_ptr<ContextCounter> make(CountingTimes times = kShortTimes) {
     ContextCounter::Listener listener;
-    listener.readings = [this](std::span<const std::uint32_t> correlations, const CounterReadings& readings) {
+    listener.readings = [this](auto kernels, const CounterReadings& readings) {
       const std::lock_guard lock(mutex);
       const std::vector<double>& values = readings.begin()->second;
-      for (std::size_t i = 0; i < correlations.size(); ++i) {
-        if (correlations[i] != 0) read.emplace_back(correlations[i], values[i]);
+      for (std::size_t i = 0; i < kernels.size(); ++i) {
+        if (kernels[i]) read.emplace_back(*kernels[i], values[i]);
       }
     };
     listener.ended = [this](CountersStatus status, const std::string& why) {
@@ -42,8 +42,8 @@ struct ContextCounterTest : testing::Test {
                                             times);
   }
 
-  bool count(std::uint32_t correlation) {
-    if (!counter->begin(correlation, [] {})) return false;
+  bool count(std::uint32_t kernel) {
+    if (!counter->begin(kernel, [] {})) return false;
     gpu.launch(nullptr);
     return counter->end(true);
   }

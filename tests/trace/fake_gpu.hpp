@@ -40,6 +40,10 @@ class FakeGpu {
   std::chrono::milliseconds resuming{0};   ///< what it takes until there are records again
   std::function<void()> flush = [] {};     ///< CUPTI hands its records over
   std::function<void()> kernel = [] {};    ///< what a kernel does
+  std::function<void()> while_sampling = [] {};
+  std::function<std::vector<SmSample>()> read_samples = [] { return std::vector<SmSample>(); };
+  std::atomic<bool> given_back{false};   ///< the sampling hardware
+  std::vector<std::uint64_t> intervals;  ///< that samples were taken at
 
   /// The call that fails, by its number from 0 among all; -1 = none.
   int failing = -1;
@@ -89,6 +93,34 @@ class FakeGpu {
   mutable std::mutex mutex_;
   std::vector<std::string> calls_;
   std::set<void*> without_records_;
+};
+
+/// Samples that a test says, window after window; none after these.
+class FakeSampledGpu : public SampledGpu {
+ public:
+  explicit FakeSampledGpu(FakeGpu& gpu) : gpu_(gpu) {}
+
+  void configure(const SamplingWindow& window) override {
+    gpu_.called("configure");
+    gpu_.intervals.push_back(window.interval_ns);
+  }
+  void start() override {
+    gpu_.called("start sampling");
+    gpu_.while_sampling();
+  }
+  void stop() override {
+    gpu_.called("stop sampling");
+  }
+  std::vector<SmSample> read() override {
+    gpu_.called("read samples");
+    return gpu_.read_samples();
+  }
+  void give_back() noexcept override {
+    gpu_.given_back = true;
+  }
+
+ private:
+  FakeGpu& gpu_;
 };
 
 class FakeContext : public CountedContext {
@@ -142,26 +174,30 @@ class FakeDriver : public Driver {
 
   std::map<void*, int> devices;  ///< of contexts; 0 for others
   std::map<void*, std::vector<GraphNode>> graphs;
-  int registers = 40;  ///< of all kernels
+  std::uint32_t registers = 40;  ///< of all kernels
+  std::uint64_t now_ns = 1'000'000'000;
 
   int device_of(void* context) override {
     const auto found = devices.find(context);
     return found == devices.end() ? 0 : found->second;
   }
-  ProgramDevice describe(int device) override {
-    return {"NVIDIA H100", "GPU-" + std::to_string(device), device, "9.0", 132, 1980};
+  DeviceFacts describe(int device) override {
+    DeviceFacts facts{9, 0, 132, 1'980'000, 2048, 0, {}, {}};
+    std::string("NVIDIA H100").copy(facts.name.data(), facts.name.size());
+    ("GPU-" + std::to_string(device)).copy(facts.uuid.data(), facts.uuid.size());
+    return facts;
   }
-  ProgramKernel kernel_of(const LaunchCall& call) override {
-    ProgramKernel kernel;
-    kernel.name = call.name;
-    kernel.block.x = call.block.x;
-    kernel.grid.x = call.grid.x;
-    kernel.dynamic_shared_bytes = call.dynamic_shared_bytes;
-    kernel.registers_per_thread = registers;
-    return kernel;
+  KernelFacts facts_of(const LaunchCall&) override {
+    return {.registers_per_thread = registers};
   }
   std::vector<GraphNode> nodes_of(void* graph) override {
     return graphs[graph];
+  }
+  std::unique_ptr<SampledGpu> make_sampled_gpu(int) override {
+    return std::make_unique<FakeSampledGpu>(gpu_);
+  }
+  std::uint64_t time_ns() override {
+    return now_ns;
   }
   void flush_records() override {
     gpu_.flush();

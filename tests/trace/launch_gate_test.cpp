@@ -1,6 +1,8 @@
 #include "trace/launch_gate.hpp"
 
 #include <atomic>
+#include <optional>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -31,10 +33,10 @@ TEST(LaunchGate, LetsNobodyBesideTheOneThatClosedIt) {
   }
   int closed = 0;
   for (int i = 0; i < 200; ++i) {
-    if (!gate.close(5s)) continue;
+    const LaunchGate::Closed holds = gate.close(5s);
+    if (!holds) continue;
     ++closed;
     for (int look = 0; look < 50; ++look) together += inside;
-    gate.open();
   }
   done = true;
   launching.clear();
@@ -44,11 +46,12 @@ TEST(LaunchGate, LetsNobodyBesideTheOneThatClosedIt) {
 
 TEST(LaunchGate, ClosesForOneAtATime) {
   LaunchGate gate(10s);
-  ASSERT_TRUE(gate.close(1s));
+  std::optional<LaunchGate::Closed> holds = gate.close(1s);
+  ASSERT_TRUE(*holds);
   EXPECT_FALSE(gate.close(20ms));
   std::jthread opens([&] {
     std::this_thread::sleep_for(20ms);
-    gate.open();
+    holds.reset();
   });
   EXPECT_TRUE(gate.close(5s));
 }
@@ -62,9 +65,24 @@ TEST(LaunchGate, StaysOpenWhereALaunchInsideDoesNotReturn) {
   EXPECT_LT(Clock::now() - start, 1s);
 }
 
+TEST(LaunchGate, OpensAgainWhateverFailsWhileItIsClosed) {
+  LaunchGate gate(10s);
+  try {
+    const LaunchGate::Closed holds = gate.close(1s);
+    throw std::runtime_error("CUPTI failed");
+  } catch (const std::runtime_error&) {
+  }
+  LaunchGate::Closed first = gate.close(0ms);
+  EXPECT_TRUE(first);
+  LaunchGate::Closed holds = std::move(first);
+  EXPECT_FALSE(first);
+  EXPECT_FALSE(gate.close(0ms)) << "whoever it was given to holds it";
+}
+
 TEST(LaunchGate, HoldsNoLaunchForEver) {
   LaunchGate gate(50ms);
-  ASSERT_TRUE(gate.close(1s));
+  const LaunchGate::Closed holds = gate.close(1s);
+  ASSERT_TRUE(holds);
   const auto start = Clock::now();
   gate.enter();
   gate.wait_until_open();

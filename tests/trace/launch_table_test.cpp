@@ -1,21 +1,21 @@
 #include "trace/launch_table.hpp"
 
-#include <cmath>
 #include <fstream>
-#include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
-#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "programs/process_entries.hpp"
 
 namespace occbench {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 KernelRecord record(std::uint32_t correlation, double us = 10, std::uint32_t grid = 66,
                     std::string_view name = "_Z6reducePf") {
@@ -32,311 +32,247 @@ KernelRecord record(std::uint32_t correlation, double us = 10, std::uint32_t gri
   return record;
 }
 
-LaunchCall call(std::uint32_t correlation, std::uint32_t grid = 66, std::string_view name = "_Z6reducePf") {
-  LaunchCall call;
-  call.correlation = correlation;
-  call.grid = {grid, 1, 1};
-  call.block = {256, 1, 1};
-  call.name = name;
-  return call;
-}
+/// A table, and what the parent reads of its entries.
+struct Table : LaunchTable {
+  std::string file = std::string(kEntriesMagic);
+  std::uint32_t compiled_registers = 24;
 
-const ProgramDevice kGpu{"NVIDIA H100", "GPU-1", 0, "9.0", 132, 1980};
-
-std::vector<ProgramEntry> entries(const LaunchTable& table, CountersStatus status = CountersStatus::ok) {
-  return table.entries(41, [&](int) { return LaunchTable::DeviceWords{kGpu, status, ""}; });
-}
-
-CounterReadings readings(std::vector<double> achieved) {
-  return {{"sm__warps_active.avg.pct_of_peak_sustained_active", std::move(achieved)}};
-}
-
-TEST(LaunchTable, NamesKernelsAsInAnyBuildOfTheirSource) {
-  LaunchTable table;
-  table.expect(call(2, 66, "_ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji"), 0);
-  table.add(record(1, 10, 66, "_ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji"));
-  table.add(record(2, 10, 66, "_ZN37_GLOBAL__N__303738f4_9_sample_cu_main4fillEPji"));
-  table.add_readings(std::vector<std::uint32_t>{2}, readings({50}));
-  ASSERT_EQ(entries(table).size(), 1);
-  EXPECT_EQ(entries(table)[0].kernel.name, "_ZN21_GLOBAL__N__sample_cu4fillEPji");
-  EXPECT_EQ(entries(table)[0].seen.timed, 1);
-  EXPECT_EQ(entries(table)[0].seen.readings.size(), 1);
-}
+  /// A launch of the kernel as the driver took it.
+  TracedKernel& launch(std::uint32_t correlation, LaunchKind kind = LaunchKind::plain,
+                       std::uint32_t grid = 66, std::string_view name = "_Z6reducePf",
+                       std::uintptr_t function = 0x20) {
+    LaunchCall call;
+    call.function = reinterpret_cast<void*>(function);
+    call.grid = {grid, 1, 1};
+    call.block = {256, 1, 1};
+    call.name = name;
+    TracedKernel* kernel = find(call);
+    if (kernel == nullptr) kernel = LaunchTable::add(call, {.registers_per_thread = compiled_registers}, {});
+    note(correlation, {kind, kernel->number});
+    ++kernel->launched;
+    return *kernel;
+  }
+  std::vector<ProgramEntry> entries(bool all = false) {
+    if (all) file = kEntriesMagic;
+    append_facts(file, EntryKind::process, 0, ProcessFacts{41, 1});
+    append_text(file, EntryKind::metric, 0, "sm__warps_active.avg.pct_of_peak_sustained_active");
+    append_to(file, all);
+    return parse_process_entries(file, "file").entries;
+  }
+  ProgramEntry entry() {
+    const std::vector<ProgramEntry> all = entries();
+    EXPECT_THAT(all, SizeIs(1));
+    return all.empty() ? ProgramEntry{} : all.front();
+  }
+};
 
 TEST(LaunchTable, HasAnEntryForEachKernelAndConfiguration) {
-  LaunchTable table;
-  table.add(record(1, 10));
-  table.add(record(2, 20));
+  Table table;
+  table.compiled_registers = 40;
+  for (std::uint32_t i = 1; i <= 2; ++i) {
+    table.launch(i);
+    table.add(record(i, 10 * i));
+  }
+  table.launch(3, LaunchKind::plain, 67);
   table.add(record(3, 10, 67));
-  KernelRecord other_code = record(4);
-  other_code.registers_per_thread = 48;
-  table.add(other_code);
-  ASSERT_EQ(entries(table).size(), 3);
-  for (const ProgramEntry& entry : entries(table)) {
+  table.compiled_registers = 48;
+  table.launch(4, LaunchKind::plain, 66, "_Z6reducePf", 0x30);
+  table.add(record(4));
+  ASSERT_THAT(table.entries(), SizeIs(3));
+  for (const ProgramEntry& entry : table.entries()) {
     EXPECT_THAT(entry.seen.processes, ElementsAre(41));
     EXPECT_THAT(entry.seen.contexts, ElementsAre(2));
+    EXPECT_THAT(entry.seen.streams, ElementsAre(7));
     if (entry.kernel.grid.x != 66 || entry.kernel.registers_per_thread != 40) continue;
     EXPECT_EQ(entry.seen.launches, 2);
     EXPECT_EQ(entry.seen.total_us, 30);
     EXPECT_THAT(entry.seen.times_us, ElementsAre(10, 20));
-    EXPECT_EQ(entry.seen.counters_status, CountersStatus::off);
   }
 }
 
-TEST(LaunchTable, JoinsAReadingWithItsRecordWhicheverComesFirst) {
-  LaunchTable table;
+/// A record of a kernel with an assertion says more registers than it was compiled to.
+TEST(LaunchTable, TakesTheKernelOfALaunchForThatOfItsRecord) {
+  Table table;
+  table.launch(1);
   table.add(record(1));
-  table.expect(call(2), 0);
-  table.expect(call(3), 0);
+  EXPECT_EQ(table.entry().kernel.registers_per_thread, 24) << "as in a run without records";
+  EXPECT_EQ(table.entry().seen.times_us.size(), 1);
+}
+
+TEST(LaunchTable, TakesWhatARecordSaysWhereTheDriverSaysNothing) {
+  Table table;
+  table.compiled_registers = 0;
+  table.launch(1);
+  table.add(record(1));
+  EXPECT_EQ(table.entry().kernel.registers_per_thread, 40);
+}
+
+TEST(LaunchTable, JoinsRecordsOfAGraphWithItsKernels) {
+  Table table;
+  TracedKernel& one = table.launch(1);
+  TracedKernel& other = table.launch(2, LaunchKind::plain, 67);
+  TracedGraph* const graph = table.add_graph({&one, &other, &one});
+  ASSERT_NE(graph, nullptr);
+  table.note(9, {LaunchKind::graph, graph->number});
+  ++graph->launched;
+  for (const std::uint32_t grid : {66, 67, 66, 99}) {
+    KernelRecord of_graph = record(9, 10, grid);
+    of_graph.of_graph = true;
+    table.add(of_graph);
+  }
+  ASSERT_THAT(table.entries(), SizeIs(3)) << "one has a kernel that is not known";
+  EXPECT_EQ(table.entries()[0].seen.launches, 2);
+  EXPECT_EQ(one.launched, 1 + 2);
+  EXPECT_EQ(other.launched_by_graphs, 1);
+}
+
+TEST(LaunchTable, LogsTheLaunchesOfAGpuInTheOrderOfTheirCalls) {
+  Table table;
+  TracedKernel& one = table.launch(5);
+  TracedKernel& other = table.launch(7, LaunchKind::recorded, 67);
+  table.note(8, {LaunchKind::uncertain, one.number});
+  TracedGraph* const graph = table.add_graph({&other, &one});
+  table.note(9, {LaunchKind::graph, graph->number});
+  table.mark(9, {3, 1234});
+  EXPECT_THAT(table.log(4, 9, 0),
+              ElementsAre(LoggedLaunch{one.number, 66, 0, 0}, LoggedLaunch{other.number, 67, 0, 0},
+                          LoggedLaunch{other.number, 67, 3, 1234}, LoggedLaunch{one.number, 66, 3, 1234}));
+  EXPECT_EQ(table.log(0xFFFFFF00, 5, 0).size(), 1) << "numbers begin again after the last";
+  EXPECT_THAT(table.log(4, 9, 1), IsEmpty()) << "another GPU";
+}
+
+TEST(LaunchTable, AddsUpWhatWasSampled) {
+  Table table;
+  TracedKernel& kernel = table.launch(1);
+  const SampledLaunch launch{kernel.number, 10, 3200, 100, 120, 110, 5000};
+  table.add_sampled(std::vector<SampledLaunch>(3, launch), 64);
+  const SampledLaunches sampled = table.entry().seen.sampled;
+  EXPECT_EQ(sampled.launches, 3);
+  EXPECT_EQ(sampled.samples, 30);
+  EXPECT_EQ(sampled.warp_cycles, 9600);
+  EXPECT_EQ(sampled.active_us, 15);
+  EXPECT_THAT(sampled.pcts, ElementsAre(50, 50, 50));
+  EXPECT_THAT(table.entry().seen.times_us, ElementsAre(5, 5, 5));
+  EXPECT_TRUE(table.has_readings());
+}
+
+TEST(LaunchTable, JoinsAReadingWithItsRecordWhicheverComesFirst) {
+  Table table;
+  table.launch(1);
+  table.add(record(1));
+  table.launch(2, LaunchKind::counted);
+  TracedKernel& kernel = table.launch(3, LaunchKind::counted);
   table.add(record(2, 11));
-  table.add_readings(std::array<std::uint32_t, 2>{2, 3}, readings({71, 72}));
+  table.add_reading(kernel.number, {71});
+  table.add_reading(kernel.number, {72});
   table.add(record(3, 12));
-  const ProgramEntry entry = entries(table).front();
+  const ProgramEntry entry = table.entry();
   EXPECT_EQ(entry.seen.launches, 3);
   EXPECT_EQ(entry.seen.total_us, 33);
   EXPECT_THAT(entry.seen.times_us, ElementsAre(10)) << "times are of launches that were not counted";
   EXPECT_EQ(entry.seen.timed, 1);
   EXPECT_THAT(entry.seen.readings.begin()->second, ElementsAre(71, 72));
+  EXPECT_TRUE(table.has_readings());
 }
 
-ProgramKernel asked_for(int registers, std::uint32_t grid = 66) {
-  return {.name = "_Z6reducePf", .grid = {grid}, .block = {256}, .registers_per_thread = registers};
-}
-
-ProgramEntry entry_of(const LaunchTable& table, int registers, std::uint32_t grid = 66) {
-  for (ProgramEntry& entry : entries(table)) {
-    if (entry.kernel.registers_per_thread == registers && entry.kernel.grid.x == grid) return entry;
+TEST(LaunchTable, TakesALaunchWithoutARecordToLastAsLongAsTheOthers) {
+  Table table;
+  TracedKernel& kernel = table.launch(6, LaunchKind::counted);
+  table.add_unrecorded(kernel, 6);
+  EXPECT_EQ(table.entry().seen.launches, 1);
+  EXPECT_EQ(table.entry().seen.total_us, 0) << "none has a time yet";
+  for (std::uint32_t i = 1; i <= 5; ++i) {
+    table.launch(i);
+    table.add(record(i, i == 1 ? 1000 : 10));
   }
-  ADD_FAILURE() << "no entry of " << registers << " registers";
-  return {};
-}
-
-KernelRecord of_registers(std::uint32_t registers, KernelRecord of) {
-  of.registers_per_thread = registers;
-  return of;
-}
-
-TEST(LaunchTable, JoinsALaunchWithoutARecordWithThoseLikeItWheneverTheyCome) {
-  for (const bool other_first : {true, false}) {
-    LaunchTable table;
-    if (other_first) table.add(of_registers(48, record(3, 99)));
-    table.expect(call(2), 0);
-    table.add_unrecorded(asked_for(40), 0, 2);
-    table.add_readings(std::array<std::uint32_t, 1>{2}, readings({71}));
-    EXPECT_EQ(entry_of(table, 40).seen.launches, 1) << "the record of the launch before has not come";
-    EXPECT_TRUE(entry_of(table, 40).seen.times_us.empty());
-    table.add(record(1, 10));
-    if (!other_first) table.add(of_registers(48, record(3, 99)));
-    ASSERT_EQ(entries(table).size(), 2);
-    EXPECT_EQ(entry_of(table, 40).seen.launches, 2);
-    EXPECT_EQ(entry_of(table, 40).seen.total_us, 20) << "as long as those with records";
-    EXPECT_EQ(entry_of(table, 40).seen.timed, 1);
-    EXPECT_EQ(entry_of(table, 40).seen.readings.size(), 1);
-    EXPECT_EQ(entry_of(table, 48).seen.launches, 1);
-    EXPECT_EQ(entry_of(table, 48).seen.total_us, 99);
-    EXPECT_EQ(entry_of(table, 48).seen.readings.size(), 0);
-  }
-}
-
-TEST(LaunchTable, JoinsALaunchWithoutARecordWithTheMostAlikeOfOneNumberOfRegisters) {
-  LaunchTable table;
-  KernelRecord in_clusters = record(1);
-  in_clusters.cluster = {2, 1, 1};
-  KernelRecord spilling = record(2);
-  spilling.local_bytes_per_thread = 64;
-  table.add(in_clusters);
-  table.add(spilling);
-  table.expect(call(3), 0);
-  ProgramKernel asked = asked_for(40);
-  asked.local_bytes_per_thread = 64;
-  table.add_unrecorded(asked, 0, 3);
-  ASSERT_EQ(entries(table).size(), 2);
-  for (const ProgramEntry& entry : entries(table))
-    EXPECT_EQ(entry.seen.launches, entry.kernel.local_bytes_per_thread == 64 ? 2 : 1);
-}
-
-TEST(LaunchTable, JoinsALaunchOfFewRegistersWithRecordsThatSay16) {
-  for (const int of_function : {4, 15, 16}) {
-    LaunchTable table;
-    table.add(of_registers(17, record(1, 99)));
-    table.add(of_registers(16, record(2)));
-    table.expect(call(3), 0);
-    table.add_unrecorded(asked_for(of_function), 0, 3);
-    ASSERT_EQ(entries(table).size(), 2) << of_function;
-    EXPECT_EQ(entry_of(table, 16).seen.launches, 2);
-    EXPECT_EQ(entry_of(table, 17).seen.launches, 1);
-  }
-  LaunchTable exact;
-  for (const std::uint32_t registers : {10, 8, 9}) exact.add(of_registers(registers, record(registers)));
-  exact.expect(call(3), 0);
-  exact.add_unrecorded(asked_for(8), 0, 3);
-  EXPECT_EQ(entry_of(exact, 8).seen.launches, 2);
-}
-
-TEST(LaunchTable, JoinsALaunchWithoutARecordWithTheOnlyKernelOfItsName) {
-  LaunchTable table;
-  table.add(record(1));
-  table.add(record(2, 10, 67));
-  table.expect(call(3), 0);
-  table.add_unrecorded(asked_for(0), 0, 3);
-  table.add_readings(std::array<std::uint32_t, 1>{3}, readings({71}));
-  ASSERT_EQ(entries(table).size(), 2) << "where the driver does not say how many registers it has";
-  EXPECT_EQ(entry_of(table, 40).seen.launches, 2);
-  EXPECT_EQ(entry_of(table, 40).seen.total_us, 20);
-  EXPECT_EQ(entry_of(table, 40).seen.readings.size(), 1);
-  EXPECT_EQ(entry_of(table, 40, 67).seen.launches, 1);
+  EXPECT_EQ(table.entry().seen.launches, 6);
+  EXPECT_EQ(table.entry().seen.total_us, 1000 + 4 * 10 + 10) << "not as long as a cold first one";
 }
 
 TEST(LaunchTable, CountsALaunchOnceThatHasARecordUnexpectedly) {
   for (const bool before : {true, false}) {
-    LaunchTable table;
-    const auto kernel = std::make_shared<const ProgramKernel>(asked_for(40));
-    table.expect(call(1), 0);
+    Table table;
+    TracedKernel& kernel = table.launch(1, LaunchKind::counted);
     if (before) table.add(record(1, 500));
-    table.add_unrecorded(*kernel, 0, 1);
+    table.add_unrecorded(kernel, 1);
     if (!before) table.add(record(1, 500));
-    table.add_readings(std::array<std::uint32_t, 1>{1}, readings({71}));
-    EXPECT_EQ(table.set_looked_at({{0, kernel, 1}}).launches, 0);
-    ASSERT_EQ(entries(table).size(), 1);
-    EXPECT_EQ(entry_of(table, 40).seen.launches, 1);
-    EXPECT_EQ(entry_of(table, 40).seen.total_us, 500);
-    EXPECT_THAT(entry_of(table, 40).seen.readings.begin()->second, ElementsAre(71));
+    EXPECT_EQ(table.missing_records().launches, 0);
+    EXPECT_EQ(table.entry().seen.launches, 1) << before;
+    EXPECT_EQ(table.entry().seen.total_us, 500);
   }
-}
-
-TEST(LaunchTable, TakesAColdFirstLaunchForNoMeasureOfThoseWithoutRecords) {
-  LaunchTable table;
-  for (std::uint32_t i = 1; i <= 5; ++i) table.add(record(i, i == 1 ? 1000 : 10));
-  table.expect(call(6), 0);
-  table.add_unrecorded(asked_for(40), 0, 6);
-  EXPECT_EQ(entry_of(table, 40).seen.total_us, 1000 + 4 * 10 + 10);
-}
-
-TEST(LaunchTable, HasNoRecordMissingOfALaunchThatWasToHaveNone) {
-  LaunchTable table;
-  const auto kernel = std::make_shared<const ProgramKernel>(asked_for(40));
-  table.expect(call(2), 0);
-  table.add_unrecorded(*kernel, 0, 2);
-  EXPECT_EQ(table.set_looked_at({{0, kernel, 1}}).launches, 0);
-  EXPECT_EQ(table.set_looked_at({{0, kernel, 2}}).launches, 1);
-  EXPECT_EQ(entry_of(table, 40).seen.launches, 2) << "one of each kind";
-  table.add_readings(std::array<std::uint32_t, 1>{2}, readings({71}));
-  EXPECT_THAT(entry_of(table, 40).seen.readings.begin()->second, ElementsAre(71));
-  table.add(record(1));
-  EXPECT_EQ(table.set_looked_at({{0, kernel, 2}}).launches, 0);
-  EXPECT_EQ(entry_of(table, 40).seen.launches, 2);
-}
-
-TEST(LaunchTable, TakesOneKernelOfTwoHandlesForOne) {
-  LaunchTable table;
-  const auto kernel = std::make_shared<const ProgramKernel>(asked_for(40));
-  const auto other_handle = std::make_shared<const ProgramKernel>(asked_for(40));
-  table.expect(call(1), 0);
-  table.expect(call(2), 0);
-  table.add_unrecorded(*kernel, 0, 2);
-  table.add_readings(std::array<std::uint32_t, 2>{1, 2}, readings({71, 72}));
-  EXPECT_EQ(table.set_looked_at({{0, kernel, 3}, {0, other_handle, 4}}).launches, 6);
-  ASSERT_EQ(entries(table).size(), 1);
-  EXPECT_EQ(entry_of(table, 40).seen.launches, 7);
-  EXPECT_THAT(entry_of(table, 40).seen.readings.begin()->second, ElementsAre(71, 72));
-}
-
-TEST(LaunchTable, ThatIsFullHasNoRoomForLaunchesWithoutRecordsEither) {
-  LaunchTable table;
-  for (std::uint32_t grid = 1; grid <= LaunchTable::kMostEntries; ++grid) table.add(record(grid, 1, grid));
-  const std::uint32_t beyond = LaunchTable::kMostEntries + 1;
-  for (const std::uint32_t grid : {66u, beyond}) {
-    table.expect(call(50'000 + grid, grid), 0);
-    table.add_unrecorded(asked_for(40, grid), 0, 50'000 + grid);
-  }
-  EXPECT_EQ(table.lost(), 1);
-  EXPECT_EQ(entries(table).size(), LaunchTable::kMostEntries);
-  EXPECT_EQ(entry_of(table, 40).seen.launches, 2);
 }
 
 TEST(LaunchTable, LeavesOutWhatCuptiLaunchesToReadCounters) {
-  LaunchTable table;
-  table.expect(call(2), 0);
+  Table table;
+  table.launch(2, LaunchKind::counted);
   table.add(record(2, 80.9, 1, "what_cupti_launches"));
   table.add(record(2, 10));
   table.add(record(2, 80.9, 66));
-  table.add_readings(std::array<std::uint32_t, 1>{2}, readings({71}));
   table.add(record(2, 80.9, 1, "what_cupti_launches"));
-  ASSERT_EQ(entries(table).size(), 1);
-  EXPECT_EQ(entries(table).front().seen.launches, 1);
+  EXPECT_EQ(table.entry().seen.launches, 1);
+  TracedKernel& kernel = table.launch(3, LaunchKind::counted);
+  table.add_unrecorded(kernel, 3);
+  table.add(record(3, 80.9, 1, "what_cupti_launches"));
+  EXPECT_EQ(table.entry().seen.launches, 2);
 }
 
-TEST(LaunchTable, JoinsTheOneKernelOfAGraphThatWasCounted) {
-  LaunchTable table;
-  LaunchCall graph = call(5, 1, "");
-  graph.of_graph = true;
-  table.expect(graph, 0);
-  KernelRecord of_graph = record(5);
+TEST(LaunchTable, HasAnEntryOfItsOwnForARecordWhoseLaunchItDoesNotKnow) {
+  Table table;
+  table.launch(1);
+  table.add(record(1));
+  KernelRecord of_graph = record(5, 10, 68);
   of_graph.of_graph = true;
   of_graph.graph_node = 17;
-  table.add(record(5, 80.9, 1, "what_cupti_launches"));
-  table.add(of_graph);
-  table.add_readings(std::array<std::uint32_t, 1>{5}, readings({71}));
-  ASSERT_EQ(entries(table).size(), 1);
-  EXPECT_EQ(entries(table).front().seen.of_graphs, 1);
-  EXPECT_THAT(entries(table).front().seen.graph_nodes, ElementsAre(17));
-  EXPECT_EQ(entries(table).front().seen.readings.size(), 1);
-}
-
-TEST(LaunchTable, SaysWhyNothingWasCounted) {
-  LaunchTable table;
-  table.add(record(1));
-  KernelRecord of_graph = record(2, 10, 67);
-  of_graph.of_graph = true;
   table.add(of_graph);
   table.add(of_graph);
-  for (const ProgramEntry& entry : entries(table)) {
-    EXPECT_THAT(entry.seen.note, HasSubstr(entry.kernel.grid.x == 66 ? "launched once" : "graphs"));
-  }
-  LaunchTable direct;
-  direct.add(record(1));
-  direct.add(record(2));
-  EXPECT_THAT(entries(direct).front().seen.note, AllOf(HasSubstr("warm-up"), Not(HasSubstr("graph"))));
-  KernelRecord third = record(3);
-  third.of_graph = true;
-  direct.add(third);
-  EXPECT_THAT(entries(direct).front().seen.note, AllOf(HasSubstr("warm-up"), HasSubstr("graph")));
-  for (const ProgramEntry& entry : entries(table, CountersStatus::denied))
-    EXPECT_EQ(entry.seen.counters_status, CountersStatus::denied);
-}
-
-TEST(LaunchTable, HasNoSecondEntryForWhatARecordNamesInAnotherWay) {
-  LaunchTable table;
-  ProgramKernel kernel;
-  kernel.name = "_Z6reducePf.kd";
-  table.add(record(1));
-  EXPECT_EQ(table.set_looked_at({{0, std::make_shared<const ProgramKernel>(kernel), 1}}).kernels, 0);
-  EXPECT_EQ(entries(table).size(), 1);
-  EXPECT_EQ(table.set_looked_at({{0, std::make_shared<const ProgramKernel>(kernel), 2}}).kernels, 0)
-      << "a record of one of the two is still to come";
-  ProgramKernel other;
-  other.name = "_Z4fillPf";
-  kernel.name = "_Z6reducePf";
-  EXPECT_EQ(table
-                .set_looked_at({{0, std::make_shared<const ProgramKernel>(kernel), 1},
-                                {0, std::make_shared<const ProgramKernel>(other), 3}})
-                .kernels,
-            1);
-  EXPECT_EQ(entries(table).size(), 2);
-}
-
-TEST(LaunchTable, KeepsLaunchesWithoutRecords) {
-  LaunchTable table;
-  ProgramKernel kernel;
-  kernel.name = "_Z6reducePf";
-  table.expect(call(9), 0);
-  table.add_readings(std::array<std::uint32_t, 1>{9}, readings({50}));
-  table.add_untimed(kernel, 0, 8);
-  table.add_untimed(kernel, 0, 9);
-  const ProgramEntry entry = entries(table).front();
+  ASSERT_THAT(table.entries(), SizeIs(2));
+  const ProgramEntry entry = table.entries()[1];
   EXPECT_EQ(entry.seen.launches, 2);
-  EXPECT_TRUE(entry.seen.times_us.empty());
-  EXPECT_THAT(entry.seen.readings.begin()->second, ElementsAre(50));
+  EXPECT_EQ(entry.seen.of_graphs, 2);
+  EXPECT_THAT(entry.seen.graph_nodes, ElementsAre(17));
+}
+
+TEST(LaunchTable, AwaitsTheRecordOfAPlainLaunchUntilItComes) {
+  Table table;
+  EXPECT_FALSE(table.awaits_record(1));
+  table.launch(1);
+  EXPECT_TRUE(table.awaits_record(1));
+  EXPECT_EQ(table.missing_records().launches, 1);
+  EXPECT_EQ(table.missing_records().kernels, 1);
+  table.add(record(1));
+  EXPECT_FALSE(table.awaits_record(1));
+  EXPECT_EQ(table.missing_records().launches, 0);
+  table.launch(2);
+  table.launch(2 + LaunchSlots::kLaunches);
+  EXPECT_FALSE(table.awaits_record(2)) << "too long ago";
+}
+
+TEST(LaunchTable, ForgetsTheHandlesOfAContextThatIsGone) {
+  Table table;
+  const TracedKernel* const before = &table.launch(1);
+  EXPECT_EQ(&table.launch(2), before);
+  table.context_is_gone(nullptr);
+  EXPECT_NE(&table.launch(3), before);
+}
+
+TEST(LaunchTable, WritesWhatHasChangedAndAllOfItAgain) {
+  Table table;
+  TracedKernel& kernel = table.launch(1);
+  table.add(record(1));
+  table.add_reading(kernel.number, {71});
+  table.entries();
+  const std::size_t written = table.file.size();
+  table.append_to(table.file, false);
+  EXPECT_EQ(table.file.size(), written) << "nothing has changed";
+  table.launch(2);
+  table.add(record(2));
+  const std::vector<ProgramEntry> pieces = table.entries();
+  const std::vector<ProgramEntry> anew = table.entries(true);
+  ASSERT_THAT(anew, SizeIs(1));
+  EXPECT_EQ(anew[0].kernel, pieces[0].kernel);
+  EXPECT_EQ(anew[0].seen.launches, 2);
+  EXPECT_EQ(anew[0].seen.times_us, pieces[0].seen.times_us);
+  EXPECT_EQ(anew[0].seen.readings, pieces[0].seen.readings);
 }
 
 std::size_t resident_bytes() {
@@ -348,47 +284,56 @@ std::size_t resident_bytes() {
 }
 
 TEST(LaunchTable, OfAMillionLaunchesTakesTheMemoryOfItsEntries) {
-  LaunchTable table;
-  for (std::uint32_t i = 0; i < 100'000; ++i) table.add(record(i, 10 + i % 7, i % 50 + 1));
+  Table table;
+  const auto launch = [&](std::uint32_t i) {
+    table.launch(i, LaunchKind::plain, i % 50 + 1);
+    table.add(record(i, 10 + i % 7, i % 50 + 1));
+  };
+  for (std::uint32_t i = 0; i < LaunchSlots::kLaunches; ++i) launch(i);
   const std::size_t before = resident_bytes();
-  for (std::uint32_t i = 0; i < 1'000'000; ++i) table.add(record(i, 10 + i % 7, i % 50 + 1));
+  for (std::uint32_t i = 0; i < 1'000'000; ++i) launch(i);
   EXPECT_LT(resident_bytes(), before + 1'000'000);
-  EXPECT_EQ(entries(table).size(), 50);
-  EXPECT_EQ(entries(table).front().seen.times_us.size(), 101);
+  EXPECT_THAT(table.entries(), SizeIs(50));
+  EXPECT_THAT(table.entries()[0].seen.times_us, SizeIs(101));
 }
 
 TEST(LaunchTable, OfTooManyDistinctLaunchesCountsTheRest) {
-  LaunchTable table;
-  for (std::uint32_t grid = 1; grid <= LaunchTable::kMostEntries + 500; ++grid)
+  Table table;
+  for (std::uint32_t grid = 1; grid <= LaunchTable::kMostKernels + 500; ++grid)
     table.add(record(grid, 1, grid));
-  EXPECT_EQ(entries(table).size(), LaunchTable::kMostEntries);
+  EXPECT_EQ(table.size(), LaunchTable::kMostKernels);
   EXPECT_EQ(table.lost(), 500);
   table.lose(3);
   EXPECT_EQ(table.lost(), 503);
+  LaunchCall call;
+  call.name = "_Z4morev";
+  EXPECT_EQ(table.LaunchTable::add(call, {}, {}), nullptr);
 }
 
 TEST(LaunchTable, LosesNothingWhereSixtyFourThreadsLaunch) {
-  LaunchTable table;
+  Table table;
   std::vector<std::jthread> threads;
   for (std::uint32_t thread = 0; thread < 64; ++thread) {
     threads.emplace_back([&table, thread] {
       for (std::uint32_t i = 0; i < 500; ++i) {
-        const std::uint32_t correlation = thread * 1000 + i;
-        if (i % 10 == 0) table.expect(call(correlation, i % 5 + 1), 0);
+        const std::uint32_t correlation = thread * 1000 + i + 1;
+        TracedKernel& kernel =
+            table.launch(correlation, i % 10 == 0 ? LaunchKind::counted : LaunchKind::plain, i % 5 + 1);
         if (i % 20 == 0) {
-          table.add_unrecorded(asked_for(40, i % 5 + 1), 0, correlation);
+          table.add_unrecorded(kernel, correlation);
         } else {
           table.add(record(correlation, 1, i % 5 + 1));
         }
-        if (i % 10 == 0) table.add_readings(std::array{correlation}, readings({50}));
-        if (i % 100 == 0) entries(table);
+        if (i % 10 == 0) table.add_reading(kernel.number, {50});
       }
     });
   }
+  std::string ignored;
+  for (int i = 0; i < 20; ++i) table.append_to(ignored, true);
   threads.clear();
   std::int64_t launches = 0;
   std::size_t counted = 0;
-  for (const ProgramEntry& entry : entries(table)) {
+  for (const ProgramEntry& entry : table.entries(true)) {
     launches += entry.seen.launches;
     if (!entry.seen.readings.empty()) counted += entry.seen.readings.begin()->second.size();
   }

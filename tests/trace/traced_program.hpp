@@ -10,16 +10,27 @@
 
 #include <gtest/gtest.h>
 
+#include "entries/process_files.hpp"
 #include "fake_gpu.hpp"
-#include "record/csv.hpp"
+#include "programs/process_entries.hpp"
 #include "record/files.hpp"
-#include "record/process_files.hpp"
 #include "trace/tracer.hpp"
 
 namespace occbench {
 
 inline void* handle(std::uintptr_t number) {
   return reinterpret_cast<void*>(number);
+}
+
+inline constexpr std::string_view kAchieved = "sm__warps_active.avg.pct_of_peak_sustained_active";
+inline constexpr std::string_view kGraphKernel = "_Z5graphv";
+
+inline GraphNode kernel_node(std::string_view name = kGraphKernel) {
+  GraphNode node{GraphNode::Kind::kernel, handle(0x95), {}};
+  node.launch.function = handle(0x90);
+  node.launch.name = name;
+  node.launch.block = {256, 1, 1};
+  return node;
 }
 
 /// A program that launches kernels and graphs, as CUPTI would tell it.
@@ -30,6 +41,7 @@ struct Program {
   bool has_records = true;
   bool refused = false;  ///< the driver takes no launch
   std::uint32_t registers = 40;
+  int carveout_pct = -1;
 
   void launch(std::uint32_t grid, void* context = handle(0x10), std::string_view name = "_Z6reducePf",
               std::uint32_t dynamic_shared_bytes = 0, void* function = nullptr) {
@@ -61,7 +73,7 @@ struct Program {
     tracer.launch_ends(call, !refused);
     if (!recorded || refused) return;
     KernelRecord record;
-    record.name = call.of_graph ? "_Z5graphv" : call.name;
+    record.name = call.of_graph ? kGraphKernel : call.name;
     record.start_ns = 1000;
     record.end_ns = 11000;
     record.correlation = call.correlation;
@@ -69,6 +81,7 @@ struct Program {
     record.grid = call.of_graph ? EventExtent{grid_of_graph, 1, 1} : call.grid;
     record.block = {256, 1, 1};
     record.registers_per_thread = registers;
+    record.carveout_pct = carveout_pct;
     tracer.kernel_ran(record);
   }
 };
@@ -83,13 +96,27 @@ struct TracerTest : testing::Test {
   Program program{*tracer, gpu};
   std::atomic<bool> capturing_{false};
 
-  std::unique_ptr<Tracer> make(int counted, bool paced = false) {
+  std::unique_ptr<Tracer> make(int counted, bool paced = false, bool samples = false) {
     return std::make_unique<Tracer>(
-        TracerOptions{file, {.counted = counted, .paced = paced, .after = 0, .wanted = {}}, kShortTimes},
+        TracerOptions{file,
+                      {std::string(kAchieved)},
+                      {.counted = counted, .paced = paced, .after = 0, .wanted = {}},
+                      samples,
+                      kShortTimes},
         driver, [this](const std::string& line) { said.push_back(line); });
   }
+  /// What the parent makes of the file.
   std::vector<Row> rows() {
-    return read_rows(file);
+    std::vector<Row> rows;
+    for (const CaseRecord& record : program_cases(merged(read_process_file(file).entries)))
+      rows.push_back(row_of(record));
+    return rows;
+  }
+  std::size_t samples() {
+    std::size_t count = 0;
+    for (const ProgramEntry& entry : read_process_file(file).entries)
+      count += program_samples(program_case(entry), entry.seen).size();
+    return count;
   }
   void finish() {
     tracer->finish([] {});

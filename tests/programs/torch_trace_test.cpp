@@ -1,4 +1,4 @@
-#include "record/torch_trace.hpp"
+#include "programs/torch_trace.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "record/program.hpp"
+#include "programs/program.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -21,17 +21,8 @@
 namespace occbench {
 namespace {
 
-/// Counted launches of one kernel in one process: a larger number in a file is a fault of it.
-constexpr std::int64_t kMostReadings = 100000;
-
 /// Contexts and streams named in a row; programs make thousands of streams.
 constexpr std::size_t kMostNumbers = 8;
-
-constexpr const char* kHighestClock = "highest_clock_mhz";
-constexpr const char* kOwnNote = "program_note";
-
-/// Blocks in each dimension of a grid (CUDA programming guide, all compute capabilities from 3.0 on).
-constexpr Extent kLargest{2147483647, 65535, 65535};
 
 /// FNV-1a, 32 bits: enough to tell kernels of one short name apart, and the same in every run.
 std::uint32_t hash_of(std::string_view text) {
@@ -51,38 +42,11 @@ std::string joined(const std::set<Value>& values, std::size_t most) {
   return text;
 }
 
-/// The texts between +, none of which is empty.
-std::set<std::string> parse_names(std::string_view text) {
-  std::set<std::string> names;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('+'), text.size());
-    if (end > 0) names.emplace(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return names;
-}
-
-std::set<std::int64_t> parse_joined(std::string_view text) {
-  std::set<std::int64_t> numbers;
-  for (const std::string& name : parse_names(text)) {
-    std::int64_t number = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), number).ec == std::errc())
-      numbers.insert(number);
-  }
-  return numbers;
-}
-
 std::vector<std::pair<std::string, std::string>> parameters_of(const ProgramKernel& kernel) {
   std::vector<std::pair<std::string, std::string>> parameters = {{"grid", to_string(kernel.grid)},
                                                                  {"block", to_string(kernel.block)}};
   if (kernel.cluster != Extent{}) parameters.emplace_back("cluster", to_string(kernel.cluster));
   return parameters;
-}
-
-/// Of a parameter of a case; one block or thread where it has none of that name.
-Extent extent_in(const CaseIdentity& identity, std::string_view name) {
-  const std::string* const text = find_parameter(identity, name);
-  return text == nullptr ? Extent{} : parse_extent(*text);
 }
 
 std::optional<ComputeCapability> known_capability(const std::string& text) {
@@ -142,6 +106,26 @@ Times times_of(const ProgramLaunches& seen) {
   return times;
 }
 
+/// Of samples, over all launches that have some to themselves.
+void set_samples(CaseRecord& record, const SampledLaunches& sampled) {
+  if (sampled.active_cycles <= 0 || !record.theory) return;
+  const LaunchOnDevice on = launch_on_device(record);
+  const double warps_per_sm = on.limits.max_warps_per_sm;
+  const auto launches = static_cast<double>(sampled.launches);
+  Readings& readings = record.readings;
+  readings.status = CountersStatus::ok;
+  readings.achieved_source = AchievedSource::sampled;
+  readings.counters.achieved_pct = 100 * sampled.warp_cycles / (warps_per_sm * sampled.active_cycles);
+  if (!sampled.pcts.empty()) readings.achieved_spread_points = quartiles(numbers_of(sampled.pcts)).range();
+  readings.achieved_elapsed_pct =
+      100 * sampled.warp_cycles / (warps_per_sm * static_cast<double>(on.sm_count) * sampled.longest_cycles);
+  readings.counters.sm_cycles_active_avg =
+      sampled.active_cycles / static_cast<double>(on.sm_count) / launches;
+  readings.counters.sm_cycles_active_max = sampled.longest_cycles / launches;
+  if (sampled.active_us > 0) readings.counters.sm_clock_mhz = sampled.longest_cycles / sampled.active_us;
+  add_note(record.note, fmt::format("sampled: {} launches, {} samples", sampled.launches, sampled.samples));
+}
+
 void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
   Readings& readings = record.readings;
   readings.status = seen.counters_status;
@@ -152,48 +136,11 @@ void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
     set_counters(readings, seen.readings, static_cast<double>(on.sm_count) * on.limits.max_warps_per_sm);
     set_measured_losses(record, on.limits);
   }
-  if (readings.counters.achieved_pct) readings.status = CountersStatus::ok;
-}
-
-ProgramEntry entry_of(const CaseRecord& record) {
-  const auto need = [&](bool there, std::string_view column) {
-    if (!there) throw InputError(fmt::format("case {} of a program has no {}", record.identity.name, column));
-  };
-  need(record.launch.has_value(), "block_threads");
-  need(record.compiled.has_value(), "registers_per_thread");
-  need(record.program.launches.has_value(), "launches");
-  const Provenance& from = record.provenance;
-  const Usage& usage = record.compiled->usage;
-  ProgramEntry entry;
-  entry.device = {from.gpu, from.gpu_uuid, static_cast<int>(from.device_index.value_or(0)),
-                  from.compute_capability ? to_string(*from.compute_capability) : "",
-                  from.sm_count.value_or(0)};
-  entry.kernel = {.name = record.identity.variant.empty() ? record.identity.kernel : record.identity.variant,
-                  .grid = extent_in(record.identity, "grid"),
-                  .block = extent_in(record.identity, "block"),
-                  .cluster = extent_in(record.identity, "cluster"),
-                  .registers_per_thread = usage.registers_per_thread,
-                  .static_shared_bytes = usage.static_shared_bytes,
-                  .dynamic_shared_bytes = record.launch->dynamic_shared_bytes,
-                  .local_bytes_per_thread = usage.local_bytes_per_thread,
-                  .carveout_pct = record.launch->carveout_pct};
-  entry.seen.launches = *record.program.launches;
-  entry.seen.of_graphs = record.program.of_graphs.value_or(0);
-  entry.seen.timed = record.times.repetitions.value_or(0);
-  entry.seen.total_us = record.program.total_time_us.value_or(0);
-  entry.seen.counters_status = record.readings.status;
-  entry.seen.processes = parse_joined(record.program.processes);
-  entry.seen.contexts = parse_joined(record.program.contexts);
-  entry.seen.streams = parse_joined(record.program.streams);
-  entry.seen.graph_nodes = parse_joined(record.program.graph_nodes);
-  entry.seen.regions = parse_names(record.program.regions);
-  for (const auto& [name, value] : record.extra) {
-    if (name == kHighestClock)
-      static_cast<void>(
-          std::from_chars(value.data(), value.data() + value.size(), entry.device.highest_clock_mhz));
-    if (name == kOwnNote) entry.seen.note = value;
+  if (readings.counters.achieved_pct) {
+    readings.status = CountersStatus::ok;
+  } else {
+    set_samples(record, seen.sampled);
   }
-  return entry;
 }
 
 void merge_into(ProgramLaunches& into, const ProgramLaunches& other) {
@@ -206,6 +153,15 @@ void merge_into(ProgramLaunches& into, const ProgramLaunches& other) {
     std::vector<double>& all = into.readings[metric];
     all.insert(all.end(), values.begin(), values.end());
   }
+  SampledLaunches& sampled = into.sampled;
+  sampled.launches += other.sampled.launches;
+  sampled.samples += other.sampled.samples;
+  sampled.warp_cycles += other.sampled.warp_cycles;
+  sampled.active_cycles += other.sampled.active_cycles;
+  sampled.longest_cycles += other.sampled.longest_cycles;
+  sampled.elapsed_cycles += other.sampled.elapsed_cycles;
+  sampled.active_us += other.sampled.active_us;
+  sampled.pcts.insert(sampled.pcts.end(), other.sampled.pcts.begin(), other.sampled.pcts.end());
   if (into.counters_status != CountersStatus::ok && other.counters_status) {
     into.counters_status = other.counters_status;
     into.note = other.note;
@@ -226,21 +182,6 @@ std::string device_text(const ProgramDevice& device) {
 std::string to_string(const Extent& extent) {
   if (extent.z != 1) return fmt::format("{}x{}x{}", extent.x, extent.y, extent.z);
   return extent.y != 1 ? fmt::format("{}x{}", extent.x, extent.y) : fmt::format("{}", extent.x);
-}
-
-Extent parse_extent(std::string_view text) {
-  Extent extent;
-  const char* at = text.data();
-  const char* const end = text.data() + text.size();
-  for (const auto dimension : {&Extent::x, &Extent::y, &Extent::z}) {
-    std::int64_t& size = extent.*dimension;
-    const auto [next, error] = std::from_chars(at, end, size);
-    if (error != std::errc() || size < 1 || size > kLargest.*dimension) break;
-    if (next == end) return extent;
-    if (*next != 'x') break;
-    at = next + 1;
-  }
-  throw InputError(fmt::format("'{}' is not the size of a grid or block; write it as 66x2x1", text));
 }
 
 std::vector<std::string> program_metrics() {
@@ -276,19 +217,6 @@ CaseRecord program_case(const ProgramEntry& entry) {
   return record;
 }
 
-std::vector<std::string> process_columns() {
-  return {kHighestClock, kOwnNote};
-}
-
-std::vector<CaseRecord> process_cases(std::span<const ProgramEntry> entries) {
-  std::vector<CaseRecord> cases = program_cases(entries);
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    cases[i].extra = {{kHighestClock, fmt::format("{}", entries[i].device.highest_clock_mhz)},
-                      {kOwnNote, entries[i].seen.note}};
-  }
-  return cases;
-}
-
 std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunches& seen) {
   std::vector<Sample> samples;
   const auto add = [&](const std::string& quantity, std::span<const double> values) {
@@ -300,31 +228,10 @@ std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunc
     }
   };
   add("time_us", seen.times_us);
+  if (seen.readings.empty())
+    add(std::string(find_column("achieved_pct")->counter->metric), seen.sampled.pcts);
   for (const auto& [metric, values] : seen.readings) add(metric, values);
   return samples;
-}
-
-std::vector<ProgramEntry> program_entries(std::span<const Row> rows, std::span<const Sample> samples) {
-  std::map<std::string_view, std::size_t> by_case;
-  std::vector<ProgramEntry> entries;
-  for (const Row& row : rows) {
-    by_case[row.case_] = entries.size();
-    entries.push_back(entry_of(case_record(row)));
-  }
-  for (const Sample& sample : samples) {
-    const auto found = by_case.find(sample.case_name);
-    if (found == by_case.end()) continue;
-    ProgramLaunches& seen = entries[found->second].seen;
-    if (sample.quantity == "time_us") {
-      seen.times_us.push_back(sample.value);
-    } else if (sample.index >= 0 && sample.index < kMostReadings) {
-      std::vector<double>& values = seen.readings[sample.quantity];
-      const auto place = static_cast<std::size_t>(sample.index);
-      if (values.size() <= place) values.resize(place + 1, std::nan(""));
-      values[place] = sample.value;
-    }
-  }
-  return entries;
 }
 
 std::vector<ProgramEntry> merged(std::vector<ProgramEntry> entries) {

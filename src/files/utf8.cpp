@@ -1,4 +1,4 @@
-#include "record/utf8.hpp"
+#include "files/utf8.hpp"
 
 namespace occbench {
 namespace {

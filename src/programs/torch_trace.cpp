@@ -1,4 +1,4 @@
-#include "record/torch_trace.hpp"
+#include "programs/torch_trace.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,12 +10,12 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "entries/time_sample.hpp"
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
 #include "record/json.hpp"
 #include "record/replay.hpp"
-#include "record/time_sample.hpp"
 
 namespace occbench {
 namespace {

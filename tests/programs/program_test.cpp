@@ -1,4 +1,4 @@
-#include "record/program.hpp"
+#include "programs/program.hpp"
 
 #include <algorithm>
 #include <string>
@@ -159,38 +159,6 @@ TEST(ProgramRows, OfSeveralGpusNameTheGpu) {
   EXPECT_EQ(rows[1].case_, "reduce<<<1584, 256>>> on GPU-99999999");
 }
 
-/// As a process writes them and the command reads them.
-std::vector<ProgramEntry> written_and_read(std::span<const ProgramEntry> entries) {
-  const std::vector<CaseRecord> cases = process_cases(entries);
-  std::string text = csv_header(process_columns());
-  std::string samples = samples_header();
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    text += csv_record(row_of(cases[i]));
-    for (const Sample& sample : program_samples(cases[i], entries[i].seen)) samples += csv_record(sample);
-  }
-  return program_entries(parse_rows(text, "rows"), parse_samples(samples, "samples"));
-}
-
-TEST(ProcessRows, KeepEverything) {
-  std::vector<ProgramEntry> entries = {reduction(), reduction(5)};
-  count(entries[0].seen, 60, 5.2);
-  entries[0].kernel.cluster = {1, 2, 1};
-  entries[0].kernel.carveout_pct = 50;
-  entries[0].kernel.local_bytes_per_thread = 16;
-  entries[1].seen.note = "counted none: it was launched once";
-  entries[1].seen.of_graphs = 4;
-  const std::vector<ProgramEntry> read = written_and_read(entries);
-  ASSERT_EQ(read.size(), 2);
-  for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(read[i].device, entries[i].device);
-    EXPECT_EQ(read[i].kernel, entries[i].kernel);
-    EXPECT_EQ(read[i].seen.readings, entries[i].seen.readings);
-    EXPECT_EQ(read[i].seen.times_us, entries[i].seen.times_us);
-    EXPECT_EQ(read[i].seen.note, entries[i].seen.note);
-    EXPECT_EQ(row_of(program_case(read[i])), row_of(program_case(entries[i])));
-  }
-}
-
 TEST(Merged, AreLaunchesOfOneKernelOnOneGpuInSeveralProcesses) {
   std::vector<ProgramEntry> entries = {reduction(5), reduction(), reduction()};
   entries[2].seen.processes = {99};
@@ -211,15 +179,6 @@ TEST(Merged, KeepGpusApart) {
   std::vector<ProgramEntry> entries(2, reduction());
   entries[1].device.uuid = "GPU-99999999-2222";
   EXPECT_EQ(merged(entries).size(), 2);
-}
-
-TEST(Extents, AreReadAsWritten) {
-  for (const Extent& extent : {Extent{}, {66, 1, 1}, {66, 2, 1}, {66, 1, 3}, {2147483647, 65535, 65535}}) {
-    EXPECT_EQ(parse_extent(to_string(extent)), extent);
-  }
-  for (const char* text : {"", "x", "0", "-1", "5x", "5x0", "1x2x3x4", "2147483648", "1x65536", "5 "}) {
-    EXPECT_THROW(parse_extent(text), InputError) << text;
-  }
 }
 
 TEST(ObservedCase, IsPredictedFromCyclesAndSaysSo) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "record/program.hpp"
+#include "programs/program.hpp"
 
 namespace occbench {
 

@@ -12,15 +12,17 @@ class TimeSample {
  public:
   static constexpr std::size_t kMost = 101;
 
-  void add(double time) {
+  /// @returns whether it was kept
+  bool add(double time) {
     ++seen_;
     if (kept_.size() < kMost) {
       kept_.push_back(time);
-      return;
+      return true;
     }
     random_ = random_ * 6364136223846793005u + 1442695040888963407u;  // Knuth, MMIX
     const std::uint64_t place = (random_ >> 11) % static_cast<std::uint64_t>(seen_);
     if (place < kMost) kept_[place] = time;
+    return place < kMost;
   }
 
   const std::vector<double>& kept() const {

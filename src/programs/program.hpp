@@ -34,9 +34,6 @@ struct Extent {
 /// "66", "66x2", "66x2x8": without the dimensions of 1 at the end.
 std::string to_string(const Extent& extent);
 
-/// Reads what to_string() writes. @throws InputError
-Extent parse_extent(std::string_view text);
-
 /// A kernel and how it is launched: a row each.
 struct ProgramKernel {
   std::string name;  ///< as the program has it, mangled or not
@@ -65,6 +62,18 @@ struct ProgramDevice {
 };
 
 /// What was seen of the launches of one kernel on one GPU.
+/// Launches whose samples are their own, and the sums over these.
+struct SampledLaunches {
+  std::int64_t launches = 0;
+  std::int64_t samples = 0;
+  double warp_cycles = 0;      ///< cycles of resident warps, over warps and SMs
+  double active_cycles = 0;    ///< over SMs
+  double longest_cycles = 0;   ///< of the SM with most active cycles in each sample
+  double elapsed_cycles = 0;   ///< of the mean SM
+  double active_us = 0;        ///< time in which an SM had a warp of them
+  std::vector<double> pcts{};  ///< achieved occupancy of some of them
+};
+
 struct ProgramLaunches {
   std::int64_t launches = 0;
   std::int64_t of_graphs = 0;      ///< those that a CUDA graph made
@@ -73,6 +82,7 @@ struct ProgramLaunches {
   std::vector<double> times_us{};  ///< a sample of the times of those timed
   /// By name of the counter; a place is the same launch in all.
   std::map<std::string, std::vector<double>, std::less<>> readings{};
+  SampledLaunches sampled{};
   std::optional<CountersStatus> counters_status{};  ///< where there are no readings
   std::string note{};
   std::set<std::int64_t> processes{};
@@ -99,18 +109,8 @@ std::vector<std::string> program_metrics();
 /// why. `kernel` is the demangled name; the mangled one is the column `variant` where it differs.
 CaseRecord program_case(const ProgramEntry& entry);
 
-/// Columns beyond the table of the files that traced processes write, for what merging them needs.
-std::vector<std::string> process_columns();
-
-/// The cases of one process: as program_cases(), with those columns.
-std::vector<CaseRecord> process_cases(std::span<const ProgramEntry> entries);
-
 /// The times and readings behind a case.
 std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunches& seen);
-
-/// The entries that the rows and samples of one file were made of.
-/// @throws InputError where a row lacks what process_cases() has
-std::vector<ProgramEntry> program_entries(std::span<const Row> rows, std::span<const Sample> samples);
 
 /// Entries of the same kernel on the same GPU become one; in order of total time, longest first.
 std::vector<ProgramEntry> merged(std::vector<ProgramEntry> entries);

@@ -1,0 +1,92 @@
+#include "cli/program_table.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <vector>
+
+#include <fmt/ostream.h>
+
+#include "cli/text_table.hpp"
+#include "diagnose/diagnose.hpp"
+#include "orchestrate/progress.hpp"
+#include "programs/program_report.hpp"
+#include "record/kernel_library.hpp"
+#include "record/observed.hpp"
+
+namespace occbench {
+namespace {
+
+std::string percent(const std::optional<double>& value) {
+  return value ? fmt::format("{:.1f}", *value) : "-";
+}
+
+/// What tells kernels apart stands at both ends of their names.
+std::string narrow(const std::string& name) {
+  constexpr std::size_t kWidest = 44;
+  if (name.size() <= kWidest) return name;
+  const std::size_t tail = kWidest / 2;
+  return name.substr(0, kWidest - tail - 3) + "..." + name.substr(name.size() - tail);
+}
+
+std::string interval_of_line(const CaseRecord& record) {
+  if (!record.prediction) return "-";
+  return is_reconstructed_work(record.identity.work_source) ? "reconstructed"
+                                                            : to_string(record.prediction->interval);
+}
+
+/// "88 points small_grid (PyTorch)"
+std::string finding_text(const CaseToTell& saved) {
+  if (!saved.finding) return saved.record->explanation;
+  const KernelLibrary* const library = library_of(saved.record->identity.kernel);
+  std::string text(to_string(saved.finding->cause));
+  if (saved.finding->points > 0) text = fmt::format("{:.0f} points {}", saved.finding->points, text);
+  return library == nullptr ? text : fmt::format("{} ({})", text, library->name);
+}
+
+std::vector<std::string> table_line(const CaseToTell& saved, double all_us) {
+  const CaseRecord& record = *saved.record;
+  const double total_us = record.program.total_time_us.value_or(0);
+  return {milliseconds(saved.us),
+          milliseconds(total_us),
+          all_us > 0 ? fmt::format("{:.1f}", 100 * total_us / all_us) : "-",
+          fmt::format("{}", record.program.launches.value_or(0)),
+          record.theory ? percent(record.theory->theoretical_pct) : "-",
+          interval_of_line(record),
+          percent(record.readings.counters.achieved_pct),
+          narrow(record.identity.name),
+          finding_text(saved)};
+}
+
+}  // namespace
+
+std::string milliseconds(double microseconds) {
+  return fmt::format("{:.{}f}", microseconds / 1000, microseconds < 10'000 ? 3 : 1);
+}
+
+void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostream& out) {
+  double all_us = 0;
+  double counted_us = 0;
+  std::int64_t launches = 0;
+  for (const CaseRecord& record : cases) {
+    all_us += record.program.total_time_us.value_or(0);
+    if (record.readings.counters.achieved_pct) counted_us += record.program.total_time_us.value_or(0);
+    launches += record.program.launches.value_or(0);
+  }
+  std::vector<CaseToTell> order = by_time_saved(cases);
+  if (top > 0 && top < order.size()) order.resize(top);
+  std::vector<std::vector<std::string>> lines = {{"max saved ms", "time ms", "% of time", "launches",
+                                                  "theory %", "predicted, 90 %", "achieved %", "kernel",
+                                                  "finding"}};
+  for (const CaseToTell& each : order) lines.push_back(table_line(each, all_us));
+  fmt::print(out, "{}\n", text_table(lines, ">>>>>>><<"));
+  fmt::print(out,
+             "{} of {} kernels and configurations, {} launches, {} ms, {:.1f} % of it with a counter. Max "
+             "saved is the most time that the remedy "
+             "of the finding could save, which `occbench explain` names with its conditions. {}\n",
+             order.size(), cases.size(), launches, milliseconds(all_us),
+             all_us > 0 ? 100 * counted_us / all_us : 0, agreement(cases));
+}
+
+}  // namespace occbench

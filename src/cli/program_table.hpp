@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "record/case_record.hpp"
+
+namespace occbench {
+
+/// Microseconds as milliseconds, with three decimals below 10.
+std::string milliseconds(double microseconds);
+
+/// Cases whose findings' advice can save most time first.
+void sort_by_time_saved(std::vector<CaseRecord>& cases);
+
+/// The `top` cases whose findings' advice can save most time (0 = all), and a line for the whole of them.
+void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostream& out);
+
+}  // namespace occbench

@@ -1,0 +1,188 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace occbench {
+
+// The file that the injected library writes in a traced process: flat entries, one after another, which only grow in number.
+// A process that is killed leaves at most one torn entry, at the end. Numbers are of the machine that wrote them.
+
+/// What a file begins with: the format and its version. A file of another version is not read.
+inline constexpr std::string_view kEntriesMagic{"occbench entries 1\n\0\0\0\0\0", 24};
+
+/// Bytes of one entry, head included. Longer texts are written in pieces.
+inline constexpr std::size_t kMostEntryBytes = 512;
+
+enum class EntryKind : std::uint16_t {
+  process = 1,   ///< ProcessFacts
+  metric = 2,    ///< number: place of its values in readings; text: CUPTI's name of it
+  device = 3,    ///< number: CUDA's in this process; DeviceFacts
+  counting = 4,  ///< number: of the device, other: a CountersStatus; text: why nothing is counted any more
+  name = 5,      ///< number: of the name, other: where in it the text stands
+  kernel = 6,    ///< number: of the kernel; KernelFacts
+  totals = 7,    ///< number: of the kernel; LaunchTotals
+  places = 8,    ///< number: of the kernel, other: a PlaceKind; numbers of 64 bits
+  times =
+      9,  ///< number: of the kernel; times of records in ns, as float: exact below 16.7 ms, else to 0.06 ppm
+  reading =
+      10,  ///< number: of the kernel; what counters read in one launch of it, as double: one for each metric
+  sampled = 12,  ///< number: of the kernel; SampledTotals
+  sampled_pcts =
+      13,  ///< number: of the kernel; achieved occupancies of single launches that were sampled, in %, as float
+  sampled_times =
+      15,  ///< number: of the kernel; active times of single launches that were sampled, in ns, as float
+  windows = 14,  ///< number: of the device; WindowTotals
+  lost = 11,     ///< other: launches that are in no entry
+};
+
+struct EntryHead {
+  std::uint32_t bytes = 0;  ///< of the entry without the zeros that fill it up to a multiple of 8
+  EntryKind kind{};
+  std::uint16_t unused = 0;
+  std::uint32_t number = 0;
+  std::uint32_t other = 0;
+};
+
+struct ProcessFacts {
+  std::int32_t process = 0;
+  std::uint32_t has_records = 1;  ///< whether CUPTI recorded all kernels here
+};
+
+/// A GPU, as the driver describes it.
+struct DeviceFacts {
+  std::int32_t compute_capability_major = 0;
+  std::int32_t compute_capability_minor = 0;
+  std::int32_t sm_count = 0;
+  std::int32_t highest_clock_khz = 0;  ///< of the SMs; 0 = not known
+  std::int32_t threads_per_sm = 0;
+  std::int32_t unused = 0;
+  std::array<char, 48> uuid{};   ///< as nvidia-smi writes it, with zeros behind it
+  std::array<char, 128> name{};  ///< with zeros behind it
+};
+
+using EntryExtent = std::array<std::uint32_t, 3>;
+
+/// A kernel and how it is launched. A later entry of its number takes the place of an earlier one.
+struct KernelFacts {
+  std::uint32_t device = 0;
+  std::uint32_t name = 0;
+  EntryExtent grid{1, 1, 1};
+  EntryExtent block{1, 1, 1};
+  EntryExtent cluster{1, 1, 1};
+  std::uint32_t registers_per_thread = 0;
+  std::uint32_t static_shared_bytes = 0;
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::uint32_t local_bytes_per_thread = 0;
+  std::int32_t carveout_pct = -1;  ///< -1 = the driver's default
+
+  bool operator==(const KernelFacts&) const = default;
+};
+
+/// Why no launch of a kernel was counted.
+enum class Uncounted : std::uint64_t {
+  unknown,
+  left_out,        ///< the user wants others
+  waits_for_gpus,  ///< a kernel of NCCL or NVSHMEM
+  second_context,
+  while_capturing,
+  warm_up,
+  failed,  ///< tried, and the driver refused it or CUPTI could not
+};
+
+/// Launches of a kernel so far. A later entry of its number takes the place of an earlier one.
+struct LaunchTotals {
+  std::int64_t launched =
+      0;  ///< that the driver took outside of captures; 0 where the library did not hear of launches
+  std::int64_t recorded = 0;            ///< with a record
+  std::int64_t unrecorded = 0;          ///< meant to have none, for they were counted
+  std::int64_t timed = 0;               ///< recorded and not counted
+  std::int64_t of_graphs = 0;           ///< recorded ones that a CUDA graph made
+  std::int64_t launched_by_graphs = 0;  ///< of those launched
+  std::uint64_t total_ns = 0;           ///< of all recorded ones
+  Uncounted uncounted{};                ///< where there is no reading
+
+  bool operator==(const LaunchTotals&) const = default;
+};
+
+/// Launches of a kernel whose samples are its own, and the sums over these. A later entry takes the place of an earlier one.
+struct SampledTotals {
+  std::int64_t launches = 0;
+  std::int64_t samples = 0;
+  double warp_cycles = 0;     ///< cycles of resident warps, over warps and SMs
+  double active_cycles = 0;   ///< over SMs
+  double longest_cycles = 0;  ///< of the SM with most active cycles in each sample
+  double elapsed_cycles = 0;  ///< of the mean SM
+  double active_ns = 0;       ///< time in which an SM had a warp of them
+
+  bool operator==(const SampledTotals&) const = default;
+};
+
+/// Windows in which a GPU was sampled. A later entry takes the place of an earlier one.
+struct WindowTotals {
+  std::int64_t windows = 0;
+  std::int64_t thrown_away = 0;  ///< whose blocks did not come out
+  double attributed_ns = 0;      ///< active time of launches that are known
+  double unattributed_ns = 0;    ///< other active time, but for what the ends of windows cut
+};
+
+/// What numbers of a `places` entry are. Those of regions are numbers of `name` entries.
+enum class PlaceKind : std::uint32_t { context, stream, graph_node, region };
+inline constexpr std::size_t kPlaceKinds = 4;
+
+/// Most numbers of one kind that are kept of a kernel: more than a row names.
+inline constexpr std::size_t kMostPlaces = 9;
+
+/// Appends an entry. @param payload at most what kMostEntryBytes leaves
+void append_entry(std::string& file, EntryKind kind, std::uint32_t number, std::uint32_t other,
+                  std::span<const std::byte> payload);
+
+template <typename Facts>
+void append_facts(std::string& file, EntryKind kind, std::uint32_t number, const Facts& facts,
+                  std::uint32_t other = 0) {
+  static_assert(std::is_trivially_copyable_v<Facts> && sizeof(Facts) + sizeof(EntryHead) <= kMostEntryBytes);
+  append_entry(file, kind, number, other, std::as_bytes(std::span(&facts, 1)));
+}
+
+/// A text in pieces, or cut to the length of one where `kind` has no place for more.
+void append_text(std::string& file, EntryKind kind, std::uint32_t number, std::string_view text);
+void append_cut_text(std::string& file, EntryKind kind, std::uint32_t number, std::uint32_t other,
+                     std::string_view text);
+
+/// An entry that was read. The payload lives as long as the file's bytes.
+struct EntryView {
+  EntryHead head;
+  std::string_view payload;
+
+  /// @returns false where the payload is shorter than these facts
+  template <typename Facts>
+  bool read(Facts& facts) const {
+    static_assert(std::is_trivially_copyable_v<Facts>);
+    if (payload.size() < sizeof facts) return false;
+    std::memcpy(&facts, payload.data(), sizeof facts);
+    return true;
+  }
+  /// As many whole values as there are.
+  template <typename Value>
+  std::vector<Value> values() const;
+};
+
+/// Hands each whole entry on, in order, and stops at one that is torn. @returns whether the file begins as it must
+bool for_each_entry(std::string_view file, const std::function<void(const EntryView&)>& visit);
+
+template <typename Value>
+std::vector<Value> EntryView::values() const {
+  std::vector<Value> result(payload.size() / sizeof(Value));
+  if (!result.empty()) std::memcpy(result.data(), payload.data(), result.size() * sizeof(Value));
+  return result;
+}
+
+}  // namespace occbench

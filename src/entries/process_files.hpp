@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace occbench {
+
+// The files of traced processes, beside the file of rows that they are made into: run.PID.entries of run.csv.
+
+/// Variables that tell the injected library what to do: the file of rows, how many launches to count of each kernel and
+/// configuration or one of the two words, a regular expression of the kernels to count, launches before any is counted (empty: until
+/// the program repeats itself), and names of counters with spaces between.
+inline constexpr const char* kTraceOutVariable = "OCCBENCH_TRACE_OUT";
+inline constexpr const char* kTraceCountersVariable = "OCCBENCH_TRACE_COUNTERS";
+inline constexpr const char* kTracePaced = "auto";  ///< one, and more while that costs little
+inline constexpr const char* kTraceSampled =
+    "sampled";  ///< none: the GPU is sampled; as kTracePaced where it cannot be
+inline constexpr const char* kTraceKernelsVariable = "OCCBENCH_TRACE_KERNELS";
+inline constexpr const char* kTraceAfterVariable = "OCCBENCH_TRACE_AFTER";
+inline constexpr const char* kTraceMetricsVariable = "OCCBENCH_TRACE_METRICS";
+
+/// An empty file of a process that nobody else has, beside `out`: run.PID.entries, or run.PID-2.entries where the process has
+/// one already from before it executed another program. @throws InputError if none can be made
+std::filesystem::path make_process_file(const std::filesystem::path& out, int process);
+
+/// The files that processes have beside `out`, in order: of those named so, the ones that begin as such files do.
+std::vector<std::filesystem::path> process_files(const std::filesystem::path& out);
+
+}  // namespace occbench

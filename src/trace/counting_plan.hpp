@@ -1,0 +1,66 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "trace/launch_table.hpp"
+
+namespace occbench {
+
+struct CountingRules {
+  int counted = 3;     ///< launches of each kernel and configuration, after its first
+  bool paced = false;  ///< all but the first of these only while counting takes a small share of the time
+  std::optional<std::int64_t>
+      after;  ///< launches before any is counted; empty = until the program repeats itself
+  std::function<bool(std::string_view)> wanted;  ///< by mangled name; empty = all
+};
+
+/// What may be counted when a launch is looked at.
+enum class Countable {
+  none,   ///< a stream captures, and the launch may be captured
+  first,  ///< one whose kernel and configuration has not been counted
+  any,
+};
+
+/// Which launches of a process are counted. Counting one takes a millisecond or more: a program that times
+/// its kernels to choose among them (XLA's, cuDNN's and Triton's tuners) must have chosen before, which it is
+/// taken to have done once it launches nothing new. Thread-safe, and nothing waits.
+class CountingPlan {
+ public:
+  explicit CountingPlan(CountingRules rules) : rules_(std::move(rules)) {}
+
+  /// Why a kernel of this mangled name may not be counted; unknown if it may.
+  Uncounted why_not(std::string_view name) const;
+
+  /// A call launches a kernel and configuration that none launched before. @param kernels in the table by now
+  void is_new(std::size_t kernels);
+
+  /// Says of each launch of a kernel whether it is to be counted, and reserves its place if so.
+  bool take(TracedKernel& kernel, Countable countable);
+  /// A launch that take() reserved was not counted. It is tried again, but not for ever.
+  void give_back(TracedKernel& kernel);
+
+  /// The program says that it begins what matters.
+  void begin() {
+    begun_ = true;
+  }
+
+  std::int64_t launches() const {
+    return launches_;
+  }
+
+ private:
+  bool warmed_up() const;
+
+  const CountingRules rules_;
+  std::atomic<bool> begun_{false};
+  std::atomic<bool> several_{false};  ///< kernels and configurations
+  std::atomic<std::int64_t> launches_{0};
+  std::atomic<std::int64_t> new_at_{0};  ///< launches when one of a new configuration came last
+};
+
+}  // namespace occbench

@@ -1,0 +1,52 @@
+#include "trace/entry_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/core.h>
+
+#include "entries/entries.hpp"
+#include "files/output.hpp"
+
+namespace occbench {
+namespace {
+
+/// How much longer than its content a file may become by appending.
+constexpr std::size_t kMostAppended = 4;
+
+}  // namespace
+
+void EntryFile::update(const std::function<void(std::string& text, bool all)>& entries) {
+  const bool anew = !is_whole_ || appended_ > longest_;
+  std::string text;
+  entries(text, anew);
+  if (text.empty()) return;
+  is_whole_ = false;
+  if (anew) {
+    replace(text);
+  } else {
+    append(text);
+  }
+  is_whole_ = true;
+}
+
+void EntryFile::append(const std::string& text) {
+  const int descriptor = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  const bool written = descriptor >= 0 && write_all(descriptor, text);
+  const int why = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!written)
+    throw std::system_error(why, std::generic_category(), fmt::format("cannot write {}", file_.string()));
+  appended_ += text.size();
+}
+
+void EntryFile::replace(const std::string& text) {
+  replace_text(file_, std::string(kEntriesMagic) + text, WrittenTo::system);
+  appended_ = 0;
+  longest_ = std::max(longest_, kMostAppended * text.size());
+}
+
+}  // namespace occbench

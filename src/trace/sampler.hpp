@@ -1,0 +1,84 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "entries/entries.hpp"
+#include "measure/sm_sampler.hpp"
+#include "trace/captures.hpp"
+#include "trace/launch_table.hpp"
+
+namespace occbench {
+
+/// A GPU whose SMs can be sampled; see SmSampler. Everything throws CountersUnavailable.
+class SampledGpu {
+ public:
+  virtual ~SampledGpu() = default;
+
+  virtual void configure(const SamplingWindow& window) = 0;
+  virtual void start() = 0;
+  virtual void stop() = 0;
+  virtual std::vector<SmSample> read() = 0;
+  /// The last call. Never throws.
+  virtual void give_back() noexcept = 0;
+};
+
+/// Kinds of windows, from the finest on: some 3,000 to 5,000 samples each. A window must be longer than the launches that it is
+/// to see whole, and its samples short against the gaps between them.
+inline constexpr SamplingWindow kSamplingWindows[] = {
+    {250, 700'000},      {500, 2'000'000},     {1'000, 4'000'000},
+    {4'000, 16'000'000}, {16'000, 64'000'000}, {64'000, 256'000'000},
+};
+
+/// Samples one GPU in windows and finds the program's launches in them. Its calls are made by a thread of its own, while the
+/// program goes on.
+class Sampler {
+ public:
+  struct Of {
+    int device = 0;
+    int warps_per_sm = 0;        ///< that one can hold
+    std::uint64_t began_ns = 0;  ///< of the samples' clock, where calls' times begin
+  };
+  /// @param wait waits for so long; false = the program ends, and so must the window
+  Sampler(SampledGpu& gpu, const Of& of, LaunchTable& table, const Captures& captures,
+          std::function<bool(std::chrono::nanoseconds)> wait);
+
+  /// Chooses a kind of windows by the program's calls and makes it ready: some tenths of a second. @throws CountersUnavailable, as sample()
+  void set_up();
+
+  /// One window. @returns how long to wait before the next: this thread takes at most a third of a processor while kernels are new,
+  /// a tenth while some that run have few samples, and a fiftieth then
+  std::chrono::nanoseconds sample();
+
+  /// Whether calls have to be marked with their time now.
+  bool wants_times() const {
+    return wants_times_.load(std::memory_order_relaxed);
+  }
+  WindowTotals totals() const;
+
+ private:
+  std::vector<SmSample> take_window();
+  bool use(const Attribution& found);
+  void choose_window(const Attribution& found);
+
+  SampledGpu& gpu_;
+  const Of of_;
+  LaunchTable& table_;
+  const Captures& captures_;
+  const std::function<bool(std::chrono::nanoseconds)> wait_;
+  std::atomic<bool> wants_times_{false};
+  std::size_t window_ = 1;  ///< of kSamplingWindows
+  int wanted_change_ = 0;   ///< of it, by how many windows in a row
+  int changes_ = 0;
+  std::uint32_t first_ = 0;  ///< correlations that the last window could hold
+  std::uint32_t last_ = 0;
+  bool has_found_ = false;  ///< a launch, in the last window
+  mutable std::mutex mutex_;
+  WindowTotals totals_{};
+};
+
+}  // namespace occbench

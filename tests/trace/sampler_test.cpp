@@ -1,0 +1,298 @@
+#include "trace/sampler.hpp"
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fake_gpu.hpp"
+#include "traced_program.hpp"
+
+namespace occbench {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::uint64_t kBegan = 1'000'000;
+
+/// Samples of 1 us: runs of so many blocks, with a gap around each; warps fill a quarter of the SMs, 16 of 64.
+std::vector<SmSample> samples_of(const std::vector<double>& runs, int samples_each = 8) {
+  std::vector<SmSample> samples;
+  const auto add = [&](double blocks, double cycles) {
+    const std::uint64_t start = kBegan + 1000 * samples.size();
+    samples.push_back({start, start + 1000, blocks, 16 * cycles, cycles, cycles / 132, 1000});
+  };
+  for (int i = 0; i < 3; ++i) add(0, 0);
+  for (const double blocks : runs) {
+    for (int i = 0; i < samples_each; ++i) add(i == 0 ? blocks : 0, 132 * 900);
+    for (int i = 0; i < 10; ++i) add(0, 0);
+  }
+  return samples;
+}
+
+struct SamplerTest : testing::Test {
+  FakeGpu gpu;
+  FakeSampledGpu sampled{gpu};
+  LaunchTable table;
+  Captures captures;
+  bool goes_on = true;
+  Sampler sampler{sampled, {0, 64, kBegan}, table, captures, [this](auto) { return goes_on; }};
+  std::uint32_t correlation = 0;
+
+  TracedKernel& launch(std::uint32_t grid) {
+    LaunchCall call;
+    call.grid = {grid, 1, 1};
+    TracedKernel* kernel = table.find(call);
+    if (kernel == nullptr) kernel = table.add(call, {}, {});
+    table.note(++correlation, {LaunchKind::plain, kernel->number});
+    table.mark(correlation, {1, 0});
+    return *kernel;
+  }
+};
+
+TEST_F(SamplerTest, AddsTheLaunchesOfAWindowToTheirKernels) {
+  gpu.while_sampling = [&] {
+    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
+  };
+  gpu.read_samples = [] { return samples_of({66, 67, 68}); };
+  sampler.set_up();
+  launch(99);
+  for (int i = 0; i < 2; ++i) EXPECT_GT(sampler.sample(), 0ns);
+  EXPECT_EQ(table.sampled_launches(0), 0);
+  for (std::uint32_t kernel = 1; kernel <= 3; ++kernel) EXPECT_EQ(table.sampled_launches(kernel), 2);
+  EXPECT_EQ(sampler.totals().windows, 2);
+  EXPECT_EQ(sampler.totals().thrown_away, 0);
+  EXPECT_EQ(sampler.totals().unattributed_ns, 0);
+  EXPECT_NEAR(sampler.totals().attributed_ns, 2 * 3 * 8 * 900, 1);
+}
+
+TEST_F(SamplerTest, ThrowsAWindowAwayThatFitsNoLaunches) {
+  launch(66);
+  gpu.read_samples = [] { return samples_of({99, 98}); };
+  sampler.sample();
+  EXPECT_EQ(sampler.totals().thrown_away, 1);
+  EXPECT_EQ(table.sampled_launches(0), 0);
+}
+
+TEST_F(SamplerTest, WantsTimesOfCallsWhileAWindowIsOpen) {
+  EXPECT_FALSE(sampler.wants_times());
+  launch(66);
+  gpu.while_sampling = [&] { EXPECT_TRUE(sampler.wants_times()); };
+  sampler.sample();
+  EXPECT_FALSE(sampler.wants_times());
+  launch(66);
+  gpu.while_sampling = [] { throw CountersUnavailable(CountersStatus::busy, "busy"); };
+  EXPECT_THROW(sampler.sample(), CountersUnavailable);
+  EXPECT_FALSE(sampler.wants_times());
+}
+
+TEST_F(SamplerTest, LeavesAWindowOutInWhichAStreamCaptures) {
+  gpu.read_samples = [] { return samples_of({66}); };
+  launch(66);
+  captures.begins();
+  sampler.sample();
+  EXPECT_EQ(gpu.count("start sampling"), 0);
+  captures.has_begun(nullptr, false);
+  gpu.while_sampling = [&] {
+    captures.begins();
+    captures.has_begun(nullptr, false);
+  };
+  sampler.sample();
+  EXPECT_EQ(sampler.totals().windows, 0);
+  gpu.while_sampling = [] {};
+  launch(66);
+  sampler.sample();
+  EXPECT_EQ(sampler.totals().windows, 1);
+}
+
+TEST_F(SamplerTest, OpensNoWindowWhileTheProgramLaunchesNothing) {
+  sampler.sample();
+  EXPECT_EQ(gpu.count("start sampling"), 0);
+  launch(66);
+  gpu.read_samples = [] { return samples_of({66}); };
+  for (int i = 0; i < 2; ++i) sampler.sample();
+  EXPECT_EQ(gpu.count("start sampling"), 2) << "what is queued may run on";
+  gpu.read_samples = [] { return samples_of({}); };
+  for (int i = 0; i < 5; ++i) sampler.sample();
+  EXPECT_EQ(gpu.count("start sampling"), 3);
+}
+
+TEST_F(SamplerTest, ReadsNothingOfAWindowThatTheProgramsEndCutsOff) {
+  goes_on = false;
+  launch(66);
+  sampler.sample();
+  EXPECT_EQ(gpu.count("stop sampling"), 1);
+  EXPECT_EQ(gpu.count("read samples"), 0);
+}
+
+TEST_F(SamplerTest, TakesLongerWindowsOfKernelsThatAreLongerThanTheyAre) {
+  // One that fills the whole window, again and again.
+  gpu.read_samples = [] {
+    std::vector<SmSample> samples = samples_of({66}, 100);
+    samples.resize(50);
+    samples.erase(samples.begin() + 1, samples.begin() + 3);
+    return samples;
+  };
+  sampler.set_up();
+  for (int i = 0; i < 100; ++i) {
+    launch(66);
+    sampler.sample();
+  }
+  EXPECT_GT(gpu.intervals.back(), 500);
+  EXPECT_THAT(gpu.intervals, SizeIs(testing::Le(6))) << "it does not change for ever";
+}
+
+TEST_F(SamplerTest, TakesFinerSamplesWhereKernelsCannotBeToldApart) {
+  gpu.while_sampling = [&] {
+    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
+  };
+  gpu.read_samples = [] { return samples_of({99, 98}); };
+  sampler.set_up();
+  for (int i = 0; i < 10; ++i) {
+    launch(66);
+    sampler.sample();
+  }
+  EXPECT_THAT(gpu.intervals, ElementsAre(500, 250));
+}
+
+TEST_F(SamplerTest, BeginsWithLongerWindowsWhereLaunchesAreFarApart) {
+  for (const auto& [apart_us, interval_ns] :
+       {std::pair(5, 500), {30, 500}, {100, 1000}, {1000, 4000}, {100'000, 4000}}) {
+    Sampler fresh(sampled, {0, 64, kBegan}, table, captures, [&](auto) {
+      for (std::uint64_t i = 1; i <= 20; ++i) {
+        launch(66);
+        table.mark(correlation, {1, i * 1000 * static_cast<std::uint64_t>(apart_us)});
+      }
+      return true;
+    });
+    fresh.set_up();
+    EXPECT_EQ(gpu.intervals.back(), interval_ns) << apart_us;
+  }
+}
+
+TEST_F(SamplerTest, TakesTheLessTimeTheMoreItKnows) {
+  gpu.while_sampling = [&] {
+    for (const std::uint32_t grid : {66, 67}) launch(grid);
+  };
+  gpu.read_samples = [] {
+    std::this_thread::sleep_for(2ms);
+    return samples_of({66, 67});
+  };
+  launch(99);
+  EXPECT_GE(sampler.sample(), 4ms);
+  std::chrono::nanoseconds wait{};
+  for (int i = 0; i < 20; ++i) wait = sampler.sample();
+  EXPECT_GE(wait, 90ms);
+}
+
+/// A program whose GPU is sampled.
+struct SampledProgramTest : TracerTest {
+  SampledProgramTest() {
+    driver.now_ns = kBegan;
+    tracer = make(3, true, true);
+  }
+  void finish_after(std::size_t windows) {
+    EXPECT_TRUE(wait_for(Patience(10'000), [&] { return gpu.count("read samples") >= windows; }));
+    finish();
+  }
+};
+
+TEST_F(SampledProgramTest, HasRowsOfItsSamplesAndNoLaunchIsCountedAlone) {
+  Program sampled{*tracer, gpu};
+  std::atomic<bool> launched{false};
+  gpu.while_sampling = [&] {
+    while (!launched) std::this_thread::sleep_for(100us);
+  };
+  gpu.read_samples = [] { return samples_of({66, 67, 66, 67, 66}); };
+  sampled.has_records = false;
+  for (int i = 0; i < 10; ++i) sampled.launch(66 + i % 2);
+  launched = true;
+  finish_after(1);
+  EXPECT_EQ(gpu.count("push"), 0);
+  EXPECT_EQ(gpu.count("set_up"), 0);
+  EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
+  EXPECT_FALSE(gpu.given_back) << "what CUPTI opened later has ended before the program's last calls";
+  ASSERT_THAT(rows(), SizeIs(2));
+  for (const Row& row : rows()) {
+    EXPECT_EQ(row.launches, 5);
+    EXPECT_EQ(row.achieved_source, "sampled");
+    EXPECT_EQ(row.achieved_pct, 25);
+    EXPECT_NEAR(*row.time_us, 8 * 0.9, 1e-3);
+    EXPECT_NEAR(*row.total_time_us, 5 * 8 * 0.9, 1e-3);
+    EXPECT_NEAR(*row.sm_clock_mhz, 1000, 1) << "1,000 cycles a sample of 1 us";
+    EXPECT_EQ(row.theoretical_pct, 75);
+    EXPECT_THAT(row.note, HasSubstr("samples"));
+  }
+  EXPECT_THAT(said, IsEmpty());
+}
+
+TEST_F(SampledProgramTest, IsCountedWhereTheGpuCannotBeSampled) {
+  gpu.failing = 0;
+  gpu.status = CountersStatus::unsupported;
+  Program counted{*tracer, gpu};
+  counted.launch(66);
+  EXPECT_TRUE(wait_for(Patience(10'000), [&] {
+    counted.launch(66);
+    return gpu.count("push") > 0;
+  }));
+  finish();
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_EQ(rows()[0].achieved_source, "counter");
+  EXPECT_TRUE(rows()[0].time_us);
+  EXPECT_THAT(said, IsEmpty());
+}
+
+TEST_F(SampledProgramTest, SaysWhyItsCountersCannotBeRead) {
+  gpu.failing = 0;
+  gpu.status = CountersStatus::denied;
+  Program denied{*tracer, gpu};
+  for (int i = 0; i < 5; ++i) denied.launch(66);
+  EXPECT_TRUE(wait_for(Patience(10'000), [&] { return !said.empty(); }));
+  for (int i = 0; i < 5; ++i) denied.launch(66);
+  finish();
+  EXPECT_THAT(said, ElementsAre(HasSubstr("configure failed")));
+  EXPECT_EQ(gpu.count("push"), 0);
+  EXPECT_EQ(rows()[0].counters_status, "denied");
+  EXPECT_EQ(rows()[0].launches, 10);
+  EXPECT_EQ(rows()[0].time_us, 10);
+}
+
+TEST_F(SampledProgramTest, HasTheKernelsOfItsGraphs) {
+  GraphNode other = kernel_node("_Z5otherv");
+  other.launch.grid = {7, 1, 1};
+  driver.graphs[handle(0x50)] = {kernel_node(), other, kernel_node()};
+  tracer->graph_instantiated(handle(0x60), handle(0x50));
+  Program graphs{*tracer, gpu};
+  std::atomic<bool> launched{false};
+  gpu.while_sampling = [&] {
+    while (!launched) std::this_thread::sleep_for(100us);
+  };
+  gpu.read_samples = [] { return samples_of({1, 7, 1, 1, 7, 1}); };
+  graphs.has_records = false;
+  for (int i = 0; i < 4; ++i) graphs.launch_graph(handle(0x60));
+  launched = true;
+  finish_after(1);
+  ASSERT_THAT(rows(), SizeIs(2));
+  for (const Row& row : rows()) {
+    EXPECT_EQ(row.launches, row.grid_blocks == 7 ? 4 : 8);
+    EXPECT_EQ(row.graph, row.launches);
+    EXPECT_EQ(row.achieved_pct, 25);
+  }
+}
+
+TEST_F(SampledProgramTest, SaysThatItEndedBeforeItWasSampled) {
+  Program brief{*tracer, gpu};
+  brief.launch(66);
+  finish();
+  EXPECT_THAT(said, ElementsAre(HasSubstr("nothing was sampled")));
+}
+
+}  // namespace
+}  // namespace occbench
