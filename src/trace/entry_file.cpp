@@ -20,12 +20,12 @@ constexpr std::size_t kMostAppended = 4;
 }  // namespace
 
 void EntryFile::update(const std::function<void(std::string& text, bool all)>& entries) {
-  const bool anew = !is_whole_ || appended_ > longest_;
+  const bool whole = !is_whole_ || appended_ > longest_;
   std::string text;
-  entries(text, anew);
+  entries(text, whole);
   if (text.empty()) return;
   is_whole_ = false;
-  if (anew) {
+  if (whole) {
     replace(text);
   } else {
     append(text);

@@ -14,7 +14,7 @@ class EntryFile {
   explicit EntryFile(std::filesystem::path file) : file_(std::move(file)) {}
 
   /// Appends what has changed. Where that failed before, or the file has become much longer than its content, all is written
-  /// anew beside it and takes its place.
+  /// whole beside it and takes its place.
   /// @param entries appends entries to a text: those that have changed since it was called last, or all
   /// @throws std::exception if the disk is full or the folder gone; the next call writes all
   void update(const std::function<void(std::string& text, bool all)>& entries);
@@ -26,7 +26,7 @@ class EntryFile {
   const std::filesystem::path file_;
   bool is_whole_ = true;  ///< all that was handed over is in it, and no torn entry
   std::size_t appended_ = 0;
-  std::size_t longest_ = 8 << 20;  ///< bytes that may be appended before all is written anew
+  std::size_t longest_ = 8 << 20;  ///< bytes that may be appended before all is written again
 };
 
 }  // namespace occbench

@@ -102,9 +102,9 @@ TEST(RecordedWindow, HasTheOccupancyOfKernelsThatFillTheirSmsEvenly) {
   ASSERT_THAT(found.launches, SizeIs(23)) << "the last one was cut off";
   for (std::uint32_t i = 0; i < 23; ++i) EXPECT_EQ(found.launches[i].kernel, i % 8);
   EXPECT_NEAR(occupancy_pct(found.launches, kernel_number("a")), 100 * 2 * 8 / 64.0, 0.3)
-      << "two blocks an SM";
-  EXPECT_NEAR(occupancy_pct(found.launches, kernel_number("c")), 100 * 32 / 64.0, 0.3) << "one block an SM";
-  EXPECT_NEAR(occupancy_pct(found.launches, kernel_number("f")), 100 * 1 / 64.0, 0.1) << "one warp an SM";
+      << "two blocks per SM";
+  EXPECT_NEAR(occupancy_pct(found.launches, kernel_number("c")), 100 * 32 / 64.0, 0.3) << "one block per SM";
+  EXPECT_NEAR(occupancy_pct(found.launches, kernel_number("f")), 100 * 1 / 64.0, 0.1) << "one warp per SM";
   EXPECT_NEAR(occupancy_pct(found.launches, kernel_number("h")), 100 * 8 / 64.0, 0.2)
       << "two blocks on one SM";
   EXPECT_NEAR(found.unattributed_ns, 0, 1e-3);

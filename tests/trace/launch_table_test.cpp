@@ -267,12 +267,12 @@ TEST(LaunchTable, WritesWhatHasChangedAndAllOfItAgain) {
   table.launch(2);
   table.add(record(2));
   const std::vector<ProgramEntry> pieces = table.entries();
-  const std::vector<ProgramEntry> anew = table.entries(true);
-  ASSERT_THAT(anew, SizeIs(1));
-  EXPECT_EQ(anew[0].kernel, pieces[0].kernel);
-  EXPECT_EQ(anew[0].seen.launches, 2);
-  EXPECT_EQ(anew[0].seen.times_us, pieces[0].seen.times_us);
-  EXPECT_EQ(anew[0].seen.readings, pieces[0].seen.readings);
+  const std::vector<ProgramEntry> whole = table.entries(true);
+  ASSERT_THAT(whole, SizeIs(1));
+  EXPECT_EQ(whole[0].kernel, pieces[0].kernel);
+  EXPECT_EQ(whole[0].seen.launches, 2);
+  EXPECT_EQ(whole[0].seen.times_us, pieces[0].seen.times_us);
+  EXPECT_EQ(whole[0].seen.readings, pieces[0].seen.readings);
 }
 
 std::size_t resident_bytes() {
