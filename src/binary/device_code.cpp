@@ -15,9 +15,10 @@
 
 #include "binary/cubin.hpp"
 #include "binary/cuobjdump.hpp"
+#include "files/input.hpp"
+#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
-#include "record/files.hpp"
 #include "record/kernel_name.hpp"
 
 namespace occbench {

@@ -10,11 +10,11 @@
 #include <fmt/ranges.h>
 
 #include "cli/options.hpp"
+#include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/nearest.hpp"
 #include "record/columns.hpp"
 #include "record/file_kind.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {

@@ -14,11 +14,11 @@
 #include "cli/commands.hpp"
 #include "cli/device_list.hpp"
 #include "cli/waiting.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {

@@ -14,12 +14,14 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/python_tools.hpp"
+#include "files/input.hpp"
+#include "files/output.hpp"
+#include "files/temporary_folder.hpp"
 #include "fleet/output.hpp"
 #include "fleet/rank.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {

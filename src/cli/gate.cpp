@@ -15,11 +15,12 @@
 #include "cli/device_list.hpp"
 #include "cli/options.hpp"
 #include "cli/pairs.hpp"
+#include "files/input.hpp"
+#include "files/output.hpp"
 #include "gate/compare.hpp"
 #include "gate/outputs.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "record/simulated.hpp"
 
 namespace occbench {

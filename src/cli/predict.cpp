@@ -16,6 +16,7 @@
 #include "cli/predict_batch.hpp"
 #include "cli/waiting.hpp"
 #include "diagnose/diagnose.hpp"
+#include "files/input.hpp"
 #include "occupancy/gpus.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
@@ -25,7 +26,6 @@
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "record/json.hpp"
 #include "record/observed.hpp"
 

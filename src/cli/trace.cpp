@@ -22,6 +22,7 @@
 #include "cli/trace_import.hpp"
 #include "cli/waiting.hpp"
 #include "entries/process_files.hpp"
+#include "files/lock.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/run.hpp"
 #include "programs/program_report.hpp"
@@ -73,14 +74,14 @@ void finish(ProgramTable& table, const fs::path& out, const TraceOptions& option
 }
 
 /// How much of the program the samples tell of.
-void print_windows(const SampledWindows& windows, Console& console) {
-  const double active_us = windows.attributed_us + windows.unattributed_us;
+void print_windows(const WindowTotals& windows, Console& console) {
+  const double active_ns = windows.attributed_ns + windows.unattributed_ns;
   if (windows.windows == 0) return;
   fmt::print(console.out, "Sampled: {} windows, {} thrown away", windows.windows, windows.thrown_away);
-  if (active_us > 0) {
+  if (active_ns > 0) {
     fmt::print(console.out,
                "; {:.1f} % of the GPU's active time in them is of launches that could be told apart",
-               100 * windows.attributed_us / active_us);
+               100 * windows.attributed_ns / active_ns);
   }
   fmt::print(console.out, "\n");
 }

@@ -208,10 +208,7 @@ MergedProcesses merged_processes(const std::vector<fs::path>& files, Console& co
     try {
       TracedProcess process = read_process_file(file);
       std::ranges::move(process.entries, std::back_inserter(merged.entries));
-      merged.windows.windows += process.windows.windows;
-      merged.windows.thrown_away += process.windows.thrown_away;
-      merged.windows.attributed_us += process.windows.attributed_us;
-      merged.windows.unattributed_us += process.windows.unattributed_us;
+      merged.windows += process.windows;
       merged.files.push_back(file);
     } catch (const InputError& unreadable) {
       fmt::print(console.err, "occbench trace: {}; {} stays, and its launches are in no row\n",

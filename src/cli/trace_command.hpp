@@ -39,7 +39,7 @@ void check(const TraceCommand& command);
 /// What the processes of a traced command wrote.
 struct MergedProcesses {
   std::vector<ProgramEntry> entries;
-  SampledWindows windows;
+  WindowTotals windows;
   std::vector<std::filesystem::path> files;  ///< that were read
 };
 

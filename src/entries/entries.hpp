@@ -120,9 +120,17 @@ struct SampledTotals {
   double warp_cycles = 0;     ///< cycles of resident warps, over warps and SMs
   double active_cycles = 0;   ///< over SMs
   double longest_cycles = 0;  ///< of the SM with most active cycles in each sample
-  double elapsed_cycles = 0;  ///< of the mean SM
   double active_ns = 0;       ///< time in which an SM had a warp of them
 
+  SampledTotals& operator+=(const SampledTotals& other) {
+    launches += other.launches;
+    samples += other.samples;
+    warp_cycles += other.warp_cycles;
+    active_cycles += other.active_cycles;
+    longest_cycles += other.longest_cycles;
+    active_ns += other.active_ns;
+    return *this;
+  }
   bool operator==(const SampledTotals&) const = default;
 };
 
@@ -132,6 +140,14 @@ struct WindowTotals {
   std::int64_t thrown_away = 0;  ///< whose blocks did not come out
   double attributed_ns = 0;      ///< active time of launches that are known
   double unattributed_ns = 0;    ///< other active time, but for what the ends of windows cut
+
+  WindowTotals& operator+=(const WindowTotals& other) {
+    windows += other.windows;
+    thrown_away += other.thrown_away;
+    attributed_ns += other.attributed_ns;
+    unattributed_ns += other.unattributed_ns;
+    return *this;
+  }
 };
 
 /// What numbers of a `places` entry are. Those of regions are numbers of `name` entries.
@@ -175,7 +191,7 @@ struct EntryView {
   std::vector<Value> values() const;
 };
 
-/// Hands each whole entry on, in order, and stops at one that is torn. @returns whether the file begins as it must
+/// Hands each whole entry on, in order, and stops at one that is torn. @returns whether the file begins with kEntriesMagic
 bool for_each_entry(std::string_view file, const std::function<void(const EntryView&)>& visit);
 
 template <typename Value>

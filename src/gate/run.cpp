@@ -7,10 +7,10 @@
 
 #include <fmt/core.h>
 
+#include "files/input.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/file_kind.hpp"
-#include "record/files.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {

@@ -9,12 +9,12 @@
 
 #include <fmt/core.h>
 
+#include "files/output.hpp"
 #include "measure/trace.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/warps.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {

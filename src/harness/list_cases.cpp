@@ -8,13 +8,13 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/warps.hpp"
 #include "predict/parallel.hpp"
 #include "predict/parameter_range.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "record/json.hpp"
 #include "simulate/simulate.hpp"
 

@@ -8,13 +8,13 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "files/input.hpp"
 #include "gpu/error.hpp"
 #include "measure/nvml.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/nearest.hpp"
 #include "occupancy/occupancy.hpp"
 #include "record/case_filter.hpp"
-#include "record/files.hpp"
 #include "record/provenance.hpp"
 
 namespace occbench {

@@ -19,6 +19,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "files/output.hpp"
 #include "gpu/error.hpp"
 #include "harness/count_case.hpp"
 #include "harness/google_benchmark.hpp"
@@ -28,7 +29,6 @@
 #include "harness/time_case.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "record/json.hpp"
 #include "record/progress_lines.hpp"
 #include "record/stop_signals.hpp"

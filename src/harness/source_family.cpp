@@ -7,10 +7,10 @@
 
 #include <fmt/core.h>
 
+#include "files/input.hpp"
 #include "gpu/argument.hpp"
 #include "gpu/prepared_arguments.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/files.hpp"
 #include "record/kernel_name.hpp"
 
 namespace occbench {

@@ -14,11 +14,11 @@
 
 #include <fmt/ostream.h>
 
+#include "files/lock.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/run.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {

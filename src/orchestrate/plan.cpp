@@ -14,11 +14,12 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "files/input.hpp"
+#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {

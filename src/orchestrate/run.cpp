@@ -12,11 +12,14 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
+#include "files/input.hpp"
+#include "files/lock.hpp"
+#include "files/output.hpp"
+#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/progress.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "record/progress_lines.hpp"
 #include "record/provenance.hpp"
 #include "record/stop_signals.hpp"

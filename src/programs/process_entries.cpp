@@ -12,8 +12,8 @@
 #include <fmt/core.h>
 
 #include "entries/entries.hpp"
+#include "files/input.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/files.hpp"
 #include "record/kernel_name.hpp"
 #include "record/statistics.hpp"
 
@@ -108,10 +108,7 @@ class ProcessEntries {
       if (name != names_.end()) result.entries.push_back(entry_of(kernel, name->second));
     }
     for (const auto& [number, device] : devices_) {
-      result.windows.windows += device.windows.windows;
-      result.windows.thrown_away += device.windows.thrown_away;
-      result.windows.attributed_us += device.windows.attributed_ns / 1000;
-      result.windows.unattributed_us += device.windows.unattributed_ns / 1000;
+      result.windows += device.windows;
     }
     return result;
   }
@@ -225,14 +222,8 @@ class ProcessEntries {
                        : median(seen.times_us);
       seen.total_us += each_us * static_cast<double>(seen.launches - totals.recorded);
     }
-    seen.sampled = {.launches = kernel.sampled.launches,
-                    .samples = kernel.sampled.samples,
-                    .warp_cycles = kernel.sampled.warp_cycles,
-                    .active_cycles = kernel.sampled.active_cycles,
-                    .longest_cycles = kernel.sampled.longest_cycles,
-                    .elapsed_cycles = kernel.sampled.elapsed_cycles,
-                    .active_us = kernel.sampled.active_ns / 1000,
-                    .pcts = kernel.sampled_pcts};
+    seen.sampled = kernel.sampled;
+    seen.sampled_pcts = kernel.sampled_pcts;
     for (const std::vector<double>& reading : kernel.readings) {
       for (std::size_t i = 0; i < std::min(reading.size(), metrics_.size()); ++i)
         seen.readings[metrics_[i]].push_back(reading[i]);

@@ -107,7 +107,8 @@ Times times_of(const ProgramLaunches& seen) {
 }
 
 /// Of samples, over all launches that have some to themselves.
-void set_samples(CaseRecord& record, const SampledLaunches& sampled) {
+void set_samples(CaseRecord& record, const ProgramLaunches& seen) {
+  const SampledTotals& sampled = seen.sampled;
   if (sampled.active_cycles <= 0 || !record.theory) return;
   const LaunchOnDevice on = launch_on_device(record);
   const double warps_per_sm = on.limits.max_warps_per_sm;
@@ -116,13 +117,15 @@ void set_samples(CaseRecord& record, const SampledLaunches& sampled) {
   readings.status = CountersStatus::ok;
   readings.achieved_source = AchievedSource::sampled;
   readings.counters.achieved_pct = 100 * sampled.warp_cycles / (warps_per_sm * sampled.active_cycles);
-  if (!sampled.pcts.empty()) readings.achieved_spread_points = quartiles(numbers_of(sampled.pcts)).range();
+  if (!seen.sampled_pcts.empty())
+    readings.achieved_spread_points = quartiles(numbers_of(seen.sampled_pcts)).range();
   readings.achieved_elapsed_pct =
       100 * sampled.warp_cycles / (warps_per_sm * static_cast<double>(on.sm_count) * sampled.longest_cycles);
   readings.counters.sm_cycles_active_avg =
       sampled.active_cycles / static_cast<double>(on.sm_count) / launches;
   readings.counters.sm_cycles_active_max = sampled.longest_cycles / launches;
-  if (sampled.active_us > 0) readings.counters.sm_clock_mhz = sampled.longest_cycles / sampled.active_us;
+  if (sampled.active_ns > 0)
+    readings.counters.sm_clock_mhz = 1000 * sampled.longest_cycles / sampled.active_ns;
   add_note(record.note, fmt::format("sampled: {} launches, {} samples", sampled.launches, sampled.samples));
 }
 
@@ -139,7 +142,7 @@ void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
   if (readings.counters.achieved_pct) {
     readings.status = CountersStatus::ok;
   } else {
-    set_samples(record, seen.sampled);
+    set_samples(record, seen);
   }
 }
 
@@ -153,15 +156,8 @@ void merge_into(ProgramLaunches& into, const ProgramLaunches& other) {
     std::vector<double>& all = into.readings[metric];
     all.insert(all.end(), values.begin(), values.end());
   }
-  SampledLaunches& sampled = into.sampled;
-  sampled.launches += other.sampled.launches;
-  sampled.samples += other.sampled.samples;
-  sampled.warp_cycles += other.sampled.warp_cycles;
-  sampled.active_cycles += other.sampled.active_cycles;
-  sampled.longest_cycles += other.sampled.longest_cycles;
-  sampled.elapsed_cycles += other.sampled.elapsed_cycles;
-  sampled.active_us += other.sampled.active_us;
-  sampled.pcts.insert(sampled.pcts.end(), other.sampled.pcts.begin(), other.sampled.pcts.end());
+  into.sampled += other.sampled;
+  into.sampled_pcts.insert(into.sampled_pcts.end(), other.sampled_pcts.begin(), other.sampled_pcts.end());
   if (into.counters_status != CountersStatus::ok && other.counters_status) {
     into.counters_status = other.counters_status;
     into.note = other.note;
@@ -229,7 +225,7 @@ std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunc
   };
   add("time_us", seen.times_us);
   if (seen.readings.empty())
-    add(std::string(find_column("achieved_pct")->counter->metric), seen.sampled.pcts);
+    add(std::string(find_column("achieved_pct")->counter->metric), seen.sampled_pcts);
   for (const auto& [metric, values] : seen.readings) add(metric, values);
   return samples;
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "entries/entries.hpp"
 #include "occupancy/launch.hpp"
 #include "occupancy/statuses.hpp"
 #include "record/case_record.hpp"
@@ -62,18 +63,6 @@ struct ProgramDevice {
 };
 
 /// What was seen of the launches of one kernel on one GPU.
-/// Launches whose samples are their own, and the sums over these.
-struct SampledLaunches {
-  std::int64_t launches = 0;
-  std::int64_t samples = 0;
-  double warp_cycles = 0;      ///< cycles of resident warps, over warps and SMs
-  double active_cycles = 0;    ///< over SMs
-  double longest_cycles = 0;   ///< of the SM with most active cycles in each sample
-  double elapsed_cycles = 0;   ///< of the mean SM
-  double active_us = 0;        ///< time in which an SM had a warp of them
-  std::vector<double> pcts{};  ///< achieved occupancy of some of them
-};
-
 struct ProgramLaunches {
   std::int64_t launches = 0;
   std::int64_t of_graphs = 0;      ///< those that a CUDA graph made
@@ -82,7 +71,8 @@ struct ProgramLaunches {
   std::vector<double> times_us{};  ///< a sample of the times of those timed
   /// By name of the counter; a place is the same launch in all.
   std::map<std::string, std::vector<double>, std::less<>> readings{};
-  SampledLaunches sampled{};
+  SampledTotals sampled{};
+  std::vector<double> sampled_pcts{};               ///< achieved occupancy of some of those sampled
   std::optional<CountersStatus> counters_status{};  ///< where there are no readings
   std::string note{};
   std::set<std::int64_t> processes{};

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "diagnose/diagnose.hpp"
+#include "files/output.hpp"
 #include "predict/parallel.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "record/observed.hpp"
 #include "record/statistics.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/columns.hpp"

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/file_kind.hpp"

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "record/files.hpp"
+#include "files/lock.hpp"
+#include "files/output.hpp"
 #include "record/row.hpp"
 
 namespace occbench {

@@ -8,6 +8,8 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
+#include "files/input.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 

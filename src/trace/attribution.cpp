@@ -192,7 +192,6 @@ std::vector<SampledLaunch> share_out(std::span<const SmSample> samples, std::spa
     launch.warp_cycles += sample.warp_cycles;
     launch.active_cycles += sample.active_cycles;
     launch.longest_cycles += sample.longest_cycles;
-    launch.elapsed_cycles += sample.elapsed_cycles;
     launch.active_ns += active_ns(sample);
   }
   std::vector<SampledLaunch> good;

@@ -26,8 +26,7 @@ struct SampledLaunch {
   double warp_cycles = 0;     ///< cycles of resident warps, summed over warps and SMs
   double active_cycles = 0;   ///< summed over SMs
   double longest_cycles = 0;  ///< of the SM with most active cycles in each sample, summed over samples
-  double elapsed_cycles = 0;
-  double active_ns = 0;  ///< time in which an SM had a warp of it
+  double active_ns = 0;       ///< time in which an SM had a warp of it
 };
 
 struct Attribution {

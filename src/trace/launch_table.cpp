@@ -36,6 +36,15 @@ std::size_t mixed(std::size_t hash, std::uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
+/// Most launches that wait for the record that tells their kernel, which comes within a second.
+constexpr std::size_t kMostNamed = 1 << 18;
+
+/// While the table's mutex for records is held.
+void add_place(TracedKernel& kernel, PlaceKind kind, std::int64_t number) {
+  std::set<std::int64_t>& numbers = kernel.places[static_cast<std::size_t>(kind)];
+  if (numbers.size() < kMostPlaces) kernel.places_changed |= numbers.insert(number).second;
+}
+
 std::uint64_t pair(std::uint32_t a, std::uint32_t b) {
   return static_cast<std::uint64_t>(a) << 32 | b;
 }
@@ -102,9 +111,6 @@ std::uint32_t LaunchTable::name_number(std::string_view name) {
   return number;
 }
 
-/// Most launches that wait for the record that tells their kernel, which comes within a second.
-constexpr std::size_t kMostNamed = 1 << 18;
-
 std::uint32_t LaunchTable::region_number(const std::string& region) {
   {
     const std::shared_lock lock(mutex_);
@@ -118,8 +124,7 @@ std::uint32_t LaunchTable::region_number(const std::string& region) {
 void LaunchTable::add_region(TracedKernel& kernel, const std::string& region) {
   const std::uint32_t number = region_number(region);
   const std::lock_guard lock(records_mutex_);
-  std::set<std::int64_t>& numbers = kernel.places[static_cast<std::size_t>(PlaceKind::region)];
-  if (numbers.size() < kMostPlaces) kernel.places_changed |= numbers.insert(number).second;
+  add_place(kernel, PlaceKind::region, number);
 }
 
 void LaunchTable::name_region(std::uint32_t correlation, const std::string& region) {
@@ -220,15 +225,12 @@ void LaunchTable::add(const KernelRecord& record) {
     ++totals.timed;
     kernel->times_changed |= kernel->times.add(static_cast<double>(ns));
   }
-  const auto add_place = [&](PlaceKind kind, std::int64_t number) {
-    std::set<std::int64_t>& numbers = kernel->places[static_cast<std::size_t>(kind)];
-    if (numbers.size() < kMostPlaces) kernel->places_changed |= numbers.insert(number).second;
-  };
-  add_place(PlaceKind::context, record.context);
-  add_place(PlaceKind::stream, record.stream);
-  if (record.graph_node != 0) add_place(PlaceKind::graph_node, static_cast<std::int64_t>(record.graph_node));
+  add_place(*kernel, PlaceKind::context, record.context);
+  add_place(*kernel, PlaceKind::stream, record.stream);
+  if (record.graph_node != 0)
+    add_place(*kernel, PlaceKind::graph_node, static_cast<std::int64_t>(record.graph_node));
   if (const auto named = regions_.find(record.correlation); named != regions_.end()) {
-    add_place(PlaceKind::region, named->second);
+    add_place(*kernel, PlaceKind::region, named->second);
     if (!record.of_graph) regions_.erase(named);
   }
 }
@@ -276,7 +278,6 @@ void LaunchTable::add_sampled(std::span<const SampledLaunch> launches, int warps
     totals.warp_cycles += launch.warp_cycles;
     totals.active_cycles += launch.active_cycles;
     totals.longest_cycles += launch.longest_cycles;
-    totals.elapsed_cycles += launch.elapsed_cycles;
     totals.active_ns += launch.active_ns;
     kernel.sampled_times.add(launch.active_ns);
     has_readings_ = true;

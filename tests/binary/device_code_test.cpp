@@ -18,9 +18,10 @@
 #include "binary/cubin.hpp"
 #include "binary/cuobjdump.hpp"
 #include "cli/calc_binary.hpp"
+#include "files/input.hpp"
+#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {

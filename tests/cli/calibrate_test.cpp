@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/profile_choice.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {

@@ -20,9 +20,11 @@
 #include <gtest/gtest.h>
 
 #include "cli/terminal.hpp"
+#include "files/input.hpp"
+#include "files/output.hpp"
+#include "files/temporary_folder.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "run_command.hpp"
 
 namespace occbench {

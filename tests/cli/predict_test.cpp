@@ -10,11 +10,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "files/temporary_folder.hpp"
 #include "occupancy/exit_status.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/work.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "run_command.hpp"
 #include "table_cell.hpp"
 

@@ -7,10 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/input.hpp"
+#include "files/temporary_folder.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/devices.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "run_command.hpp"
 
 namespace occbench {

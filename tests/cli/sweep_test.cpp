@@ -6,8 +6,8 @@
 
 #include "cli/sweep_program.hpp"
 #include "cli/sweep_request.hpp"
+#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/files.hpp"
 #include "run_command.hpp"
 
 namespace occbench {

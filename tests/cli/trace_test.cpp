@@ -13,9 +13,10 @@
 #include "cli/program_table.hpp"
 #include "entries/entries.hpp"
 #include "entries/process_files.hpp"
+#include "files/input.hpp"
+#include "files/temporary_folder.hpp"
 #include "programs/program_report.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "run_command.hpp"
 
 namespace occbench {

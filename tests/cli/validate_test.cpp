@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/temporary_folder.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "run_command.hpp"
 
 namespace occbench {

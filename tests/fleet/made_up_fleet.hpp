@@ -10,9 +10,9 @@
 
 #include <fmt/core.h>
 
+#include "files/input.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 

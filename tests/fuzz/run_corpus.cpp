@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "record/files.hpp"
+#include "files/input.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 

@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "../cli/run_command.hpp"
+#include "files/input.hpp"
 #include "made_up_run.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {

@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "files/input.hpp"
 #include "gate/compare.hpp"
 #include "record/columns.hpp"
 #include "recorded_runs.hpp"

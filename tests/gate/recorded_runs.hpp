@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "files/input.hpp"
 #include "gate/run.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "../cli/run_command.hpp"
+#include "files/temporary_folder.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {

@@ -12,13 +12,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/temporary_folder.hpp"
 #include "gpu/launch_timer.hpp"
 #include "harness/run.hpp"
 #include "kernels/spin.hpp"
 #include "on_a_gpu.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "sms_of_blocks.hpp"
 
 namespace occbench {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_gpu.hpp"
+#include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 
 // Occupancy over time, per SM, by trace, and by more metrics than the columns have.

@@ -12,11 +12,11 @@
 
 #include <gtest/gtest.h>
 
+#include "files/temporary_folder.hpp"
 #include "gpu/error.hpp"
 #include "harness/google_benchmark.hpp"
 #include "harness/run.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "fake_gpu.hpp"
+#include "files/input.hpp"
+#include "files/temporary_folder.hpp"
 
 // Google Benchmark's flags and reports, with our numbers in them.
 namespace occbench {

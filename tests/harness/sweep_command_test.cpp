@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "../cli/run_command.hpp"
+#include "files/temporary_folder.hpp"
 #include "gpu/nvrtc.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {

@@ -4,9 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/input.hpp"
+#include "files/temporary_folder.hpp"
 #include "orchestrate/run.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 // The command's runner and a bench binary, each as it is but for the GPU.
 namespace occbench {

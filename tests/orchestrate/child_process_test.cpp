@@ -11,7 +11,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "record/files.hpp"
+#include "files/input.hpp"
+#include "files/temporary_folder.hpp"
 
 namespace occbench {
 namespace {

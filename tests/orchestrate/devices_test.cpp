@@ -17,9 +17,10 @@
 #include <gtest/gtest.h>
 
 #include "cli/device_list.hpp"
+#include "files/input.hpp"
+#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {

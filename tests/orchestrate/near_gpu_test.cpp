@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/temporary_folder.hpp"
 #include "orchestrate/devices.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {

@@ -9,10 +9,11 @@
 #include <gtest/gtest.h>
 
 #include "../cli/run_command.hpp"
+#include "files/output.hpp"
+#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/plan.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "record/simulated.hpp"
 
 namespace occbench {

@@ -11,9 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/temporary_folder.hpp"
 #include "orchestrate/run.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {

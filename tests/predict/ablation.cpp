@@ -15,6 +15,7 @@
 
 #include <fmt/core.h>
 
+#include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/chance.hpp"
 #include "predict/parallel.hpp"

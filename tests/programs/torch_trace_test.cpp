@@ -10,9 +10,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/files.hpp"
 #include "record/highest_clock.hpp"
+#include "resident_bytes.hpp"
 
 namespace occbench {
 namespace {
@@ -188,15 +189,6 @@ TEST(TorchTrace, NestedTooDeepIsRefused) {
               testing::HasSubstr("deeper than 64"));
   EXPECT_THAT(refusal("{\"traceEvents\": [" + std::string(60, '[') + std::string(60, ']') + "]}"),
               testing::HasSubstr("has no kernels"));
-}
-
-/// Resident memory of this process, bytes.
-std::size_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::size_t size = 0;
-  std::size_t resident = 0;
-  statm >> size >> resident;
-  return resident * 4096;
 }
 
 TEST(TorchTrace, OfAnyLengthTakesTheMemoryOfItsDistinctKernels) {

@@ -6,9 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/input.hpp"
+#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 #include "record/row_stream.hpp"
 
 namespace occbench {

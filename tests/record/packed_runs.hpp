@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "files/input.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 

@@ -13,10 +13,11 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "files/input.hpp"
+#include "files/lock.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/files.hpp"
 
 namespace occbench {
 namespace {

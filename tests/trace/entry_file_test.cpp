@@ -13,7 +13,8 @@
 
 #include "entries/entries.hpp"
 #include "entries/process_files.hpp"
-#include "record/files.hpp"
+#include "files/input.hpp"
+#include "files/temporary_folder.hpp"
 
 namespace occbench {
 namespace {

@@ -1,6 +1,5 @@
 #include "trace/launch_table.hpp"
 
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -9,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "programs/process_entries.hpp"
+#include "resident_bytes.hpp"
 
 namespace occbench {
 namespace {
@@ -144,14 +144,15 @@ TEST(LaunchTable, LogsTheLaunchesOfAGpuInTheOrderOfTheirCalls) {
 TEST(LaunchTable, AddsUpWhatWasSampled) {
   Table table;
   TracedKernel& kernel = table.launch(1);
-  const SampledLaunch launch{kernel.number, 10, 3200, 100, 120, 110, 5000};
+  const SampledLaunch launch{kernel.number, 10, 3200, 100, 120, 5000};
   table.add_sampled(std::vector<SampledLaunch>(3, launch), 64);
-  const SampledLaunches sampled = table.entry().seen.sampled;
+  const ProgramLaunches seen = table.entry().seen;
+  const SampledTotals& sampled = seen.sampled;
   EXPECT_EQ(sampled.launches, 3);
   EXPECT_EQ(sampled.samples, 30);
   EXPECT_EQ(sampled.warp_cycles, 9600);
-  EXPECT_EQ(sampled.active_us, 15);
-  EXPECT_THAT(sampled.pcts, ElementsAre(50, 50, 50));
+  EXPECT_EQ(sampled.active_ns, 15'000);
+  EXPECT_THAT(seen.sampled_pcts, ElementsAre(50, 50, 50));
   EXPECT_THAT(table.entry().seen.times_us, ElementsAre(5, 5, 5));
   EXPECT_TRUE(table.has_readings());
 }
@@ -273,14 +274,6 @@ TEST(LaunchTable, WritesWhatHasChangedAndAllOfItAgain) {
   EXPECT_EQ(whole[0].seen.launches, 2);
   EXPECT_EQ(whole[0].seen.times_us, pieces[0].seen.times_us);
   EXPECT_EQ(whole[0].seen.readings, pieces[0].seen.readings);
-}
-
-std::size_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::size_t size = 0;
-  std::size_t resident = 0;
-  statm >> size >> resident;
-  return resident * 4096;
 }
 
 TEST(LaunchTable, OfAMillionLaunchesTakesTheMemoryOfItsEntries) {

@@ -12,8 +12,8 @@
 
 #include "entries/process_files.hpp"
 #include "fake_gpu.hpp"
+#include "files/temporary_folder.hpp"
 #include "programs/process_entries.hpp"
-#include "record/files.hpp"
 #include "trace/tracer.hpp"
 
 namespace occbench {

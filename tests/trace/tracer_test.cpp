@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/input.hpp"
 #include "traced_program.hpp"
 
 namespace occbench {

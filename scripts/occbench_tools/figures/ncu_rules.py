@@ -83,6 +83,11 @@ def predicted_pct(row: Row, results: Results, model: Results) -> float:
     return (said.get("advice") or {}).get("time_saved_pct", 0)
 
 
+def up_to(rules: pl.DataFrame, rule: str) -> str:
+    most = rules.filter(pl.col("rule") == rule)["estimated_speedup_pct"].max()
+    return "" if most is None else f"{most:.0f} %"
+
+
 def table_of(model: Results, results: Results) -> str:
     rules = read_table(model.folder / "ncu_rules.csv", RULES)
     rows = {(row["experiment"], row["case"]): row for row in each(model.rows("full.csv"))}
@@ -91,17 +96,13 @@ def table_of(model: Results, results: Results) -> str:
         of_case = rules.filter((pl.col("experiment") == experiment) & (pl.col("case") == case))
         row = rows[experiment, case]
 
-        def up_to(rule: str, of_case: pl.DataFrame = of_case) -> str:
-            most = of_case.filter(pl.col("rule") == rule)["estimated_speedup_pct"].max()
-            return "" if most is None else f"{most:.0f} %"
-
         of_experiment = {name: row for (of, name), row in rows.items() if of == experiment}
         lines.append(
             (
                 f"{experiment}, {case.split('/', 2)[2].removeprefix('remedy=plain/').replace('/', ', ')}",
-                up_to("LaunchConfiguration"),
-                up_to("AchievedOccupancy"),
-                up_to("WorkloadImbalance"),
+                up_to(of_case, "LaunchConfiguration"),
+                up_to(of_case, "AchievedOccupancy"),
+                up_to(of_case, "WorkloadImbalance"),
                 f"{explained_pct(row, results, model):.0f} %",
                 f"{predicted_pct(row, results, model):.0f} %",
                 f"{saved_pct(row, instead, of_experiment):.0f} %",
