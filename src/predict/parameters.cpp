@@ -42,15 +42,6 @@ constexpr std::array kParameters{
               .fitted_to = FittedTo::whole_waves,
               .matters_to = MattersTo::more_than_a_wave,
               .source = kFits},
-    Parameter{.name = "warp_retire_cycles",
-              .value = &P::warp_retire_cycles,
-              .meaning = "an SM retires two blocks this far apart for each warp, of at most two",
-              .typical = 18,
-              .off = 0,
-              .least_elsewhere = 9,
-              .most_elsewhere = 36,
-              .fitted_to = FittedTo::whole_waves,
-              .source = kFits},
     Parameter{.name = "block_launch_cycles",
               .value = &P::block_launch_cycles,
               .meaning = "an SM launches two blocks at least this far apart",
@@ -176,11 +167,12 @@ constexpr std::array kParameters{
 };
 
 /// Of rules that the model had and that were worth too little (docs/notes/block-scheduler.md).
-constexpr std::array<std::string_view, 8> kObsoleteParameters{
+constexpr std::array<std::string_view, 9> kObsoleteParameters{
     "warp_launch_cycles",          "busy_sm_extra_warp_launch_cycles",
     "shared_launch_share",         "retire_active_warps",
     "full_sm_retire_delay_cycles", "jitter_cycles",
     "second_sm_delay_cycles",      "second_sm_delay_warps",
+    "warp_retire_cycles",
 };
 
 }  // namespace

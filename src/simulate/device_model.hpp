@@ -23,7 +23,6 @@ struct DeviceParameters {
   double launch_overhead_cycles = 0;  ///< a warp is resident this much longer than its work takes
 
   // Retiring a block and replacing it.
-  double warp_retire_cycles = 0;  ///< an SM retires two blocks this far apart for each warp, of at most two
   double replacement_latency_cycles = 0;  ///< from the end of a block to the start of the one in its place
   double sibling_notices_room =
       0;  ///< 1: room left by exited warps is seen when a block ends on either SM of a TPC

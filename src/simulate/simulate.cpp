@@ -25,7 +25,6 @@ struct Completion {
   double time;
   double end;
   int sm;
-  bool retired;
 };
 
 class Simulator {
@@ -134,21 +133,14 @@ class Simulator {
 
   void push_completion(const EndedBlock& ended) {
     const double latency = sms_[static_cast<std::size_t>(ended.sm)].traits().replacement_latency_cycles;
-    completions_.push({ended.time + latency, ended.time, ended.sm, false});
+    completions_.push({ended.time + latency, ended.time, ended.sm});
   }
 
-  /// The dispatcher hears of a block that ended, unless its SM is still retiring another one.
+  /// The dispatcher hears of a block that ended.
   void complete() {
-    Completion ended = completions_.top();
+    const Completion ended = completions_.top();
     completions_.pop();
     Sm& sm = sms_[static_cast<std::size_t>(ended.sm)];
-    if (!ended.retired) {
-      const double delay = sm.retire_delay(ended.end, rules_);
-      if (delay > 0) {
-        completions_.push({ended.time + delay, ended.end + delay, ended.sm, true});
-        return;
-      }
-    }
     sm.release();
     notice_room(ended.sm, ended.end);
     if (!by_warp_ || device_.parameters.sibling_notices_room == 0) return;

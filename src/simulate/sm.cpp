@@ -35,18 +35,11 @@ SmRules::SmRules(const DeviceParameters& parameters, const Limits& limits, const
     : max_warps(limits.max_warps_per_sm),
       warps_per_block(occupancy.warps_per_block),
       blocks_per_sm(occupancy.blocks_per_sm),
-      block_launch_cycles(parameters.block_launch_cycles),
-      retire_interval_cycles(parameters.warp_retire_cycles * std::min(2, occupancy.warps_per_block)) {}
-
-// The two warps of retire_interval_cycles are the form of a rule, seen on an H200 (docs/prediction.md, "Replacing blocks").
+      block_launch_cycles(parameters.block_launch_cycles) {}
 
 Sm::Launched Sm::launch(double now, const SmRules& rules) {
   ++resident_blocks_;
   return {blocks_started_++, launching_.begin(now, rules.block_launch_cycles)};
-}
-
-double Sm::retire_delay(double end, const SmRules& rules) {
-  return retiring_.begin(end, rules.retire_interval_cycles) - end;
 }
 
 }  // namespace occbench

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "occupancy/occupancy.hpp"
@@ -11,7 +10,7 @@
 
 namespace occbench {
 
-/// How the SMs of a device launch and retire the blocks of one launch.
+/// How the SMs of a device launch the blocks of one launch.
 struct SmRules {
   SmRules(const DeviceParameters& parameters, const Limits& limits, const Occupancy& occupancy);
 
@@ -19,7 +18,6 @@ struct SmRules {
   int warps_per_block;
   int blocks_per_sm;  ///< that an SM holds at once
   double block_launch_cycles;
-  double retire_interval_cycles;  ///< between two blocks that an SM retires
 };
 
 /// Cycles in which something was resident, of intervals whose begins ascend.
@@ -63,7 +61,7 @@ struct SmTraits {
   int first_wave_blocks = 0;              ///< blocks that it takes of the first wave
 };
 
-/// One SM: when it launches blocks, when it has retired them, how long it is active.
+/// One SM: when it launches blocks, how long it is active.
 class Sm {
  public:
   explicit Sm(const SmTraits& traits) : traits_(traits), launching_(traits.first_start) {}
@@ -84,10 +82,6 @@ class Sm {
     return resident_blocks_;
   }
 
-  /// A block ended at `end`. An SM retires blocks that end side by side one after another.
-  /// @return by how much later than its end it is retired; 0 = at once
-  double retire_delay(double end, const SmRules& rules);
-
   /// A block has left: there is room for another.
   void release() {
     --resident_blocks_;
@@ -98,7 +92,6 @@ class Sm {
  private:
   SmTraits traits_;
   OneAtATime launching_;
-  OneAtATime retiring_{-std::numeric_limits<double>::infinity()};
   int blocks_started_ = 0;
   int resident_blocks_ = 0;  ///< until release()
 };

@@ -36,9 +36,9 @@ TEST(DeviceProfile, ResizedItKeepsItsParametersAndForgetsGpcsAndClocks) {
 
 TEST(DeviceProfile, LinesThatAreMissingHaveTypicalValues) {
   const DeviceProfile profile = parse_profile(
-      "name = mine\ncompute_capability = 8.0\nsm_count = 108\nwarp_retire_cycles = 7\n", "mine");
+      "name = mine\ncompute_capability = 8.0\nsm_count = 108\nblock_launch_cycles = 7\n", "mine");
   DeviceParameters expected = typical_parameters();
-  expected.warp_retire_cycles = 7;
+  expected.block_launch_cycles = 7;
   EXPECT_EQ(profile.model, DeviceModel::uniform(Topology::even(108), expected));
 }
 

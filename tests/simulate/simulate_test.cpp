@@ -133,18 +133,6 @@ TEST(Simulate, TheSameSeedGivesTheSameResultAndAnotherFallsOtherwise) {
   EXPECT_NE(first.achieved_pct, simulate_on_h200(256, 2218, "equal:200000", 6).achieved_pct);
 }
 
-TEST(Simulate, BlocksThatContendKeepAnSmActiveOnceHoweverManyEndSideBySide) {
-  const Launch launch{.block_threads = 64, .grid_blocks = 42'240};
-  const Tasks tasks(parse_work("equal:8000:issue=1000"), launch.grid_blocks, 2);
-  const auto active_cycles = [&](double warp_retire_cycles) {
-    DeviceProfile profile = find_profile("h200");
-    profile.model.parameters.warp_retire_cycles = warp_retire_cycles;
-    return simulate(launch, {.registers_per_thread = 20}, limits_of({9, 0}), profile.model, tasks, 1)
-        .cycles_active_mean;
-  };
-  EXPECT_NEAR(active_cycles(20), active_cycles(0), 32 * 2 * 20);
-}
-
 TEST(Simulate, WavesThatAreLeftOutAreThoseThatRepeat) {
   // The same launch with a duration for every block is simulated block by block.
   constexpr std::int64_t grid = 500'000;

@@ -21,15 +21,6 @@ TEST(Sm, BlocksAreLaunchedOneAfterAnother) {
   EXPECT_EQ(sm.resident_blocks(), 2);
 }
 
-TEST(Sm, BlocksThatEndSideBySideAreRetiredOneAfterAnother) {
-  const SmRules rules = rules_of({.warp_retire_cycles = 20}, 64);
-  Sm sm({});
-  EXPECT_EQ(sm.retire_delay(1000, rules), 0);
-  EXPECT_EQ(sm.retire_delay(1000, rules), 40) << "20 cycles for each of two warps";
-  EXPECT_EQ(sm.retire_delay(1000, rules), 80);
-  EXPECT_EQ(sm.retire_delay(2000, rules), 0);
-}
-
 TEST(Sm, ActiveCyclesCountWhatOverlapsOnce) {
   ActiveCycles active;
   active.add(0, 10);
