@@ -17,6 +17,8 @@ inline constexpr const char* kTraceSampled =
     "sampled";  ///< none: the GPU is sampled; as kTracePaced where it cannot be
 inline constexpr const char* kTraceKernelsVariable = "OCCBENCH_TRACE_KERNELS";
 inline constexpr const char* kTraceAfterVariable = "OCCBENCH_TRACE_AFTER";
+/// Names a file that sampling windows are appended to, for the development of their attribution.
+inline constexpr const char* kTraceWindowsVariable = "OCCBENCH_TRACE_WINDOWS";
 inline constexpr const char* kTraceMetricsVariable = "OCCBENCH_TRACE_METRICS";
 
 /// An empty file of a process that nobody else has, beside `out`: run.PID.entries, or run.PID-2.entries where the process has

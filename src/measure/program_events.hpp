@@ -68,6 +68,9 @@ class ProgramListener {
   virtual void launch_begins(const LaunchCall& call) = 0;
   /// @param launched whether the driver took the launch
   virtual void launch_ends(const LaunchCall& call, bool launched) = 0;
+  /// A call that fills or copies the device's memory begins. The driver may launch a kernel of its own for it.
+  /// @param context CUcontext
+  virtual void memory_call_begins(void* context, std::uint32_t correlation) = 0;
 
   virtual void capture_begins(void* stream) = 0;
   /// @param capturing whether the stream captures now
@@ -116,6 +119,8 @@ class ProgramEvents {
 
   /// Hears of launches as they are made from now on, if it did not yet. Any thread may call it.
   void hear_launches();
+  /// And of calls that fill or copy the device's memory.
+  void hear_memory_calls();
 
   /// Hands over the records of kernels that have ended.
   /// @param all also those in buffers that CUPTI still writes to: at the end of a program
@@ -130,6 +135,7 @@ class ProgramEvents {
   int try_call(std::string_view name, const std::function<int()>& function) const;
   void subscribe();
   void record_kernels();
+  void hear(int domain, std::uint32_t id);
 
   ProgramListener* listener_;
   CuptiInterceptor intercept_;

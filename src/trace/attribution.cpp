@@ -32,6 +32,9 @@ constexpr double kLeastShareOfEnds = 0.6;
 /// An SM that is active for less of a sample has waited for blocks.
 constexpr double kBusy = 0.95;
 
+/// And one of a pause between launches less than this.
+constexpr double kPause = 0.5;
+
 /// A stretch of samples in which some SM was active.
 struct Run {
   std::size_t begin = 0;
@@ -50,6 +53,11 @@ double active_ns(const SmSample& sample) {
   if (sample.elapsed_cycles <= 0) return 0;
   const auto length = static_cast<double>(sample.end_ns - sample.start_ns);
   return length * std::min(sample.longest_cycles / sample.elapsed_cycles, 1.0);
+}
+
+/// SMs times something.
+double active_share(const SmSample& sample) {
+  return sample.active_cycles / std::max(sample.elapsed_cycles, 1.0);
 }
 
 std::vector<Run> runs_of(std::span<const SmSample> samples) {
@@ -235,7 +243,7 @@ class Attributor {
       last_cut = runs.back();
       runs.pop_back();
     }
-    result_.runs = runs.size();
+    result_.pauses = pauses();
     if (runs.empty()) {
       if (first_cut) add_by_ends(*first_cut);
     } else if (const std::optional<Alignment> found = Aligner(runs, launches_).best()) {
@@ -253,6 +261,19 @@ class Attributor {
   }
 
  private:
+  std::size_t pauses() const {
+    double most_active = 0;
+    for (const SmSample& sample : samples_) most_active = std::max(most_active, active_share(sample));
+    std::size_t count = 0;
+    bool was_pause = true;
+    for (const SmSample& sample : samples_) {
+      const bool is_pause = active_share(sample) < kPause * most_active;
+      if (is_pause && !was_pause) ++count;
+      was_pause = is_pause;
+    }
+    return count;
+  }
+
   /// What is left of a run that the window cuts is nobody's fault.
   void take_as_cut(const Run& run) {
     const double rest = std::min(std::max(run.active_ns - of_cut_[run.begin], 0.0), result_.unattributed_ns);
@@ -334,13 +355,11 @@ class Attributor {
   std::vector<std::size_t> possible_begins(const Run& run) const {
     constexpr std::size_t kMost = 32;
     double most_active = 0;
-    const auto share = [&](const SmSample& sample) {
-      return sample.active_cycles / std::max(sample.elapsed_cycles, 1.0);
-    };
-    for (std::size_t i = run.begin; i < run.end; ++i) most_active = std::max(most_active, share(samples_[i]));
+    for (std::size_t i = run.begin; i < run.end; ++i)
+      most_active = std::max(most_active, active_share(samples_[i]));
     std::vector<std::size_t> begins;
     for (std::size_t i = run.begin; i + 1 < run.end && begins.size() < kMost; ++i) {
-      const bool waits = std::min(share(samples_[i]), share(samples_[i + 1])) < kBusy * most_active;
+      const bool waits = std::min(active_share(samples_[i]), active_share(samples_[i + 1])) < kBusy * most_active;
       if (waits && samples_[i + 1].blocks > 0) begins.push_back(i - run.begin);
     }
     return begins;

@@ -102,6 +102,7 @@ struct Library {
                 rules(),
                 is_to_be_sampled(),
                 {},
+                variable(kTraceWindowsVariable),
                 why_not_counted()},
                *driver, say) {}
 
@@ -164,6 +165,7 @@ void start() {
                     other_tool ? ", for another tool listens to CUDA in it already" : "", refused.what()));
     return;
   }
+  if (is_to_be_sampled()) library->events->hear_memory_calls();
   // Launches have to be heard of for their correlations.
   on_region([] { library->events->hear_launches(); });
   if (regions_used()) library->events->hear_launches();

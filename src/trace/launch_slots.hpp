@@ -17,6 +17,7 @@ enum class LaunchKind : std::uint8_t {
   unrecorded,  ///< counted while CUPTI kept no records
   done,  ///< counted, and its record has come: others of its call are of what CUPTI launches to read counters
   graph,      ///< of a graph
+  memory,     ///< a fill or a copy of the device's memory
   uncertain,  ///< made while a stream captured: it may not run
 };
 

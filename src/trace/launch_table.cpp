@@ -36,6 +36,9 @@ std::size_t mixed(std::size_t hash, std::uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
+/// Of one graph that is launched again and again, in a log: more than run in a window.
+constexpr std::size_t kMostKernelsOfGraph = 10'000;
+
 /// Most launches that wait for the record that tells their kernel, which comes within a second.
 constexpr std::size_t kMostNamed = 1 << 18;
 
@@ -175,9 +178,9 @@ TracedKernel* LaunchTable::recorded_kernel(const KernelRecord& record, NotedLaun
   TracedKernel* kernel = nullptr;
   if (launch.kind == LaunchKind::graph) {
     for (TracedKernel* const one : graph_at(launch.number).kernels) {
-      if (is_launched_as(*one, facts) && one->name == record.name) kernel = one;
+      if (one != nullptr && is_launched_as(*one, facts) && one->name == record.name) kernel = one;
     }
-  } else if (launch.kind != LaunchKind::none) {
+  } else if (launch.kind != LaunchKind::none && launch.kind != LaunchKind::memory) {
     kernel = &at(launch.number);
   }
   if (kernel == nullptr || !is_launched_as(*kernel, facts)) return kernel_of_facts(record.name, facts);
@@ -248,20 +251,45 @@ void LaunchTable::add_reading(std::uint32_t kernel, std::vector<double> values) 
 }
 
 std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t last, int device) {
-  std::vector<LoggedLaunch> launches;
-  const auto add_launch = [&](const TracedKernel& kernel, const LaunchMark& mark) {
-    if (kernel.device == device)
-      launches.push_back({kernel.number, kernel.blocks, mark.stream, mark.called_ns});
+  struct Noted {
+    NotedLaunch launch;
+    LaunchMark mark;
+    bool is_left_out = false;
   };
-  const std::shared_lock lock(mutex_);
+  std::vector<Noted> all;
   for (std::uint32_t correlation = first; correlation != last + 1; ++correlation) {
     const NotedLaunch launch = slots_.find(correlation);
-    if (launch.kind == LaunchKind::none || launch.kind == LaunchKind::uncertain) continue;
-    const LaunchMark mark = slots_.mark_of(correlation);
-    if (launch.kind != LaunchKind::graph) {
-      add_launch(kernels_[launch.number], mark);
+    if (launch.kind != LaunchKind::none && launch.kind != LaunchKind::uncertain)
+      all.push_back({launch, slots_.mark_of(correlation)});
+  }
+  std::vector<LoggedLaunch> launches;
+  const std::shared_lock lock(mutex_);
+  std::size_t kernels_after = 0;  // of the same graph
+  for (std::size_t i = all.size(); i-- > 0;) {
+    const NotedLaunch& launch = all[i].launch;
+    const bool is_again = i + 1 < all.size() && launch.kind == LaunchKind::graph &&
+                          all[i + 1].launch.kind == LaunchKind::graph &&
+                          all[i + 1].launch.number == launch.number;
+    if (!is_again) kernels_after = 0;
+    if (launch.kind != LaunchKind::graph) continue;
+    all[i].is_left_out = kernels_after > kMostKernelsOfGraph;
+    kernels_after += graphs_[launch.number].kernels.size();
+  }
+  for (const auto& [launch, mark, is_left_out] : all) {
+    const auto add_launch = [&, at = mark](const TracedKernel* kernel) {
+      if (kernel == nullptr) {
+        launches.push_back({LoggedLaunch::kMemory, 0, at.stream, at.called_ns});
+      } else if (kernel->device == device) {
+        launches.push_back({kernel->number, kernel->blocks, at.stream, at.called_ns});
+      }
+    };
+    if (is_left_out) continue;
+    if (launch.kind == LaunchKind::memory) {
+      if (static_cast<int>(launch.number) == device) add_launch(nullptr);
+    } else if (launch.kind != LaunchKind::graph) {
+      add_launch(&kernels_[launch.number]);
     } else {
-      for (const TracedKernel* const kernel : graphs_[launch.number].kernels) add_launch(*kernel, mark);
+      for (const TracedKernel* const kernel : graphs_[launch.number].kernels) add_launch(kernel);
     }
   }
   return launches;
@@ -299,6 +327,7 @@ void LaunchTable::count_launches_of_graphs() {
     if (more == 0) continue;
     graph.launched_counted += more;
     for (TracedKernel* const kernel : graph.kernels) {
+      if (kernel == nullptr) continue;
       kernel->launched += more;
       kernel->launched_by_graphs += more;
     }

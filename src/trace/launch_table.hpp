@@ -69,7 +69,7 @@ struct TracedGraph {
       : number(number_), kernels(std::move(kernels_)) {}
 
   const std::uint32_t number;
-  const std::vector<TracedKernel*> kernels;  ///< in the order in which they run
+  const std::vector<TracedKernel*> kernels;  ///< in the order in which they run; null for a fill or a copy
   std::atomic<std::int64_t> launched{0};
   std::int64_t launched_counted = 0;  ///< as launches of its kernels; the table's
 };
@@ -116,6 +116,7 @@ class LaunchTable {
     return slots_.latest();
   }
   /// The launches on a device that were called for from one correlation to another, in that order; graphs as their kernels.
+  /// Of a graph that is launched again and again only the latest launches, of some 10,000 kernels together.
   std::vector<LoggedLaunch> log(std::uint32_t first, std::uint32_t last, int device);
   /// Whether a plain launch's record is still to come, if one comes.
   bool awaits_record(std::uint32_t correlation) const {

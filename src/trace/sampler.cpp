@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "trace/window_file.hpp"
+
 namespace occbench {
 namespace {
 
@@ -36,8 +38,8 @@ constexpr std::chrono::milliseconds kBefore{100};
 constexpr std::size_t kFinestFirst = 1;
 constexpr std::size_t kCoarsestFirst = 3;
 
-/// Doublings of the windows in a row that want another kind, one with each change.
-constexpr int kMostPatience = 5;
+/// A window with fewer pauses between launches was too short for them.
+constexpr std::size_t kFewPauses = 4;
 
 }  // namespace
 
@@ -100,26 +102,42 @@ bool Sampler::use(const Attribution& found) {
   });
 }
 
-/// Another kind of window needs a configuration of its own: it is changed where two windows in a row want it, and later more.
+/// Finer ones first where the window held several launches, and coarser ones where it was too short for them. Where all have
+/// been tried in vain, they are tried again, each for longer.
+std::size_t Sampler::next_kind(const Attribution& found) {
+  tried_.insert(window_);
+  if (tried_.size() == std::size(kSamplingWindows)) {
+    tried_ = {window_};
+    patience_ *= 2;
+  }
+  const bool is_too_short = found.pauses < kFewPauses;
+  const auto is_new = [&](std::size_t kind) {
+    return kind < std::size(kSamplingWindows) && !tried_.contains(kind);
+  };
+  for (std::size_t away = 1; away < std::size(kSamplingWindows); ++away) {
+    if (const std::size_t kind = is_too_short ? window_ + away : window_ - away; is_new(kind)) return kind;
+  }
+  for (std::size_t away = 1; away < std::size(kSamplingWindows); ++away) {
+    if (const std::size_t kind = is_too_short ? window_ - away : window_ + away; is_new(kind)) return kind;
+  }
+  return window_;
+}
+
+/// Another kind of window needs a configuration of its own: it is changed where several windows in a row want it.
 void Sampler::choose_window(const Attribution& found) {
   const double active_ns = found.attributed_ns + found.unattributed_ns + found.cut_ns;
   std::int64_t samples = 0;
   for (const SampledLaunch& launch : found.launches) samples += launch.samples;
   const auto launches = static_cast<std::int64_t>(found.launches.size());
-  int change = 0;
-  if (found.attributed_ns < kEnoughAttributed * active_ns) {
-    change = found.cut_ns > found.unattributed_ns ? 1 : -1;
-  } else if (samples > kManySamples * launches && found.cut_ns > kMuchCut * active_ns) {
-    change = 1;
-  }
-  wanted_change_ = change == 0 || (change > 0) != (wanted_change_ > 0) ? change : wanted_change_ + change;
-  if (std::abs(wanted_change_) < 2 << std::min(changes_, kMostPatience)) return;
-  wanted_change_ = 0;
-  const std::size_t next =
-      change > 0 ? std::min(window_ + 1, std::size(kSamplingWindows) - 1) : window_ - (window_ > 0);
+  const bool is_fit = found.attributed_ns >= kEnoughAttributed * active_ns;
+  const bool is_short = is_fit && samples > kManySamples * launches && found.cut_ns > kMuchCut * active_ns;
+  if (is_fit) tried_.clear();
+  unfit_windows_ = is_fit && !is_short ? 0 : unfit_windows_ + 1;
+  if (unfit_windows_ < patience_) return;
+  unfit_windows_ = 0;
+  const std::size_t next = !is_fit ? next_kind(found) : std::min(window_ + 1, std::size(kSamplingWindows) - 1);
   if (next == window_) return;
   window_ = next;
-  ++changes_;
   gpu_.configure(kSamplingWindows[window_]);
 }
 
@@ -132,6 +150,8 @@ std::chrono::nanoseconds Sampler::sample() {
   if (!samples.empty()) {
     // One beside the latest, where threads launch at once.
     const std::vector<LoggedLaunch> log = table_.log(first_, last_ + 1, of_.device);
+    if (!of_.windows.empty())
+      append_window(of_.windows, kSamplingWindows[window_].interval_ns, samples, log);
     const Attribution found = attribute(samples, log);
     has_found_ = !found.launches.empty();
     is_known = use(found);

@@ -186,13 +186,15 @@ TracedGraph* Tracer::graph_of(Graph& graph, const LaunchCall& call, const Contex
   if (TracedGraph* const known = graph.traced) return known;
   std::vector<TracedKernel*> kernels;
   for (const GraphNode& node : graph.nodes) {
+    if (node.kind == GraphNode::Kind::other) kernels.push_back(nullptr);
     if (node.kind != GraphNode::Kind::kernel) continue;
     LaunchCall kernel = node.launch;
     kernel.context = call.context;
     kernels.push_back(kernel.name.empty() ? nullptr : kernel_of(kernel, context));
     if (kernels.back() == nullptr) return nullptr;
   }
-  TracedGraph* const traced = kernels.empty() ? nullptr : table_.add_graph(std::move(kernels));
+  const bool has_kernels = std::ranges::any_of(kernels, [](const TracedKernel* one) { return one != nullptr; });
+  TracedGraph* const traced = has_kernels ? table_.add_graph(std::move(kernels)) : nullptr;
   graph.traced = traced;
   return traced;
 }
@@ -227,7 +229,9 @@ void Tracer::note(const LaunchCall& call, const Context& context, const Launched
 void Tracer::name_region(const Launched& launched) {
   if (launched.kernel != nullptr) table_.add_region(*launched.kernel, current_region());
   if (launched.graph == nullptr) return;
-  for (TracedKernel* const kernel : launched.graph->kernels) table_.add_region(*kernel, current_region());
+  for (TracedKernel* const kernel : launched.graph->kernels) {
+    if (kernel != nullptr) table_.add_region(*kernel, current_region());
+  }
 }
 
 /// Where records were asked for and none came, somebody else in the process takes them.
@@ -341,6 +345,14 @@ void Tracer::launch_ends(const LaunchCall& call, bool launched) {
   });
 }
 
+void Tracer::memory_call_begins(void* context, std::uint32_t correlation) {
+  if (is_over() || is_inside || captures_.any()) return;
+  const std::shared_ptr<Context> of = find_context(context);
+  if (!of || of->gpu == nullptr || !of->gpu->sampler) return;
+  table_.note(correlation, {LaunchKind::memory, static_cast<std::uint32_t>(of->gpu->number)});
+  table_.mark(correlation, {0, of->gpu->sampler->wants_times() ? driver_.time_ns() - began_ns_ : 0});
+}
+
 void Tracer::capture_begins(void*) {
   if (abandoned_) return;
   captures_.begins();
@@ -421,7 +433,7 @@ Tracer::Gpu* Tracer::gpu_of(int device) {
   if (!is_new || !samples) return &gpu;
   gpu.sampled = std::move(sampled);
   gpu.sampler =
-      std::make_unique<Sampler>(*gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_}, table_, captures_,
+      std::make_unique<Sampler>(*gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_, options_.windows}, table_, captures_,
                                 [this](std::chrono::nanoseconds time) { return wait(time); });
   // The program's signals are for the program's threads.
   sigset_t all;

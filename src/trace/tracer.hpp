@@ -33,6 +33,7 @@ struct TracerOptions {
   CountingRules counting;
   bool samples = false;  ///< where the GPU can; launches are counted one by one where it cannot
   CountingTimes times;
+  std::filesystem::path windows{};   ///< for what sampling windows held; empty = it is not kept
   std::string why_not_counted{};  ///< where nothing may be, whatever the rules say; otherwise empty
 };
 
@@ -65,6 +66,7 @@ class Tracer : public ProgramListener {
 
   void launch_begins(const LaunchCall& call) override;
   void launch_ends(const LaunchCall& call, bool launched) override;
+  void memory_call_begins(void* context, std::uint32_t correlation) override;
   void capture_begins(void* stream) override;
   void capture_has_begun(void* stream, bool capturing) override;
   void capture_has_ended(void* stream) override;
