@@ -15,7 +15,9 @@ CLASSES_US = (0, 5, 20, float("inf"))
 def rows(file):
     with open(file, encoding="utf-8", newline="") as lines:
         return {
-            tuple(row[name] for name in ("variant", "kernel", "grid_blocks", "block_threads", "dynamic_shared_bytes")): row
+            tuple(
+                row[name] for name in ("variant", "kernel", "grid_blocks", "block_threads", "dynamic_shared_bytes")
+            ): row
             for row in csv.DictReader(lines)
         }
 
@@ -38,7 +40,9 @@ def difference(key):
     return number(sampled[key], "achieved_pct") - number(counted[key], "achieved_pct")
 
 
-print(f"{len(sampled)} rows sampled, {len(counted)} counted; both have {len(both)} with {share(both):.1f} % of the counted time, of which")
+print(
+    f"{len(sampled)} rows sampled, {len(counted)} counted; both have {len(both)} with {share(both):.1f} % of the counted time, of which"
+)
 print(f"{len(stable)} with {share(stable):.1f} % repeat within {STABLE_POINTS} points when counted:")
 for low, high in zip(CLASSES_US, CLASSES_US[1:]):
     points = sorted(abs(difference(key)) for key in stable if low <= number(counted[key], "time_us") < high)

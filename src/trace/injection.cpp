@@ -102,8 +102,8 @@ struct Library {
                 rules(),
                 is_to_be_sampled(),
                 {},
-                variable(kTraceWindowsVariable),
-                why_not_counted()},
+                why_not_counted(),
+                variable(kTraceWindowsVariable)},
                *driver, say) {}
 
   void tend() {

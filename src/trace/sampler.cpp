@@ -40,6 +40,7 @@ constexpr std::size_t kCoarsestFirst = 3;
 
 /// A window with fewer pauses between launches was too short for them.
 constexpr std::size_t kFewPauses = 4;
+constexpr int kMorePatience = 8;
 
 }  // namespace
 
@@ -102,23 +103,22 @@ bool Sampler::use(const Attribution& found) {
   });
 }
 
-/// Finer ones first where the window held several launches, and coarser ones where it was too short for them. Where all have
-/// been tried in vain, they are tried again, each for longer.
+/// The nearest that was not tried: the finer one first where the window held several launches, and the coarser one where it was
+/// too short for them. Where all have been tried in vain, they are tried again, each for longer.
 std::size_t Sampler::next_kind(const Attribution& found) {
+  constexpr std::size_t kKinds = std::size(kSamplingWindows);
   tried_.insert(window_);
-  if (tried_.size() == std::size(kSamplingWindows)) {
+  if (tried_.size() == kKinds) {
     tried_ = {window_};
-    patience_ *= 2;
+    patience_ *= kMorePatience;
   }
   const bool is_too_short = found.pauses < kFewPauses;
-  const auto is_new = [&](std::size_t kind) {
-    return kind < std::size(kSamplingWindows) && !tried_.contains(kind);
-  };
-  for (std::size_t away = 1; away < std::size(kSamplingWindows); ++away) {
-    if (const std::size_t kind = is_too_short ? window_ + away : window_ - away; is_new(kind)) return kind;
-  }
-  for (std::size_t away = 1; away < std::size(kSamplingWindows); ++away) {
-    if (const std::size_t kind = is_too_short ? window_ - away : window_ + away; is_new(kind)) return kind;
+  for (std::size_t away = 1; away < kKinds; ++away) {
+    const std::size_t finer = window_ - away;  // wraps around
+    const std::size_t coarser = window_ + away;
+    for (const std::size_t kind : {is_too_short ? coarser : finer, is_too_short ? finer : coarser}) {
+      if (kind < kKinds && !tried_.contains(kind)) return kind;
+    }
   }
   return window_;
 }
@@ -135,7 +135,8 @@ void Sampler::choose_window(const Attribution& found) {
   unfit_windows_ = is_fit && !is_short ? 0 : unfit_windows_ + 1;
   if (unfit_windows_ < patience_) return;
   unfit_windows_ = 0;
-  const std::size_t next = !is_fit ? next_kind(found) : std::min(window_ + 1, std::size(kSamplingWindows) - 1);
+  const std::size_t next =
+      !is_fit ? next_kind(found) : std::min(window_ + 1, std::size(kSamplingWindows) - 1);
   if (next == window_) return;
   window_ = next;
   gpu_.configure(kSamplingWindows[window_]);
@@ -150,8 +151,7 @@ std::chrono::nanoseconds Sampler::sample() {
   if (!samples.empty()) {
     // One beside the latest, where threads launch at once.
     const std::vector<LoggedLaunch> log = table_.log(first_, last_ + 1, of_.device);
-    if (!of_.windows.empty())
-      append_window(of_.windows, kSamplingWindows[window_].interval_ns, samples, log);
+    if (!of_.windows.empty()) append_window(of_.windows, kSamplingWindows[window_].interval_ns, samples, log);
     const Attribution found = attribute(samples, log);
     has_found_ = !found.launches.empty();
     is_known = use(found);

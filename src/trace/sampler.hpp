@@ -44,7 +44,8 @@ class Sampler {
     int device = 0;
     int warps_per_sm = 0;        ///< that one can hold
     std::uint64_t began_ns = 0;  ///< of the samples' clock, where calls' times begin
-    std::filesystem::path windows{};  ///< what they held is appended to this file (window_file.hpp); empty = to none
+    std::filesystem::path
+        windows{};  ///< what they held is appended to this file (window_file.hpp); empty = to none
   };
   /// @param wait waits for so long; false = the program ends, and so must the window
   Sampler(SampledGpu& gpu, const Of& of, LaunchTable& table, const Captures& captures,
@@ -82,7 +83,7 @@ class Sampler {
   int unfit_windows_ = 0;   ///< of this kind, in a row
   int patience_ = kPatience;
   std::set<std::size_t> tried_;  ///< kinds, since one was fit
-  std::uint32_t first_ = 0;  ///< correlations that the last window could hold
+  std::uint32_t first_ = 0;      ///< correlations that the last window could hold
   std::uint32_t last_ = 0;
   bool has_found_ = false;  ///< a launch, in the last window
   mutable std::mutex mutex_;

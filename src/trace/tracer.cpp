@@ -193,7 +193,8 @@ TracedGraph* Tracer::graph_of(Graph& graph, const LaunchCall& call, const Contex
     kernels.push_back(kernel.name.empty() ? nullptr : kernel_of(kernel, context));
     if (kernels.back() == nullptr) return nullptr;
   }
-  const bool has_kernels = std::ranges::any_of(kernels, [](const TracedKernel* one) { return one != nullptr; });
+  const bool has_kernels =
+      std::ranges::any_of(kernels, [](const TracedKernel* one) { return one != nullptr; });
   TracedGraph* const traced = has_kernels ? table_.add_graph(std::move(kernels)) : nullptr;
   graph.traced = traced;
   return traced;
@@ -432,9 +433,9 @@ Tracer::Gpu* Tracer::gpu_of(int device) {
   Gpu& gpu = found->second;
   if (!is_new || !samples) return &gpu;
   gpu.sampled = std::move(sampled);
-  gpu.sampler =
-      std::make_unique<Sampler>(*gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_, options_.windows}, table_, captures_,
-                                [this](std::chrono::nanoseconds time) { return wait(time); });
+  gpu.sampler = std::make_unique<Sampler>(
+      *gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_, options_.windows}, table_, captures_,
+      [this](std::chrono::nanoseconds time) { return wait(time); });
   // The program's signals are for the program's threads.
   sigset_t all;
   sigset_t before;

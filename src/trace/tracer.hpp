@@ -33,8 +33,8 @@ struct TracerOptions {
   CountingRules counting;
   bool samples = false;  ///< where the GPU can; launches are counted one by one where it cannot
   CountingTimes times;
-  std::filesystem::path windows{};   ///< for what sampling windows held; empty = it is not kept
-  std::string why_not_counted{};  ///< where nothing may be, whatever the rules say; otherwise empty
+  std::string why_not_counted{};    ///< where nothing may be, whatever the rules say; otherwise empty
+  std::filesystem::path windows{};  ///< for what sampling windows held; empty = it is not kept
 };
 
 /// Hears of a process's launches, has some of them counted, and keeps the process's file. What goes wrong is

@@ -24,10 +24,9 @@ void append_window(const std::filesystem::path& file, std::uint64_t interval_ns,
       i = end;
       continue;
     }
-    text +=
-        fmt::format("sample {} {} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}\n", first.start_ns,
-                    first.end_ns - first.start_ns, first.blocks, first.warp_cycles, first.active_cycles,
-                    first.longest_cycles, first.elapsed_cycles);
+    text += fmt::format("sample {} {} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}\n", first.start_ns,
+                        first.end_ns - first.start_ns, first.blocks, first.warp_cycles, first.active_cycles,
+                        first.longest_cycles, first.elapsed_cycles);
     ++i;
   }
   if (std::FILE* const out = std::fopen(file.c_str(), "a")) {

@@ -38,6 +38,7 @@ struct Listener : ProgramListener {
   void launch_ends(const LaunchCall&, bool launched) override {
     heard.emplace_back(launched ? "launched" : "refused");
   }
+  void memory_call_begins(void*, std::uint32_t) override {}
   void capture_begins(void*) override {
     heard.emplace_back("capture");
   }
