@@ -16,6 +16,10 @@ inline constexpr const char* kTracePaced = "auto";  ///< one, and more while tha
 inline constexpr const char* kTraceSampled =
     "sampled";  ///< none: the GPU is sampled; as kTracePaced where it cannot be
 inline constexpr const char* kTraceKernelsVariable = "OCCBENCH_TRACE_KERNELS";
+/// 1 = launches in different regions are different kernels.
+inline constexpr const char* kTraceRegionsVariable = "OCCBENCH_TRACE_REGIONS";
+/// Names the one region whose launches get counters.
+inline constexpr const char* kTraceOnlyVariable = "OCCBENCH_TRACE_ONLY";
 inline constexpr const char* kTraceAfterVariable = "OCCBENCH_TRACE_AFTER";
 /// Names a file that sampling windows are appended to, for the development of their attribution.
 inline constexpr const char* kTraceWindowsVariable = "OCCBENCH_TRACE_WINDOWS";

@@ -103,6 +103,8 @@ struct Library {
                 is_to_be_sampled(),
                 {},
                 why_not_counted(),
+                variable(kTraceRegionsVariable) == "1",
+                variable(kTraceOnlyVariable),
                 variable(kTraceWindowsVariable)},
                *driver, say) {}
 

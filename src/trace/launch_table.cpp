@@ -61,17 +61,19 @@ std::size_t LaunchTable::Hash::operator()(const Key& key) const {
   hash = mixed(hash, pair(key.grid.z, key.block.x));
   hash = mixed(hash, pair(key.block.y, key.block.z));
   hash = mixed(hash, pair(key.cluster.x, key.dynamic_shared_bytes));
-  return mixed(hash, pair(key.cluster.y, key.cluster.z));
+  hash = mixed(hash, pair(key.cluster.y, key.cluster.z));
+  return mixed(hash, key.region);
 }
 
 std::size_t LaunchTable::Hash::operator()(const KernelFacts& facts) const {
   std::size_t hash = mixed(facts.name, pair(facts.grid[0], facts.grid[1]));
   hash = mixed(hash, pair(facts.grid[2], facts.block[0]));
-  return mixed(hash, pair(facts.dynamic_shared_bytes, facts.device));
+  return mixed(hash, pair(facts.dynamic_shared_bytes, facts.device << 24 | facts.region));
 }
 
 LaunchTable::Key LaunchTable::key_of(const LaunchCall& call) {
-  return {call.context, call.function, call.grid, call.block, call.cluster, call.dynamic_shared_bytes};
+  return {call.context, call.function, call.grid, call.block, call.cluster, call.dynamic_shared_bytes,
+          call.region};
 }
 
 /// A handle is used again for another kernel when its module is unloaded.
@@ -85,6 +87,7 @@ TracedKernel* LaunchTable::add(const LaunchCall& call, KernelFacts facts, Uncoun
   facts.grid = entry_extent(call.grid);
   facts.block = entry_extent(call.block);
   facts.dynamic_shared_bytes = call.dynamic_shared_bytes;
+  facts.region = call.region;
   if (call.cluster != EventExtent{}) facts.cluster = entry_extent(call.cluster);
   const std::unique_lock lock(mutex_);
   TracedKernel*& kernel = by_call_[key_of(call)];
@@ -175,6 +178,8 @@ TracedKernel* LaunchTable::kernel_of_facts(std::string_view name, KernelFacts fa
 /// A program may ask for another carveout from launch to launch, which makes another kernel here. While records_mutex_ is held.
 TracedKernel* LaunchTable::recorded_kernel(const KernelRecord& record, NotedLaunch launch) {
   KernelFacts facts = facts_of(record);
+  if (const auto named = regions_.find(record.correlation); by_region_ && named != regions_.end())
+    facts.region = named->second + 1;
   TracedKernel* kernel = nullptr;
   if (launch.kind == LaunchKind::graph) {
     for (TracedKernel* const one : graph_at(launch.number).kernels) {
@@ -295,10 +300,12 @@ std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t la
   return launches;
 }
 
-void LaunchTable::add_sampled(std::span<const SampledLaunch> launches, int warps_per_sm) {
+std::size_t LaunchTable::add_sampled(std::span<const SampledLaunch> launches, int warps_per_sm) {
+  std::size_t wanted = 0;
   for (const SampledLaunch& launch : launches) {
     TracedKernel& kernel = at(launch.kernel);
     if (kernel.uncounted == Uncounted::left_out) continue;
+    ++wanted;
     const std::lock_guard lock(records_mutex_);
     SampledTotals& totals = kernel.sampled;
     ++totals.launches;
@@ -311,6 +318,7 @@ void LaunchTable::add_sampled(std::span<const SampledLaunch> launches, int warps
     has_readings_ = true;
     kernel.sampled_pcts.add(100 * launch.warp_cycles / (warps_per_sm * launch.active_cycles));
   }
+  return wanted;
 }
 
 std::int64_t LaunchTable::sampled_launches(std::uint32_t kernel) {

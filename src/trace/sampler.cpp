@@ -80,6 +80,7 @@ std::vector<SmSample> Sampler::take_window() {
     throw;
   }
   last_ = table_.latest();
+  last_wanted_ = table_.latest_wanted();
   wants_times_ = false;
   if (!goes_on) return {};
   std::vector<SmSample> samples = gpu_.read();
@@ -92,7 +93,7 @@ std::vector<SmSample> Sampler::take_window() {
 
 /// @returns whether all kernels in it are known well
 bool Sampler::use(const Attribution& found) {
-  table_.add_sampled(found.launches, of_.warps_per_sm);
+  has_found_ = table_.add_sampled(found.launches, of_.warps_per_sm) > 0;
   const std::lock_guard lock(mutex_);
   ++totals_.windows;
   if (found.launches.empty() && found.unattributed_ns > 0) ++totals_.thrown_away;
@@ -143,7 +144,7 @@ void Sampler::choose_window(const Attribution& found) {
 }
 
 std::chrono::nanoseconds Sampler::sample() {
-  if (table_.latest() == last_ && !has_found_) return kIdleWait;
+  if (table_.latest_wanted() == last_wanted_ && !has_found_) return kIdleWait;
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<SmSample> samples = take_window();
   bool is_known = false;
@@ -153,7 +154,6 @@ std::chrono::nanoseconds Sampler::sample() {
     const std::vector<LoggedLaunch> log = table_.log(first_, last_ + 1, of_.device);
     if (!of_.windows.empty()) append_window(of_.windows, kSamplingWindows[window_].interval_ns, samples, log);
     const Attribution found = attribute(samples, log);
-    has_found_ = !found.launches.empty();
     is_known = use(found);
     choose_window(found);
   }

@@ -85,7 +85,8 @@ class Sampler {
   std::set<std::size_t> tried_;  ///< kinds, since one was fit
   std::uint32_t first_ = 0;      ///< correlations that the last window could hold
   std::uint32_t last_ = 0;
-  bool has_found_ = false;  ///< a launch, in the last window
+  std::uint32_t last_wanted_ = 0;
+  bool has_found_ = false;  ///< a launch that is wanted, in the last window
   mutable std::mutex mutex_;
   WindowTotals totals_{};
 };

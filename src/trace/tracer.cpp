@@ -67,6 +67,7 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
       driver_(driver),
       say_(std::move(say)),
       plan_(options_.counting),
+      table_(options_.regions),
       began_ns_(driver.time_ns()),
       file_(options_.file) {
   if (may_not_count()) say_once(fmt::format("nothing is counted, for {}", options_.why_not_counted));
@@ -175,7 +176,8 @@ TracedKernel* Tracer::kernel_of(const LaunchCall& call, const Context& context) 
   KernelFacts facts = driver_.facts_of(call);
   facts.device = static_cast<std::uint32_t>(context.gpu->number);
   const bool can_be = context.counter || context.gpu->way != Way::counted;
-  const Uncounted why_not = can_be ? plan_.why_not(call.name) : Uncounted::second_context;
+  Uncounted why_not = can_be ? plan_.why_not(call.name) : Uncounted::second_context;
+  if (!options_.only.empty() && !is_in_region(current_region(), options_.only)) why_not = Uncounted::left_out;
   TracedKernel* const added = table_.add(call, facts, why_not);
   plan_.is_new(table_.size());
   return added;
@@ -183,21 +185,22 @@ TracedKernel* Tracer::kernel_of(const LaunchCall& call, const Context& context) 
 
 /// Null where it has no kernels or some that cannot be known.
 TracedGraph* Tracer::graph_of(Graph& graph, const LaunchCall& call, const Context& context) {
-  if (TracedGraph* const known = graph.traced) return known;
+  const std::lock_guard lock(graph.mutex);
+  if (const auto known = graph.traced.find(call.region); known != graph.traced.end()) return known->second;
   std::vector<TracedKernel*> kernels;
   for (const GraphNode& node : graph.nodes) {
     if (node.kind == GraphNode::Kind::other) kernels.push_back(nullptr);
     if (node.kind != GraphNode::Kind::kernel) continue;
     LaunchCall kernel = node.launch;
     kernel.context = call.context;
+    kernel.region = call.region;
     kernels.push_back(kernel.name.empty() ? nullptr : kernel_of(kernel, context));
     if (kernels.back() == nullptr) return nullptr;
   }
   const bool has_kernels =
       std::ranges::any_of(kernels, [](const TracedKernel* one) { return one != nullptr; });
   TracedGraph* const traced = has_kernels ? table_.add_graph(std::move(kernels)) : nullptr;
-  graph.traced = traced;
-  return traced;
+  return graph.traced[call.region] = traced;
 }
 
 Tracer::Launched Tracer::launched_by(const LaunchCall& call, const Context& context) {
@@ -223,7 +226,12 @@ void Tracer::note(const LaunchCall& call, const Context& context, const Launched
                                 : NotedLaunch{LaunchKind::graph, launched.graph->number};
   table_.note(call.correlation, noted);
   const bool wants_time = context.gpu->sampler && context.gpu->sampler->wants_times();
-  table_.mark(call.correlation, {stream_number(call.stream), wants_time ? driver_.time_ns() - began_ns_ : 0});
+  const auto is_wanted = [](const TracedKernel* kernel) {
+    return kernel != nullptr && kernel->uncounted != Uncounted::left_out;
+  };
+  table_.mark(call.correlation, {stream_number(call.stream), wants_time ? driver_.time_ns() - began_ns_ : 0},
+              launched.kernel != nullptr ? is_wanted(launched.kernel)
+                                         : std::ranges::any_of(launched.graph->kernels, is_wanted));
 }
 
 /// Of the thread, which is in one.
@@ -301,7 +309,10 @@ void Tracer::launch_begins(const LaunchCall& call) {
   if (call.state == nullptr) return;
   attempt([&] {
     const std::shared_ptr<Context> context = context_of(call.context);
-    const Launched launched = launched_by(call, *context);
+    LaunchCall in_region = call;
+    if (options_.regions && !current_region().empty())
+      in_region.region = table_.region_number(current_region()) + 1;
+    const Launched launched = launched_by(in_region, *context);
     note(call, *context, launched);
     if (!current_region().empty()) name_region(launched);
     Begun begun;
@@ -351,7 +362,7 @@ void Tracer::memory_call_begins(void* context, std::uint32_t correlation) {
   const std::shared_ptr<Context> of = find_context(context);
   if (!of || of->gpu == nullptr || !of->gpu->sampler) return;
   table_.note(correlation, {LaunchKind::memory, static_cast<std::uint32_t>(of->gpu->number)});
-  table_.mark(correlation, {0, of->gpu->sampler->wants_times() ? driver_.time_ns() - began_ns_ : 0});
+  table_.mark(correlation, {0, of->gpu->sampler->wants_times() ? driver_.time_ns() - began_ns_ : 0}, false);
 }
 
 void Tracer::capture_begins(void*) {

@@ -34,6 +34,8 @@ struct TracerOptions {
   bool samples = false;  ///< where the GPU can; launches are counted one by one where it cannot
   CountingTimes times;
   std::string why_not_counted{};    ///< where nothing may be, whatever the rules say; otherwise empty
+  bool regions = false;             ///< launches in different regions are of different kernels
+  std::string only{};               ///< the region whose launches alone get counters; empty = all launches do
   std::filesystem::path windows{};  ///< for what sampling windows held; empty = it is not kept
 };
 
@@ -109,7 +111,8 @@ class Tracer : public ProgramListener {
   struct Graph {
     std::vector<GraphNode> nodes;  ///< in order
     bool is_one_kernel = false;    ///< and nothing else that an SM does
-    std::atomic<TracedGraph*> traced{nullptr};
+    std::mutex mutex;
+    std::map<std::uint32_t, TracedGraph*> traced;  ///< by region
   };
   /// What a call launches: one of these, or nothing that is known.
   struct Launched {
