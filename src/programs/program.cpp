@@ -205,7 +205,7 @@ CaseRecord program_case(const ProgramEntry& entry) {
                     .streams = joined(seen.streams, kMostNumbers),
                     .of_graphs = seen.of_graphs,
                     .graph_nodes = joined(seen.graph_nodes, kMostNumbers),
-                    .regions = joined(seen.regions, kMostNumbers)};
+                    .regions = kernel.region.empty() ? joined(seen.regions, kMostNumbers) : kernel.region};
   record.note = seen.note;
   set_theory(record);
   record.times = times_of(seen);
