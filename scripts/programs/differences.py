@@ -44,7 +44,7 @@ print(
     f"{len(sampled)} rows sampled, {len(counted)} counted; both have {len(both)} with {share(both):.1f} % of the counted time, of which"
 )
 print(f"{len(stable)} with {share(stable):.1f} % repeat within {STABLE_POINTS} points when counted:")
-for low, high in zip(CLASSES_US, CLASSES_US[1:]):
+for low, high in zip(CLASSES_US, CLASSES_US[1:], strict=False):
     points = sorted(abs(difference(key)) for key in stable if low <= number(counted[key], "time_us") < high)
     if points:
         near = [sum(point <= limit for point in points) / len(points) for limit in (0.5, 1)]

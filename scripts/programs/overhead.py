@@ -31,6 +31,7 @@ def turn(process):
     return float(seconds), value
 
 
+Path(folder).mkdir(parents=True, exist_ok=True)
 begin = time.monotonic()
 processes = {way: started(way) for way in ways}
 ready = {}
