@@ -348,24 +348,24 @@ void ProgramEvents::subscribe() {
   subscriber_ = subscriber;
 }
 
-void ProgramEvents::hear(int domain, std::uint32_t id) {
+int ProgramEvents::hear(int domain, std::uint32_t id) {
   auto* const subscriber = static_cast<CUpti_SubscriberHandle>(subscriber_);
-  Cupti::require(
-      try_call(
-          "cuptiEnableCallback",
-          [&] { return cuptiEnableCallback(1, subscriber, static_cast<CUpti_CallbackDomain>(domain), id); }),
-      "cuptiEnableCallback");
+  return try_call("cuptiEnableCallback", [&] {
+    return cuptiEnableCallback(1, subscriber, static_cast<CUpti_CallbackDomain>(domain), id);
+  });
 }
 
 void ProgramEvents::hear_launches() {
   std::call_once(hears_launches_, [&] {
-    for (const DriverCall& call : kDriverCalls) hear(CUPTI_CB_DOMAIN_DRIVER_API, call.id);
-    for (const CUpti_CallbackId id : kResourceEvents) hear(CUPTI_CB_DOMAIN_RESOURCE, id);
+    for (const DriverCall& call : kDriverCalls)
+      Cupti::require(hear(CUPTI_CB_DOMAIN_DRIVER_API, call.id), "cuptiEnableCallback");
+    for (const CUpti_CallbackId id : kResourceEvents)
+      Cupti::require(hear(CUPTI_CB_DOMAIN_RESOURCE, id), "cuptiEnableCallback");
   });
 }
 
 void ProgramEvents::hear_memory_calls() {
-  for (const CUpti_CallbackId id : kMemoryCalls) hear(CUPTI_CB_DOMAIN_DRIVER_API, id);
+  for (const CUpti_CallbackId id : kMemoryCalls) static_cast<void>(hear(CUPTI_CB_DOMAIN_DRIVER_API, id));
 }
 
 void ProgramEvents::record_kernels() {

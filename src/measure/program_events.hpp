@@ -120,7 +120,7 @@ class ProgramEvents {
 
   /// Hears of launches as they are made from now on, if it did not yet. Any thread may call it.
   void hear_launches();
-  /// And of calls that fill or copy the device's memory.
+  /// And of calls that fill or copy the device's memory; not of those that CUPTI does not know.
   void hear_memory_calls();
 
   /// Hands over the records of kernels that have ended.
@@ -136,7 +136,7 @@ class ProgramEvents {
   int try_call(std::string_view name, const std::function<int()>& function) const;
   void subscribe();
   void record_kernels();
-  void hear(int domain, std::uint32_t id);
+  int hear(int domain, std::uint32_t id);
 
   ProgramListener* listener_;
   CuptiInterceptor intercept_;
