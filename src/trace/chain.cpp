@@ -23,7 +23,7 @@ constexpr std::size_t kMostFurther = 16;
 constexpr std::size_t kMostStates = 32;
 /// Chains that score so close are equally good.
 constexpr double kClose = 0.75;
-/// A window's chains by chance have to be exp() of this below one.
+/// By chance there are less than exp(-4) chains in a window.
 constexpr double kSurplus = 4;
 /// Launches that a beginning is found by.
 constexpr std::size_t kGram = 4;
