@@ -23,7 +23,7 @@ constexpr std::size_t kMostFurther = 16;
 constexpr std::size_t kMostStates = 32;
 /// Chains that score so close are equally good.
 constexpr double kClose = 0.75;
-/// By chance there are less than exp(-4) chains in a window.
+/// By accident there are fewer than exp(-4) chains in a window.
 constexpr double kSurplus = 4;
 /// Launches that a beginning is found by.
 constexpr std::size_t kGram = 4;
@@ -51,10 +51,10 @@ class Finder {
     std::vector<Chain> found;
     if (ends_.size() < 2) return found;
     const std::vector<std::uint64_t> begins = possible_begins();
-    const double by_chance =
+    const double by_accident =
         std::min(static_cast<double>(ends_.size()) / static_cast<double>(ends_.back()), 0.5);
     const double tries = static_cast<double>(begins.size()) * static_cast<double>(launches_.size());
-    const double least_score = (std::log(tries + 1) + kSurplus) / -std::log(by_chance);
+    const double least_score = (std::log(tries + 1) + kSurplus) / -std::log(by_accident);
     std::uint64_t done = 0;
     std::size_t first_launch = 0;
     for (const std::uint64_t begin : begins) {

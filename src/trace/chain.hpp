@@ -25,7 +25,7 @@ using Chain = std::vector<ChainLink>;
 /// Finds launches by where they end: while a launch's last blocks run, none are launched, so the count of blocks between two samples
 /// is that of whole launches. A chain begins at a pause of the SMs, and goes on while most launches end between samples. Blocks
 /// that no launch has end it, but where the log has a fill or a copy. Launches that the log has in another order than they ran in
-/// are in none. What could have come out by chance, or fits other launches as well, is left out.
+/// are in none. What an accident could explain, or what fits other launches as well, is left out.
 std::vector<Chain> find_chains(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches);
 
 }  // namespace occbench
