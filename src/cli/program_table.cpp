@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <ostream>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/ostream.h>
@@ -59,34 +62,86 @@ std::vector<std::string> table_line(const CaseToTell& saved, double all_us) {
           finding_text(saved)};
 }
 
+/// What a program's cases take, of that with a counter, and achieved occupancy weighted by it.
+struct Sums {
+  double us = 0;
+  double counted_us = 0;
+  double achieved_us = 0;
+  std::int64_t launches = 0;
+  std::int64_t without_time = 0;  ///< launches
+
+  void add(const CaseRecord& record) {
+    const double total_us = record.program.total_time_us.value_or(0);
+    us += total_us;
+    launches += record.program.launches.value_or(0);
+    if (total_us <= 0) without_time += record.program.launches.value_or(0);
+    const auto& achieved = record.readings.counters.achieved_pct;
+    if (!achieved) return;
+    counted_us += total_us;
+    achieved_us += total_us * *achieved / 100;
+  }
+  std::string counted_share() const {
+    return fmt::format("{:.1f}", us > 0 ? 100 * counted_us / us : 0);
+  }
+};
+
 }  // namespace
+
+void print_regions(std::span<const CaseRecord> cases, std::ostream& out) {
+  struct Region {
+    Sums sums;
+    const CaseToTell* first = nullptr;  ///< the case that can save most
+    double saved_us = 0;
+  };
+  const std::vector<CaseToTell> order = by_time_saved(cases);
+  std::map<std::string, Region> regions;
+  double all_us = 0;
+  for (const CaseToTell& each : order) {
+    Region& region = regions[each.record->program.regions];
+    region.sums.add(*each.record);
+    region.saved_us += each.us;
+    if (region.first == nullptr) region.first = &each;
+    all_us += each.record->program.total_time_us.value_or(0);
+  }
+  std::vector<std::pair<std::string, Region>> by_time(regions.begin(), regions.end());
+  std::ranges::stable_sort(by_time, std::ranges::greater{},
+                           [](const auto& one) { return one.second.sums.us; });
+  std::vector<std::vector<std::string>> lines = {{"time ms", "% of time", "launches", "% with a counter",
+                                                  "achieved %", "max saved ms", "region", "most in"}};
+  for (const auto& [name, region] : by_time) {
+    const Sums& sums = region.sums;
+    lines.push_back(
+        {milliseconds(sums.us), fmt::format("{:.1f}", all_us > 0 ? 100 * sums.us / all_us : 0),
+         fmt::format("{}", sums.launches), sums.counted_share(),
+         sums.counted_us > 0 ? fmt::format("{:.1f}", 100 * sums.achieved_us / sums.counted_us) : "-",
+         milliseconds(region.saved_us), name.empty() ? "(none)" : name,
+         narrow(region.first->record->identity.name)});
+  }
+  fmt::print(out, "{}\n", text_table(lines, ">>>>>><<"));
+}
 
 std::string milliseconds(double microseconds) {
   return fmt::format("{:.{}f}", microseconds / 1000, microseconds < 10'000 ? 3 : 1);
 }
 
 void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostream& out) {
-  double all_us = 0;
-  double counted_us = 0;
-  std::int64_t launches = 0;
-  for (const CaseRecord& record : cases) {
-    all_us += record.program.total_time_us.value_or(0);
-    if (record.readings.counters.achieved_pct) counted_us += record.program.total_time_us.value_or(0);
-    launches += record.program.launches.value_or(0);
-  }
+  Sums sums;
+  for (const CaseRecord& record : cases) sums.add(record);
   std::vector<CaseToTell> order = by_time_saved(cases);
   if (top > 0 && top < order.size()) order.resize(top);
   std::vector<std::vector<std::string>> lines = {{"max saved ms", "time ms", "% of time", "launches",
                                                   "theory %", "predicted, 90 %", "achieved %", "kernel",
                                                   "finding"}};
-  for (const CaseToTell& each : order) lines.push_back(table_line(each, all_us));
+  for (const CaseToTell& each : order) lines.push_back(table_line(each, sums.us));
   fmt::print(out, "{}\n", text_table(lines, ">>>>>>><<"));
+  const std::string untimed =
+      sums.without_time > 0 ? fmt::format(" ({} launches have no time)", sums.without_time) : "";
   fmt::print(out,
-             "{} of {} kernels and configurations, {} launches, {} ms, {:.1f} % of it with a counter. Max "
+             "{} of {} kernels and configurations, {} launches, {} ms, {} % of it with a counter{}. Max "
              "saved is the most time that the remedy "
              "of the finding could save, which `occbench explain` names with its conditions. {}\n",
-             order.size(), cases.size(), launches, milliseconds(all_us),
-             all_us > 0 ? 100 * counted_us / all_us : 0, agreement(cases));
+             order.size(), cases.size(), sums.launches, milliseconds(sums.us), sums.counted_share(), untimed,
+             agreement(cases));
 }
 
 }  // namespace occbench

@@ -16,6 +16,10 @@ std::string milliseconds(double microseconds);
 /// Cases whose findings' advice can save most time first.
 void sort_by_time_saved(std::vector<CaseRecord>& cases);
 
+/// A line for each region of a program's cases, by time: what it takes, what of that has a counter, the achieved occupancy over that time,
+/// and the kernel whose finding's advice can save most.
+void print_regions(std::span<const CaseRecord> cases, std::ostream& out);
+
 /// The `top` cases whose findings' advice can save most time (0 = all), and a line for the whole of them.
 void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostream& out);
 

@@ -69,6 +69,8 @@ void finish(ProgramTable& table, const fs::path& out, const TraceOptions& option
     record.provenance.host = host_name();
   }
   write_program(out, table.cases, table.entries);
+  const auto has_region = [](const ProgramEntry& entry) { return !entry.kernel.region.empty(); };
+  if (std::ranges::any_of(table.entries, has_region)) print_regions(table.cases, console.out);
   print_program(table.cases, options.top, console.out);
   fmt::print(console.out, "Rows: {}   samples: {}\n", out.string(), samples_path(out).string());
 }
@@ -173,6 +175,7 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
 
 /// With one GPU for the command to see, or once for each of several.
 ExitStatus trace_on_gpus(TraceOptions options, const CLI::App& parser, Console& console) {
+  options.command.regions = options.command.regions || !options.command.only.empty();
   if (!options.misplaced.empty())
     throw InputError(fmt::format("'{}': a command stands behind --: occbench trace [OPTION...] -- COMMAND",
                                  options.misplaced.front()));
@@ -219,6 +222,15 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
                   "count only kernels whose name this extended regular expression is found in; "
                   "with --import, keep only those")
       ->type_name("RE");
+  parser.add_flag(
+      "--regions", command.regions,
+      "a row for each region and kernel: regions are ranges of NVTX, or of occbench.region in Python");
+  parser
+      .add_option(
+          "--only", command.only,
+          "take counters and samples in this region alone (`forward`, or `step/forward`); its rows are "
+          "those of --regions")
+      ->type_name("REGION");
   add_number(parser, "--after", command.after,
              "launches of a process before the first is counted (default: until it repeats itself); "
              "cudaProfilerStart begins at once");
@@ -227,6 +239,8 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
                   "a Chrome trace of torch.profiler instead of a command")
       ->type_name("FILE.json[.gz]")
       ->excludes("--counters")
+      ->excludes("--only")
+      ->excludes("--regions")
       ->excludes("--after");
   add_number(parser, "--clock-mhz", options->import_from.clock_mhz, "SM clock while it was recorded", 1, 1e5)
       ->needs("--import");

@@ -95,6 +95,8 @@ std::vector<std::string> environment_for(const TraceCommand& command, const fs::
   set(kTraceOutVariable, fs::absolute(out).string());
   set(kTraceCountersVariable, counted_launches(command.counters));
   set(kTraceKernelsVariable, command.kernels);
+  set(kTraceRegionsVariable, command.regions ? "1" : "");
+  set(kTraceOnlyVariable, command.only);
   set(kTraceMetricsVariable, fmt::format("{}", fmt::join(program_metrics(), " ")));
   set(kTraceAfterVariable, command.after ? fmt::format("{}", *command.after) : "");
   return environment;
@@ -181,6 +183,10 @@ void say_why_no_file(Ending ending, Console& console) {
 void check(const TraceCommand& command) {
   static_cast<void>(counted_launches(command.counters));
   static_cast<void>(checked_kernel_filter(command.kernels));
+  const bool is_empty_name = command.only.starts_with('/') || command.only.ends_with('/');
+  if (is_empty_name || command.only.find("//") != std::string::npos)
+    throw InputError(
+        fmt::format("--only '{}': names of nested regions have one / between them", command.only));
 }
 
 ExitStatus run_traced(const TraceCommand& command, const fs::path& out, Console& console,

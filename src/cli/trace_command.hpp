@@ -19,6 +19,8 @@ struct TraceCommand {
   std::string counters = "auto";      ///< "auto", "sampled", "off" or a number of launches
   std::string kernels;                ///< regular expression of those to count; empty = all
   std::optional<std::int64_t> after;  ///< launches before the first that is counted
+  bool regions = false;               ///< a row for each region and kernel
+  std::string only;                   ///< the region whose launches alone get counters; empty = all
   std::string visible_gpu;            ///< UUID of the one GPU that it may use; empty: as it is
 };
 

@@ -17,7 +17,7 @@ namespace occbench {
 // A process that is killed leaves at most one torn entry, at the end. Numbers are of the machine that wrote them.
 
 /// What a file begins with: the format and its version. A file of another version is not read.
-inline constexpr std::string_view kEntriesMagic{"occbench entries 1\n\0\0\0\0\0", 24};
+inline constexpr std::string_view kEntriesMagic{"occbench entries 2\n\0\0\0\0\0", 24};
 
 /// Bytes of one entry, head included. Longer texts are written in pieces.
 inline constexpr std::size_t kMostEntryBytes = 512;
@@ -83,6 +83,7 @@ struct KernelFacts {
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t local_bytes_per_thread = 0;
   std::int32_t carveout_pct = -1;  ///< -1 = the driver's default
+  std::uint32_t region = 0;        ///< 1 + the number of its name; 0 = in none, or regions are not told apart
 
   bool operator==(const KernelFacts&) const = default;
 };

@@ -16,7 +16,13 @@ inline constexpr const char* kTracePaced = "auto";  ///< one, and more while tha
 inline constexpr const char* kTraceSampled =
     "sampled";  ///< none: the GPU is sampled; as kTracePaced where it cannot be
 inline constexpr const char* kTraceKernelsVariable = "OCCBENCH_TRACE_KERNELS";
+/// 1 = launches in different regions are different kernels.
+inline constexpr const char* kTraceRegionsVariable = "OCCBENCH_TRACE_REGIONS";
+/// Names the one region whose launches get counters.
+inline constexpr const char* kTraceOnlyVariable = "OCCBENCH_TRACE_ONLY";
 inline constexpr const char* kTraceAfterVariable = "OCCBENCH_TRACE_AFTER";
+/// Names a file that sampling windows are appended to, for the development of their attribution.
+inline constexpr const char* kTraceWindowsVariable = "OCCBENCH_TRACE_WINDOWS";
 inline constexpr const char* kTraceMetricsVariable = "OCCBENCH_TRACE_METRICS";
 
 /// An empty file of a process that nobody else has, beside `out`: run.PID.entries, or run.PID-2.entries where the process has

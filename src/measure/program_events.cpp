@@ -246,6 +246,48 @@ constexpr DriverCall kDriverCalls[] = {
      }},
 };
 
+/// Calls for which the driver may launch a kernel of its own. Copies from and to the host are made by copy engines.
+constexpr CUpti_CallbackId kMemoryCalls[] = {CUPTI_DRIVER_TRACE_CBID_cuMemsetD8_v2,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD8_v2_ptds,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async_ptsz,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD16_v2,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD16_v2_ptds,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD16Async,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD16Async_ptsz,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD32_v2,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD32_v2_ptds,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async_ptsz,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8_v2,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8_v2_ptds,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8Async,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8Async_ptsz,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D16_v2,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D16_v2_ptds,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D16Async,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D16Async_ptsz,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32_v2,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32_v2_ptds,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32Async,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32Async_ptsz,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy_ptds,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync_ptsz,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoD_v2,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoD_v2_ptds,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2_ptsz,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2_ptds,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DAsync_v2,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DAsync_v2_ptsz,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy3D_v2,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy3D_v2_ptds,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DAsync_v2,
+                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DAsync_v2_ptsz};
+
 constexpr CUpti_CallbackId kResourceEvents[] = {CUPTI_CBID_RESOURCE_STREAM_CREATED,
                                                 CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
                                                 CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING};
@@ -306,17 +348,24 @@ void ProgramEvents::subscribe() {
   subscriber_ = subscriber;
 }
 
-void ProgramEvents::hear_launches() {
-  const auto enable = [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) {
-    auto* const subscriber = static_cast<CUpti_SubscriberHandle>(subscriber_);
-    Cupti::require(
-        try_call("cuptiEnableCallback", [&] { return cuptiEnableCallback(1, subscriber, domain, id); }),
-        "cuptiEnableCallback");
-  };
-  std::call_once(hears_launches_, [&] {
-    for (const DriverCall& call : kDriverCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, call.id);
-    for (const CUpti_CallbackId id : kResourceEvents) enable(CUPTI_CB_DOMAIN_RESOURCE, id);
+int ProgramEvents::hear(int domain, std::uint32_t id) {
+  auto* const subscriber = static_cast<CUpti_SubscriberHandle>(subscriber_);
+  return try_call("cuptiEnableCallback", [&] {
+    return cuptiEnableCallback(1, subscriber, static_cast<CUpti_CallbackDomain>(domain), id);
   });
+}
+
+void ProgramEvents::hear_launches() {
+  std::call_once(hears_launches_, [&] {
+    for (const DriverCall& call : kDriverCalls)
+      Cupti::require(hear(CUPTI_CB_DOMAIN_DRIVER_API, call.id), "cuptiEnableCallback");
+    for (const CUpti_CallbackId id : kResourceEvents)
+      Cupti::require(hear(CUPTI_CB_DOMAIN_RESOURCE, id), "cuptiEnableCallback");
+  });
+}
+
+void ProgramEvents::hear_memory_calls() {
+  for (const CUpti_CallbackId id : kMemoryCalls) static_cast<void>(hear(CUPTI_CB_DOMAIN_DRIVER_API, id));
 }
 
 void ProgramEvents::record_kernels() {
@@ -345,6 +394,8 @@ void ProgramEvents::deliver(int domain, std::uint32_t id, const void* data) {
     call.tell(*listener_, *static_cast<const CUpti_CallbackData*>(data));
     return;
   }
+  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+  if (call.callbackSite == CUPTI_API_ENTER) listener_->memory_call_begins(call.context, call.correlationId);
 }
 
 void ProgramEvents::deliver_record(const void* activity) {

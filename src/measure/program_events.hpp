@@ -34,6 +34,7 @@ struct LaunchCall {
   EventExtent block;
   EventExtent cluster;
   std::uint32_t dynamic_shared_bytes = 0;
+  std::uint32_t region = 0;  ///< as KernelFacts has it; whoever hears of the call sets it
   /// A place for a value from the call's begin to its end, 0 at first.
   std::uint64_t* state = nullptr;
 };
@@ -68,6 +69,9 @@ class ProgramListener {
   virtual void launch_begins(const LaunchCall& call) = 0;
   /// @param launched whether the driver took the launch
   virtual void launch_ends(const LaunchCall& call, bool launched) = 0;
+  /// A call that fills or copies the device's memory begins. The driver may launch a kernel of its own for it.
+  /// @param context CUcontext
+  virtual void memory_call_begins(void* context, std::uint32_t correlation) = 0;
 
   virtual void capture_begins(void* stream) = 0;
   /// @param capturing whether the stream captures now
@@ -116,6 +120,8 @@ class ProgramEvents {
 
   /// Hears of launches as they are made from now on, if it did not yet. Any thread may call it.
   void hear_launches();
+  /// And of calls that fill or copy the device's memory; not of those that CUPTI does not know.
+  void hear_memory_calls();
 
   /// Hands over the records of kernels that have ended.
   /// @param all also those in buffers that CUPTI still writes to: at the end of a program
@@ -130,6 +136,7 @@ class ProgramEvents {
   int try_call(std::string_view name, const std::function<int()>& function) const;
   void subscribe();
   void record_kernels();
+  int hear(int domain, std::uint32_t id);
 
   ProgramListener* listener_;
   CuptiInterceptor intercept_;

@@ -251,6 +251,8 @@ class ProcessEntries {
                     .dynamic_shared_bytes = facts.dynamic_shared_bytes,
                     .local_bytes_per_thread = facts.local_bytes_per_thread};
     if (facts.carveout_pct >= 0) entry.kernel.carveout_pct = facts.carveout_pct;
+    if (const auto region = names_.find(facts.region - 1); facts.region > 0 && region != names_.end())
+      entry.kernel.region = region->second;
     entry.seen = launches_of(kernel);
     const auto device = devices_.find(facts.device);
     if (device == devices_.end()) {

@@ -58,7 +58,7 @@ std::string configuration_text(const ProgramKernel& kernel) {
   std::string text = fmt::format("<<<{}, {}", to_string(kernel.grid), to_string(kernel.block));
   if (kernel.dynamic_shared_bytes > 0) text += fmt::format(", {}", kernel.dynamic_shared_bytes);
   if (kernel.cluster != Extent{}) text += fmt::format(", cluster {}", to_string(kernel.cluster));
-  return text + ">>>";
+  return text + (kernel.region.empty() ? ">>>" : fmt::format(">>> in {}", kernel.region));
 }
 
 Provenance provenance_of(const ProgramDevice& device) {
@@ -205,7 +205,7 @@ CaseRecord program_case(const ProgramEntry& entry) {
                     .streams = joined(seen.streams, kMostNumbers),
                     .of_graphs = seen.of_graphs,
                     .graph_nodes = joined(seen.graph_nodes, kMostNumbers),
-                    .regions = joined(seen.regions, kMostNumbers)};
+                    .regions = kernel.region.empty() ? joined(seen.regions, kMostNumbers) : kernel.region};
   record.note = seen.note;
   set_theory(record);
   record.times = times_of(seen);

@@ -46,6 +46,7 @@ struct ProgramKernel {
   std::int64_t dynamic_shared_bytes = 0;
   std::int64_t local_bytes_per_thread = 0;
   std::optional<int> carveout_pct{};  ///< empty = the driver's default
+  std::string region{};               ///< where regions are told apart
 
   auto operator<=>(const ProgramKernel&) const = default;
 };

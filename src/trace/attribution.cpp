@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
+#include "trace/chain.hpp"
+#include "trace/sample_values.hpp"
+
 namespace occbench {
 namespace {
-
-/// Samples' and calls' clocks may differ by so much (records and samples: 0.8 us, H100).
-constexpr std::uint64_t kClockToleranceNs = 2000;
 
 /// A launch on an idle GPU runs so long after its call (6 to 25 us, H100).
 constexpr std::uint64_t kLaunchLatencyNs = 30'000;
@@ -24,13 +24,8 @@ constexpr double kLeastAttributed = 0.8;
 /// Samples that a launch must have of which a neighbour shares one.
 constexpr std::int64_t kLeastSamples = 3;
 
-/// Ends of launches that must lie between two samples where nothing else tells where the launches of a window begin, and their
-/// share: while the last blocks of a launch run none are launched, for longer than a sample if blocks last as long.
-constexpr std::size_t kLeastEnds = 3;
-constexpr double kLeastShareOfEnds = 0.6;
-
-/// An SM that is active for less of a sample has waited for blocks.
-constexpr double kBusy = 0.95;
+/// In a pause between launches SMs are active for less of a sample.
+constexpr double kPause = 0.5;
 
 /// A stretch of samples in which some SM was active.
 struct Run {
@@ -41,16 +36,6 @@ struct Run {
   std::uint64_t blocks = 0;
   double active_ns = 0;
 };
-
-bool is_idle(const SmSample& sample) {
-  return sample.active_cycles <= 0 && sample.blocks <= 0;
-}
-
-double active_ns(const SmSample& sample) {
-  if (sample.elapsed_cycles <= 0) return 0;
-  const auto length = static_cast<double>(sample.end_ns - sample.start_ns);
-  return length * std::min(sample.longest_cycles / sample.elapsed_cycles, 1.0);
-}
 
 std::vector<Run> runs_of(std::span<const SmSample> samples) {
   std::vector<Run> runs;
@@ -66,7 +51,7 @@ std::vector<Run> runs_of(std::span<const SmSample> samples) {
     was_idle = false;
     Run& run = runs.back();
     run.end = i + 1;
-    run.blocks += static_cast<std::uint64_t>(std::llround(samples[i].blocks));
+    run.blocks += blocks_of(samples[i]);
     run.active_ns += active_ns(samples[i]);
   }
   return runs;
@@ -171,6 +156,14 @@ class Aligner {
   double all_ns_ = 0;
 };
 
+void add_sample(SampledLaunch& launch, const SmSample& sample) {
+  ++launch.samples;
+  launch.warp_cycles += sample.warp_cycles;
+  launch.active_cycles += sample.active_cycles;
+  launch.longest_cycles += sample.longest_cycles;
+  launch.active_ns += active_ns(sample);
+}
+
 /// The samples of a run, shared among its launches by their blocks. @returns those that have enough of them to themselves
 /// @param first, last launches that are whole; others are of the run in part
 std::vector<SampledLaunch> share_out(std::span<const SmSample> samples, std::span<const std::uint64_t> blocks,
@@ -183,16 +176,11 @@ std::vector<SampledLaunch> share_out(std::span<const SmSample> samples, std::spa
   std::uint64_t seen = 0;                // blocks
   std::uint64_t until_next = blocks[0];  // of the launches up to the current one
   for (const SmSample& sample : samples) {
-    seen += static_cast<std::uint64_t>(std::llround(sample.blocks));
+    seen += blocks_of(sample);
     const std::size_t before = current;
     while (seen > until_next && current + 1 < launches.size()) until_next += blocks[++current];
     if (current > before + 1) is_mixed[current] = true;
-    SampledLaunch& launch = shares[current];
-    ++launch.samples;
-    launch.warp_cycles += sample.warp_cycles;
-    launch.active_cycles += sample.active_cycles;
-    launch.longest_cycles += sample.longest_cycles;
-    launch.active_ns += active_ns(sample);
+    add_sample(shares[current], sample);
   }
   std::vector<SampledLaunch> good;
   for (std::size_t i = first; i < last; ++i) {
@@ -235,10 +223,7 @@ class Attributor {
       last_cut = runs.back();
       runs.pop_back();
     }
-    result_.runs = runs.size();
-    if (runs.empty()) {
-      if (first_cut) add_by_ends(*first_cut);
-    } else if (const std::optional<Alignment> found = Aligner(runs, launches_).best()) {
+    if (const std::optional<Alignment> found = Aligner(runs, launches_).best(); found && !runs.empty()) {
       const Alignment::Part first = found->parts.front();
       const Alignment::Part last = found->parts.back();
       if (first_cut && first.count > 0) add(*first_cut, before(*first_cut, first.first));
@@ -303,99 +288,108 @@ class Attributor {
     return found;
   }
 
-  /// A window without any idle sample.
-  void add_by_ends(const Run& run) {
-    std::vector<std::uint64_t> sums;  // blocks of the run up to each sample's end
-    for (std::size_t i = run.begin; i < run.end; ++i)
-      sums.push_back((sums.empty() ? 0 : sums.back()) +
-                     static_cast<std::uint64_t>(std::llround(samples_[i].blocks)));
-    std::optional<RunLaunches> best;
-    std::size_t most_ends = 0;
-    bool is_alone = true;
-    for (const std::size_t begin : possible_begins(run)) {
-      for (std::size_t first = 1; first < launches_.size(); ++first) {
-        const std::optional<std::size_t> ends = ends_found(sums, sums[begin], first);
-        if (!ends || *ends < most_ends) continue;
-        const RunLaunches found = from(run, sums[begin], first);
-        if (found.count == 0) continue;
-        if (*ends > most_ends) {
-          is_alone = true;
-        } else if (best && !say_the_same(*best, found)) {
-          is_alone = false;
-        }
-        best = found;
-        most_ends = *ends;
-      }
-    }
-    if (best && is_alone) add(run, *best);
-  }
-
-  /// Samples of a run, counted from its begin, after which a launch may begin: SMs wait for blocks in it or in the next.
-  std::vector<std::size_t> possible_begins(const Run& run) const {
-    constexpr std::size_t kMost = 32;
-    double most_active = 0;
-    const auto share = [&](const SmSample& sample) {
-      return sample.active_cycles / std::max(sample.elapsed_cycles, 1.0);
-    };
-    for (std::size_t i = run.begin; i < run.end; ++i) most_active = std::max(most_active, share(samples_[i]));
-    std::vector<std::size_t> begins;
-    for (std::size_t i = run.begin; i + 1 < run.end && begins.size() < kMost; ++i) {
-      const bool waits = std::min(share(samples_[i]), share(samples_[i + 1])) < kBusy * most_active;
-      if (waits && samples_[i + 1].blocks > 0) begins.push_back(i - run.begin);
-    }
-    return begins;
-  }
-
-  /// How many launches end between two samples, if launch `first` begins after so many blocks; none if too few do.
-  std::optional<std::size_t> ends_found(std::span<const std::uint64_t> sums, std::uint64_t blocks,
-                                        std::size_t first) const {
-    std::size_t found = 0;
-    std::size_t missed = 0;
-    for (std::size_t i = first; i < launches_.size(); ++i) {
-      blocks += launches_[i].blocks;
-      if (blocks > sums.back()) break;
-      const bool is_end = std::ranges::binary_search(sums, blocks);
-      ++(is_end ? found : missed);
-      if (missed > 2 && static_cast<double>(found) < kLeastShareOfEnds * static_cast<double>(found + missed))
-        return std::nullopt;
-    }
-    const bool enough = found >= kLeastEnds &&
-                        static_cast<double>(found) >= kLeastShareOfEnds * static_cast<double>(found + missed);
-    return enough ? std::optional(found) : std::nullopt;
-  }
-
-  /// The launches of a run in which launch `first` begins after so many blocks.
-  RunLaunches from(const Run& run, std::uint64_t blocks, std::size_t first) const {
-    Run part = run;
-    part.blocks = blocks;
-    RunLaunches found = before(part, first);
-    if (blocks == 0) found = {first, 0, 0, false, true};
-    part.blocks = run.blocks - blocks;
-    const RunLaunches rest = after(part, first);
-    if ((blocks > 0 && found.count == 0) || rest.count == 0) return {};
-    found.count += rest.count;
-    found.last_is_whole = false;
-    return found;
-  }
-
-  bool say_the_same(const RunLaunches& one, const RunLaunches& other) const {
-    if (one.count != other.count || one.missing != other.missing) return false;
-    for (std::size_t i = 0; i < one.count; ++i) {
-      if (launches_[one.first + i].kernel != launches_[other.first + i].kernel) return false;
-    }
-    return true;
-  }
-
   std::span<const SmSample> samples_;
   std::span<const LoggedLaunch> launches_;
   Attribution result_;
   std::map<std::size_t, double> of_cut_;  ///< attributed, by the begin of a run
 };
 
+/// Samples in which SMs waited for blocks.
+std::vector<bool> pauses_of(std::span<const SmSample> samples) {
+  double most_active = 0;
+  for (const SmSample& sample : samples) most_active = std::max(most_active, active_share(sample));
+  std::vector<bool> pauses;
+  for (const SmSample& sample : samples) pauses.push_back(active_share(sample) < kPause * most_active);
+  return pauses;
+}
+
+std::size_t stretches_of(const std::vector<bool>& values) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) count += values[i] && (i == 0 || !values[i - 1]) ? 1 : 0;
+  return count;
+}
+
+/// Launches by where they end (chain.hpp).
+class ChainAttributor {
+ public:
+  ChainAttributor(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches)
+      : samples_(samples), launches_(launches) {
+    for (const SmSample& sample : samples)
+      counts_.push_back(counts_.empty() ? 0 : counts_.back() + blocks_of(sample));
+  }
+
+  Attribution result(const std::vector<bool>& pauses) {
+    for (const Chain& chain : find_chains(samples_, launches_)) {
+      for (std::size_t i = 0; i < chain.size(); ++i) {
+        if (is_apart(chain, i)) add(chain[i]);
+      }
+    }
+    for (std::size_t i = 1; i < samples_.size(); ++i) result_.unattributed_ns += active_ns(samples_[i]);
+    result_.unattributed_ns = std::max(result_.unattributed_ns - result_.attributed_ns, 0.0);
+    // Before the first pause and after the last one.
+    const auto first = std::ranges::find(pauses, true) - pauses.begin();
+    const auto last = pauses.rend() - std::find(pauses.rbegin(), pauses.rend(), true);
+    for (std::ptrdiff_t i = 1; i < std::ssize(samples_); ++i) {
+      if (i < first || i >= last) result_.cut_ns += active_ns(samples_[static_cast<std::size_t>(i)]);
+    }
+    result_.cut_ns = std::min(result_.cut_ns, result_.unattributed_ns);
+    result_.unattributed_ns -= result_.cut_ns;
+    return std::move(result_);
+  }
+
+ private:
+  /// The sample with the first block after these.
+  std::size_t sample_after(std::uint64_t blocks) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(counts_, blocks) - counts_.begin());
+  }
+
+  /// Of a launch beside it, it is of the same stream, or an idle sample is between.
+  bool is_apart(const Chain& chain, std::size_t at) const {
+    const LoggedLaunch& launch = launches_[chain[at].launch];
+    if (launch.kernel == LoggedLaunch::kMemory || !chain[at].is_clean) return false;
+    const auto is_behind = [&](std::size_t other, std::uint64_t boundary) {
+      const LoggedLaunch& beside = launches_[chain[other].launch];
+      return beside.kernel == LoggedLaunch::kMemory || beside.stream == launch.stream ||
+             is_idle(samples_[sample_after(boundary) - 1]);
+    };
+    return (at == 0 || is_behind(at - 1, chain[at].begin)) &&
+           (at + 1 == chain.size() || is_behind(at + 1, chain[at].end));
+  }
+
+  void add(const ChainLink& link) {
+    const std::size_t begin = sample_after(link.begin);
+    std::size_t end = sample_after(link.end);
+    const bool is_cut = end == samples_.size() && !is_idle(samples_.back());
+    while (end > begin && is_idle(samples_[end - 1])) --end;
+    const bool is_alone = is_idle(samples_[begin - 1]) && end < samples_.size() && is_idle(samples_[end]);
+    if (is_cut || (!is_alone && static_cast<std::int64_t>(end - begin) < kLeastSamples)) return;
+    SampledLaunch launch;
+    launch.kernel = launches_[link.launch].kernel;
+    for (std::size_t i = begin; i < end; ++i) add_sample(launch, samples_[i]);
+    if (launch.active_cycles <= 0) return;
+    result_.attributed_ns += launch.active_ns;
+    result_.launches.push_back(launch);
+  }
+
+  std::span<const SmSample> samples_;
+  std::span<const LoggedLaunch> launches_;
+  std::vector<std::uint64_t> counts_;  ///< of blocks, at the end of each sample; the first has none
+  Attribution result_;
+};
+
 }  // namespace
 
 Attribution attribute(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches) {
-  return Attributor(samples, launches).result();
+  std::vector<LoggedLaunch> kernels;
+  std::ranges::copy_if(launches, std::back_inserter(kernels), [](const LoggedLaunch& launch) {
+    return launch.kernel != LoggedLaunch::kMemory && launch.blocks > 0;
+  });
+  const std::vector<bool> pauses = pauses_of(samples);
+  Attribution by_stretches = Attributor(samples, kernels).result();
+  Attribution by_chains = ChainAttributor(samples, launches).result(pauses);
+  Attribution& best = by_chains.attributed_ns > by_stretches.attributed_ns ? by_chains : by_stretches;
+  best.pauses = stretches_of(pauses);
+  return std::move(best);
 }
 
 }  // namespace occbench

@@ -11,7 +11,10 @@ namespace occbench {
 
 /// A launch that may have run while the SMs were sampled. A graph is one for each of its kernels.
 struct LoggedLaunch {
-  std::uint32_t kernel = 0;     ///< its number
+  /// Of a fill or a copy of memory, for which the driver may have launched a kernel: its blocks are not known.
+  static constexpr std::uint32_t kMemory = ~std::uint32_t{0};
+
+  std::uint32_t kernel = 0;     ///< its number, or kMemory
   std::uint64_t blocks = 0;     ///< of its grid
   std::uint32_t stream = 0;     ///< equal for launches that run one after another
   std::uint64_t called_ns = 0;  ///< when the program called, on the samples' clock; 0 = not known
@@ -35,7 +38,7 @@ struct Attribution {
   double unattributed_ns = 0;  ///< active time of blocks that are of no known launch, or of several at once
   double cut_ns =
       0;  ///< active time of launches of which the samples' begin or end may have cut off something
-  std::size_t runs = 0;  ///< stretches of active samples between idle ones
+  std::size_t pauses = 0;  ///< stretches of samples in which SMs waited for blocks
 };
 
 /// Finds the kernels in the samples by counting blocks: a stretch of samples between two in which all SMs were idle holds the

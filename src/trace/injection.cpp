@@ -102,7 +102,10 @@ struct Library {
                 rules(),
                 is_to_be_sampled(),
                 {},
-                why_not_counted()},
+                why_not_counted(),
+                variable(kTraceRegionsVariable) == "1",
+                variable(kTraceOnlyVariable),
+                variable(kTraceWindowsVariable)},
                *driver, say) {}
 
   void tend() {
@@ -164,6 +167,7 @@ void start() {
                     other_tool ? ", for another tool listens to CUDA in it already" : "", refused.what()));
     return;
   }
+  if (is_to_be_sampled()) library->events->hear_memory_calls();
   // Launches have to be heard of for their correlations.
   on_region([] { library->events->hear_launches(); });
   if (regions_used()) library->events->hear_launches();

@@ -17,6 +17,7 @@ enum class LaunchKind : std::uint8_t {
   unrecorded,  ///< counted while CUPTI kept no records
   done,  ///< counted, and its record has come: others of its call are of what CUPTI launches to read counters
   graph,      ///< of a graph
+  memory,     ///< a fill or a copy of the device's memory
   uncertain,  ///< made while a stream captured: it may not run
 };
 
@@ -50,9 +51,11 @@ class LaunchSlots {
   }
 
   /// Of a launch that is noted.
-  void mark(std::uint32_t correlation, LaunchMark mark) {
+  /// @param is_wanted whether samples of it are
+  void mark(std::uint32_t correlation, LaunchMark mark, bool is_wanted) {
     slot(correlation).mark.store(mark.called_ns << 16 | mark.stream, std::memory_order_relaxed);
     latest_.store(correlation, std::memory_order_relaxed);
+    if (is_wanted) latest_wanted_.store(correlation, std::memory_order_relaxed);
   }
   LaunchMark mark_of(std::uint32_t correlation) const {
     const std::uint64_t value = slot(correlation).mark.load(std::memory_order_relaxed);
@@ -61,6 +64,9 @@ class LaunchSlots {
   /// The correlation of the latest launch, or of one beside it where several threads launch.
   std::uint32_t latest() const {
     return latest_.load(std::memory_order_relaxed);
+  }
+  std::uint32_t latest_wanted() const {
+    return latest_wanted_.load(std::memory_order_relaxed);
   }
 
  private:
@@ -73,6 +79,7 @@ class LaunchSlots {
   }
 
   std::atomic<std::uint32_t> latest_{0};
+  std::atomic<std::uint32_t> latest_wanted_{0};
   std::unique_ptr<std::array<Slot, kLaunches>> slots_ = std::make_unique<std::array<Slot, kLaunches>>();
 };
 

@@ -36,6 +36,9 @@ std::size_t mixed(std::size_t hash, std::uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
+/// Of one graph that is launched again and again, in a log: more than run in a window.
+constexpr std::size_t kMostKernelsOfGraph = 10'000;
+
 /// Most launches that wait for the record that tells their kernel, which comes within a second.
 constexpr std::size_t kMostNamed = 1 << 18;
 
@@ -58,17 +61,19 @@ std::size_t LaunchTable::Hash::operator()(const Key& key) const {
   hash = mixed(hash, pair(key.grid.z, key.block.x));
   hash = mixed(hash, pair(key.block.y, key.block.z));
   hash = mixed(hash, pair(key.cluster.x, key.dynamic_shared_bytes));
-  return mixed(hash, pair(key.cluster.y, key.cluster.z));
+  hash = mixed(hash, pair(key.cluster.y, key.cluster.z));
+  return mixed(hash, key.region);
 }
 
 std::size_t LaunchTable::Hash::operator()(const KernelFacts& facts) const {
   std::size_t hash = mixed(facts.name, pair(facts.grid[0], facts.grid[1]));
   hash = mixed(hash, pair(facts.grid[2], facts.block[0]));
-  return mixed(hash, pair(facts.dynamic_shared_bytes, facts.device));
+  return mixed(hash, pair(facts.dynamic_shared_bytes, facts.device << 24 | facts.region));
 }
 
 LaunchTable::Key LaunchTable::key_of(const LaunchCall& call) {
-  return {call.context, call.function, call.grid, call.block, call.cluster, call.dynamic_shared_bytes};
+  return {call.context, call.function, call.grid, call.block, call.cluster, call.dynamic_shared_bytes,
+          call.region};
 }
 
 /// A handle is used again for another kernel when its module is unloaded.
@@ -82,6 +87,7 @@ TracedKernel* LaunchTable::add(const LaunchCall& call, KernelFacts facts, Uncoun
   facts.grid = entry_extent(call.grid);
   facts.block = entry_extent(call.block);
   facts.dynamic_shared_bytes = call.dynamic_shared_bytes;
+  facts.region = call.region;
   if (call.cluster != EventExtent{}) facts.cluster = entry_extent(call.cluster);
   const std::unique_lock lock(mutex_);
   TracedKernel*& kernel = by_call_[key_of(call)];
@@ -172,12 +178,14 @@ TracedKernel* LaunchTable::kernel_of_facts(std::string_view name, KernelFacts fa
 /// A program may ask for another carveout from launch to launch, which makes another kernel here. While records_mutex_ is held.
 TracedKernel* LaunchTable::recorded_kernel(const KernelRecord& record, NotedLaunch launch) {
   KernelFacts facts = facts_of(record);
+  if (const auto named = regions_.find(record.correlation); by_region_ && named != regions_.end())
+    facts.region = named->second + 1;
   TracedKernel* kernel = nullptr;
   if (launch.kind == LaunchKind::graph) {
     for (TracedKernel* const one : graph_at(launch.number).kernels) {
-      if (is_launched_as(*one, facts) && one->name == record.name) kernel = one;
+      if (one != nullptr && is_launched_as(*one, facts) && one->name == record.name) kernel = one;
     }
-  } else if (launch.kind != LaunchKind::none) {
+  } else if (launch.kind != LaunchKind::none && launch.kind != LaunchKind::memory) {
     kernel = &at(launch.number);
   }
   if (kernel == nullptr || !is_launched_as(*kernel, facts)) return kernel_of_facts(record.name, facts);
@@ -248,29 +256,56 @@ void LaunchTable::add_reading(std::uint32_t kernel, std::vector<double> values) 
 }
 
 std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t last, int device) {
-  std::vector<LoggedLaunch> launches;
-  const auto add_launch = [&](const TracedKernel& kernel, const LaunchMark& mark) {
-    if (kernel.device == device)
-      launches.push_back({kernel.number, kernel.blocks, mark.stream, mark.called_ns});
+  struct Noted {
+    NotedLaunch launch;
+    LaunchMark mark;
+    bool is_left_out = false;
   };
-  const std::shared_lock lock(mutex_);
+  std::vector<Noted> all;
   for (std::uint32_t correlation = first; correlation != last + 1; ++correlation) {
     const NotedLaunch launch = slots_.find(correlation);
-    if (launch.kind == LaunchKind::none || launch.kind == LaunchKind::uncertain) continue;
-    const LaunchMark mark = slots_.mark_of(correlation);
-    if (launch.kind != LaunchKind::graph) {
-      add_launch(kernels_[launch.number], mark);
+    if (launch.kind != LaunchKind::none && launch.kind != LaunchKind::uncertain)
+      all.push_back({launch, slots_.mark_of(correlation)});
+  }
+  std::vector<LoggedLaunch> launches;
+  const std::shared_lock lock(mutex_);
+  std::size_t kernels_after = 0;  // of the same graph
+  for (std::size_t i = all.size(); i-- > 0;) {
+    const NotedLaunch& launch = all[i].launch;
+    const bool is_again = i + 1 < all.size() && launch.kind == LaunchKind::graph &&
+                          all[i + 1].launch.kind == LaunchKind::graph &&
+                          all[i + 1].launch.number == launch.number;
+    if (!is_again) kernels_after = 0;
+    if (launch.kind != LaunchKind::graph) continue;
+    all[i].is_left_out = kernels_after > kMostKernelsOfGraph;
+    kernels_after += graphs_[launch.number].kernels.size();
+  }
+  for (const auto& [launch, mark, is_left_out] : all) {
+    const auto add_launch = [&, at = mark](const TracedKernel* kernel) {
+      if (kernel == nullptr) {
+        launches.push_back({LoggedLaunch::kMemory, 0, at.stream, at.called_ns});
+      } else if (kernel->device == device) {
+        launches.push_back({kernel->number, kernel->blocks, at.stream, at.called_ns});
+      }
+    };
+    if (is_left_out) continue;
+    if (launch.kind == LaunchKind::memory) {
+      if (static_cast<int>(launch.number) == device) add_launch(nullptr);
+    } else if (launch.kind != LaunchKind::graph) {
+      add_launch(&kernels_[launch.number]);
     } else {
-      for (const TracedKernel* const kernel : graphs_[launch.number].kernels) add_launch(*kernel, mark);
+      for (const TracedKernel* const kernel : graphs_[launch.number].kernels) add_launch(kernel);
     }
   }
   return launches;
 }
 
-void LaunchTable::add_sampled(std::span<const SampledLaunch> launches, int warps_per_sm) {
+std::size_t LaunchTable::add_sampled(std::span<const SampledLaunch> launches, int warps_per_sm) {
+  std::size_t wanted = 0;
   for (const SampledLaunch& launch : launches) {
     TracedKernel& kernel = at(launch.kernel);
     if (kernel.uncounted == Uncounted::left_out) continue;
+    ++wanted;
     const std::lock_guard lock(records_mutex_);
     SampledTotals& totals = kernel.sampled;
     ++totals.launches;
@@ -283,6 +318,7 @@ void LaunchTable::add_sampled(std::span<const SampledLaunch> launches, int warps
     has_readings_ = true;
     kernel.sampled_pcts.add(100 * launch.warp_cycles / (warps_per_sm * launch.active_cycles));
   }
+  return wanted;
 }
 
 std::int64_t LaunchTable::sampled_launches(std::uint32_t kernel) {
@@ -299,6 +335,7 @@ void LaunchTable::count_launches_of_graphs() {
     if (more == 0) continue;
     graph.launched_counted += more;
     for (TracedKernel* const kernel : graph.kernels) {
+      if (kernel == nullptr) continue;
       kernel->launched += more;
       kernel->launched_by_graphs += more;
     }

@@ -69,7 +69,7 @@ struct TracedGraph {
       : number(number_), kernels(std::move(kernels_)) {}
 
   const std::uint32_t number;
-  const std::vector<TracedKernel*> kernels;  ///< in the order in which they run
+  const std::vector<TracedKernel*> kernels;  ///< in the order in which they run; null for a fill or a copy
   std::atomic<std::int64_t> launched{0};
   std::int64_t launched_counted = 0;  ///< as launches of its kernels; the table's
 };
@@ -86,6 +86,9 @@ struct MissingRecords {
 /// is written, a name is demangled, or the driver or CUPTI is called.
 class LaunchTable {
  public:
+  /// @param by_region whether launches in different regions are of different kernels
+  explicit LaunchTable(bool by_region = false) : by_region_(by_region) {}
+
   /// Kernels and configurations that are told apart.
   static constexpr std::size_t kMostKernels = 1 << 16;
   /// Nodes of all graphs, and graphs, that are known. Programs that make new graphs without end are not followed for ever.
@@ -109,13 +112,17 @@ class LaunchTable {
     slots_.note(correlation, launch);
   }
   /// When and in which stream its call was made. @param called_ns 0 if nothing is sampled now
-  void mark(std::uint32_t correlation, LaunchMark mark) {
-    slots_.mark(correlation, mark);
+  void mark(std::uint32_t correlation, LaunchMark mark, bool is_wanted = true) {
+    slots_.mark(correlation, mark, is_wanted);
+  }
+  std::uint32_t latest_wanted() const {
+    return slots_.latest_wanted();
   }
   std::uint32_t latest() const {
     return slots_.latest();
   }
   /// The launches on a device that were called for from one correlation to another, in that order; graphs as their kernels.
+  /// Of a graph that is launched again and again only the latest launches, of some 10,000 kernels together.
   std::vector<LoggedLaunch> log(std::uint32_t first, std::uint32_t last, int device);
   /// Whether a plain launch's record is still to come, if one comes.
   bool awaits_record(std::uint32_t correlation) const {
@@ -123,6 +130,8 @@ class LaunchTable {
   }
   /// A launch was counted while CUPTI kept no records.
   void add_unrecorded(TracedKernel& kernel, std::uint32_t correlation);
+  /// The number of a region's name.
+  std::uint32_t region_number(const std::string& region);
   /// A launch of the kernel was made in this range of its thread (regions.hpp).
   void add_region(TracedKernel& kernel, const std::string& region);
   /// Likewise the launch of this correlation, whose kernel its record will tell.
@@ -134,7 +143,8 @@ class LaunchTable {
   void add_reading(std::uint32_t kernel, std::vector<double> values);
 
   /// What samples say of launches. @param warps_per_sm that an SM can hold
-  void add_sampled(std::span<const SampledLaunch> launches, int warps_per_sm);
+  /// @returns how many of these are wanted
+  std::size_t add_sampled(std::span<const SampledLaunch> launches, int warps_per_sm);
   /// How many launches of a kernel were sampled.
   std::int64_t sampled_launches(std::uint32_t kernel);
 
@@ -156,6 +166,7 @@ class LaunchTable {
     const void* function;
     EventExtent grid, block, cluster;
     std::uint32_t dynamic_shared_bytes;
+    std::uint32_t region;
     bool operator==(const Key&) const = default;
   };
   struct Hash {
@@ -165,7 +176,6 @@ class LaunchTable {
 
   static Key key_of(const LaunchCall& call);
   std::uint32_t name_number(std::string_view name);
-  std::uint32_t region_number(const std::string& region);
   TracedKernel* make(std::string_view name, KernelFacts facts);
   std::vector<TracedKernel*> kernels() const;
   TracedKernel* recorded_kernel(const KernelRecord& record, NotedLaunch launch);
@@ -173,6 +183,7 @@ class LaunchTable {
   void count_launches_of_graphs();
   void append_kernel(std::string& file, TracedKernel& kernel, bool all);
 
+  const bool by_region_;
   LaunchSlots slots_;
   mutable std::shared_mutex mutex_;  ///< of what finds kernels and names
   std::unordered_map<Key, TracedKernel*, Hash> by_call_;

@@ -115,6 +115,10 @@ const std::string& current_region() {
   return of_this_thread().path;
 }
 
+bool is_in_region(std::string_view ranges, std::string_view region) {
+  return ('/' + std::string(ranges) + '/').find('/' + std::string(region) + '/') != std::string::npos;
+}
+
 bool regions_used() {
   return used;
 }

@@ -17,6 +17,9 @@ void pop_region();
 /// The ranges that the calling thread is in, "outer/inner"; empty where it is in none.
 const std::string& current_region();
 
+/// Whether these ranges have one of this name, or several that follow one another, "outer/inner".
+bool is_in_region(std::string_view ranges, std::string_view region);
+
 /// Whether any thread has opened a range.
 bool regions_used();
 /// Called at once at each opening of a range by a thread that was in none.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "trace/window_file.hpp"
+
 namespace occbench {
 namespace {
 
@@ -36,8 +38,9 @@ constexpr std::chrono::milliseconds kBefore{100};
 constexpr std::size_t kFinestFirst = 1;
 constexpr std::size_t kCoarsestFirst = 3;
 
-/// Doublings of the windows in a row that want another kind, one with each change.
-constexpr int kMostPatience = 5;
+/// A window with fewer pauses between launches was too short for them.
+constexpr std::size_t kFewPauses = 4;
+constexpr int kMorePatience = 8;
 
 }  // namespace
 
@@ -77,6 +80,7 @@ std::vector<SmSample> Sampler::take_window() {
     throw;
   }
   last_ = table_.latest();
+  last_wanted_ = table_.latest_wanted();
   wants_times_ = false;
   if (!goes_on) return {};
   std::vector<SmSample> samples = gpu_.read();
@@ -89,7 +93,7 @@ std::vector<SmSample> Sampler::take_window() {
 
 /// @returns whether all kernels in it are known well
 bool Sampler::use(const Attribution& found) {
-  table_.add_sampled(found.launches, of_.warps_per_sm);
+  has_found_ = table_.add_sampled(found.launches, of_.warps_per_sm) > 0;
   const std::lock_guard lock(mutex_);
   ++totals_.windows;
   if (found.launches.empty() && found.unattributed_ns > 0) ++totals_.thrown_away;
@@ -100,31 +104,47 @@ bool Sampler::use(const Attribution& found) {
   });
 }
 
-/// Another kind of window needs a configuration of its own: it is changed where two windows in a row want it, and later more.
+/// The nearest that was not tried: the finer one first where the window held several launches, and the coarser one where it was
+/// too short for them. Where all have been tried in vain, they are tried again, each for longer.
+std::size_t Sampler::next_kind(const Attribution& found) {
+  constexpr std::size_t kKinds = std::size(kSamplingWindows);
+  tried_.insert(window_);
+  if (tried_.size() == kKinds) {
+    tried_ = {window_};
+    patience_ *= kMorePatience;
+  }
+  const bool is_too_short = found.pauses < kFewPauses;
+  for (std::size_t away = 1; away < kKinds; ++away) {
+    const std::size_t finer = window_ - away;  // wraps around
+    const std::size_t coarser = window_ + away;
+    for (const std::size_t kind : {is_too_short ? coarser : finer, is_too_short ? finer : coarser}) {
+      if (kind < kKinds && !tried_.contains(kind)) return kind;
+    }
+  }
+  return window_;
+}
+
+/// Another kind of window needs a configuration of its own: it is changed where several windows in a row want it.
 void Sampler::choose_window(const Attribution& found) {
   const double active_ns = found.attributed_ns + found.unattributed_ns + found.cut_ns;
   std::int64_t samples = 0;
   for (const SampledLaunch& launch : found.launches) samples += launch.samples;
   const auto launches = static_cast<std::int64_t>(found.launches.size());
-  int change = 0;
-  if (found.attributed_ns < kEnoughAttributed * active_ns) {
-    change = found.cut_ns > found.unattributed_ns ? 1 : -1;
-  } else if (samples > kManySamples * launches && found.cut_ns > kMuchCut * active_ns) {
-    change = 1;
-  }
-  wanted_change_ = change == 0 || (change > 0) != (wanted_change_ > 0) ? change : wanted_change_ + change;
-  if (std::abs(wanted_change_) < 2 << std::min(changes_, kMostPatience)) return;
-  wanted_change_ = 0;
+  const bool is_fit = found.attributed_ns >= kEnoughAttributed * active_ns;
+  const bool is_short = is_fit && samples > kManySamples * launches && found.cut_ns > kMuchCut * active_ns;
+  if (is_fit) tried_.clear();
+  unfit_windows_ = is_fit && !is_short ? 0 : unfit_windows_ + 1;
+  if (unfit_windows_ < patience_) return;
+  unfit_windows_ = 0;
   const std::size_t next =
-      change > 0 ? std::min(window_ + 1, std::size(kSamplingWindows) - 1) : window_ - (window_ > 0);
+      !is_fit ? next_kind(found) : std::min(window_ + 1, std::size(kSamplingWindows) - 1);
   if (next == window_) return;
   window_ = next;
-  ++changes_;
   gpu_.configure(kSamplingWindows[window_]);
 }
 
 std::chrono::nanoseconds Sampler::sample() {
-  if (table_.latest() == last_ && !has_found_) return kIdleWait;
+  if (table_.latest_wanted() == last_wanted_ && !has_found_) return kIdleWait;
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<SmSample> samples = take_window();
   bool is_known = false;
@@ -132,8 +152,8 @@ std::chrono::nanoseconds Sampler::sample() {
   if (!samples.empty()) {
     // One beside the latest, where threads launch at once.
     const std::vector<LoggedLaunch> log = table_.log(first_, last_ + 1, of_.device);
+    if (!of_.windows.empty()) append_window(of_.windows, kSamplingWindows[window_].interval_ns, samples, log);
     const Attribution found = attribute(samples, log);
-    has_found_ = !found.launches.empty();
     is_known = use(found);
     choose_window(found);
   }

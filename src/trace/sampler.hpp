@@ -3,8 +3,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "entries/entries.hpp"
@@ -42,6 +44,8 @@ class Sampler {
     int device = 0;
     int warps_per_sm = 0;        ///< that one can hold
     std::uint64_t began_ns = 0;  ///< of the samples' clock, where calls' times begin
+    std::filesystem::path
+        windows{};  ///< what they held is appended to this file (window_file.hpp); empty = to none
   };
   /// @param wait waits for so long; false = the program ends, and so must the window
   Sampler(SampledGpu& gpu, const Of& of, LaunchTable& table, const Captures& captures,
@@ -61,9 +65,13 @@ class Sampler {
   WindowTotals totals() const;
 
  private:
+  /// Windows in a row that have to be unfit before another kind is tried.
+  static constexpr int kPatience = 2;
+
   std::vector<SmSample> take_window();
   bool use(const Attribution& found);
   void choose_window(const Attribution& found);
+  std::size_t next_kind(const Attribution& found);
 
   SampledGpu& gpu_;
   const Of of_;
@@ -72,11 +80,13 @@ class Sampler {
   const std::function<bool(std::chrono::nanoseconds)> wait_;
   std::atomic<bool> wants_times_{false};
   std::size_t window_ = 1;  ///< of kSamplingWindows
-  int wanted_change_ = 0;   ///< of it, by how many windows in a row
-  int changes_ = 0;
-  std::uint32_t first_ = 0;  ///< correlations that the last window could hold
+  int unfit_windows_ = 0;   ///< of this kind, in a row
+  int patience_ = kPatience;
+  std::set<std::size_t> tried_;  ///< kinds, since one was fit
+  std::uint32_t first_ = 0;      ///< correlations that the last window could hold
   std::uint32_t last_ = 0;
-  bool has_found_ = false;  ///< a launch, in the last window
+  std::uint32_t last_wanted_ = 0;
+  bool has_found_ = false;  ///< a launch that is wanted, in the last window
   mutable std::mutex mutex_;
   WindowTotals totals_{};
 };

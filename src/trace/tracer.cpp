@@ -67,6 +67,7 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
       driver_(driver),
       say_(std::move(say)),
       plan_(options_.counting),
+      table_(options_.regions),
       began_ns_(driver.time_ns()),
       file_(options_.file) {
   if (may_not_count()) say_once(fmt::format("nothing is counted, for {}", options_.why_not_counted));
@@ -175,7 +176,8 @@ TracedKernel* Tracer::kernel_of(const LaunchCall& call, const Context& context) 
   KernelFacts facts = driver_.facts_of(call);
   facts.device = static_cast<std::uint32_t>(context.gpu->number);
   const bool can_be = context.counter || context.gpu->way != Way::counted;
-  const Uncounted why_not = can_be ? plan_.why_not(call.name) : Uncounted::second_context;
+  Uncounted why_not = can_be ? plan_.why_not(call.name) : Uncounted::second_context;
+  if (!options_.only.empty() && !is_in_region(current_region(), options_.only)) why_not = Uncounted::left_out;
   TracedKernel* const added = table_.add(call, facts, why_not);
   plan_.is_new(table_.size());
   return added;
@@ -183,18 +185,22 @@ TracedKernel* Tracer::kernel_of(const LaunchCall& call, const Context& context) 
 
 /// Null where it has no kernels or some that cannot be known.
 TracedGraph* Tracer::graph_of(Graph& graph, const LaunchCall& call, const Context& context) {
-  if (TracedGraph* const known = graph.traced) return known;
+  const std::lock_guard lock(graph.mutex);
+  if (const auto known = graph.traced.find(call.region); known != graph.traced.end()) return known->second;
   std::vector<TracedKernel*> kernels;
   for (const GraphNode& node : graph.nodes) {
+    if (node.kind == GraphNode::Kind::other) kernels.push_back(nullptr);
     if (node.kind != GraphNode::Kind::kernel) continue;
     LaunchCall kernel = node.launch;
     kernel.context = call.context;
+    kernel.region = call.region;
     kernels.push_back(kernel.name.empty() ? nullptr : kernel_of(kernel, context));
     if (kernels.back() == nullptr) return nullptr;
   }
-  TracedGraph* const traced = kernels.empty() ? nullptr : table_.add_graph(std::move(kernels));
-  graph.traced = traced;
-  return traced;
+  const bool has_kernels =
+      std::ranges::any_of(kernels, [](const TracedKernel* one) { return one != nullptr; });
+  TracedGraph* const traced = has_kernels ? table_.add_graph(std::move(kernels)) : nullptr;
+  return graph.traced[call.region] = traced;
 }
 
 Tracer::Launched Tracer::launched_by(const LaunchCall& call, const Context& context) {
@@ -220,14 +226,21 @@ void Tracer::note(const LaunchCall& call, const Context& context, const Launched
                                 : NotedLaunch{LaunchKind::graph, launched.graph->number};
   table_.note(call.correlation, noted);
   const bool wants_time = context.gpu->sampler && context.gpu->sampler->wants_times();
-  table_.mark(call.correlation, {stream_number(call.stream), wants_time ? driver_.time_ns() - began_ns_ : 0});
+  const auto is_wanted = [](const TracedKernel* kernel) {
+    return kernel != nullptr && kernel->uncounted != Uncounted::left_out;
+  };
+  table_.mark(call.correlation, {stream_number(call.stream), wants_time ? driver_.time_ns() - began_ns_ : 0},
+              launched.kernel != nullptr ? is_wanted(launched.kernel)
+                                         : std::ranges::any_of(launched.graph->kernels, is_wanted));
 }
 
 /// Of the thread, which is in one.
 void Tracer::name_region(const Launched& launched) {
   if (launched.kernel != nullptr) table_.add_region(*launched.kernel, current_region());
   if (launched.graph == nullptr) return;
-  for (TracedKernel* const kernel : launched.graph->kernels) table_.add_region(*kernel, current_region());
+  for (TracedKernel* const kernel : launched.graph->kernels) {
+    if (kernel != nullptr) table_.add_region(*kernel, current_region());
+  }
 }
 
 /// Where records were asked for and none came, somebody else in the process takes them.
@@ -296,7 +309,10 @@ void Tracer::launch_begins(const LaunchCall& call) {
   if (call.state == nullptr) return;
   attempt([&] {
     const std::shared_ptr<Context> context = context_of(call.context);
-    const Launched launched = launched_by(call, *context);
+    LaunchCall in_region = call;
+    if (options_.regions && !current_region().empty())
+      in_region.region = table_.region_number(current_region()) + 1;
+    const Launched launched = launched_by(in_region, *context);
     note(call, *context, launched);
     if (!current_region().empty()) name_region(launched);
     Begun begun;
@@ -339,6 +355,14 @@ void Tracer::launch_ends(const LaunchCall& call, bool launched) {
     if (kernel != nullptr && launched && !captures) context->latest = call.correlation;
     if (begun.state == State::entered) context->counter->leave();
   });
+}
+
+void Tracer::memory_call_begins(void* context, std::uint32_t correlation) {
+  if (is_over() || is_inside || captures_.any()) return;
+  const std::shared_ptr<Context> of = find_context(context);
+  if (!of || of->gpu == nullptr || !of->gpu->sampler) return;
+  table_.note(correlation, {LaunchKind::memory, static_cast<std::uint32_t>(of->gpu->number)});
+  table_.mark(correlation, {0, of->gpu->sampler->wants_times() ? driver_.time_ns() - began_ns_ : 0}, false);
 }
 
 void Tracer::capture_begins(void*) {
@@ -420,9 +444,9 @@ Tracer::Gpu* Tracer::gpu_of(int device) {
   Gpu& gpu = found->second;
   if (!is_new || !samples) return &gpu;
   gpu.sampled = std::move(sampled);
-  gpu.sampler =
-      std::make_unique<Sampler>(*gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_}, table_, captures_,
-                                [this](std::chrono::nanoseconds time) { return wait(time); });
+  gpu.sampler = std::make_unique<Sampler>(
+      *gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_, options_.windows}, table_, captures_,
+      [this](std::chrono::nanoseconds time) { return wait(time); });
   // The program's signals are for the program's threads.
   sigset_t all;
   sigset_t before;

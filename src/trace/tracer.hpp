@@ -33,7 +33,10 @@ struct TracerOptions {
   CountingRules counting;
   bool samples = false;  ///< where the GPU can; launches are counted one by one where it cannot
   CountingTimes times;
-  std::string why_not_counted{};  ///< where nothing may be, whatever the rules say; otherwise empty
+  std::string why_not_counted{};    ///< where nothing may be, whatever the rules say; otherwise empty
+  bool regions = false;             ///< launches in different regions are of different kernels
+  std::string only{};               ///< the region whose launches alone get counters; empty = all launches do
+  std::filesystem::path windows{};  ///< for what sampling windows held; empty = it is not kept
 };
 
 /// Hears of a process's launches, has some of them counted, and keeps the process's file. What goes wrong is
@@ -65,6 +68,7 @@ class Tracer : public ProgramListener {
 
   void launch_begins(const LaunchCall& call) override;
   void launch_ends(const LaunchCall& call, bool launched) override;
+  void memory_call_begins(void* context, std::uint32_t correlation) override;
   void capture_begins(void* stream) override;
   void capture_has_begun(void* stream, bool capturing) override;
   void capture_has_ended(void* stream) override;
@@ -107,7 +111,8 @@ class Tracer : public ProgramListener {
   struct Graph {
     std::vector<GraphNode> nodes;  ///< in order
     bool is_one_kernel = false;    ///< and nothing else that an SM does
-    std::atomic<TracedGraph*> traced{nullptr};
+    std::mutex mutex;
+    std::map<std::uint32_t, TracedGraph*> traced;  ///< by region
   };
   /// What a call launches: one of these, or nothing that is known.
   struct Launched {

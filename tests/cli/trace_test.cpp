@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <span>
 #include <sstream>
 #include <string>
@@ -222,11 +223,16 @@ TEST_F(TraceCommandTest, RunsTheCommandUntracedWhereAnotherLibraryIsInjected) {
 }
 
 /// The file of a process that launched one kernel ten times, each in 45 us, and could not count.
-fs::path launched(const fs::path& out, int process, std::string_view uuid = "GPU-11111111-1") {
+/// @param region of the launches; empty = they are not told apart by it
+fs::path launched(const fs::path& out, int process, std::string_view uuid = "GPU-11111111-1",
+                  std::string_view region = "") {
   DeviceFacts device{9, 0, 132, 1'980'000, 2048, 0, {}, {}};
   uuid.copy(device.uuid.data(), uuid.size());
   std::string("NVIDIA H100").copy(device.name.data(), device.name.size());
-  const KernelFacts kernel{.grid = {1584, 1, 1}, .block = {256, 1, 1}, .registers_per_thread = 40};
+  const KernelFacts kernel{.grid = {1584, 1, 1},
+                           .block = {256, 1, 1},
+                           .registers_per_thread = 40,
+                           .region = region.empty() ? 0u : 2u};
   const LaunchTotals totals{.launched = 10, .recorded = 10, .timed = 10, .total_ns = 450'000};
   const std::vector<float> ns = {44'000, 46'000};
   std::string entries;
@@ -235,6 +241,7 @@ fs::path launched(const fs::path& out, int process, std::string_view uuid = "GPU
   append_cut_text(entries, EntryKind::counting, 0, static_cast<std::uint32_t>(CountersStatus::denied),
                   "not allowed");
   append_text(entries, EntryKind::name, 0, "_Z6reducePKfPfi");
+  append_text(entries, EntryKind::name, 1, region);
   append_facts(entries, EntryKind::kernel, 0, kernel);
   append_facts(entries, EntryKind::totals, 0, totals);
   append_entry(entries, EntryKind::times, 0, 0, std::as_bytes(std::span(ns)));
@@ -257,6 +264,37 @@ TEST_F(TraceCommandTest, MergesWhatTheProcessesWrote) {
   EXPECT_EQ(both.work_source, "inferred from time");
   // They may still be written to.
   EXPECT_EQ(process_files(out_).size(), 3);
+}
+
+TEST_F(TraceCommandTest, HasARowForEachRegionAndKernelAndALineForEachRegion) {
+  launched(out_, 41, "GPU-11111111-1", "forward");
+  launched(out_, 42, "GPU-11111111-1", "forward");
+  launched(out_, 43, "GPU-11111111-1", "backward");
+  const Outcome outcome = run_command({"trace", "--merge", "--out", out_.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  ASSERT_EQ(read_rows(out_).size(), 2);
+  EXPECT_EQ(row("reduce<<<1584, 256>>> in forward").launches, 20);
+  EXPECT_EQ(row("reduce<<<1584, 256>>> in backward").region, "backward");
+  const auto line_of = [&](std::string_view region) {
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
+      if (all.size() > 6 && all[6] == region) return all;
+    }
+    return std::vector<std::string>(7);
+  };
+  EXPECT_EQ(line_of("forward")[0], "0.900");
+  EXPECT_EQ(line_of("forward")[1], "66.7");
+  EXPECT_EQ(line_of("backward")[2], "10");
+}
+
+TEST_F(TraceCommandTest, SaysThatARegionsNameHasAnEmptyPart) {
+  for (const char* name : {"/forward", "step/", "step//forward"}) {
+    const Outcome outcome = run_command({"trace", "--only", name, "--out", out_.c_str(), "--", "true"});
+    EXPECT_EQ(outcome.status, ExitStatus::usage) << name;
+    EXPECT_THAT(outcome.err, HasSubstr(name));
+  }
 }
 
 TEST_F(TraceCommandTest, MergesWhatIsWholeOfTheFileOfAProcessThatWasKilled) {

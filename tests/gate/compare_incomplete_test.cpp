@@ -104,9 +104,11 @@ TEST(Gate, FindsARegressionInTheoryEvenWhereCountersWereDenied) {
 }
 
 TEST(Gate, GivesNoVerdictOnOccupancyThatWasReadByOtherMeans) {
-  const Comparison comparison = with_change([](MadeUpRun& run) { run.rows[0].achieved_source = "trace"; });
-  EXPECT_EQ(comparison.verdict(), Verdict::no_verdict);
-  EXPECT_EQ(subject(comparison), "achieved_source");
+  for (const char* source : {"trace", "sampled"}) {
+    const Comparison comparison = with_change([&](MadeUpRun& run) { run.rows[0].achieved_source = source; });
+    EXPECT_EQ(comparison.verdict(), Verdict::no_verdict) << source;
+    EXPECT_EQ(subject(comparison), "achieved_source") << source;
+  }
 }
 
 TEST(Gate, GivesNoVerdictOnAThrottledOrFailedCaseOfEitherSide) {

@@ -38,6 +38,9 @@ struct Listener : ProgramListener {
   void launch_ends(const LaunchCall&, bool launched) override {
     heard.emplace_back(launched ? "launched" : "refused");
   }
+  void memory_call_begins(void* context, std::uint32_t correlation) override {
+    heard.push_back(fmt::format("memory {} {}", context, correlation));
+  }
   void capture_begins(void*) override {
     heard.emplace_back("capture");
   }
@@ -174,6 +177,16 @@ TEST_F(ProgramEventsTest, TellALaunchThatTheDriverRefused) {
   call.result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   call.happen(events_, CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel);
   EXPECT_THAT(listener_.heard, ElementsAre("launch", "refused"));
+}
+
+TEST_F(ProgramEventsTest, TellWhenMemoryIsFilledOrCopied) {
+  cuMemsetD8Async_params fill{};
+  DriverCall(&fill, "").happen(events_, CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async);
+  cuMemcpyDtoDAsync_v2_params copy{};
+  DriverCall(&copy, "").happen(events_, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2);
+  EXPECT_THAT(listener_.heard, ElementsAre("memory 0x10 77", "memory 0x10 77"));
+  calls_.failing = "cuptiEnableCallback";
+  EXPECT_NO_THROW(events_.hear_memory_calls());
 }
 
 TEST_F(ProgramEventsTest, TellWhenStreamsCapture) {

@@ -333,6 +333,68 @@ TEST(Attribution, FindsNoLaunchesInABusyWindowThatFitsSeveral) {
   EXPECT_THAT(window.kernels(), IsEmpty()) << "its blocks are not theirs";
 }
 
+/// The kernels of a graph that is launched again and again, with fills of memory between that run as kernels of the driver's. No sample
+/// is idle.
+struct GraphWindow : MadeWindow {
+  GraphWindow() {
+    samples = {samples[0]};
+    for (int launch = 0; launch < 20; ++launch) {
+      for (std::uint32_t kernel = 0; kernel < kKernels; ++kernel) {
+        if (kernel % 5 == 0) call(LoggedLaunch::kMemory, 0);
+        call(kernel, 20 + 13 * kernel);
+      }
+    }
+    for (int launch = 0; launch < 4; ++launch) {
+      for (std::uint32_t kernel = 0; kernel < kKernels; ++kernel) {
+        if (kernel % 5 == 0) part(3 + kernel, 4000);
+        part(20 + 13 * kernel, 100'000 + 1000 * kernel);
+      }
+    }
+  }
+  static constexpr std::uint32_t kKernels = 20;
+  void part(double blocks, double cycles) {
+    sample(blocks, cycles / 2);
+    for (int i = 0; i < 3; ++i) sample(0, cycles);
+  }
+};
+
+TEST(Attribution, FindsTheKernelsOfGraphsBetweenFillsOfMemoryWhoseBlocksAreNotKnown) {
+  const GraphWindow window;
+  const Attribution found = window.attribute();
+  ASSERT_GT(found.launches.size(), 3.5 * GraphWindow::kKernels);
+  for (const SampledLaunch& launch : found.launches) {
+    EXPECT_EQ(launch.samples, 4) << launch.kernel;
+    EXPECT_EQ(launch.active_cycles, 3.5 * (100'000 + 1000 * launch.kernel)) << launch.kernel;
+  }
+}
+
+TEST(Attribution, GoesOnBehindBlocksOfSomebodyElse) {
+  GraphWindow window;
+  const auto behind_a_kernel = window.samples.begin() + 141;
+  std::vector<SmSample> others(behind_a_kernel, behind_a_kernel + 4);
+  others[0].blocks = 17;
+  window.samples.insert(behind_a_kernel, others.begin(), others.end());
+  const Attribution found = window.attribute();
+  EXPECT_GT(found.launches.size(), 3 * GraphWindow::kKernels);
+  for (const SampledLaunch& launch : found.launches)
+    EXPECT_EQ(launch.active_cycles, 3.5 * (100'000 + 1000 * launch.kernel)) << launch.kernel;
+  EXPECT_GT(found.unattributed_ns, 0);
+}
+
+TEST(Attribution, FindsNothingInSamplesOfOtherKernels) {
+  GraphWindow window;
+  for (LoggedLaunch& launch : window.launches) launch.blocks += launch.kernel % 7;
+  EXPECT_THAT(window.kernels(), IsEmpty());
+}
+
+TEST(Attribution, GivesLaunchesBesideOneOfAnotherStreamNoSamples) {
+  GraphWindow window;
+  for (LoggedLaunch& launch : window.launches) launch.stream = launch.kernel == 7 ? 2 : 1;
+  const std::vector<std::uint32_t> found = window.kernels();
+  EXPECT_THAT(found, testing::Contains(3));
+  for (const std::uint32_t kernel : {6, 7, 8}) EXPECT_THAT(found, testing::Not(testing::Contains(kernel)));
+}
+
 TEST(Attribution, DoesNotShareSamplesAmongStreams) {
   MadeWindow window;
   window.call(0, 7);

@@ -141,6 +141,22 @@ TEST(LaunchTable, LogsTheLaunchesOfAGpuInTheOrderOfTheirCalls) {
   EXPECT_THAT(table.log(4, 9, 1), IsEmpty()) << "another GPU";
 }
 
+TEST(LaunchTable, LogsFillsAndCopiesAndOfAGraphThatIsLaunchedForEverTheLatestLaunches) {
+  Table table;
+  TracedKernel& one = table.launch(5);
+  TracedGraph* const graph = table.add_graph({&one, nullptr, &one, &one});
+  for (std::uint32_t correlation = 10; correlation < 10'010; ++correlation)
+    table.note(correlation, {LaunchKind::graph, graph->number});
+  table.note(20'000, {LaunchKind::memory, 0});
+  table.note(20'001, {LaunchKind::memory, 1});
+  const std::vector<LoggedLaunch> log = table.log(4, 20'001, 0);
+  EXPECT_EQ(log.front(), (LoggedLaunch{one.number, 66, 0, 0}));
+  EXPECT_EQ(log.back(), (LoggedLaunch{LoggedLaunch::kMemory, 0, 0, 0})) << "the other is of another GPU";
+  EXPECT_EQ(log[log.size() - 4].kernel, LoggedLaunch::kMemory) << "of the graph";
+  EXPECT_GT(log.size(), 10'000);
+  EXPECT_LT(log.size(), 10'010);
+}
+
 TEST(LaunchTable, AddsUpWhatWasSampled) {
   Table table;
   TracedKernel& kernel = table.launch(1);

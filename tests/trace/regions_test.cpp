@@ -101,5 +101,67 @@ TEST_F(TracerTest, NamesThemWhereNothingIsCounted) {
   EXPECT_EQ(rows()[0].region, "attention");
 }
 
+TEST(Regions, IsInThoseThatItsNamesHaveSideBySide) {
+  EXPECT_TRUE(is_in_region("step/forward/attention", "forward"));
+  EXPECT_TRUE(is_in_region("step/forward/attention", "step/forward"));
+  EXPECT_TRUE(is_in_region("forward", "forward"));
+  for (const char* other : {"", "for", "forwards", "attention/forward", "step/attention"})
+    EXPECT_FALSE(is_in_region("step/forward/attention", other)) << other;
+}
+
+/// The same kernel, and a graph of another, in two regions and in none.
+struct RegionTest : TracerTest {
+  void run(const TracerOptions& options) {
+    tracer = make(options);
+    Program in_regions{*tracer, gpu};
+    driver.graphs[handle(0x50)] = {kernel_node(), kernel_node()};
+    tracer->graph_instantiated(handle(0x60), handle(0x50));
+    const auto launch = [&](int times) {
+      for (int i = 0; i < times; ++i) in_regions.launch(66);
+      in_regions.launch_graph(handle(0x60));
+    };
+    launch(2);
+    {
+      const InRegion step("step");
+      launch(3);
+      const InRegion forward("forward");
+      launch(4);
+    }
+    finish();
+  }
+};
+
+TEST_F(RegionTest, HasARowForEachRegionAndKernelIfAsked) {
+  TracerOptions by_region = options(1);
+  by_region.regions = true;
+  run(by_region);
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> launches;
+  for (const Row& row : rows()) {
+    (row.grid_blocks == 66 ? launches[row.region].first : launches[row.region].second) += *row.launches;
+    EXPECT_EQ(row.case_.ends_with(" in " + row.region), !row.region.empty()) << row.case_;
+    EXPECT_EQ(row.achieved_pct.has_value(), row.grid_blocks == 66) << row.region;
+  }
+  EXPECT_THAT(launches, SizeIs(3));
+  EXPECT_EQ(launches[""].first, 2);
+  EXPECT_EQ(launches["step"].first, 3);
+  EXPECT_EQ(launches["step/forward"].first, 4);
+}
+
+TEST_F(RegionTest, HasTheRegionsOfAKernelInOneRowIfNotAsked) {
+  run(options(0));
+  ASSERT_THAT(rows(), SizeIs(2));
+  EXPECT_EQ(rows()[0].region, "step+step/forward");
+}
+
+TEST_F(RegionTest, HasCountersOfTheOnlyRegionAlone) {
+  TracerOptions only = options(1);
+  only.regions = true;
+  only.only = "forward";
+  run(only);
+  for (const Row& row : rows())
+    EXPECT_EQ(row.achieved_pct.has_value(), row.region == "step/forward" && row.grid_blocks == 66)
+        << row.region;
+}
+
 }  // namespace
 }  // namespace occbench

@@ -96,14 +96,19 @@ struct TracerTest : testing::Test {
   Program program{*tracer, gpu};
   std::atomic<bool> capturing_{false};
 
+  TracerOptions options(int counted, bool paced = false, bool samples = false) const {
+    return {file,
+            {std::string(kAchieved)},
+            {.counted = counted, .paced = paced, .after = 0, .wanted = {}},
+            samples,
+            kShortTimes};
+  }
+  std::unique_ptr<Tracer> make(TracerOptions options) {
+    return std::make_unique<Tracer>(std::move(options), driver,
+                                    [this](const std::string& line) { said.push_back(line); });
+  }
   std::unique_ptr<Tracer> make(int counted, bool paced = false, bool samples = false) {
-    return std::make_unique<Tracer>(
-        TracerOptions{file,
-                      {std::string(kAchieved)},
-                      {.counted = counted, .paced = paced, .after = 0, .wanted = {}},
-                      samples,
-                      kShortTimes},
-        driver, [this](const std::string& line) { said.push_back(line); });
+    return make(options(counted, paced, samples));
   }
   /// What the parent makes of the file.
   std::vector<Row> rows() {

@@ -1,0 +1,124 @@
+"""Loops of one kind in PyTorch, one for each line of standard input; answers with its seconds and a value. `loops.py KIND`
+
+tokens: 64 tokens of a Llama of random weights (Transformers); tokens_graph: its forward pass as a CUDA graph; steps: 700 training steps
+of two layers; graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric).
+"""
+
+import sys
+import time
+
+import torch
+
+kind = sys.argv[1]
+torch.manual_seed(0)
+cuda = torch.device("cuda")
+
+
+def captured(call):
+    """The call as a CUDA graph, and what it returns."""
+    side = torch.cuda.Stream()
+    with torch.no_grad(), torch.cuda.stream(side):
+        for _ in range(3):
+            call()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.no_grad(), torch.cuda.graph(graph):
+        result = call()
+    return graph, result
+
+
+def replays(call, count):
+    graph, result = captured(call)
+
+    def loop():
+        for _ in range(count):
+            graph.replay()
+        return result.float().sum()
+
+    return loop
+
+
+def language_model():
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=32000, hidden_size=1024, intermediate_size=2816, num_hidden_layers=8, num_attention_heads=16,
+        num_key_value_heads=16, max_position_embeddings=2048,
+    )  # fmt: skip
+    return LlamaForCausalLM(config).eval().to(cuda).half(), torch.randint(0, 32000, (1, 32), device=cuda)
+
+
+def tokens():
+    model, words = language_model()
+
+    def loop():
+        with torch.no_grad():
+            return model.generate(words, max_new_tokens=64, min_new_tokens=64, do_sample=False, pad_token_id=0).sum()
+
+    return loop
+
+
+def tokens_graph():
+    model, words = language_model()
+    return replays(lambda: model(words, use_cache=False).logits, 300)
+
+
+def graph():
+    sizes = [(64 + 61 * i) << (10 if i % 4 else 6) for i in range(64)]
+    values = [torch.randn(size, device=cuda) for size in sizes]
+
+    def call():
+        for i, value in enumerate(values):
+            (value.sin_, value.cos_, value.tanh_, value.sigmoid_)[i % 4]()
+        return values[0]
+
+    return replays(call, 2000)
+
+
+def steps():
+    net = torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 1024)).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
+    inputs, targets = (torch.randn(256, 1024, device=cuda) for _ in range(2))
+
+    def loop():
+        for _ in range(700):
+            optimizer.zero_grad()
+            error = torch.nn.functional.mse_loss(net(inputs), targets)
+            error.backward()
+            optimizer.step()
+        return error
+
+    return loop
+
+
+def network():
+    from torch_geometric.nn import GATConv, GCNConv
+
+    nodes, edges = 200_000, 2_000_000
+    index = torch.randint(0, nodes, (2, edges), device=cuda)
+    inputs = torch.randn(nodes, 64, device=cuda)
+    labels = torch.randint(0, 16, (nodes,), device=cuda)
+    first, second, third = GCNConv(64, 64).to(cuda), GATConv(64, 16, heads=4).to(cuda), GCNConv(64, 16).to(cuda)
+    adam = torch.optim.Adam([*first.parameters(), *second.parameters(), *third.parameters()], lr=0.01)
+
+    def loop():
+        for _ in range(15):
+            adam.zero_grad()
+            hidden = torch.relu(first(inputs, index))
+            hidden = torch.nn.functional.elu(second(hidden, index))
+            loss = torch.nn.functional.cross_entropy(third(hidden, index), labels)
+            loss.backward()
+            adam.step()
+        return loss
+
+    return loop
+
+
+loop = {"tokens": tokens, "tokens_graph": tokens_graph, "graph": graph, "steps": steps, "network": network}[kind]()
+print("ready", flush=True)
+for _ in sys.stdin:
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    value = loop()
+    torch.cuda.synchronize()
+    print(time.perf_counter() - begin, value.item(), flush=True)
