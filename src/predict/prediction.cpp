@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "predict/parameter_range.hpp"
 
