@@ -20,16 +20,16 @@ export function floorPlan(theory, limits) {
   const blocks = theory.blocks_per_sm;
   const warpsOfBlock = Math.ceil(theory.block_threads / 32);
   const lastThreads = theory.block_threads - 32 * (warpsOfBlock - 1);
-  const svg = make("svg", { viewBox: `0 0 ${width} 300`, role: "img", "aria-label": planInWords(theory, limits) });
+  const svg = make("svg", { viewBox: `0 -8 ${width} 296`, class: "plan", role: "img", "aria-label": planInWords(theory, limits) });
   const label = (y, name, value) =>
     svg.append(make("text", { x: 0, y, class: "name" }, name), make("text", { x: width, y, class: "value" }, value));
   const shade = (block) => (block % 2 ? "block odd" : "block even");
 
   label(14, "Warps", `${theory.warps_per_sm} of ${limits.max_warps_per_sm}`);
-  const columns = limits.max_warps_per_sm / (limits.max_warps_per_sm > 32 ? 4 : 2);
-  const cell = width / columns;
+  const rows = 4;
+  const cell = (width * rows) / limits.max_warps_per_sm;
   for (let place = 0; place < limits.max_warps_per_sm; ++place) {
-    const [x, y] = [(place % columns) * cell, 22 + Math.floor(place / columns) * 22];
+    const [x, y] = [Math.floor(place / rows) * cell, 22 + (place % rows) * 22];
     svg.append(make("rect", { x: x + 1, y, width: cell - 2, height: 19, class: "idle" }));
     if (place >= blocks * warpsOfBlock) continue;
     const threads = place % warpsOfBlock === warpsOfBlock - 1 ? lastThreads : 32;
@@ -64,7 +64,7 @@ function planInWords(theory, limits) {
 
 /** One of the three curves. Calls `onMove` with a value of its axis as the point is dragged. */
 export function curve(title, unit, points, cliffs, onMove) {
-  const [width, height, left, bottom, top] = [420, 210, 40, 34, 14];
+  const [width, height, left, bottom, top] = [300, 190, 34, 28, 12];
   const last = points.at(-1).value || 1;
   const x = (value) => left + (value / last) * (width - left - 12);
   const y = (pct) => height - bottom - (pct / 100) * (height - bottom - top);

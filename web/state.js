@@ -13,27 +13,29 @@ export const fields = [
   ["cluster", "--cluster", "cluster", "cluster_blocks", "1"],
   ["grid", "--grid", "grid", "grid_blocks", "1320"],
   ["work", "--work", "work", "work", "equal:200000"],
+  ["time", "--time-us", "time_us", "time_us", ""],
 ].map(([name, option, argument, column, otherwise]) => ({ name, option, argument, column, otherwise }));
 
 const quietAt = { static: "0", dynamic: "0", cluster: "1" }; // what the command takes where it is not told
 
 export const defaults = Object.fromEntries(fields.map((field) => [field.name, field.otherwise]));
 
-/** The fields that are said: a GPU stands for its compute capability and its SMs. */
+/** The fields that are said: a GPU stands for its compute capability and its SMs, and work that is given for the time. */
 function said(state, without = []) {
   return fields.filter(({ name }) => {
     if (without.includes(name) || state[name] === "" || state[name] === quietAt[name]) return false;
+    if (name === "time") return state.work === "";
     return state.gpu === "" || (name !== "cc" && name !== "sms");
   });
 }
 
 const option = (state) => (field) => `${field.option}=${state[field.name]}`;
 
-export const calcWords = (state, ...more) => ["calc", ...said(state, ["work"]).map(option(state)), ...more, "--format=json"];
+export const calcWords = (state, ...more) => ["calc", ...said(state, ["work", "time"]).map(option(state)), ...more, "--format=json"];
 export const predictWords = (state, format) => ["predict", ...said(state).map(option(state)), `--format=${format}`];
 
 /** Whether a prediction has all that it needs. */
-export const isLaunch = (state) => state.grid !== "" && state.work !== "" && (state.gpu !== "" || state.sms !== "");
+export const isLaunch = (state) => state.grid !== "" && (state.work !== "" || state.time !== "") && (state.gpu !== "" || state.sms !== "");
 
 /** The launch as a command, as Python and as a file of one row that `occbench predict --batch` reads. */
 export function asText(form, state, theory) {
@@ -45,14 +47,14 @@ export function asText(form, state, theory) {
   if (form === "python") {
     const literal = (value) => (/^-?\d+$/.test(value) ? value : JSON.stringify(value));
     const call = isLaunch(state) ? "predict" : "calc";
-    const given = said(state, call === "calc" ? ["work"] : []);
+    const given = said(state, call === "calc" ? ["work", "time"] : []);
     const arguments_ = given.map(({ name, argument }) => {
       const text = name === "cc" ? JSON.stringify(state.cc) : literal(state[name]);
       return `${argument}=${text}`;
     });
     return `occbench.${call}(${arguments_.join(", ")})`;
   }
-  const cells = { ...theory, work: state.work };
+  const cells = { ...theory, work: state.work, time_us: state.work === "" ? state.time : "" };
   const columns = fields.map(({ column }) => column).filter((column) => column !== "gpu" && (cells[column] ?? "") !== "");
   const cell = (value) => (/[",\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : value);
   return `${columns.join(",")}\n${columns.map((column) => cell(cells[column])).join(",")}\n`;
@@ -78,5 +80,6 @@ export function fromRow(row, gpus) {
   const fits = named && (!row.sm_count || Number(row.sm_count) === named.sm_count);
   state.gpu = fits ? named.name : "";
   if (fits) state.cc = state.sms = "";
+  if (state.work !== "") state.time = "";
   return state;
 }

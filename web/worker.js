@@ -1,16 +1,17 @@
-// The engine in a worker: what simulates would hold up the page. A message is {id, words}, or {code} first of all.
+// The engine in a worker: what simulates would hold up the page. The first message is the module, each
+// other one the words of a command; it is answered by {answer} or {refused}.
 
 import { startEngine } from "./engine.js";
 
 let engine;
 onmessage = async ({ data }) => {
-  if (data.code) {
-    engine = startEngine(data.code);
+  if (!engine) {
+    engine = startEngine(data);
     return;
   }
   try {
-    postMessage({ id: data.id, answer: JSON.parse((await engine).run(data.words)) });
+    postMessage({ answer: JSON.parse((await engine).run(data)) });
   } catch (error) {
-    postMessage({ id: data.id, refused: error.message });
+    postMessage({ refused: error.message });
   }
 };
