@@ -19,12 +19,12 @@ def joined(name: str, seen: set[str]) -> str:
     seen.add(name)
     text = (HERE / name).read_text()
     imported = "".join(joined(other, seen) for other in re.findall(r'^import .* from "\./(.+)";$', text, re.MULTILINE))
-    text = re.sub(r'^import .*;\n', "", text, flags=re.MULTILINE)
+    text = re.sub(r"^import .*;\n", "", text, flags=re.MULTILINE)
     return imported + re.sub(r"^export ", "", text, flags=re.MULTILINE)
 
 
 def script(name: str) -> str:
-    return f"(() => {{\n\"use strict\";\n{joined(name, set())}}})();\n"
+    return f'(() => {{\n"use strict";\n{joined(name, set())}}})();\n'
 
 
 def lessons(rows_file: Path) -> str:

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -125,24 +127,24 @@ std::string blocks_json(const PredictOptions& options) {
   const Limits& limits = limits_of(profile.compute_capability);
   check_static_shared(limits, options.usage);
   const Occupancy occupancy = theoretical_occupancy(limits, options.launch, options.usage);
-  const Tasks tasks =
-      tasks_of(options, work_of(options, limits, profile).work, occupancy.warps_per_block);
+  const Tasks tasks = tasks_of(options, work_of(options, limits, profile).work, occupancy.warps_per_block);
   require_simulable(limits, tasks);
   std::vector<BlockSpan> spans;
-  const Simulation simulation =
-      simulate(options.launch, options.usage, limits, profile.model, tasks,
-               Seeds(options.chance, profile).of_run(0), &spans);
+  const Simulation simulation = simulate(options.launch, options.usage, limits, profile.model, tasks,
+                                         Seeds(options.chance, profile).of_run(0), &spans);
+  std::ranges::sort(spans, {},
+                    [](const BlockSpan& span) { return std::tuple(span.sm, span.begin, span.end); });
   nlohmann::ordered_json blocks = nlohmann::ordered_json::array();
   for (const BlockSpan& span : spans) blocks.push_back({span.sm, span.begin, span.end});
-  return json_text({{"sm_count", profile.sm_count()},
-                    {"warps_per_sm", limits.max_warps_per_sm},
-                    {"achieved_pct", simulation.achieved_pct},
-                    {"elapsed_pct", simulation.elapsed_pct},
-                    {"cycles_active_max", simulation.cycles_active_max},
-                    {"timeline",
-                     {{"step_cycles", simulation.timeline.step_cycles}, {"warps", simulation.timeline.warps}}},
-                    {"blocks", std::move(blocks)}},
-                   -1);
+  return json_text(
+      {{"sm_count", profile.sm_count()},
+       {"warps_per_sm", limits.max_warps_per_sm},
+       {"achieved_pct", simulation.achieved_pct},
+       {"elapsed_pct", simulation.elapsed_pct},
+       {"cycles_active_max", simulation.cycles_active_max},
+       {"timeline", {{"step_cycles", simulation.timeline.step_cycles}, {"warps", simulation.timeline.warps}}},
+       {"blocks", std::move(blocks)}},
+      -1);
 }
 
 Answer predict_launch(const PredictOptions& options) {
@@ -334,9 +336,10 @@ Action declare_predict(CLI::App& parser) {
       "the same rows come out with the prediction; work that is empty is inferred from "
       "sm_cycles_active_avg, or from time_us and sm_clock_mhz (else the highest clock of the row's gpu)");
   parser
-      .add_option("--format", options->format,
-                  "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, "
-                  "in cycles")
+      .add_option(
+          "--format", options->format,
+          "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, "
+          "in cycles")
       ->check(CLI::IsMember({"table", "csv", "json", "blocks"}));
   return [options](Console& console) {
     if (!options->batch.empty()) {
