@@ -105,6 +105,7 @@ class Answers(InBrowser):
             there = list(pool.map(lambda words: command(*words), lines))
         answered = [text for text in there if text.startswith("{")]
         self.assertGreater(len(answered), 1400)  # refusals are compared too, and there are fewer
+        halfway: list[list[str]] = []
         for words, of_page, of_command in zip(lines, here, there, strict=True):
             if words[0] == "predict" and of_command.startswith("{"):
                 found, expected = json.loads(of_page), json.loads(of_command)
@@ -113,8 +114,16 @@ class Answers(InBrowser):
                 if "blocks" not in expected:
                     del found["timeline"], expected["timeline"]
                 self.assert_nearly(found, expected, " ".join(words))
+            elif words[0] == "predict" and of_page != of_command and of_command.startswith("theoretical"):
+                # Halfway between two printed figures, the last digit of a number decides.
+                halfway.append(words)
+                for one, other in zip(of_page.split(), of_command.split(), strict=True):
+                    if one != other:
+                        self.assertAlmostEqual(float(one), float(other), delta=0.0101, msg=" ".join(words))
             else:
                 self.assertEqual(of_page.strip(), of_command.strip(), " ".join(words))
+        print(f"printed otherwise, by one in the last place: {len(halfway)} of {len(launches)} tables")
+        self.assertLessEqual(len(halfway), len(launches) / 100)
 
     def assert_nearly(self, found, expected, place: str) -> None:
         """The same but for 1e-9 of a number."""
