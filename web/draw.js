@@ -14,7 +14,7 @@ export function make(name, attributes = {}, ...children) {
 export const grouped = (number) => Number(number).toLocaleString("en-US");
 export const percent = (number) => `${Number(number.toFixed(2))} %`;
 
-/** The SM as a floor plan: places for warps and blocks, the register file, shared memory; blocks in turns of two shades. */
+/** The SM as a floor plan: places for warps and blocks, the register file, shared memory. Neighbouring blocks have different shades. */
 export function floorPlan(theory, limits) {
   const width = 640;
   const blocks = theory.blocks_per_sm;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"calc", "theoretical occupancy", declare_calc},
-    {"predict", "what the counter should read", declare_predict},
+    {"predict", "achieved occupancy by simulation", declare_predict},
 };
 
 /// Files that the page was given, by name.
