@@ -47,6 +47,10 @@ set_up_python() {
     would_fetch+=("Python's packages into $folder: $(names_of "$part")")
     return
   fi
+  # venv --clear would empty the folder that a link leads to, which others may use.
+  [[ ! -L $folder ]] ||
+    fail "$folder is a link, and what it leads to was set up from another lock file than this checkout's." \
+      "Set it up in the checkout that it belongs to, or remove the link and run this again."
   require_disk_space
   say "setting up Python's packages in $folder"
   "$(find_python)" -m venv --clear "$folder"

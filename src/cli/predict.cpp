@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -111,6 +113,40 @@ ChosenWork work_of(const PredictOptions& options, const Limits& limits, const De
           .clock_note = {}};
 }
 
+Tasks tasks_of(const PredictOptions& options, const std::optional<Work>& work, int warps_per_block) {
+  const std::int64_t blocks = options.launch.grid_blocks;
+  if (work) return {*work, blocks, warps_per_block};
+  return {parse_durations(read_text(options.durations_file), options.durations_file, options.per_warp),
+          blocks, warps_per_block};
+}
+
+/// One simulation of the launch: when each block was where, for pictures of it.
+std::string blocks_json(const PredictOptions& options) {
+  const ChosenProfile chosen = profile_to_predict_with(options.profile, options.gpu);
+  const DeviceProfile& profile = chosen.profile;
+  const Limits& limits = limits_of(profile.compute_capability);
+  check_static_shared(limits, options.usage);
+  const Occupancy occupancy = theoretical_occupancy(limits, options.launch, options.usage);
+  const Tasks tasks = tasks_of(options, work_of(options, limits, profile).work, occupancy.warps_per_block);
+  require_simulable(limits, tasks);
+  std::vector<BlockSpan> spans;
+  const Simulation simulation = simulate(options.launch, options.usage, limits, profile.model, tasks,
+                                         Seeds(options.chance, profile).of_run(0), &spans);
+  std::ranges::sort(spans, {},
+                    [](const BlockSpan& span) { return std::tuple(span.sm, span.begin, span.end); });
+  nlohmann::ordered_json blocks = nlohmann::ordered_json::array();
+  for (const BlockSpan& span : spans) blocks.push_back({span.sm, span.begin, span.end});
+  return json_text(
+      {{"sm_count", profile.sm_count()},
+       {"warps_per_sm", limits.max_warps_per_sm},
+       {"achieved_pct", simulation.achieved_pct},
+       {"elapsed_pct", simulation.elapsed_pct},
+       {"cycles_active_max", simulation.cycles_active_max},
+       {"timeline", {{"step_cycles", simulation.timeline.step_cycles}, {"warps", simulation.timeline.warps}}},
+       {"blocks", std::move(blocks)}},
+      -1);
+}
+
 Answer predict_launch(const PredictOptions& options) {
   const ChosenProfile chosen = profile_to_predict_with(options.profile, options.gpu);
   const DeviceProfile& profile = chosen.profile;
@@ -128,10 +164,7 @@ Answer predict_launch(const PredictOptions& options) {
         lockstep_as_read(launch, usage, limits, profile, work.value(), *options.achieved_pct, options.chance);
     answer.lockstep_cycles = work->lockstep_cycles;
   }
-  const Tasks tasks = work ? Tasks(*work, launch.grid_blocks, occupancy.warps_per_block)
-                           : Tasks(parse_durations(read_text(options.durations_file), options.durations_file,
-                                                   options.per_warp),
-                                   launch.grid_blocks, occupancy.warps_per_block);
+  const Tasks tasks = tasks_of(options, work, occupancy.warps_per_block);
   const WorkOrigin origin = is_inferred_work(work_source) ? WorkOrigin::inferred : WorkOrigin::given;
   answer.kind = kind_of(launch, usage, occupancy, profile.sm_count(), tasks, origin);
   answer.prediction = predict(launch, usage, limits, chosen, tasks, options.chance, origin);
@@ -302,13 +335,22 @@ Action declare_predict(CLI::App& parser) {
       "predict every row of this CSV file (- = standard input), with columns as in a recorded row: "
       "the same rows come out with the prediction; work that is empty is inferred from "
       "sm_cycles_active_avg, or from time_us and sm_clock_mhz (else the highest clock of the row's gpu)");
-  parser.add_option("--format", options->format, "table, csv or json")->check(CLI::IsMember(kPrinters));
+  parser
+      .add_option(
+          "--format", options->format,
+          "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, "
+          "in cycles")
+      ->check(CLI::IsMember({"table", "csv", "json", "blocks"}));
   return [options](Console& console) {
     if (!options->batch.empty()) {
       fmt::print(console.out, "{}", predict_batch(options->batch, options->profile));
       return ExitStatus::done;
     }
     require_launch(*options);
+    if (options->format == "blocks") {
+      fmt::print(console.out, "{}\n", blocks_json(*options));
+      return ExitStatus::done;
+    }
     kPrinters.at(options->format)(waited_for(*options), console.out);
     return ExitStatus::done;
   };

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "predict/parameter_range.hpp"
 
@@ -89,7 +90,8 @@ class Runs {
 };
 
 Simulations summary(std::vector<Simulation> simulations) {
-  std::ranges::sort(simulations, {}, &Simulation::achieved_pct);
+  // Of equal ones the first comes first, with every C++ library.
+  std::ranges::stable_sort(simulations, {}, &Simulation::achieved_pct);
   const auto of = [&](double Simulation::*value) {
     std::vector<double> values;
     for (const Simulation& simulation : simulations) values.push_back(simulation.*value);

@@ -30,11 +30,20 @@ struct SkippedWaves {
 /// @param wave_blocks  blocks that the device holds at once, whole clusters
 SkippedWaves skipped_waves(std::int64_t grid_blocks, std::int64_t wave_blocks);
 
+/// When a block held its place, in cycles from the launch.
+struct BlockSpan {
+  int sm = 0;
+  double begin = 0;
+  double end = 0;
+};
+
 /// Adds up how long warps and blocks of a launch are resident. What skipped waves add is extrapolated from
 /// the middle half of those that are simulated.
 class Residency {
  public:
-  explicit Residency(const SkippedWaves& skipped) : skipped_(skipped) {}
+  /// @param spans  gets each simulated block, in the order of their ends; null = not wanted
+  explicit Residency(const SkippedWaves& skipped, std::vector<BlockSpan>* spans = nullptr)
+      : skipped_(skipped), spans_(spans) {}
 
   /// `warps` warps were resident from `begin` to `end`.
   void add_warps(double begin, double end, int warps) {
@@ -42,9 +51,9 @@ class Residency {
     timeline_.add(begin + skipped_cycles_, end + skipped_cycles_, warps);
   }
 
-  /// A block held its place from `begin` to `end`.
-  void add_block(double begin, double end) {
-    block_cycles_ += end - begin;
+  void add_block(const BlockSpan& block) {
+    block_cycles_ += block.end - block.begin;
+    if (spans_ != nullptr) spans_->push_back(block);
   }
 
   /// To be called before each block that is dispatched.
@@ -65,6 +74,7 @@ class Residency {
   };
 
   SkippedWaves skipped_;
+  std::vector<BlockSpan>* spans_;
   double warp_cycles_ = 0;
   double block_cycles_ = 0;
   Extrapolated skipped_warp_cycles_;

@@ -30,7 +30,7 @@ struct Completion {
 class Simulator {
  public:
   Simulator(const Limits& limits, const Occupancy& occupancy, int cluster_blocks, const DeviceModel& device,
-            const Workload& workload, std::uint64_t seed)
+            const Workload& workload, std::uint64_t seed, std::vector<BlockSpan>* spans)
       : device_(device),
         workload_(workload),
         draws_(seed),
@@ -54,7 +54,7 @@ class Simulator {
         sms_(sms_of(device, wave_, draws_, workload.stretch())),
         slots_(limits, occupancy, device.topology.sm_count()),
         skipped_(skipped(occupancy)),
-        residency_(skipped_),
+        residency_(skipped_, spans),
         execution_{workload_, draws_, rules_, sms_, slots_, residency_} {
     dispatcher_.begin(wave_);
     if (workload.contends()) {
@@ -163,7 +163,7 @@ class Simulator {
       contending_->run(running);
     } else {
       const double end = independent_->run(running);
-      residency_.add_block(launched.start, end);
+      residency_.add_block({index, launched.start, end});
       push_completion({end, index});
     }
   }
@@ -214,11 +214,11 @@ void check_grid(const Launch& launch, const Topology& topology) {
 }  // namespace
 
 Simulation simulate(const Launch& launch, const Usage& usage, const Limits& limits, const DeviceModel& device,
-                    const Workload& workload, std::uint64_t seed) {
+                    const Workload& workload, std::uint64_t seed, std::vector<BlockSpan>* spans) {
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   if (occupancy.blocks_per_sm == 0) throw InputError(why_it_cannot_launch(limits, launch, usage));
   check_grid(launch, device.topology);
-  return Simulator(limits, occupancy, launch.cluster_blocks, device, workload, seed).run();
+  return Simulator(limits, occupancy, launch.cluster_blocks, device, workload, seed, spans).run();
 }
 
 }  // namespace occbench

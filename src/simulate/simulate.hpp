@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "occupancy/launch.hpp"
 #include "occupancy/limits.hpp"
@@ -18,9 +19,10 @@ namespace occbench {
 /// @param workload  for launch.grid_blocks blocks of this launch's warps
 /// @param seed      what is left to chance: seed modulo the number of GPCs is the first GPC, and the rest
 ///                  follows from it, too; the same seed gives the same result on every machine
+/// @param spans     gets when each simulated block held its place; null = not wanted
 /// @throws InputError if the launch fits no SM, its clusters fit no GPC, or its grid is empty, beyond 2^31 -
 /// 1 blocks or no multiple of its clusters.
 Simulation simulate(const Launch& launch, const Usage& usage, const Limits& limits, const DeviceModel& device,
-                    const Workload& workload, std::uint64_t seed);
+                    const Workload& workload, std::uint64_t seed, std::vector<BlockSpan>* spans = nullptr);
 
 }  // namespace occbench

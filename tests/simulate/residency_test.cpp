@@ -56,7 +56,7 @@ TEST(Residency, ABlockHoldsItsPlaceUntilItsLastWarpEnds) {
   for (const double end : {100.0, 60.0}) {
     residency.add_warps(0, 10, 1);
     residency.add_warps(0, end, 1);
-    residency.add_block(0, end);
+    residency.add_block({0, 0, end});
   }
   sms[0].active.add(0, 100);
   const Simulation simulation = residency.result(sms, kMaxWarps);
@@ -91,7 +91,7 @@ Simulation of_a_hundred_waves(const SkippedWaves& skipped) {
       const double cycles = sm == 0 ? wave : 0.9 * wave;
       residency.add_warps(now, now + cycles / 2, 4);
       residency.add_warps(now, now + cycles, 4);
-      residency.add_block(now, now + cycles);
+      residency.add_block({0, now, now + cycles});
       sms[static_cast<std::size_t>(sm)].active.add(now, now + cycles);
     }
     now += wave;

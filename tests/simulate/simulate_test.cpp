@@ -69,6 +69,28 @@ TEST(Simulate, BalancedWorkOnThreeQuartersOfAWaveReadsThreeQuarters) {
   EXPECT_NEAR(simulation.achieved_pct, 75, 0.5);
 }
 
+TEST(Simulate, EachBlockHoldsAPlaceOnceAndAnSmNoMoreOfThemThanFit) {
+  for (const char* const work : {"uniform:20000:0.5:1.5:seed=1", "equal:20000:issue=10000"}) {
+    const Launch launch{.block_threads = 256, .grid_blocks = 3000};
+    std::vector<BlockSpan> spans;
+    const Simulation simulation =
+        simulate(launch, {.registers_per_thread = 44}, limits_of({9, 0}), find_profile("h200").model,
+                 Tasks(parse_work(work), 3000, 8), 1, &spans);
+    ASSERT_EQ(spans.size(), 3000u);
+    for (int sm = 0; sm < 132; ++sm) {
+      for (const BlockSpan& span : spans) {
+        if (span.sm != sm) continue;
+        ASSERT_LT(span.begin, span.end);
+        ASSERT_LE(span.end, simulation.cycles_active_max * 1.1);
+        const auto beside = std::ranges::count_if(spans, [&](const BlockSpan& other) {
+          return other.sm == sm && other.begin <= span.begin && span.begin < other.end;
+        });
+        ASSERT_LE(beside, 5);  // 65,536 registers / (256 threads x 48)
+      }
+    }
+  }
+}
+
 TEST(Simulate, WithoutOverheadsWholeWavesReadTheory) {
   for (const int threads : {64, 192, 256, 768, 1024}) {
     const Launch launch{.block_threads = threads, .grid_blocks = 132 * 32 * 3};
