@@ -66,8 +66,13 @@ std::vector<CaseRecord> all_cases(const ExplainOptions& options) {
       files.push_back(added);
   }
   std::vector<CaseRecord> cases;
-  for (const std::filesystem::path& file : files)
-    std::ranges::move(read_case_records(file), std::back_inserter(cases));
+  SimulatedOrMeasured kind;
+  for (const std::filesystem::path& file : files) {
+    for (CaseRecord& each : read_case_records(file)) {
+      kind.add(each.times.status ? to_string(*each.times.status) : "", file.string());
+      cases.push_back(std::move(each));
+    }
+  }
   return cases;
 }
 
@@ -205,6 +210,13 @@ void print_lines(std::span<const CaseRecord> cases, std::ostream& out) {
 ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   const std::vector<CaseRecord> of_files = all_cases(options);
   std::vector<CaseRecord> cases = counted_cases(of_files, options);
+  const auto is_simulated = [](const CaseRecord& each) {
+    return each.times.status == TimeStatus::simulated;
+  };
+  if (std::ranges::any_of(cases, is_simulated)) {
+    const bool for_reading = options.format == "table" || options.format == "lines";
+    fmt::print(for_reading ? console.out : console.err, "{}\n", kSimulatedLine);
+  }
   if (options.format == "lines") {
     const std::size_t shown = options.top > 0 ? std::min(options.top, cases.size()) : cases.size();
     print_lines({cases.data(), shown}, console.out);
@@ -227,9 +239,6 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   }
   if (options.predicts()) agreement_of_all = agreement(cases);
   for (const std::string& remark : remarks_on_profiles(cases)) fmt::print(console.err, "{}\n", remark);
-  if (std::ranges::any_of(cases,
-                          [](const CaseRecord& each) { return each.times.status == TimeStatus::simulated; }))
-    fmt::print(options.format == "table" ? console.out : console.err, "{}\n", kSimulatedLine);
   const RowFormat format = row_format(options.format);
   // A row that cannot be explained leaves no half of an array.
   std::ostringstream text;

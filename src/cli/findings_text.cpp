@@ -25,8 +25,10 @@ void print_findings(std::span<const Finding> findings, double theoretical_pct,
   std::string_view remedy_before;
   const auto print = [&](FindingList list, const std::string& heading) {
     bool is_first = true;
+    // What no cause explains is read after all causes, however much it is.
+    for (const bool unexplained : {false, true})
     for (const Finding& finding : findings) {
-      if (finding.list != list) continue;
+      if (finding.list != list || (finding.cause == Cause::unexplained) != unexplained) continue;
       if (std::exchange(is_first, false)) fmt::print(out, "  {}\n", heading);
       fmt::print(out, "    {} [{}, {}]\n", finding.sentence, to_string(finding.cause),
                  to_string(finding.confidence));

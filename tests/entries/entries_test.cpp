@@ -83,7 +83,7 @@ TEST(Entries, OfAnotherVersionOrNoneAreRefused) {
   EXPECT_FALSE(for_each_entry("", ignore));
   EXPECT_FALSE(for_each_entry("schema,experiment,case\n", ignore));
   std::string later(kEntriesMagic);
-  later[later.find('1')] = '2';
+  later[later.find_first_of("0123456789")] = '9';
   EXPECT_FALSE(for_each_entry(later, ignore));
   EXPECT_THAT(entries_of(kEntriesMagic), IsEmpty());
 }
