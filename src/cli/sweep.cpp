@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/device_list.hpp"
+#include "cli/fastest_text.hpp"
 #include "cli/gpu_presence.hpp"
 #include "cli/options.hpp"
 #include "cli/sweep_program.hpp"
@@ -134,9 +137,18 @@ ExitStatus sweep(SweepRequest request, Console& console) {
     print_list(benches.front(), console);
     return ExitStatus::done;
   }
-  fmt::print(console.err, "{}\n", announcement(benches.front()));
+  fmt::print(console.err, "{}\n", request.fastest ? counted(static_cast<long long>(benches.front().cases.size()), "case") : announcement(benches.front()));
   const fs::path out = output_file(request.run.out, name_of(request));
-  return measure_benches(request.run, std::move(benches), out, resuming_sweep(request, out), console);
+  if (request.budget) request.run.budget = std::chrono::seconds(std::llround(*request.budget));
+  const ExitStatus status =
+      measure_benches(request.run, benches, out, resuming_sweep(request, out), console);
+  if (!request.fastest) return status;
+  std::vector<CaseRecord> cases = read_case_records(out);
+  std::set<std::string> wanted;
+  for (const CaseRecord& each : benches.front().cases) wanted.insert(full_name(each.identity));
+  std::erase_if(cases, [&](const CaseRecord& each) { return !wanted.contains(full_name(each.identity)); });
+  fmt::print(console.out, "{}", fastest_text(cases, wanted.size()));
+  return status;
 }
 
 ExitStatus help(const CLI::App& parser, const SweepRequest& request, Console& console) {
@@ -209,11 +221,18 @@ Action declare_sweep(CLI::App& parser) {
   parser.set_help_flag();
   parser.add_flag("-h,--help", *wants_help, "this text, and of a kernel its axes");
   parser.add_flag("--zip", request->zip, "pair the values of the axes");
+  parser.add_flag("--fastest", request->fastest, "find the fastest configuration without measuring all");
+  add_number(parser, "--budget", request->budget, "seconds that --fastest may measure", 1, 1e6);
+  add_repeated(parser, "--where", request->where,
+               "leave out configurations that do not meet it: 'block_size.x * block_size.y <= 1024'")
+      ->type_name("EXPRESSION");
   declare_source(parser, *request);
   declare_measuring(parser, request->run);
   declare_gpu_option(parser, request->gpu, "With --list, for a GPU that need not be here");
   return [&parser, request, wants_help](Console& console) {
     take_axes(parser.remaining(), *request);
+    if (request->budget && !request->fastest)
+      throw InputError("--budget SECONDS is for --fastest: add it, or leave the budget out");
     if (*wants_help) return help(parser, *request, console);
     return sweep(*request, console);
   };

@@ -48,7 +48,9 @@ std::vector<std::string> program_arguments(const SweepRequest& request) {
   add("std", request.standard);
   add("check", request.check);
   for (const auto& [name, values] : request.axes) add("axis", fmt::format("{}={}", name, values));
+  for (const std::string& constraint : request.where) add("where", constraint);
   if (request.zip) arguments.emplace_back("--occ_zip");
+  if (request.fastest) arguments.emplace_back("--occ_fastest");
   return arguments;
 }
 
@@ -67,7 +69,10 @@ std::string resuming_sweep(const SweepRequest& request, const std::filesystem::p
   add("--std", request.standard);
   add("--check", request.check);
   for (const auto& [name, values] : request.axes) add("--" + name, values);
+  for (const std::string& constraint : request.where) add("--where", constraint);
   if (request.zip) command += " --zip";
+  if (request.fastest) command += " --fastest";
+  if (request.budget) command += fmt::format(" --budget {}", *request.budget);
   add("--device", request.run.device, usual.device);
   add("--counters", request.run.counters, usual.counters);
   add("--profile", request.run.profile);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ struct SweepRequest {
   std::string kernel;  ///< of a bench program; empty where there is a source
   std::vector<std::pair<std::string, std::string>> axes;  ///< name and values, in their order
   bool zip = false;
+  std::vector<std::string> where;  ///< expressions that a configuration must meet
+
+  bool fastest = false;           ///< find the fastest without measuring all
+  std::optional<double> budget;   ///< seconds of that
 
   std::string source;  ///< a file with a kernel, and how to launch it
   std::string source_kernel;

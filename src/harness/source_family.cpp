@@ -42,19 +42,9 @@ struct SourceKernel {
   std::map<std::int64_t, std::uint64_t> results_by_grid;  ///< fingerprints of the first launch of each
 };
 
-/// {NAME} becomes the value of that axis.
-std::string filled_in(std::string text, const Point& at) {
-  for (std::size_t open = text.find('{'); open != std::string::npos; open = text.find('{')) {
-    const std::size_t close = text.find('}', open);
-    if (close == std::string::npos) throw InputError(fmt::format("--arg {}: a '}}' is missing", text));
-    text.replace(open, close - open + 1, at.text(text.substr(open + 1, close - open - 1)));
-  }
-  return text;
-}
-
 std::vector<Argument> arguments_at(const SourceOptions& options, const Point& at) {
   std::vector<Argument> arguments;
-  for (const std::string& text : options.arguments) arguments.push_back(parse_argument(filled_in(text, at)));
+  for (const std::string& text : options.arguments) arguments.push_back(parse_argument(at.filled_in(text)));
   return arguments;
 }
 
@@ -76,7 +66,7 @@ std::string signature_of(const RuntimeKernel& code) {
 }
 
 Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& at, const Device& device) {
-  KernelBuild build{.function = shared->name, .compute_capability = device.compute_capability};
+  KernelBuild build{.function = at.filled_in(shared->name), .compute_capability = device.compute_capability};
   for (const GivenAxis& define : shared->options.defines)
     build.defines.push_back(fmt::format("{}={}", define.name, at.text(define.name)));
   const std::vector<Argument> arguments = arguments_at(shared->options, at);
@@ -90,6 +80,10 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
                           return prepare_arguments(of, variant, arguments,
                                                    check_of(shared, of.launch.grid_blocks), {1, "launches"});
                         });
+  if (std::string bytes = code->loaded_bytes(); !bytes.empty()) {
+    for (const std::string& argument : shared->options.arguments) bytes += at.filled_in(argument) + "\n";
+    chosen.code = std::hash<std::string>()(bytes);
+  }
   if (at.has("work")) chosen.work = parse_work(at.text("work"));
   return chosen;
 }

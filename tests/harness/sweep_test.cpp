@@ -110,7 +110,7 @@ TEST_F(Sweeps, ThatCannotMeasureAnythingAreRefusedWithTheReason) {
   EXPECT_THAT(refusal({"--occ_axis=grid=10", "--occ_axis=waves=2"}), HasSubstr("leave one out"));
   EXPECT_THAT(refusal({"--occ_axis=threads=10", "--occ_axis=grid=10"}),
               HasSubstr("--grid and --threads both give the grid: leave one out"));
-  EXPECT_THAT(refusal({"--occ_axis=threads=0"}), HasSubstr("--threads 0: a grid has at least one block"));
+  EXPECT_THAT(refusal({"--occ_axis=threads=0"}), HasSubstr("--threads 0: a dimension is at least 1"));
   EXPECT_THAT(refusal({"--occ_axis=block-size"}), HasSubstr("NAME=VALUES"));
   try {
     run(fake_families(), {"--occ_sweep=fakes"});
