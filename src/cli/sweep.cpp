@@ -88,7 +88,7 @@ void choose_program(SweepRequest& request) {
   if (request.kernel.empty() == request.source.empty())
     throw InputError(
         "name a kernel (occbench sweep --help lists them), or give --source FILE.cu --kernel NAME");
-  if (request.source.empty() != request.source_kernel.empty())
+  if (request.source.empty() != request.source_kernels.empty())
     throw InputError("--source FILE.cu and --kernel NAME go together: the file, and the kernel in it");
   if (request.gpu.compute_capability.empty() == request.gpu.sm_count.has_value())
     throw InputError("--cc and --sm-count go together: the device that cases are listed for");
@@ -177,13 +177,12 @@ void declare_source(CLI::App& parser, SweepRequest& request) {
       .add_option("--source", request.source, "a CUDA file with a kernel of your own, compiled at run time")
       ->check(CLI::ExistingFile)
       ->type_name("FILE.cu");
-  parser
-      .add_option("--kernel", request.source_kernel,
-                  "the kernel in it, with its template arguments: 'product<32>'")
+  list("--kernel", request.source_kernels,
+       "the kernel in it, with its template arguments: 'product<32>'; several are an axis")
       ->type_name("NAME");
   list("--arg", request.arguments,
-       "an argument, in order: float[1<<24], float[1024]=zeros, int[64]=iota, int=5; {NAME} is the value of "
-       "an axis")
+       "an argument, in order: float[1<<24], float[1024]=zeros, int[64]=iota, float[9]=@FILE, int=5; {NAME} is "
+       "the value of an axis, {4096 / TILE} of an expression")
       ->type_name("TYPE[N]|VALUE");
   list("--define", request.defines, "definitions for the preprocessor, an axis: TILE=16,32")
       ->type_name("NAME=VALUES");
@@ -194,6 +193,13 @@ void declare_source(CLI::App& parser, SweepRequest& request) {
       .add_option("--check", request.check,
                   "equal: configurations of equal grids must leave the same in the buffers")
       ->check(CLI::IsMember({"equal"}));
+  parser
+      .add_option("--check-against", request.check_against,
+                  "what must be in the buffers: a kernel of the file with its launch, 'naive<<<64x64,16x16>>>' "
+                  "(grid, block), or the bytes of a file")
+      ->type_name("KERNEL|[N=]@FILE");
+  add_number(parser, "--tolerance", request.tolerance,
+             "of decimal elements, times the larger of 1 and what is expected (default 1e-4)", 0, 1);
 }
 
 void declare_measuring(CLI::App& parser, RunOptions& run) {

@@ -22,12 +22,14 @@ struct SweepRequest {
   std::optional<double> budget;   ///< seconds of that
 
   std::string source;  ///< a file with a kernel, and how to launch it
-  std::string source_kernel;
+  std::vector<std::string> source_kernels;
   std::vector<std::string> arguments;
   std::vector<std::string> defines;
   std::vector<std::string> includes;
   std::string standard;
   std::string check;
+  std::string check_against;
+  std::optional<double> tolerance;
 
   GpuOption gpu;  ///< list for this GPU, which need not be here
 };

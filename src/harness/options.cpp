@@ -172,13 +172,17 @@ void SweepFlags::declare(CLI::App& app) {
   app.add_flag("--occ_zip", zip_, "pair the values of the axes instead of combining all with all");
   list("--occ_where", where_, "an expression that configurations must meet; once for each");
   app.add_option("--occ_source", source_, "a kernel in this file instead, compiled at run time");
-  app.add_option("--occ_kernel", from_.kernel, "its name, with template arguments");
+  list("--occ_kernel", from_.kernels, "its name, with template arguments; several are an axis");
   list("--occ_arg", from_.arguments, "an argument of it: float[1<<24], int[64]=iota, int=5; once for each");
   list("--occ_define", defines_, "an axis of definitions, NAME=VALUES");
   list("--occ_include", includes_, "a folder of headers");
   app.add_option("--occ_std", from_.standard, "C++ standard of the source");
   app.add_option("--occ_check", check_, "equal: launches of equal grids must give equal results")
       ->check(CLI::IsMember({"equal"}));
+  app.add_option("--occ_check_against", from_.check_against,
+                 "buffers must be those of a kernel of the source, naive<<<64x64,16x16>>>, or @FILE");
+  app.add_option("--occ_tolerance", from_.tolerance, "of elements, times the larger of 1 and what is expected")
+      ->check(CLI::Range(0.0, 1.0));
 }
 
 std::optional<SweepOptions> SweepFlags::options() const {

@@ -47,7 +47,7 @@ TEST(SweepArguments, AskTheProgramForKernelAxesAndSource) {
               ElementsAre("--occ_sweep=spin", "--occ_axis=block-size=64,128", "--occ_zip"));
   SweepRequest file;
   file.source = "my.cu";
-  file.source_kernel = "product<32>";
+  file.source_kernels = {"product<32>"};
   file.arguments = {"float[1<<24]", "int=5"};
   file.defines = {"TILE=16,32"};
   EXPECT_THAT(program_arguments(file),
@@ -58,7 +58,7 @@ TEST(SweepArguments, AskTheProgramForKernelAxesAndSource) {
 TEST(ResumedSweep, IsTheSameCommandWithItsFileAndResume) {
   SweepRequest request;
   request.source = "my kernel.cu";
-  request.source_kernel = "product<32>";
+  request.source_kernels = {"product<32>"};
   request.arguments = {"float[1<<24]"};
   take_axes({"--registers", "24:128:8"}, request);
   request.run.counters = "off";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -143,6 +144,92 @@ TEST_F(Sweeps, GoOnAfterAKernelThatEndsTheContext) {
 TEST_F(Sweeps, TellACapOnRegistersFromACount) {
   sweep({"--occ_axis=registers=32,40"});
   EXPECT_THAT(names(), ElementsAre("fake/made/register_cap=32", "fake/made/register_cap=40"));
+}
+
+TEST_F(Sweeps, OfShapesKeepTotalsAndShapesOnTheirRows) {
+  EXPECT_EQ(sweep({"--occ_axis=block-size=16x16,8x8x4,64", "--occ_axis=threads=1000x100"}), ExitStatus::done);
+  const std::vector<Row> rows = read_rows(csv());
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].case_, "fake/made/block_size=16x16/threads=1000x100");
+  EXPECT_EQ(rows[0].block_threads, 256);
+  EXPECT_EQ(rows[0].block_shape, "16x16");
+  EXPECT_EQ(rows[0].grid_shape, "63x7");  // 1000 / 16 and 100 / 16, rounded up
+  EXPECT_EQ(rows[0].grid_blocks, 63 * 7);
+  EXPECT_EQ(rows[1].block_shape, "8x8x4");
+  EXPECT_EQ(rows[1].grid_shape, "125x13");
+  EXPECT_EQ(rows[2].block_shape, "");
+  EXPECT_EQ(rows[2].grid_shape, "16x100");
+}
+
+TEST_F(Sweeps, SkipShapesBeyondALimitAndNameItWithTheRemedy) {
+  EXPECT_EQ(sweep({"--occ_axis=block-size=8x1x128,2048x1,2x1024,32x32,32", "--occ_axis=grid=1x65536,64"}),
+            ExitStatus::done);
+  std::map<std::string, std::string> notes;
+  for (const Row& row : read_rows(csv())) notes[row.parameters] = row.time_status == "ok" ? "" : row.note;
+  EXPECT_EQ(notes.size(), 10U);
+  EXPECT_EQ(notes["block_size=32;grid=64"], "");
+  EXPECT_EQ(notes["block_size=32x32;grid=64"], "");
+  EXPECT_THAT(notes["block_size=8x1x128;grid=64"],
+              HasSubstr("--block-size 8x1x128: z = 128, and CUDA allows 1 to 64; make it smaller or use another"));
+  EXPECT_THAT(notes["block_size=2048;grid=64"], HasSubstr("2048 is out of range"));
+  EXPECT_THAT(notes["block_size=2x1024;grid=64"], HasSubstr("2048 is out of range"));
+  EXPECT_THAT(notes["block_size=32;grid=1x65536"], HasSubstr("y = 65536, and CUDA allows 1 to 65535"));
+}
+
+TEST_F(Sweeps, LeaveOutWhatDoesNotMeetAConstraint) {
+  EXPECT_EQ(sweep({"--occ_axis=block-size=8x8,16x16,32x32", "--occ_axis=colour=red,green",
+                   "--occ_where=block_size.x * block_size.y <= 256", "--occ_where=colour == 'red' || block_size.x > 8"}),
+            ExitStatus::done);
+  EXPECT_THAT(names(), ElementsAre("fake/made/block_size=8x8/colour=red", "fake/made/block_size=16x16/colour=red",
+                                   "fake/made/block_size=16x16/colour=green"));
+  EXPECT_THAT(refusal({"--occ_axis=block-size=8x8", "--occ_where=block_size.x > 8"}),
+              HasSubstr("--where block_size.x > 8: none of 1 configurations meets it"));
+  EXPECT_THAT(refusal({"--occ_where=block_sise > 8"}), HasSubstr("the nearest are block_size"));
+  EXPECT_THAT(refusal({"--occ_where=1 % 0"}), HasSubstr("write VALUE != 0 && in front of it"));
+}
+
+TEST_F(Sweeps, OfAxesMadeOfOthersHaveARowWhereAValueCannotBe) {
+  EXPECT_EQ(sweep({"--occ_axis=block-size=16x16,32x8", "--occ_axis=grid={512 / block_size.x}x{block_size.y / 16}"}),
+            ExitStatus::done);
+  const std::vector<Row> rows = read_rows(csv());
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].case_, "fake/made/block_size=16x16");
+  EXPECT_EQ(rows[0].grid_blocks, 32);
+  EXPECT_THAT(rows[1].note, HasSubstr("--grid 16x0: a dimension is at least 1"));
+}
+
+TEST_F(Sweeps, FindTheFastestAndSayOfAllOthersWhyTheyAreNot) {
+  for (int threads = 64; threads <= 1024; threads += 32) instruments_.time_of[threads] = 100 + threads;
+  instruments_.time_of[512] = 50;
+  instruments_.time_of[kWrong] = 10;
+  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=32:1056:32", "--occ_axis=waves=1"}), ExitStatus::no_verdict);
+  // kFatal has ended the context.
+  instruments_.lost = false;
+  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=32:1056:32", "--occ_axis=waves=1", "--occ_resume"}), ExitStatus::done);
+  std::map<std::string, Row> rows;
+  for (const Row& row : read_rows(csv())) rows[row.parameters] = row;
+  ASSERT_EQ(rows.size(), 33U);
+  const Row& fastest = rows["block_size=512;waves=1"];
+  EXPECT_EQ(fastest.time_us, 50);
+  EXPECT_EQ(fastest.counters_status, "ok");
+  EXPECT_EQ(fastest.note, "");
+  EXPECT_THAT(rows["block_size=544;waves=1"].note, HasSubstr("ruled out: a launch took 644 us"));
+  EXPECT_EQ(rows["block_size=544;waves=1"].counters_status, "off");
+  EXPECT_EQ(rows["block_size=224;waves=1"].check, "wrong");
+  EXPECT_THAT(rows["block_size=96;waves=1"].note, HasSubstr("launch"));
+  EXPECT_EQ(rows["block_size=96;waves=1"].time_status, "failed");
+  EXPECT_EQ(rows["block_size=128;waves=1"].time_status, "failed");
+  EXPECT_EQ(rows["block_size=1056;waves=1"].time_status, "skipped");
+}
+
+TEST_F(Sweeps, LeaveOutBeforeALaunchWhatCannotBeTheFastest) {
+  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=32,256", "--occ_axis=grid=132,1320"}), ExitStatus::done);
+  std::map<std::string, Row> rows;
+  for (const Row& row : read_rows(csv())) rows[row.parameters] = row;
+  EXPECT_THAT(rows["block_size=32;grid=132"].note,
+              HasSubstr("left out: 1 warps on an SM leave some of its 4 schedulers without one"));
+  EXPECT_EQ(rows["block_size=32;grid=132"].time_status, "skipped");
+  EXPECT_EQ(rows["block_size=256;grid=132"].time_status, "ok");
 }
 
 TEST_F(Sweeps, AreListedWithTheoryAndPredictionWithoutADevice) {
