@@ -23,7 +23,7 @@ __device__ float pixel(const float* image, int x, int y) {
   return image[min(max(y, 0), kSize - 1) * kSize + min(max(x, 0), kSize - 1)];
 }
 
-__global__ void __launch_bounds__(BX * BY) stencil(const float* image, float* result) {
+__global__ void __launch_bounds__(BX* BY) stencil(const float* image, float* result) {
   constexpr int kWidth = BX * PX + 2 * kRadius, kHeight = BY * PY + 2 * kRadius;
   const int left = blockIdx.x * BX * PX, top = blockIdx.y * BY * PY;
 #if SHARED
@@ -52,6 +52,7 @@ __global__ void __launch_bounds__(BX * BY) stencil(const float* image, float* re
 __global__ void naive(const float* image, float* result) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   float sum = 0;
-  for (int i = 0; i < 49; ++i) sum += weight(i % 7 - 3, i / 7 - 3) * pixel(image, x + i % 7 - 3, y + i / 7 - 3);
+  for (int i = 0; i < 49; ++i)
+    sum += weight(i % 7 - 3, i / 7 - 3) * pixel(image, x + i % 7 - 3, y + i / 7 - 3);
   result[y * kSize + x] = sum;
 }

@@ -15,7 +15,7 @@
 #endif
 constexpr int kSize = 1024;  // rows and columns of each matrix
 
-__global__ void __launch_bounds__(BX * BY) product(const float* a, const float* b, float* c) {
+__global__ void __launch_bounds__(BX* BY) product(const float* a, const float* b, float* c) {
   constexpr int kRows = BY * TY, kColumns = BX * TX, kThreads = BX * BY;
   __shared__ float left[TK][kRows + 1], right[TK][kColumns];
   const int thread = threadIdx.y * BX + threadIdx.x;

@@ -70,13 +70,14 @@ class Evaluator {
 
   double number(const ExpressionValue& value) const {
     if (const double* found = std::get_if<double>(&value)) return *found;
-    refuse(fmt::format("'{}' is a word; words are compared by == and != alone", std::get<std::string>(value)));
+    refuse(
+        fmt::format("'{}' is a word; words are compared by == and != alone", std::get<std::string>(value)));
   }
 
   const Operator* take_operator(int level) {
     const std::string_view here = rest();
-    const auto* const found = std::ranges::find_if(
-        kOperators, [&](const Operator& each) { return here.starts_with(each.sign); });
+    const auto* const found =
+        std::ranges::find_if(kOperators, [&](const Operator& each) { return here.starts_with(each.sign); });
     if (found == std::end(kOperators) || found->level != level) return nullptr;
     at_ += found->sign.size();
     return found;
@@ -100,7 +101,8 @@ class Evaluator {
     return left;
   }
 
-  ExpressionValue applied(std::string_view sign, const ExpressionValue& left, const ExpressionValue& right) const {
+  ExpressionValue applied(std::string_view sign, const ExpressionValue& left,
+                          const ExpressionValue& right) const {
     if (skipping_) return 0.0;
     if (sign == "==" || sign == "!=") {
       if (left.index() != right.index()) refuse("a word is compared with a number");
@@ -181,7 +183,8 @@ class Evaluator {
     };
     while (at_ < text_.size() && is_part(text_[at_])) ++at_;
     const std::string_view name = text_.substr(begin, at_ - begin);
-    if ((name != "min" && name != "max") || !take("(")) return skipping_ ? ExpressionValue(0.0) : value_of_(name);
+    if ((name != "min" && name != "max") || !take("("))
+      return skipping_ ? ExpressionValue(0.0) : value_of_(name);
     const ExpressionValue first = binary(0);
     require(",");
     const ExpressionValue second = binary(0);

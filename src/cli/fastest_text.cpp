@@ -23,16 +23,16 @@ std::string occupancy_of(const CaseRecord& fastest, std::span<const CaseRecord* 
   if (!fastest.theory) return {};
   const auto theory = [](const CaseRecord* each) { return each->theory ? each->theory->theoretical_pct : 0; };
   // Of those with the highest, the fastest.
-  const CaseRecord& highest = **std::ranges::max_element(timed, {}, [&](const CaseRecord* each) {
-    return std::pair(theory(each), -time_of(*each));
-  });
-  std::string text = fmt::format("occupancy    theoretical {}",
-                                 percent_text(fastest.theory->theoretical_pct));
+  const CaseRecord& highest = **std::ranges::max_element(
+      timed, {}, [&](const CaseRecord* each) { return std::pair(theory(each), -time_of(*each)); });
+  std::string text =
+      fmt::format("occupancy    theoretical {}", percent_text(fastest.theory->theoretical_pct));
   if (const auto achieved = fastest.readings.counters.achieved_pct)
     text += fmt::format(", achieved {}", percent_text(*achieved));
   if (theory(&highest) <= fastest.theory->theoretical_pct) return text + ": the highest of the sweep\n";
-  return text + fmt::format("; the highest of the sweep is {}: {}, {:.2f} times as long\n", percent_text(theory(&highest)),
-                            highest.identity.name, time_of(highest) / time_of(fastest));
+  return text + fmt::format("; the highest of the sweep is {}: {}, {:.2f} times as long\n",
+                            percent_text(theory(&highest)), highest.identity.name,
+                            time_of(highest) / time_of(fastest));
 }
 
 }  // namespace
@@ -47,12 +47,14 @@ std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
   const CaseRecord& fastest = *timed.front();
   std::string text = fmt::format("\nfastest      {}   {:.4g} us\n", fastest.identity.name, time_of(fastest));
   const auto noted = [&](std::string_view note) {
-    return std::ranges::count_if(cases, [&](const CaseRecord& each) { return each.note.find(note) != std::string::npos; });
+    return std::ranges::count_if(
+        cases, [&](const CaseRecord& each) { return each.note.find(note) != std::string::npos; });
   };
   const auto as_fast = std::ranges::count_if(timed, [&](const CaseRecord* each) {
     return each != &fastest && each->note.find(kRuledOut) == std::string::npos;
   });
-  text += fmt::format("certainty    {} ruled out, each by 95 % intervals; {} not told from the fastest\n", noted(kRuledOut), as_fast);
+  text += fmt::format("certainty    {} ruled out, each by 95 % intervals; {} not told from the fastest\n",
+                      noted(kRuledOut), as_fast);
   for (std::size_t i = 1, shown = 0; i < timed.size() && shown < 3; ++i) {
     if (timed[i]->note.find(kRuledOut) != std::string::npos) continue;
     text += fmt::format("             {}   {:.4g} us\n", timed[i]->identity.name, time_of(*timed[i]));
@@ -60,8 +62,9 @@ std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
   }
   const auto left_out = noted(kLeftOut);
   const auto failed = static_cast<long>(cases.size() - timed.size()) - left_out;
-  text += fmt::format("left out     {} without a launch, {} that cannot run or are wrong, {} not reached, of {}\n", left_out, failed,
-                      all - cases.size(), all);
+  text += fmt::format(
+      "left out     {} without a launch, {} that cannot run or are wrong, {} not reached, of {}\n", left_out,
+      failed, all - cases.size(), all);
   return text + occupancy_of(fastest, timed);
 }
 

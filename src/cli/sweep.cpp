@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cmath>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -137,11 +137,12 @@ ExitStatus sweep(SweepRequest request, Console& console) {
     print_list(benches.front(), console);
     return ExitStatus::done;
   }
-  fmt::print(console.err, "{}\n", request.fastest ? counted(static_cast<long long>(benches.front().cases.size()), "case") : announcement(benches.front()));
+  fmt::print(console.err, "{}\n",
+             request.fastest ? counted(static_cast<long long>(benches.front().cases.size()), "case")
+                             : announcement(benches.front()));
   const fs::path out = output_file(request.run.out, name_of(request));
   if (request.budget) request.run.budget = std::chrono::seconds(std::llround(*request.budget));
-  const ExitStatus status =
-      measure_benches(request.run, benches, out, resuming_sweep(request, out), console);
+  const ExitStatus status = measure_benches(request.run, benches, out, resuming_sweep(request, out), console);
   if (!request.fastest) return status;
   std::vector<CaseRecord> cases = read_case_records(out);
   std::set<std::string> wanted;
@@ -181,7 +182,8 @@ void declare_source(CLI::App& parser, SweepRequest& request) {
        "the kernel in it, with its template arguments: 'product<32>'; several are an axis")
       ->type_name("NAME");
   list("--arg", request.arguments,
-       "an argument, in order: float[1<<24], float[1024]=zeros, int[64]=iota, float[9]=@FILE, int=5; {NAME} is "
+       "an argument, in order: float[1<<24], float[1024]=zeros, int[64]=iota, float[9]=@FILE, int=5; {NAME} "
+       "is "
        "the value of an axis, {4096 / TILE} of an expression")
       ->type_name("TYPE[N]|VALUE");
   list("--define", request.defines, "definitions for the preprocessor, an axis: TILE=16,32")
@@ -194,9 +196,10 @@ void declare_source(CLI::App& parser, SweepRequest& request) {
                   "equal: configurations of equal grids must leave the same in the buffers")
       ->check(CLI::IsMember({"equal"}));
   parser
-      .add_option("--check-against", request.check_against,
-                  "what must be in the buffers: a kernel of the file with its launch, 'naive<<<64x64,16x16>>>' "
-                  "(grid, block), or the bytes of a file")
+      .add_option(
+          "--check-against", request.check_against,
+          "what must be in the buffers: a kernel of the file with its launch, 'naive<<<64x64,16x16>>>' "
+          "(grid, block), or the bytes of a file")
       ->type_name("KERNEL|[N=]@FILE");
   add_number(parser, "--tolerance", request.tolerance,
              "of decimal elements, times the larger of 1 and what is expected (default 1e-4)", 0, 1);

@@ -18,8 +18,8 @@ struct SweepRequest {
   bool zip = false;
   std::vector<std::string> where;  ///< expressions that a configuration must meet
 
-  bool fastest = false;           ///< find the fastest without measuring all
-  std::optional<double> budget;   ///< seconds of that
+  bool fastest = false;          ///< find the fastest without measuring all
+  std::optional<double> budget;  ///< seconds of that
 
   std::string source;  ///< a file with a kernel, and how to launch it
   std::vector<std::string> source_kernels;

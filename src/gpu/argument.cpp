@@ -118,7 +118,8 @@ Argument of_file(Argument argument, std::string file, std::string_view text) {
   if (error) refuse(text, fmt::format("{} cannot be read: {}", file, error.message()));
   const std::size_t wanted = static_cast<std::size_t>(argument.count) * bytes_of(argument.type);
   if (size != wanted)
-    refuse(text, fmt::format("{} has {} bytes, and the buffer {}: give the count that it has", file, size, wanted));
+    refuse(text,
+           fmt::format("{} has {} bytes, and the buffer {}: give the count that it has", file, size, wanted));
   argument.contents = Contents::file;
   argument.file = std::move(file);
   return argument;

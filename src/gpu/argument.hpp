@@ -26,7 +26,7 @@ struct Argument {
   ElementType type = ElementType::float32;
   std::int64_t count = 0;  ///< elements of a buffer; 0: a value
   Contents contents = Contents::random;
-  double value = 0;  ///< of a value
+  double value = 0;       ///< of a value
   std::string file = {};  ///< that has the contents of a buffer
 
   bool is_buffer() const {

@@ -101,7 +101,8 @@ AskedRegisters asked_registers(const Point& at, const Limits& limits) {
   if (at.has("min-blocks")) {
     if (at.has("registers"))
       throw InputError("--registers and --min-blocks both cap registers: leave one out");
-    const std::int64_t warps = warps_of_block(static_cast<int>(std::min(at.shape("block-size").total(), kMostInt)));
+    const std::int64_t warps =
+        warps_of_block(static_cast<int>(std::min(at.shape("block-size").total(), kMostInt)));
     const std::int64_t threads = at.integer("min-blocks", kMostInt) * warps * kThreadsPerWarp;
     if (threads == 0) throw InputError("--min-blocks 0: at least one block is to fit");
     // Registers are allocated to a warp in whole units.

@@ -109,8 +109,8 @@ class ArgumentBuffers {
     check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
     const std::size_t needed = device_bytes(arguments);
     if (needed > free_bytes)
-      throw CannotRun(fmt::format("the arguments need {} MB of device memory, and {} MB are free", needed >> 20,
-                                  free_bytes >> 20));
+      throw CannotRun(fmt::format("the arguments need {} MB of device memory, and {} MB are free",
+                                  needed >> 20, free_bytes >> 20));
     // Copied on the device they are there sooner.
     const bool twice = needed <= free_bytes / 4;
     for (const Argument& argument : arguments) {
@@ -143,7 +143,8 @@ class ArgumentBuffers {
       if (originals_.empty()) {
         buffers_[i].copy_from(initial_[i]);
       } else {
-        check(cudaMemcpy(buffers_[i].data(), originals_[i].data(), buffers_[i].size(), cudaMemcpyDeviceToDevice),
+        check(cudaMemcpy(buffers_[i].data(), originals_[i].data(), buffers_[i].size(),
+                         cudaMemcpyDeviceToDevice),
               "cudaMemcpy");
       }
     }
@@ -162,7 +163,8 @@ class ArgumentBuffers {
 
  private:
   std::vector<Argument> arguments_;
-  std::vector<std::vector<std::byte>> initial_;  ///< of buffers what they hold at first, of values their bytes
+  std::vector<std::vector<std::byte>>
+      initial_;  ///< of buffers what they hold at first, of values their bytes
   std::vector<DeviceBuffer<std::byte>> buffers_;
   std::vector<DeviceBuffer<std::byte>> originals_;  ///< empty where there is too little memory
   std::vector<std::byte*> pointers_;
@@ -240,7 +242,8 @@ std::unique_ptr<Prepared> prepare_arguments(const Case& chosen, const Variant& v
     buffers = std::make_shared<ArgumentBuffers>(arguments);
     if (kept != nullptr) *kept = buffers;
   }
-  return std::make_unique<PreparedArguments>(chosen, variant, std::move(buffers), check, std::move(compared), useful);
+  return std::make_unique<PreparedArguments>(chosen, variant, std::move(buffers), check, std::move(compared),
+                                             useful);
 }
 
 Results results_of(const void* function, const Launch& launch, const std::vector<Argument>& arguments) {
@@ -257,7 +260,8 @@ std::vector<std::byte> bytes_of_file(const std::filesystem::path& file, std::siz
   std::ifstream stream(file, std::ios::binary);
   stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
   if (!stream || stream.peek() != std::ifstream::traits_type::eof())
-    throw InputError(fmt::format("{} cannot be read or does not have the {} bytes of the buffer", file.string(), size));
+    throw InputError(
+        fmt::format("{} cannot be read or does not have the {} bytes of the buffer", file.string(), size));
   return bytes;
 }
 

@@ -51,10 +51,9 @@ void leave_out_same_code(std::vector<PlannedCase>& cases) {
   for (PlannedCase& planned : cases) {
     if (!planned.can_launch() || planned.chosen.code == 0) continue;
     const Launch& launch = planned.chosen.launch;
-    const std::string key =
-        fmt::format("{} {} {} {} {} {}", planned.chosen.code, to_string(launch.block_shape),
-                    to_string(launch.grid_shape), launch.cluster_blocks, launch.dynamic_shared_bytes,
-                    launch.carveout_pct.value_or(-1));
+    const std::string key = fmt::format(
+        "{} {} {} {} {} {}", planned.chosen.code, to_string(launch.block_shape), to_string(launch.grid_shape),
+        launch.cluster_blocks, launch.dynamic_shared_bytes, launch.carveout_pct.value_or(-1));
     const auto [same, is_first] = first.try_emplace(key, &planned);
     if (!is_first)
       leave_out(planned, fmt::format("the same machine code, launch and arguments as {}",
@@ -63,7 +62,9 @@ void leave_out_same_code(std::vector<PlannedCase>& cases) {
 }
 
 void leave_out_spills(std::vector<PlannedCase>& cases) {
-  const auto spills = [](const PlannedCase& planned) { return planned.known.compiled->spill_bytes.value_or(0); };
+  const auto spills = [](const PlannedCase& planned) {
+    return planned.known.compiled->spill_bytes.value_or(0);
+  };
   const auto knows = [](const PlannedCase& planned) {
     return planned.can_launch() && planned.known.compiled && planned.known.theory;
   };
@@ -80,8 +81,8 @@ void leave_out_spills(std::vector<PlannedCase>& cases) {
     if (!knows(planned)) continue;
     const PlannedCase& least = *fewest[key(planned)];
     if (spills(planned) > spills(least))
-      leave_out(planned, fmt::format("it spills {} bytes, and {} {}, with as many blocks on an SM", spills(planned),
-                                     least.known.identity.name, spills(least)));
+      leave_out(planned, fmt::format("it spills {} bytes, and {} {}, with as many blocks on an SM",
+                                     spills(planned), least.known.identity.name, spills(least)));
   }
 }
 
@@ -98,7 +99,8 @@ void leave_out_idle_schedulers(std::vector<PlannedCase>& cases, const Device& de
     return resident_warps(planned, device.sm_count) >= schedulers;
   };
   const auto knows = [](const PlannedCase& planned) { return planned.can_launch() && planned.known.theory; };
-  if (std::ranges::none_of(cases, [&](const PlannedCase& each) { return knows(each) && has_enough(each); })) return;
+  if (std::ranges::none_of(cases, [&](const PlannedCase& each) { return knows(each) && has_enough(each); }))
+    return;
   for (PlannedCase& planned : cases) {
     if (knows(planned) && !has_enough(planned))
       leave_out(planned, fmt::format("{} warps on an SM leave some of its {} schedulers without one",
@@ -106,7 +108,8 @@ void leave_out_idle_schedulers(std::vector<PlannedCase>& cases, const Device& de
   }
 }
 
-void leave_out_predicted(std::vector<PlannedCase>& cases, const Device& device, const ChosenProfile& profile) {
+void leave_out_predicted(std::vector<PlannedCase>& cases, const Device& device,
+                         const ChosenProfile& profile) {
   std::vector<PlannedCase*> racing;
   for (PlannedCase& planned : cases) {
     if (planned.can_launch()) racing.push_back(&planned);
@@ -119,7 +122,8 @@ void leave_out_predicted(std::vector<PlannedCase>& cases, const Device& device, 
   for_each_parallel(racing.size(), [&](std::size_t i) {
     const CaseRecord& known = racing[i]->known;
     try {
-      const Tasks tasks{*known.identity.work, known.launch->grid_blocks, warps_of_block(known.launch->block_threads)};
+      const Tasks tasks{*known.identity.work, known.launch->grid_blocks,
+                        warps_of_block(known.launch->block_threads)};
       cycles[i] = simulate(*known.launch, known.compiled->usage, device.limits, profile.profile.model, tasks,
                            kDefaultSeed)
                       .cycles_active_max;
@@ -130,14 +134,19 @@ void leave_out_predicted(std::vector<PlannedCase>& cases, const Device& device, 
   for (const double each : cycles) least = each > 0 && (least == 0 || each < least) ? each : least;
   for (std::size_t i = 0; i < racing.size(); ++i) {
     if (cycles[i] > kHopelessCycles * least)
-      leave_out(*racing[i], fmt::format("predicted to take {:.1f} times the cycles of another", cycles[i] / least));
+      leave_out(*racing[i],
+                fmt::format("predicted to take {:.1f} times the cycles of another", cycles[i] / least));
   }
 }
 
 class HarnessRacers final : public Racers {
  public:
   HarnessRacers(std::vector<const PlannedCase*> cases, const MeasureWith& with, const RaceOutput& output)
-      : cases_(std::move(cases)), with_(with), output_(output), checks_(cases_.size()), useful_(cases_.size()),
+      : cases_(std::move(cases)),
+        with_(with),
+        output_(output),
+        checks_(cases_.size()),
+        useful_(cases_.size()),
         times_(cases_.size()) {}
 
   std::vector<double> time(std::size_t number, std::size_t launches) override {
@@ -262,8 +271,8 @@ void leave_out_hopeless(std::vector<PlannedCase>& cases, const Device& device, c
   leave_out_predicted(cases, device, profile);
 }
 
-ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith& with, const RaceOutput& output,
-                           std::optional<double> known_us) {
+ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith& with,
+                           const RaceOutput& output, std::optional<double> known_us) {
   std::vector<const PlannedCase*> racing;
   std::vector<MeasuredCase> left_out;
   for (const PlannedCase& planned : cases) {
@@ -292,7 +301,8 @@ ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith
   output.begin(*racing[*result.fastest]);
   std::optional<MeasuredCase> measured = measure_case(*racing[*result.fastest], fully);
   if (!measured) return ExitStatus::no_verdict;
-  const bool whole = measured->record.times.status != TimeStatus::failed && measured->record.check != Check::wrong;
+  const bool whole =
+      measured->record.times.status != TimeStatus::failed && measured->record.check != Check::wrong;
   std::vector<MeasuredCase> last;
   last.push_back(std::move(*measured));
   output.end(std::move(last));

@@ -22,15 +22,15 @@ void leave_out_hopeless(std::vector<PlannedCase>& cases, const Device& device, c
 
 /// Where the race's rows go.
 struct RaceOutput {
-  std::function<void(const PlannedCase&)> begin;           ///< launches of it begin
-  std::function<void(const std::vector<MeasuredCase>&)> end;      ///< these have their rows
+  std::function<void(const PlannedCase&)> begin;              ///< launches of it begin
+  std::function<void(const std::vector<MeasuredCase>&)> end;  ///< these have their rows
 };
 
 /// Races the cases (record/race.hpp) and measures the fastest as every case is measured. Each case gets a row: the
 /// fastest all of it; others that were launched their times, and a note why they are out.
 /// @param known_us  the fastest time of the rows that a resumed run has already
 /// @returns no_verdict where the run must go on in another process or the user stopped it
-ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith& with, const RaceOutput& output,
-                           std::optional<double> known_us);
+ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith& with,
+                           const RaceOutput& output, std::optional<double> known_us);
 
 }  // namespace occbench

@@ -181,7 +181,8 @@ void SweepFlags::declare(CLI::App& app) {
       ->check(CLI::IsMember({"equal"}));
   app.add_option("--occ_check_against", from_.check_against,
                  "buffers must be those of a kernel of the source, naive<<<64x64,16x16>>>, or @FILE");
-  app.add_option("--occ_tolerance", from_.tolerance, "of elements, times the larger of 1 and what is expected")
+  app.add_option("--occ_tolerance", from_.tolerance,
+                 "of elements, times the larger of 1 and what is expected")
       ->check(CLI::Range(0.0, 1.0));
 }
 

@@ -1,8 +1,8 @@
 #include "harness/source_family.hpp"
 
 #include <algorithm>
-#include <map>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -44,10 +44,10 @@ struct SourceKernel {
   KernelSource source;
   std::string name;
   std::string description;
-  std::vector<Kernel> kernels;  ///< in the order of the options
-  std::shared_ptr<ArgumentBuffers> buffers;  ///< of the case before
-  std::vector<Argument> expected_of;         ///< the arguments that `expected` is of
-  std::vector<std::vector<std::byte>> expected;  ///< of each argument; empty: not compared
+  std::vector<Kernel> kernels;                            ///< in the order of the options
+  std::shared_ptr<ArgumentBuffers> buffers;               ///< of the case before
+  std::vector<Argument> expected_of;                      ///< the arguments that `expected` is of
+  std::vector<std::vector<std::byte>> expected;           ///< of each argument; empty: not compared
   std::map<std::int64_t, std::uint64_t> results_by_grid;  ///< fingerprints of the first launch of each
 };
 
@@ -67,10 +67,10 @@ Reference parse_reference(const std::string& text) {
   const std::size_t open = text.find("<<<");
   const std::size_t comma = text.find(',', open);
   if (open == std::string::npos || comma == std::string::npos || !text.ends_with(">>>") || open == 0)
-    throw InputError(fmt::format(
-        "--check-against {}: it is neither a file, @expected.bin, nor a kernel with its launch, "
-        "naive<<<64x64,16x16>>> (grid, block)",
-        text));
+    throw InputError(
+        fmt::format("--check-against {}: it is neither a file, @expected.bin, nor a kernel with its launch, "
+                    "naive<<<64x64,16x16>>> (grid, block)",
+                    text));
   const Shape grid = parse_shape(text.substr(open + 3, comma - open - 3), "--check-against");
   const Shape block = parse_shape(text.substr(comma + 1, text.size() - comma - 4), "--check-against");
   require_within(grid, kMostGridShape, "--check-against");
@@ -91,14 +91,16 @@ std::optional<std::pair<std::size_t, std::string>> expected_file(const std::stri
   if (at > 0) {
     const auto given = read_number<std::size_t>(text.substr(0, at - 1), 1, arguments.size());
     if (text[at - 1] != '=' || !given)
-      throw InputError(fmt::format("--check-against {}: write N=@FILE with N from 1 to {}, the argument's place", text,
-                                   arguments.size()));
+      throw InputError(
+          fmt::format("--check-against {}: write N=@FILE with N from 1 to {}, the argument's place", text,
+                      arguments.size()));
     number = *given;
   } else {
     while (number > 0 && !arguments[number - 1].is_buffer()) --number;
   }
   if (number == 0 || !arguments[number - 1].is_buffer())
-    throw InputError(fmt::format("--check-against {}: argument {} is no buffer; name one with N=@FILE", text, number));
+    throw InputError(
+        fmt::format("--check-against {}: argument {} is no buffer; name one with N=@FILE", text, number));
   return std::pair(number - 1, text.substr(at + 1));
 }
 
@@ -125,7 +127,8 @@ void make_expected(SourceKernel& shared, const KernelBuild& build, const std::ve
         expected[i] = results.bytes_after(i);
     }
     if (std::ranges::all_of(expected, [](const auto& bytes) { return bytes.empty(); }))
-      throw InputError(fmt::format("--check-against {}: it changes no buffer, so there is nothing to compare", text));
+      throw InputError(
+          fmt::format("--check-against {}: it changes no buffer, so there is nothing to compare", text));
   }
   shared.expected = std::move(expected);
   shared.expected_of = arguments;
@@ -171,8 +174,8 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
   for (const GivenAxis& define : shared->options.defines)
     build.defines.push_back(fmt::format("{}={}", define.name, at.text(define.name)));
   const std::vector<Argument> arguments = arguments_at(shared->options, at);
-  const bool against_kernel = !shared->options.check_against.empty() &&
-                              !expected_file(shared->options.check_against, arguments);
+  const bool against_kernel =
+      !shared->options.check_against.empty() && !expected_file(shared->options.check_against, arguments);
   if (against_kernel) parse_reference(shared->options.check_against);
   const auto code = compile_at(at, device, shared->source, build);
   const std::string signature = signature_of(*code);
@@ -283,7 +286,8 @@ Family source_family(const SourceOptions& options) {
       min_blocks_axis(),
       {"work", AxisKind::text,
        "what each block or warp has to do, for the prediction (occbench predict --help)", ""}};
-  if (options.kernels.size() > 1) own.push_back({"kernel", AxisKind::text, "kernels of the file", shared->name});
+  if (options.kernels.size() > 1)
+    own.push_back({"kernel", AxisKind::text, "kernels of the file", shared->name});
   for (const GivenAxis& define : options.defines)
     own.push_back({define.name, AxisKind::text, "definition for the preprocessor", ""});
   return {shared->name, shared->description, joined(launch_axes("256", "4"), own),

@@ -20,8 +20,8 @@ struct SourceOptions {
   std::string standard = "c++20";
   std::vector<GivenAxis> defines;  ///< "TILE" with its values: an axis each
   bool check_equal = false;        ///< launches of equal grids must leave the same in the buffers
-  std::string check_against;       ///< "naive<<<64x64,16x16>>>", "@expected.bin" of the last buffer, or "2=@..."
-  double tolerance = 1e-4;         ///< as equal_within()
+  std::string check_against;  ///< "naive<<<64x64,16x16>>>", "@expected.bin" of the last buffer, or "2=@..."
+  double tolerance = 1e-4;    ///< as equal_within()
 };
 
 /// The family that the file's kernel is: axes of a launch, registers, work and the defines. Each

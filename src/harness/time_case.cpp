@@ -32,9 +32,9 @@ Times times_of(const std::vector<double>& microseconds, bool throttled, const Am
   const Quartiles quartiles = occbench::quartiles(microseconds);
   const double spread_pct = 100 * quartiles.range() / quartiles.median;
   const bool unstable = spread_pct > kUnstableSpreadPct && quartiles.range() > kEventResolutionUs;
-  return {.status = throttled ? TimeStatus::throttled
+  return {.status = throttled  ? TimeStatus::throttled
                     : unstable ? TimeStatus::unstable
-                                         : TimeStatus::ok,
+                               : TimeStatus::ok,
           .time_us = quartiles.median,
           .time_spread_pct = spread_pct,
           .repetitions = static_cast<std::int64_t>(microseconds.size()),

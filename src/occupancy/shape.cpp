@@ -45,9 +45,10 @@ std::string to_string(const Shape& shape) {
 void require_within(const Shape& shape, const Shape& most, std::string_view what) {
   const auto check = [&](char name, std::int64_t value, std::int64_t limit) {
     if (value > limit)
-      throw InputError(fmt::format("{} {}: {} = {}, and CUDA allows 1 to {}; make it smaller or use another "
-                                   "dimension",
-                                   what, to_string(shape), name, value, limit));
+      throw InputError(
+          fmt::format("{} {}: {} = {}, and CUDA allows 1 to {}; make it smaller or use another "
+                      "dimension",
+                      what, to_string(shape), name, value, limit));
   };
   check('x', shape.x, most.x);
   check('y', shape.y, most.y);

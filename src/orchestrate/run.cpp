@@ -142,7 +142,8 @@ class Runner {
     arguments.insert(arguments.end(),
                      {"--occ_csv=" + out_.string(), "--occ_resume", "--occ_cases=" + names.string(),
                       fmt::format("--occ_progress_fd={}", pipe.write_end()), "--benchmark_color=false"});
-    if (until_) arguments.push_back(fmt::format("--occ_until={}", std::chrono::system_clock::to_time_t(*until_)));
+    if (until_)
+      arguments.push_back(fmt::format("--occ_until={}", std::chrono::system_clock::to_time_t(*until_)));
     running_.clear();
     ChildProcess process(ProgramStart{.program = bench.program,
                                       .arguments = std::move(arguments),
@@ -244,8 +245,7 @@ Tally tally_of(std::span<const CaseRecord> cases) {
           .skipped = with(TimeStatus::skipped),
           .unstable = with(TimeStatus::unstable),
           .uncounted = std::ranges::count_if(cases, [](const CaseRecord& each) {
-            return has_times(each) && each.readings.status != CountersStatus::ok &&
-                   !is_of_race(each);
+            return has_times(each) && each.readings.status != CountersStatus::ok && !is_of_race(each);
           })};
 }
 

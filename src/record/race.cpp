@@ -81,8 +81,8 @@ class Field {
   std::size_t next() {
     auto chosen = waiting_.end() - 1;
     if (launched_ >= kFirstSample) {
-      const auto likely = std::ranges::min_element(
-          waiting_, {}, [&](std::size_t number) { return estimates_[number]; });
+      const auto likely =
+          std::ranges::min_element(waiting_, {}, [&](std::size_t number) { return estimates_[number]; });
       if (estimates_[*likely] < kNever) chosen = likely;
     }
     const std::size_t number = *chosen;
@@ -173,9 +173,10 @@ class Field {
     for (const std::size_t number : racing()) {
       const double at_least = least(runners_[number]);
       if (at_least > best)
-        put_out(number, fmt::format("{} launches took at least {:.4g} us, and the fastest configuration takes "
-                                    "at most {:.4g} us (95 % intervals)",
-                                    runners_[number].times.size(), at_least, best));
+        put_out(number,
+                fmt::format("{} launches took at least {:.4g} us, and the fastest configuration takes "
+                            "at most {:.4g} us (95 % intervals)",
+                            runners_[number].times.size(), at_least, best));
     }
   }
 
@@ -203,7 +204,8 @@ class Field {
 
   RaceResult result() {
     find_best();
-    RaceResult result{.fastest = std::nullopt, .as_fast = {}, .waiting = {}, .times = {}, .stopped = stopped_};
+    RaceResult result{
+        .fastest = std::nullopt, .as_fast = {}, .waiting = {}, .times = {}, .stopped = stopped_};
     for (const std::size_t number : racing()) {
       if (!result.fastest) {
         result.fastest = number;

@@ -38,9 +38,9 @@ class Racers {
 
 /// A race that is over.
 struct RaceResult {
-  std::optional<std::size_t> fastest;  ///< empty where no configuration ran with a right result
-  std::vector<std::size_t> as_fast;    ///< others that launches did not tell from it, fastest first
-  std::vector<std::size_t> waiting;    ///< never launched: the race had to stop
+  std::optional<std::size_t> fastest;      ///< empty where no configuration ran with a right result
+  std::vector<std::size_t> as_fast;        ///< others that launches did not tell from it, fastest first
+  std::vector<std::size_t> waiting;        ///< never launched: the race had to stop
   std::vector<std::vector<double>> times;  ///< of each configuration, microseconds, in order
   bool stopped = false;                    ///< before its end
 };

@@ -230,7 +230,8 @@ const std::vector<SweepAxis> kShaped = {{"block-size", AxisKind::shape, "threads
                                         {"body", AxisKind::text, "a word", "latency"}};
 
 Point shaped(std::string block, std::string grid = "64") {
-  return points_of(kShaped, std::vector<GivenAxis>{{"block-size", std::move(block)}, {"grid", std::move(grid)}},
+  return points_of(kShaped,
+                   std::vector<GivenAxis>{{"block-size", std::move(block)}, {"grid", std::move(grid)}},
                    Combine::product)
       .front();
 }
@@ -263,7 +264,11 @@ TEST(Configurations, HaveAxesThatAreMadeOfOthersAndThatNameNoCase) {
   EXPECT_EQ(at.shape("grid"), (Shape{32, 128, 1}));
   EXPECT_FALSE(at.values()[1].named);
   at = shaped("32x8", "{5 / 32}");
-  EXPECT_THAT(message([&] { at.resolve(); at.shape("grid"); }), HasSubstr("--grid 0: a dimension is at least 1"));
+  EXPECT_THAT(message([&] {
+                at.resolve();
+                at.shape("grid");
+              }),
+              HasSubstr("--grid 0: a dimension is at least 1"));
   at = shaped("{grid}", "{block_size}");
   EXPECT_THAT(message([&] { at.resolve(); }), HasSubstr("in a circle"));
 }

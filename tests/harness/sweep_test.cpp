@@ -169,8 +169,9 @@ TEST_F(Sweeps, SkipShapesBeyondALimitAndNameItWithTheRemedy) {
   EXPECT_EQ(notes.size(), 10U);
   EXPECT_EQ(notes["block_size=32;grid=64"], "");
   EXPECT_EQ(notes["block_size=32x32;grid=64"], "");
-  EXPECT_THAT(notes["block_size=8x1x128;grid=64"],
-              HasSubstr("--block-size 8x1x128: z = 128, and CUDA allows 1 to 64; make it smaller or use another"));
+  EXPECT_THAT(
+      notes["block_size=8x1x128;grid=64"],
+      HasSubstr("--block-size 8x1x128: z = 128, and CUDA allows 1 to 64; make it smaller or use another"));
   EXPECT_THAT(notes["block_size=2048;grid=64"], HasSubstr("2048 is out of range"));
   EXPECT_THAT(notes["block_size=2x1024;grid=64"], HasSubstr("2048 is out of range"));
   EXPECT_THAT(notes["block_size=32;grid=1x65536"], HasSubstr("y = 65536, and CUDA allows 1 to 65535"));
@@ -178,10 +179,12 @@ TEST_F(Sweeps, SkipShapesBeyondALimitAndNameItWithTheRemedy) {
 
 TEST_F(Sweeps, LeaveOutWhatDoesNotMeetAConstraint) {
   EXPECT_EQ(sweep({"--occ_axis=block-size=8x8,16x16,32x32", "--occ_axis=colour=red,green",
-                   "--occ_where=block_size.x * block_size.y <= 256", "--occ_where=colour == 'red' || block_size.x > 8"}),
+                   "--occ_where=block_size.x * block_size.y <= 256",
+                   "--occ_where=colour == 'red' || block_size.x > 8"}),
             ExitStatus::done);
-  EXPECT_THAT(names(), ElementsAre("fake/made/block_size=8x8/colour=red", "fake/made/block_size=16x16/colour=red",
-                                   "fake/made/block_size=16x16/colour=green"));
+  EXPECT_THAT(names(),
+              ElementsAre("fake/made/block_size=8x8/colour=red", "fake/made/block_size=16x16/colour=red",
+                          "fake/made/block_size=16x16/colour=green"));
   EXPECT_THAT(refusal({"--occ_axis=block-size=8x8", "--occ_where=block_size.x > 8"}),
               HasSubstr("--where block_size.x > 8: none of 1 configurations meets it"));
   EXPECT_THAT(refusal({"--occ_where=block_sise > 8"}), HasSubstr("the nearest are block_size"));
@@ -189,8 +192,9 @@ TEST_F(Sweeps, LeaveOutWhatDoesNotMeetAConstraint) {
 }
 
 TEST_F(Sweeps, OfAxesMadeOfOthersHaveARowWhereAValueCannotBe) {
-  EXPECT_EQ(sweep({"--occ_axis=block-size=16x16,32x8", "--occ_axis=grid={512 / block_size.x}x{block_size.y / 16}"}),
-            ExitStatus::done);
+  EXPECT_EQ(
+      sweep({"--occ_axis=block-size=16x16,32x8", "--occ_axis=grid={512 / block_size.x}x{block_size.y / 16}"}),
+      ExitStatus::done);
   const std::vector<Row> rows = read_rows(csv());
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].case_, "fake/made/block_size=16x16");
@@ -202,10 +206,13 @@ TEST_F(Sweeps, FindTheFastestAndSayOfAllOthersWhyTheyAreNot) {
   for (int threads = 64; threads <= 1024; threads += 32) instruments_.time_of[threads] = 100 + threads;
   instruments_.time_of[512] = 50;
   instruments_.time_of[kWrong] = 10;
-  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=32:1056:32", "--occ_axis=waves=1"}), ExitStatus::no_verdict);
+  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=32:1056:32", "--occ_axis=waves=1"}),
+            ExitStatus::no_verdict);
   // kFatal has ended the context.
   instruments_.lost = false;
-  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=32:1056:32", "--occ_axis=waves=1", "--occ_resume"}), ExitStatus::done);
+  EXPECT_EQ(
+      sweep({"--occ_fastest", "--occ_axis=block-size=32:1056:32", "--occ_axis=waves=1", "--occ_resume"}),
+      ExitStatus::done);
   std::map<std::string, Row> rows;
   for (const Row& row : read_rows(csv())) rows[row.parameters] = row;
   ASSERT_EQ(rows.size(), 33U);
@@ -223,7 +230,8 @@ TEST_F(Sweeps, FindTheFastestAndSayOfAllOthersWhyTheyAreNot) {
 }
 
 TEST_F(Sweeps, LeaveOutBeforeALaunchWhatCannotBeTheFastest) {
-  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=32,256", "--occ_axis=grid=132,1320"}), ExitStatus::done);
+  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=32,256", "--occ_axis=grid=132,1320"}),
+            ExitStatus::done);
   std::map<std::string, Row> rows;
   for (const Row& row : read_rows(csv())) rows[row.parameters] = row;
   EXPECT_THAT(rows["block_size=32;grid=132"].note,

@@ -28,7 +28,8 @@ class DrawnRacers final : public Racers {
     std::vector<double> times;
     for (std::size_t i = 0; i < launches; ++i) {
       const double disturbed = std::bernoulli_distribution(0.01)(generator_) ? 1.3 : 1;
-      times.push_back(medians_[number] * std::exp(std::normal_distribution(0.0, spread_)(generator_)) * disturbed);
+      times.push_back(medians_[number] * std::exp(std::normal_distribution(0.0, spread_)(generator_)) *
+                      disturbed);
     }
     counts[number] += launches;
     total += launches;
@@ -153,7 +154,8 @@ TEST(Race, IsAgainstTheFastestOfARunBefore) {
 /// Conover's table, and the definition: so many of all samples have the median in the interval.
 TEST(MedianInterval, CoversTheMedianInAtLeast95Of100Samples) {
   EXPECT_EQ(median_interval(std::vector<double>{3, 1, 2, 6, 5, 4}), (std::pair<double, double>{1, 6}));
-  EXPECT_EQ(median_interval(std::vector<double>{9, 8, 7, 6, 5, 4, 3, 2, 1}), (std::pair<double, double>{2, 8}));
+  EXPECT_EQ(median_interval(std::vector<double>{9, 8, 7, 6, 5, 4, 3, 2, 1}),
+            (std::pair<double, double>{2, 8}));
   std::mt19937_64 generator(1);
   std::lognormal_distribution<double> skewed(0, 1);
   for (const std::size_t size : {6, 12, 25, 96}) {
