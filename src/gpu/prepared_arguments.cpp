@@ -92,8 +92,10 @@ bool equal_elements(std::span<const std::byte> found, std::span<const std::byte>
     const auto value = static_cast<double>(a[i]);
     const auto wanted = static_cast<double>(b[i]);
     if (value == wanted || (std::isnan(value) && std::isnan(wanted))) continue;
-    // Not written as >, so that what is not a number is wrong.
-    if (!(std::abs(value - wanted) <= tolerance * std::max(1.0, std::abs(wanted)))) return false;
+    // Written so that what is not a number is wrong.
+    const bool near =
+        std::isfinite(wanted) && std::abs(value - wanted) <= tolerance * std::max(1.0, std::abs(wanted));
+    if (!near) return false;
   }
   return true;
 }

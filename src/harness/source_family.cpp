@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -31,8 +32,6 @@ struct SourceKernel {
                .standard = from.standard},
         name(fmt::format("{}", fmt::join(from.kernels, ","))),
         description(fmt::format("{} of {}", name, source.name)) {
-    for (const std::string& each : options.kernels)
-      kernels.push_back({.name = each, .description = description, .variants = {}, .prepare = nullptr});
     // As the compiler of the host does it.
     source.include_folders.insert(source.include_folders.begin(),
                                   std::filesystem::absolute(from.file).parent_path());
@@ -44,7 +43,18 @@ struct SourceKernel {
   KernelSource source;
   std::string name;
   std::string description;
-  std::vector<Kernel> kernels;                            ///< in the order of the options
+
+  /// Of this name. Threads may call it at once.
+  const Kernel& kernel(const std::string& named) {
+    const std::lock_guard lock(mutex);
+    const auto [found, is_new] = kernels.try_emplace(named);
+    if (is_new)
+      found->second = {.name = found->first, .description = description, .variants = {}, .prepare = nullptr};
+    return found->second;
+  }
+
+  std::mutex mutex;
+  std::map<std::string, Kernel> kernels;
   std::shared_ptr<ArgumentBuffers> buffers;               ///< of the case before
   std::vector<Argument> expected_of;                      ///< the arguments that `expected` is of
   std::vector<std::vector<std::byte>> expected;           ///< of each argument; empty: not compared
@@ -162,15 +172,9 @@ std::string signature_of(const RuntimeKernel& code) {
   return name.starts_with(kReturned) ? name.substr(kReturned.size()) : name;
 }
 
-const Kernel& kernel_at(const SourceKernel& shared, const Point& at) {
-  if (shared.kernels.size() == 1) return shared.kernels.front();
-  return *std::ranges::find(shared.kernels, at.text("kernel"), &Kernel::name);
-}
-
 Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& at, const Device& device) {
-  const Kernel& kernel = kernel_at(*shared, at);
-  KernelBuild build{.function = at.filled_in(std::string(kernel.name)),
-                    .compute_capability = device.compute_capability};
+  const std::string& name = at.has("kernel") ? at.text("kernel") : shared->name;
+  KernelBuild build{.function = at.filled_in(name), .compute_capability = device.compute_capability};
   for (const GivenAxis& define : shared->options.defines)
     build.defines.push_back(fmt::format("{}={}", define.name, at.text(define.name)));
   const std::vector<Argument> arguments = arguments_at(shared->options, at);
@@ -182,7 +186,7 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
   if (const std::string why = mismatch(signature, arguments); !why.empty())
     throw InputError(fmt::format("{}: {}", signature, why));
   const Launch launch = launch_at(at, device, code->compiled().usage);
-  Case chosen = case_of(kernel, "source", code, launch,
+  Case chosen = case_of(shared->kernel(name), "source", code, launch,
                         [shared, arguments, build](const Case& of, const Variant& variant, const Device&) {
                           std::vector<bool> compared;
                           if (!shared->options.check_against.empty()) {

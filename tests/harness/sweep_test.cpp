@@ -362,5 +362,66 @@ TEST_F(KernelsInFiles, ThatCannotBeReadAreRefused) {
   EXPECT_THROW(run(fake_families(), {"--occ_source=/nowhere/my.cu", "--occ_kernel=k"}), InputError);
 }
 
+constexpr const char* kTwo = R"(
+template <int kTile> __global__ void tiled(float* x, int n) { x[threadIdx.x % kTile] = n; }
+__global__ void plain(float* x, int n) { if (n > 3) x[threadIdx.x] = n; }
+__global__ void broken(float* x, int n) { static_assert(MODE == 0); }
+)";
+
+TEST_F(KernelsInFiles, MayBeSeveralWhichAreAnAxisAndHaveTemplateArgumentsOfOtherAxes) {
+  const std::string lines =
+      listed(kTwo, {"--occ_kernel=tiled<{block_size.x / 2}>", "--occ_kernel=plain", "--occ_arg=float[1024]",
+                    "--occ_arg={grid.y}", "--occ_define=MODE=0", "--occ_axis=block-size=16x16,32x8",
+                    "--occ_axis=grid=8x{block_size.y}"});
+  EXPECT_THAT(lines, AllOf(HasSubstr("tiled<8>"), HasSubstr("tiled<16>"), HasSubstr("kernel=plain"),
+                           HasSubstr("\"grid_shape\":\"8x16\""), HasSubstr("\"block_shape\":\"32x8\"")));
+}
+
+TEST_F(KernelsInFiles, OfWhichSomeDoNotCompileKeepTheRowsOfTheOthers) {
+  const std::string lines = listed(kTwo, {"--occ_kernel=plain", "--occ_kernel=broken",
+                                          "--occ_arg=float[1024]", "--occ_arg=5", "--occ_define=MODE=0,1"});
+  EXPECT_THAT(lines, HasSubstr("does not compile for plain"));
+  std::size_t rows = 0;
+  for (const char letter : lines) rows += letter == '\n' ? 1 : 0;
+  EXPECT_EQ(rows, 4U);
+}
+
+TEST_F(KernelsInFiles, WithEqualMachineCodeAreRacedOnce) {
+  const std::string lines =
+      listed(kTwo, {"--occ_kernel=plain", "--occ_arg=float[1024]", "--occ_arg=5", "--occ_define=MODE=0",
+                    "--occ_axis=registers=32,64,128", "--occ_fastest"});
+  EXPECT_THAT(lines, HasSubstr("left out: the same machine code, launch and arguments as plain/source/"));
+}
+
+TEST_F(KernelsInFiles, AreCheckedAgainstAKernelWithItsLaunchOrAFile) {
+  const auto refused = [&](const std::string& against) {
+    return refusal_of(kTwo, {"--occ_kernel=plain", "--occ_arg=float[1024]", "--occ_arg=5",
+                             "--occ_define=MODE=0", "--occ_check_against=" + against});
+  };
+  EXPECT_THAT(refused("tiled<4>"), HasSubstr("naive<<<64x64,16x16>>> (grid, block)"));
+  EXPECT_THAT(refused("tiled<4><<<0,32>>>"), HasSubstr("a dimension is at least 1"));
+  EXPECT_THAT(refused("tiled<4><<<8,32x64x128>>>"), HasSubstr("z = 128, and CUDA allows 1 to 64"));
+  EXPECT_THAT(refused("5=@expected.bin"), HasSubstr("N from 1 to 2"));
+  EXPECT_THAT(refused("2=@expected.bin"), HasSubstr("argument 2 is no buffer"));
+}
+
+/// As the toolkit has it: a header that includes some hundred others.
+TEST_F(KernelsInFiles, IncludeTheToolkitsLibraries) {
+  const std::string text = R"(
+#include <cub/block/block_reduce.cuh>
+__global__ void sum(const float* x, float* result) {
+  using Reduce = cub::BlockReduce<float, BLOCK>;
+  __shared__ Reduce::TempStorage shared;
+  const float total = Reduce(shared).Sum(x[blockIdx.x * BLOCK + threadIdx.x]);
+  if (threadIdx.x == 0) result[blockIdx.x] = total;
+}
+)";
+  if (Nvrtc::loaded().include_folders().empty()) GTEST_SKIP() << "the toolkit's headers are not here";
+  EXPECT_THAT(listed(text, {"--occ_kernel=sum", "--occ_arg=float[1<<20]", "--occ_arg=float[4096]",
+                            "--occ_define=BLOCK={block-size}", "--occ_axis=block-size=128,256",
+                            "--occ_axis=grid={1M / block_size}"}),
+              HasSubstr("\"grid_blocks\":8192"));
+}
+
 }  // namespace
 }  // namespace occbench

@@ -106,9 +106,9 @@ void replay(const std::string& file, int repetitions) {
     Replay racers(table, static_cast<std::uint64_t>(seed));
     const RaceResult result = race(places, racers, std::nullopt, static_cast<std::uint64_t>(seed));
     const Recorded& chosen = table[result.fastest.value()];
-    fmt::print("{},{},{},{},{},{:.2f},{},{:.3f},{:.2f},{}\n", file, seed, table.size(), racers.launched.size(),
-               racers.launches, 100 * racers.microseconds / all_us, chosen.name, chosen.median_us,
-               100 * (chosen.median_us / best->median_us - 1), result.as_fast.size());
+    fmt::print("{},{},{},{},{},{:.2f},{},{:.3f},{:.2f},{}\n", file, seed, table.size(),
+               racers.launched.size(), racers.launches, 100 * racers.microseconds / all_us, chosen.name,
+               chosen.median_us, 100 * (chosen.median_us / best->median_us - 1), result.as_fast.size());
   }
 }
 
@@ -120,13 +120,17 @@ int main(int argc, char** argv) {
   int repetitions = 10;
   try {
     if (const auto flag = std::ranges::find(words, "--repetitions"); flag != words.end()) {
-      const auto number = flag + 1 == words.end() ? std::nullopt : occbench::read_number(std::string_view(flag[1]), 1, 1'000'000);
+      const auto number = flag + 1 == words.end()
+                              ? std::nullopt
+                              : occbench::read_number(std::string_view(flag[1]), 1, 1'000'000);
       if (!number) throw occbench::InputError("--repetitions needs a number from 1 to 1000000");
       repetitions = *number;
       words.erase(flag, flag + 2);
     }
     if (words.empty()) throw occbench::InputError("usage: race_replay FILE.csv... [--repetitions N]");
-    fmt::print("file,seed,configurations,launched,launches,device_time_pct,chosen,time_us,over_fastest_pct,as_fast\n");
+    fmt::print(
+        "file,seed,configurations,launched,launches,device_time_pct,chosen,time_us,over_fastest_pct,as_"
+        "fast\n");
     for (const std::string& file : words) occbench::replay(file, repetitions);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
