@@ -1,4 +1,4 @@
-// A matrix product in tiles of shared memory: each thread computes TX x TY elements. docs/own-kernels.md#the-fastest-of-many
+// A matrix product in tiles of shared memory: each thread computes TX x TY elements. docs/sweeps.md
 //
 //   occbench sweep --source examples/sweep/tiled_product.cu --kernel product --fastest --out product.csv
 //     --arg 'float[1<<20]' --arg 'float[1<<20]' --arg 'float[1<<20]=zeros' --check-against 'naive<<<64x64,16x16>>>'
