@@ -16,8 +16,7 @@ namespace occbench {
 /// - the same machine code, launch and arguments as another;
 /// - more spilled bytes than another that differs in its register cap alone and has as many blocks on an SM;
 /// - fewer warps on an SM than the SM has schedulers, where another has enough: schedulers without a warp issue nothing;
-/// - predicted to take more than twice as many cycles as another, where all have work. Median errors of predicted times
-///   are far below that.
+/// - more than twice the predicted cycles of another, where all have work: that is as right as the work strings are.
 void leave_out_hopeless(std::vector<PlannedCase>& cases, const Device& device, const ChosenProfile& profile);
 
 /// Where the race's rows go.

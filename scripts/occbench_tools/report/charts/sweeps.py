@@ -248,7 +248,11 @@ def panels_of(rows: Rows, kernel: str, axes: list[str], frame: pl.DataFrame) -> 
         of = of.filter(pl.col(SERIES).is_in(kept.implode()))
         points = medians(of, [X, SERIES], VALUES).sort(SERIES, X)
         # Shapes lie one by one along their totals.
-        along = points.group_by(RUN).agg(pl.col(X).n_unique()) if axes[0] in TOTALS else points.group_by(RUN, SERIES).len("x")
+        along = (
+            points.group_by(RUN).agg(pl.col(X).n_unique())
+            if axes[0] in TOTALS
+            else points.group_by(RUN, SERIES).len("x")
+        )
         if along["x"].max() < 2:
             continue  # nothing to see along the axis
         limiters = of.group_by(RUN, X, SERIES).agg(pl.col("limiter").first())
