@@ -6,6 +6,7 @@
 #include <cstring>
 #include <elf.h>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -88,9 +89,7 @@ std::string content_of(const KernelSource& source, const KernelBuild& build, con
   for (const std::string& flag : flags_of(source, build)) content += flag + "\n";
   content += fmt::format("// {}\n{}", source.name, source.text);
   for (const auto& [name, text] : source.headers) content += fmt::format("\n// {}\n{}", name, text);
-  std::set<fs::path> seen;
-  add_included(source.text, source.include_folders, seen, content);
-  return content;
+  return content + (source.included ? *source.included : included_by(source));
 }
 
 Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, const Nvrtc& compiler) {
@@ -208,6 +207,16 @@ const void* RuntimeKernel::function() {
       driver_function<decltype(cuLibraryGetKernel)>("cuLibraryGetKernel")(&kernel, library, symbol_.c_str()),
       "cuLibraryGetKernel");
   return function_ = kernel;
+}
+
+std::string included_by(const KernelSource& source) {
+  std::string included;
+  std::set<fs::path> seen;
+  add_included(source.text, source.include_folders, seen, included);
+  std::uint64_t fnv = 0xcbf29ce484222325U;  // FNV-1a
+  for (const char letter : included) fnv = (fnv ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  return fmt::format("\n// included: {} bytes, {:x} {:x}", included.size(), fnv,
+                     std::hash<std::string>()(included));
 }
 
 std::shared_ptr<RuntimeKernel> compile_kernel(const KernelSource& source, const KernelBuild& build,

@@ -20,7 +20,11 @@ struct KernelSource {
   std::vector<std::pair<std::string, std::string>> headers = {};  ///< name and text, found before files
   std::vector<std::filesystem::path> include_folders = {};
   std::string standard = "c++20";
+  std::optional<std::string> included = {};  ///< included_by(); empty: looked up for each build
 };
+
+/// Two hashes of what a source includes, for the cache: libraries have megabytes.
+std::string included_by(const KernelSource& source);
 
 /// One build of a source.
 struct KernelBuild {

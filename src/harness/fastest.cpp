@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -153,8 +154,6 @@ class HarnessRacers final : public Racers {
     output_.begin(*cases_[number]);
     std::vector<double> times;
     const bool ready = with_case(number, [&](ReadyCase& of) {
-      of.launch_and_wait();
-      if (!std::exchange(warm_, true)) warm_up(of);
       while (times.size() < launches) times.push_back(of.time_launch());
       useful_[number] = of.useful();
     });
@@ -200,6 +199,12 @@ class HarnessRacers final : public Racers {
     if (steady_clock::now() - written_ > kRowsWait) write();
   }
 
+  /// Frees what the last case holds, and writes the rows that wait.
+  void end() {
+    ready_.reset();
+    write();
+  }
+
   void write() {
     if (!rows_.empty()) output_.end(std::exchange(rows_, {}));
     written_ = steady_clock::now();
@@ -214,6 +219,7 @@ class HarnessRacers final : public Racers {
   template <typename Work>
   bool with_case(std::size_t number, const Work& work) {
     const auto fail = [&](TimeStatus status, const char* why) {
+      ready_.reset();
       MeasuredCase measured = begun(number);
       measured.record.times.status = status;
       measured.record.note = why;
@@ -222,8 +228,8 @@ class HarnessRacers final : public Racers {
       return false;
     };
     try {
-      ReadyCase ready(*cases_[number], with_.device, with_.instruments);
-      work(ready);
+      make_ready(number);
+      work(*ready_);
       return true;
     } catch (const CannotRun& reason) {
       return fail(TimeStatus::skipped, reason.what());
@@ -232,9 +238,16 @@ class HarnessRacers final : public Racers {
     }
   }
 
-  static void warm_up(ReadyCase& ready) {
+  /// Prepares it and launches it once, unless it was the last one.
+  void make_ready(std::size_t number) {
+    if (ready_ && ready_number_ == number) return;
+    ready_.reset();  // Its memory is free for the next.
+    ready_ = std::make_unique<ReadyCase>(*cases_[number], with_.device, with_.instruments);
+    ready_number_ = number;
+    ready_->launch_and_wait();
+    if (std::exchange(warm_, true)) return;
     const auto end = steady_clock::now() + kWarmUp;
-    while (steady_clock::now() < end) ready.launch_and_wait();
+    while (steady_clock::now() < end) ready_->launch_and_wait();
   }
 
   std::vector<const PlannedCase*> cases_;
@@ -245,6 +258,8 @@ class HarnessRacers final : public Racers {
   std::vector<std::vector<double>> times_;
   std::vector<MeasuredCase> rows_;  ///< that are not written yet
   steady_clock::time_point written_ = steady_clock::now();
+  std::unique_ptr<ReadyCase> ready_;  ///< the case that was launched last
+  std::size_t ready_number_ = 0;
   bool warm_ = false;
 };
 
@@ -289,12 +304,12 @@ ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith
   const std::vector<std::vector<int>> places = places_of(racing);
   const RaceResult result = race(places, racers, known_us, kSeed);
   if (stop_asked() || with.instruments.context_is_lost()) {
-    racers.write();
+    racers.end();
     return ExitStatus::no_verdict;
   }
   const std::string_view still = result.stopped ? "still in the race when the budget ended" : kAsFast;
   for (const std::size_t number : result.as_fast) racers.put(number, std::string(still));
-  racers.write();
+  racers.end();
   if (!result.fastest) return result.stopped ? ExitStatus::done : ExitStatus::no_verdict;
   MeasureWith fully = with;
   fully.raced = &result.times[*result.fastest];

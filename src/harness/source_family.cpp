@@ -35,6 +35,7 @@ struct SourceKernel {
     // As the compiler of the host does it.
     source.include_folders.insert(source.include_folders.begin(),
                                   std::filesystem::absolute(from.file).parent_path());
+    source.included = included_by(source);
   }
   SourceKernel(const SourceKernel&) = delete;
   SourceKernel& operator=(const SourceKernel&) = delete;

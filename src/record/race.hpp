@@ -22,8 +22,9 @@ class Racers {
  public:
   virtual ~Racers() = default;
 
-  /// Makes a configuration ready, launches it once, and then so often with a time each, microseconds. Empty where
-  /// it cannot be launched: it is out, and whoever launched it says why.
+  /// Makes a configuration ready and launches it once, unless it was the last one that was asked for; then launches it
+  /// so often with a time each, microseconds. Empty where it cannot be launched: it is out, and whoever launched it
+  /// says why.
   virtual std::vector<double> time(std::size_t number, std::size_t launches) = 0;
 
   /// Whether its result is right; asked once, of configurations that are about to rule others out.
