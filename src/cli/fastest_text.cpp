@@ -63,7 +63,7 @@ std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
   const auto left_out = noted(kLeftOut);
   const auto failed = static_cast<long>(cases.size() - timed.size()) - left_out;
   text += fmt::format(
-      "left out     {} without a launch, {} that cannot run or are wrong, {} not reached, of {}\n", left_out,
+      "left out     {} without a launch, {} that cannot run or are wrong, {} not decided, of {}\n", left_out,
       failed, all - cases.size(), all);
   return text + occupancy_of(fastest, timed);
 }

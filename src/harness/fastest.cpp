@@ -307,8 +307,10 @@ ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith
     racers.end();
     return ExitStatus::no_verdict;
   }
-  const std::string_view still = result.stopped ? "still in the race when the budget ended" : kAsFast;
-  for (const std::size_t number : result.as_fast) racers.put(number, std::string(still));
+  // A resumed race goes on with those that the budget left undecided.
+  if (!result.stopped) {
+    for (const std::size_t number : result.as_fast) racers.put(number, std::string(kAsFast));
+  }
   racers.end();
   if (!result.fastest) return result.stopped ? ExitStatus::done : ExitStatus::no_verdict;
   MeasureWith fully = with;

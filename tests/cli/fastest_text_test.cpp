@@ -46,7 +46,7 @@ TEST(FastestText, SaysHowSureItIsAndWhatWasLeftOut) {
           HasSubstr("fastest      b   10 us"),
           HasSubstr("2 ruled out, each by 95 % intervals; 1 not told from the fastest"),
           HasSubstr("c   10.05 us"), Not(HasSubstr("a   20 us")),
-          HasSubstr("1 without a launch, 2 that cannot run or are wrong, 3 not reached, of 10"),
+          HasSubstr("1 without a launch, 2 that cannot run or are wrong, 3 not decided, of 10"),
           HasSubstr("theoretical 50 %, achieved 47.5 %; the highest of the sweep is 100 %: d, 1.50 times")));
 }
 

@@ -37,7 +37,7 @@ struct Recorded {
 
 std::vector<Recorded> read_table(const std::string& file) {
   std::map<std::string, std::vector<double>> times;
-  for (const Sample& sample : read_samples(samples_path(file))) {
+  for (const Sample& sample : read_samples(samples_beside(file))) {
     if (sample.quantity == "time_us") times[sample.case_name].push_back(sample.value);
   }
   std::map<std::string, std::map<std::string, int>> seen;
