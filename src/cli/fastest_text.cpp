@@ -53,8 +53,13 @@ std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
   const auto as_fast = std::ranges::count_if(timed, [&](const CaseRecord* each) {
     return each != &fastest && each->note.find(kRuledOut) == std::string::npos;
   });
-  text += fmt::format("certainty    {} ruled out, each by 95 % intervals; {} not told from the fastest\n",
-                      noted(kRuledOut), as_fast);
+  const auto by_intervals = std::ranges::count_if(
+      cases, [](const CaseRecord& each) { return each.note.find("95 % intervals") != std::string::npos; });
+  text += fmt::format(
+      "certainty    {} ruled out by 95 % intervals, {} by one or two launches that were 5 % slower or more; "
+      "{} not told "
+      "from the fastest\n",
+      by_intervals, noted(kRuledOut) - by_intervals, as_fast);
   for (std::size_t i = 1, shown = 0; i < timed.size() && shown < 3; ++i) {
     if (timed[i]->note.find(kRuledOut) != std::string::npos) continue;
     text += fmt::format("             {}   {:.4g} us\n", timed[i]->identity.name, time_of(*timed[i]));

@@ -178,8 +178,9 @@ class Field {
       if (at_least > best)
         put_out(number,
                 fmt::format("{} launches took at least {:.4g} us, and the fastest configuration takes "
-                            "at most {:.4g} us (95 % intervals)",
-                            runners_[number].times.size(), at_least, best));
+                            "at most {:.4g} us{}",
+                            runners_[number].times.size(), at_least, best,
+                            runners_[number].times.size() < kTurn ? "" : " (95 % intervals)"));
     }
   }
 
