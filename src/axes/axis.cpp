@@ -57,7 +57,8 @@ double read_number(const SweepAxis& axis, std::string_view text, std::string_vie
   const std::optional<double> value = number_of(text);
   if (!value || !std::isfinite(*value)) {
     refuse(axis, part,
-           fmt::format("'{}' is not a number; values are 64,128 or 64:1024:64 or 64:1024:x2", text));
+           fmt::format("'{}' is not a number; values are 64,128 or 64:1024:64 or 64:1024:x2{}", text,
+                       axis.kind == AxisKind::shape ? " or 16x16" : ""));
   }
   if (*value < 0 || *value > kMostNumber) refuse(axis, part, "a value is a number from 0 to 9e15");
   if (axis.kind != AxisKind::real && *value != std::floor(*value))

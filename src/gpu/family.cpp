@@ -84,8 +84,15 @@ Launch launch_at(const Point& at, const Device& device, const Usage& usage) {
                           ? blocks_of_threads(at.shape("threads"), block, launch.cluster_blocks)
                           : grid_of_waves(at, device, launch, usage);
   require_within(launch.grid_shape, kMostGridShape, fmt::format("--{} {}: blocks", asked, at.text(asked)));
-  // A block of one dimension may have as many threads as its device allows: theory says how many.
-  if (block.y * block.z > 1) require_within(block, kMostBlockShape, "--block-size");
+  // Of a block of one dimension theory says what its device allows.
+  if (block.y * block.z > 1) {
+    require_within(block, kMostBlockShape, "--block-size");
+    if (block.total() > device.limits.max_threads_per_block)
+      throw InputError(
+          fmt::format("--block-size {}: {} threads, and compute capability {} allows {}; make it smaller",
+                      to_string(block), block.total(), to_string(device.compute_capability),
+                      device.limits.max_threads_per_block));
+  }
   launch.grid_blocks = launch.grid_shape.total();
   if (launch.grid_shape.x % launch.cluster_blocks != 0)
     throw InputError(fmt::format("--grid {}: {} blocks along x are no whole clusters of {}",

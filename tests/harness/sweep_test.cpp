@@ -173,7 +173,10 @@ TEST_F(Sweeps, SkipShapesBeyondALimitAndNameItWithTheRemedy) {
       notes["block_size=8x1x128;grid=64"],
       HasSubstr("--block-size 8x1x128: z = 128, and CUDA allows 1 to 64; make it smaller or use another"));
   EXPECT_THAT(notes["block_size=2048;grid=64"], HasSubstr("2048 is out of range"));
-  EXPECT_THAT(notes["block_size=2x1024;grid=64"], HasSubstr("2048 is out of range"));
+  EXPECT_THAT(
+      notes["block_size=2x1024;grid=64"],
+      HasSubstr(
+          "--block-size 2x1024: 2048 threads, and compute capability 9.0 allows 1024; make it smaller"));
   EXPECT_THAT(notes["block_size=32;grid=1x65536"], HasSubstr("y = 65536, and CUDA allows 1 to 65535"));
 }
 
