@@ -32,7 +32,8 @@ Experiment fake_families() {
           if (at.text("colour") == "blue") throw InputError("--colour blue: it is red or green");
           const Usage usage{.registers_per_thread = asked_registers(at, device.limits).cap.value_or(20)};
           Case chosen{.kernel = &kFake, .launch = launch_at(at, device, usage), .work = Work::equal(1000)};
-          chosen.built = built_variant("made", &kFunction, Compiled{usage, "sm_90"});
+          chosen.built = built_variant(
+              "made", &kFunction, Compiled{usage, "sm_90", std::max(0, 40 - usage.registers_per_thread)});
           chosen.variant = chosen.built->name;
           return chosen;
         }};
@@ -241,6 +242,18 @@ TEST_F(Sweeps, LeaveOutBeforeALaunchWhatCannotBeTheFastest) {
               HasSubstr("left out: 1 warps on an SM leave some of its 4 schedulers without one"));
   EXPECT_EQ(rows["block_size=32;grid=132"].time_status, "skipped");
   EXPECT_EQ(rows["block_size=256;grid=132"].time_status, "ok");
+}
+
+/// 2 blocks of 1024 threads fit on an SM with 24 and 32 registers, one with 64: spills are compared among equals.
+TEST_F(Sweeps, LeaveOutMoreSpillsWithAsManyBlocksOnAnSm) {
+  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=1024", "--occ_axis=registers=24,32,64"}),
+            ExitStatus::done);
+  std::map<std::string, Row> rows;
+  for (const Row& row : read_rows(csv())) rows[row.parameters] = row;
+  EXPECT_THAT(rows["block_size=1024;register_cap=24"].note,
+              HasSubstr("left out: it spills 16 bytes, and fake/made/block_size=1024/register_cap=32 8"));
+  EXPECT_EQ(rows["block_size=1024;register_cap=32"].time_status, "ok");
+  EXPECT_EQ(rows["block_size=1024;register_cap=64"].time_status, "ok");
 }
 
 TEST_F(Sweeps, AreListedWithTheoryAndPredictionWithoutADevice) {
