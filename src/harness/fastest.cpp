@@ -104,7 +104,7 @@ void leave_out_idle_schedulers(std::vector<PlannedCase>& cases, const Device& de
     return;
   for (PlannedCase& planned : cases) {
     if (knows(planned) && !has_enough(planned))
-      leave_out(planned, fmt::format("{} warps on an SM leave some of its {} schedulers without one",
+      leave_out(planned, fmt::format("at most {} resident warps on an SM, which has {} schedulers",
                                      resident_warps(planned, device.sm_count), schedulers));
   }
 }

@@ -239,7 +239,7 @@ TEST_F(Sweeps, LeaveOutBeforeALaunchWhatCannotBeTheFastest) {
   std::map<std::string, Row> rows;
   for (const Row& row : read_rows(csv())) rows[row.parameters] = row;
   EXPECT_THAT(rows["block_size=32;grid=132"].note,
-              HasSubstr("left out: 1 warps on an SM leave some of its 4 schedulers without one"));
+              HasSubstr("left out: at most 1 resident warps on an SM, which has 4 schedulers"));
   EXPECT_EQ(rows["block_size=32;grid=132"].time_status, "skipped");
   EXPECT_EQ(rows["block_size=256;grid=132"].time_status, "ok");
 }
