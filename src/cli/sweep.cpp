@@ -32,7 +32,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kGrammar =
     "occbench sweep KERNEL --AXIS VALUES... [OPTIONS]\n"
     "occbench sweep --source FILE.cu --kernel NAME --arg TYPE[N]... --AXIS VALUES... [OPTIONS]\n\n"
-    "Values: 64,128 or 64:1024:64 or 64:1024:x2, sizes as 48K, shapes as 16x16; --registers =31,33 asks for exact counts;\n"
+    "Values: 64,128 or 64:1024:64 or 64:1024:x2, sizes as 48K, shapes as 16x16; --registers =31,33 asks for "
+    "exact counts;\n"
     "{1024 / block_size.x} is made of other axes.\n"
     "All values are combined with all others, the last axis fastest; --zip pairs them.\n";
 
