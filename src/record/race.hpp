@@ -51,7 +51,7 @@ struct RaceResult {
 /// 1. Each is launched twice, once where it takes more than 1.5 times the fastest. The order: a sample drawn at
 ///    random, then next the one whose neighbours (they differ in one axis) were fastest.
 /// 2. One whose fastest launch is more than 5 % and 0.5 us above the fastest configuration is out.
-/// 3. The others take turns of 6 launches, in each turn half as many. One is out once its 95 % interval lies above that of
+/// 3. The others are launched 6 times a round, in each round half as many. One is out once its 95 % interval lies above that of
 ///    the fastest. The race ends when one is left, when none of the rest can be 1 % faster, or with 96 launches of the
 ///    fastest.
 ///
