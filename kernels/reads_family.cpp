@@ -21,7 +21,7 @@ Case configure_reads(const Point& at, const Device& device) {
   const auto bytes = static_cast<int>(at.integer("bytes"));
   const auto in_flight = static_cast<int>(at.integer("in-flight", 64));
   if (in_flight < 1) throw InputError("--in-flight 0: a thread has 1 to 64 loads in flight");
-  if (at.integer("block-size") > kReadsBlockThreads)
+  if (at.shape("block-size").total() > kReadsBlockThreads)
     throw InputError(fmt::format("--block-size {}: this kernel is compiled for at most {} threads",
                                  at.text("block-size"), kReadsBlockThreads));
   const auto code =

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/shape.hpp"
 
 namespace occbench {
 namespace {
@@ -22,13 +23,19 @@ constexpr double kMostNumber = 9e15;
   throw InputError(fmt::format("--{} {}: {}", axis.name, part, why));
 }
 
+/// At separators that stand in no brackets.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += std::string_view("<({").find(text[i]) != std::string_view::npos ? 1 : 0;
+    depth -= std::string_view(">)}").find(text[i]) != std::string_view::npos ? 1 : 0;
+    if (text[i] != separator || depth > 0) continue;
+    parts.push_back(text.substr(begin, i - begin));
+    begin = i + 1;
   }
+  parts.push_back(text.substr(begin));
   return parts;
 }
 
@@ -50,7 +57,8 @@ double read_number(const SweepAxis& axis, std::string_view text, std::string_vie
   const std::optional<double> value = number_of(text);
   if (!value || !std::isfinite(*value)) {
     refuse(axis, part,
-           fmt::format("'{}' is not a number; values are 64,128 or 64:1024:64 or 64:1024:x2", text));
+           fmt::format("'{}' is not a number; values are 64,128 or 64:1024:64 or 64:1024:x2{}", text,
+                       axis.kind == AxisKind::shape ? " or 16x16" : ""));
   }
   if (*value < 0 || *value > kMostNumber) refuse(axis, part, "a value is a number from 0 to 9e15");
   if (axis.kind != AxisKind::real && *value != std::floor(*value))
@@ -88,10 +96,27 @@ std::vector<double> range(const SweepAxis& axis, std::string_view part) {
   return values;
 }
 
+/// "4Kx4K" as "4096x4096".
+std::string shape_text(const SweepAxis& axis, std::string_view part, std::string_view text) {
+  std::string numbers;
+  for (const std::string_view size : split(part, 'x')) {
+    if (!numbers.empty()) numbers += 'x';
+    numbers += number_text(read_number(axis, size, text));
+  }
+  return to_string(parse_shape(numbers, "--" + axis.name));
+}
+
 std::vector<std::string> expand_numbers(const SweepAxis& axis, std::string_view text) {
   std::vector<std::string> values;
   for (const std::string_view part : split(text, ',')) {
-    if (part.find(':') == std::string_view::npos) {
+    if (part.find('{') != std::string_view::npos) {
+      values.emplace_back(part);
+      continue;
+    }
+    const bool is_range = part.find(':') != std::string_view::npos;
+    if (axis.kind == AxisKind::shape && !is_range && part.find('x') != std::string_view::npos) {
+      values.push_back(shape_text(axis, part, text));
+    } else if (!is_range) {
       values.push_back(number_text(read_number(axis, part, text)));
     } else {
       for (const double value : range(axis, part)) values.push_back(number_text(value));
@@ -114,7 +139,8 @@ std::vector<std::string> expand_values(const SweepAxis& axis, std::string_view t
   if (axis.kind == AxisKind::text) {
     for (const std::string_view part : split(text, ',')) {
       if (part.empty()) refuse(axis, text, "a value is empty");
-      if (part.find_first_of("/;\n") != std::string_view::npos && axis.name != "work")
+      const bool has_braces = part.find('{') != std::string_view::npos;
+      if (part.find_first_of("/;\n") != std::string_view::npos && axis.name != "work" && !has_braces)
         refuse(axis, part, "a value has no '/', ';' or line break, which separate values on a row");
       values.emplace_back(part);
     }

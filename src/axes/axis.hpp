@@ -12,6 +12,7 @@ enum class AxisKind {
   bytes,      ///< likewise
   real,       ///< decimal numbers from 0 on
   registers,  ///< whole numbers; `=` in front of them asks for exactly so many, not for a cap
+  shape,      ///< whole numbers from 1 on, or 16x16 and 8x8x4
   text,       ///< words
 };
 
@@ -33,8 +34,10 @@ std::string parameter_name(std::string_view axis_name);
 ///   64:1024:x2    from 64 to 1024, each twice the one before
 ///   48K           with K, M and G for 1024, 1024 x 1024, ...; also in ranges
 ///   =31,33        of registers: exactly so many; the values keep the sign
+///   16x16,8x8x4   of shapes; 4Kx4K as well
 ///
-/// Words are separated by commas alone, so that they may have colons.
+/// Words are separated by commas alone, so that they may have colons; a comma in brackets is part of
+/// a word. A value with {...} stays as it is until Point::resolve().
 /// @throws InputError naming the axis, the part that cannot be read and what is wrong with it
 std::vector<std::string> expand_values(const SweepAxis& axis, std::string_view text);
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "axes/axis.hpp"
+#include "axes/expression.hpp"
+#include "occupancy/shape.hpp"
 
 namespace occbench {
 
@@ -34,6 +36,23 @@ class Point {
   /// @throws InputError as text(), or where the value is no number
   double real(std::string_view axis) const;
 
+  /// A number of threads or blocks, or a shape of them. @throws InputError as text(), or where it is none
+  Shape shape(std::string_view axis) const;
+
+  /// What a name of an expression stands for: an axis, `-` written as `_`, of a shape its total; with .x, .y or
+  /// .z that dimension. @throws InputError for a name that is none, with the nearest
+  ExpressionValue value_of(std::string_view name) const {
+    return value_of(name, 0);
+  }
+
+  /// {NAME} replaced by the text of that axis (of a shape its total), and {EXPRESSION} by its value. @throws InputError as evaluate()
+  std::string filled_in(const std::string& text) const {
+    return filled_in(text, 0);
+  }
+
+  /// Gives the axes that were set with {...} their values. @throws InputError where one cannot have it
+  void resolve();
+
   /// In the order in which the axes were declared.
   const std::vector<Value>& values() const {
     return values_;
@@ -43,6 +62,11 @@ class Point {
 
  private:
   const Value* find(std::string_view axis) const;
+
+  // Values may be made of others; `depth` ends circles.
+  ExpressionValue value_of(std::string_view name, int depth) const;
+  std::string filled_in(std::string text, int depth) const;
+  std::string resolved(const Value& value, int depth) const;
 
   std::vector<Value> values_;
 };

@@ -37,7 +37,10 @@ std::vector<Expanded> expand(std::span<const SweepAxis> declared, std::span<cons
     const SweepAxis& axis = find_axis(declared, each.name);
     if (std::ranges::find(axes, &axis, &Expanded::axis) != axes.end())
       throw InputError(fmt::format("--{} is given twice; write its values in one list", each.name));
-    axes.push_back({&axis, expand_values(axis, each.values), true});
+    std::vector<std::string> values = expand_values(axis, each.values);
+    // One that is made of others says nothing more of a configuration.
+    const bool named = values.size() > 1 || values.front().find('{') == std::string::npos;
+    axes.push_back({&axis, std::move(values), named});
   }
   std::vector<Expanded> defaults;
   for (const SweepAxis& axis : declared) {

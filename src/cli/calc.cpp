@@ -235,7 +235,8 @@ void declare_launch(CLI::App& parser, CalcOptions& options) {
     add_number(parser, name, value, meaning, 0, kMostOfInt)->type_name(type);
   };
   declare_gpu_option(parser, options.gpu);
-  add("--block-size", launch.block_threads, "threads per block", "THREADS");
+  add_shape_option(parser, "--block-size", launch.block_threads, launch.block_shape, kMostBlockShape,
+                   "threads per block");
   add("--registers", usage.registers_per_thread, "registers per thread; without it they do not limit",
       "REGISTERS");
   add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block");
@@ -243,7 +244,8 @@ void declare_launch(CLI::App& parser, CalcOptions& options) {
   add("--carveout", launch.carveout_pct, "preferred shared-memory carveout, % of the SM's maximum", "PCT");
   add("--barriers", usage.barriers, "named barriers per block", "BARRIERS");
   add("--cluster", launch.cluster_blocks, "blocks per cluster", "BLOCKS");
-  add("--grid", launch.grid_blocks, "blocks in the grid", "BLOCKS");
+  add_shape_option(parser, "--grid", launch.grid_blocks, launch.grid_shape, kMostGridShape,
+                   "blocks in the grid");
   add_comma_list(parser, "--gpc-sms", options.sms_per_gpc,
                  "SMs of each GPC, as occbench devices lists them (18,18,16): adds active clusters")
       ->type_name("SMS,...");

@@ -112,8 +112,12 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
     add_number(parser, name, value, meaning, range...)->group(kNumbersGroup);
   };
   declare_gpu_option(parser, numbers.gpu, kNumbersGroup);
-  add("--block-size", launch.block_threads, "threads per block");
-  add("--grid", launch.grid_blocks, "blocks in the grid", 0, kMostOfInt);
+  add_shape_option(parser, "--block-size", launch.block_threads, launch.block_shape, kMostBlockShape,
+                   "threads per block")
+      ->group(kNumbersGroup);
+  add_shape_option(parser, "--grid", launch.grid_blocks, launch.grid_shape, kMostGridShape,
+                   "blocks in the grid")
+      ->group(kNumbersGroup);
   add("--registers", usage.registers_per_thread, "registers per thread");
   add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block")
       ->group(kNumbersGroup);

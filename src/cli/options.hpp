@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/shape.hpp"
 #include "predict/numbers.hpp"
 
 namespace occbench {
@@ -59,6 +60,26 @@ std::int64_t parse_size(std::string_view text, std::string_view what);
 /// An option that takes a size.
 CLI::Option* add_size_option(CLI::App& parser, const std::string& name, std::int64_t& bytes,
                              const std::string& meaning);
+
+/// An option that takes a number of threads or blocks, or a shape of them: 256, 16x16 or 8x8x4.
+template <typename Total>
+CLI::Option* add_shape_option(CLI::App& parser, const std::string& name, Total& total, Shape& shape,
+                              const Shape& most, const std::string& meaning) {
+  return parser
+      .add_option_function<std::string>(
+          name,
+          [=, &total, &shape](const std::string& text) {
+            if (text.find('x') == std::string::npos) {
+              total = parse_number<Total>(text, name, 0, kMostOfInt);
+              return;
+            }
+            shape = parse_shape(text, name);
+            require_within(shape, most, name);
+            total = parse_number<Total>(std::to_string(shape.total()), name, 1, kMostOfInt);
+          },
+          meaning + ", or their shape: 16x16")
+      ->type_name("N|XxY");
+}
 
 /// An option that takes one value and may be given several times.
 CLI::Option* add_repeated(CLI::App& parser, const std::string& name, std::vector<std::string>& values,

@@ -317,8 +317,10 @@ Action declare_predict(CLI::App& parser) {
       "device profile: a built-in one or a file (default: the best known of --gpu, of --cc with "
       "--sm-count, or of this machine's GPU)");
   declare_gpu_option(parser, options->gpu);
-  add_number(parser, "--block-size", launch.block_threads, "threads per block");
-  add_number(parser, "--grid", launch.grid_blocks, "blocks in the grid", 0, kMostOfInt);
+  add_shape_option(parser, "--block-size", launch.block_threads, launch.block_shape, kMostBlockShape,
+                   "threads per block");
+  add_shape_option(parser, "--grid", launch.grid_blocks, launch.grid_shape, kMostGridShape,
+                   "blocks in the grid");
   add_number(parser, "--registers", usage.registers_per_thread, "registers per thread");
   add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block");
   add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block");

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/device_list.hpp"
+#include "cli/fastest_text.hpp"
 #include "cli/gpu_presence.hpp"
 #include "cli/options.hpp"
 #include "cli/sweep_program.hpp"
@@ -29,7 +32,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kGrammar =
     "occbench sweep KERNEL --AXIS VALUES... [OPTIONS]\n"
     "occbench sweep --source FILE.cu --kernel NAME --arg TYPE[N]... --AXIS VALUES... [OPTIONS]\n\n"
-    "Values: 64,128 or 64:1024:64 or 64:1024:x2, sizes as 48K; --registers =31,33 asks for exact counts.\n"
+    "Values: 64,128 or 64:1024:64 or 64:1024:x2, sizes as 48K, shapes as 16x16; --registers =31,33 asks for "
+    "exact counts;\n"
+    "{1024 / block_size.x} is made of other axes.\n"
     "All values are combined with all others, the last axis fastest; --zip pairs them.\n";
 
 std::string told_time(double seconds) {
@@ -85,7 +90,7 @@ void choose_program(SweepRequest& request) {
   if (request.kernel.empty() == request.source.empty())
     throw InputError(
         "name a kernel (occbench sweep --help lists them), or give --source FILE.cu --kernel NAME");
-  if (request.source.empty() != request.source_kernel.empty())
+  if (request.source.empty() != request.source_kernels.empty())
     throw InputError("--source FILE.cu and --kernel NAME go together: the file, and the kernel in it");
   if (request.gpu.compute_capability.empty() == request.gpu.sm_count.has_value())
     throw InputError("--cc and --sm-count go together: the device that cases are listed for");
@@ -134,9 +139,19 @@ ExitStatus sweep(SweepRequest request, Console& console) {
     print_list(benches.front(), console);
     return ExitStatus::done;
   }
-  fmt::print(console.err, "{}\n", announcement(benches.front()));
+  fmt::print(console.err, "{}\n",
+             request.fastest ? counted(static_cast<long long>(benches.front().cases.size()), "case")
+                             : announcement(benches.front()));
   const fs::path out = output_file(request.run.out, name_of(request));
-  return measure_benches(request.run, std::move(benches), out, resuming_sweep(request, out), console);
+  if (request.budget) request.run.budget = std::chrono::seconds(std::llround(*request.budget));
+  const ExitStatus status = measure_benches(request.run, benches, out, resuming_sweep(request, out), console);
+  if (!request.fastest) return status;
+  std::vector<CaseRecord> cases = read_case_records(out);
+  std::set<std::string> wanted;
+  for (const CaseRecord& each : benches.front().cases) wanted.insert(full_name(each.identity));
+  std::erase_if(cases, [&](const CaseRecord& each) { return !wanted.contains(full_name(each.identity)); });
+  fmt::print(console.out, "{}", fastest_text(cases, wanted.size()));
+  return status;
 }
 
 ExitStatus help(const CLI::App& parser, const SweepRequest& request, Console& console) {
@@ -165,13 +180,13 @@ void declare_source(CLI::App& parser, SweepRequest& request) {
       .add_option("--source", request.source, "a CUDA file with a kernel of your own, compiled at run time")
       ->check(CLI::ExistingFile)
       ->type_name("FILE.cu");
-  parser
-      .add_option("--kernel", request.source_kernel,
-                  "the kernel in it, with its template arguments: 'product<32>'")
+  list("--kernel", request.source_kernels,
+       "the kernel in it, with its template arguments: 'product<32>'; several are an axis")
       ->type_name("NAME");
   list("--arg", request.arguments,
-       "an argument, in order: float[1<<24], float[1024]=zeros, int[64]=iota, int=5; {NAME} is the value of "
-       "an axis")
+       "an argument, in order: float[1<<24], float[1024]=zeros, int[64]=iota, float[9]=@FILE, int=5; {NAME} "
+       "is "
+       "the value of an axis, {4096 / TILE} of an expression")
       ->type_name("TYPE[N]|VALUE");
   list("--define", request.defines, "definitions for the preprocessor, an axis: TILE=16,32")
       ->type_name("NAME=VALUES");
@@ -182,6 +197,14 @@ void declare_source(CLI::App& parser, SweepRequest& request) {
       .add_option("--check", request.check,
                   "equal: configurations of equal grids must leave the same in the buffers")
       ->check(CLI::IsMember({"equal"}));
+  parser
+      .add_option(
+          "--check-against", request.check_against,
+          "what must be in the buffers: a kernel of the file with its launch, 'naive<<<64x64,16x16>>>' "
+          "(grid, block), or the bytes of a file")
+      ->type_name("KERNEL|[N=]@FILE");
+  add_number(parser, "--tolerance", request.tolerance,
+             "of decimal elements, times the larger of 1 and what is expected (default 1e-4)", 0, 1);
 }
 
 void declare_measuring(CLI::App& parser, RunOptions& run) {
@@ -209,11 +232,18 @@ Action declare_sweep(CLI::App& parser) {
   parser.set_help_flag();
   parser.add_flag("-h,--help", *wants_help, "this text, and of a kernel its axes");
   parser.add_flag("--zip", request->zip, "pair the values of the axes");
+  parser.add_flag("--fastest", request->fastest, "find the fastest configuration without measuring all");
+  add_number(parser, "--budget", request->budget, "seconds that --fastest may measure", 1, 1e6);
+  add_repeated(parser, "--where", request->where,
+               "leave out configurations that do not meet it: 'block_size.x * block_size.y <= 1024'")
+      ->type_name("EXPRESSION");
   declare_source(parser, *request);
   declare_measuring(parser, request->run);
   declare_gpu_option(parser, request->gpu, "With --list, for a GPU that need not be here");
   return [&parser, request, wants_help](Console& console) {
     take_axes(parser.remaining(), *request);
+    if (request->budget && !request->fastest)
+      throw InputError("--budget SECONDS is for --fastest: add it, or leave the budget out");
     if (*wants_help) return help(parser, *request, console);
     return sweep(*request, console);
   };

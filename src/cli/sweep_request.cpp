@@ -41,14 +41,18 @@ std::vector<std::string> program_arguments(const SweepRequest& request) {
   };
   add("sweep", request.kernel);
   add("source", request.source);
-  add("kernel", request.source_kernel);
+  for (const std::string& kernel : request.source_kernels) add("kernel", kernel);
   for (const std::string& argument : request.arguments) add("arg", argument);
   for (const std::string& define : request.defines) add("define", define);
   for (const std::string& folder : request.includes) add("include", folder);
   add("std", request.standard);
   add("check", request.check);
+  add("check_against", request.check_against);
+  if (request.tolerance) add("tolerance", fmt::format("{}", *request.tolerance));
   for (const auto& [name, values] : request.axes) add("axis", fmt::format("{}={}", name, values));
+  for (const std::string& constraint : request.where) add("where", constraint);
   if (request.zip) arguments.emplace_back("--occ_zip");
+  if (request.fastest) arguments.emplace_back("--occ_fastest");
   return arguments;
 }
 
@@ -60,14 +64,19 @@ std::string resuming_sweep(const SweepRequest& request, const std::filesystem::p
   };
   if (!request.kernel.empty()) command += fmt::format(" {}", for_shell(request.kernel));
   add("--source", request.source);
-  add("--kernel", request.source_kernel);
+  for (const std::string& kernel : request.source_kernels) add("--kernel", kernel);
   for (const std::string& argument : request.arguments) add("--arg", argument);
   for (const std::string& define : request.defines) add("--define", define);
   for (const std::string& folder : request.includes) add("--include", folder);
   add("--std", request.standard);
   add("--check", request.check);
+  add("--check-against", request.check_against);
+  if (request.tolerance) add("--tolerance", fmt::format("{}", *request.tolerance));
   for (const auto& [name, values] : request.axes) add("--" + name, values);
+  for (const std::string& constraint : request.where) add("--where", constraint);
   if (request.zip) command += " --zip";
+  if (request.fastest) command += " --fastest";
+  if (request.budget) command += fmt::format(" --budget {}", *request.budget);
   add("--device", request.run.device, usual.device);
   add("--counters", request.run.counters, usual.counters);
   add("--profile", request.run.profile);

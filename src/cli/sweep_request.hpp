@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,14 +16,20 @@ struct SweepRequest {
   std::string kernel;  ///< of a bench program; empty where there is a source
   std::vector<std::pair<std::string, std::string>> axes;  ///< name and values, in their order
   bool zip = false;
+  std::vector<std::string> where;  ///< expressions that a configuration must meet
+
+  bool fastest = false;          ///< find the fastest without measuring all
+  std::optional<double> budget;  ///< seconds of that
 
   std::string source;  ///< a file with a kernel, and how to launch it
-  std::string source_kernel;
+  std::vector<std::string> source_kernels;
   std::vector<std::string> arguments;
   std::vector<std::string> defines;
   std::vector<std::string> includes;
   std::string standard;
   std::string check;
+  std::string check_against;
+  std::optional<double> tolerance;
 
   GpuOption gpu;  ///< list for this GPU, which need not be here
 };

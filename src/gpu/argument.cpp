@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 
 #include <fmt/core.h>
@@ -111,6 +112,19 @@ std::int64_t count_of(std::string_view expression, std::string_view text) {
   return product;
 }
 
+Argument of_file(Argument argument, std::string file, std::string_view text) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  if (error) refuse(text, fmt::format("{} cannot be read: {}", file, error.message()));
+  const std::size_t wanted = static_cast<std::size_t>(argument.count) * bytes_of(argument.type);
+  if (size != wanted)
+    refuse(text,
+           fmt::format("{} has {} bytes, and the buffer {}: give the count that it has", file, size, wanted));
+  argument.contents = Contents::file;
+  argument.file = std::move(file);
+  return argument;
+}
+
 Argument buffer(std::string_view text, std::size_t open) {
   const std::size_t close = text.find(']', open);
   if (close == std::string_view::npos) refuse(text, "a ']' is missing");
@@ -122,7 +136,8 @@ Argument buffer(std::string_view text, std::size_t open) {
   if (rest == "=random") return argument;
   if (rest == "=zeros") return argument.contents = Contents::zeros, argument;
   if (rest == "=iota") return argument.contents = Contents::iota, argument;
-  refuse(text, fmt::format("'{}' is none of =random, =zeros and =iota", rest));
+  if (rest.starts_with("=@")) return of_file(argument, std::string(rest.substr(2)), text);
+  refuse(text, fmt::format("'{}' is none of =random, =zeros, =iota and =@FILE", rest));
 }
 
 }  // namespace

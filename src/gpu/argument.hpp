@@ -12,6 +12,7 @@ enum class Contents {
   random,  ///< evenly from 0 to 1 (from 0 to 2^31 - 1 for whole numbers), the same on every machine
   zeros,
   iota,  ///< 0, 1, 2, ...
+  file,  ///< the bytes of a file
 };
 
 /// The types that an argument of a kernel can have.
@@ -25,7 +26,8 @@ struct Argument {
   ElementType type = ElementType::float32;
   std::int64_t count = 0;  ///< elements of a buffer; 0: a value
   Contents contents = Contents::random;
-  double value = 0;  ///< of a value
+  double value = 0;       ///< of a value
+  std::string file = {};  ///< that has the contents of a buffer
 
   bool is_buffer() const {
     return count > 0;
@@ -38,12 +40,13 @@ struct Argument {
 ///   float[1<<24]        a buffer of 2^24 random numbers
 ///   float[1024*1024]=zeros
 ///   int[4096]=iota
+///   float[4096]=@input.bin    the bytes of a file, as many as the buffer has
 ///   int=5               a value
 ///   5, 0.25             a value: int or float
 ///
 /// Types: char, unsigned char, short, unsigned short, int, unsigned, long long, unsigned long long, float,
 /// double, and int8_t to uint64_t. A count is a product or shift of whole numbers, with K, M and G for 1024
-/// and so on. @throws InputError naming the text and what is wrong with it
+/// and so on. @throws InputError also for a file that cannot be read or has another size, naming the text and what is wrong with it
 Argument parse_argument(std::string_view text);
 
 }  // namespace occbench

@@ -21,22 +21,28 @@ struct NamedVariant {
 };
 
 constexpr std::int64_t kMostInt = 2'147'483'647;
-constexpr std::int64_t kMostThreads = kMostInt * 1024;
 
-/// Blocks, and whole clusters of them, that have at least so many threads.
-std::int64_t blocks_of_threads(std::int64_t threads, const Launch& launch) {
-  const std::int64_t of_cluster =
-      std::max<std::int64_t>(1, std::int64_t{launch.block_threads} * launch.cluster_blocks);
-  return (threads + of_cluster - 1) / of_cluster * launch.cluster_blocks;
+/// Blocks along each dimension that have at least so many threads; along x whole clusters.
+Shape blocks_of_threads(const Shape& threads, const Shape& block, std::int64_t cluster) {
+  const auto blocks = [](std::int64_t wanted, std::int64_t each) { return (wanted + each - 1) / each; };
+  return {blocks(threads.x, block.x * std::max<std::int64_t>(1, cluster)) * cluster,
+          blocks(threads.y, block.y), blocks(threads.z, block.z)};
+}
+
+Shape grid_of_waves(const Point& at, const Device& device, const Launch& launch, const Usage& usage) {
+  const Occupancy occupancy = theoretical_occupancy(device.limits, launch, usage);
+  const auto wave = static_cast<double>(std::int64_t{device.sm_count} * occupancy.blocks_per_sm);
+  const double clusters = std::round(at.real("waves") * wave / launch.cluster_blocks);
+  return {std::max<std::int64_t>(1, std::llround(clusters)) * launch.cluster_blocks, 1, 1};
 }
 
 }  // namespace
 
 std::vector<SweepAxis> launch_axes(std::string block_size, std::string waves) {
   return {
-      {"block-size", AxisKind::integer, "threads per block", std::move(block_size)},
-      {"grid", AxisKind::integer, "blocks in the grid", ""},
-      {"threads", AxisKind::integer, "instead of --grid: threads in the grid, in as many blocks as hold them",
+      {"block-size", AxisKind::shape, "threads per block, or their shape: 16x16", std::move(block_size)},
+      {"grid", AxisKind::shape, "blocks in the grid, or their shape", ""},
+      {"threads", AxisKind::shape, "instead of --grid: threads in the grid, in as many blocks as hold them",
        ""},
       {"waves", AxisKind::real, "instead of --grid: blocks as full waves of the device", std::move(waves)},
       {"dynamic-smem", AxisKind::bytes, "dynamic shared memory per block, bytes", "0"},
@@ -64,25 +70,36 @@ std::vector<SweepAxis> joined(std::vector<SweepAxis> axes, std::span<const Sweep
 }
 
 Launch launch_at(const Point& at, const Device& device, const Usage& usage) {
-  Launch launch{.block_threads = static_cast<int>(at.integer("block-size")),
+  const Shape block = at.shape("block-size");
+  require_within({block.total(), 1, 1}, {kMostInt, 1, 1}, "--block-size");
+  Launch launch{.block_threads = static_cast<int>(block.total()),
                 .cluster_blocks = static_cast<int>(at.integer("cluster")),
-                .dynamic_shared_bytes = at.integer("dynamic-smem", std::int64_t{1} << 40)};
+                .dynamic_shared_bytes = at.integer("dynamic-smem", std::int64_t{1} << 40),
+                .block_shape = block};
+  if (launch.cluster_blocks < 1) throw InputError("--cluster 0: a cluster has at least one block");
   if (at.has("carveout")) launch.carveout_pct = static_cast<int>(at.integer("carveout", 100));
-  if (at.has("grid")) {
-    launch.grid_blocks = at.integer("grid", kMostInt);
-  } else if (at.has("threads")) {
-    launch.grid_blocks = blocks_of_threads(at.integer("threads", kMostThreads), launch);
-  } else {
-    const Occupancy occupancy = theoretical_occupancy(device.limits, launch, usage);
-    const auto wave = static_cast<double>(std::int64_t{device.sm_count} * occupancy.blocks_per_sm);
-    const double clusters = std::round(at.real("waves") * wave / launch.cluster_blocks);
-    launch.grid_blocks = std::max<std::int64_t>(1, std::llround(clusters)) * launch.cluster_blocks;
+  const char* const asked = at.has("grid") ? "grid" : at.has("threads") ? "threads" : "waves";
+  launch.grid_shape = at.has("grid") ? at.shape("grid")
+                      : at.has("threads")
+                          ? blocks_of_threads(at.shape("threads"), block, launch.cluster_blocks)
+                          : grid_of_waves(at, device, launch, usage);
+  require_within(launch.grid_shape, kMostGridShape, fmt::format("--{} {}: blocks", asked, at.text(asked)));
+  // Of a block of one dimension theory says what its device allows.
+  if (block.y * block.z > 1) {
+    require_within(block, kMostBlockShape, "--block-size");
+    if (block.total() > device.limits.max_threads_per_block)
+      throw InputError(
+          fmt::format("--block-size {}: {} threads, and compute capability {} allows {}; make it smaller",
+                      to_string(block), block.total(), to_string(device.compute_capability),
+                      device.limits.max_threads_per_block));
   }
-  if (launch.grid_blocks < 1)
-    throw InputError(
-        fmt::format("--{} 0: a grid has at least one block", at.has("threads") ? "threads" : "grid"));
+  launch.grid_blocks = launch.grid_shape.total();
+  if (launch.grid_shape.x % launch.cluster_blocks != 0)
+    throw InputError(fmt::format("--grid {}: {} blocks along x are no whole clusters of {}",
+                                 to_string(launch.grid_shape), launch.grid_shape.x, launch.cluster_blocks));
   if (launch.grid_blocks > kMostInt)
-    throw InputError(fmt::format("{} blocks: a grid has at most {}", launch.grid_blocks, kMostInt));
+    throw InputError(fmt::format("{} blocks: a grid has at most {}; give each block more threads",
+                                 launch.grid_blocks, kMostInt));
   return launch;
 }
 
@@ -91,7 +108,8 @@ AskedRegisters asked_registers(const Point& at, const Limits& limits) {
   if (at.has("min-blocks")) {
     if (at.has("registers"))
       throw InputError("--registers and --min-blocks both cap registers: leave one out");
-    const std::int64_t warps = warps_of_block(static_cast<int>(at.integer("block-size")));
+    const std::int64_t warps =
+        warps_of_block(static_cast<int>(std::min(at.shape("block-size").total(), kMostInt)));
     const std::int64_t threads = at.integer("min-blocks", kMostInt) * warps * kThreadsPerWarp;
     if (threads == 0) throw InputError("--min-blocks 0: at least one block is to fit");
     // Registers are allocated to a warp in whole units.

@@ -73,6 +73,7 @@ struct Case {
   std::shared_ptr<const Variant> built = {};  ///< instead of one of the kernel's variants: made for this case
   Prepare prepare = {};                       ///< instead of the kernel's
   std::string note = {};                      ///< for its row
+  std::uint64_t code = 0;  ///< the same for equal machine code with equal arguments; 0: not known
 };
 
 /// Useful work of one launch; throughput = quantity over time, in `unit` a second.

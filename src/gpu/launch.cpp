@@ -16,6 +16,11 @@ void allow_non_portable_clusters(const void* function, bool allowed) {
         "cudaFuncSetAttribute(NonPortableClusterSizeAllowed)");
 }
 
+dim3 dim_of(const Shape& shape, std::int64_t total) {
+  if (shape.empty()) return dim3(static_cast<unsigned>(total));
+  return {static_cast<unsigned>(shape.x), static_cast<unsigned>(shape.y), static_cast<unsigned>(shape.z)};
+}
+
 }  // namespace
 
 void configure(const void* function, const Launch& launch) {
@@ -41,8 +46,8 @@ void launch_kernel_with(Start start, const void* function, const Launch& launch,
     attributes[attribute_count++].val.clusterDim = {static_cast<unsigned>(launch.cluster_blocks), 1, 1};
   }
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(launch.grid_blocks));
-  config.blockDim = dim3(static_cast<unsigned>(launch.block_threads));
+  config.gridDim = dim_of(launch.grid_shape, launch.grid_blocks);
+  config.blockDim = dim_of(launch.block_shape, launch.block_threads);
   config.dynamicSmemBytes = static_cast<std::size_t>(launch.dynamic_shared_bytes);
   config.stream = stream;
   config.attrs = attributes.data();

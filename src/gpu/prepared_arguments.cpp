@@ -1,7 +1,9 @@
 #include "gpu/prepared_arguments.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "gpu/error.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/resources.hpp"
+#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {
@@ -42,6 +45,8 @@ std::vector<std::byte> value_of(const Argument& argument) {
 
 template <typename T>
 std::vector<std::byte> bytes_of_type(const Argument& argument) {
+  if (argument.contents == Contents::file)
+    return bytes_of_file(argument.file, static_cast<std::size_t>(argument.count) * sizeof(T));
   return argument.is_buffer() ? contents_of<T>(argument) : value_of<T>(argument);
 }
 
@@ -79,38 +84,122 @@ std::size_t device_bytes(const std::vector<Argument>& arguments) {
   return bytes;
 }
 
-class PreparedArguments final : public Prepared {
+template <typename T>
+bool equal_elements(std::span<const std::byte> found, std::span<const std::byte> expected, double tolerance) {
+  const auto* const a = reinterpret_cast<const T*>(found.data());
+  const auto* const b = reinterpret_cast<const T*>(expected.data());
+  for (std::size_t i = 0; i < expected.size() / sizeof(T); ++i) {
+    const auto value = static_cast<double>(a[i]);
+    const auto wanted = static_cast<double>(b[i]);
+    if (value == wanted || (std::isnan(value) && std::isnan(wanted))) continue;
+    // Written so that what is not a number is wrong.
+    const bool near =
+        std::isfinite(wanted) && std::abs(value - wanted) <= tolerance * std::max(1.0, std::abs(wanted));
+    if (!near) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+/// The arguments on the device.
+class ArgumentBuffers {
  public:
-  PreparedArguments(const Case& chosen, const Variant& variant, const std::vector<Argument>& arguments,
-                    CheckResults check, const Amount& useful)
-      : function_(variant.function),
-        launch_(chosen.launch),
-        small_(chosen.small),
-        check_(std::move(check)),
-        useful_(useful) {
+  explicit ArgumentBuffers(const std::vector<Argument>& arguments) : arguments_(arguments) {
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
+    const std::size_t needed = device_bytes(arguments);
+    if (needed > free_bytes)
+      throw CannotRun(fmt::format("the arguments need {} MB of device memory, and {} MB are free",
+                                  needed >> 20, free_bytes >> 20));
+    // Copied on the device they are there sooner.
+    const bool twice = needed <= free_bytes / 4;
     for (const Argument& argument : arguments) {
       initial_.push_back(initial_bytes(argument));
-      buffers_.emplace_back(argument.is_buffer() ? initial_.back().size() : 0);
+      const std::size_t size = argument.is_buffer() ? initial_.back().size() : 0;
+      buffers_.emplace_back(size);
+      if (!twice) continue;
+      originals_.emplace_back(size);
+      if (size > 0) originals_.back().copy_from(initial_.back());
     }
     for (std::size_t i = 0; i < buffers_.size(); ++i) pointers_.push_back(buffers_[i].data());
     for (std::size_t i = 0; i < buffers_.size(); ++i)
       places_.push_back(buffers_[i].size() > 0 ? static_cast<void*>(&pointers_[i]) : initial_[i].data());
-    fill();
+  }
+
+  const std::vector<Argument>& arguments() const {
+    return arguments_;
+  }
+  const std::vector<std::vector<std::byte>>& initial() const {
+    return initial_;
+  }
+  /// Of each argument, as a launch takes them.
+  void** places() {
+    return places_.data();
+  }
+
+  void fill() {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (buffers_[i].size() == 0) continue;
+      if (originals_.empty()) {
+        buffers_[i].copy_from(initial_[i]);
+      } else {
+        check(cudaMemcpy(buffers_[i].data(), originals_[i].data(), buffers_[i].size(),
+                         cudaMemcpyDeviceToDevice),
+              "cudaMemcpy");
+      }
+    }
+    // A copy on the device is not waited for.
+    check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+  }
+
+  /// @param compared  arguments whose results are wanted; empty: all
+  Results results(const std::vector<bool>& compared = {}) {
+    std::vector<std::vector<std::byte>> after(buffers_.size());
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (compared.empty() || compared[i]) after[i] = buffers_[i].to_host();
+    }
+    return {initial_, std::move(after)};
+  }
+
+ private:
+  std::vector<Argument> arguments_;
+  std::vector<std::vector<std::byte>>
+      initial_;  ///< of buffers what they hold at first, of values their bytes
+  std::vector<DeviceBuffer<std::byte>> buffers_;
+  std::vector<DeviceBuffer<std::byte>> originals_;  ///< empty where there is too little memory
+  std::vector<std::byte*> pointers_;
+  std::vector<void*> places_;
+};
+
+namespace {
+
+class PreparedArguments final : public Prepared {
+ public:
+  PreparedArguments(const Case& chosen, const Variant& variant, std::shared_ptr<ArgumentBuffers> buffers,
+                    CheckResults check, std::vector<bool> compared, const Amount& useful)
+      : function_(variant.function),
+        launch_(chosen.launch),
+        small_(chosen.small),
+        check_(std::move(check)),
+        compared_(std::move(compared)),
+        useful_(useful),
+        buffers_(std::move(buffers)) {
+    buffers_->fill();
     configure(function_, launch_);
   }
 
   void launch(cudaStream_t stream) override {
-    launch_kernel_with(Start::as_there_is_room, function_, launch_, stream, places_.data());
+    launch_kernel_with(Start::as_there_is_room, function_, launch_, stream, buffers_->places());
   }
 
   Check check(cudaStream_t stream) override {
     if (!check_ || small_) return Check::none;
-    fill();
+    buffers_->fill();
     launch(stream);
     occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    std::vector<std::vector<std::byte>> after;
-    for (const DeviceBuffer<std::byte>& buffer : buffers_) after.push_back(buffer.to_host());
-    return check_(Results(initial_, std::move(after))) ? Check::ok : Check::wrong;
+    return check_(buffers_->results(compared_)) ? Check::ok : Check::wrong;
   }
 
   Amount useful() const override {
@@ -118,22 +207,13 @@ class PreparedArguments final : public Prepared {
   }
 
  private:
-  void fill() {
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      if (buffers_[i].size() > 0) buffers_[i].copy_from(initial_[i]);
-    }
-  }
-
   const void* function_;
   Launch launch_;
   bool small_;  ///< fewer blocks than the check expects
   CheckResults check_;
+  std::vector<bool> compared_;
   Amount useful_;
-  std::vector<std::vector<std::byte>>
-      initial_;  ///< of buffers what they hold at first, of values their bytes
-  std::vector<DeviceBuffer<std::byte>> buffers_;
-  std::vector<std::byte*> pointers_;
-  std::vector<void*> places_;  ///< of each argument, as a launch takes them
+  std::shared_ptr<ArgumentBuffers> buffers_;
 };
 
 }  // namespace
@@ -154,14 +234,44 @@ std::uint64_t Results::fingerprint() const {
 
 std::unique_ptr<Prepared> prepare_arguments(const Case& chosen, const Variant& variant,
                                             const std::vector<Argument>& arguments, const CheckResults& check,
-                                            const Amount& useful) {
-  std::size_t free_bytes = 0;
-  std::size_t total_bytes = 0;
-  occbench::check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
-  if (device_bytes(arguments) > free_bytes)
-    throw CannotRun(fmt::format("the arguments need {} MB of device memory, and {} MB are free",
-                                device_bytes(arguments) >> 20, free_bytes >> 20));
-  return std::make_unique<PreparedArguments>(chosen, variant, arguments, check, useful);
+                                            const Amount& useful, std::vector<bool> compared,
+                                            std::shared_ptr<ArgumentBuffers>* kept) {
+  std::shared_ptr<ArgumentBuffers> buffers;
+  if (kept != nullptr && *kept && (*kept)->arguments() == arguments) {
+    buffers = *kept;
+  } else {
+    if (kept != nullptr) kept->reset();  // Its memory is free for the next.
+    buffers = std::make_shared<ArgumentBuffers>(arguments);
+    if (kept != nullptr) *kept = buffers;
+  }
+  return std::make_unique<PreparedArguments>(chosen, variant, std::move(buffers), check, std::move(compared),
+                                             useful);
+}
+
+Results results_of(const void* function, const Launch& launch, const std::vector<Argument>& arguments) {
+  ArgumentBuffers buffers(arguments);
+  buffers.fill();
+  configure(function, launch);
+  launch_kernel_with(Start::as_there_is_room, function, launch, nullptr, buffers.places());
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  return buffers.results();
+}
+
+std::vector<std::byte> bytes_of_file(const std::filesystem::path& file, std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
+  if (!stream || stream.peek() != std::ifstream::traits_type::eof())
+    throw InputError(
+        fmt::format("{} cannot be read or does not have the {} bytes of the buffer", file.string(), size));
+  return bytes;
+}
+
+bool equal_within(ElementType type, std::span<const std::byte> found, std::span<const std::byte> expected,
+                  double tolerance) {
+  if (type == ElementType::float32) return equal_elements<float>(found, expected, tolerance);
+  if (type == ElementType::float64) return equal_elements<double>(found, expected, tolerance);
+  return std::ranges::equal(found, expected);
 }
 
 }  // namespace occbench

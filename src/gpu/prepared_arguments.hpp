@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,6 +29,14 @@ class Results {
     return elements<T>(after_.at(argument));
   }
 
+  /// Their bytes.
+  const std::vector<std::byte>& bytes_before(std::size_t argument) const {
+    return before_.at(argument);
+  }
+  const std::vector<std::byte>& bytes_after(std::size_t argument) const {
+    return after_.at(argument);
+  }
+
   /// A number that tells buffers of other contents apart.
   std::uint64_t fingerprint() const;
 
@@ -44,11 +53,28 @@ class Results {
 /// Whether the result of a launch is right.
 using CheckResults = std::function<bool(const Results&)>;
 
-/// A kernel with its arguments, which it owns while the case is measured. Every launch finds the buffers as
-/// the one before left them; the launch that is checked finds them as the case begins.
+class ArgumentBuffers;
+
+/// A kernel with its arguments while the case is measured. Every launch finds the buffers as the one before left
+/// them; the first, and the one that is checked, find them as the case begins.
+/// @param compared  arguments that `check` asks for; empty: all
+/// @param kept  buffers of the case before: taken where the arguments are the same, and set for the next
 /// @throws CudaError, CannotRun where the device has too little memory for them
 std::unique_ptr<Prepared> prepare_arguments(const Case& chosen, const Variant& variant,
                                             const std::vector<Argument>& arguments, const CheckResults& check,
-                                            const Amount& useful);
+                                            const Amount& useful, std::vector<bool> compared = {},
+                                            std::shared_ptr<ArgumentBuffers>* kept = nullptr);
+
+/// What one launch leaves in the buffers. @throws as prepare_arguments()
+Results results_of(const void* function, const Launch& launch, const std::vector<Argument>& arguments);
+
+/// The bytes of a file as they are. @throws InputError where it cannot be read or has not so many
+std::vector<std::byte> bytes_of_file(const std::filesystem::path& file, std::size_t size);
+
+/// Whether elements are the expected ones: whole numbers exactly, decimals within tolerance x max(1, |expected|);
+/// what is not a number equals nothing but the same.
+/// @pre as many bytes
+bool equal_within(ElementType type, std::span<const std::byte> found, std::span<const std::byte> expected,
+                  double tolerance);
 
 }  // namespace occbench

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
+#include <elf.h>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -85,9 +89,7 @@ std::string content_of(const KernelSource& source, const KernelBuild& build, con
   for (const std::string& flag : flags_of(source, build)) content += flag + "\n";
   content += fmt::format("// {}\n{}", source.name, source.text);
   for (const auto& [name, text] : source.headers) content += fmt::format("\n// {}\n{}", name, text);
-  std::set<fs::path> seen;
-  add_included(source.text, source.include_folders, seen, content);
-  return content;
+  return content + (source.included ? *source.included : included_by(source));
 }
 
 Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, const Nvrtc& compiler) {
@@ -175,6 +177,24 @@ RuntimeKernel::RuntimeKernel(Nvrtc::Output output, const KernelBuild& build)
   note_ = note_on(output.log, compiled_.usage.registers_per_thread, build.register_cap);
 }
 
+std::string RuntimeKernel::loaded_bytes() const {
+  Elf64_Ehdr header{};
+  if (cubin_.size() < sizeof header) return {};
+  std::memcpy(&header, cubin_.data(), sizeof header);
+  std::string bytes;
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section{};
+    const std::size_t at = header.e_shoff + i * sizeof section;
+    if (at > cubin_.size() || cubin_.size() - at < sizeof section) return {};
+    std::memcpy(&section, cubin_.data() + at, sizeof section);
+    if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type != SHT_PROGBITS) continue;
+    if (section.sh_offset > cubin_.size() || cubin_.size() - section.sh_offset < section.sh_size) return {};
+    bytes += fmt::format("{}:", section.sh_size);
+    bytes.append(cubin_, section.sh_offset, section.sh_size);
+  }
+  return bytes;
+}
+
 const void* RuntimeKernel::function() {
   if (function_ != nullptr) return function_;
   CUlibrary library = nullptr;
@@ -189,19 +209,35 @@ const void* RuntimeKernel::function() {
   return function_ = kernel;
 }
 
+std::string included_by(const KernelSource& source) {
+  std::string included;
+  std::set<fs::path> seen;
+  add_included(source.text, source.include_folders, seen, included);
+  std::uint64_t fnv = 0xcbf29ce484222325U;  // FNV-1a
+  for (const char letter : included) fnv = (fnv ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  return fmt::format("\n// included: {} bytes, {:x} {:x}", included.size(), fnv,
+                     std::hash<std::string>()(included));
+}
+
 std::shared_ptr<RuntimeKernel> compile_kernel(const KernelSource& source, const KernelBuild& build,
                                               const KernelCache& cache) {
+  static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<RuntimeKernel>> compiled_before;
   const Nvrtc& compiler = Nvrtc::loaded();
   const std::string content = content_of(source, build, compiler);
-  const auto found = compiled_before.find(content);
-  if (found != compiled_before.end()) return found->second;
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = compiled_before.find(content);
+    if (found != compiled_before.end()) return found->second;
+  }
   std::optional<Nvrtc::Output> output = cache.find(content);
   if (!output) {
     output = compiled(source, build, compiler);
     cache.keep(content, *output);
   }
-  return compiled_before[content] = std::make_shared<RuntimeKernel>(std::move(*output), build);
+  const auto kernel = std::make_shared<RuntimeKernel>(std::move(*output), build);
+  const std::lock_guard lock(mutex);
+  return compiled_before.try_emplace(content, kernel).first->second;
 }
 
 }  // namespace occbench

@@ -20,7 +20,11 @@ struct KernelSource {
   std::vector<std::pair<std::string, std::string>> headers = {};  ///< name and text, found before files
   std::vector<std::filesystem::path> include_folders = {};
   std::string standard = "c++20";
+  std::optional<std::string> included = {};  ///< included_by(); empty: looked up for each build
 };
+
+/// Two hashes of what a source includes, for the cache: libraries have megabytes.
+std::string included_by(const KernelSource& source);
 
 /// One build of a source.
 struct KernelBuild {
@@ -57,6 +61,10 @@ class RuntimeKernel {
     return note_;
   }
 
+  /// The bytes that are loaded for it: its machine code and constants, without names. Empty where they cannot be
+  /// told.
+  std::string loaded_bytes() const;
+
   /// The function, for the runtime's calls that take one. The first call loads it into the current context.
   /// @throws CudaError, GpuUnavailable where the driver cannot load it
   const void* function();
@@ -69,7 +77,8 @@ class RuntimeKernel {
   const void* function_ = nullptr;
 };
 
-/// Compiles with NVRTC, or takes what was compiled before from this process or the cache.
+/// Compiles with NVRTC, or takes what was compiled before from this process or the cache. Threads may call it at
+/// once.
 /// @throws DoesNotCompile; InputError where there is no NVRTC
 std::shared_ptr<RuntimeKernel> compile_kernel(const KernelSource& source, const KernelBuild& build,
                                               const KernelCache& cache = KernelCache(user_kernel_cache()));

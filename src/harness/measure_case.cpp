@@ -52,8 +52,10 @@ std::unique_ptr<ReadyCase> check_and_time(const PlannedCase& planned, const Meas
     record.check = ready->check_and_launch();
     measure_lost_updates(*ready, into);
     watch.look();
-    TimedLaunches timed = with.benchmark.time(
-        planned.name, [&] { return ready->time_launch(); }, stop_asked);
+    TimedLaunches timed = with.raced != nullptr
+                              ? TimedLaunches{*with.raced, {}}
+                              : with.benchmark.time(
+                                    planned.name, [&] { return ready->time_launch(); }, stop_asked);
     into.runs = std::move(timed.runs);
     time_case(*ready, std::move(timed.microseconds), watch, into);
     return ready;

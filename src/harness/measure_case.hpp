@@ -55,6 +55,7 @@ struct MeasureWith {
   const CounterSetup& counters;
   const ChosenProfile& profile;
   GoogleBenchmark& benchmark;
+  const std::vector<double>* raced = nullptr;  ///< the case was timed in a race: these launches, microseconds
 };
 
 /// Measures one case: the whole way from its plan to all that its row says. A case that fails, or that the

@@ -159,6 +159,7 @@ class SweepFlags {
   std::vector<std::string> defines_;
   std::vector<std::string> includes_;
   std::string check_;
+  std::vector<std::string> where_;
   bool zip_ = false;
 };
 
@@ -169,14 +170,20 @@ void SweepFlags::declare(CLI::App& app) {
   app.add_option("--occ_sweep", family_, "measure configurations of this kernel instead of the experiment");
   list("--occ_axis", axes_, "values of one of its axes, NAME=VALUES; once for each axis");
   app.add_flag("--occ_zip", zip_, "pair the values of the axes instead of combining all with all");
+  list("--occ_where", where_, "an expression that configurations must meet; once for each");
   app.add_option("--occ_source", source_, "a kernel in this file instead, compiled at run time");
-  app.add_option("--occ_kernel", from_.kernel, "its name, with template arguments");
+  list("--occ_kernel", from_.kernels, "its name, with template arguments; several are an axis");
   list("--occ_arg", from_.arguments, "an argument of it: float[1<<24], int[64]=iota, int=5; once for each");
   list("--occ_define", defines_, "an axis of definitions, NAME=VALUES");
   list("--occ_include", includes_, "a folder of headers");
   app.add_option("--occ_std", from_.standard, "C++ standard of the source");
   app.add_option("--occ_check", check_, "equal: launches of equal grids must give equal results")
       ->check(CLI::IsMember({"equal"}));
+  app.add_option("--occ_check_against", from_.check_against,
+                 "buffers must be those of a kernel of the source, naive<<<64x64,16x16>>>, or @FILE");
+  app.add_option("--occ_tolerance", from_.tolerance,
+                 "of elements, times the larger of 1 and what is expected")
+      ->check(CLI::Range(0.0, 1.0));
 }
 
 std::optional<SweepOptions> SweepFlags::options() const {
@@ -184,7 +191,8 @@ std::optional<SweepOptions> SweepFlags::options() const {
   SweepOptions sweep{.family = family_,
                      .source = std::nullopt,
                      .axes = {},
-                     .combine = zip_ ? Combine::zip : Combine::product};
+                     .combine = zip_ ? Combine::zip : Combine::product,
+                     .where = where_};
   for (const std::string& axis : axes_) sweep.axes.push_back(axis_of("--occ_axis", axis));
   if (source_.empty()) return sweep;
   sweep.source = from_;
@@ -257,6 +265,13 @@ struct Parser {
            "tell the progress through this open file descriptor, a line when a case begins and one when its "
            "row is written")
         ->check(CLI::NonNegativeNumber);
+    app.add_flag("--occ_fastest", options.fastest, "find the fastest case without measuring all");
+    app.add_option_function<std::int64_t>(
+        "--occ_until",
+        [this](std::int64_t seconds) {
+          options.until = std::chrono::system_clock::time_point(std::chrono::seconds(seconds));
+        },
+        "when --occ_fastest ends, in seconds since 1970");
     app.add_flag("--occ_predict", options.predict, "list the cases with their predictions");
     CLI::Option* const capability = app.add_option(
         "--occ_cc", compute_capability, "list the cases for this compute capability, without a GPU");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -37,6 +38,7 @@ struct SweepOptions {
   std::optional<SourceOptions> source;  ///< a kernel in a file
   std::vector<GivenAxis> axes;
   Combine combine = Combine::product;
+  std::vector<std::string> where;  ///< expressions that a configuration must meet, all of them
 };
 
 /// What a measuring program was asked for: its own flags (`--occ_*`), and Google Benchmark's, which it passes on.
@@ -56,11 +58,13 @@ struct Options {
       device_profile;  ///< predictions are made with it; empty = the best known of the GPU
   bool profile =
       false;  ///< check and launch each case once, neither timed nor counted, as other profilers want it
-  std::optional<SweepOptions> sweep;               ///< instead of the experiment's cases
-  std::optional<Device> planned_for;               ///< list cases for this device, without one
-  bool predict = false;                            ///< list cases with their predictions
-  bool list = false;                               ///< print the cases as JSON lines and end
-  std::optional<std::filesystem::path> list_file;  ///< list them as rows in this new file instead
+  bool fastest = false;                                        ///< race the cases instead of measuring all
+  std::optional<std::chrono::system_clock::time_point> until;  ///< the race ends then
+  std::optional<SweepOptions> sweep;                           ///< instead of the experiment's cases
+  std::optional<Device> planned_for;                           ///< list cases for this device, without one
+  bool predict = false;                                        ///< list cases with their predictions
+  bool list = false;                                           ///< print the cases as JSON lines and end
+  std::optional<std::filesystem::path> list_file;              ///< list them as rows in this new file instead
   bool describe = false;  ///< print name, claim and source as a JSON line and end; needs no GPU
   bool small = false;     ///< small grids and short work, for compute-sanitizer
   bool help = false;

@@ -14,6 +14,7 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/nearest.hpp"
 #include "occupancy/occupancy.hpp"
+#include "predict/parallel.hpp"
 #include "record/case_filter.hpp"
 #include "record/provenance.hpp"
 
@@ -96,6 +97,7 @@ Case make_small(Case chosen) {
   constexpr double kCycles = 2'000;
   chosen.small = true;
   chosen.launch.grid_blocks = std::min(chosen.launch.grid_blocks, kBlocks * chosen.launch.cluster_blocks);
+  chosen.launch.grid_shape = {};
   const auto shortened = [](const Work& work) { return work.scaled(std::min(1.0, kCycles / work.cycles)); };
   if (chosen.work) chosen.work = shortened(*chosen.work);
   if (chosen.items) {
@@ -149,6 +151,48 @@ std::pair<Family, const Experiment*> chosen_family(std::span<const Experiment* c
   }
   throw InputError(fmt::format("there is no kernel {} to sweep; the nearest are {}", sweep.family,
                                fmt::join(nearest_names(sweep.family, names, 3), ", ")));
+}
+
+/// The configurations that meet all constraints.
+/// @throws InputError for a constraint that cannot be read or evaluated, and where none is met
+std::vector<Point> chosen_points(std::span<const SweepAxis> axes, const SweepOptions& sweep) {
+  std::vector<Point> points = points_of(axes, sweep.axes, sweep.combine);
+  const std::size_t all = points.size();
+  const auto is_left_out = [&](Point& at) {
+    std::string refusal;
+    try {
+      at.resolve();
+    } catch (const InputError& refused) {
+      refusal = refused.what();  // Its row says so, unless a constraint leaves it out.
+    }
+    return std::ranges::any_of(sweep.where, [&](const std::string& constraint) {
+      try {
+        return evaluate_number(constraint, [&](std::string_view name) { return at.value_of(name); }) == 0;
+      } catch (const InputError& refused) {
+        if (!refusal.empty()) return false;
+        throw InputError(fmt::format("--where {}", refused.what()));
+      }
+    });
+  };
+  std::erase_if(points, is_left_out);
+  if (points.empty())
+    throw InputError(fmt::format("--where {}: none of {} configurations meets it; loosen it",
+                                 fmt::join(sweep.where, " --where "), all));
+  return points;
+}
+
+/// Compiles on all cores; what does not go is refused where its case is made.
+void compile_all(const Family& family, std::span<const Point> points, const Device& device) {
+  for_each_parallel(points.size(), [&](std::size_t number) {
+    try {
+      Point at = points[number];
+      at.resolve();
+      family.configure(at, device);
+    } catch (const NoRuntimeCompiler&) {
+      throw;
+    } catch (const std::exception&) {
+    }
+  });
 }
 
 /// The row of a configuration that cannot be.
@@ -218,15 +262,18 @@ std::vector<PlannedCase> sweep_cases(std::span<const Experiment* const> experime
   if (of_grid.size() > 1)
     throw InputError(fmt::format("{} both give the grid: leave one out",
                                  fmt::join(of_grid.begin(), of_grid.begin() + 2, " and ")));
+  std::vector<Point> points = chosen_points(family.axes, sweep);
+  if (sweep.source) compile_all(family, points, device);
   std::vector<PlannedCase> cases;
   std::string first_refusal;
   bool any = false;
-  for (const Point& at : points_of(family.axes, sweep.axes, sweep.combine)) {
+  for (Point& at : points) {
     const auto skip = [&](const std::string& why) {
       if (first_refusal.empty()) first_refusal = why;
       cases.push_back(skipped_case(family, at, of->name, provenance, why));
     };
     try {
+      at.resolve();
       Case chosen = family.configure(at, device);
       chosen.parameters = parameters_of(at);
       if (chosen.work) chosen.work->poll_cycles_per_warp = chosen.kernel->poll_cycles_per_warp;

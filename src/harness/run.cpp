@@ -22,6 +22,7 @@
 #include "files/output.hpp"
 #include "gpu/error.hpp"
 #include "harness/count_case.hpp"
+#include "harness/fastest.hpp"
 #include "harness/google_benchmark.hpp"
 #include "harness/list_cases.hpp"
 #include "harness/measure_case.hpp"
@@ -78,6 +79,18 @@ class Output {
     progress_.tell({planned.name, true});
     if (measured.runs.empty()) measured.runs = benchmark_.without_times(planned.name, row.note);
     benchmark_.report(std::move(measured.runs), row);
+  }
+
+  /// Likewise several of a race, which Google Benchmark has not timed.
+  void end(const std::vector<MeasuredCase>& cases) {
+    std::vector<Row> rows;
+    std::vector<Sample> samples;
+    for (const MeasuredCase& measured : cases) {
+      rows.push_back(row_of(measured.record));
+      samples.insert(samples.end(), measured.samples.all().begin(), measured.samples.all().end());
+    }
+    if (file_) file_->append_all(rows, samples);
+    for (const Row& row : rows) progress_.tell({full_name(row), true});
   }
 
  private:
@@ -160,6 +173,16 @@ void shuffle(std::vector<PlannedCase>& cases, std::uint64_t seed) {
     std::swap(cases[left - 1], cases[generator() % left]);
 }
 
+/// The least time of rows that a resumed race has, empty where none was timed.
+std::optional<double> fastest_of(const RunFile& file) {
+  std::optional<double> least;
+  for (const Row& row : file.finished()) {
+    const bool counts = row.time_us && row.check != "wrong" && row.time_status != "failed";
+    if (counts && (!least || *row.time_us < *least)) least = row.time_us;
+  }
+  return least;
+}
+
 /// Those that the file of rows has already, from the run that this one resumes, are left out.
 void leave_out_finished(std::vector<PlannedCase>& cases, const RunFile& file) {
   std::set<std::pair<std::string_view, std::string_view>> finished;
@@ -217,6 +240,7 @@ ExitStatus measure(std::vector<PlannedCase> cases, const Options& options, const
   std::unique_ptr<RunFile> file = open_rows(options, cases);
   if (options.shuffle) shuffle(cases, *options.shuffle);
   if (file) leave_out_finished(cases, *file);
+  const std::optional<double> known_us = file ? fastest_of(*file) : std::nullopt;
   if (cases.empty()) {
     fmt::print(stderr, "nothing is missing in {}\n", options.csv->string());
     return ExitStatus::done;
@@ -224,7 +248,12 @@ ExitStatus measure(std::vector<PlannedCase> cases, const Options& options, const
   GoogleBenchmark benchmark(options.reports, widest_name(cases));
   Output output(std::move(file), progress, benchmark);
   const CounterSetup counters = set_up_counters(instruments, options);
-  return measure_each(cases, {device, instruments, options, counters, profile, benchmark}, output);
+  const MeasureWith with{device, instruments, options, counters, profile, benchmark};
+  if (!options.fastest) return measure_each(cases, with, output);
+  return measure_fastest(cases, with,
+                         {[&](const PlannedCase& planned) { output.begin(planned); },
+                          [&](const std::vector<MeasuredCase>& ended) { output.end(ended); }},
+                         known_us);
 }
 
 /// Which profile predicts, where it is not the GPU's own.
@@ -298,6 +327,7 @@ ExitStatus run_experiments(std::span<const Experiment* const> experiments, const
   if (!options.list) print_remark(profile, options, device);
   std::vector<PlannedCase> cases =
       plan_cases(experiments, options, benchmark::GetBenchmarkFilter(), device, instruments);
+  if (options.fastest) leave_out_hopeless(cases, device, profile);
   if (options.profile) return launch_each_once(cases, device, instruments);
   // Also for a list, which is asked for before there is a file that a wrong name could leave without rows.
   check_metrics(options.metrics, instruments);

@@ -1,16 +1,22 @@
 #include "harness/source_family.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "files/input.hpp"
 #include "gpu/argument.hpp"
 #include "gpu/prepared_arguments.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/shape.hpp"
+#include "predict/numbers.hpp"
 #include "record/kernel_name.hpp"
 
 namespace occbench {
@@ -24,12 +30,12 @@ struct SourceKernel {
                .text = read_text(from.file),
                .include_folders = from.include_folders,
                .standard = from.standard},
-        name(from.kernel),
-        description(fmt::format("{} of {}", from.kernel, source.name)),
-        kernel{.name = name, .description = description, .variants = {}, .prepare = nullptr} {
+        name(fmt::format("{}", fmt::join(from.kernels, ","))),
+        description(fmt::format("{} of {}", name, source.name)) {
     // As the compiler of the host does it.
     source.include_folders.insert(source.include_folders.begin(),
                                   std::filesystem::absolute(from.file).parent_path());
+    source.included = included_by(source);
   }
   SourceKernel(const SourceKernel&) = delete;
   SourceKernel& operator=(const SourceKernel&) = delete;
@@ -38,27 +44,119 @@ struct SourceKernel {
   KernelSource source;
   std::string name;
   std::string description;
-  Kernel kernel;
+
+  /// Of this name. Threads may call it at once.
+  const Kernel& kernel(const std::string& named) {
+    const std::lock_guard lock(mutex);
+    const auto [found, is_new] = kernels.try_emplace(named);
+    if (is_new)
+      found->second = {.name = found->first, .description = description, .variants = {}, .prepare = nullptr};
+    return found->second;
+  }
+
+  std::mutex mutex;
+  std::map<std::string, Kernel> kernels;
+  std::shared_ptr<ArgumentBuffers> buffers;               ///< of the case before
+  std::vector<Argument> expected_of;                      ///< the arguments that `expected` is of
+  std::vector<std::vector<std::byte>> expected;           ///< of each argument; empty: not compared
   std::map<std::int64_t, std::uint64_t> results_by_grid;  ///< fingerprints of the first launch of each
 };
 
-/// {NAME} becomes the value of that axis.
-std::string filled_in(std::string text, const Point& at) {
-  for (std::size_t open = text.find('{'); open != std::string::npos; open = text.find('{')) {
-    const std::size_t close = text.find('}', open);
-    if (close == std::string::npos) throw InputError(fmt::format("--arg {}: a '}}' is missing", text));
-    text.replace(open, close - open + 1, at.text(text.substr(open + 1, close - open - 1)));
-  }
-  return text;
-}
-
 std::vector<Argument> arguments_at(const SourceOptions& options, const Point& at) {
   std::vector<Argument> arguments;
-  for (const std::string& text : options.arguments) arguments.push_back(parse_argument(filled_in(text, at)));
+  for (const std::string& text : options.arguments) arguments.push_back(parse_argument(at.filled_in(text)));
   return arguments;
 }
 
-CheckResults check_of(const std::shared_ptr<SourceKernel>& shared, std::int64_t grid_blocks) {
+/// "naive<<<64x64,16x16>>>"
+struct Reference {
+  std::string kernel;
+  Launch launch;
+};
+
+Reference parse_reference(const std::string& text) {
+  const std::size_t open = text.find("<<<");
+  const std::size_t comma = text.find(',', open);
+  if (open == std::string::npos || comma == std::string::npos || !text.ends_with(">>>") || open == 0)
+    throw InputError(
+        fmt::format("--check-against {}: it is neither a file, @expected.bin, nor a kernel with its launch, "
+                    "naive<<<64x64,16x16>>> (grid, block)",
+                    text));
+  const Shape grid = parse_shape(text.substr(open + 3, comma - open - 3), "--check-against");
+  const Shape block = parse_shape(text.substr(comma + 1, text.size() - comma - 4), "--check-against");
+  require_within(grid, kMostGridShape, "--check-against");
+  require_within(block, kMostBlockShape, "--check-against");
+  return {text.substr(0, open),
+          {.block_threads = static_cast<int>(block.total()),
+           .grid_blocks = grid.total(),
+           .block_shape = block,
+           .grid_shape = grid}};
+}
+
+/// Which argument a file is compared with, and its name; empty where the text names none.
+std::optional<std::pair<std::size_t, std::string>> expected_file(const std::string& text,
+                                                                 const std::vector<Argument>& arguments) {
+  const std::size_t at = text.find('@');
+  if (at == std::string::npos || text.find("<<<") < at) return std::nullopt;
+  std::size_t number = arguments.size();
+  if (at > 0) {
+    const auto given = read_number<std::size_t>(text.substr(0, at - 1), 1, arguments.size());
+    if (text[at - 1] != '=' || !given)
+      throw InputError(
+          fmt::format("--check-against {}: write N=@FILE with N from 1 to {}, the argument's place", text,
+                      arguments.size()));
+    number = *given;
+  } else {
+    while (number > 0 && !arguments[number - 1].is_buffer()) --number;
+  }
+  if (number == 0 || !arguments[number - 1].is_buffer())
+    throw InputError(
+        fmt::format("--check-against {}: argument {} is no buffer; name one with N=@FILE", text, number));
+  return std::pair(number - 1, text.substr(at + 1));
+}
+
+/// What launches must leave in the buffers, made once for the same arguments.
+void make_expected(SourceKernel& shared, const KernelBuild& build, const std::vector<Argument>& arguments) {
+  if (!shared.expected.empty() && shared.expected_of == arguments) return;
+  const std::string& text = shared.options.check_against;
+  std::vector<std::vector<std::byte>> expected(arguments.size());
+  if (const auto file = expected_file(text, arguments)) {
+    const Argument& of = arguments[file->first];
+    expected[file->first] =
+        bytes_of_file(file->second, static_cast<std::size_t>(of.count) * bytes_of(of.type));
+  } else {
+    const Reference reference = parse_reference(text);
+    KernelBuild of_reference = build;
+    of_reference.function = reference.kernel;
+    of_reference.register_cap.reset();
+    const auto code = compile_kernel(shared.source, of_reference);
+    shared.buffers.reset();
+    const Results results = results_of(code->function(), reference.launch, arguments);
+    // What the reference leaves alone is nobody's result.
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].is_buffer() && results.bytes_before(i) != results.bytes_after(i))
+        expected[i] = results.bytes_after(i);
+    }
+    if (std::ranges::all_of(expected, [](const auto& bytes) { return bytes.empty(); }))
+      throw InputError(
+          fmt::format("--check-against {}: it changes no buffer, so there is nothing to compare", text));
+  }
+  shared.expected = std::move(expected);
+  shared.expected_of = arguments;
+}
+
+CheckResults check_of(const std::shared_ptr<SourceKernel>& shared, const std::vector<Argument>& arguments,
+                      std::int64_t grid_blocks) {
+  if (!shared->options.check_against.empty()) {
+    return [shared, arguments](const Results& results) {
+      for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (!shared->expected[i].empty() && !equal_within(arguments[i].type, results.bytes_after(i),
+                                                          shared->expected[i], shared->options.tolerance))
+          return false;
+      }
+      return true;
+    };
+  }
   if (!shared->options.check_equal) return {};
   return [shared, grid_blocks](const Results& results) {
     const std::uint64_t fingerprint = results.fingerprint();
@@ -76,20 +174,34 @@ std::string signature_of(const RuntimeKernel& code) {
 }
 
 Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& at, const Device& device) {
-  KernelBuild build{.function = shared->name, .compute_capability = device.compute_capability};
+  const std::string& name = at.has("kernel") ? at.text("kernel") : shared->name;
+  KernelBuild build{.function = at.filled_in(name), .compute_capability = device.compute_capability};
   for (const GivenAxis& define : shared->options.defines)
     build.defines.push_back(fmt::format("{}={}", define.name, at.text(define.name)));
   const std::vector<Argument> arguments = arguments_at(shared->options, at);
-  const auto code = compile_at(at, device, shared->source, std::move(build));
+  const bool against_kernel =
+      !shared->options.check_against.empty() && !expected_file(shared->options.check_against, arguments);
+  if (against_kernel) parse_reference(shared->options.check_against);
+  const auto code = compile_at(at, device, shared->source, build);
   const std::string signature = signature_of(*code);
   if (const std::string why = mismatch(signature, arguments); !why.empty())
     throw InputError(fmt::format("{}: {}", signature, why));
   const Launch launch = launch_at(at, device, code->compiled().usage);
-  Case chosen = case_of(shared->kernel, "source", code, launch,
-                        [shared, arguments](const Case& of, const Variant& variant, const Device&) {
+  Case chosen = case_of(shared->kernel(name), "source", code, launch,
+                        [shared, arguments, build](const Case& of, const Variant& variant, const Device&) {
+                          std::vector<bool> compared;
+                          if (!shared->options.check_against.empty()) {
+                            make_expected(*shared, build, arguments);
+                            for (const auto& bytes : shared->expected) compared.push_back(!bytes.empty());
+                          }
                           return prepare_arguments(of, variant, arguments,
-                                                   check_of(shared, of.launch.grid_blocks), {1, "launches"});
+                                                   check_of(shared, arguments, of.launch.grid_blocks),
+                                                   {1, "launches"}, std::move(compared), &shared->buffers);
                         });
+  if (std::string bytes = code->loaded_bytes(); !bytes.empty()) {
+    for (const std::string& argument : shared->options.arguments) bytes += at.filled_in(argument) + "\n";
+    chosen.code = std::hash<std::string>()(bytes);
+  }
   if (at.has("work")) chosen.work = parse_work(at.text("work"));
   return chosen;
 }
@@ -179,6 +291,8 @@ Family source_family(const SourceOptions& options) {
       min_blocks_axis(),
       {"work", AxisKind::text,
        "what each block or warp has to do, for the prediction (occbench predict --help)", ""}};
+  if (options.kernels.size() > 1)
+    own.push_back({"kernel", AxisKind::text, "kernels of the file", shared->name});
   for (const GivenAxis& define : options.defines)
     own.push_back({define.name, AxisKind::text, "definition for the preprocessor", ""});
   return {shared->name, shared->description, joined(launch_axes("256", "4"), own),

@@ -26,22 +26,21 @@ void top_up(std::vector<double>& microseconds, ReadyCase& ready) {
   }
 }
 
-Times times_of(const std::vector<double>& microseconds, GpuWatch& watch, const Amount& useful) {
-  watch.look();
+}  // namespace
+
+Times times_of(const std::vector<double>& microseconds, bool throttled, const Amount& useful) {
   const Quartiles quartiles = occbench::quartiles(microseconds);
   const double spread_pct = 100 * quartiles.range() / quartiles.median;
   const bool unstable = spread_pct > kUnstableSpreadPct && quartiles.range() > kEventResolutionUs;
-  return {.status = watch.saw_throttle() ? TimeStatus::throttled
-                    : unstable           ? TimeStatus::unstable
-                                         : TimeStatus::ok,
+  return {.status = throttled  ? TimeStatus::throttled
+                    : unstable ? TimeStatus::unstable
+                               : TimeStatus::ok,
           .time_us = quartiles.median,
           .time_spread_pct = spread_pct,
           .repetitions = static_cast<std::int64_t>(microseconds.size()),
           .throughput = useful.quantity / (1e-6 * quartiles.median),
           .throughput_unit = fmt::format("{}/s", useful.unit)};
 }
-
-}  // namespace
 
 ReadyCase::ReadyCase(const PlannedCase& planned, const Device& device, Instruments& instruments)
     : instruments_(instruments),
@@ -106,7 +105,8 @@ void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& wat
   top_up(microseconds, ready);
   if (stop_asked()) return;
   CaseRecord& record = into.record;
-  record.times = times_of(microseconds, watch, ready.useful());
+  watch.look();
+  record.times = times_of(microseconds, watch.saw_throttle(), ready.useful());
   if (record.times.status != TimeStatus::ok) {
     add_note(record.note, fmt::format("timed twice: {} at first", to_string(*record.times.status)));
     into.samples.add("time_us_discarded", microseconds);
@@ -115,7 +115,8 @@ void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& wat
       if (stop_asked()) return;
       time = ready.time_launch();
     }
-    record.times = times_of(microseconds, watch, ready.useful());
+    watch.look();
+    record.times = times_of(microseconds, watch.saw_throttle(), ready.useful());
   }
   into.samples.add("time_us", microseconds);
 }

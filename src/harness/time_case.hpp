@@ -76,6 +76,9 @@ class GpuWatch {
   std::uint64_t event_reasons_ = 0;  ///< NVML's bits
 };
 
+/// What times say of a case. @param useful work of a launch @pre `microseconds` is not empty
+Times times_of(const std::vector<double>& microseconds, bool throttled, const Amount& useful);
+
 /// Makes the times of a case of launches that Google Benchmark timed. A few more are timed where those are
 /// too few for a median; all are timed once more where a throttle or something passing spoiled them.
 /// @param microseconds  of the launches so far

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "occupancy/shape.hpp"
+
 namespace occbench {
 
 /// What a caller decides when it launches a kernel.
@@ -14,6 +16,8 @@ struct Launch {
   std::int64_t dynamic_shared_bytes = 0;  ///< dynamic shared memory per block, bytes
   std::optional<int> carveout_pct{};  ///< preferred shared-memory carveout, 0 to 100 % of the SM's maximum;
                                       ///< empty = the driver's default
+  Shape block_shape = {};             ///< its total is block_threads; empty: all along x
+  Shape grid_shape = {};              ///< its total is grid_blocks; empty: all along x
 
   bool operator==(const Launch&) const = default;
 };

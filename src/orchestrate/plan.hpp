@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -36,6 +37,7 @@ struct RunOptions {
   std::string shuffle;
   std::vector<std::filesystem::path> programs;  ///< instead of the bench programs of the folder
   std::vector<std::string> sweep;               ///< further arguments of theirs: those of a sweep
+  std::optional<std::chrono::seconds> budget;   ///< of a sweep's race, from its start
   bool calibrate = false;                       ///< first make a profile of the GPU where there is none
   bool list = false;
   bool require_gpu = false;

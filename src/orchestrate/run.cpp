@@ -22,6 +22,7 @@
 #include "record/csv.hpp"
 #include "record/progress_lines.hpp"
 #include "record/provenance.hpp"
+#include "record/race.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {
@@ -83,17 +84,19 @@ class Runner {
         console_(console),
         rows_(out_),
         cases_(rows_.take()),
-        finished_(names_of(cases_)) {}
+        finished_(names_of(cases_)) {
+    if (options.budget) until_ = std::chrono::system_clock::now() + *options.budget;
+  }
 
   void run(const Bench& bench) {
-    while (!is_complete(bench) && !stop_asked()) {
+    while (!is_complete(bench) && !stop_asked() && !is_over()) {
       const std::size_t before = cases_.size();
       const Ending ending = run_process(bench);
       if (ending == kWrongUse) throw InputError(last_lines(log()));
       if (ending == kSomethingMissed) something_missed_ = true;
       if (ending.signal != 0 || ending.status >= static_cast<int>(ExitStatus::fault))
         record_crash(bench, ending);
-      if (is_complete(bench) || stop_asked()) return;
+      if (is_complete(bench) || stop_asked() || is_over()) return;
       if (cases_.size() == before) {
         progress_.clear();
         fmt::print(console_.err, "{} ended with {} and no new row; the end of its output:\n{}\n",
@@ -101,6 +104,11 @@ class Runner {
         return;
       }
     }
+  }
+
+  /// Whether the time that a race was given is over.
+  bool is_over() const {
+    return until_ && std::chrono::system_clock::now() >= *until_;
   }
 
   /// Whether a program said that something that was asked for was not measured, and be it a timeline.
@@ -134,6 +142,8 @@ class Runner {
     arguments.insert(arguments.end(),
                      {"--occ_csv=" + out_.string(), "--occ_resume", "--occ_cases=" + names.string(),
                       fmt::format("--occ_progress_fd={}", pipe.write_end()), "--benchmark_color=false"});
+    if (until_)
+      arguments.push_back(fmt::format("--occ_until={}", std::chrono::system_clock::to_time_t(*until_)));
     running_.clear();
     ChildProcess process(ProgramStart{.program = bench.program,
                                       .arguments = std::move(arguments),
@@ -189,6 +199,7 @@ class Runner {
   std::set<std::string> finished_;  ///< full names of `cases_`
   std::string running_;             ///< the case that has begun and not ended, empty where none
   bool something_missed_ = false;
+  std::optional<std::chrono::system_clock::time_point> until_;
 };
 
 /// The file that the programs then resume, one after another.
@@ -214,6 +225,12 @@ bool has_times(const CaseRecord& record) {
   return record.times.status == TimeStatus::ok || record.times.status == TimeStatus::unstable;
 }
 
+/// Whether a race timed the case, and had no reason to count it.
+bool is_of_race(const CaseRecord& record) {
+  const auto noted = [&](std::string_view text) { return record.note.find(text) != std::string::npos; };
+  return record.readings.status == CountersStatus::off && (noted(kRuledOut) || noted(kAsFast));
+}
+
 /// How many cases of a run are as they should be, and how many are not.
 struct Tally {
   std::ptrdiff_t failed, wrong, skipped, unstable, uncounted;
@@ -228,14 +245,14 @@ Tally tally_of(std::span<const CaseRecord> cases) {
           .skipped = with(TimeStatus::skipped),
           .unstable = with(TimeStatus::unstable),
           .uncounted = std::ranges::count_if(cases, [](const CaseRecord& each) {
-            return has_times(each) && each.readings.status != CountersStatus::ok;
+            return has_times(each) && each.readings.status != CountersStatus::ok && !is_of_race(each);
           })};
 }
 
 /// Why counters could not be read, as the first such case says.
 void print_why_uncounted(std::span<const CaseRecord> cases, Console& console) {
   const auto first = std::ranges::find_if(cases, [](const CaseRecord& each) {
-    return each.readings.status && each.readings.status != CountersStatus::ok;
+    return each.readings.status && each.readings.status != CountersStatus::ok && !is_of_race(each);
   });
   if (first != cases.end() && !first->note.empty()) fmt::print(console.err, "counters: {}\n", first->note);
 }
@@ -254,8 +271,8 @@ bool summarize(const Runner& runner, const std::set<std::string>& wanted, const 
              tally.uncounted, agreement(cases));
   if (tally.uncounted > 0) print_why_uncounted(cases, console);
   const bool counters_missing = options.counters == "require" && tally.uncounted > 0;
-  const bool whole =
-      tally.failed == 0 && tally.wrong == 0 && cases.size() >= wanted.size() && !counters_missing;
+  const bool all_there = cases.size() >= wanted.size() || runner.is_over();
+  const bool whole = tally.failed == 0 && tally.wrong == 0 && all_there && !counters_missing;
   if (whole && runner.something_missed()) {
     fmt::print(console.err, "not all that was asked for was measured: the rows' column note says why\n");
   }

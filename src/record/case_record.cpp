@@ -177,13 +177,25 @@ auto parsed(const Text& cell, Parse parse) -> std::optional<decltype(parse(cell)
   return parse(cell);
 }
 
+/// @throws InputError where it is no shape of so many
+Shape shape_of(const Text& cell, std::string_view column, std::int64_t total) {
+  if (cell.empty()) return {};
+  const Shape shape = parse_shape(cell, column);
+  if (shape.total() != total)
+    throw InputError(
+        fmt::format("{} {} has {}, and its row has {} in all", column, cell, shape.total(), total));
+  return shape;
+}
+
 std::optional<Launch> launch_of(const Row& row) {
   if (!row.block_threads) return std::nullopt;
   return Launch{.block_threads = as_int(row.block_threads),
                 .grid_blocks = row.grid_blocks.value_or(0),
                 .cluster_blocks = row.cluster_blocks ? as_int(row.cluster_blocks) : 1,
                 .dynamic_shared_bytes = row.dynamic_shared_bytes.value_or(0),
-                .carveout_pct = as_optional_int(row.carveout_pct)};
+                .carveout_pct = as_optional_int(row.carveout_pct),
+                .block_shape = shape_of(row.block_shape, "block_shape", row.block_threads.value_or(0)),
+                .grid_shape = shape_of(row.grid_shape, "grid_shape", row.grid_blocks.value_or(0))};
 }
 
 std::optional<Compiled> compiled_of(const Row& row) {
@@ -257,6 +269,10 @@ void put_launch(Row& row, const Launch& launch) {
   row.cluster_blocks = launch.cluster_blocks;
   row.dynamic_shared_bytes = launch.dynamic_shared_bytes;
   row.carveout_pct = launch.carveout_pct;
+  // A shape along x alone says no more than the total.
+  const auto text = [](const Shape& shape) { return shape.y * shape.z > 1 ? to_string(shape) : ""; };
+  row.block_shape = text(launch.block_shape);
+  row.grid_shape = text(launch.grid_shape);
 }
 
 void put_compiled(Row& row, const Compiled& compiled) {

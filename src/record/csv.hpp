@@ -104,7 +104,11 @@ class RunFile {
   /// `row.extra` may have any of the names given as `extra`, in any order; those it lacks stay empty.
   /// @throws std::invalid_argument for another name, std::system_error if the disk is full or the file went
   /// away.
-  void append(const Row& row, std::span<const Sample> samples);
+  void append(const Row& row, std::span<const Sample> samples) {
+    append_all({&row, 1}, samples);
+  }
+  /// Likewise several cases, all of them or, with a disk that fills, some.
+  void append_all(std::span<const Row> rows, std::span<const Sample> samples);
 
  private:
   std::filesystem::path file_;

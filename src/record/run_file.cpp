@@ -128,19 +128,23 @@ void RunFile::require_same_origin(const Row& next) const {
   }
 }
 
-void RunFile::append(const Row& row, std::span<const Sample> samples) {
-  Row ordered = row;
-  ordered.extra.clear();
-  for (const std::string& name : extra_) ordered.extra.emplace_back(name, "");
-  for (const auto& [name, value] : row.extra) {
-    const auto slot = std::ranges::find(ordered.extra, name, &std::pair<std::string, std::string>::first);
-    if (slot == ordered.extra.end()) throw std::invalid_argument("the file has no column '" + name + "'");
-    slot->second = value;
+void RunFile::append_all(std::span<const Row> rows, std::span<const Sample> samples) {
+  std::string rows_text;
+  for (const Row& row : rows) {
+    Row ordered = row;
+    ordered.extra.clear();
+    for (const std::string& name : extra_) ordered.extra.emplace_back(name, "");
+    for (const auto& [name, value] : row.extra) {
+      const auto slot = std::ranges::find(ordered.extra, name, &std::pair<std::string, std::string>::first);
+      if (slot == ordered.extra.end()) throw std::invalid_argument("the file has no column '" + name + "'");
+      slot->second = value;
+    }
+    rows_text += csv_record(ordered);
   }
   std::string text;
   for (const Sample& sample : samples) text += csv_record(sample);
   if (!text.empty()) samples_.append(text);
-  rows_.append(csv_record(ordered));
+  rows_.append(rows_text);
 }
 
 }  // namespace occbench

@@ -64,6 +64,21 @@ TEST(Calc, GivesJsonUnderTheNamesOfTheColumns) {
   EXPECT_EQ(answer["cliffs"][1]["direction"], "up");
 }
 
+TEST(Calc, OfAShapeIsThatOfItsTotal) {
+  const auto of = [](const char* block, const char* grid) {
+    return run_command({"calc", "--cc", "9.0", "--sm-count", "132", "--block-size", block, "--grid", grid,
+                        "--registers", "40", "--format", "json"})
+        .out;
+  };
+  EXPECT_EQ(of("16x8x2", "64x32"), of("256", "2048"));
+  const auto refused = [](const char* block) {
+    return run_command({"calc", "--cc", "9.0", "--block-size", block, "--registers", "40"}).err;
+  };
+  EXPECT_THAT(refused("2x2x128"), HasSubstr("--block-size 2x2x128: z = 128, and CUDA allows 1 to 64"));
+  EXPECT_THAT(refused("16x"), HasSubstr("a dimension is a whole number; a shape is 256, 16x16 or 8x8x4"));
+  EXPECT_THAT(refused("16x16x16x16"), HasSubstr("at most 3 dimensions"));
+}
+
 TEST(Calc, SaysHowManyResidentThreadsShareALaneOfTheSm) {
   // 8 blocks of 256 threads on the 128 FP32 lanes of compute capability 9.0, 6 of them on the 64 of 8.0.
   const auto answer = [](const char* cc, const char* registers) {

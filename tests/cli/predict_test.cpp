@@ -50,6 +50,18 @@ class PredictFromFile : public testing::Test {
                                   testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
+TEST(Predict, OfAShapeIsThatOfItsTotal) {
+  const auto of = [](const char* block, const char* grid) {
+    return run_command({"predict", "--profile", "h200", "--block-size", block, "--grid", grid, "--registers",
+                        "40", "--work", "equal:20000", "--format", "json"})
+        .out;
+  };
+  const std::string shaped = of("32x8", "50x20");
+  EXPECT_THAT(shaped, HasSubstr("\"block_shape\": \"32x8\""));
+  const auto from = [](const std::string& text) { return text.substr(text.find("\"blocks_per_sm\"")); };
+  EXPECT_EQ(from(shaped), from(of("256", "1000")));
+}
+
 TEST(Predict, SaysWhatTheCounterWillReadAndWhereTheRestWent) {
   const Outcome outcome = predict("2218", {"--work", "equal:200000"});
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;

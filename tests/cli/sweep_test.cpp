@@ -35,6 +35,22 @@ TEST(SweepWords, OfAnAxisMayBeSeveralAndFollowAnEqualsSign) {
               ElementsAre(Pair("block-size", "64,128"), Pair("registers", "=31,33")));
 }
 
+TEST(SweepArguments, AreThoseOfARaceToo) {
+  SweepRequest request = request_of({"spin", "--block-size", "16x16,{TILE}x8"});
+  request.where = {"block_size.x > 8"};
+  request.fastest = true;
+  request.budget = 30;
+  request.check_against = "naive<<<64,256>>>";
+  request.tolerance = 0.01;
+  EXPECT_THAT(
+      program_arguments(request),
+      ElementsAre("--occ_sweep=spin", "--occ_check_against=naive<<<64,256>>>", "--occ_tolerance=0.01",
+                  "--occ_axis=block-size=16x16,{TILE}x8", "--occ_where=block_size.x > 8", "--occ_fastest"));
+  EXPECT_EQ(resuming_sweep(request, "rows.csv"),
+            "occbench sweep spin --check-against 'naive<<<64,256>>>' --tolerance 0.01 --block-size "
+            "'16x16,{TILE}x8' --where 'block_size.x > 8' --fastest --budget 30 --out rows.csv --resume");
+}
+
 TEST(SweepWords, ThatBelongToNoAxisAreRefused) {
   EXPECT_THROW(request_of({"spin", "reads"}), InputError);
   EXPECT_THROW(request_of({"spin", "--block-size"}), InputError);
@@ -47,7 +63,7 @@ TEST(SweepArguments, AskTheProgramForKernelAxesAndSource) {
               ElementsAre("--occ_sweep=spin", "--occ_axis=block-size=64,128", "--occ_zip"));
   SweepRequest file;
   file.source = "my.cu";
-  file.source_kernel = "product<32>";
+  file.source_kernels = {"product<32>"};
   file.arguments = {"float[1<<24]", "int=5"};
   file.defines = {"TILE=16,32"};
   EXPECT_THAT(program_arguments(file),
@@ -58,7 +74,7 @@ TEST(SweepArguments, AskTheProgramForKernelAxesAndSource) {
 TEST(ResumedSweep, IsTheSameCommandWithItsFileAndResume) {
   SweepRequest request;
   request.source = "my kernel.cu";
-  request.source_kernel = "product<32>";
+  request.source_kernels = {"product<32>"};
   request.arguments = {"float[1<<24]"};
   take_axes({"--registers", "24:128:8"}, request);
   request.run.counters = "off";
@@ -117,6 +133,12 @@ TEST(SweepCommand, WithoutTheProgramThatMeasuresSaysWhereItComesFrom) {
   const Outcome outcome = run_command({"sweep", "spin", "--list", "--benches", folder.c_str()});
   EXPECT_EQ(outcome.status, ExitStatus::usage);
   EXPECT_THAT(outcome.err, HasSubstr("part of builds with CUDA"));
+}
+
+TEST(SweepCommand, HasABudgetForARaceAlone) {
+  EXPECT_THAT(run_command({"sweep", "spin", "--budget", "5"}).err,
+              HasSubstr("--budget SECONDS is for --fastest"));
+  EXPECT_THAT(run_command({"sweep", "spin", "--fastest", "--budget", "0"}).err, HasSubstr("from 1 to"));
 }
 
 TEST(SweepCommand, NeedsAKernelOrASource) {

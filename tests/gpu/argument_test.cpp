@@ -1,10 +1,18 @@
 #include "gpu/argument.hpp"
 
+#include <cmath>
+#include <fstream>
 #include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/temporary_folder.hpp"
+#include "gpu/prepared_arguments.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -45,10 +53,56 @@ TEST(Arguments, ThatCannotBeReadAreRefusedWithTheReason) {
   EXPECT_THAT(refusal("float[many]"), HasSubstr("'many' is no number of elements"));
   EXPECT_THAT(refusal("float[1<<60]"), HasSubstr("no GPU has so much memory"));
   EXPECT_THAT(refusal("float[1<<30*9]"), HasSubstr("'30*9' is no number"));
-  EXPECT_THAT(refusal("float[4]=ones"), HasSubstr("=random, =zeros and =iota"));
+  EXPECT_THAT(refusal("float[4]=ones"), HasSubstr("=random, =zeros, =iota and =@FILE"));
   EXPECT_THAT(refusal("int=five"), HasSubstr("the value is not a number"));
   EXPECT_THAT(refusal("int=2.5"), HasSubstr("not a whole number"));
   EXPECT_THAT(refusal("float[99999999999999999999]"), HasSubstr("is no number of elements"));
+}
+
+TEST(Arguments, AreBuffersWithTheBytesOfAFileOfTheirSize) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "in.bin").string();
+  std::ofstream(file, std::ios::binary) << std::string(16, 'x');
+  const Argument argument = parse_argument("float[4]=@" + file);
+  EXPECT_EQ(argument.contents, Contents::file);
+  EXPECT_EQ(argument.file, file);
+  EXPECT_THAT(bytes_of_file(file, 16), ::testing::Each(std::byte{'x'}));
+  EXPECT_THROW(bytes_of_file(file, 12), InputError);
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      parse_argument(text);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "nothing was refused";
+  };
+  EXPECT_THAT(refusal("float[5]=@" + file), HasSubstr("has 16 bytes, and the buffer 20: give the count"));
+  EXPECT_THAT(refusal("float[5]=@/nowhere"), HasSubstr("/nowhere cannot be read: No such file"));
+}
+
+template <typename T>
+bool equal(ElementType type, std::vector<T> found, std::vector<T> expected, double tolerance) {
+  return equal_within(type, std::as_bytes(std::span(found)), std::as_bytes(std::span(expected)), tolerance);
+}
+
+TEST(Results, AreEqualWithinATolerance) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto floats = [](float found, float expected) {
+    return equal<float>(ElementType::float32, {1, found}, {1, expected}, 1e-3);
+  };
+  EXPECT_TRUE(floats(1000.9F, 1000));  // 1e-3 of what is expected
+  EXPECT_FALSE(floats(1001.1F, 1000));
+  EXPECT_TRUE(floats(0.0009F, 0));  // 1e-3 of 1
+  EXPECT_FALSE(floats(0.0011F, 0));
+  EXPECT_FALSE(floats(kNan, 1));
+  EXPECT_FALSE(floats(1, kNan));
+  EXPECT_TRUE(floats(kNan, kNan));
+  EXPECT_TRUE(floats(kInfinity, kInfinity));
+  EXPECT_FALSE(floats(1, kInfinity));
+  EXPECT_FALSE(floats(-kInfinity, kInfinity));
+  EXPECT_TRUE(equal<double>(ElementType::float64, {2.0005}, {2}, 1e-3));
+  EXPECT_FALSE(equal<int>(ElementType::int32, {1000}, {1001}, 1));
 }
 
 }  // namespace

@@ -47,6 +47,8 @@ class FakeInstruments : public Instruments {
   CountersStatus sampling_status = CountersStatus::ok;
   bool lost = false;
   std::deque<double> times = {};                   ///< of the next launches; then kMicroseconds
+  std::map<int, double> time_of = {};              ///< of launches by threads per block; then kMicroseconds
+  int launched = 0;                                ///< threads per block of the last launch
   std::deque<std::uint64_t> event_reasons = {};    ///< of the next looks at the clocks; then none
   std::deque<std::optional<int>> first_gpcs = {};  ///< answers to the next questions; then none
   std::vector<double> readings = {50, 51, 52};
@@ -65,7 +67,8 @@ class FakeInstruments : public Instruments {
     ++timed;
     cold_timed += cold ? 1 : 0;
     queue(nullptr);
-    return next(times, kMicroseconds);
+    const auto found = time_of.find(launched);
+    return next(times, found == time_of.end() ? kMicroseconds : found->second);
   }
   void make_ready(bool cold) override {
     ++made_ready;
@@ -144,6 +147,7 @@ inline FakeInstruments* instruments_in_use = nullptr;
 inline constexpr int kFailing = 96;
 inline constexpr int kFatal = 128;
 inline constexpr int kUnsupported = 160;
+inline constexpr int kWrong = 224;
 
 class FakePrepared final : public Prepared {
  public:
@@ -151,6 +155,7 @@ class FakePrepared final : public Prepared {
 
   void launch(cudaStream_t) override {
     ++instruments_in_use->launches;
+    instruments_in_use->launched = block_threads_;
     if (block_threads_ == kFailing)
       throw CudaError(cudaErrorLaunchFailure, "launch", std::source_location::current());
     if (block_threads_ == kFatal) {
@@ -160,6 +165,7 @@ class FakePrepared final : public Prepared {
   }
   Check check(cudaStream_t) override {
     if (block_threads_ == kUnsupported) throw CannotRun("this device has no such thing");
+    if (block_threads_ == kWrong) return Check::wrong;
     return Check::ok;
   }
   std::vector<WarpRecord> trace(cudaStream_t) override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +32,8 @@ Experiment fake_families() {
           if (at.text("colour") == "blue") throw InputError("--colour blue: it is red or green");
           const Usage usage{.registers_per_thread = asked_registers(at, device.limits).cap.value_or(20)};
           Case chosen{.kernel = &kFake, .launch = launch_at(at, device, usage), .work = Work::equal(1000)};
-          chosen.built = built_variant("made", &kFunction, Compiled{usage, "sm_90"});
+          chosen.built = built_variant(
+              "made", &kFunction, Compiled{usage, "sm_90", std::max(0, 40 - usage.registers_per_thread)});
           chosen.variant = chosen.built->name;
           return chosen;
         }};
@@ -110,7 +112,7 @@ TEST_F(Sweeps, ThatCannotMeasureAnythingAreRefusedWithTheReason) {
   EXPECT_THAT(refusal({"--occ_axis=grid=10", "--occ_axis=waves=2"}), HasSubstr("leave one out"));
   EXPECT_THAT(refusal({"--occ_axis=threads=10", "--occ_axis=grid=10"}),
               HasSubstr("--grid and --threads both give the grid: leave one out"));
-  EXPECT_THAT(refusal({"--occ_axis=threads=0"}), HasSubstr("--threads 0: a grid has at least one block"));
+  EXPECT_THAT(refusal({"--occ_axis=threads=0"}), HasSubstr("--threads 0: a dimension is at least 1"));
   EXPECT_THAT(refusal({"--occ_axis=block-size"}), HasSubstr("NAME=VALUES"));
   try {
     run(fake_families(), {"--occ_sweep=fakes"});
@@ -143,6 +145,115 @@ TEST_F(Sweeps, GoOnAfterAKernelThatEndsTheContext) {
 TEST_F(Sweeps, TellACapOnRegistersFromACount) {
   sweep({"--occ_axis=registers=32,40"});
   EXPECT_THAT(names(), ElementsAre("fake/made/register_cap=32", "fake/made/register_cap=40"));
+}
+
+TEST_F(Sweeps, OfShapesKeepTotalsAndShapesOnTheirRows) {
+  EXPECT_EQ(sweep({"--occ_axis=block-size=16x16,8x8x4,64", "--occ_axis=threads=1000x100"}), ExitStatus::done);
+  const std::vector<Row> rows = read_rows(csv());
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].case_, "fake/made/block_size=16x16/threads=1000x100");
+  EXPECT_EQ(rows[0].block_threads, 256);
+  EXPECT_EQ(rows[0].block_shape, "16x16");
+  EXPECT_EQ(rows[0].grid_shape, "63x7");  // 1000 / 16 and 100 / 16, rounded up
+  EXPECT_EQ(rows[0].grid_blocks, 63 * 7);
+  EXPECT_EQ(rows[1].block_shape, "8x8x4");
+  EXPECT_EQ(rows[1].grid_shape, "125x13");
+  EXPECT_EQ(rows[2].block_shape, "");
+  EXPECT_EQ(rows[2].grid_shape, "16x100");
+}
+
+TEST_F(Sweeps, SkipShapesBeyondALimitAndNameItWithTheRemedy) {
+  EXPECT_EQ(sweep({"--occ_axis=block-size=8x1x128,2048x1,2x1024,32x32,32", "--occ_axis=grid=1x65536,64"}),
+            ExitStatus::done);
+  std::map<std::string, std::string> notes;
+  for (const Row& row : read_rows(csv())) notes[row.parameters] = row.time_status == "ok" ? "" : row.note;
+  EXPECT_EQ(notes.size(), 10U);
+  EXPECT_EQ(notes["block_size=32;grid=64"], "");
+  EXPECT_EQ(notes["block_size=32x32;grid=64"], "");
+  EXPECT_THAT(
+      notes["block_size=8x1x128;grid=64"],
+      HasSubstr("--block-size 8x1x128: z = 128, and CUDA allows 1 to 64; make it smaller or use another"));
+  EXPECT_THAT(notes["block_size=2048;grid=64"], HasSubstr("2048 is out of range"));
+  EXPECT_THAT(
+      notes["block_size=2x1024;grid=64"],
+      HasSubstr(
+          "--block-size 2x1024: 2048 threads, and compute capability 9.0 allows 1024; make it smaller"));
+  EXPECT_THAT(notes["block_size=32;grid=1x65536"], HasSubstr("y = 65536, and CUDA allows 1 to 65535"));
+}
+
+TEST_F(Sweeps, LeaveOutWhatDoesNotMeetAConstraint) {
+  EXPECT_EQ(sweep({"--occ_axis=block-size=8x8,16x16,32x32", "--occ_axis=colour=red,green",
+                   "--occ_where=block_size.x * block_size.y <= 256",
+                   "--occ_where=colour == 'red' || block_size.x > 8"}),
+            ExitStatus::done);
+  EXPECT_THAT(names(),
+              ElementsAre("fake/made/block_size=8x8/colour=red", "fake/made/block_size=16x16/colour=red",
+                          "fake/made/block_size=16x16/colour=green"));
+  EXPECT_THAT(refusal({"--occ_axis=block-size=8x8", "--occ_where=block_size.x > 8"}),
+              HasSubstr("--where block_size.x > 8: none of 1 configurations meets it"));
+  EXPECT_THAT(refusal({"--occ_where=block_sise > 8"}), HasSubstr("the nearest are block_size"));
+  EXPECT_THAT(refusal({"--occ_where=1 % 0"}), HasSubstr("write VALUE != 0 && in front of it"));
+}
+
+TEST_F(Sweeps, OfAxesMadeOfOthersHaveARowWhereAValueCannotBe) {
+  EXPECT_EQ(
+      sweep({"--occ_axis=block-size=16x16,32x8", "--occ_axis=grid={512 / block_size.x}x{block_size.y / 16}"}),
+      ExitStatus::done);
+  const std::vector<Row> rows = read_rows(csv());
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].case_, "fake/made/block_size=16x16");
+  EXPECT_EQ(rows[0].grid_blocks, 32);
+  EXPECT_THAT(rows[1].note, HasSubstr("--grid 16x0: a dimension is at least 1"));
+}
+
+TEST_F(Sweeps, FindTheFastestAndSayOfAllOthersWhyTheyAreNot) {
+  for (int threads = 64; threads <= 1024; threads += 32) instruments_.time_of[threads] = 100 + threads;
+  instruments_.time_of[512] = 50;
+  instruments_.time_of[kWrong] = 10;
+  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=32:1056:32", "--occ_axis=waves=1"}),
+            ExitStatus::no_verdict);
+  // kFatal has ended the context.
+  instruments_.lost = false;
+  EXPECT_EQ(
+      sweep({"--occ_fastest", "--occ_axis=block-size=32:1056:32", "--occ_axis=waves=1", "--occ_resume"}),
+      ExitStatus::done);
+  std::map<std::string, Row> rows;
+  for (const Row& row : read_rows(csv())) rows[row.parameters] = row;
+  ASSERT_EQ(rows.size(), 33U);
+  const Row& fastest = rows["block_size=512;waves=1"];
+  EXPECT_EQ(fastest.time_us, 50);
+  EXPECT_EQ(fastest.counters_status, "ok");
+  EXPECT_EQ(fastest.note, "");
+  EXPECT_THAT(rows["block_size=544;waves=1"].note, HasSubstr("ruled out: a launch took 644 us"));
+  EXPECT_EQ(rows["block_size=544;waves=1"].counters_status, "off");
+  EXPECT_EQ(rows["block_size=224;waves=1"].check, "wrong");
+  EXPECT_THAT(rows["block_size=96;waves=1"].note, HasSubstr("launch"));
+  EXPECT_EQ(rows["block_size=96;waves=1"].time_status, "failed");
+  EXPECT_EQ(rows["block_size=128;waves=1"].time_status, "failed");
+  EXPECT_EQ(rows["block_size=1056;waves=1"].time_status, "skipped");
+}
+
+TEST_F(Sweeps, LeaveOutBeforeALaunchWhatCannotBeTheFastest) {
+  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=32,256", "--occ_axis=grid=132,1320"}),
+            ExitStatus::done);
+  std::map<std::string, Row> rows;
+  for (const Row& row : read_rows(csv())) rows[row.parameters] = row;
+  EXPECT_THAT(rows["block_size=32;grid=132"].note,
+              HasSubstr("left out: at most 1 resident warps on an SM, which has 4 schedulers"));
+  EXPECT_EQ(rows["block_size=32;grid=132"].time_status, "skipped");
+  EXPECT_EQ(rows["block_size=256;grid=132"].time_status, "ok");
+}
+
+/// 2 blocks of 1024 threads fit on an SM with 24 and 32 registers, one with 64: spills are compared among equals.
+TEST_F(Sweeps, LeaveOutMoreSpillsWithAsManyBlocksOnAnSm) {
+  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=1024", "--occ_axis=registers=24,32,64"}),
+            ExitStatus::done);
+  std::map<std::string, Row> rows;
+  for (const Row& row : read_rows(csv())) rows[row.parameters] = row;
+  EXPECT_THAT(rows["block_size=1024;register_cap=24"].note,
+              HasSubstr("left out: it spills 16 bytes, and fake/made/block_size=1024/register_cap=32 8"));
+  EXPECT_EQ(rows["block_size=1024;register_cap=32"].time_status, "ok");
+  EXPECT_EQ(rows["block_size=1024;register_cap=64"].time_status, "ok");
 }
 
 TEST_F(Sweeps, AreListedWithTheoryAndPredictionWithoutADevice) {
@@ -265,6 +376,67 @@ TEST_F(KernelsInFiles, WhoseArgumentsDoNotMatchAreRefused) {
 
 TEST_F(KernelsInFiles, ThatCannotBeReadAreRefused) {
   EXPECT_THROW(run(fake_families(), {"--occ_source=/nowhere/my.cu", "--occ_kernel=k"}), InputError);
+}
+
+constexpr const char* kTwo = R"(
+template <int kTile> __global__ void tiled(float* x, int n) { x[threadIdx.x % kTile] = n; }
+__global__ void plain(float* x, int n) { if (n > 3) x[threadIdx.x] = n; }
+__global__ void broken(float* x, int n) { static_assert(MODE == 0); }
+)";
+
+TEST_F(KernelsInFiles, MayBeSeveralWhichAreAnAxisAndHaveTemplateArgumentsOfOtherAxes) {
+  const std::string lines =
+      listed(kTwo, {"--occ_kernel=tiled<{block_size.x / 2}>", "--occ_kernel=plain", "--occ_arg=float[1024]",
+                    "--occ_arg={grid.y}", "--occ_define=MODE=0", "--occ_axis=block-size=16x16,32x8",
+                    "--occ_axis=grid=8x{block_size.y}"});
+  EXPECT_THAT(lines, AllOf(HasSubstr("tiled<8>"), HasSubstr("tiled<16>"), HasSubstr("kernel=plain"),
+                           HasSubstr("\"grid_shape\":\"8x16\""), HasSubstr("\"block_shape\":\"32x8\"")));
+}
+
+TEST_F(KernelsInFiles, OfWhichSomeDoNotCompileKeepTheRowsOfTheOthers) {
+  const std::string lines = listed(kTwo, {"--occ_kernel=plain", "--occ_kernel=broken",
+                                          "--occ_arg=float[1024]", "--occ_arg=5", "--occ_define=MODE=0,1"});
+  EXPECT_THAT(lines, HasSubstr("does not compile for plain"));
+  std::size_t rows = 0;
+  for (const char letter : lines) rows += letter == '\n' ? 1 : 0;
+  EXPECT_EQ(rows, 4U);
+}
+
+TEST_F(KernelsInFiles, WithEqualMachineCodeAreRacedOnce) {
+  const std::string lines =
+      listed(kTwo, {"--occ_kernel=plain", "--occ_arg=float[1024]", "--occ_arg=5", "--occ_define=MODE=0",
+                    "--occ_axis=registers=32,64,128", "--occ_fastest"});
+  EXPECT_THAT(lines, HasSubstr("left out: the same machine code, launch and arguments as plain/source/"));
+}
+
+TEST_F(KernelsInFiles, AreCheckedAgainstAKernelWithItsLaunchOrAFile) {
+  const auto refused = [&](const std::string& against) {
+    return refusal_of(kTwo, {"--occ_kernel=plain", "--occ_arg=float[1024]", "--occ_arg=5",
+                             "--occ_define=MODE=0", "--occ_check_against=" + against});
+  };
+  EXPECT_THAT(refused("tiled<4>"), HasSubstr("naive<<<64x64,16x16>>> (grid, block)"));
+  EXPECT_THAT(refused("tiled<4><<<0,32>>>"), HasSubstr("a dimension is at least 1"));
+  EXPECT_THAT(refused("tiled<4><<<8,32x64x128>>>"), HasSubstr("z = 128, and CUDA allows 1 to 64"));
+  EXPECT_THAT(refused("5=@expected.bin"), HasSubstr("N from 1 to 2"));
+  EXPECT_THAT(refused("2=@expected.bin"), HasSubstr("argument 2 is no buffer"));
+}
+
+/// As the toolkit has it: a header that includes some hundred others.
+TEST_F(KernelsInFiles, IncludeTheToolkitsLibraries) {
+  const std::string text = R"(
+#include <cub/block/block_reduce.cuh>
+__global__ void sum(const float* x, float* result) {
+  using Reduce = cub::BlockReduce<float, BLOCK>;
+  __shared__ Reduce::TempStorage shared;
+  const float total = Reduce(shared).Sum(x[blockIdx.x * BLOCK + threadIdx.x]);
+  if (threadIdx.x == 0) result[blockIdx.x] = total;
+}
+)";
+  if (Nvrtc::loaded().include_folders().empty()) GTEST_SKIP() << "the toolkit's headers are not here";
+  EXPECT_THAT(listed(text, {"--occ_kernel=sum", "--occ_arg=float[1<<20]", "--occ_arg=float[4096]",
+                            "--occ_define=BLOCK={block-size}", "--occ_axis=block-size=128,256",
+                            "--occ_axis=grid={1M / block_size}"}),
+              HasSubstr("\"grid_blocks\":8192"));
 }
 
 }  // namespace

@@ -62,6 +62,16 @@ class Sweeps(unittest.TestCase):
         self.assertIn("the fastest takes 70.0 µs (register cap 40)", drawing.sentence)
         self.assertEqual(len(drawing.panels), 2)
 
+    def test_shapes_are_drawn_along_their_total_and_are_an_axis_beside_it(self):
+        shapes = {"16x16": 256, "32x8": 256, "32x16": 512}
+        rows = [swept(f"block_size={shape}", 100, 50, block_threads=total) for shape, total in shapes.items()]
+        [(_, names, frame)] = sweeps.sweeps_of(rows_of(rows))
+        self.assertEqual(sweeps.ordered_axes(frame, names), ["block_threads", "block_size"])
+        placed = sweeps.placed(frame, ["block_threads", "block_size"])
+        self.assertEqual(placed["x"].to_list(), [256.0, 256.0, 512.0])
+        self.assertEqual(placed["series"].to_list(), [f"block_size={shape}" for shape in shapes])
+        self.assertEqual(len(sweeps.sweeps(rows_of(rows)).panels), 2)
+
     def test_cliffs_are_where_theory_falls_and_name_what_then_limits(self):
         limits = {24: "warps", 32: "warps+registers", 40: "registers", 64: "registers"}
         frame = pl.DataFrame([swept(f"register_cap={cap}", theory, 1, limits[cap]) for cap, theory, _ in self.caps])

@@ -31,6 +31,8 @@ CLIFF_POINTS = 1
 SAME_POINTS = 0.01
 # Of these the launches are an axis each where their parameters do not name it.
 LAUNCH = ("block_threads", "registers_per_thread", "dynamic_shared_bytes", "static_shared_bytes", "grid_blocks")
+# Of those the ones that are totals of shapes, as 16x16, and their axes.
+TOTALS = {"block_threads": "block_size", "grid_blocks": "grid"}
 # Rows of other commands than run and sweep.
 NO_SWEEPS = ("advice", "binary", "calibration", "curves", "trace", "validation")
 X, SERIES, PANEL = "x", "series", "panel"
@@ -43,10 +45,11 @@ def names_of(parameters: str | None) -> tuple[str, ...]:
 
 
 def with_launch_axes(frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
-    """With `parameters` for what the launches differ in although their parameters are equal."""
+    """With `parameters` for what the launches differ in although their parameters are equal, and for the totals of shapes."""
     for column in LAUNCH:
         per_point = frame.group_by(RUN, "parameters").agg(pl.col(column).n_unique())
-        if per_point[column].max() > 1:
+        shapes = TOTALS.get(column) in names and not is_numeric(frame, TOTALS[column])
+        if per_point[column].max() > 1 or shapes:
             value = pl.format("{}={}", pl.lit(column), pl.col(column).fill_null(0))
             before = pl.when(pl.col("parameters") != "").then(pl.col("parameters") + ";").otherwise(pl.lit(""))
             frame, names = frame.with_columns(parameters=before + value), [*names, column]
@@ -244,7 +247,13 @@ def panels_of(rows: Rows, kernel: str, axes: list[str], frame: pl.DataFrame) -> 
         kept = of[SERIES].unique(maintain_order=True).head(MOST_SERIES)
         of = of.filter(pl.col(SERIES).is_in(kept.implode()))
         points = medians(of, [X, SERIES], VALUES).sort(SERIES, X)
-        if points.group_by(RUN, SERIES).len()["len"].max() < 2:
+        # Shapes lie one by one along their totals.
+        along = (
+            points.group_by(RUN).agg(pl.col(X).n_unique())
+            if axes[0] in TOTALS
+            else points.group_by(RUN, SERIES).len("x")
+        )
+        if along["x"].max() < 2:
             continue  # nothing to see along the axis
         limiters = of.group_by(RUN, X, SERIES).agg(pl.col("limiter").first())
         points = points.join(limiters, on=[RUN, X, SERIES], how="left")

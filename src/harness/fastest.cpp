@@ -1,0 +1,329 @@
+#include "harness/fastest.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "gpu/error.hpp"
+#include "harness/time_case.hpp"
+#include "occupancy/input_error.hpp"
+#include "occupancy/warps.hpp"
+#include "predict/parallel.hpp"
+#include "record/provenance.hpp"
+#include "record/race.hpp"
+#include "record/stop_signals.hpp"
+#include "simulate/simulate.hpp"
+
+namespace occbench {
+namespace {
+
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+/// Until the GPU has left its idle clocks.
+constexpr std::chrono::milliseconds kWarmUp{100};
+/// Rows of a race wait for so long, so that the disk does not wait for each.
+constexpr std::chrono::milliseconds kRowsWait{500};
+constexpr double kHopelessCycles = 2;
+
+void leave_out(PlannedCase& planned, std::string why) {
+  planned.known.times.status = TimeStatus::skipped;
+  add_note(planned.known.note, fmt::format("{}{}", kLeftOut, why));
+}
+
+/// What two cases have alike that differ in their register cap alone.
+std::string without_registers(const PlannedCase& planned) {
+  std::string text;
+  for (const auto& [key, value] : planned.known.identity.parameters) {
+    if (key != "register_cap" && key != "registers" && key != "min_blocks")
+      text += fmt::format("{}={};", key, value);
+  }
+  return text;
+}
+
+void leave_out_same_code(std::vector<PlannedCase>& cases) {
+  std::map<std::string, const PlannedCase*> first;
+  for (PlannedCase& planned : cases) {
+    if (!planned.can_launch() || planned.chosen.code == 0) continue;
+    const Launch& launch = planned.chosen.launch;
+    const std::string key = fmt::format(
+        "{} {} {} {} {} {}", planned.chosen.code, to_string(launch.block_shape), to_string(launch.grid_shape),
+        launch.cluster_blocks, launch.dynamic_shared_bytes, launch.carveout_pct.value_or(-1));
+    const auto [same, is_first] = first.try_emplace(key, &planned);
+    if (!is_first)
+      leave_out(planned, fmt::format("the same machine code, launch and arguments as {}",
+                                     same->second->known.identity.name));
+  }
+}
+
+void leave_out_spills(std::vector<PlannedCase>& cases) {
+  const auto spills = [](const PlannedCase& planned) {
+    return planned.known.compiled->spill_bytes.value_or(0);
+  };
+  const auto knows = [](const PlannedCase& planned) {
+    return planned.can_launch() && planned.known.compiled && planned.known.theory;
+  };
+  std::map<std::pair<std::string, std::int64_t>, const PlannedCase*> fewest;
+  const auto key = [](const PlannedCase& planned) {
+    return std::pair(without_registers(planned), planned.known.theory->blocks_per_sm.value_or(0));
+  };
+  for (const PlannedCase& planned : cases) {
+    if (!knows(planned)) continue;
+    const PlannedCase*& least = fewest[key(planned)];
+    if (least == nullptr || spills(planned) < spills(*least)) least = &planned;
+  }
+  for (PlannedCase& planned : cases) {
+    if (!knows(planned)) continue;
+    const PlannedCase& least = *fewest[key(planned)];
+    if (spills(planned) > spills(least))
+      leave_out(planned, fmt::format("it spills {} bytes, and {} {}, with as many blocks on an SM",
+                                     spills(planned), least.known.identity.name, spills(least)));
+  }
+}
+
+/// Warps on an SM that is as full as the launch makes it.
+std::int64_t resident_warps(const PlannedCase& planned, int sm_count) {
+  const std::int64_t share = (planned.known.launch->grid_blocks + sm_count - 1) / sm_count;
+  return std::min(planned.known.theory->blocks_per_sm.value_or(0), share) *
+         warps_of_block(planned.known.launch->block_threads);
+}
+
+void leave_out_idle_schedulers(std::vector<PlannedCase>& cases, const Device& device) {
+  const int schedulers = device.limits.sub_partitions;
+  const auto has_enough = [&](const PlannedCase& planned) {
+    return resident_warps(planned, device.sm_count) >= schedulers;
+  };
+  const auto knows = [](const PlannedCase& planned) { return planned.can_launch() && planned.known.theory; };
+  if (std::ranges::none_of(cases, [&](const PlannedCase& each) { return knows(each) && has_enough(each); }))
+    return;
+  for (PlannedCase& planned : cases) {
+    if (knows(planned) && !has_enough(planned))
+      leave_out(planned, fmt::format("at most {} resident warps on an SM, which has {} schedulers",
+                                     resident_warps(planned, device.sm_count), schedulers));
+  }
+}
+
+void leave_out_predicted(std::vector<PlannedCase>& cases, const Device& device,
+                         const ChosenProfile& profile) {
+  std::vector<PlannedCase*> racing;
+  for (PlannedCase& planned : cases) {
+    if (planned.can_launch()) racing.push_back(&planned);
+  }
+  if (racing.empty() || std::ranges::any_of(racing, [](const PlannedCase* each) {
+        return !each->known.identity.work || !each->known.compiled || !each->known.launch;
+      }))
+    return;
+  std::vector<double> cycles(racing.size(), 0);
+  for_each_parallel(racing.size(), [&](std::size_t i) {
+    const CaseRecord& known = racing[i]->known;
+    try {
+      const Tasks tasks{*known.identity.work, known.launch->grid_blocks,
+                        warps_of_block(known.launch->block_threads)};
+      cycles[i] = simulate(*known.launch, known.compiled->usage, device.limits, profile.profile.model, tasks,
+                           kDefaultSeed)
+                      .cycles_active_max;
+    } catch (const InputError&) {
+    }
+  });
+  double least = 0;
+  for (const double each : cycles) least = each > 0 && (least == 0 || each < least) ? each : least;
+  for (std::size_t i = 0; i < racing.size(); ++i) {
+    if (cycles[i] > kHopelessCycles * least)
+      leave_out(*racing[i],
+                fmt::format("predicted to take {:.1f} times the cycles of another", cycles[i] / least));
+  }
+}
+
+class HarnessRacers final : public Racers {
+ public:
+  HarnessRacers(std::vector<const PlannedCase*> cases, const MeasureWith& with, const RaceOutput& output)
+      : cases_(std::move(cases)),
+        with_(with),
+        output_(output),
+        checks_(cases_.size()),
+        useful_(cases_.size()),
+        times_(cases_.size()) {}
+
+  std::vector<double> time(std::size_t number, std::size_t launches) override {
+    output_.begin(*cases_[number]);
+    std::vector<double> times;
+    const bool ready = with_case(number, [&](ReadyCase& of) {
+      while (times.size() < launches) times.push_back(of.time_launch());
+      useful_[number] = of.useful();
+    });
+    if (!ready) return {};
+    times_[number].insert(times_[number].end(), times.begin(), times.end());
+    return times;
+  }
+
+  bool is_right(std::size_t number) override {
+    output_.begin(*cases_[number]);
+    const bool ready = with_case(number, [&](ReadyCase& of) { checks_[number] = of.check_and_launch(); });
+    if (!ready) return false;
+    if (checks_[number] != Check::wrong) return true;
+    put(number, "its result is wrong");
+    return false;
+  }
+
+  void ruled_out(std::size_t number, const std::string& why) override {
+    put(number, fmt::format("{}{}", kRuledOut, why));
+  }
+
+  bool must_stop() override {
+    return stop_asked() || with_.instruments.context_is_lost() ||
+           (with_.options.until && system_clock::now() >= *with_.options.until);
+  }
+
+  /// A row with the times that there are.
+  void put(std::size_t number, const std::string& note) {
+    MeasuredCase measured = begun(number);
+    if (!times_[number].empty()) {
+      measured.record.times = times_of(times_[number], false, useful_[number]);
+      measured.samples.add("time_us", times_[number]);
+    }
+    measured.record.check = checks_[number];
+    measured.record.readings.status = CountersStatus::off;
+    add_note(measured.record.note, note);
+    put(std::move(measured));
+  }
+
+  void put(MeasuredCase measured) {
+    measured.record.provenance.recorded_at = iso_time(system_clock::now());
+    rows_.push_back(std::move(measured));
+    if (steady_clock::now() - written_ > kRowsWait) write();
+  }
+
+  /// Frees what the last case holds, and writes the rows that wait.
+  void end() {
+    ready_.reset();
+    write();
+  }
+
+  void write() {
+    if (!rows_.empty()) output_.end(std::exchange(rows_, {}));
+    written_ = steady_clock::now();
+  }
+
+ private:
+  MeasuredCase begun(std::size_t number) const {
+    return {cases_[number]->known, CaseSamples(cases_[number]->known.identity), {}};
+  }
+
+  /// @returns whether it could be launched; else it has its row
+  template <typename Work>
+  bool with_case(std::size_t number, const Work& work) {
+    const auto fail = [&](TimeStatus status, const char* why) {
+      ready_.reset();
+      MeasuredCase measured = begun(number);
+      measured.record.times.status = status;
+      measured.record.note = why;
+      measured.missed = status == TimeStatus::failed;
+      put(std::move(measured));
+      return false;
+    };
+    try {
+      make_ready(number);
+      work(*ready_);
+      return true;
+    } catch (const CannotRun& reason) {
+      return fail(TimeStatus::skipped, reason.what());
+    } catch (const std::exception& error) {
+      return fail(TimeStatus::failed, error.what());
+    }
+  }
+
+  /// Prepares it and launches it once, unless it was the last one.
+  void make_ready(std::size_t number) {
+    if (ready_ && ready_number_ == number) return;
+    ready_.reset();  // Its memory is free for the next.
+    ready_ = std::make_unique<ReadyCase>(*cases_[number], with_.device, with_.instruments);
+    ready_number_ = number;
+    ready_->launch_and_wait();
+    if (std::exchange(warm_, true)) return;
+    const auto end = steady_clock::now() + kWarmUp;
+    while (steady_clock::now() < end) ready_->launch_and_wait();
+  }
+
+  std::vector<const PlannedCase*> cases_;
+  const MeasureWith& with_;
+  const RaceOutput& output_;
+  std::vector<std::optional<Check>> checks_;
+  std::vector<Amount> useful_;
+  std::vector<std::vector<double>> times_;
+  std::vector<MeasuredCase> rows_;  ///< that are not written yet
+  steady_clock::time_point written_ = steady_clock::now();
+  std::unique_ptr<ReadyCase> ready_;  ///< the case that was launched last
+  std::size_t ready_number_ = 0;
+  bool warm_ = false;
+};
+
+/// The place of each parameter's value among those of the cases.
+std::vector<std::vector<int>> places_of(const std::vector<const PlannedCase*>& cases) {
+  std::map<std::string, std::map<std::string, int>> seen;
+  std::vector<std::vector<int>> places;
+  for (const PlannedCase* planned : cases) {
+    std::vector<int>& of = places.emplace_back();
+    for (const auto& [key, value] : planned->known.identity.parameters) {
+      auto& values = seen[key];
+      of.push_back(values.try_emplace(value, static_cast<int>(values.size())).first->second);
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+void leave_out_hopeless(std::vector<PlannedCase>& cases, const Device& device, const ChosenProfile& profile) {
+  leave_out_same_code(cases);
+  leave_out_spills(cases);
+  leave_out_idle_schedulers(cases, device);
+  leave_out_predicted(cases, device, profile);
+}
+
+ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith& with,
+                           const RaceOutput& output, std::optional<double> known_us) {
+  std::vector<const PlannedCase*> racing;
+  std::vector<MeasuredCase> left_out;
+  for (const PlannedCase& planned : cases) {
+    if (planned.can_launch()) {
+      racing.push_back(&planned);
+    } else {
+      left_out.push_back({planned.known, CaseSamples(planned.known.identity), {}});
+      left_out.back().record.provenance.recorded_at = iso_time(system_clock::now());
+    }
+  }
+  if (!left_out.empty()) output.end(std::move(left_out));
+  constexpr std::uint64_t kSeed = 1;
+  HarnessRacers racers(racing, with, output);
+  const std::vector<std::vector<int>> places = places_of(racing);
+  const RaceResult result = race(places, racers, known_us, kSeed);
+  if (stop_asked() || with.instruments.context_is_lost()) {
+    racers.end();
+    return ExitStatus::no_verdict;
+  }
+  // A resumed race goes on with those that the budget left undecided.
+  if (!result.stopped) {
+    for (const std::size_t number : result.as_fast) racers.put(number, std::string(kAsFast));
+  }
+  racers.end();
+  if (!result.fastest) return result.stopped ? ExitStatus::done : ExitStatus::no_verdict;
+  MeasureWith fully = with;
+  fully.raced = &result.times[*result.fastest];
+  output.begin(*racing[*result.fastest]);
+  std::optional<MeasuredCase> measured = measure_case(*racing[*result.fastest], fully);
+  if (!measured) return ExitStatus::no_verdict;
+  const bool whole =
+      measured->record.times.status != TimeStatus::failed && measured->record.check != Check::wrong;
+  std::vector<MeasuredCase> last;
+  last.push_back(std::move(*measured));
+  output.end(std::move(last));
+  return whole ? ExitStatus::done : ExitStatus::no_verdict;
+}
+
+}  // namespace occbench

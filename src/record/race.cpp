@@ -1,0 +1,277 @@
+#include "record/race.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include <fmt/core.h>
+
+#include "record/statistics.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// One launch is enough where it takes so many times the fastest: launches that something else disturbs are
+/// rarely as much longer.
+constexpr double kHopeless = 1.5;
+/// Two launches say no more than the spread at which a case's times are called unstable, and what events
+/// resolve (harness/time_case.cpp).
+constexpr double kSpread = 0.05;
+constexpr double kResolutionUs = 0.5;
+/// The fewest that give a 95 % interval: 2 x 0.5^6 = 3 %.
+constexpr std::size_t kTurn = 6;
+constexpr std::size_t kMostLaunches = 96;
+/// Configurations nearer to one another are taken to be as fast.
+constexpr double kIndifference = 0.01;
+/// Challengers of the fastest in a turn: their number is halved (successive halving: Karnin, Koren and Somekh, ICML 2013)
+/// down to this.
+constexpr std::size_t kFewestPlaces = 4;
+/// Random configurations before neighbours are followed: with 20 of them one is among the best 14 % with 95 %.
+constexpr std::size_t kFirstSample = 20;
+
+class Field {
+ public:
+  Field(std::span<const std::vector<int>> places, Racers& racers, std::optional<double> known_us,
+        std::uint64_t seed)
+      : places_(places),
+        racers_(racers),
+        known_us_(known_us.value_or(kNever)),
+        runners_(places.size()),
+        estimates_(places.size(), kNever) {
+    for (std::size_t i = 0; i < places.size(); ++i) waiting_.push_back(i);
+    // The same order on every machine, which std::shuffle does not promise.
+    std::mt19937_64 generator(seed);
+    for (std::size_t left = waiting_.size(); left > 1; --left)
+      std::swap(waiting_[left - 1], waiting_[generator() % left]);
+  }
+
+  RaceResult run() {
+    while (!waiting_.empty() && !stops()) first_launches(next());
+    rule_out([&](const Runner& each) { return fastest_launch(each) * (1 - kSpread) - kResolutionUs; });
+    while (!is_decided() && !stops()) take_turns();
+    return result();
+  }
+
+ private:
+  struct Runner {
+    std::vector<double> times;
+    bool in = false;
+    std::optional<bool> right;
+  };
+
+  bool stops() {
+    return stopped_ = stopped_ || racers_.must_stop();
+  }
+
+  static double fastest_launch(const Runner& runner) {
+    return *std::ranges::min_element(runner.times);
+  }
+  static double median_of(const Runner& runner) {
+    return median(runner.times);
+  }
+  /// Above which a configuration's time hardly is.
+  static double upper(const Runner& runner) {
+    return runner.times.size() < kTurn ? *std::ranges::max_element(runner.times)
+                                       : median_interval(runner.times).second;
+  }
+  static double lower(const Runner& runner) {
+    return runner.times.size() < kTurn ? fastest_launch(runner) : median_interval(runner.times).first;
+  }
+
+  std::size_t next() {
+    auto chosen = waiting_.end() - 1;
+    if (launched_ >= kFirstSample) {
+      const auto likely =
+          std::ranges::min_element(waiting_, {}, [&](std::size_t number) { return estimates_[number]; });
+      if (estimates_[*likely] < kNever) chosen = likely;
+    }
+    const std::size_t number = *chosen;
+    waiting_.erase(chosen);
+    ++launched_;
+    return number;
+  }
+
+  void first_launches(std::size_t number) {
+    Runner& runner = runners_[number];
+    runner.times = racers_.time(number, 1);
+    if (runner.times.empty()) return;
+    runner.in = true;
+    const double best = best_upper();
+    if (runner.times.front() > kHopeless * best) {
+      put_out(number, fmt::format("a launch took {:.4g} us, and the fastest configuration {:.4g} us",
+                                  runner.times.front(), best));
+    } else {
+      launch(number, 1);
+      if (runner.in && median_of(runner) < best_us_) note_best(number);
+    }
+    if (!runner.times.empty()) tell_neighbours(number, fastest_launch(runner));
+  }
+
+  void tell_neighbours(std::size_t of, double time) {
+    for (const std::size_t number : waiting_) {
+      std::size_t differences = 0;
+      for (std::size_t axis = 0; axis < places_[of].size(); ++axis)
+        differences += places_[of][axis] != places_[number][axis] ? 1 : 0;
+      if (differences == 1) estimates_[number] = std::min(estimates_[number], time);
+    }
+  }
+
+  void launch(std::size_t number, std::size_t launches) {
+    Runner& runner = runners_[number];
+    const std::vector<double> more = racers_.time(number, launches);
+    if (more.empty()) runner.in = false;
+    runner.times.insert(runner.times.end(), more.begin(), more.end());
+  }
+
+  /// A configuration with a wrong result is out before it rules others out.
+  bool is_right(std::size_t number) {
+    Runner& runner = runners_[number];
+    if (!runner.right) runner.right = racers_.is_right(number);
+    if (!*runner.right) runner.in = false;
+    return *runner.right;
+  }
+
+  void note_best(std::size_t number) {
+    if (!is_right(number)) return;
+    best_us_ = median_of(runners_[number]);
+    best_upper_us_ = upper(runners_[number]);
+  }
+
+  double best_upper() const {
+    return std::min(known_us_, best_upper_us_);
+  }
+
+  std::vector<std::size_t> racing() const {
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < runners_.size(); ++i) {
+      if (runners_[i].in) numbers.push_back(i);
+    }
+    std::ranges::sort(numbers, {}, [&](std::size_t number) { return median_of(runners_[number]); });
+    return numbers;
+  }
+
+  /// The fastest that is right, by all its launches.
+  void find_best() {
+    best_us_ = best_upper_us_ = kNever;
+    for (const std::size_t number : racing()) {
+      if (!is_right(number)) continue;
+      note_best(number);
+      return;
+    }
+  }
+
+  void put_out(std::size_t number, const std::string& why) {
+    runners_[number].in = false;
+    racers_.ruled_out(number, why);
+  }
+
+  /// All whose least time is above the fastest.
+  template <typename Least>
+  void rule_out(const Least& least) {
+    find_best();
+    const double best = best_upper();
+    for (const std::size_t number : racing()) {
+      const double at_least = least(runners_[number]);
+      if (at_least > best)
+        put_out(number,
+                fmt::format("{} launches took at least {:.4g} us, and the fastest configuration takes "
+                            "at most {:.4g} us{}",
+                            runners_[number].times.size(), at_least, best,
+                            runners_[number].times.size() < kTurn ? "" : " (95 % intervals)"));
+    }
+  }
+
+  /// Whether it cannot be faster than the fastest by more than makes a difference.
+  bool is_told(const Runner& runner) const {
+    return runner.times.size() >= kTurn && lower(runner) >= (1 - kIndifference) * best_upper();
+  }
+
+  bool is_decided() const {
+    const std::vector<std::size_t> left = racing();
+    if (left.empty() || (left.size() == 1 && known_us_ == kNever)) return true;
+    if (runners_[left.front()].times.size() >= kMostLaunches) return true;
+    return std::ranges::all_of(left, [&](std::size_t number) { return is_told(runners_[number]); });
+  }
+
+  /// The fastest, and those of the others that may be faster yet: of these the most promising half of the turn before.
+  std::vector<std::size_t> next_turn() {
+    std::vector<std::size_t> numbers = racing();
+    const std::size_t fastest = numbers.front();
+    std::erase_if(numbers,
+                  [&](std::size_t number) { return number == fastest || is_told(runners_[number]); });
+    std::ranges::sort(numbers, {}, [&](std::size_t number) { return lower(runners_[number]); });
+    numbers.resize(std::min(numbers.size(), places_in_turn_));
+    places_in_turn_ = std::max(kFewestPlaces, numbers.size() / 2);
+    numbers.insert(numbers.begin(), fastest);
+    return numbers;
+  }
+
+  void take_turns() {
+    std::vector<std::size_t> order = next_turn();
+    // Back and forth, so that a GPU that warms up favours none.
+    if (std::exchange(backwards_, !backwards_)) std::ranges::reverse(order);
+    for (const std::size_t number : order) {
+      if (stops()) return;
+      launch(number, kTurn - runners_[number].times.size() % kTurn);
+    }
+    rule_out([](const Runner& each) { return lower(each); });
+  }
+
+  RaceResult result() {
+    find_best();
+    RaceResult result{
+        .fastest = std::nullopt, .as_fast = {}, .waiting = {}, .times = {}, .stopped = stopped_};
+    for (const std::size_t number : racing()) {
+      if (!result.fastest) {
+        result.fastest = number;
+      } else {
+        result.as_fast.push_back(number);
+      }
+    }
+    for (Runner& runner : runners_) result.times.push_back(std::move(runner.times));
+    result.waiting = std::move(waiting_);
+    return result;
+  }
+
+  std::span<const std::vector<int>> places_;
+  Racers& racers_;
+  double known_us_;
+  std::vector<Runner> runners_;
+  std::vector<double> estimates_;     ///< fastest launch of a neighbour
+  std::vector<std::size_t> waiting_;  ///< not launched yet
+  std::size_t launched_ = 0;
+  double best_us_ = kNever;
+  double best_upper_us_ = kNever;
+  std::size_t places_in_turn_ = std::numeric_limits<std::size_t>::max();
+  bool backwards_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+RaceResult race(std::span<const std::vector<int>> places, Racers& racers, std::optional<double> known_us,
+                std::uint64_t seed) {
+  return Field(places, racers, known_us, seed).run();
+}
+
+std::pair<double, double> median_interval(std::span<const double> readings) {
+  std::vector<double> sorted(readings.begin(), readings.end());
+  std::ranges::sort(sorted);
+  const auto count = static_cast<double>(sorted.size());
+  // So many readings may lie below the median before that has a chance of more than 2.5 %.
+  double chance = std::pow(0.5, count);
+  double below = chance;
+  std::size_t out = 0;
+  while (below <= 0.025) {
+    chance *= (count - static_cast<double>(out)) / (static_cast<double>(out) + 1);
+    below += chance;
+    ++out;
+  }
+  out = std::max<std::size_t>(out, 1);
+  return {sorted[out - 1], sorted[sorted.size() - out]};
+}
+
+}  // namespace occbench

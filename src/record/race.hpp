@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Which of many configurations is fastest, found with few launches of most of them.
+namespace occbench {
+
+/// How the notes of rows begin that a race left out without a launch, ruled out, and could not tell from the fastest.
+inline constexpr std::string_view kLeftOut = "left out: ";
+inline constexpr std::string_view kRuledOut = "ruled out: ";
+inline constexpr std::string_view kAsFast = "not told from the fastest";
+
+/// What a race asks of whoever launches its configurations, each by its number.
+class Racers {
+ public:
+  virtual ~Racers() = default;
+
+  /// Makes a configuration ready and launches it once, unless it was the last one that was asked for; then launches it
+  /// so often with a time each, microseconds. Empty where it cannot be launched: it is out, and whoever launched it
+  /// says why.
+  virtual std::vector<double> time(std::size_t number, std::size_t launches) = 0;
+
+  /// Whether its result is right; asked once, of configurations that are about to rule others out.
+  virtual bool is_right(std::size_t number) = 0;
+
+  /// A configuration has left the race; `why` is a sentence.
+  virtual void ruled_out(std::size_t number, const std::string& why) = 0;
+
+  /// Whether the race must end here: the user asks for it, or the time that was given is spent.
+  virtual bool must_stop() = 0;
+};
+
+/// A race that is over.
+struct RaceResult {
+  std::optional<std::size_t> fastest;      ///< empty where no configuration ran with a right result
+  std::vector<std::size_t> as_fast;        ///< others that launches did not tell from it, fastest first
+  std::vector<std::size_t> waiting;        ///< never launched: the race had to stop
+  std::vector<std::vector<double>> times;  ///< of each configuration, microseconds, in order
+  bool stopped = false;                    ///< before its end
+};
+
+/// Races configurations against each other, each described by the place of its value on each axis.
+///
+/// 1. Each is launched twice, once where it takes more than 1.5 times the fastest. The order: a sample drawn at
+///    random, then next the one whose neighbours (they differ in one axis) were fastest.
+/// 2. One whose fastest launch is more than 5 % and 0.5 us above the fastest configuration is out.
+/// 3. The others are launched 6 times a round, in each round half as many. One is out once its 95 % interval lies above that of
+///    the fastest. The race ends when one is left, when none of the rest can be 1 % faster, or with 96 launches of the
+///    fastest.
+///
+/// A configuration rules others out only if its result is right.
+/// @param known_us  time of a configuration that was raced before, as after a resumed run
+/// @param seed      of the random sample
+RaceResult race(std::span<const std::vector<int>> places, Racers& racers, std::optional<double> known_us,
+                std::uint64_t seed);
+
+/// Interval that covers the median of the readings' distribution, whatever that is, with at least 95 %: the
+/// order statistics that the binomial distribution gives (Conover, Practical Nonparametric Statistics, 3.2).
+/// @pre at least 6 readings, the fewest that give such an interval
+std::pair<double, double> median_interval(std::span<const double> readings);
+
+}  // namespace occbench
