@@ -57,11 +57,11 @@ std::string bytes_of(void* library, Program program, const char* size_name, cons
   return bytes;
 }
 
-std::string version_of(void* library) {
-  int major = 0;
-  int minor = 0;
-  require_success(function_of<Result(int*, int*)>(library, "nvrtcVersion")(&major, &minor), "nvrtcVersion");
-  return fmt::format("{}.{}", major, minor);
+std::pair<int, int> version_of(void* library) {
+  std::pair<int, int> version;
+  require_success(function_of<Result(int*, int*)>(library, "nvrtcVersion")(&version.first, &version.second),
+                  "nvrtcVersion");
+  return version;
 }
 
 /// lib/libnvrtc.so.13 lies beside include/, in a toolkit and in its wheels.
@@ -100,7 +100,11 @@ void* open_library() {
 }  // namespace
 
 Nvrtc::Nvrtc(void* library)
-    : library_(library), version_(version_of(library)), include_folders_(folders_beside(library)) {}
+    : library_(library), include_folders_(folders_beside(library)) {
+  const std::pair<int, int> version = version_of(library);
+  version_ = fmt::format("{}.{}", version.first, version.second);
+  has_cache_ = version >= std::pair(12, 9);
+}
 
 const Nvrtc& Nvrtc::loaded() {
   static const Nvrtc only(open_library());
@@ -128,6 +132,9 @@ Nvrtc::Output Nvrtc::compile(const std::string& text, const std::string& name,
                   "nvrtcAddNameExpression");
   std::vector<const char*> flags;
   for (const std::string& option : options) flags.push_back(option.c_str());
+  // Machine code from the cache of NVRTC (12.9 and later; on a machine with a driver) comes without the log of
+  // --ptxas-options=-v, which has the registers.
+  if (has_cache_) flags.push_back("--no-cache");
   const Result result = function_of<Result(Program, int, const char* const*)>(
       library_, "nvrtcCompileProgram")(program.get(), static_cast<int>(flags.size()), flags.data());
   Output output;

@@ -51,6 +51,7 @@ class Nvrtc {
 
   void* library_;
   std::string version_;
+  bool has_cache_ = false;
   std::vector<std::filesystem::path> include_folders_;
 };
 
