@@ -15,7 +15,7 @@ namespace occbench {
 // about how good predictions are.
 
 /// An activity record's time of a launch is longer than its warps are active without a record. Median of the 120 launches
-/// of the programs that rules were tuned on, on an H100 (driver 580.159.04, CUDA 13.0, commit d7ea04a; docs/any-program.md):
+/// of the programs that rules were tuned on, on an H100 (driver 580.159.04, CUDA 13.0, commit d7ea04a; docs/notes/tracing.md):
 /// half of those shorter than 12 us have 0.69 to 0.88. CUPTI's time stamps are 0.62 of it (commit 16f4abe, whose counters were
 /// read with records); the rest is what records take from kernels of short blocks. It is no cost of a launch and no
 /// parameter of a device profile: only work that is inferred from such a time depends on it.

@@ -267,7 +267,7 @@ TEST(RecordedSuite, WorkThatDiffersByWarpIsPredicted) {
 
 /// The launches of a kind that `occbench validate` drew, and what is asked of their predictions: mean error
 /// and 95th percentile, points, and the median error of active cycles. Of the model of twenty rules a 95th percentile of
-/// 1.2 was asked for blocks of 8,000 cycles; what that of nine costs is in docs/prediction.md.
+/// 1.2 was asked for blocks of 8,000 cycles; what that of nine costs is in docs/notes/block-scheduler.md.
 struct Asked {
   const char* kind;
   std::size_t launches;

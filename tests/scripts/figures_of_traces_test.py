@@ -1,4 +1,4 @@
-"""What docs/any-program.md says of recorded traces, against rows worked out by hand."""
+"""What docs/any-program.md and docs/notes/tracing.md say of recorded traces, against rows worked out by hand."""
 
 import tempfile
 import unittest

@@ -1,4 +1,5 @@
-"""What traced programs read, for examples/python/README.md, and what tracing costs and disturbs, for docs/any-program.md."""
+"""What traced programs read, for examples/python/README.md, and what tracing costs and disturbs, for
+docs/any-program.md and docs/notes/tracing.md."""
 
 import itertools
 import random

@@ -1,5 +1,5 @@
-"""What the recorded traces of programs say, for docs/any-program.md: beside ncu, predicted from times, and beside PyTorch's
-own trace."""
+"""What the recorded traces of programs say, for docs/any-program.md and docs/notes/tracing.md: beside ncu, predicted
+from times, and beside PyTorch's own trace."""
 
 import tempfile
 from collections.abc import Iterable
