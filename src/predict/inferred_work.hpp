@@ -9,7 +9,7 @@
 namespace occbench {
 
 // A launch of a program does not say what its blocks have to do. How long other launches of the same kernel and
-// configuration took tells: equal blocks, as long as they must be for the launch to take that time.
+// configuration took tells: equal blocks that last so long that the launch takes that time.
 
 /// What is known of launches of the same kernel and configuration. Values are above 0.
 struct ObservedLaunch {

@@ -1,7 +1,7 @@
 // Which optional rules of the model (src/predict/parameters.cpp) earn their place. Without arguments, each rule is
 // switched off in turn, all that is fitted is fitted again, and recorded launches are predicted. Arguments are rules, or
 // several joined by +, that are removed one after another: a step that makes the selecting half worse than the bar allows
-// is taken back, and the last step leaves ten rules. The other half and an H100 decide nothing. Prints CSV.
+// is taken back, and the last step leaves the rules that stay. The other half and an H100 decide nothing. Prints CSV.
 #include <algorithm>
 #include <cmath>
 #include <map>
