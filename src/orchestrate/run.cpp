@@ -85,7 +85,9 @@ class Runner {
         rows_(out_),
         cases_(rows_.take()),
         finished_(names_of(cases_)) {
-    if (options.budget) until_ = std::chrono::system_clock::now() + *options.budget;
+    // Whole seconds, as the process is told it: both end at the same time.
+    if (options.budget)
+      until_ = std::chrono::ceil<std::chrono::seconds>(std::chrono::system_clock::now() + *options.budget);
   }
 
   void run(const Bench& bench) {
