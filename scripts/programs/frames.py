@@ -20,7 +20,10 @@ with tempfile.TemporaryDirectory() as folder:
     seconds = time.monotonic() - begun
     assert frame.equals(occbench.read(rows)), "the frame is not what was written"
     table = subprocess.run(
-        [sys.executable, "-m", "occbench", "explain", "--top", "1", str(rows)], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "occbench", "explain", "--top", "1", str(rows)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
 counted = frame.filter(polars.col("achieved_pct").is_not_null())
 print(f"occbench.trace: {seconds:.1f} s, {frame.height} rows, {counted.height} with a counter; dtypes of columns:")

@@ -210,9 +210,7 @@ void print_lines(std::span<const CaseRecord> cases, std::ostream& out) {
 ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   const std::vector<CaseRecord> of_files = all_cases(options);
   std::vector<CaseRecord> cases = counted_cases(of_files, options);
-  const auto is_simulated = [](const CaseRecord& each) {
-    return each.times.status == TimeStatus::simulated;
-  };
+  const auto is_simulated = [](const CaseRecord& each) { return each.times.status == TimeStatus::simulated; };
   if (std::ranges::any_of(cases, is_simulated)) {
     const bool for_reading = options.format == "table" || options.format == "lines";
     fmt::print(for_reading ? console.out : console.err, "{}\n", kSimulatedLine);

@@ -27,15 +27,15 @@ void print_findings(std::span<const Finding> findings, double theoretical_pct,
     bool is_first = true;
     // What no cause explains is read after all causes, however much it is.
     for (const bool unexplained : {false, true})
-    for (const Finding& finding : findings) {
-      if (finding.list != list || (finding.cause == Cause::unexplained) != unexplained) continue;
-      if (std::exchange(is_first, false)) fmt::print(out, "  {}\n", heading);
-      fmt::print(out, "    {} [{}, {}]\n", finding.sentence, to_string(finding.cause),
-                 to_string(finding.confidence));
-      if (finding.remedy != std::exchange(remedy_before, finding.remedy))
-        fmt::print(out, "      {}\n", finding.remedy);
-      if (finding.time) fmt::print(out, "      Time saved: {}\n", finding.time->sentence);
-    }
+      for (const Finding& finding : findings) {
+        if (finding.list != list || (finding.cause == Cause::unexplained) != unexplained) continue;
+        if (std::exchange(is_first, false)) fmt::print(out, "  {}\n", heading);
+        fmt::print(out, "    {} [{}, {}]\n", finding.sentence, to_string(finding.cause),
+                   to_string(finding.confidence));
+        if (finding.remedy != std::exchange(remedy_before, finding.remedy))
+          fmt::print(out, "      {}\n", finding.remedy);
+        if (finding.time) fmt::print(out, "      Time saved: {}\n", finding.time->sentence);
+      }
   };
   double losses = 0;
   for (const Finding& finding : findings) {

@@ -99,8 +99,7 @@ void* open_library() {
 
 }  // namespace
 
-Nvrtc::Nvrtc(void* library)
-    : library_(library), include_folders_(folders_beside(library)) {
+Nvrtc::Nvrtc(void* library) : library_(library), include_folders_(folders_beside(library)) {
   const std::pair<int, int> version = version_of(library);
   version_ = fmt::format("{}.{}", version.first, version.second);
   has_cache_ = version >= std::pair(12, 9);
