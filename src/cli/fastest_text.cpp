@@ -43,7 +43,7 @@ std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
     if (has_right_time(each)) timed.push_back(&each);
   }
   if (timed.empty()) return "No configuration ran with a right result: the rows say why.\n";
-  // The fastest is measured as every case is; the median of one that is as fast may be lower by chance.
+  // The fastest is measured as every case is; the median of one that is as fast can read lower.
   std::ranges::sort(timed, {}, [](const CaseRecord* each) {
     const bool of_race =
         each->note.find(kRuledOut) != std::string::npos || each->note.find(kAsFast) != std::string::npos;
