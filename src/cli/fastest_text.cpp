@@ -43,7 +43,12 @@ std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
     if (has_right_time(each)) timed.push_back(&each);
   }
   if (timed.empty()) return "No configuration ran with a right result: the rows say why.\n";
-  std::ranges::sort(timed, {}, [](const CaseRecord* each) { return time_of(*each); });
+  // The fastest is measured as every case is; the median of one that is as fast can read lower.
+  std::ranges::sort(timed, {}, [](const CaseRecord* each) {
+    const bool of_race =
+        each->note.find(kRuledOut) != std::string::npos || each->note.find(kAsFast) != std::string::npos;
+    return std::pair(of_race, time_of(*each));
+  });
   const CaseRecord& fastest = *timed.front();
   std::string text = fmt::format("\nfastest      {}   {:.4g} us\n", fastest.identity.name, time_of(fastest));
   const auto noted = [&](std::string_view note) {

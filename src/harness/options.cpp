@@ -268,10 +268,10 @@ struct Parser {
     app.add_flag("--occ_fastest", options.fastest, "find the fastest case without measuring all");
     app.add_option_function<std::int64_t>(
         "--occ_until",
-        [this](std::int64_t seconds) {
-          options.until = std::chrono::system_clock::time_point(std::chrono::seconds(seconds));
+        [this](std::int64_t milliseconds) {
+          options.until = std::chrono::system_clock::time_point(std::chrono::milliseconds(milliseconds));
         },
-        "when --occ_fastest ends, in seconds since 1970");
+        "when --occ_fastest ends, in milliseconds since 1970");
     app.add_flag("--occ_predict", options.predict, "list the cases with their predictions");
     CLI::Option* const capability = app.add_option(
         "--occ_cc", compute_capability, "list the cases for this compute capability, without a GPU");

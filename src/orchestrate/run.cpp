@@ -85,7 +85,10 @@ class Runner {
         rows_(out_),
         cases_(rows_.take()),
         finished_(names_of(cases_)) {
-    if (options.budget) until_ = std::chrono::system_clock::now() + *options.budget;
+    // Whole milliseconds, as the process is told it: both end at the same time.
+    if (options.budget)
+      until_ = std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now()) +
+               *options.budget;
   }
 
   void run(const Bench& bench) {
@@ -143,7 +146,9 @@ class Runner {
                      {"--occ_csv=" + out_.string(), "--occ_resume", "--occ_cases=" + names.string(),
                       fmt::format("--occ_progress_fd={}", pipe.write_end()), "--benchmark_color=false"});
     if (until_)
-      arguments.push_back(fmt::format("--occ_until={}", std::chrono::system_clock::to_time_t(*until_)));
+      arguments.push_back(fmt::format(
+          "--occ_until={}",
+          std::chrono::duration_cast<std::chrono::milliseconds>(until_->time_since_epoch()).count()));
     running_.clear();
     ChildProcess process(ProgramStart{.program = bench.program,
                                       .arguments = std::move(arguments),
@@ -228,7 +233,8 @@ bool has_times(const CaseRecord& record) {
 /// Whether a race timed the case, and had no reason to count it.
 bool is_of_race(const CaseRecord& record) {
   const auto noted = [&](std::string_view text) { return record.note.find(text) != std::string::npos; };
-  return record.readings.status == CountersStatus::off && (noted(kRuledOut) || noted(kAsFast));
+  return record.readings.status == CountersStatus::off &&
+         (noted(kRuledOut) || noted(kAsFast) || record.check == Check::wrong);
 }
 
 /// How many cases of a run are as they should be, and how many are not.

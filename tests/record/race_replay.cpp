@@ -3,8 +3,8 @@
 // A table is the rows and samples of a sweep that measured all. A launch is one of the recorded launches of its
 // configuration, drawn at random. A line of CSV a repetition says what the race chose, how much slower that is than the
 // fastest of the table (medians of the recorded launches), and what the race launched: a configuration that is made ready
-// is launched once more than it is timed. The device time of the table counts two launches of each case beside those that
-// were timed.
+// is launched once more than it is timed. The device time of the table is that of the launches that its rows count, and of two
+// more of each.
 
 #include <algorithm>
 #include <cstdio>
@@ -32,6 +32,7 @@ struct Recorded {
   std::vector<int> places;    ///< of its values on the axes
   std::vector<double> times;  ///< microseconds; empty where it did not run
   double median_us = 0;
+  double all_us = 0;  ///< of its launches: those that were timed, and two before them
   bool wrong = false;
 };
 
@@ -47,12 +48,14 @@ std::vector<Recorded> read_table(const std::string& file) {
     Recorded& of = table.emplace_back();
     of.name = record.identity.name;
     of.wrong = record.check == Check::wrong;
-    if (record.times.status != TimeStatus::failed) of.times = times[of.name];
-    if (!of.times.empty()) of.median_us = median(of.times);
     for (const auto& [key, value] : record.identity.parameters) {
       auto& values = seen[key];
       of.places.push_back(values.try_emplace(value, static_cast<int>(values.size())).first->second);
     }
+    if (record.times.status != TimeStatus::failed) of.times = times[of.name];
+    if (of.times.empty()) continue;
+    of.median_us = median(of.times);
+    of.all_us = of.median_us * static_cast<double>(record.times.repetitions.value_or(0) + 2);
   }
   return table;
 }
@@ -105,8 +108,7 @@ void replay(const std::string& file, int repetitions) {
   for (const Recorded& each : table) {
     places.push_back(each.places);
     if (each.times.empty()) continue;
-    all_us += 2 * each.median_us;
-    for (const double time : each.times) all_us += time;
+    all_us += each.all_us;
     if (!each.wrong && (best == nullptr || each.median_us < best->median_us)) best = &each;
   }
   if (best == nullptr) throw InputError(file + ": no configuration ran with a right result");
