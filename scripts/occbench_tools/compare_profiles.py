@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
         generic.flush()
         lines = []
         for model in models:
-            own = model.rows("validation.csv")["device_profile"].first()
+            own = model.rows("validation.csv")["device_profile"].first().partition(" (")[0]
             lines.append(compared(model, model.folder / f"{own}.profile", "of the GPU itself"))
             lines.extend(compared(model, name, f"`{name}`, built in") for name in ("h200", "h100"))
             lines.append(compared(model, generic.name, "generic: a file of name, compute capability and SMs"))

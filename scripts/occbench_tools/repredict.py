@@ -13,7 +13,7 @@ import polars as pl
 from occbench_tools.dataset import read_text, write_table
 from occbench_tools.program import Occbench, binaries_of, declare_binaries
 
-PREDICTED = ("work", "work_source", "device_profile", "profile_quality", "explanation")
+PREDICTED = ("work", "work_source", "device_profile", "explanation")
 CASE = ["gpu_uuid", "experiment", "case"]
 
 

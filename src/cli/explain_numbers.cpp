@@ -56,7 +56,6 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
   counters.sm_cycles_active_avg = numbers.sm_cycles_active_avg;
   counters.resident_blocks = numbers.resident_blocks;
   record.times.time_us = numbers.time_us;
-  set_measured_losses(record, limits);
   return record;
 }
 

@@ -225,8 +225,8 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
   line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
   fmt::print(out, "\n{}\n", answer.row.explanation);
-  fmt::print(out, "Profile {} ({}){}{}\n", answer.row.device_profile, answer.row.profile_quality,
-             answer.row.note.empty() ? "." : ": ", answer.row.note);
+  fmt::print(out, "Profile {}{}{}\n", answer.row.device_profile, answer.row.note.empty() ? "." : ": ",
+             answer.row.note);
   if (answer.lockstep_cycles) {
     fmt::print(
         out,
@@ -257,6 +257,9 @@ void print_json(const Answer& answer, std::ostream& out) {
     const std::string name(column.name);
     if (!cell_text(answer.row, column).empty()) object[name] = row.at(name);
   }
+  object["profile_quality"] = to_string(*answer.prediction.profile_quality);
+  object["predicted_elapsed_low_pct"] = answer.prediction.elapsed_interval.low;
+  object["predicted_elapsed_high_pct"] = answer.prediction.elapsed_interval.high;
   object["predicted_cycles_active_min"] = answer.prediction.cycles_active_min;
   object["predicted_cycles_active_max"] = answer.prediction.cycles_active_max;
   object["explanation"] = answer.row.explanation;

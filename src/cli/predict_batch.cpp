@@ -35,20 +35,17 @@ constexpr std::array<std::string_view, 11> kReadToPredict = {"static_shared_byte
                                                              "note"};
 
 /// Columns that come out whether the file has them or not.
-constexpr std::array<std::string_view, 23> kPredictedColumns = {"work",
+constexpr std::array<std::string_view, 20> kPredictedColumns = {"work",
                                                                 "work_source",
                                                                 "blocks_per_sm",
                                                                 "limiter",
                                                                 "waves",
                                                                 "theoretical_pct",
                                                                 "device_profile",
-                                                                "profile_quality",
                                                                 "predicted_pct",
                                                                 "predicted_low_pct",
                                                                 "predicted_high_pct",
                                                                 "predicted_elapsed_pct",
-                                                                "predicted_elapsed_low_pct",
-                                                                "predicted_elapsed_high_pct",
                                                                 "predicted_cycles_active",
                                                                 "loss_small_grid_points",
                                                                 "loss_tail_points",

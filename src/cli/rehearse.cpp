@@ -48,8 +48,7 @@ Provenance provenance_of(Provenance recorded, const RunOptions& options) {
   const bool chosen = options.device != "auto";
   recorded.commit = build_commit();
   recorded.host = node_name();
-  recorded.device_index = chosen ? std::stoi(options.device) : 0;
-  recorded.gpu_uuid = fmt::format("simulated-{}-{}", recorded.host, *recorded.device_index);
+  recorded.gpu_uuid = fmt::format("simulated-{}-{}", recorded.host, chosen ? std::stoi(options.device) : 0);
   return recorded;
 }
 

@@ -41,12 +41,11 @@ double share_of_warps(const Situation& situation, double stalled_warps) {
 
 double waiting_for_memory(const Situation& situation) {
   const CounterValues& counters = situation.counters();
-  return share_of_warps(situation, counters.long_scoreboard_stall_warps.value_or(0) +
-                                       counters.lg_throttle_stall_warps.value_or(0));
+  return share_of_warps(situation, counters.memory_stall_warps.value_or(0));
 }
 
 double atomic_requests(const Situation& situation) {
-  return situation.counters().global_reductions.value_or(0) + situation.counters().global_atomics.value_or(0);
+  return situation.counters().atomic_requests.value_or(0);
 }
 
 /// Requests a cycle below which an address is idle for most of the launch, even if all lanes of all warps add
@@ -109,18 +108,17 @@ bool spills_show(const Situation& situation) {
   // Fences of system scope read and write sectors that count as local memory's.
   if (situation.usage.local_bytes_per_thread == 0) return false;
   const CounterValues& counters = situation.counters();
-  const double sectors = counters.local_load_sectors.value_or(0) + counters.local_store_sectors.value_or(0);
+  const double sectors = counters.local_sectors.value_or(0);
   return sectors > kSectorsPerWarp * launched_warps(situation);
 }
 
 std::optional<Claim> spills(const Situation& situation) {
   if (!spills_show(situation)) return std::nullopt;
   const CounterValues& counters = situation.counters();
-  const double sectors = counters.local_load_sectors.value_or(0) + counters.local_store_sectors.value_or(0);
+  const double sectors = counters.local_sectors.value_or(0);
   return Claim{
       .takes_rest = true,
-      .evidence = evidence_of({{"local_load_sectors", counters.local_load_sectors},
-                               {"local_store_sectors", counters.local_store_sectors},
+      .evidence = evidence_of({{"local_sectors", counters.local_sectors},
                                {"registers_per_thread", situation.usage.registers_per_thread}}),
       .because = fmt::format(
           "registers are spilled: each warp moves {:.3g} KB to and from local memory, and warps that "
@@ -138,10 +136,8 @@ std::optional<Claim> atomics(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   return Claim{
       .takes_rest = true,
-      .evidence = evidence_of({{"global_reductions", counters.global_reductions},
-                               {"global_atomics", counters.global_atomics},
-                               {"lg_throttle_stall_warps", counters.lg_throttle_stall_warps},
-                               {"long_scoreboard_stall_warps", counters.long_scoreboard_stall_warps}}),
+      .evidence = evidence_of({{"atomic_requests", counters.atomic_requests},
+                               {"memory_stall_warps", counters.memory_stall_warps}}),
       .because = fmt::format(
           "warps make {} requests for atomic operations, and those on one address are done one after "
           "another",
@@ -165,8 +161,7 @@ std::optional<Claim> memory_contention(const Situation& situation) {
       .takes_rest = at_work,
       .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,
       .evidence = evidence_of({{"dram_busy_pct", counters.dram_busy_pct},
-                               {"long_scoreboard_stall_warps", counters.long_scoreboard_stall_warps},
-                               {"lg_throttle_stall_warps", counters.lg_throttle_stall_warps},
+                               {"memory_stall_warps", counters.memory_stall_warps},
                                {"issue_active_pct", counters.issue_active_pct}}),
       .because = of_latency ? fmt::format(
                                   "{:.0f} % of the active warps wait for memory, which is {:.0f} % busy, and "

@@ -43,6 +43,12 @@ std::optional<double> Situation::cycles_per_block() const {
   return *cycles / waves();
 }
 
+MeasuredParts measured_parts(double theoretical_pct, double achieved_pct, double resident_blocks,
+                             int warps_per_block, int warps_per_sm) {
+  const double filled_pct = 100 * resident_blocks * warps_per_block / warps_per_sm;
+  return {theoretical_pct - filled_pct, filled_pct - achieved_pct};
+}
+
 std::optional<Situation> situation_of(const LaunchFacts& facts) {
   if (!facts.limits || !facts.launch || !facts.compiled || !facts.theoretical_pct) return std::nullopt;
   Situation situation{.facts = facts,

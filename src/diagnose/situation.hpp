@@ -4,9 +4,19 @@
 
 #include "diagnose/launch_facts.hpp"
 #include "occupancy/occupancy.hpp"
-#include "record/measured_losses.hpp"
 
 namespace occbench {
+
+/// Where the points between theory and counter are, by resident blocks. They add up to theoretical - achieved.
+struct MeasuredParts {
+  double blocks = 0;  ///< places without a block; below 0 where an SM held more blocks than theory says
+  double warps = 0;   ///< warps of resident blocks that had exited or not begun
+};
+
+/// @param resident_blocks  mean over an SM's active cycles
+/// @param warps_per_sm     that it can hold
+MeasuredParts measured_parts(double theoretical_pct, double achieved_pct, double resident_blocks,
+                             int warps_per_block, int warps_per_sm);
 
 /// A launch whose theory is known, and what follows from its facts.
 struct Situation {

@@ -76,7 +76,7 @@ struct Attribute {
 constexpr Attribute kAttributes[] = {
     {"sm_count", "", " SMs", &MeasuredGpu::sm_count, false},
     {"memory_clock_mhz", "memory clock ", " MHz", &MeasuredGpu::memory_clock_mhz, false},
-    {"gpu_settings", "settings ", "", &MeasuredGpu::gpu_settings, false},
+    {"gpu_state", "settings ", "", &MeasuredGpu::gpu_settings, false},
     {"driver", "driver ", "", &MeasuredGpu::driver, true},
 };
 

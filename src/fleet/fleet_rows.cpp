@@ -12,6 +12,7 @@
 #include "occupancy/input_error.hpp"
 #include "record/bound_by.hpp"
 #include "record/columns.hpp"
+#include "record/gpu_state.hpp"
 #include "record/row_stream.hpp"
 #include "record/statistics.hpp"
 
@@ -71,24 +72,33 @@ class Cells {
 
 std::string uuid_of(const Cells& cells) {
   const std::string& uuid = cells.text("gpu_uuid");
-  return uuid.empty() ? fmt::format("{}, device {}", cells.text("host"), cells.text("device_index")) : uuid;
+  return uuid.empty() ? cells.text("host") : uuid;
 }
 
-MeasuredGpu gpu_of(const Cells& cells, const std::string& uuid, const std::string& run) {
+MeasuredGpu gpu_of(const Cells& cells, const GpuState& state, const std::string& uuid,
+                   const std::string& run) {
+  const auto& bus = state.memory_bus_bits;
   return {.uuid = uuid,
           .run = run,
           .model = cells.text("gpu"),
           .compute_capability = cells.text("compute_capability"),
           .host = cells.text("host"),
-          .device_index = cells.text("device_index"),
           .commit = cells.text("commit"),
           .driver = cells.text("driver"),
-          .gpu_settings = cells.text("gpu_settings"),
+          .gpu_settings = state.settings,
           .sm_count = cells.text("sm_count"),
-          .memory_bus_bits = cells.text("memory_bus_bits"),
+          .memory_bus_bits = bus ? std::to_string(*bus) : "",
           .memory_clock_mhz = {},
           .recorded_at = {},
           .readings = {}};
+}
+
+GpuState state_of(const Cells& cells, const RowStream& stream) {
+  try {
+    return parse_gpu_state(cells.text("gpu_state"));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}, line {}: {}", stream.source(), stream.line(), error.what()));
+  }
 }
 
 /// Else rows of two models have one UUID.
@@ -98,14 +108,15 @@ void require_same_model(const MeasuredGpu& gpu, const Cells& cells, const RowStr
                                gpu.uuid, cells.text("gpu"), gpu.model));
 }
 
-CaseReading reading_of(const Cells& cells, std::uint32_t throttle_reasons) {
+CaseReading reading_of(const Cells& cells, const Condition& condition, std::uint32_t throttle_reasons) {
   CaseReading reading;
   reading.present = true;
   reading.failed = cells.text("time_status") == "failed" || cells.text("check") == "wrong";
   const std::string& counters = cells.text("counters_status");
-  reading.counters_missing = !counters.empty() && counters != "ok" && counters != "off";
-  const double others = cells.number("other_processes");
-  reading.other_processes = others > 0 ? static_cast<std::int32_t>(std::min(others, 1e6)) : 0;
+  reading.counters_missing = !counters.empty() && counters != "ok" && counters != "off" &&
+                             counters != "sampled" && counters != "simulated";
+  reading.other_processes =
+      static_cast<std::int32_t>(std::min<std::int64_t>(condition.other_processes.value_or(0), 1'000'000));
   reading.throttle_reasons = throttle_reasons;
   reading.time_us = cells.number("time_us");
   reading.sm_clock_mhz = cells.number("sm_clock_mhz");
@@ -121,11 +132,14 @@ void learn(FleetCase& known, const Cells& cells, const CaseReading& reading) {
   if (!std::isnan(throughput) && !std::isnan(reading.time_us)) known.useful = throughput * reading.time_us;
 }
 
-FleetCase case_of(const std::string& name, const Cells& cells) {
+FleetCase case_of(const std::string& name, const Cells& cells, const GpuState& state) {
   const bool of_sms = is_bound_by_sm(cells.text("work"), cells.number("spill_bytes") > 0);
   const BoundBy else_bound = expects_atomics(cells.text("expected_cause")) ? BoundBy::l2 : BoundBy::other;
   // Two transfers a clock; megahertz are clocks per microsecond.
-  const double memory_peak = cells.number("memory_bus_bits") / 8 * 2 * cells.number("memory_clock_mhz");
+  const Integer& clock = state.condition.memory_clock_mhz;
+  const double memory_peak = state.memory_bus_bits && clock ? static_cast<double>(*state.memory_bus_bits) /
+                                                                  8 * 2 * static_cast<double>(*clock)
+                                                            : kNoReading;
   return {.name = name,
           .bound = of_sms ? BoundBy::sm : else_bound,
           .on_all_sms = cells.number("grid_blocks") >= cells.number("sm_count"),
@@ -166,14 +180,15 @@ void FleetRows::add(const std::filesystem::path& file) {
     cells.read();
     kind.add(cells.text("time_status"), stream.source());
     const std::string uuid = uuid_of(cells);
+    const GpuState state = state_of(cells, stream);
     const auto [place, is_new] = gpu_numbers.try_emplace(uuid, gpus.size());
-    if (is_new) gpus.push_back(gpu_of(cells, uuid, stream.source()));
+    if (is_new) gpus.push_back(gpu_of(cells, state, uuid, stream.source()));
     MeasuredGpu& gpu = gpus[place->second];
     require_same_model(gpu, cells, stream);
 
     const std::string name = cells.text("experiment") + "/" + cells.text("case");
     const auto [number, is_new_case] = case_numbers_.try_emplace(name, cases.size());
-    if (is_new_case) cases.push_back(case_of(name, cells));
+    if (is_new_case) cases.push_back(case_of(name, cells, state));
     if (gpu.readings.size() <= number->second) gpu.readings.resize(number->second + 1);
     CaseReading& reading = gpu.readings[number->second];
     if (reading.present) {
@@ -183,10 +198,11 @@ void FleetRows::add(const std::filesystem::path& file) {
                       "the others with --since FOLDER",
                       stream.source(), stream.line(), uuid, name));
     }
-    reading = reading_of(cells, reason_bits(cells.text("throttle_reasons")));
+    reading = reading_of(cells, state.condition, reason_bits(state.condition.throttle_reasons));
     learn(cases[number->second], cells, reading);
     gpu.recorded_at = std::max(gpu.recorded_at, cells.text("recorded_at"));
-    if (gpu.memory_clock_mhz.empty()) gpu.memory_clock_mhz = cells.text("memory_clock_mhz");
+    if (const Integer& clock = state.condition.memory_clock_mhz; gpu.memory_clock_mhz.empty() && clock)
+      gpu.memory_clock_mhz = std::to_string(*clock);
   }
   if (stream.torn()) torn.push_back(stream.source());
 }

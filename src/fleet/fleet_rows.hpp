@@ -45,9 +45,9 @@ struct CaseReading {
 
 /// A GPU in one run: several runs of a GPU are several of these.
 struct MeasuredGpu {
-  std::string uuid;  ///< or host and device where rows have none
+  std::string uuid;  ///< or host where rows have none
   std::string run;   ///< file that its rows came from
-  std::string model, compute_capability, host, device_index, commit, driver, gpu_settings;
+  std::string model, compute_capability, host, commit, driver, gpu_settings;
   std::string sm_count, memory_bus_bits, memory_clock_mhz;
   std::string recorded_at;            ///< of its last row
   std::vector<CaseReading> readings;  ///< by the number of the case; shorter where it lacks the last ones

@@ -34,10 +34,9 @@ struct KeyColumns {
         case_name(stream.column("case")),
         uuid(stream.column("gpu_uuid")),
         host(stream.column("host")),
-        device(stream.column("device_index")),
         time_status(stream.column("time_status")) {}
 
-  std::size_t schema, experiment, case_name, uuid, host, device, time_status;
+  std::size_t schema, experiment, case_name, uuid, host, time_status;
 };
 
 /// 64 bits that stand for a text. Among ten million texts two agree with a chance of 3 in a million.
@@ -116,9 +115,7 @@ class Merge {
     require_same_schema(stream, cells[columns.schema]);
     kind_.add(cells[columns.time_status], stream.source());
     const std::string name = cells[columns.experiment] + "/" + cells[columns.case_name];
-    const std::string gpu = cells[columns.uuid].empty()
-                                ? fmt::format("{}, device {}", cells[columns.host], cells[columns.device])
-                                : cells[columns.uuid];
+    const std::string& gpu = cells[cells[columns.uuid].empty() ? columns.host : columns.uuid];
     const std::uint64_t content = hash_of(stream.record());
     const std::uint64_t key = hash_of(of_ == MergeOf::shards ? name : gpu + "\n" + name);
     const auto [first, is_new] = content_by_key_.try_emplace(key, content);

@@ -10,7 +10,7 @@ namespace occbench {
 
 /// A GPU that lacks cases which another GPU of the same files has.
 struct Gap {
-  std::string gpu;  ///< UUID, or host and device where there is none
+  std::string gpu;  ///< UUID, or host where there is none
   std::string host;
   std::size_t missing = 0;
   std::vector<std::string> first;  ///< full names of a few of them

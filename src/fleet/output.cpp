@@ -40,7 +40,7 @@ std::string told(const FleetFinding& finding) {
 }
 
 std::string name_of(const MeasuredGpu& gpu) {
-  return fmt::format("{}  {} device {}", gpu.uuid, gpu.host, gpu.device_index);
+  return fmt::format("{}  {}", gpu.uuid, gpu.host);
 }
 
 std::string heading(const FleetRows& rows, const RankedFleet& ranked) {
@@ -135,7 +135,6 @@ std::string fleet_json(const FleetRows& rows, const RankedFleet& ranked) {
     const MeasuredGpu& gpu = rows.gpus[each.gpu];
     nlohmann::ordered_json object = {{"gpu_uuid", gpu.uuid},
                                      {"host", gpu.host},
-                                     {"device_index", gpu.device_index},
                                      {"gpu", gpu.model},
                                      {"recorded_at", gpu.recorded_at},
                                      {"simulated", rows.kind.simulated()},

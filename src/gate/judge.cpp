@@ -11,6 +11,7 @@
 #include "gate/launch_change.hpp"
 #include "gate/loss_change.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/case_record.hpp"
 #include "record/provenance.hpp"
 #include "record/statistics.hpp"
 
@@ -120,11 +121,11 @@ bool achieved_is_comparable(const Sides& sides, ComparedCase& into) {
       return false;
     }
   }
-  const std::string& before = sides.baseline.front()->row.achieved_source;
-  const std::string& now = sides.candidate.front()->row.achieved_source;
+  const std::string before(achieved_source(sides.baseline.front()->row));
+  const std::string now(achieved_source(sides.candidate.front()->row));
   if (before == now) return true;
-  add_finding(into, Grade::no_verdict, "achieved_source",
-              "cannot be compared: " + change_text("achieved_source", before, now));
+  add_finding(into, Grade::no_verdict, "counters_status",
+              "achieved_pct cannot be compared: " + change_text("read by", before, now));
   return false;
 }
 

@@ -51,8 +51,7 @@ Real elapsed_spread(const RecordedCase& recorded) {
 }
 
 bool has_atomics(const Row& row) {
-  return row.global_atomics.value_or(0) + row.global_reductions.value_or(0) > 0 ||
-         expects_atomics(row.expected_cause);
+  return row.atomic_requests.value_or(0) > 0 || expects_atomics(row.expected_cause);
 }
 
 double elapsed_between_gpus(const Row& before, const Row& now) {

@@ -90,11 +90,11 @@ RecordedRun parse_run(std::string_view rows, std::string_view samples, std::stri
     run.torn = !is_blank(rows);
     return run;
   }
-  CsvTable table = parse_csv(rows, source, LastLine::torn);
+  const CsvTable table = parse_row_table(rows, source);
   run.torn = table.whole_bytes != rows.size();
   std::vector<Row> parsed = rows_of(table, source);
   for (std::size_t i = 0; i < parsed.size(); ++i) run.cases.push_back({std::move(parsed[i]), table.lines[i]});
-  run.columns = std::move(table.names);
+  run.columns = parse_csv(rows.substr(0, rows.find('\n') + 1), source).names;
   if (!is_blank(samples)) add_samples(run, samples);
   return run;
 }

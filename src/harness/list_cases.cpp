@@ -137,8 +137,7 @@ void list_cases(std::span<const PlannedCase> cases, const Device& device, const 
     Row row = row_of(cases[i].known);
     if (predicted[i].pct) {
       row.predicted_pct = predicted[i].pct;
-      row.device_profile = profile.profile.name;
-      row.profile_quality = to_string(profile.quality);
+      row.device_profile = profile_text(profile.profile.name, profile.quality);
     }
     if (predicted[i].range) {
       row.predicted_low_pct = predicted[i].range->low;

@@ -14,7 +14,6 @@
 #include "harness/depth.hpp"
 #include "harness/time_case.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/measured_losses.hpp"
 #include "record/observed.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
@@ -29,7 +28,7 @@ void end_without_times(CaseRecord& record, TimeStatus status, const std::string&
   record.note = why;
 }
 
-/// Lost updates differ from launch to launch: the samples have the share of each.
+/// Lost updates differ from launch to launch: the samples have the share of each, and the note their median.
 void measure_lost_updates(ReadyCase& ready, MeasuredCase& into) {
   constexpr std::size_t kLaunches = 16;
   std::vector<double> shares;
@@ -38,7 +37,7 @@ void measure_lost_updates(ReadyCase& ready, MeasuredCase& into) {
     if (!share) return;
     shares.push_back(*share);
   }
-  into.record.lost_updates_pct = median(shares);
+  add_note(into.record.note, fmt::format("{} % of updates lost", real_text(median(shares))));
   into.samples.add("lost_updates_pct", shares);
 }
 
@@ -120,7 +119,6 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
   if (activity) write_timeline(*activity, with.options.timeline.value(), warp_slots, measured);
 
   // Where the occupancy went, of all that is known now.
-  set_measured_losses(record, with.device.limits);
   record.explanation = explanation_of(facts_of(record, &with.device.limits));
 
   record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());

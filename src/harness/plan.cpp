@@ -34,7 +34,6 @@ Provenance provenance_of(const Device& device, Instruments& instruments) {
       .host = host_name(),
       .gpu = device.name,
       .gpu_uuid = device.uuid,
-      .device_index = device.index,
       .compute_capability = device.compute_capability,
       .sm_count = device.sm_count,
       .memory_bus_bits = device.memory_bus_bits > 0 ? std::optional(device.memory_bus_bits) : std::nullopt,

@@ -14,7 +14,6 @@
 #include "record/columns.hpp"
 #include "record/counter_columns.hpp"
 #include "record/kernel_name.hpp"
-#include "record/measured_losses.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"
 
@@ -66,7 +65,6 @@ Provenance provenance_of(const ProgramDevice& device) {
   provenance.schema = kSchema;
   provenance.gpu = device.name;
   provenance.gpu_uuid = device.uuid;
-  provenance.device_index = device.index;
   provenance.compute_capability = known_capability(device.compute_capability);
   if (device.sm_count > 0) provenance.sm_count = device.sm_count;
   return provenance;
@@ -137,7 +135,6 @@ void set_readings(CaseRecord& record, const ProgramLaunches& seen) {
   } else {
     const LaunchOnDevice on = launch_on_device(record);
     set_counters(readings, seen.readings, static_cast<double>(on.sm_count) * on.limits.max_warps_per_sm);
-    set_measured_losses(record, on.limits);
   }
   if (readings.counters.achieved_pct) {
     readings.status = CountersStatus::ok;

@@ -1,6 +1,8 @@
 #include "record/case_record.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <tuple>
 
 #include <fmt/core.h>
 
@@ -25,10 +27,8 @@ void pass_provenance(auto& row, auto& provenance, const auto& way) {
   way(row.host, provenance.host);
   way(row.gpu, provenance.gpu);
   way(row.gpu_uuid, provenance.gpu_uuid);
-  way(row.device_index, provenance.device_index);
   way(row.driver, provenance.driver);
   way(row.cuda_toolkit, provenance.cuda_toolkit);
-  way(row.gpu_settings, provenance.gpu_settings);
 }
 
 void pass_identity(auto& row, auto& identity, const auto& way) {
@@ -45,8 +45,6 @@ void pass_prediction(auto& row, auto& prediction, const auto& way) {
   way(row.predicted_low_pct, prediction.interval.low);
   way(row.predicted_high_pct, prediction.interval.high);
   way(row.predicted_elapsed_pct, prediction.predicted_elapsed_pct);
-  way(row.predicted_elapsed_low_pct, prediction.elapsed_interval.low);
-  way(row.predicted_elapsed_high_pct, prediction.elapsed_interval.high);
   way(row.predicted_cycles_active, prediction.cycles_active_mean);
   way(row.loss_small_grid_points, prediction.losses.small_grid);
   way(row.loss_tail_points, prediction.losses.tail);
@@ -63,8 +61,6 @@ void pass_readings(auto& row, auto& readings, const auto& way) {
   }
   way(row.achieved_elapsed_pct, readings.achieved_elapsed_pct);
   way(row.achieved_spread_points, readings.achieved_spread_points);
-  way(row.measured_loss_blocks_points, readings.measured_loss_blocks_points);
-  way(row.measured_loss_warps_points, readings.measured_loss_warps_points);
 }
 
 void pass_times(auto& row, auto& times, const auto& way) {
@@ -78,42 +74,31 @@ void pass_times(auto& row, auto& times, const auto& way) {
 void pass_program(auto& row, auto& program, const auto& way) {
   way(row.launches, program.launches);
   way(row.total_time_us, program.total_time_us);
-  way(row.process, program.processes);
-  way(row.context, program.contexts);
-  way(row.stream, program.streams);
-  way(row.graph, program.of_graphs);
-  way(row.graph_node, program.graph_nodes);
   way(row.region, program.regions);
 }
 
-void pass_condition(auto& row, auto& condition, const auto& way) {
-  way(row.memory_clock_mhz, condition.memory_clock_mhz);
-  way(row.temperature_c, condition.temperature_c);
-  way(row.power_w, condition.power_w);
-  way(row.throttle_reasons, condition.throttle_reasons);
-  way(row.other_processes, condition.other_processes);
+std::string origin_text(const ProgramUse& program) {
+  return pairs_text(
+      known_pairs({{"process", program.processes},
+                   {"context", program.contexts},
+                   {"stream", program.streams},
+                   {"graph_launches", program.of_graphs ? fmt::format("{}", *program.of_graphs) : ""},
+                   {"graph_node", program.graph_nodes}}));
 }
 
-std::string parameters_text(const CaseIdentity& identity) {
-  std::string text;
-  for (const auto& [key, value] : identity.parameters) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ";", key, value);
+void read_origin(std::string_view text, ProgramUse& program) {
+  for (auto& [key, value] : parse_pairs(text, "origin")) {
+    if (key == "process") program.processes = std::move(value);
+    if (key == "context") program.contexts = std::move(value);
+    if (key == "stream") program.streams = std::move(value);
+    if (key == "graph_node") program.graph_nodes = std::move(value);
+    if (key != "graph_launches") continue;
+    std::int64_t launches = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), launches);
+    if (error != std::errc() || end != value.data() + value.size() || launches < 0)
+      throw InputError(fmt::format("origin has graph_launches={}, which is no number from 0 on", value));
+    program.of_graphs = launches;
   }
-  return text;
-}
-
-std::vector<std::pair<std::string, std::string>> parse_parameters(std::string_view text) {
-  std::vector<std::pair<std::string, std::string>> parameters;
-  while (!text.empty()) {
-    const std::string_view one = text.substr(0, text.find(';'));
-    const std::size_t equals = one.find('=');
-    if (equals == std::string_view::npos) {
-      throw InputError(fmt::format("parameters = '{}' has no key=value in '{}'", text, one));
-    }
-    parameters.emplace_back(one.substr(0, equals), one.substr(equals + 1));
-    text.remove_prefix(std::min(text.size(), one.size() + 1));
-  }
-  return parameters;
 }
 
 Limiters parse_limiters(std::string_view text) {
@@ -131,34 +116,37 @@ Limiters parse_limiters(std::string_view text) {
   return limiters;
 }
 
-AchievedSource parse_source(std::string_view word) {
-  if (word == "counter") return AchievedSource::counter;
-  if (word == "trace") return AchievedSource::trace;
-  if (word == "sampled") return AchievedSource::sampled;
-  if (word == "simulated") return AchievedSource::simulated;
-  throw InputError(fmt::format("achieved_source = '{}' is none of counter, trace, sampled, simulated", word));
+/// The column counters_status also says what else than counters of whole launches was read.
+std::string status_text(const Readings& readings) {
+  if (readings.achieved_source == AchievedSource::sampled) return "sampled";
+  if (readings.achieved_source == AchievedSource::simulated) return "simulated";
+  return readings.status ? std::string(to_string(*readings.status)) : "";
 }
 
-ProfileQuality parse_quality(std::string_view word) {
+void read_status(const std::string& text, Readings& readings) {
+  if (text.empty()) return;
+  const bool achieved = readings.counters.achieved_pct.has_value();
+  if (text == "sampled") {
+    readings.status = CountersStatus::ok;
+    readings.achieved_source = AchievedSource::sampled;
+  } else if (text == "simulated") {
+    readings.status = CountersStatus::off;
+    readings.achieved_source = AchievedSource::simulated;
+  } else {
+    readings.status = parse_counters_status(text);
+    if (achieved)
+      readings.achieved_source =
+          readings.status == CountersStatus::ok ? AchievedSource::counter : AchievedSource::trace;
+  }
+}
+
+/// Name and quality; a name without a known one in parentheses is a name alone.
+std::pair<std::string, std::optional<ProfileQuality>> parse_profile(std::string_view text) {
   for (const ProfileQuality quality : kAllProfileQualities) {
-    if (word == to_string(quality)) return quality;
+    const std::string end = profile_text("", quality);
+    if (text.ends_with(end)) return {std::string(text.substr(0, text.size() - end.size())), quality};
   }
-  throw InputError(
-      fmt::format("profile_quality = '{}' is none of calibrated_device, calibrated_model, generic", word));
-}
-
-std::string_view to_string(AchievedSource source) {
-  switch (source) {
-    case AchievedSource::counter:
-      return "counter";
-    case AchievedSource::trace:
-      return "trace";
-    case AchievedSource::sampled:
-      return "sampled";
-    case AchievedSource::simulated:
-      break;
-  }
-  return "simulated";
+  return {std::string(text), std::nullopt};
 }
 
 /// Of a column whose range is that of an int at most.
@@ -177,25 +165,13 @@ auto parsed(const Text& cell, Parse parse) -> std::optional<decltype(parse(cell)
   return parse(cell);
 }
 
-/// @throws InputError where it is no shape of so many
-Shape shape_of(const Text& cell, std::string_view column, std::int64_t total) {
-  if (cell.empty()) return {};
-  const Shape shape = parse_shape(cell, column);
-  if (shape.total() != total)
-    throw InputError(
-        fmt::format("{} {} has {}, and its row has {} in all", column, cell, shape.total(), total));
-  return shape;
-}
-
 std::optional<Launch> launch_of(const Row& row) {
   if (!row.block_threads) return std::nullopt;
   return Launch{.block_threads = as_int(row.block_threads),
                 .grid_blocks = row.grid_blocks.value_or(0),
                 .cluster_blocks = row.cluster_blocks ? as_int(row.cluster_blocks) : 1,
                 .dynamic_shared_bytes = row.dynamic_shared_bytes.value_or(0),
-                .carveout_pct = as_optional_int(row.carveout_pct),
-                .block_shape = shape_of(row.block_shape, "block_shape", row.block_threads.value_or(0)),
-                .grid_shape = shape_of(row.grid_shape, "grid_shape", row.grid_blocks.value_or(0))};
+                .carveout_pct = as_optional_int(row.carveout_pct)};
 }
 
 std::optional<Compiled> compiled_of(const Row& row) {
@@ -224,8 +200,7 @@ std::optional<Prediction> prediction_of(const Row& row) {
     value = cell.value_or(0);
   });
   if (!whole) return std::nullopt;
-  prediction.device_profile = row.device_profile;
-  prediction.profile_quality = parsed(row.profile_quality, parse_quality);
+  std::tie(prediction.device_profile, prediction.profile_quality) = parse_profile(row.device_profile);
   prediction.theoretical_pct = row.theoretical_pct.value_or(0);
   return prediction;
 }
@@ -236,28 +211,28 @@ CaseRecord parse(const Row& row) {
   pass_provenance(row, record.provenance, kFromRow);
   record.provenance.compute_capability = parsed(row.compute_capability, parse_compute_capability);
   record.provenance.sm_count = as_optional_int(row.sm_count);
-  record.provenance.memory_bus_bits = as_optional_int(row.memory_bus_bits);
+  GpuState state = parse_gpu_state(row.gpu_state);
+  record.provenance.memory_bus_bits = state.memory_bus_bits;
+  record.provenance.gpu_settings = std::move(state.settings);
+  record.condition = std::move(state.condition);
   pass_identity(row, record.identity, kFromRow);
-  record.identity.parameters = parse_parameters(row.parameters);
+  record.identity.parameters = parse_pairs(row.parameters, "parameters");
   record.identity.work = parsed(row.work, parse_work);
   record.launch = launch_of(row);
   record.first_gpc = as_optional_int(row.first_gpc);
   record.compiled = compiled_of(row);
   record.theory = theory_of(row);
-  record.device_profile = row.device_profile;
-  record.profile_quality = parsed(row.profile_quality, parse_quality);
+  std::tie(record.device_profile, record.profile_quality) = parse_profile(row.device_profile);
   record.prediction = prediction_of(row);
   record.explanation = row.explanation;
   pass_readings(row, record.readings, kFromRow);
-  record.readings.status = parsed(row.counters_status, parse_counters_status);
-  record.readings.achieved_source = parsed(row.achieved_source, parse_source);
+  read_status(row.counters_status, record.readings);
   record.readings.hardware_limiters = parsed(row.hardware_limiter, parse_hardware_limiter);
   pass_times(row, record.times, kFromRow);
   record.times.status = parsed(row.time_status, parse_time_status);
   record.check = parsed(row.check, parse_check);
   pass_program(row, record.program, kFromRow);
-  record.lost_updates_pct = row.lost_updates_pct;
-  pass_condition(row, record.condition, kFromRow);
+  read_origin(row.origin, record.program);
   record.note = row.note;
   record.extra = row.extra;
   return record;
@@ -269,10 +244,6 @@ void put_launch(Row& row, const Launch& launch) {
   row.cluster_blocks = launch.cluster_blocks;
   row.dynamic_shared_bytes = launch.dynamic_shared_bytes;
   row.carveout_pct = launch.carveout_pct;
-  // A shape along x alone says no more than the total.
-  const auto text = [](const Shape& shape) { return shape.y * shape.z > 1 ? to_string(shape) : ""; };
-  row.block_shape = text(launch.block_shape);
-  row.grid_shape = text(launch.grid_shape);
 }
 
 void put_compiled(Row& row, const Compiled& compiled) {
@@ -305,17 +276,24 @@ void leave_out_impossible_readings(Row& row) {
   }
 }
 
-void put_quality(Row& row, const std::optional<ProfileQuality>& quality) {
-  row.profile_quality = quality ? to_string(*quality) : "";
-}
-
 void put_prediction(Row& row, const Prediction& prediction) {
   pass_prediction(row, prediction, kToRow);
-  row.device_profile = prediction.device_profile;
-  put_quality(row, prediction.profile_quality);
+  row.device_profile = profile_text(prediction.device_profile, prediction.profile_quality);
 }
 
 }  // namespace
+
+std::string profile_text(const std::string& name, const std::optional<ProfileQuality>& quality) {
+  return quality ? fmt::format("{} ({})", name, to_string(*quality)) : name;
+}
+
+std::string_view achieved_source(const Row& row) {
+  if (!row.achieved_pct || row.counters_status.empty()) return "";
+  for (const std::string_view word : {"sampled", "simulated"}) {
+    if (row.counters_status == word) return word;
+  }
+  return row.counters_status == to_string(CountersStatus::ok) ? "counter" : "trace";
+}
 
 std::string source_of_given(const Work& work) {
   return work.lockstep_cycles ? "reading" : "given";
@@ -350,29 +328,28 @@ Row row_of(const CaseRecord& record) {
   if (record.provenance.compute_capability)
     row.compute_capability = to_string(*record.provenance.compute_capability);
   row.sm_count = record.provenance.sm_count;
-  row.memory_bus_bits = record.provenance.memory_bus_bits;
+  row.gpu_state = to_string(GpuState{.memory_bus_bits = record.provenance.memory_bus_bits,
+                                     .settings = record.provenance.gpu_settings,
+                                     .condition = record.condition});
   pass_identity(row, record.identity, kToRow);
-  row.parameters = parameters_text(record.identity);
+  row.parameters = pairs_text(record.identity.parameters);
   if (record.identity.work) row.work = to_string(*record.identity.work);
   if (record.launch) put_launch(row, *record.launch);
   row.first_gpc = record.first_gpc;
   if (record.compiled) put_compiled(row, *record.compiled);
   if (record.theory) put_theory(row, *record.theory);
-  row.device_profile = record.device_profile;
-  put_quality(row, record.profile_quality);
+  row.device_profile = profile_text(record.device_profile, record.profile_quality);
   if (record.prediction) put_prediction(row, *record.prediction);
   row.explanation = record.explanation;
   pass_readings(row, record.readings, kToRow);
-  if (record.readings.status) row.counters_status = to_string(*record.readings.status);
-  if (record.readings.achieved_source) row.achieved_source = to_string(*record.readings.achieved_source);
+  row.counters_status = status_text(record.readings);
   pass_times(row, record.times, kToRow);
   if (record.readings.hardware_limiters)
     row.hardware_limiter = hardware_limiter_text(*record.readings.hardware_limiters);
   if (record.times.status) row.time_status = to_string(*record.times.status);
   if (record.check) row.check = to_string(*record.check);
   pass_program(row, record.program, kToRow);
-  row.lost_updates_pct = record.lost_updates_pct;
-  pass_condition(row, record.condition, kToRow);
+  row.origin = origin_text(record.program);
   row.note = record.note;
   row.extra = record.extra;
   leave_out_impossible_readings(row);

@@ -16,6 +16,7 @@
 #include "predict/prediction.hpp"
 #include "predict/work.hpp"
 #include "record/counter_values.hpp"
+#include "record/gpu_state.hpp"
 #include "record/hardware_limiter.hpp"
 #include "record/row.hpp"
 
@@ -32,7 +33,6 @@ struct Provenance {
   std::string host;
   std::string gpu;
   std::string gpu_uuid;
-  Integer device_index;
   std::optional<ComputeCapability> compute_capability;
   std::optional<int> sm_count;         ///< 1 to 1024
   std::optional<int> memory_bus_bits;  ///< width of the memory bus
@@ -47,7 +47,7 @@ struct CaseIdentity {
   std::string name;  ///< the column `case`
   std::string kernel;
   std::string variant;
-  std::vector<std::pair<std::string, std::string>> parameters;  ///< what the experiment varied
+  Pairs parameters;          ///< what the experiment varied
   std::optional<Work> work;  ///< empty where no single `Work` describes it: nothing is predicted
   std::string
       work_source{};  ///< how the work is known: source_of_given(), or "inferred from" and its evidence
@@ -57,6 +57,9 @@ struct CaseIdentity {
 /// The column work_source of work that was given: "reading" where it says for how long warps stay in lockstep,
 /// which only a reading of the same machine code tells, else "given".
 std::string source_of_given(const Work& work);
+
+/// The column device_profile: the name and, where it is known, how well the profile knows the GPU.
+std::string profile_text(const std::string& name, const std::optional<ProfileQuality>& quality);
 
 /// "experiment/case", as filters, progress and Google Benchmark name a case.
 std::string full_name(const CaseIdentity& identity);
@@ -77,14 +80,16 @@ Theory theory_of(const Occupancy& occupancy, const Launch& launch, int sm_count)
 /// What was read of achieved occupancy.
 enum class AchievedSource { counter, trace, sampled, simulated };
 
+/// What achieved_pct of a row was read by: "counter", "trace", "sampled" or "simulated", from counters_status; empty where
+/// there is none.
+std::string_view achieved_source(const Row& row);
+
 /// Medians over the launches that were counted or, where a trace stands in, traced.
 struct Readings {
   std::optional<CountersStatus> status;  ///< empty where the case came to no counted launch
   CounterValues counters;
   std::optional<double> achieved_elapsed_pct;
   std::optional<double> achieved_spread_points;  ///< interquartile range of achieved_pct
-  std::optional<double> measured_loss_blocks_points;
-  std::optional<double> measured_loss_warps_points;
   std::optional<AchievedSource> achieved_source;
   std::optional<Limiters> hardware_limiters;
 };
@@ -111,15 +116,6 @@ struct ProgramUse {
   std::string regions;                  ///< their names, separated by +
 };
 
-/// The GPU when the times had been taken.
-struct Condition {
-  Integer memory_clock_mhz;
-  Integer temperature_c;
-  std::optional<double> power_w;
-  std::string throttle_reasons;  ///< as clocks_event_reasons_text writes them
-  Integer other_processes;
-};
-
 /// All that a row says of a case.
 struct CaseRecord {
   Provenance provenance;
@@ -136,7 +132,6 @@ struct CaseRecord {
   Times times;
   std::optional<Check> check;
   ProgramUse program;
-  std::optional<double> lost_updates_pct;  ///< median; empty where the case is not about lost updates
   Condition condition;
   std::string note;
   std::vector<std::pair<std::string, std::string>> extra;  ///< columns beyond the table

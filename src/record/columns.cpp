@@ -25,8 +25,7 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 /// Percentages of a whole: a counter of an SM that works beside others can pass 100 a little.
 constexpr std::int64_t kMostPercent = 1000;
-/// Points are differences of percentages. `measured_loss_warps_points` passes 200 where other launches fill an
-/// SM.
+/// Points are differences of percentages. They pass 200 where other launches fill an SM.
 constexpr std::int64_t kMostPoints = 10'000;
 /// Times, cycles, clocks, bytes, rates: more than any GPU counts in a launch.
 constexpr std::int64_t kMostOfReal = 1'000'000'000'000'000'000;

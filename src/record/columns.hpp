@@ -12,7 +12,7 @@
 namespace occbench {
 
 /// Version of columns.inc, raised when a column changes its name or meaning, or goes away.
-inline constexpr std::int64_t kSchema = 2;
+inline constexpr std::int64_t kSchema = 3;
 
 /// Which occbench reads rows of another schema, for a message: "occbench up to commit 2128df7 reads it".
 /// @param schema  not kSchema; empty where a file does not say
@@ -60,8 +60,8 @@ struct Range {
 
 /// The hardware counter that fills a column.
 struct ColumnCounter {
-  std::string_view metric;
-  double scale;  ///< column = scale x counter
+  std::string_view metric;  ///< or several with + between, which are added
+  double scale;             ///< column = scale x counter
   CounterRead read;
   Real CounterValues::*value;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -16,9 +17,48 @@ namespace {
 constexpr std::string_view kWarpsActive = "sm__warps_active.sum";
 constexpr std::string_view kCyclesActiveMax = "sm__cycles_active.max";
 
+/// What keeps a waiting block from being launched.
+constexpr std::pair<Limiter, std::string_view> kAllocations[] = {{Limiter::registers, "register"},
+                                                                 {Limiter::shared_memory, "shmem"},
+                                                                 {Limiter::blocks, "cta"},
+                                                                 {Limiter::barriers, "barrier"}};
+
+std::string stall_counter(std::string_view allocation) {
+  return fmt::format("tpc__warp_launch_cycles_stalled_shader_cs_reason_{}_allocation.sum", allocation);
+}
+
+std::vector<std::string_view> metrics_of(std::string_view metrics) {
+  std::vector<std::string_view> each;
+  for (std::size_t begin = 0; begin <= metrics.size();) {
+    const std::size_t end = std::min(metrics.find('+', begin), metrics.size());
+    each.push_back(metrics.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return each;
+}
+
 std::span<const double> readings_of(const ReadingsByCounter& readings, std::string_view metric) {
   const auto found = readings.find(metric);
   return found == readings.end() ? std::span<const double>() : std::span<const double>(found->second);
+}
+
+/// Of a counter or, reading by reading, of several with + between. Empty where one of them has none.
+std::vector<double> sums_of(const ReadingsByCounter& readings, std::string_view metrics) {
+  std::vector<double> sums;
+  for (const std::string_view metric : metrics_of(metrics)) {
+    const std::span<const double> values = readings_of(readings, metric);
+    if (values.empty()) return {};
+    if (sums.empty()) sums.assign(values.size(), 0);
+    sums.resize(std::min(sums.size(), values.size()));
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
+  }
+  return numbers_of(sums);
+}
+
+/// Median of what stalled the launch of blocks, cycles summed over TPCs; empty where it was not read.
+std::optional<double> stalled_cycles(const ReadingsByCounter& readings, std::string_view allocation) {
+  const std::vector<double> cycles = numbers_of(readings_of(readings, stall_counter(allocation)));
+  return cycles.empty() ? std::nullopt : std::optional(median(cycles));
 }
 
 /// Warps active over the SM's maximum, over all SMs and the longest SM's active cycles, for each launch.
@@ -37,7 +77,11 @@ std::vector<double> elapsed_occupancy(const ReadingsByCounter& readings, double 
 std::vector<std::string> counters_read(CounterRead most) {
   std::vector<std::string> counters = {std::string(kWarpsActive)};
   for (const Column& column : columns()) {
-    if (column.counter && column.counter->read <= most) counters.emplace_back(column.counter->metric);
+    if (!column.counter || column.counter->read > most) continue;
+    for (const std::string_view metric : metrics_of(column.counter->metric)) counters.emplace_back(metric);
+  }
+  if (most == CounterRead::full_suite) {
+    for (const auto& [limiter, allocation] : kAllocations) counters.push_back(stall_counter(allocation));
   }
   return counters;
 }
@@ -52,7 +96,7 @@ std::vector<double> numbers_of(std::span<const double> readings) {
 void set_counters(Readings& into, const ReadingsByCounter& readings, std::optional<double> warp_slots) {
   for (const Column& column : columns()) {
     if (!column.counter) continue;
-    const std::vector<double> values = numbers_of(readings_of(readings, column.counter->metric));
+    const std::vector<double> values = sums_of(readings, column.counter->metric);
     if (!values.empty()) into.counters.*column.counter->value = column.counter->scale * median(values);
   }
   const std::vector<double> achieved =
@@ -61,7 +105,10 @@ void set_counters(Readings& into, const ReadingsByCounter& readings, std::option
     into.achieved_spread_points = quartiles(achieved).range();
     into.achieved_source = AchievedSource::counter;
   }
-  into.hardware_limiters = hardware_limiters_of(into.counters);
+  std::vector<std::pair<Limiter, std::optional<double>>> stalls;
+  for (const auto& [limiter, allocation] : kAllocations)
+    stalls.emplace_back(limiter, stalled_cycles(readings, allocation));
+  into.hardware_limiters = hardware_limiters_of(stalls);
   if (!warp_slots) return;
   const std::vector<double> elapsed = elapsed_occupancy(readings, *warp_slots);
   if (!elapsed.empty()) into.achieved_elapsed_pct = median(elapsed);

@@ -12,6 +12,7 @@
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/file_kind.hpp"
+#include "record/schema_2.hpp"
 
 namespace occbench {
 namespace {
@@ -268,7 +269,17 @@ std::vector<Row> rows_of(const CsvTable& table, std::string_view source) {
 
 CsvTable parse_row_table(std::string_view text, std::string_view source) {
   refuse_other_files(text, source);
-  return parse_csv(text, source, LastLine::torn);
+  CsvTable table = parse_csv(text, source, LastLine::torn);
+  const FromSchema2 conversion(table.names);
+  table.names = conversion.names();
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    try {
+      table.rows[i] = conversion.cells(table.rows[i]);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}, line {}: {}", source, table.lines[i], error.what()));
+    }
+  }
+  return table;
 }
 
 std::vector<Row> parse_rows(std::string_view text, std::string_view source) {

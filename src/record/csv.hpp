@@ -50,7 +50,7 @@ std::string csv_record(const Sample& sample);
 /// names of cases.
 std::vector<Row> read_rows(const std::filesystem::path& file);
 std::vector<Row> parse_rows(std::string_view text, std::string_view source);
-/// The first half: the cells, in a text that is a file of rows and of nothing else.
+/// The first half: the cells, in a text that is a file of rows and of nothing else. Those of schema 2 are converted.
 CsvTable parse_row_table(std::string_view text, std::string_view source);
 std::vector<Row> rows_of(const CsvTable& table, std::string_view source);
 

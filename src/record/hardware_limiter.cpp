@@ -27,12 +27,8 @@ Limiter parse_limiter(std::string_view word) {
 
 }  // namespace
 
-std::optional<Limiters> hardware_limiters_of(const CounterValues& counters) {
-  const std::pair<Limiter, Real> stalls[] = {
-      {Limiter::registers, counters.launch_stall_registers_cycles},
-      {Limiter::shared_memory, counters.launch_stall_shared_memory_cycles},
-      {Limiter::blocks, counters.launch_stall_blocks_cycles},
-      {Limiter::barriers, counters.launch_stall_barriers_cycles}};
+std::optional<Limiters> hardware_limiters_of(
+    std::span<const std::pair<Limiter, std::optional<double>>> stalls) {
   const auto cycles = [](const auto& stall) { return stall.second.value_or(-1); };
   const double longest = cycles(*std::ranges::max_element(stalls, {}, cycles));
   if (longest < 0) return std::nullopt;

@@ -1,18 +1,20 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "occupancy/occupancy.hpp"
-#include "record/counter_values.hpp"
 
 namespace occbench {
 
-/// The allocations that stalled the launch of blocks longest, by the launch_stall columns: all whose stalls
-/// come to at least nine tenths of the longest. The hardware counts no stalls for want of warps. No limiter where
-/// all are 0; empty where none was read.
-std::optional<Limiters> hardware_limiters_of(const CounterValues& counters);
+/// The allocations that stalled the launch of blocks longest: all whose stalls come to at least nine tenths of the longest.
+/// The hardware counts no stalls for want of warps. No limiter where all are 0; empty where none was read.
+/// @param stalls  cycles in which a waiting block lacked it
+std::optional<Limiters> hardware_limiters_of(
+    std::span<const std::pair<Limiter, std::optional<double>>> stalls);
 
 /// As the column hardware_limiter shows them: "none", or as "blocks+shared_memory".
 std::string hardware_limiter_text(Limiters limiters);

@@ -27,6 +27,13 @@ bool quotes_open(std::string_view line, bool inside) {
   return inside;
 }
 
+/// Without its end.
+std::string csv_line(std::span<const std::string> cells) {
+  std::string line = csv_record(cells);
+  line.pop_back();
+  return line;
+}
+
 }  // namespace
 
 RowStream::RowStream(const std::filesystem::path& file)
@@ -38,33 +45,36 @@ RowStream::RowStream(const std::filesystem::path& file)
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (record_.starts_with(kByteOrderMark)) record_.erase(0, kByteOrderMark.size());
   header_ = record_;
-  names_ = csv_cells(header_, source_, line_);
+  conversion_.emplace(csv_cells(header_, source_, line_));
+  if (conversion_->needed()) header_ = csv_line(conversion_->names());
 }
 
 std::size_t RowStream::column(std::string_view name) const {
-  const auto found = std::ranges::find(names_, name);
-  if (found == names_.end()) {
+  const auto found = std::ranges::find(names(), name);
+  if (found == names().end()) {
     refuse_other_files(header_ + "\n", source_);
     throw InputError(fmt::format("{}, line 1: no column '{}'; this is not a file of rows", source_, name));
   }
-  return static_cast<std::size_t>(found - names_.begin());
+  return static_cast<std::size_t>(found - names().begin());
 }
 
 /// A record of one empty cell is a blank line, in quotes too, unless there is one column.
 bool RowStream::next() {
   while (read_record()) {
-    if (names_.size() == 1 || (!record_.empty() && record_ != "\"\"")) return true;
+    if (names().size() != 1 && (record_.empty() || record_ == "\"\"")) continue;
+    cells_ = csv_cells(record_, source_, line_);
+    if (cells_.size() != conversion_->old_names().size())
+      throw InputError(fmt::format("{}, line {}: {} cells where the first line names {} columns", source_,
+                                   line_, cells_.size(), conversion_->old_names().size()));
+    try {
+      cells_ = conversion_->cells(cells_);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}, line {}: {}", source_, line_, error.what()));
+    }
+    if (conversion_->needed()) record_ = csv_line(cells_);
+    return true;
   }
   return false;
-}
-
-std::vector<std::string> RowStream::cells() const {
-  std::vector<std::string> cells = csv_cells(record_, source_, line_);
-  if (cells.size() != names_.size()) {
-    throw InputError(fmt::format("{}, line {}: {} cells where the first line names {} columns", source_,
-                                 line_, cells.size(), names_.size()));
-  }
-  return cells;
 }
 
 /// Up to its end, which is taken from the file. @returns whether it has one

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "files/input.hpp"
+#include "record/schema_2.hpp"
 
 namespace occbench {
 
@@ -14,8 +16,7 @@ namespace occbench {
 inline constexpr std::size_t kMaxRecordBytes = std::size_t{16} << 20;
 
 /// A CSV file of rows or samples, one record after another, so that a file of any size needs the memory of
-/// one record, of at most kMaxRecordBytes.
-
+/// one record, of at most kMaxRecordBytes. Rows of schema 2 are converted.
 class RowStream {
  public:
   /// Reads the names of the columns. @throws InputError if the file cannot be read or has no whole first line
@@ -24,23 +25,24 @@ class RowStream {
   const std::string& source() const {
     return source_;
   }
-  /// The first line as it stands, without its end.
+  /// The first line, without its end.
   const std::string& header() const {
     return header_;
   }
   const std::vector<std::string>& names() const {
-    return names_;
+    return conversion_->names();
   }
 
   /// Where a column stands in a record. @throws InputError if the file has none of that name
   std::size_t column(std::string_view name) const;
 
   /// Goes to the next record. A last line without its end is left out: its writer died, see torn().
-  /// @throws InputError if the file cannot be read or a record is longer than kMaxRecordBytes
+  /// @throws InputError with file and line if the file cannot be read, a record is longer than kMaxRecordBytes or has not as
+  /// many cells as there are names
   /// @returns false after the last one
   bool next();
 
-  /// The record as it stands in the file, without its line end.
+  /// The record, without its line end.
   const std::string& record() const {
     return record_;
   }
@@ -48,8 +50,9 @@ class RowStream {
   std::size_t line() const {
     return line_;
   }
-  /// @throws InputError with file and line if there are not as many cells as names
-  std::vector<std::string> cells() const;
+  const std::vector<std::string>& cells() const {
+    return cells_;
+  }
 
   /// Whether the file ends inside a line.
   bool torn() const {
@@ -63,8 +66,9 @@ class RowStream {
   std::string source_;
   InputBuffer file_;
   std::string header_;
-  std::vector<std::string> names_;
+  std::optional<FromSchema2> conversion_;
   std::string record_;
+  std::vector<std::string> cells_;
   std::size_t line_ = 0;
   std::size_t next_line_ = 1;
   bool torn_ = false;

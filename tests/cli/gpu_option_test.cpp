@@ -43,7 +43,7 @@ TEST(GpuOption, AGpuThatNobodyCalibratedIsUnverifiedWithARange) {
 
 TEST(GpuOption, AModelWithABuiltInProfileHasItsOwn) {
   const json answer = json::parse(predict_for({"--gpu", "h200"}, "256", "2000").out);
-  EXPECT_EQ(answer.at("device_profile"), "h200");
+  EXPECT_EQ(answer.at("device_profile"), "h200 (calibrated_model)");
   EXPECT_EQ(answer.at("profile_quality"), "calibrated_model");
   EXPECT_FALSE(answer.contains("note"));
 }
@@ -51,7 +51,7 @@ TEST(GpuOption, AModelWithABuiltInProfileHasItsOwn) {
 TEST(GpuOption, AProfileForAnotherGpuIsGenericForIt) {
   const json answer =
       json::parse(predict_for({"--gpu", "h100-sxm5-80gb", "--profile", "h200"}, "256", "2000").out);
-  EXPECT_EQ(answer.at("device_profile"), "h200");
+  EXPECT_EQ(answer.at("device_profile"), "h200 (generic)");
   EXPECT_EQ(answer.at("profile_quality"), "generic");
 }
 

@@ -259,7 +259,7 @@ TEST_F(TraceCommandTest, MergesWhatTheProcessesWrote) {
   ASSERT_EQ(read_rows(out_).size(), 2);
   const Row both = row("reduce<<<1584, 256>>> on GPU-11111111");
   EXPECT_EQ(both.launches, 20);
-  EXPECT_EQ(both.process, "41+42");
+  EXPECT_THAT(both.origin, ::testing::StartsWith("process=41+42;"));
   EXPECT_EQ(both.counters_status, "denied");
   EXPECT_EQ(both.work_source, "inferred from time");
   // They may still be written to.

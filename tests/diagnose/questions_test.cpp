@@ -62,8 +62,8 @@ TEST(ByNumbers, BlocksMoreCostNoTimeWhereTheyDoNotWaitForEachOtherAtAnAddress) {
   LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132}, {.registers_per_thread = 32}, 12.5);
   const auto remedy_of = [&](double atomics, double waiting_warps) {
-    facts.readings.counters.global_reductions = atomics;
-    facts.readings.counters.long_scoreboard_stall_warps = waiting_warps;
+    facts.readings.counters.atomic_requests = atomics;
+    facts.readings.counters.memory_stall_warps = waiting_warps;
     const auto findings = diagnose(facts);
     const Finding* grid = find(findings, Cause::small_grid);
     return grid == nullptr ? "" : grid->remedy;
@@ -306,7 +306,7 @@ TEST(TimeSaved, OfALimitIsByTheHighestOccupancyOfOneStep) {
       saved_by(facts, Cause::register_limit).sentence,
       "At most 0.1 of 0.4 ms per launch, if warps wait for latency rather than for memory or issue slots.");
   facts.compiled->usage.local_bytes_per_thread = 64;
-  facts.readings.counters.local_load_sectors = 1e9;
+  facts.readings.counters.local_sectors = 1e9;
   EXPECT_THAT(saved_by(facts, Cause::register_limit).sentence,
               HasSubstr("None expected: registers are spilled"));
 }

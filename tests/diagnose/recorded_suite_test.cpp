@@ -13,9 +13,16 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/diagnose.hpp"
+#include "diagnose/situation.hpp"
 
 namespace occbench {
 namespace {
+
+std::optional<MeasuredParts> parts_of(const CaseRecord& record) {
+  const LaunchFacts facts = facts_of(record);
+  const std::optional<Situation> situation = situation_of(facts);
+  return situation ? situation->parts : std::nullopt;
+}
 
 /// A launch that loses less than this of full occupancy has nothing to explain.
 constexpr double kNothingLost = 1;
@@ -119,15 +126,13 @@ TEST(RecordedSuite, NoFindingContradictsTheCounter) {
   for (const std::string& run : kRuns) {
     for (const Told& each : told(run)) {
       const std::string name = run + ": " + full_name(each.record.identity);
-      const Readings& readings = each.record.readings;
-      if (!readings.measured_loss_blocks_points) continue;
+      const std::optional<MeasuredParts> parts = parts_of(each.record);
+      if (!parts) continue;
       ++with_parts;
       EXPECT_LE(each.points_of({Cause::small_grid, Cause::tail, Cause::clusters, Cause::uneven_blocks}),
-                std::max(0.0, *readings.measured_loss_blocks_points) + 1)
+                std::max(0.0, parts->blocks) + 1)
           << name;
-      EXPECT_LE(each.points_of({Cause::uneven_warps}),
-                std::max(0.0, *readings.measured_loss_warps_points) + 1)
-          << name;
+      EXPECT_LE(each.points_of({Cause::uneven_warps}), std::max(0.0, parts->warps) + 1) << name;
     }
   }
   EXPECT_GT(with_parts, 100);
@@ -219,11 +224,9 @@ TEST(RecordedSuite, SumsByAnAtomicAThreadLoseToAtomicsAlsoWhereThreadsReadForPar
 TEST(RecordedSuite, BothMeasuredPartsAddUpToTheLoss) {
   for (const std::string& run : kRuns) {
     for (const Told& each : told(run)) {
-      const Readings& readings = each.record.readings;
-      if (!readings.measured_loss_blocks_points) continue;
-      EXPECT_NEAR(*readings.measured_loss_blocks_points + *readings.measured_loss_warps_points,
-                  each.lost_points(), 0.001)
-          << full_name(each.record.identity);
+      const std::optional<MeasuredParts> parts = parts_of(each.record);
+      if (!parts) continue;
+      EXPECT_NEAR(parts->blocks + parts->warps, each.lost_points(), 0.001) << full_name(each.record.identity);
     }
   }
 }

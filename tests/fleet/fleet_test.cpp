@@ -129,21 +129,21 @@ TEST_F(Fleet, SaysThatItIsTheNodeWhereAllItsGpusAreOutOfLine) {
 }
 
 TEST_F(Fleet, NamesThrottlingNeighboursWrongResultsAndOtherSettings) {
-  const Causes causes =
-      causes_of({fleet_file(1, 12,
-                            {{1, [](Row& row) { row.throttle_reasons = "sw_power_cap+hw_slowdown"; }},
-                             {2, [](Row& row) { row.other_processes = 1; }},
-                             {3,
-                              [](Row& row) {
-                                if (row.case_ == "reads/copy") row.check = "wrong";
-                              }},
-                             {4, [](Row& row) { row.gpu_settings = "persistence=on;mig=on"; }},
-                             {5, [](Row& row) { row.counters_status = "busy"; }},
-                             {6, [](Row& row) { row.memory_clock_mhz = 1593; }}})});
+  const Causes causes = causes_of(
+      {fleet_file(1, 12,
+                  {{1, [](Row& row) { row.gpu_state += ";throttle_reasons=sw_power_cap+hw_slowdown"; }},
+                   {2, [](Row& row) { row.gpu_state += ";other_processes=1"; }},
+                   {3,
+                    [](Row& row) {
+                      if (row.case_ == "reads/copy") row.check = "wrong";
+                    }},
+                   {4, [](Row& row) { row.gpu_state = "persistence=on;mig=on"; }},
+                   {5, [](Row& row) { row.counters_status = "busy"; }},
+                   {6, [](Row& row) { row.gpu_state += ";memory_clock_mhz=1593"; }}})});
   const Causes expected = {{"GPU-00001", {"throttle_hw_slowdown", "throttle_sw_power_cap"}},
                            {"GPU-00002", {"other_processes"}},
                            {"GPU-00003", {"failed"}},
-                           {"GPU-00004", {"gpu_settings"}},
+                           {"GPU-00004", {"gpu_state"}},
                            {"GPU-00005", {"counters_missing"}},
                            {"GPU-00006", {"memory_clock_mhz"}}};
   EXPECT_EQ(causes, expected);

@@ -101,7 +101,6 @@ class MadeUpFleet {
       Row row = generator_() % 2 == 0 ? recorded_smoke().first[i] : recorded_smoke().second[i];
       row.gpu_uuid = fmt::format("GPU-{:05}", number);
       row.host = fmt::format("node{}", number / 8);
-      row.device_index = number % 8;
       if (row.sm_clock_mhz) *row.sm_clock_mhz *= clock;
       if (row.time_us && follows_sm_clock(row)) *row.time_us /= clock;
       if (row.time_us && is_memory_bound(row)) *row.time_us *= memory;

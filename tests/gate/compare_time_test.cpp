@@ -34,7 +34,7 @@ TEST(Gate, SaysInWholeNumbersHowMuchSlowerWhatTakesTwiceAsLongIs) {
 TEST(Gate, LaunchesWithAtomicsMayBeThreeAndAHalfPercentSlowerInAnotherProcess) {
   const auto verdict = [](double factor, Real counted, std::string_view expected_cause) {
     MadeUpRun before = baseline();
-    before.rows[0].global_atomics = counted;
+    before.rows[0].atomic_requests = counted;
     before.rows[0].expected_cause = expected_cause;
     MadeUpRun now = before;
     now.slow_down(0, factor);

@@ -46,7 +46,6 @@ inline Row made_up_row(int number) {
   row.host = "test";
   row.gpu = "NVIDIA H200";
   row.gpu_uuid = "GPU-1";
-  row.device_index = 0;
   row.compute_capability = "9.0";
   row.sm_count = 132;
   row.experiment = number % 2 == 0 ? "block_size" : "waves";
@@ -68,7 +67,6 @@ inline Row made_up_row(int number) {
   row.achieved_pct = 99.7;
   row.achieved_elapsed_pct = 99.1;
   row.achieved_spread_points = 0.1;
-  row.achieved_source = "counter";
   row.sm_cycles_active_avg = 800'000;
   row.time_us = 404;
   row.time_spread_pct = 0.2;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnose/situation.hpp"
 #include "gpu/error.hpp"
 #include "gpu/launch_timer.hpp"
 #include "kernels/spin.hpp"
@@ -15,7 +16,6 @@
 #include "occupancy/occupancy.hpp"
 #include "on_a_gpu.hpp"
 #include "record/counter_columns.hpp"
-#include "record/measured_losses.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {

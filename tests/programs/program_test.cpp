@@ -68,10 +68,8 @@ TEST(ProgramRow, HasTheLaunchAndItsTheory) {
   EXPECT_EQ(row.total_time_us, 120);
   EXPECT_EQ(row.time_us, 12);
   EXPECT_EQ(row.repetitions, 7);
-  EXPECT_EQ(row.process, "41");
-  EXPECT_EQ(row.context, "1");
-  EXPECT_EQ(row.stream, "7+13");
-  EXPECT_EQ(row.graph_node, "21474836480+21474836481");
+  EXPECT_EQ(row.origin,
+            "process=41;context=1;stream=7+13;graph_launches=0;graph_node=21474836480+21474836481");
   EXPECT_EQ(row.counters_status, "off");
   EXPECT_FALSE(row.achieved_pct);
 }
@@ -85,9 +83,6 @@ TEST(ProgramRow, SaysWhereTheCountersSawTheOccupancyGo) {
   EXPECT_EQ(row.counters_status, "ok");
   EXPECT_EQ(row.sm_clock_mhz, 1800);
   EXPECT_EQ(row.resident_blocks, 5.2);
-  // 5.2 blocks of 8 warps fill 65 % of 64 warps.
-  EXPECT_DOUBLE_EQ(*row.measured_loss_blocks_points, 10);
-  EXPECT_DOUBLE_EQ(*row.measured_loss_warps_points, 5);
   // 4e6 warp cycles of 132 SMs x 64 warps x 1,000 cycles.
   EXPECT_NEAR(*row.achieved_elapsed_pct, 47.35, 0.01);
 }

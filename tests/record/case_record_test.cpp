@@ -47,7 +47,7 @@ TEST(CaseRecord, EveryRecordedRowSurvivesTheWayThereAndBack) {
   std::size_t rows = 0;
   for (const fs::path& file : recorded_files()) {
     for (Row& row : read_rows(file)) {
-      if (!row.predicted_elapsed_low_pct) forget_prediction(row);
+      if (!row.predicted_low_pct) forget_prediction(row);
       ASSERT_EQ(csv_record(row_of(case_record(row))), csv_record(row)) << file;
       ++rows;
     }
@@ -79,8 +79,7 @@ TEST(CaseRecord, WordsOfARowAreValues) {
   row.time_status = "throttled";
   row.counters_status = "busy";
   row.check = "wrong";
-  row.lost_updates_pct = 99.5;
-  row.achieved_source = "trace";
+  row.achieved_pct = 40;
   const CaseRecord record = case_record(row);
   EXPECT_EQ(record.provenance.compute_capability, (ComputeCapability{9, 0}));
   EXPECT_THAT(record.identity.parameters, ElementsAre(Pair("chains", "4"), Pair("text", "a=b")));
@@ -91,7 +90,6 @@ TEST(CaseRecord, WordsOfARowAreValues) {
   EXPECT_EQ(record.times.status, TimeStatus::throttled);
   EXPECT_EQ(record.readings.status, CountersStatus::busy);
   EXPECT_EQ(record.check, Check::wrong);
-  EXPECT_EQ(record.lost_updates_pct, 99.5);
   EXPECT_EQ(record.readings.achieved_source, AchievedSource::trace);
 }
 
@@ -109,7 +107,8 @@ TEST(CaseRecord, AWordThatItsColumnDoesNotHaveIsRefusedByCaseColumnAndWords) {
       {&Row::time_status, "time_status = 'perhaps' is none of ok, unstable, throttled, failed, skipped"},
       {&Row::counters_status, "counters_status = 'perhaps' is none of ok, denied"},
       {&Row::check, "check = 'perhaps' is none of ok, wrong, none, lost_updates"},
-      {&Row::achieved_source, "achieved_source = 'perhaps' is none of counter, trace, sampled, simulated"},
+      {&Row::gpu_state, "gpu_state = 'perhaps' has no key=value in 'perhaps'"},
+      {&Row::origin, "origin = 'perhaps' has no key=value in 'perhaps'"},
       {&Row::parameters, "parameters = 'perhaps' has no key=value"},
       {&Row::limiter, "there is no limiter 'perhaps'"}};
   for (const auto& [column, message] : columns) {

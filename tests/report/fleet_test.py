@@ -20,7 +20,6 @@ def gpu(number: int, **more) -> dict:
     return {
         "gpu_uuid": f"GPU-{number}",
         "host": "node",
-        "device_index": str(number),
         "gpu": "NVIDIA H200",
         "recorded_at": "2026-11-23T00:00:00Z",
         "verdict": "in line",

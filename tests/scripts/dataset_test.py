@@ -118,13 +118,13 @@ class Repredicted(unittest.TestCase):
             ]
         )
         again = pl.DataFrame(
-            [case | {"case": "a", "predicted_pct": "9", "predicted_elapsed_low_pct": "8", "achieved_pct": "50"}]
+            [case | {"case": "a", "predicted_pct": "9", "predicted_elapsed_pct": "8", "achieved_pct": "50"}]
         )
         after = repredicted(rows, again)
         # A column that is new stands where `again` has it.
         self.assertEqual(after.columns, again.columns)
         self.assertEqual(
-            after.select("gpu_uuid", "case", "predicted_pct", "predicted_elapsed_low_pct", "achieved_pct").rows(),
+            after.select("gpu_uuid", "case", "predicted_pct", "predicted_elapsed_pct", "achieved_pct").rows(),
             [("g", "a", "9", "8", "50.00"), ("g", "b", "2", None, None), ("h", "a", "3", None, "51")],
         )
 

@@ -30,7 +30,7 @@ def race_row(form, adders="thread", blocks=132, left=(1,)):
         "achieved_pct": 50,
         "time_us": 5,
         "check": "ok" if left == (updates,) else "lost_updates",
-        "lost_updates_pct": sorted(lost)[len(lost) // 2],
+        "note": f"{sorted(lost)[len(lost) // 2]} % of updates lost",
         "parameters": f"form={form};adders={adders};sms={min(blocks, 132)};blocks={blocks}",
     }
     return row, [("data_race", row["case"], "lost_updates_pct", i, value) for i, value in enumerate(lost)]

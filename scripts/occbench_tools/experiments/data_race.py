@@ -1,4 +1,5 @@
 import math
+import re
 
 from occbench_tools.dataset import each, first, parameter, parameter_of, pick
 from occbench_tools.markdown import table
@@ -16,7 +17,7 @@ def updates(row):
 def remaining(of, row):
     """Updates that the sum has, after each launch; that of the median launch alone if no samples were kept."""
     lost = of.samples(row, "lost_updates_pct")
-    shares = [row["lost_updates_pct"]] if lost.is_empty() else lost
+    shares = [float(re.search(r"(\S+) % of updates lost", row["note"])[1])] if lost.is_empty() else lost
     return [round(updates(row) * (1 - share / 100)) for share in shares]
 
 

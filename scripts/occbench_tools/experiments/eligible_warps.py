@@ -4,7 +4,6 @@ from occbench_tools.verdicts import WORTH, Finding
 
 BOUND_BY = {"latency": True, "fp32": False, "xu": False, "memory": False}  # whether more warps should help
 WARP, SCHEDULERS = 32, 4
-REASONS = ("long_scoreboard", "math_pipe")
 
 
 def by_occupancy(of, bound_by):
@@ -48,10 +47,10 @@ def cases(of):
             active = row["achieved_pct"] / row["theoretical_pct"] * resident
             eligible, issue = row["eligible_warps"], row["issue_active_pct"]
             counts = (f"{value:.2f}" for value in (active, eligible, active - eligible, issue / 100))
-            stalls = (cell(row, f"{reason}_stall_warps", 2) for reason in REASONS)
-            lines.append((bound_by, f"{row['theoretical_pct']:g}", *counts, f"{100 - issue:.1f}", *stalls))
+            stalled = cell(row, "memory_stall_warps", 2)
+            lines.append((bound_by, f"{row['theoretical_pct']:g}", *counts, f"{100 - issue:.1f}", stalled))
     head = ("bound by", "theory:", "active:", "eligible:", "stalled:", "issued:", "cycles without one, %:")
-    return table((*head, "stalled by memory:", "by a full pipe:"), lines)
+    return table((*head, "stalled by memory:"), lines)
 
 
 BLOCKS = {"cases": cases}

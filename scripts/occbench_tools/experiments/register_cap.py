@@ -72,13 +72,13 @@ def figures(of):
         )
         for registers in (32, 64, 128)
     )
-    local = of.rows["local_load_sectors"].count()
+    local = of.rows["local_sectors"].count()
     return bullets(
         *gains,
         f"`__maxnreg__` and `-maxrregcount` with the same number differ by at most "
         f"{max(map(spread_pct, ways)):.2f} % in time.",
         f"Prediction error (spills are not predicted): {prediction_error(of.rows)}.",
-        f"Local loads were counted in {local} of {len(of.rows)} rows.",
+        f"Loads and stores of local memory were counted in {local} of {len(of.rows)} rows.",
     )
 
 
