@@ -90,8 +90,12 @@ LaunchCall launch_with_attributes(const CUpti_CallbackData& data) {
   call.block = extent(config.blockDimX, config.blockDimY, config.blockDimZ);
   call.dynamic_shared_bytes = config.sharedMemBytes;
   for (unsigned i = 0; i < config.numAttrs; ++i) {
-    if (config.attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
-    const auto& cluster = config.attrs[i].value.clusterDim;
+    const CUlaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+      call.may_overlap = attribute.value.programmaticStreamSerializationAllowed != 0;
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) call.may_overlap = true;
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    const auto& cluster = attribute.value.clusterDim;
     call.cluster = cluster_extent(cluster.x, cluster.y, cluster.z);
   }
   return call;

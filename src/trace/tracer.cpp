@@ -34,14 +34,6 @@ struct Begun {
   }
 };
 
-/// Of calls of one stream. Each thread has a default stream of its own by the same handle.
-std::uint16_t stream_number(const void* stream) {
-  auto number = reinterpret_cast<std::uintptr_t>(stream);
-  if (stream == reinterpret_cast<const void*>(2))
-    number ^= std::hash<std::thread::id>()(std::this_thread::get_id());
-  return static_cast<std::uint16_t>((number * 0x9E3779B97F4A7C15u) >> 48);
-}
-
 constexpr int kThreadsPerWarp = 32;
 
 /// The library's own calls launch kernels too, and are told of; they are not the program's.
@@ -68,6 +60,7 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
       say_(std::move(say)),
       plan_(options_.counting),
       table_(options_.regions),
+      streams_(driver),
       began_ns_(driver.time_ns()),
       file_(options_.file) {
   if (may_not_count()) say_once(fmt::format("nothing is counted, for {}", options_.why_not_counted));
@@ -188,7 +181,10 @@ TracedGraph* Tracer::graph_of(Graph& graph, const LaunchCall& call, const Contex
   const std::lock_guard lock(graph.mutex);
   if (const auto known = graph.traced.find(call.region); known != graph.traced.end()) return known->second;
   std::vector<TracedKernel*> kernels;
+  std::vector<bool> branches;
   for (const GraphNode& node : graph.nodes) {
+    if (node.kind == GraphNode::Kind::empty) continue;
+    branches.push_back(node.is_branch);
     if (node.kind == GraphNode::Kind::other) kernels.push_back(nullptr);
     if (node.kind != GraphNode::Kind::kernel) continue;
     LaunchCall kernel = node.launch;
@@ -199,7 +195,7 @@ TracedGraph* Tracer::graph_of(Graph& graph, const LaunchCall& call, const Contex
   }
   const bool has_kernels =
       std::ranges::any_of(kernels, [](const TracedKernel* one) { return one != nullptr; });
-  TracedGraph* const traced = has_kernels ? table_.add_graph(std::move(kernels)) : nullptr;
+  TracedGraph* const traced = has_kernels ? table_.add_graph(std::move(kernels), std::move(branches)) : nullptr;
   return graph.traced[call.region] = traced;
 }
 
@@ -229,7 +225,7 @@ void Tracer::note(const LaunchCall& call, const Context& context, const Launched
   const auto is_wanted = [](const TracedKernel* kernel) {
     return kernel != nullptr && kernel->uncounted != Uncounted::left_out;
   };
-  table_.mark(call.correlation, {stream_number(call.stream), wants_time ? driver_.time_ns() - began_ns_ : 0},
+  table_.mark(call.correlation, {streams_.of(call, !captures_.any()), wants_time ? driver_.time_ns() - began_ns_ : 0},
               launched.kernel != nullptr ? is_wanted(launched.kernel)
                                          : std::ranges::any_of(launched.graph->kernels, is_wanted));
 }
@@ -416,6 +412,7 @@ void Tracer::stream_created(void* context, void* stream) {
 
 void Tracer::stream_destroyed(void* context, void* stream) {
   captures_.has_ended(stream);
+  streams_.forget(stream);
   driver_.stream_destroyed(context, stream);
 }
 

@@ -24,6 +24,7 @@
 #include "trace/entry_file.hpp"
 #include "trace/launch_table.hpp"
 #include "trace/sampler.hpp"
+#include "trace/stream_numbers.hpp"
 
 namespace occbench {
 
@@ -174,6 +175,7 @@ class Tracer : public ProgramListener {
   CountingPlan plan_;
   LaunchTable table_;
   Captures captures_;
+  StreamNumbers streams_;
 
   mutable std::shared_mutex contexts_mutex_;
   std::map<void*, std::shared_ptr<Context>> contexts_;

@@ -130,7 +130,7 @@ TEST(RecordedWindow, SaysTheSameOfAKernelInAQueueAndInAGraph) {
 
 TEST(RecordedWindow, OfTwoStreamsHasTheKernelsThatRanAlone) {
   Window window = recorded_windows().at("streams");
-  for (std::size_t i = 0; i < window.launches.size(); ++i) window.launches[i].stream = i % 2;
+  for (std::size_t i = 0; i < window.launches.size(); ++i) window.launches[i].stream = 1 + i % 2;
   const Attribution found = window.attribute();
   const std::vector<SampledLaunch> alone = recorded_windows().at("alone").attribute().launches;
   for (const SampledLaunch& launch : found.launches)
