@@ -76,13 +76,17 @@ class Attributor {
     return is_apart;
   }
 
+  /// It may have gone on behind the last sample.
+  bool is_cut(const ChainLink& link) const {
+    return sample_after(link.end) == samples_.size() && !is_idle(samples_.back());
+  }
+
   void add(const ChainLink& link) {
     const std::size_t begin = sample_after(link.begin);
     std::size_t end = sample_after(link.end);
-    const bool is_cut = end == samples_.size() && !is_idle(samples_.back());
     while (end > begin && is_idle(samples_[end - 1])) --end;
     const bool is_alone = is_idle(samples_[begin - 1]) && end < samples_.size() && is_idle(samples_[end]);
-    if (is_cut || (!is_alone && end - begin < kLeastSamples)) return;
+    if (is_cut(link) || (!is_alone && end - begin < kLeastSamples)) return;
     SampledLaunch launch;
     launch.kernel = launches_[link.launch].kernel;
     for (const SmSample& sample : samples_.subspan(begin, end - begin)) {
@@ -116,9 +120,10 @@ class Attributor {
     const ChainLink& first = chains.front().front();
     const ChainLink& last = chains.back().back();
     const bool begins_within = first.launch > 0 && is_larger(first.launch - 1, first.begin);
-    const bool ends_within = is_larger(last.launch + 1, counts_.back() - last.end);
-    return {begins_within ? sample_after(first.begin) : 1,
-            ends_within ? sample_after(last.end) : samples_.size()};
+    std::size_t end = samples_.size();
+    if (is_cut(last)) end = sample_after(last.begin);
+    if (is_larger(last.launch + 1, counts_.back() - last.end)) end = std::min(end, sample_after(last.end));
+    return {begins_within ? sample_after(first.begin) : 1, end};
   }
 
   std::span<const SmSample> samples_;

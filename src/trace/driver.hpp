@@ -15,10 +15,10 @@ namespace occbench {
 struct GraphNode {
   enum class Kind { kernel, empty, other };
   Kind kind = Kind::other;
-  bool is_branch = false;  ///< others of the graph may run beside it
   void* handle = nullptr;
   /// Of a kernel: its launch as if the program made it, without a stream. The name is valid as long as the kernel's code.
   LaunchCall launch{};
+  bool is_branch = false;  ///< others of the graph may run beside it
 };
 
 /// What the library asks of the CUDA driver that the program has loaded. Everything but make_context() may be

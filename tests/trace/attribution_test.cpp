@@ -139,8 +139,9 @@ TEST(RecordedWindow, OfTwoStreamsHasTheKernelsThatRanAlone) {
   EXPECT_GT(found.unattributed_ns, 0);
 }
 
-/// A window of 1 us samples that a test makes: runs of so many blocks each, with a gap before each.
+/// A window of 1 us samples that a test makes: runs of so many hundreds of blocks each, with a gap before each.
 struct MadeWindow : Window {
+  static constexpr std::uint64_t kScale = 100;
   std::uint64_t now = 1'000'000;
 
   MadeWindow() {
@@ -157,12 +158,12 @@ struct MadeWindow : Window {
     gap(gap_);
   }
   void sample(double blocks, double cycles = 0) {
-    samples.push_back({now, now + 1000, blocks, 16 * cycles, cycles, cycles / 132, 1000});
+    samples.push_back({now, now + 1000, kScale * blocks, 16 * cycles, cycles, cycles / 132, 1000});
     now += 1000;
   }
   void call(std::uint32_t kernel, std::uint64_t blocks, std::uint64_t called_ns = 0,
             std::uint32_t stream = 1) {
-    launches.push_back({kernel, blocks, stream, called_ns});
+    launches.push_back({kernel, kScale * blocks, stream, called_ns});
   }
   std::vector<std::uint32_t> kernels() const {
     std::vector<std::uint32_t> numbers;
@@ -188,9 +189,10 @@ TEST(Attribution, LeavesOutWhatRanWhenTheWindowBeganAndEnded) {
   window.samples = {window.samples[0]};
   window.run(5);  // of a launch of 37
   window.run(47);
-  window.sample(9, 1000);  // of one of 57
+  window.run(57);
+  window.sample(9, 1000);  // of one of 67
   for (std::uint32_t kernel = 0; kernel < 10; ++kernel) window.call(kernel, 10 * kernel + 7);
-  EXPECT_THAT(window.kernels(), ElementsAre(4));
+  EXPECT_THAT(window.kernels(), ElementsAre(4, 5));
   EXPECT_GT(window.attribute().cut_ns, 0);
   EXPECT_NEAR(window.attribute().unattributed_ns, 0, 1e-3);
 }
@@ -200,7 +202,7 @@ TEST(Attribution, LeavesOutBlocksThatNoLaunchHas) {
   for (std::uint32_t kernel = 0; kernel < 10; ++kernel) window.call(kernel, 10 * kernel + 7);
   for (const double blocks : {7., 17., 27., 1000., 37., 47., 57., 67.}) window.run(blocks);
   EXPECT_THAT(window.kernels(), ElementsAre(0, 1, 2, 3, 4, 5, 6));
-  EXPECT_DOUBLE_EQ(window.attribute().unattributed_ns, window.attribute().attributed_ns / 7);
+  EXPECT_NEAR(window.attribute().unattributed_ns, window.attribute().attributed_ns / 7, 1e-9);
 }
 
 TEST(Attribution, ThrowsAWindowAwayWhoseBlocksDoNotComeOut) {
@@ -393,6 +395,38 @@ TEST(Attribution, GivesLaunchesBesideOneOfAnotherStreamNoSamples) {
   const std::vector<std::uint32_t> found = window.kernels();
   EXPECT_THAT(found, testing::Contains(3));
   for (const std::uint32_t kernel : {6, 7, 8}) EXPECT_THAT(found, testing::Not(testing::Contains(kernel)));
+}
+
+/// A launch of a stream goes on beside those of another; it has ended where a sample is idle, and before what waits for its stream.
+TEST(Attribution, KnowsWhichStreamsWaitForEachOther) {
+  const auto kernels_with = [](std::uint32_t stream) {
+    MadeWindow window;
+    for (std::uint32_t kernel = 0; kernel < 12; ++kernel) {
+      window.call(kernel, 10 * kernel + 7, 0, kernel == 4 ? stream : LoggedLaunch::kLegacyStream);
+      window.sample(10 * kernel + 7, 100'000);
+      for (int i = 0; i < 5; ++i) window.sample(0, 90'000);
+      if (kernel == 8) window.gap(2);
+    }
+    window.gap(2);
+    return window.kernels();
+  };
+  EXPECT_THAT(kernels_with(LoggedLaunch::kLegacyStream), SizeIs(12));
+  EXPECT_THAT(kernels_with(5), SizeIs(12)) << "blocking";
+  EXPECT_THAT(kernels_with(LoggedLaunch::kNonBlocking | 5), ElementsAre(0, 1, 2, 9, 10, 11));
+}
+
+TEST(Attribution, LeavesOutTheBranchesOfAGraph) {
+  MadeWindow window;
+  for (std::uint32_t kernel = 0; kernel < 8; ++kernel) {
+    window.call(kernel, 10 * kernel + 7);
+    window.launches.back().is_branch = kernel == 3 || kernel == 4;
+    window.sample(10 * kernel + 7, 100'000);
+    for (int i = 0; i < 5; ++i) window.sample(0, 90'000);
+  }
+  window.gap(2);
+  const std::vector<std::uint32_t> found = window.kernels();
+  for (const std::uint32_t kernel : {3, 4}) EXPECT_THAT(found, testing::Not(testing::Contains(kernel)));
+  EXPECT_THAT(found, testing::Contains(2));
 }
 
 TEST(Attribution, DoesNotShareSamplesAmongStreams) {

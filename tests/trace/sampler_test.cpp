@@ -118,20 +118,37 @@ TEST_F(SamplerTest, LeavesAWindowOutInWhichAStreamCaptures) {
   EXPECT_EQ(sampler.totals().windows, 1);
 }
 
-TEST_F(SamplerTest, OpensNoWindowWhileTheProgramLaunchesNothing) {
+TEST_F(SamplerTest, OpensWindowsWhileTheProgramLaunches) {
+  meanwhile = [] {};
+  gpu.read_samples = [] { return samples_of({66, 67, 68}); };
+  gpu.while_sampling = [&] {
+    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
+  };
   sampler.sample();
+  launch(66);  // long ago, when the window would open
+  for (int i = 0; i < 5; ++i) sampler.sample();
   EXPECT_EQ(gpu.count("start sampling"), 0);
-  launch(66);
-  gpu.read_samples = [] { return samples_of({66}); };
-  for (int i = 0; i < 2; ++i) sampler.sample();
+  meanwhile = [&] { launch(66); };
+  sampler.sample();
+  EXPECT_EQ(gpu.count("start sampling"), 1);
+  meanwhile = [] {};
+  sampler.sample();
   EXPECT_EQ(gpu.count("start sampling"), 2) << "what is queued may run on";
   gpu.read_samples = [] { return samples_of({}); };
   for (int i = 0; i < 5; ++i) sampler.sample();
   EXPECT_EQ(gpu.count("start sampling"), 3);
+  bool has_launched = false;
+  meanwhile = [&] {
+    for (int i = 0; i < 64 && !has_launched; ++i) launch(66);
+    has_launched = true;
+  };
+  launch(66);
+  sampler.sample();
+  EXPECT_EQ(gpu.count("start sampling"), 4) << "many at once";
 }
 
 TEST_F(SamplerTest, ReadsNothingOfAWindowThatTheProgramsEndCutsOff) {
-  goes_on = false;
+  gpu.while_sampling = [&] { goes_on = false; };
   launch(66);
   sampler.sample();
   EXPECT_EQ(gpu.count("stop sampling"), 1);
@@ -171,14 +188,14 @@ TEST_F(SamplerTest, TakesFinerSamplesWhereKernelsCannotBeToldApart) {
 
 TEST_F(SamplerTest, TakesTheLessTimeTheMoreItKnows) {
   gpu.while_sampling = [&] {
-    for (const std::uint32_t grid : {66, 67}) launch(grid);
+    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
   };
   gpu.read_samples = [] {
     std::this_thread::sleep_for(2ms);
-    return samples_of({66, 67});
+    return samples_of({66, 67, 68});
   };
   launch(99);
-  EXPECT_GE(sampler.sample(), 4ms);
+  EXPECT_GE(sampler.sample(), 2ms);
   std::chrono::nanoseconds wait{};
   for (int i = 0; i < 20; ++i) wait = sampler.sample();
   EXPECT_GE(wait, 90ms);
@@ -190,34 +207,35 @@ struct SampledProgramTest : TracerTest {
     driver.now_ns = kBegan;
     tracer = make(3, true, true);
   }
-  void finish_after(std::size_t windows) {
-    EXPECT_TRUE(wait_for(Patience(10'000), [&] { return gpu.count("read samples") >= windows; }));
+  /// Two at a time, for a window opens while a program launches. @returns how many
+  int launch_until_sampled(const std::function<void(int)>& launch) {
+    int launches = 0;
+    EXPECT_TRUE(wait_for(Patience(10'000), [&] {
+      for (int i = 0; i < 2; ++i) launch(launches++);
+      std::this_thread::sleep_for(1ms);
+      return gpu.count("read samples") > 0;
+    }));
     finish();
+    return launches;
   }
 };
 
 TEST_F(SampledProgramTest, HasRowsOfItsSamplesAndNoLaunchIsCountedAlone) {
   Program sampled{*tracer, gpu};
-  std::atomic<bool> launched{false};
-  gpu.while_sampling = [&] {
-    while (!launched) std::this_thread::sleep_for(100us);
-  };
   gpu.read_samples = [] { return samples_of({66, 67, 66, 67, 66}); };
   sampled.has_records = false;
-  for (int i = 0; i < 10; ++i) sampled.launch(66 + i % 2);
-  launched = true;
-  finish_after(1);
+  const int launches = launch_until_sampled([&](int i) { sampled.launch(66 + i % 2); });
   EXPECT_EQ(gpu.count("push"), 0);
   EXPECT_EQ(gpu.count("set_up"), 0);
   EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
   EXPECT_FALSE(gpu.given_back) << "what CUPTI opened later has ended before the program's last calls";
   ASSERT_THAT(rows(), SizeIs(2));
   for (const Row& row : rows()) {
-    EXPECT_EQ(row.launches, 5);
+    EXPECT_EQ(row.launches, launches / 2);
     EXPECT_EQ(row.achieved_source, "sampled");
     EXPECT_EQ(row.achieved_pct, 25);
     EXPECT_NEAR(*row.time_us, 8 * 0.9, 1e-3);
-    EXPECT_NEAR(*row.total_time_us, 5 * 8 * 0.9, 1e-3);
+    EXPECT_NEAR(*row.total_time_us, launches / 2 * 8 * 0.9, 1e-3);
     EXPECT_NEAR(*row.sm_clock_mhz, 1000, 1) << "1,000 cycles a sample of 1 us";
     EXPECT_EQ(row.theoretical_pct, 75);
     EXPECT_THAT(row.note, HasSubstr("samples"));
@@ -258,22 +276,18 @@ TEST_F(SampledProgramTest, SaysWhyItsCountersCannotBeRead) {
 
 TEST_F(SampledProgramTest, HasTheKernelsOfItsGraphs) {
   GraphNode other = kernel_node("_Z5otherv");
+  GraphNode one = kernel_node();
+  one.launch.grid = {1001, 1, 1};
   other.launch.grid = {7, 1, 1};
-  driver.graphs[handle(0x50)] = {kernel_node(), other, kernel_node()};
+  driver.graphs[handle(0x50)] = {one, other, one};
   tracer->graph_instantiated(handle(0x60), handle(0x50));
   Program graphs{*tracer, gpu};
-  std::atomic<bool> launched{false};
-  gpu.while_sampling = [&] {
-    while (!launched) std::this_thread::sleep_for(100us);
-  };
-  gpu.read_samples = [] { return samples_of({1, 7, 1, 1, 7, 1}); };
+  gpu.read_samples = [] { return samples_of({1001, 7, 1001, 1001, 7, 1001}); };
   graphs.has_records = false;
-  for (int i = 0; i < 4; ++i) graphs.launch_graph(handle(0x60));
-  launched = true;
-  finish_after(1);
+  const int launches = launch_until_sampled([&](int) { graphs.launch_graph(handle(0x60)); });
   ASSERT_THAT(rows(), SizeIs(2));
   for (const Row& row : rows()) {
-    EXPECT_EQ(row.launches, row.grid_blocks == 7 ? 4 : 8);
+    EXPECT_EQ(row.launches, row.grid_blocks == 7 ? launches : 2 * launches);
     EXPECT_EQ(row.graph, row.launches);
     EXPECT_EQ(row.achieved_pct, 25);
   }
