@@ -89,6 +89,8 @@ class Attributor {
     if (is_cut(link) || (!is_alone && end - begin < kLeastSamples)) return;
     SampledLaunch launch;
     launch.kernel = launches_[link.launch].kernel;
+    launch.start_ns = samples_[begin].start_ns;
+    launch.end_ns = samples_[end - 1].end_ns;
     for (const SmSample& sample : samples_.subspan(begin, end - begin)) {
       ++launch.samples;
       launch.warp_cycles += sample.warp_cycles;
@@ -112,7 +114,9 @@ class Attributor {
     if (chains.empty()) {
       double most_active = 0;
       for (const SmSample& sample : samples_) most_active = std::max(most_active, active_share(sample));
-      const auto is_pause = [&](const SmSample& sample) { return active_share(sample) < kPause * most_active; };
+      const auto is_pause = [&](const SmSample& sample) {
+        return active_share(sample) < kPause * most_active;
+      };
       const auto first = std::ranges::find_if(samples_, is_pause);
       const auto last = std::ranges::find_if(samples_.rbegin(), samples_.rend(), is_pause);
       return {first - samples_.begin(), samples_.rend() - last};

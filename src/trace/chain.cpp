@@ -81,7 +81,8 @@ class Finder {
       if (best.score < least_score) continue;
       done = best.chain.back().end;
       if (!best.is_alone) continue;
-      found.push_back(with_those_before(best.chain, found.empty() ? 0 : found.back().back().end, first_launch));
+      found.push_back(
+          with_those_before(best.chain, found.empty() ? 0 : found.back().back().end, first_launch));
       first_launch = best.chain.back().launch + 1;
     }
     return found;
@@ -274,11 +275,12 @@ class Finder {
 
   std::span<const SmSample> samples_;
   std::span<const LoggedLaunch> launches_;
-  std::vector<std::uint64_t> counts_;  ///< of blocks, at the end of each sample from the second on
-  std::vector<std::uint64_t> ends_;    ///< the different ones of these, and 0
-  std::vector<std::uint64_t> idle_ends_;   ///< of idle samples
-  std::vector<std::uint64_t> idle_since_;  ///< where no sample before is idle, its own start; from the second on
-  double gain_ = 0;                        ///< of an end that is one of a sample
+  std::vector<std::uint64_t> counts_;     ///< of blocks, at the end of each sample from the second on
+  std::vector<std::uint64_t> ends_;       ///< the different ones of these, and 0
+  std::vector<std::uint64_t> idle_ends_;  ///< of idle samples
+  std::vector<std::uint64_t>
+      idle_since_;   ///< where no sample before is idle, its own start; from the second on
+  double gain_ = 0;  ///< of an end that is one of a sample
   double idle_gain_ = 0;
   std::map<Gram, std::vector<std::size_t>> grams_;
 };

@@ -149,7 +149,8 @@ TracedGraph* LaunchTable::add_graph(std::vector<TracedKernel*> kernels, std::vec
   const std::unique_lock lock(mutex_);
   if (nodes_ + kernels.size() + 1 > kMostNodes) return nullptr;
   nodes_ += kernels.size() + 1;
-  return &graphs_.emplace_back(static_cast<std::uint32_t>(graphs_.size()), std::move(kernels), std::move(branches));
+  return &graphs_.emplace_back(static_cast<std::uint32_t>(graphs_.size()), std::move(kernels),
+                               std::move(branches));
 }
 
 TracedGraph& LaunchTable::graph_at(std::uint32_t number) {

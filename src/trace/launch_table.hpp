@@ -70,7 +70,7 @@ struct TracedGraph {
 
   const std::uint32_t number;
   const std::vector<TracedKernel*> kernels;  ///< in the order in which they run; null for a fill or a copy
-  const std::vector<bool> branches;          ///< which of these others of the graph may run beside; empty = none
+  const std::vector<bool> branches;  ///< which of these others of the graph may run beside; empty = none
   std::atomic<std::int64_t> launched{0};
   std::int64_t launched_counted = 0;  ///< as launches of its kernels; the table's
 };

@@ -120,11 +120,13 @@ bool Sampler::use(const Attribution& found) {
 }
 
 /// What the samples of a window say of the kind of the next.
-std::size_t Sampler::wanted_kind(const Attribution& found, std::span<const SmSample> samples, double launches) {
+std::size_t Sampler::wanted_kind(const Attribution& found, std::span<const SmSample> samples,
+                                 double launches) {
   const double active_ns = found.attributed_ns + found.unattributed_ns + found.cut_ns;
   if (active_ns <= 0) return window_;
   is_fit_ = found.attributed_ns >= kEnoughAttributed * (active_ns - found.cut_ns);
-  if (launches < kFewLaunches || found.cut_ns > kMostCut * active_ns) return std::min(window_ + 1, kKinds - 1);
+  if (launches < kFewLaunches || found.cut_ns > kMostCut * active_ns)
+    return std::min(window_ + 1, kKinds - 1);
   if (!is_fit_) finest_tried_ = std::min(finest_tried_, window_);
   const auto length_ns = static_cast<double>(samples.back().end_ns - samples[1].start_ns);
   const bool is_idle = active_ns < (1 - kMostlyIdle) * length_ns;
@@ -175,8 +177,12 @@ std::chrono::nanoseconds Sampler::sample() {
   if (samples.size() > 1) {
     // One beside the latest, where threads launch at once.
     const std::vector<LoggedLaunch> log = table_.log(first_, last_ + 1, of_.device);
-    if (!of_.windows.empty()) append_window(of_.windows, kSamplingWindows[window_].interval_ns, samples, log);
     const Attribution found = attribute(samples, log);
+    if (!of_.windows.empty()) {
+      const std::uint64_t interval_ns = kSamplingWindows[window_].interval_ns;
+      append_window(of_.windows, {interval_ns, of_.device, of_.warps_per_sm, of_.began_ns}, samples, log,
+                    found.launches);
+    }
     is_known = use(found);
     choose_window(found, samples, expected_launches(samples, log));
   }

@@ -83,7 +83,7 @@ class Sampler {
   std::size_t window_ = 1;  ///< of kSamplingWindows
   int unfit_windows_ = 0;   ///< in a row, or that wanted another kind
   int patience_ = kPatience;
-  bool is_fit_ = false;                                ///< the last window
+  bool is_fit_ = false;                                     ///< the last window
   std::size_t finest_tried_ = std::size(kSamplingWindows);  ///< kind in vain, since all were
   std::int64_t useful_windows_ = 0;
   std::chrono::steady_clock::time_point last_window_{};

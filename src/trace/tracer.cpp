@@ -195,7 +195,8 @@ TracedGraph* Tracer::graph_of(Graph& graph, const LaunchCall& call, const Contex
   }
   const bool has_kernels =
       std::ranges::any_of(kernels, [](const TracedKernel* one) { return one != nullptr; });
-  TracedGraph* const traced = has_kernels ? table_.add_graph(std::move(kernels), std::move(branches)) : nullptr;
+  TracedGraph* const traced =
+      has_kernels ? table_.add_graph(std::move(kernels), std::move(branches)) : nullptr;
   return graph.traced[call.region] = traced;
 }
 
@@ -225,7 +226,8 @@ void Tracer::note(const LaunchCall& call, const Context& context, const Launched
   const auto is_wanted = [](const TracedKernel* kernel) {
     return kernel != nullptr && kernel->uncounted != Uncounted::left_out;
   };
-  table_.mark(call.correlation, {streams_.of(call, !captures_.any()), wants_time ? driver_.time_ns() - began_ns_ : 0},
+  table_.mark(call.correlation,
+              {streams_.of(call, !captures_.any()), wants_time ? driver_.time_ns() - began_ns_ : 0},
               launched.kernel != nullptr ? is_wanted(launched.kernel)
                                          : std::ranges::any_of(launched.graph->kernels, is_wanted));
 }
