@@ -190,6 +190,8 @@ TEST_F(TraceCommandTest, RefusesWhatCannotBe) {
                                              {"trace", "--merge"},
                                              {"trace", "--counters", "some", "--", "true"},
                                              {"trace", "--counters", "0", "--", "true"},
+                                             {"trace", "--timeline", "t.json", "--counters", "2", "--", "true"},
+                                             {"trace", "--timeline", "/dev/null", "--counters", "sampled", "--", "true"},
                                              {"trace", "--after", "-1", "--", "true"},
                                              {"trace", "--kernels", "(", "--", "true"},
                                              {"trace", "--top", "-1", "--", "true"},
