@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "trace/sample_values.hpp"
 
@@ -35,6 +36,8 @@ constexpr std::size_t kMostStates = 32;
 constexpr double kClose = 2;
 /// By accident there are fewer than exp(-4) chains in a window.
 constexpr double kSurplus = 4;
+/// Sizes of grids that are few.
+constexpr double kFewSizes = 5;
 /// Launches that a beginning is found by.
 constexpr std::size_t kGram = 4;
 using Gram = std::array<std::uint64_t, kGram>;  ///< blocks, and 0 behind a fill or copy
@@ -56,26 +59,21 @@ class Finder {
       if (sum != ends_.back()) ends_.push_back(sum);
       if (is_idle(samples[i]) && (idle_ends_.empty() || sum != idle_ends_.back())) idle_ends_.push_back(sum);
     }
-    const double blocks = static_cast<double>(std::max<std::uint64_t>(sum, 1));
-    const auto gain = [&](std::size_t of) {
-      return std::max(kHit - std::log(std::min(static_cast<double>(of) / blocks, 0.9)), 0.1);
-    };
-    gain_ = gain(ends_.size());
-    idle_gain_ = std::max(gain(idle_ends_.size() + 1), gain_);
     for (std::size_t i = 0; i < launches.size(); ++i) {
       if (const std::optional<Gram> gram = gram_at(i)) grams_[*gram].push_back(i);
     }
+    begins_ = possible_begins();
+    set_gains();
   }
 
   std::vector<Chain> chains() const {
     std::vector<Chain> found;
     if (ends_.size() < 2) return found;
-    const std::vector<std::uint64_t> begins = possible_begins();
-    const double tries = static_cast<double>(begins.size()) * static_cast<double>(grams_.size());
+    const double tries = static_cast<double>(begins_.size()) * static_cast<double>(grams_.size());
     const double least_score = std::log(tries + 1) + kSurplus;
     std::uint64_t done = 0;
     std::size_t first_launch = 0;
-    for (const std::uint64_t begin : begins) {
+    for (const std::uint64_t begin : begins_) {
       if (begin < done) continue;
       const Best best = best_at(begin, first_launch);
       if (best.score < least_score) continue;
@@ -112,11 +110,42 @@ class Finder {
     return count > 0 ? std::optional(gram) : std::nullopt;
   }
 
+  /// An end is worth the more the more seldom launches have one from any beginning. Grids of many programs are powers of two, which agree
+  /// more often than other numbers would. One of a beginning's launches may be right, which matters where there are few.
+  void set_gains() {
+    std::set<std::uint64_t> sizes;
+    for (const auto& [gram, places] : grams_) sizes.insert(gram[0]);
+    double hits = 0;
+    double idle_hits = 0;
+    for (const std::uint64_t begin : begins_) {
+      const double right = std::min(kFewSizes / static_cast<double>(sizes.size()), 1.0);
+      const auto wrong = [&](auto is_hit) {
+        const auto count =
+            std::ranges::count_if(sizes, [&](std::uint64_t size) { return is_hit(begin + size); });
+        return std::max(static_cast<double>(count) - right, 0.0);
+      };
+      hits += wrong([&](std::uint64_t count) { return is_end(count); });
+      idle_hits += wrong([&](std::uint64_t count) { return is_idle_end(count); });
+    }
+    const double pairs =
+        std::max(static_cast<double>(begins_.size()) * static_cast<double>(sizes.size()), 1.0);
+    const double blocks = std::max(static_cast<double>(ends_.back()), 1.0);
+    const auto gain = [&](double of_pairs, std::size_t ends) {
+      const double by_accident = std::max(of_pairs / pairs, static_cast<double>(ends) / blocks);
+      return std::max(kHit - std::log(std::min(by_accident, 0.9)), 0.1);
+    };
+    gain_ = gain(hits, ends_.size());
+    idle_gain_ = std::max(gain(idle_hits, idle_ends_.size() + 1), gain_);
+  }
+
+  bool is_idle_end(std::uint64_t count) const {
+    return std::ranges::binary_search(idle_ends_, count);
+  }
   bool is_end(std::uint64_t count) const {
     return std::ranges::binary_search(ends_, count);
   }
   double score_of_end(std::uint64_t count) const {
-    if (std::ranges::binary_search(idle_ends_, count)) return idle_gain_;
+    if (is_idle_end(count)) return idle_gain_;
     return is_end(count) ? gain_ : kMiss;
   }
   /// The sample with the first block after these.
@@ -279,8 +308,9 @@ class Finder {
   std::vector<std::uint64_t> ends_;       ///< the different ones of these, and 0
   std::vector<std::uint64_t> idle_ends_;  ///< of idle samples
   std::vector<std::uint64_t>
-      idle_since_;   ///< where no sample before is idle, its own start; from the second on
-  double gain_ = 0;  ///< of an end that is one of a sample
+      idle_since_;                     ///< where no sample before is idle, its own start; from the second on
+  std::vector<std::uint64_t> begins_;  ///< where a chain may begin
+  double gain_ = 0;                    ///< of an end that is one of a sample
   double idle_gain_ = 0;
   std::map<Gram, std::vector<std::size_t>> grams_;
 };
