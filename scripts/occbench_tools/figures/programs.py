@@ -137,7 +137,7 @@ def sampled(results: Results) -> str:
             "short, within 1:",
         )
         texts.append(f"On an {stamped(rows)}:\n\n{table(head, [[cell or '' for cell in line] for line in lines])}")
-    return "\n\n".join(texts)
+    return "\n\n".join(texts) or "Not recorded."
 
 
 def in_the_way(results: Results) -> str:
