@@ -38,8 +38,9 @@ constexpr double kFewLaunches = 4;
 /// Samples of a launch that others follow at once, one of which it shares with them; and of a launch and the pause behind it, where SMs
 /// mostly wait: what samples hold of it is its own then.
 constexpr double kSamplesEach = 40;
-constexpr double kSamplesApart = 8;
+constexpr double kSamplesApart = 16;
 constexpr double kMostlyIdle = 0.5;
+constexpr std::size_t kCoarsestOfIdle = 3;  ///< of kSamplingWindows: a program that warms up is idle too
 /// Other windows are longer wanted before they are tried again.
 constexpr int kMorePatience = 8;
 
@@ -125,15 +126,25 @@ std::size_t Sampler::wanted_kind(const Attribution& found, std::span<const SmSam
   const double active_ns = found.attributed_ns + found.unattributed_ns + found.cut_ns;
   if (active_ns <= 0) return window_;
   is_fit_ = found.attributed_ns >= kEnoughAttributed * (active_ns - found.cut_ns);
-  if (launches < kFewLaunches || found.cut_ns > kMostCut * active_ns)
-    return std::min(window_ + 1, kKinds - 1);
-  if (!is_fit_) finest_tried_ = std::min(finest_tried_, window_);
   const auto length_ns = static_cast<double>(samples.back().end_ns - samples[1].start_ns);
   const bool is_idle = active_ns < (1 - kMostlyIdle) * length_ns;
-  const double interval_ns =
-      is_idle ? length_ns / launches / kSamplesApart : active_ns / launches / kSamplesEach;
-  // Where launches could not be told apart, finer samples may help.
-  return std::min(kind_of(interval_ns), finest_tried_ == 0 ? 0 : finest_tried_ - 1);
+  if (!is_idle && (launches < kFewLaunches || found.cut_ns > kMostCut * active_ns)) {
+    finest_tried_ = kKinds;
+    return std::min(window_ + 1, kKinds - 1);
+  }
+  if (launches < kFewLaunches) return window_;
+  if (!is_fit_) finest_tried_ = std::min(finest_tried_, window_);
+  const std::size_t kind = is_idle ? std::min(kind_of(length_ns / launches / kSamplesApart), kCoarsestOfIdle)
+                                   : kind_of(active_ns / launches / kSamplesEach);
+  // Where launches could not be told apart, finer samples may help: for a while, since programs change.
+  const std::size_t finest = finest_tried_ == 0 ? 0 : finest_tried_ - 1;
+  fit_windows_ = is_fit_ && kind > finest ? fit_windows_ + 1 : 0;
+  if (fit_windows_ >= fit_patience_) {
+    fit_windows_ = 0;
+    fit_patience_ *= 2;
+    ++finest_tried_;
+  }
+  return std::min(kind, finest);
 }
 
 /// Another kind of window needs a configuration of its own: it is changed where several windows in a row want it, or if one has nothing

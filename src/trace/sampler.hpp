@@ -83,6 +83,8 @@ class Sampler {
   std::size_t window_ = 1;  ///< of kSamplingWindows
   int unfit_windows_ = 0;   ///< in a row, or that wanted another kind
   int patience_ = kPatience;
+  int fit_windows_ = 0;  ///< in a row, whose successors could be coarser
+  int fit_patience_ = 4;
   bool is_fit_ = false;                                     ///< the last window
   std::size_t finest_tried_ = std::size(kSamplingWindows);  ///< kind in vain, since all were
   std::int64_t useful_windows_ = 0;

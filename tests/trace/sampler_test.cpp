@@ -186,6 +186,25 @@ TEST_F(SamplerTest, TakesFinerSamplesWhereKernelsCannotBeToldApart) {
   EXPECT_THAT(gpu.intervals, ElementsAre(500, 250));
 }
 
+TEST_F(SamplerTest, TakesLongerWindowsAlsoOnceFinerSamplesWereTried) {
+  gpu.while_sampling = [&] {
+    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
+  };
+  gpu.read_samples = [] { return samples_of({99, 98, 99, 98, 99}); };
+  sampler.set_up();
+  for (int i = 0; i < 3; ++i) sampler.sample();
+  ASSERT_EQ(gpu.intervals.back(), 250);
+  // One that fills the window.
+  gpu.read_samples = [] {
+    std::vector<SmSample> samples = samples_of({66}, 100);
+    samples.resize(50);
+    samples.erase(samples.begin() + 1, samples.begin() + 3);
+    return samples;
+  };
+  for (int i = 0; i < 20; ++i) sampler.sample();
+  EXPECT_GE(gpu.intervals.back(), 4000);
+}
+
 TEST_F(SamplerTest, TakesTheLessTimeTheMoreItKnows) {
   gpu.while_sampling = [&] {
     for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
