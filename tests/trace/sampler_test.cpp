@@ -192,7 +192,13 @@ TEST_F(SamplerTest, TakesLongerWindowsAlsoOnceFinerSamplesWereTried) {
   };
   gpu.read_samples = [] { return samples_of({99, 98, 99, 98, 99}); };
   sampler.set_up();
-  for (int i = 0; i < 3; ++i) sampler.sample();
+  const auto take = [&](int windows) {
+    for (int i = 0; i < windows; ++i) {
+      launch(66);
+      sampler.sample();
+    }
+  };
+  take(3);
   ASSERT_EQ(gpu.intervals.back(), 250);
   // One that fills the window.
   gpu.read_samples = [] {
@@ -201,7 +207,7 @@ TEST_F(SamplerTest, TakesLongerWindowsAlsoOnceFinerSamplesWereTried) {
     samples.erase(samples.begin() + 1, samples.begin() + 3);
     return samples;
   };
-  for (int i = 0; i < 20; ++i) sampler.sample();
+  take(20);
   EXPECT_GE(gpu.intervals.back(), 4000);
 }
 
