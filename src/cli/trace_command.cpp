@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "entries/process_files.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
 #include "record/case_filter.hpp"
@@ -97,6 +98,8 @@ std::vector<std::string> environment_for(const TraceCommand& command, const fs::
   set(kTraceKernelsVariable, command.kernels);
   set(kTraceRegionsVariable, command.regions ? "1" : "");
   set(kTraceOnlyVariable, command.only);
+  if (!command.timeline.empty())
+    set(kTraceWindowsVariable, fs::absolute(command.timeline).string() + ".windows");
   set(kTraceMetricsVariable, fmt::format("{}", fmt::join(program_metrics(), " ")));
   set(kTraceAfterVariable, command.after ? fmt::format("{}", *command.after) : "");
   return environment;
@@ -182,6 +185,11 @@ void say_why_no_file(Ending ending, Console& console) {
 
 void check(const TraceCommand& command) {
   static_cast<void>(counted_launches(command.counters));
+  if (!command.timeline.empty() && command.counters != kTraceSampled)
+    throw InputError(
+        fmt::format("--timeline shows sampling windows, and --counters '{}' has none: add --counters sampled",
+                    command.counters));
+  if (!command.timeline.empty()) static_cast<void>(output_target(command.timeline));
   static_cast<void>(checked_kernel_filter(command.kernels));
   const bool is_empty_name = command.only.starts_with('/') || command.only.ends_with('/');
   if (is_empty_name || command.only.find("//") != std::string::npos)

@@ -105,8 +105,11 @@ class ProcessEntries {
     TracedProcess result;
     for (const auto& [number, kernel] : kernels_) {
       const auto name = kernel.facts ? names_.find(kernel.facts->name) : names_.end();
-      if (name != names_.end()) result.entries.push_back(entry_of(kernel, name->second));
+      if (name == names_.end()) continue;
+      result.entries.push_back(entry_of(kernel, name->second));
+      result.numbers.push_back(number);
     }
+    result.process = process_.process;
     for (const auto& [number, device] : devices_) {
       result.windows += device.windows;
     }

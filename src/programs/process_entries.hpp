@@ -11,8 +11,10 @@ namespace occbench {
 
 /// What the injected library wrote in one process.
 struct TracedProcess {
-  std::vector<ProgramEntry> entries;  ///< one for each kernel that was launched or has run
-  WindowTotals windows;               ///< of its GPUs together
+  std::vector<ProgramEntry> entries;   ///< one for each kernel that was launched or has run
+  WindowTotals windows;                ///< of its GPUs together
+  std::vector<std::uint32_t> numbers;  ///< of the entries' kernels in the process
+  int process = 0;
 };
 
 /// @throws InputError if it cannot be read, or is no such file of this version

@@ -111,6 +111,19 @@ TEST(Gate, GivesNoVerdictOnOccupancyThatWasReadByOtherMeans) {
   }
 }
 
+TEST(Gate, ComparesSampledOccupancyWithCountedWhereAskedTo) {
+  const auto verdict = [](const char* source, bool any_source) {
+    const MadeUpRun candidate =
+        baseline().with([&](MadeUpRun& run) { run.rows[0].achieved_source = source; });
+    Tolerances tolerances;
+    tolerances.any_source = any_source;
+    return compare(baseline().run("baseline.csv"), candidate.run("candidate.csv"), tolerances).verdict();
+  };
+  EXPECT_EQ(verdict("sampled", false), Verdict::no_verdict);
+  EXPECT_EQ(verdict("sampled", true), Verdict::pass);
+  EXPECT_EQ(verdict("trace", true), Verdict::no_verdict);
+}
+
 TEST(Gate, GivesNoVerdictOnAThrottledOrFailedCaseOfEitherSide) {
   for (const char* status : {"throttled", "failed", "skipped", ""}) {
     MadeUpRun broken = baseline();

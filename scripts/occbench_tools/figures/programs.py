@@ -19,7 +19,10 @@ IN_THE_WAY = "programs/in_the_way.csv"
 CHOICES = "programs/choices.csv"
 KILLED = "programs/killed.csv"
 OWN_CLOCKS = "programs/own_clocks.csv"
+SAMPLED = "programs/sampled.csv"
 PERMUTATIONS = 2000
+#: Kernels from 5 us on, and shorter ones.
+NEAR = (("long_within_pct", "long_kernels"), ("short_within_pct", "short_kernels"))
 #: As the costs name them; activity records are what a trace without counters costs.
 WAYS = {
     "alone": "alone",
@@ -111,6 +114,30 @@ def tables(results: Results, name: str) -> list[pl.DataFrame]:
     """The file of that name of each model that has one, all as text."""
     files = [model.folder / name for model in results.models if (model.folder / name).exists()]
     return [pl.read_csv(file, infer_schema=False) for file in files]
+
+
+def sampled(results: Results) -> str:
+    """Shares, overheads and differences of programs that were sampled."""
+    texts = []
+    for rows in tables(results, SAMPLED):
+        lines = []
+        for row in each(rows):
+            overhead = (
+                row["overhead_pct"]
+                and f"{row['overhead_pct']} ({row['overhead_least_pct']} to {row['overhead_most_pct']})"
+            )
+            near = [row[name] and f"{row[name]} % of {row[count]}" for name, count in NEAR]
+            lines.append((row["program"], row["with_counter_pct"], row["attributed_pct"], overhead, *near))
+        head = (
+            "program",
+            "GPU time with a counter, %:",
+            "told apart in windows, %:",
+            "longer, %:",
+            "within 0.5 points:",
+            "short, within 1:",
+        )
+        texts.append(f"On an {stamped(rows)}:\n\n{table(head, [[cell or '' for cell in line] for line in lines])}")
+    return "\n\n".join(texts) or "Not recorded."
 
 
 def in_the_way(results: Results) -> str:
@@ -225,4 +252,5 @@ BLOCKS = {
     "python sums": python_sums,
     "python printed": python_printed,
     "costs of tracing": costs,
+    "sampled programs": sampled,
 }

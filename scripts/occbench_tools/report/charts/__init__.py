@@ -93,7 +93,9 @@ def draw_all(rows: Rows, wanted: list[str] | None = None) -> tuple[list[Drawn], 
     """Every chart, or those of these names, whose data is there, and why the others are not."""
     drawn: list[Drawn] = []
     left_out: list[LeftOut] = []
-    for chart in CHARTS:
+    # The report of a program begins with where its time goes, and ends with how far the prediction is.
+    last = {"programs": 0, "agreement": 2} if rows.are_of_programs else {}
+    for chart in sorted(CHARTS, key=lambda chart: last.get(chart.name, 1)):
         if wanted and chart.name not in wanted:
             continue
         try:
