@@ -127,7 +127,8 @@ std::optional<std::int64_t> number_in(std::string_view log, std::string_view bef
 std::string report_on(const std::string& log, const std::string& symbol) {
   const std::size_t begin = log.find(fmt::format("Compiling entry function '{}'", symbol));
   if (begin == std::string::npos)
-    throw std::runtime_error(fmt::format("the assembler says nothing of {}:\n{}", symbol, log));
+    throw DoesNotCompile(
+        fmt::format("the assembler's log has no registers of {}, so its theory is not known:\n{}", symbol, log));
   return log.substr(begin, log.find("Compiling entry function", begin + 1) - begin);
 }
 
@@ -231,11 +232,10 @@ std::shared_ptr<RuntimeKernel> compile_kernel(const KernelSource& source, const 
     if (found != compiled_before.end()) return found->second;
   }
   std::optional<Nvrtc::Output> output = cache.find(content);
-  if (!output) {
-    output = compiled(source, build, compiler);
-    cache.keep(content, *output);
-  }
-  const auto kernel = std::make_shared<RuntimeKernel>(std::move(*output), build);
+  const bool is_new = !output;
+  if (is_new) output = compiled(source, build, compiler);
+  const auto kernel = std::make_shared<RuntimeKernel>(*output, build);
+  if (is_new) cache.keep(content, *output);
   const std::lock_guard lock(mutex);
   return compiled_before.try_emplace(content, kernel).first->second;
 }

@@ -109,6 +109,11 @@ TEST_F(RuntimeKernels, ThatDoNotCompileShowTheCompilersMessage) {
   EXPECT_EQ(kept(), 0);
 }
 
+/// As a cache has it that keeps machine code alone.
+TEST_F(RuntimeKernels, WhoseRegistersTheLogLacksCostTheirOwnRow) {
+  EXPECT_THROW(RuntimeKernel({.cubin = "code", .symbol = "sum", .log = ""}, build_of(40)), DoesNotCompile);
+}
+
 TEST_F(RuntimeKernels, AreCompiledForTheDefinesOfTheBuild) {
   KernelBuild build{.function = "filled", .compute_capability = {8, 6}, .defines = {"BYTES=4096"}};
   const auto kernel =

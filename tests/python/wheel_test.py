@@ -43,17 +43,22 @@ class FreshEnvironment(unittest.TestCase):
             Path(file).write_text("\n".join(["| step | time |", "|---|---|", *lines]) + "\n")
 
     @classmethod
-    def run_in_it(cls, name: str, *words: str, status: int = 0) -> str:
+    def run_in_it(cls, name: str, *words: str, status: int = 0, **environment: str) -> str:
         begin = time.perf_counter()
         done = subprocess.run(
-            [cls.python, *words], cwd=cls.folder, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=False
+            [cls.python, *words],
+            cwd=cls.folder,
+            env={"PATH": "/nowhere", **environment},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         cls.times.append((name, time.perf_counter() - begin))
         assert done.returncode == status, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout + done.stderr
 
-    def occbench(self, *words: str, status: int = 0) -> str:
-        return self.run_in_it(f"occbench {words[0]}", "-m", "occbench", *words, status=status)
+    def occbench(self, *words: str, status: int = 0, **environment: str) -> str:
+        return self.run_in_it(f"occbench {words[0]}", "-m", "occbench", *words, status=status, **environment)
 
     def test_it_answers_within_seconds_of_its_installation(self) -> None:
         self.assertLess(self.until_first_answer, SECONDS_TO_FIRST_ANSWER)
@@ -72,6 +77,17 @@ class FreshEnvironment(unittest.TestCase):
         Path(packages, "extra.pth").write_text(sysconfig.get_path("purelib") + "\n")
         self.occbench("report", "rows.csv", "-o", "report.html")
         self.assertGreater((self.folder / "report.html").stat().st_size, 100_000)
+
+    def test_a_sweep_is_planned_without_a_gpu(self) -> None:
+        self.assertIn("live_registers", self.occbench("sweep", "--help"))
+        words = ("sweep", "spin", "--block-size=256,768", "--list", "--gpu=h200")
+        toolkits = (Path("/usr/local/cuda/lib64"), SOURCES / "build" / "cuda" / "lib")
+        toolkit = next((folder for folder in toolkits if (folder / "libnvrtc.so").exists()), None)
+        if toolkit is None:
+            self.assertIn("nvidia-cuda-nvrtc", self.occbench(*words, status=64))
+        else:
+            listed = self.occbench(*words, OCCBENCH_CUPTI=str(toolkit), XDG_CACHE_HOME=str(self.folder))
+            self.assertRegex(listed, "block_size=768 .* 75 %")
 
     def test_the_installed_command_is_the_module(self) -> None:
         command = self.python.parent / "occbench"
@@ -94,7 +110,7 @@ class FreshEnvironment(unittest.TestCase):
             for file in (self.folder / "unpacked").rglob("*")
             if file.is_file() and file.read_bytes()[:4] == b"\x7fELF"
         ]
-        self.assertEqual(len(programs), 3)
+        self.assertEqual(len(programs), 4)
         of_c = re.compile(r"lib(c|m|dl|rt|pthread|gcc_s)\.so|ld-linux")
         for program in programs:
             listed = subprocess.run(
