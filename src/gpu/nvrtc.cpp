@@ -94,11 +94,13 @@ void* open_library() {
       if (why.empty() && reason != nullptr) why = reason;
     }
   }
-  throw NoRuntimeCompiler(fmt::format(
-      "kernels are compiled at run time by NVRTC, whose library {} cannot be loaded ({}): it is part of the CUDA "
-      "toolkit, in the package cuda-nvrtc-{}-{}, or of the wheel nvidia-cuda-nvrtc; name its folder in the variable "
-      "OCCBENCH_CUPTI",
-      library_name(kNewest), why, kNewest, CUDART_VERSION % 1000 / 10));
+  throw NoRuntimeCompiler(
+      fmt::format("kernels are compiled at run time by NVRTC, whose library {} cannot be loaded ({}): it is "
+                  "part of the CUDA "
+                  "toolkit, in the package cuda-nvrtc-{}-{}, or of the wheel nvidia-cuda-nvrtc; name its "
+                  "folder in the variable "
+                  "OCCBENCH_CUPTI",
+                  library_name(kNewest), why, kNewest, CUDART_VERSION % 1000 / 10));
 }
 
 }  // namespace

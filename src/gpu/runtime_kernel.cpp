@@ -127,8 +127,8 @@ std::optional<std::int64_t> number_in(std::string_view log, std::string_view bef
 std::string report_on(const std::string& log, const std::string& symbol) {
   const std::size_t begin = log.find(fmt::format("Compiling entry function '{}'", symbol));
   if (begin == std::string::npos)
-    throw DoesNotCompile(
-        fmt::format("the assembler's log has no registers of {}, so its theory is not known:\n{}", symbol, log));
+    throw DoesNotCompile(fmt::format(
+        "the assembler's log has no registers of {}, so its theory is not known:\n{}", symbol, log));
   return log.substr(begin, log.find("Compiling entry function", begin + 1) - begin);
 }
 

@@ -18,7 +18,8 @@ class LibrariesOfCuda : public ::testing::Test {
  protected:
   void SetUp() override {
     // Where NVIDIA's wheels would lie beside this program: of CUDA 13 in one folder, of CUDA 12 in one each.
-    for (const fs::path& file : {beside_ / "cu13" / "lib" / "libocctest.so.13", beside_ / "cuda_occtest" / "lib" / "libocctest.so.12"}) {
+    for (const fs::path& file : {beside_ / "cu13" / "lib" / "libocctest.so.13",
+                                 beside_ / "cuda_occtest" / "lib" / "libocctest.so.12"}) {
       fs::create_directories(file.parent_path());
       std::ofstream(file) << "no library";
     }
@@ -36,7 +37,8 @@ TEST_F(LibrariesOfCuda, AreThoseOfTheFolderThatIsNamedThenTheLoadersThenThoseOfW
   std::ofstream(named.path() / "libocctest.so.13") << "no library";
   ::setenv("OCCBENCH_CUPTI", named.path().c_str(), 1);
   EXPECT_THAT(cuda_library_files("libocctest.so.13"),
-              ElementsAre(named.path() / "libocctest.so.13", "libocctest.so.13", beside_ / "cu13" / "lib" / "libocctest.so.13"));
+              ElementsAre(named.path() / "libocctest.so.13", "libocctest.so.13",
+                          beside_ / "cu13" / "lib" / "libocctest.so.13"));
 }
 
 TEST_F(LibrariesOfCuda, OfAnotherMajorVersionAreNotTaken) {

@@ -320,7 +320,10 @@ def sweep_points(rows: Rows) -> Drawing:
         for (run,), of in read.group_by(RUN, maintain_order=True):
             title = f"{kernel}, {run}" if read[RUN].n_unique() > 1 else kernel
             panels.append(Panel(title, points_of_theory(rows, of)))
-            fastest, fullest = of.row(of["times"].arg_min(), named=True), of.row(of["achieved_pct"].arg_max(), named=True)
+            fastest, fullest = (
+                of.row(of["times"].arg_min(), named=True),
+                of.row(of["achieved_pct"].arg_max(), named=True),
+            )
             sentences.append(
                 f"{title}: the fastest of {counted(len(of), 'configuration')} has {fastest['theoretical_pct']:.3g} % in theory and "
                 f"{fastest['achieved_pct']:.3g} % by the counter; the one with most, {fullest['achieved_pct']:.3g} %, takes "
