@@ -40,6 +40,8 @@ const std::vector<std::pair<std::string, std::string>> kHeaders = {
      "#pragma once\nnamespace std { using size_t = decltype(sizeof 0); using ptrdiff_t = long; }\n"}};
 
 std::optional<std::string> text_of(const fs::path& file) {
+  std::error_code unreadable;
+  if (!fs::is_regular_file(file, unreadable)) return std::nullopt;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return std::nullopt;
   return std::string{std::istreambuf_iterator<char>(stream), {}};

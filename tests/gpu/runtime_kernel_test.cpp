@@ -164,6 +164,15 @@ TEST_F(RuntimeKernels, AreCompiledAnewWhereAnIncludedFileHasChanged) {
   EXPECT_EQ(std::distance(fs::directory_iterator(cache_folder), fs::directory_iterator()), 2);
 }
 
+/// CuTe's headers have a line of this kind.
+TEST_F(RuntimeKernels, MayNameAFolderInALineThatLooksLikeAnInclude) {
+  KernelSource source{"k.cu",
+                      "#if 0\n#error include \"\"\n#endif\n__global__ void k(float* x) { x[1] = x[0]; }"};
+  source.include_folders = {folder_};
+  EXPECT_EQ(compile(source, {.function = "k", .compute_capability = {9, 0}})->compiled().code_architecture,
+            "sm_90");
+}
+
 TEST_F(RuntimeKernels, TakeAtMostASecondToCompileAndNextToNothingFromTheCache) {
   // Of this process's own time: the machine may be busy.
   const auto seconds = [&](const std::function<void()>& act) {
