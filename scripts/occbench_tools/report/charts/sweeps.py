@@ -338,7 +338,10 @@ def points_of_theory(rows: Rows, of: pl.DataFrame) -> alt.LayerChart:
     equal = alt.Chart(pl.DataFrame({"theoretical_pct": [0, 100], "achieved_pct": [0, 100]}))
     line = equal.mark_line(color=colour("muted"), strokeDash=[4, 3]).encode(x="theoretical_pct:Q", y="achieved_pct:Q")
     # The fastest are drawn last, and so are seen.
-    marks = alt.Chart(of.sort("times", descending=True)).mark_point(filled=True, size=30, opacity=0.9)
+    shown = of.sort("times", descending=True).select(
+        RUN, "parameters", "theoretical_pct", "achieved_pct", "time_us", "times"
+    )
+    marks = alt.Chart(shown).mark_point(filled=True, size=30, opacity=0.9)
     scale = alt.Scale(type="log", domain=[1, MOST_TIMES], clamp=True, scheme="viridis")
     return alt.layer(
         line,
