@@ -48,6 +48,7 @@ CHARTS = [
     ),
     Chart("register_cap", "Spills against occupancy", ["spill_bytes", "time_us"], registers.register_cap),
     Chart("sweeps", "Sweeps", ["theoretical_pct"], sweeps.sweeps),
+    Chart("sweep_points", "Sweeps: theory and the counter", ["theoretical_pct", "achieved_pct"], sweeps.sweep_points),
     Chart("waves", "The sawtooth of waves", ["waves"], schedule.waves),
     Chart("imbalance", "Imbalance between blocks and within a block", ["predicted_pct"], schedule.imbalance),
     Chart("tail_remedies", "Remedies for the tail", ["throughput"], schedule.tail_remedies),
