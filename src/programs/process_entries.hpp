@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@ namespace occbench {
 struct TracedProcess {
   std::vector<ProgramEntry> entries;  ///< one for each kernel that was launched or has run
   WindowTotals windows;               ///< of its GPUs together
+  std::int64_t impossible = 0;        ///< kernels left out whose launch no GPU can make: the file is broken
 };
 
 /// @throws InputError if it cannot be read, or is no such file of this version

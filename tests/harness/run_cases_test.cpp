@@ -222,6 +222,15 @@ TEST_F(RunCases, AKernelThatTakesTheContextEndsTheRunAndResumingRunsTheRest) {
   EXPECT_EQ(rows[2].time_status, "ok");
 }
 
+TEST_F(RunCases, AGpuThatVanishesLeavesTheRowsBeforeItAndTheCaseThatItVanishedIn) {
+  EXPECT_EQ(run(experiment_of({64, kGone, 256})), ExitStatus::no_verdict);
+  const std::vector<Row> rows = read_rows(csv());
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].time_status, "ok");
+  EXPECT_EQ(rows[1].time_status, "failed");
+  EXPECT_THAT(rows[1].note, HasSubstr("cudaErrorDevicesUnavailable"));
+}
+
 TEST_F(RunCases, AConfigurationThatCannotLaunchIsSkippedAndSaysWhy) {
   Experiment experiment = experiment_of({1024});
   experiment.cases = [inner = experiment.cases](const Planner& on) {
