@@ -27,7 +27,7 @@ void read_durations(std::string_view text, bool per_warp) {
     const Durations durations = parse_durations(text, "fuzzed", per_warp);
     if (durations.cycles.empty()) std::abort();
     for (const std::int64_t cycles : durations.cycles)
-      if (cycles < 0 || static_cast<double>(cycles) > kMaxUnitCycles) std::abort();
+      if (cycles < 1 || static_cast<double>(cycles) > kMaxUnitCycles) std::abort();
   } catch (const InputError&) {
   }
 }
