@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fake_gpu.hpp"
+#include "files/input.hpp"
 #include "harness/run.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
@@ -375,6 +376,16 @@ TEST_F(RunCases, ProgressThroughADescriptorThatIsNotOpenIsWrongUseAndLeavesTheFi
   EXPECT_THROW(run(experiment_of({64}), {"--occ_progress_fd=987"}), InputError);
   EXPECT_EQ(instruments_.launches, launches);
   EXPECT_EQ(read_rows(csv()).size(), 1U);
+}
+
+TEST_F(RunCases, AFileThatIsThereIsKeptUnderAnotherName) {
+  std::ofstream(csv()) << "somebody's";
+  run(experiment_of({64}));
+  EXPECT_EQ(read_rows(csv()).size(), 1U);
+  int kept = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_))
+    if (entry.path() != csv() && read_text(entry.path()) == "somebody's") ++kept;
+  EXPECT_EQ(kept, 1);
 }
 
 TEST_F(RunCases, OnlyTheCasesThatAreNamedAreMeasured) {
