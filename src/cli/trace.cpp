@@ -23,6 +23,7 @@
 #include "cli/waiting.hpp"
 #include "entries/process_files.hpp"
 #include "files/lock.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/run.hpp"
 #include "programs/program_report.hpp"
@@ -158,6 +159,7 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   const fs::path out = output_file(options.out, "trace");
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
+  static_cast<void>(output_target(out));
   const FileLock lock(out);
   if (importing) return import_trace(options, out, console);
   if (options.merge) {

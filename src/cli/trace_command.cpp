@@ -15,6 +15,7 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
+#include "cli/text_table.hpp"
 #include "entries/process_files.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
@@ -223,6 +224,9 @@ MergedProcesses merged_processes(const std::vector<fs::path>& files, Console& co
       TracedProcess process = read_process_file(file);
       std::ranges::move(process.entries, std::back_inserter(merged.entries));
       merged.windows += process.windows;
+      if (process.impossible > 0)
+        fmt::print(console.err, "occbench trace: {} is damaged: {} left out that no GPU can launch\n",
+                   file.string(), counted(process.impossible, "kernel"));
       merged.files.push_back(file);
     } catch (const InputError& unreadable) {
       fmt::print(console.err, "occbench trace: {}; {} stays, and its launches are in no row\n",

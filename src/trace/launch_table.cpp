@@ -168,9 +168,9 @@ void LaunchTable::context_is_gone(const void* context) {
 TracedKernel* LaunchTable::kernel_of_facts(std::string_view name, KernelFacts facts) {
   const std::unique_lock lock(mutex_);
   facts.name = name_number(name);
-  TracedKernel*& kernel = by_facts_[facts];
-  if (kernel == nullptr) kernel = make(name, facts);
-  if (kernel == nullptr) by_facts_.erase(facts);
+  if (const auto found = by_facts_.find(facts); found != by_facts_.end()) return found->second;
+  TracedKernel* const kernel = make(name, facts);
+  if (kernel != nullptr) by_facts_.emplace(facts, kernel);
   return kernel;
 }
 

@@ -289,7 +289,7 @@ TEST_F(SampledProgramTest, SaysWhyItsCountersCannotBeRead) {
   gpu.status = CountersStatus::denied;
   Program denied{*tracer, gpu};
   for (int i = 0; i < 5; ++i) denied.launch(66);
-  EXPECT_TRUE(wait_for(Patience(10'000), [&] { return !said.empty(); }));
+  EXPECT_TRUE(wait_for(Patience(10'000), [&] { return has_said.load(); }));
   for (int i = 0; i < 5; ++i) denied.launch(66);
   finish();
   EXPECT_THAT(said, ElementsAre(HasSubstr("configure failed")));
