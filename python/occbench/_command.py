@@ -20,13 +20,13 @@ def program() -> Path:
 
 
 def environment() -> dict[str, str]:
-    """This process's, with what the command looks for: the Python that draws the report, and CUPTI where NVIDIA's wheels
-    lie in any folder of packages."""
+    """This process's, with what the command looks for: the Python that draws the report, and CUPTI and NVRTC where NVIDIA's
+    wheels lie in any folder of packages."""
     found = dict(os.environ)
     found.setdefault("OCCBENCH_PYTHON", sys.executable)
     for folder in sys.path:
         libraries = Path(folder or ".") / "nvidia" / "cu13" / "lib"
-        if (libraries / "libcupti.so.13").exists():
+        if (libraries / "libcupti.so.13").exists() or (libraries / "libnvrtc.so.13").exists():
             found.setdefault("OCCBENCH_CUPTI", str(libraries))
     return found
 

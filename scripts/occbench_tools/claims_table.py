@@ -18,7 +18,7 @@ from occbench_tools.verdicts import measured, verdict
 
 
 def table_of_claims(runs: dict[str, Run], claims: list[Claim], texts: str | None = None) -> str:
-    """A line for each experiment. What was measured is that of the first of `runs`; each has a column of verdicts.
+    """A line for each experiment. What was measured is that of the first of `runs`; the verdict is of all.
 
     runs: by the name of the GPU model
     texts: where the texts of the experiments lie, which have the sources and what a verdict excepts
@@ -27,10 +27,12 @@ def table_of_claims(runs: dict[str, Run], claims: list[Claim], texts: str | None
     lines = []
     for claim in claims:
         findings = {gpu: experiments.findings(run.of(claim.experiment)) for gpu, run in runs.items()}
-        verdicts = (verdict(of_model).partition(" (")[0] for of_model in findings.values())
+        verdicts = {gpu: verdict(of_model).partition(" (")[0] for gpu, of_model in findings.items()}
+        same = len(set(verdicts.values())) == 1
+        told = verdicts[first] if same else ", ".join(f"{gpu}: {of_model}" for gpu, of_model in verdicts.items())
         name = f"[{claim.experiment}]({texts}/{claim.experiment}.md)" if texts else f"`{claim.experiment}`"
-        lines.append((name, claim.claim, measured(findings[first]), *verdicts))
-    return table(("experiment", "claim", f"measured, {first}", *runs), lines)
+        lines.append((name, claim.claim, measured(findings[first]), told))
+    return table(("experiment", "claim", f"measured, {first}", f"verdict, {' and '.join(runs)}"), lines)
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

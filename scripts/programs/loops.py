@@ -1,7 +1,8 @@
-"""Loops of one kind in PyTorch, one for each line of standard input; answers with its seconds and a value. `loops.py KIND`
+"""Loops of one kind in PyTorch, one for each line of standard input; answers with its seconds and a value. `loops.py KIND [eager]`
 
 tokens: 64 tokens of a Llama of random weights (Transformers); tokens_graph: its forward pass as a CUDA graph; steps: 700 training steps
-of two layers; graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric).
+of two layers; graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric). With "eager"
+what would be a graph is launched one by one, a tenth as often, so that its kernels can be counted.
 """
 
 import sys
@@ -27,7 +28,19 @@ def captured(call):
     return graph, result
 
 
+def eager(call, count):
+    def loop():
+        with torch.no_grad():
+            for _ in range(count):
+                result = call()
+        return result.float().sum()
+
+    return loop
+
+
 def replays(call, count):
+    if "eager" in sys.argv:
+        return eager(call, count // 10)
     graph, result = captured(call)
 
     def loop():

@@ -19,13 +19,17 @@ cuda = ctypes.CDLL("libcuda.so.1")
 REGISTERS, SHARED = 4, 1
 
 
-def driver(function):
-    """Registers a thread and static shared bytes of a CUfunction."""
+def driver(handle):
+    """Registers a thread and static shared bytes of a CUfunction, or of a CUkernel (cuda.core), which is none."""
 
     def attribute(which):
         value = ctypes.c_int()
-        status = cuda.cuFuncGetAttribute(ctypes.byref(value), which, ctypes.c_void_p(int(function)))
-        assert status == 0, f"cuFuncGetAttribute: {status}"
+        asked = ctypes.byref(value), which, ctypes.c_void_p(int(getattr(handle, "value", handle)))
+        if type(handle).__name__ == "CUkernel":
+            status = cuda.cuKernelGetAttribute(*asked, 0)  # of the first device
+        else:
+            status = cuda.cuFuncGetAttribute(*asked)
+        assert status == 0, f"the driver gives {status} for {handle!r}"
         return value.value
 
     return {"registers": attribute(REGISTERS), "static_smem": attribute(SHARED)}
@@ -84,8 +88,11 @@ def of_cupy():
 
 
 def of_numba():
-    import numba
     import numpy as np
+
+    if not hasattr(np, "row_stack"):  # NumPy 2.5 has none, and some numba asks for it
+        np.row_stack = np.vstack
+    import numba
     from numba import cuda as nb
 
     @nb.jit
@@ -104,9 +111,7 @@ def of_numba():
     a = nb.to_device(np.zeros(256, np.float32))
     sums[1, 256](a, nb.device_array_like(a))
     compiled = next(iter(sums.overloads.values()))
-    function = compiled._codelibrary.get_cufunc()
-    handle = function.handle
-    handle = getattr(handle, "value", handle)
+    handle = compiled._codelibrary.get_cufunc().handle
     return occbench.usage(sums), driver(handle), {"block_size": 256, "refused_before": refused}
 
 

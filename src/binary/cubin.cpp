@@ -96,7 +96,7 @@ class CubinReader {
   /// Of the three dimensions of a block.
   static std::int64_t product_of(std::string_view dimensions) {
     std::int64_t product = 1;
-    for (std::size_t i = 0; i + 4 <= dimensions.size(); i += 4) {
+    for (std::size_t i = 0; i + 4 <= std::min<std::size_t>(dimensions.size(), 12); i += 4) {
       std::uint32_t extent = 0;
       std::memcpy(&extent, dimensions.data() + i, sizeof extent);
       product *= std::min<std::uint32_t>(extent, 1024);

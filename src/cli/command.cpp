@@ -7,6 +7,7 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -138,6 +139,10 @@ ExitStatus guarded(std::span<const char* const> arguments, Console& console) {
   } catch (const std::filesystem::filesystem_error& error) {
     // Of a file that the user named: a name that is too long, links in a circle, a folder that cannot be read.
     fmt::print(console.err, "occbench: cannot use {}: {}\n", error.path1().string(), error.code().message());
+    return ExitStatus::usage;
+  } catch (const std::system_error& error) {
+    // A disk that is full, or no further process.
+    fmt::print(console.err, "occbench: {}\n", error.what());
     return ExitStatus::usage;
   } catch (const std::exception& error) {
     fmt::print(console.err, "occbench: internal fault: {}\n", error.what());

@@ -52,6 +52,7 @@ struct GateOptions {
   std::string filter;
   std::string device = "auto";
   std::string keep = "results/local/pairs";
+  bool any_source = false;
 };
 
 Tolerances tolerances_of(const GateOptions& options) {
@@ -145,7 +146,8 @@ ExitStatus gate(const GateOptions& options, Console& console) {
   if (!compares && options.save_tolerances.empty()) {
     throw InputError("nothing to compare: give BASELINE CANDIDATE, or --pair BUILD_A BUILD_B");
   }
-  const Tolerances tolerances = tolerances_of(options);
+  Tolerances tolerances = tolerances_of(options);
+  tolerances.any_source = options.any_source;
   if (!options.save_tolerances.empty()) replace_text(options.save_tolerances, tolerances.to_json());
   if (!compares) return ExitStatus::done;
 
@@ -214,6 +216,8 @@ Action declare_gate(CLI::App& parser) {
           fmt::format("what goes to standard output: {}", fmt::join(std::views::keys(kGateFormats), ", ")))
       ->check(CLI::IsMember(kGateFormats))
       ->option_text("FORMAT=table");
+  parser.add_flag("--any-source", options->any_source,
+                  "compare sampled occupancy with counted occupancy too (without it there is no verdict)");
   add_repeated(parser, "--write", options->write, "write a file as well")->type_name("FORMAT=FILE");
   return [options](Console& console) { return gate(*options, console); };
 }

@@ -9,6 +9,7 @@
 
 #include <fmt/ostream.h>
 
+#include "files/lock.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/plan.hpp"
 #include "orchestrate/run.hpp"
@@ -94,6 +95,7 @@ ExitStatus rehearse(const RunOptions& options, Console& console) {
   require_not_input(out, {&recorded, 1});
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
+  const FileLock lock(out);  // before its rows get another name: who writes them would go on there
   if (!options.resume) keep_older_rows(out, console);
   RunFile file(out, options.resume ? RunFile::Mode::resume : RunFile::Mode::create);
   std::set<std::string> finished;

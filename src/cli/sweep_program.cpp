@@ -38,7 +38,7 @@ std::vector<SweptKernel> swept_kernels(const fs::path& folder) {
   std::vector<fs::path> programs = bench_programs(folder);
   std::error_code error;
   const fs::path sweep = programs_folder(folder) / "sweep";
-  if (fs::exists(sweep, error)) programs.insert(programs.begin(), sweep);
+  if (fs::exists(sweep, error) || programs.empty()) programs.insert(programs.begin(), sweep_program(folder));
   std::vector<SweptKernel> kernels;
   for (const fs::path& program : programs) {
     run_and_read({.program = program, .arguments = {"--occ_describe"}},

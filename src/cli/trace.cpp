@@ -23,9 +23,11 @@
 #include "cli/waiting.hpp"
 #include "entries/process_files.hpp"
 #include "files/lock.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/run.hpp"
 #include "programs/program_report.hpp"
+#include "programs/timeline.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/provenance.hpp"
@@ -116,6 +118,10 @@ std::vector<fs::path> merge_and_report(const std::vector<fs::path>& files, const
   for (CaseRecord& record : table.cases) record.provenance.driver = driver;
   finish(table, out, options, console);
   print_windows(merged.windows, console);
+  if (!options.command.timeline.empty()) {
+    const std::size_t windows = write_timeline(options.command.timeline, merged.files);
+    fmt::print(console.out, "Timeline: {}, of {} windows\n", options.command.timeline.string(), windows);
+  }
   return merged.files;
 }
 
@@ -153,6 +159,7 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   const fs::path out = output_file(options.out, "trace");
   std::error_code ignored;
   if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
+  static_cast<void>(output_target(out));
   const FileLock lock(out);
   if (importing) return import_trace(options, out, console);
   if (options.merge) {
@@ -160,6 +167,8 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
     return ExitStatus::done;
   }
   check(options.command);
+  if (fs::weakly_canonical(options.command.timeline) == fs::weakly_canonical(out))
+    throw InputError(fmt::format("--timeline and --out are both {}: name two files", out.string()));
   merge_earlier(options, out, console);
   // The command's own, also where reading what was traced of it fails. Rows of an earlier run must not pass for this one's.
   const ExitStatus status = run_traced(options.command, out, console, [&] { keep_older_rows(out, console); });
@@ -182,6 +191,9 @@ ExitStatus trace_on_gpus(TraceOptions options, const CLI::App& parser, Console& 
   if (options.device.empty()) return trace(options, console);
   if (options.command.words.empty()) throw InputError("--device needs a command behind --");
   const std::vector<GpuHere> gpus = listed_gpus(options.device);
+  if (gpus.size() > 1 && !options.command.timeline.empty())
+    throw InputError(fmt::format("--timeline is of one run, and --device {} makes {}: name one GPU",
+                                 options.device, gpus.size()));
   if (gpus.size() > 1) {
     EachDevice each = each_device(parser, gpus, {});
     each.arguments.emplace_back("--");
@@ -231,6 +243,12 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
           "take counters and samples in this region alone (`forward`, or `step/forward`); its rows are "
           "those of --regions")
       ->type_name("REGION");
+  parser
+      .add_option("--timeline", command.timeline,
+                  "a Chrome trace of the sampling windows, for Perfetto: occupancy, resident blocks and "
+                  "kernels over time; "
+                  "with --counters sampled")
+      ->type_name("FILE.json");
   add_number(parser, "--after", command.after,
              "launches of a process before the first is counted (default: until it repeats itself); "
              "cudaProfilerStart begins at once");
@@ -241,6 +259,7 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
       ->excludes("--counters")
       ->excludes("--only")
       ->excludes("--regions")
+      ->excludes("--timeline")
       ->excludes("--after");
   add_number(parser, "--clock-mhz", options->import_from.clock_mhz, "SM clock while it was recorded", 1, 1e5)
       ->needs("--import");

@@ -15,7 +15,9 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
+#include "cli/text_table.hpp"
 #include "entries/process_files.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
 #include "record/case_filter.hpp"
@@ -97,6 +99,8 @@ std::vector<std::string> environment_for(const TraceCommand& command, const fs::
   set(kTraceKernelsVariable, command.kernels);
   set(kTraceRegionsVariable, command.regions ? "1" : "");
   set(kTraceOnlyVariable, command.only);
+  if (!command.timeline.empty())
+    set(kTraceWindowsVariable, fs::absolute(command.timeline).string() + ".windows");
   set(kTraceMetricsVariable, fmt::format("{}", fmt::join(program_metrics(), " ")));
   set(kTraceAfterVariable, command.after ? fmt::format("{}", *command.after) : "");
   return environment;
@@ -182,6 +186,11 @@ void say_why_no_file(Ending ending, Console& console) {
 
 void check(const TraceCommand& command) {
   static_cast<void>(counted_launches(command.counters));
+  if (!command.timeline.empty() && command.counters != kTraceSampled)
+    throw InputError(
+        fmt::format("--timeline shows sampling windows, and --counters '{}' has none: add --counters sampled",
+                    command.counters));
+  if (!command.timeline.empty()) static_cast<void>(output_target(command.timeline));
   static_cast<void>(checked_kernel_filter(command.kernels));
   const bool is_empty_name = command.only.starts_with('/') || command.only.ends_with('/');
   if (is_empty_name || command.only.find("//") != std::string::npos)
@@ -215,6 +224,9 @@ MergedProcesses merged_processes(const std::vector<fs::path>& files, Console& co
       TracedProcess process = read_process_file(file);
       std::ranges::move(process.entries, std::back_inserter(merged.entries));
       merged.windows += process.windows;
+      if (process.impossible > 0)
+        fmt::print(console.err, "occbench trace: {} is damaged: {} left out that no GPU can launch\n",
+                   file.string(), counted(process.impossible, "kernel"));
       merged.files.push_back(file);
     } catch (const InputError& unreadable) {
       fmt::print(console.err, "occbench trace: {}; {} stays, and its launches are in no row\n",

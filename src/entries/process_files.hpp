@@ -21,7 +21,8 @@ inline constexpr const char* kTraceRegionsVariable = "OCCBENCH_TRACE_REGIONS";
 /// Names the one region whose launches get counters.
 inline constexpr const char* kTraceOnlyVariable = "OCCBENCH_TRACE_ONLY";
 inline constexpr const char* kTraceAfterVariable = "OCCBENCH_TRACE_AFTER";
-/// Names a file that sampling windows are appended to, for the development of their attribution.
+/// Names files that sampling windows are appended to, with a dot and the process's number behind: for a timeline, and for the development
+/// of their attribution.
 inline constexpr const char* kTraceWindowsVariable = "OCCBENCH_TRACE_WINDOWS";
 inline constexpr const char* kTraceMetricsVariable = "OCCBENCH_TRACE_METRICS";
 

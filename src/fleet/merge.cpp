@@ -5,8 +5,10 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -75,11 +77,18 @@ class Merge {
     std::optional<OutputFile> samples;
     if (merged_.samples) merge_samples(files, samples.emplace(samples_path(out)));
     rows_.complete();
-    // Samples of other rows stay, under another name.
-    if (fs::exists(samples_path(out)) && !(merged_.samples && replaces_))
-      merged_.kept_samples = renamed_aside(samples_path(out));
+    // At no instant do samples stand beside other rows than theirs.
+    if (fs::exists(samples_path(out))) merged_.kept_samples = renamed_aside(samples_path(out));
+    try {
+      rows_.keep();
+    } catch (...) {
+      std::error_code ignored;
+      if (!merged_.kept_samples.empty()) fs::rename(merged_.kept_samples, samples_path(out), ignored);
+      throw;
+    }
     if (samples) samples->keep();
-    rows_.keep();
+    if (merged_.samples && replaces_ && !merged_.kept_samples.empty())
+      fs::remove(std::exchange(merged_.kept_samples, fs::path()));
     return std::move(merged_);
   }
 

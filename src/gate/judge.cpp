@@ -109,7 +109,7 @@ double largest_spread(const Sides& sides, const Quantity& quantity) {
 }
 
 /// False, with the reason, if achieved occupancy is missing or was read by different means.
-bool achieved_is_comparable(const Sides& sides, ComparedCase& into) {
+bool achieved_is_comparable(const Sides& sides, bool any_source, ComparedCase& into) {
   for (const auto& [side, runs] : named(sides)) {
     for (const RecordedCase* recorded : *runs) {
       const Row& row = recorded->row;
@@ -123,9 +123,11 @@ bool achieved_is_comparable(const Sides& sides, ComparedCase& into) {
   }
   const std::string before(achieved_source(sides.baseline.front()->row));
   const std::string now(achieved_source(sides.candidate.front()->row));
-  if (before == now) return true;
+  const auto is_of_gpu = [](const std::string& source) { return source == "counter" || source == "sampled"; };
+  if (before == now || (any_source && is_of_gpu(before) && is_of_gpu(now))) return true;
   add_finding(into, Grade::no_verdict, "counters_status",
-              "achieved_pct cannot be compared: " + change_text("read by", before, now));
+              "achieved_pct cannot be compared: " + change_text("read by", before, now) +
+                  (is_of_gpu(before) && is_of_gpu(now) ? "; --any-source compares them" : ""));
   return false;
 }
 
@@ -235,7 +237,7 @@ bool is_comparable(const Quantity& quantity, const Sides& sides, ComparedCase& i
 /// Of a launch that needs less, only the occupancies themselves: what they are a share of is another.
 void judge_measured(const Sides& sides, const GateContext& context, LaunchChange launch_change,
                     ComparedCase& into) {
-  if (!achieved_is_comparable(sides, into)) return;
+  if (!achieved_is_comparable(sides, context.tolerances.any_source, into)) return;
   const Real held = reading_if_only_placement_differs(sides, context, into);
   for (const Quantity& quantity : measured_quantities()) {
     if (launch_change == LaunchChange::better && find_column(quantity.name) == nullptr) continue;

@@ -23,6 +23,9 @@ class Tolerances {
   /// @param experiment empty = for all
   void set(std::string_view experiment, std::string_view quantity, Tolerance tolerance);
 
+  /// Whether achieved occupancy that was sampled is compared with counted occupancy. They differ by up to a point or two.
+  bool any_source = false;
+
   /// What was set, as parse_tolerances reads it.
   std::string to_json() const;
 

@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/core.h>
 
+#include "gpu/cuda_library.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -22,14 +23,18 @@ constexpr Result kSuccess = 0;
 constexpr Result kCompilation = 6;
 constexpr Result kNameExpressionNotValid = 8;
 
-std::string library_name() {
-  return fmt::format("libnvrtc.so.{}", CUDART_VERSION / 1000);
+/// The oldest and newest major version that this interface is known to hold for; the newest is opened first.
+constexpr int kOldest = 12;
+constexpr int kNewest = CUDART_VERSION / 1000;
+
+std::string library_name(int major) {
+  return fmt::format("libnvrtc.so.{}", major);
 }
 
 template <typename Signature>
 Signature* function_of(void* library, const char* name) {
   void* const found = dlsym(library, name);
-  if (found == nullptr) throw std::runtime_error(fmt::format("{} has no {}", library_name(), name));
+  if (found == nullptr) throw std::runtime_error(fmt::format("NVRTC's library has no {}", name));
   return reinterpret_cast<Signature*>(found);
 }
 
@@ -64,37 +69,38 @@ std::pair<int, int> version_of(void* library) {
   return version;
 }
 
-/// lib/libnvrtc.so.13 lies beside include/, in a toolkit and in its wheels.
+/// lib/libnvrtc.so.13 lies beside include/, in a toolkit and in its wheels; of CUDA 12 each wheel has its own folder.
 std::vector<fs::path> folders_beside(void* library) {
-  Dl_info where{};
-  if (dladdr(dlsym(library, "nvrtcVersion"), &where) == 0 || where.dli_fname == nullptr) return {};
+  fs::path folder = file_of(dlsym(library, "nvrtcVersion")).parent_path();
   std::error_code unknown;
-  fs::path folder = fs::canonical(where.dli_fname, unknown).parent_path();
-  std::vector<fs::path> folders;
   // targets/x86_64-linux/lib of a toolkit, or lib of wheels.
   for (int up = 0; up < 3 && !folder.empty(); ++up) {
     folder = folder.parent_path();
-    if (!fs::exists(folder / "include" / "cuda_runtime.h", unknown)) continue;
-    folders.push_back(folder / "include");
-    if (fs::exists(folder / "include" / "cccl", unknown)) folders.push_back(folder / "include" / "cccl");
-    return folders;
+    for (const fs::path& headers : {folder / "include", folder / "cuda_runtime" / "include"}) {
+      if (!fs::exists(headers / "cuda_runtime.h", unknown)) continue;
+      if (fs::exists(headers / "cccl", unknown)) return {headers, headers / "cccl"};
+      return {headers};
+    }
   }
   return {};
 }
 
 void* open_library() {
-  void* const library = dlopen(library_name().c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* const why = dlerror();
-    throw NoRuntimeCompiler(fmt::format(
-        "kernels are compiled at run time by NVRTC, whose library {} cannot be loaded ({}): it is part of "
-        "the CUDA "
-        "toolkit, in the package cuda-nvrtc-{}-{}, or of the wheel nvidia-cuda-nvrtc; put its folder into "
-        "LD_LIBRARY_PATH",
-        library_name(), why == nullptr ? "no reason given" : why, CUDART_VERSION / 1000,
-        CUDART_VERSION % 1000 / 10));
+  std::string why;
+  for (int major = kNewest; major >= kOldest; --major) {
+    for (const fs::path& file : cuda_library_files(library_name(major))) {
+      if (void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+      const char* const reason = dlerror();
+      if (why.empty() && reason != nullptr) why = reason;
+    }
   }
-  return library;
+  throw NoRuntimeCompiler(
+      fmt::format("kernels are compiled at run time by NVRTC, whose library {} cannot be loaded ({}): it is "
+                  "part of the CUDA "
+                  "toolkit, in the package cuda-nvrtc-{}-{}, or of the wheel nvidia-cuda-nvrtc; name its "
+                  "folder in the variable "
+                  "OCCBENCH_CUPTI",
+                  library_name(kNewest), why, kNewest, CUDART_VERSION % 1000 / 10));
 }
 
 }  // namespace

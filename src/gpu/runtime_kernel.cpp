@@ -40,6 +40,8 @@ const std::vector<std::pair<std::string, std::string>> kHeaders = {
      "#pragma once\nnamespace std { using size_t = decltype(sizeof 0); using ptrdiff_t = long; }\n"}};
 
 std::optional<std::string> text_of(const fs::path& file) {
+  std::error_code unreadable;
+  if (!fs::is_regular_file(file, unreadable)) return std::nullopt;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return std::nullopt;
   return std::string{std::istreambuf_iterator<char>(stream), {}};
@@ -127,7 +129,8 @@ std::optional<std::int64_t> number_in(std::string_view log, std::string_view bef
 std::string report_on(const std::string& log, const std::string& symbol) {
   const std::size_t begin = log.find(fmt::format("Compiling entry function '{}'", symbol));
   if (begin == std::string::npos)
-    throw std::runtime_error(fmt::format("the assembler says nothing of {}:\n{}", symbol, log));
+    throw DoesNotCompile(fmt::format(
+        "the assembler's log has no registers of {}, so its theory is not known:\n{}", symbol, log));
   return log.substr(begin, log.find("Compiling entry function", begin + 1) - begin);
 }
 
@@ -231,11 +234,10 @@ std::shared_ptr<RuntimeKernel> compile_kernel(const KernelSource& source, const 
     if (found != compiled_before.end()) return found->second;
   }
   std::optional<Nvrtc::Output> output = cache.find(content);
-  if (!output) {
-    output = compiled(source, build, compiler);
-    cache.keep(content, *output);
-  }
-  const auto kernel = std::make_shared<RuntimeKernel>(std::move(*output), build);
+  const bool is_new = !output;
+  if (is_new) output = compiled(source, build, compiler);
+  const auto kernel = std::make_shared<RuntimeKernel>(*output, build);
+  if (is_new) cache.keep(content, *output);
   const std::lock_guard lock(mutex);
   return compiled_before.try_emplace(content, kernel).first->second;
 }

@@ -19,6 +19,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "files/lock.hpp"
 #include "files/output.hpp"
 #include "gpu/error.hpp"
 #include "harness/count_case.hpp"
@@ -155,6 +156,12 @@ void make_folder(const std::optional<fs::path>& folder, std::string_view flag) {
 /// nullptr where no rows are kept. @throws InputError if it cannot be written, or resumed
 std::unique_ptr<RunFile> open_rows(const Options& options, std::span<const PlannedCase> cases) {
   if (!options.csv) return nullptr;
+  if (!options.resume) {
+    const FileLock lock(*options.csv);  // not while another run writes them
+    for (const SetAside& kept : set_aside(*options.csv))
+      fmt::print(stderr, "{} was there already and is kept as {}\n", kept.file.string(),
+                 kept.kept_as.string());
+  }
   auto file = std::make_unique<RunFile>(
       *options.csv, options.resume ? RunFile::Mode::resume : RunFile::Mode::create, options.metrics);
   std::set<std::string_view> experiments;

@@ -1,13 +1,12 @@
 #include "measure/cupti_library.hpp"
 
-#include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
-#include <link.h>
-#include <string_view>
-#include <vector>
+#include <string>
 
 #include <fmt/core.h>
+
+#include "gpu/cuda_library.hpp"
 
 namespace occbench {
 namespace {
@@ -16,41 +15,22 @@ namespace fs = std::filesystem;
 
 constexpr int kMajor = CUDA_VERSION / 1000;
 
-std::string library_name() {
-  return fmt::format("libcupti.so.{}", kMajor);
+std::string library_name(int major = kMajor) {
+  return fmt::format("libcupti.so.{}", major);
 }
 
-/// The file that holds `address`; empty where the loader does not say.
-fs::path file_of(void* address) {
-  Dl_info where{};
-  link_map* of = nullptr;
-  if (dladdr1(address, &where, reinterpret_cast<void**>(&of), RTLD_DL_LINKMAP) == 0 || of == nullptr)
-    return {};
-  std::error_code unknown;
-  // The loader has no name for the program itself.
-  return fs::canonical(*of->l_name == '\0' ? "/proc/self/exe" : of->l_name, unknown);
-}
-
-/// An empty folder stands for the loader's own path.
-std::vector<fs::path> folders_to_look_in() {
-  std::vector<fs::path> folders;
-  const auto add_variable = [&](const char* name, std::initializer_list<const char*> below) {
-    const char* const value = std::getenv(name);
-    if (value == nullptr || *value == '\0') return;
-    for (const char* folder : below) folders.push_back(fs::path(value) / folder);
-  };
-  add_variable("OCCBENCH_CUPTI", {""});
-  folders.emplace_back(OCCBENCH_CUPTI_FOLDER);
-  const fs::path here = file_of(reinterpret_cast<void*>(&library_name)).parent_path();
-  folders.push_back(here);
-  folders.emplace_back();
-  for (const char* toolkit : {"CUDA_HOME", "CUDA_PATH"})
-    add_variable(toolkit, {"lib64", "extras/CUPTI/lib64", "lib"});
-  folders.emplace_back("/usr/local/cuda/lib64");
-  folders.emplace_back("/usr/local/cuda/extras/CUPTI/lib64");
-  for (fs::path above = here; above != above.parent_path(); above = above.parent_path())
-    folders.push_back(above / "nvidia" / fmt::format("cu{}", kMajor) / "lib");
-  return folders;
+/// " (that of CUDA 12 is in FILE, and its records differ)" where there is one of another major version; else empty.
+std::string another_version() {
+  for (const int major : {kMajor - 1, kMajor + 1}) {
+    void* const loaded = dlopen(library_name(major).c_str(), RTLD_NOW | RTLD_NOLOAD);
+    fs::path file = loaded == nullptr ? fs::path() : file_of(dlsym(loaded, "cuptiSubscribe"));
+    for (const fs::path& lies : cuda_library_files(library_name(major))) {
+      if (file.empty() && lies.has_parent_path()) file = lies;
+    }
+    if (!file.empty())
+      return fmt::format(" ({} is that of CUDA {}, whose records differ)", file.string(), major);
+  }
+  return {};
 }
 
 /// CUPTI opens libnvperf_host by its name alone, for which the loader does not look beside CUPTI: one that is open
@@ -65,27 +45,17 @@ struct Library {
   std::string why_not;
 
   Library() {
-    std::error_code unreadable;
-    for (const fs::path& folder : folders_to_look_in()) {
-      if (handle != nullptr) break;
-      const fs::path file = folder / library_name();
-      if (folder.empty() || fs::exists(file, unreadable))
-        handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    for (const fs::path& file : cuda_library_files(library_name(), OCCBENCH_CUPTI_FOLDER)) {
+      if (handle == nullptr) handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     }
     if (handle != nullptr) {
       open_library_of_metrics(handle);
       return;
     }
-    std::string other;
-    for (const int major : {kMajor - 1, kMajor + 1}) {
-      if (dlopen(fmt::format("libcupti.so.{}", major).c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr)
-        other = fmt::format(" (the process has that of CUDA {}, whose records differ)", major);
-    }
     why_not = fmt::format(
         "{} was not found{}: it is part of CUDA {}'s toolkit and of the wheel nvidia-cuda-cupti; name its "
-        "folder in the "
-        "variable OCCBENCH_CUPTI",
-        library_name(), other, kMajor);
+        "folder in the variable OCCBENCH_CUPTI",
+        library_name(), another_version(), kMajor);
   }
 };
 

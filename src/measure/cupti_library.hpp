@@ -15,11 +15,9 @@ namespace occbench {
 // CUPTI's library, opened at its first use and never linked. For .cpp files of this folder: in namespace occbench each
 // function of CUPTI that is listed here has its own name.
 
-/// CUPTI's function of this name; nullptr where the library cannot be opened or lacks it. Looked for in this order:
-/// what the process has loaded already (PyTorch brings one), the folder OCCBENCH_CUPTI, the toolkit of the build, the
-/// folder of this code, the loader's path, CUDA_HOME, CUDA_PATH and /usr/local/cuda, and nvidia/cuN/lib beside or above
-/// this code, where NVIDIA's wheels lie. Only the major version of the headers that this was compiled with: records
-/// differ between major versions.
+/// CUPTI's function of this name; nullptr where the library cannot be opened or lacks it. What the process has loaded
+/// already (PyTorch brings one) is taken first, then the first of cuda_library_files(). Only the major version of the
+/// headers that this was compiled with: records differ between major versions.
 void* cupti_function(const char* name);
 
 /// Why the library cannot be opened, with the remedy; empty where it is open.

@@ -90,8 +90,12 @@ LaunchCall launch_with_attributes(const CUpti_CallbackData& data) {
   call.block = extent(config.blockDimX, config.blockDimY, config.blockDimZ);
   call.dynamic_shared_bytes = config.sharedMemBytes;
   for (unsigned i = 0; i < config.numAttrs; ++i) {
-    if (config.attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
-    const auto& cluster = config.attrs[i].value.clusterDim;
+    const CUlaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+      call.may_overlap = attribute.value.programmaticStreamSerializationAllowed != 0;
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) call.may_overlap = true;
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    const auto& cluster = attribute.value.clusterDim;
     call.cluster = cluster_extent(cluster.x, cluster.y, cluster.z);
   }
   return call;
@@ -189,6 +193,14 @@ void tell_launch(ProgramListener& listener, const CUpti_CallbackData& data) {
   tell(listener, data, make(data));
 }
 
+/// Of the variants for a default stream of each thread.
+template <LaunchCall (*make)(const CUpti_CallbackData&)>
+void tell_launch_of_thread(ProgramListener& listener, const CUpti_CallbackData& data) {
+  LaunchCall call = make(data);
+  if (call.stream == nullptr) call.stream = CU_STREAM_PER_THREAD;
+  tell(listener, data, call);
+}
+
 struct DriverCall {
   CUpti_CallbackId id;
   Teller tell;
@@ -197,16 +209,18 @@ struct DriverCall {
 /// Every call of the driver that matters here, in the variants that toolkits from 11 on use.
 constexpr DriverCall kDriverCalls[] = {
     {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, tell_launch<plain_launch<cuLaunchKernel_params>>},
-    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz, tell_launch<plain_launch<cuLaunchKernel_ptsz_params>>},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+     tell_launch_of_thread<plain_launch<cuLaunchKernel_ptsz_params>>},
     {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, tell_launch<launch_with_attributes<cuLaunchKernelEx_params>>},
     {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-     tell_launch<launch_with_attributes<cuLaunchKernelEx_ptsz_params>>},
+     tell_launch_of_thread<launch_with_attributes<cuLaunchKernelEx_ptsz_params>>},
     {CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
      tell_launch<plain_launch<cuLaunchCooperativeKernel_params>>},
     {CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
-     tell_launch<plain_launch<cuLaunchCooperativeKernel_ptsz_params>>},
+     tell_launch_of_thread<plain_launch<cuLaunchCooperativeKernel_ptsz_params>>},
     {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, tell_launch<graph_launch<cuGraphLaunch_params>>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz, tell_launch<graph_launch<cuGraphLaunch_ptsz_params>>},
+    {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+     tell_launch_of_thread<graph_launch<cuGraphLaunch_ptsz_params>>},
     {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate, tell_of_graph<cuGraphInstantiate_params>},
     {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2, tell_of_graph<cuGraphInstantiate_v2_params>},
     {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, tell_of_graph<cuGraphInstantiateWithFlags_params>},

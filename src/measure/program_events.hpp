@@ -35,6 +35,7 @@ struct LaunchCall {
   EventExtent cluster;
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t region = 0;  ///< as KernelFacts has it; whoever hears of the call sets it
+  bool may_overlap = false;  ///< it may begin before the launch before it in its stream has ended
   /// A place for a value from the call's begin to its end, 0 at first.
   std::uint64_t* state = nullptr;
 };

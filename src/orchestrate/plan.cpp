@@ -115,12 +115,6 @@ std::vector<fs::path> bench_programs(const fs::path& asked_for) {
   std::erase_if(programs, [&](const fs::path& program) {
     return !files.insert(fs::weakly_canonical(program, error)).second;
   });
-  if (programs.empty()) {
-    throw InputError(
-        fmt::format("there are no bench programs in {}: they are part of builds with CUDA (cmake --build "
-                    "--preset release); --benches says where they are",
-                    folder.string()));
-  }
   return programs;
 }
 
@@ -154,6 +148,12 @@ std::vector<std::string> common_arguments(const RunOptions& options) {
 std::vector<Bench> planned_benches(const RunOptions& options) {
   const std::vector<fs::path> programs =
       options.programs.empty() ? bench_programs(options.benches) : options.programs;
+  if (programs.empty()) {
+    throw InputError(
+        fmt::format("there are no bench programs in {}: they are part of builds with CUDA (cmake --build "
+                    "--preset release); --benches says where they are",
+                    programs_folder(options.benches).string()));
+  }
   const TemporaryFolder answers;
   const auto rows_of = [&](std::size_t i) { return answers.path() / fmt::format("{}.csv", i); };
   const auto log_of = [&](std::size_t i) { return answers.path() / fmt::format("{}.log", i); };

@@ -80,8 +80,8 @@ std::vector<std::string> common_arguments(const RunOptions& options);
 /// Where programs that measure lie: in the folder that the user names, or beside this program.
 std::filesystem::path programs_folder(const std::filesystem::path& asked_for);
 
-/// The bench programs of such a folder: the suite, bench_all, and those of the user's own. A name of the suite's experiments that is a link to bench_all is no program of its own.
-/// @throws InputError if there are none
+/// The bench programs of such a folder: the suite, bench_all, and those of the user's own. A name of the suite's
+/// experiments that is a link to bench_all is no program of its own.
 std::vector<std::filesystem::path> bench_programs(const std::filesystem::path& asked_for);
 
 /// Asks every program which cases it has of the suite and the filter. A case that several have is measured by

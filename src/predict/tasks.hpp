@@ -21,7 +21,7 @@ struct Durations {
   double poll_cycles_per_warp = 0;   ///< Workload::poll_cycles_per_warp
 };
 
-/// Reads one number of cycles (0 to 1e15, decimals are rounded) a line.
+/// Reads one number of cycles (1 to 1e15, decimals are rounded) a line.
 /// @throws InputError naming `source` and the line that is empty, no number or out of range, or saying that
 /// there is none at all.
 Durations parse_durations(std::string_view text, std::string_view source, bool per_warp);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -46,6 +47,25 @@ std::string text_of(const std::array<char, N>& characters) {
 
 Extent extent_of(const EntryExtent& extent) {
   return {extent[0], extent[1], extent[2]};
+}
+
+/// Whether a launch can be such a one: a broken file may name anything.
+bool is_possible(const KernelFacts& facts) {
+  constexpr double kMostOfInt = 2147483647;
+  const auto fits = [](const EntryExtent& extent, double most) {
+    const double volume = static_cast<double>(extent[0]) * extent[1] * extent[2];
+    return volume > 0 && volume <= most;
+  };
+  return facts.device <= kMostOfInt && fits(facts.grid, kMostOfInt) && fits(facts.block, 1024) &&
+         fits(facts.cluster, 1024) && facts.registers_per_thread <= 255 &&
+         facts.static_shared_bytes <= kMostOfInt && facts.dynamic_shared_bytes <= kMostOfInt &&
+         facts.local_bytes_per_thread <= kMostOfInt && facts.carveout_pct >= -1 && facts.carveout_pct <= 100;
+}
+
+bool is_possible(const SampledTotals& totals) {
+  const double all[] = {totals.warp_cycles, totals.active_cycles, totals.longest_cycles, totals.active_ns};
+  return totals.launches > 0 && totals.samples >= 0 &&
+         std::ranges::all_of(all, [](double value) { return std::isfinite(value) && value >= 0; });
 }
 
 std::string why_uncounted(const LaunchTotals& totals, const ProgramLaunches& seen) {
@@ -103,10 +123,14 @@ class ProcessEntries {
 
   TracedProcess result() const {
     TracedProcess result;
+    result.impossible = impossible_;
     for (const auto& [number, kernel] : kernels_) {
       const auto name = kernel.facts ? names_.find(kernel.facts->name) : names_.end();
-      if (name != names_.end()) result.entries.push_back(entry_of(kernel, name->second));
+      if (name == names_.end()) continue;
+      result.entries.push_back(entry_of(kernel, name->second));
+      result.numbers.push_back(number);
     }
+    result.process = process_.process;
     for (const auto& [number, device] : devices_) {
       result.windows += device.windows;
     }
@@ -128,13 +152,16 @@ class ProcessEntries {
 
   static std::vector<double> microseconds(const EntryView& entry) {
     std::vector<double> times;
-    for (const float ns : entry.values<float>()) times.push_back(ns / 1000.0);
+    for (const float ns : entry.values<float>())
+      if (std::isfinite(ns) && ns >= 0) times.push_back(ns / 1000.0);
     return times;
   }
 
   void add_device(const EntryView& entry) {
     DeviceFacts facts;
-    if (!entry.read(facts)) return;
+    constexpr int kMostSms = 1024;  // as the column sm_count
+    if (!entry.read(facts) || facts.sm_count < 0 || facts.sm_count > kMostSms || facts.highest_clock_khz < 0)
+      return;
     devices_[entry.head.number].device = {
         .name = text_of(facts.name),
         .uuid = text_of(facts.uuid),
@@ -158,18 +185,28 @@ class ProcessEntries {
     constexpr std::int64_t kMost = std::int64_t{1} << 53;
     LaunchTotals totals;
     if (!entry.read(totals)) return;
-    for (const std::int64_t launches :
-         {totals.launched, totals.recorded, totals.unrecorded, totals.timed, totals.of_graphs}) {
+    for (const std::int64_t launches : {totals.launched, totals.recorded, totals.unrecorded, totals.timed,
+                                        totals.of_graphs, totals.launched_by_graphs}) {
       if (launches < 0 || launches > kMost) return;
     }
     into = totals;
+  }
+
+  void add_facts(const EntryView& entry, ReadKernel& kernel) {
+    KernelFacts facts;
+    if (!entry.read(facts)) return;
+    if (is_possible(facts)) {
+      kernel.facts = facts;
+    } else {
+      ++impossible_;
+    }
   }
 
   void add_of_kernel(const EntryView& entry) {
     ReadKernel& kernel = kernels_[entry.head.number];
     switch (entry.head.kind) {
       case EntryKind::kernel:
-        static_cast<void>(entry.read(kernel.facts.emplace()));
+        add_facts(entry, kernel);
         return;
       case EntryKind::totals:
         add_totals(entry, kernel.totals);
@@ -184,7 +221,7 @@ class ProcessEntries {
         kernel.times_us = microseconds(entry);
         return;
       case EntryKind::sampled:
-        static_cast<void>(entry.read(kernel.sampled));
+        if (SampledTotals totals; entry.read(totals) && is_possible(totals)) kernel.sampled = totals;
         return;
       case EntryKind::sampled_times:
         kernel.sampled_us = microseconds(entry);
@@ -275,6 +312,7 @@ class ProcessEntries {
   }
 
   ProcessFacts process_;
+  std::int64_t impossible_ = 0;
   std::vector<std::string> metrics_;
   std::map<std::uint32_t, ReadDevice> devices_;
   std::map<std::uint32_t, std::string> names_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -11,8 +12,11 @@ namespace occbench {
 
 /// What the injected library wrote in one process.
 struct TracedProcess {
-  std::vector<ProgramEntry> entries;  ///< one for each kernel that was launched or has run
-  WindowTotals windows;               ///< of its GPUs together
+  std::vector<ProgramEntry> entries;   ///< one for each kernel that was launched or has run
+  WindowTotals windows;                ///< of its GPUs together
+  std::vector<std::uint32_t> numbers;  ///< of the entries' kernels in the process
+  std::int64_t impossible = 0;         ///< kernels left out whose launch no GPU can make: the file is broken
+  int process = 0;
 };
 
 /// @throws InputError if it cannot be read, or is no such file of this version

@@ -86,8 +86,14 @@ void write_program(const std::filesystem::path& file, std::span<const CaseRecord
     text += csv_record(row_of(cases[i]));
     for (const Sample& sample : program_samples(cases[i], entries[i].seen)) samples += csv_record(sample);
   }
-  replace_text(samples_path(file), samples);
-  replace_text(file, text);
+  OutputFile samples_file(samples_path(file));
+  OutputFile rows_file(file);
+  samples_file.write(samples);
+  rows_file.write(text);
+  samples_file.complete();
+  rows_file.complete();  // a disk that is full leaves the rows and samples of before
+  samples_file.keep();
+  rows_file.keep();
 }
 
 }  // namespace occbench

@@ -24,7 +24,7 @@ std::string text_or_nothing(const fs::path& file) {
 
 /// The rows that a stopped run finished, as they stand in its file: all but a torn last line.
 std::string finished_rows(const std::string& text, const fs::path& file, const std::string& header) {
-  if (text.find('\n') == std::string::npos) return header;
+  if (header.starts_with(text)) return header;
   const CsvTable table = parse_csv(text, file.string(), LastLine::torn);
   if (!text.starts_with(header)) {
     throw InputError(
@@ -40,7 +40,11 @@ std::string finished_samples(const std::string& text, const fs::path& file, cons
   std::set<std::pair<std::string_view, std::string_view>> finished;
   for (const Row& row : rows) finished.emplace(row.experiment, row.case_);
   std::string kept = samples_header();
-  if (text.find('\n') == std::string::npos) return kept;
+  if (kept.starts_with(text)) return kept;
+  if (!text.starts_with(kept)) {
+    throw InputError(fmt::format("cannot resume {}: it has no samples of this build; write to another file",
+                                 file.string()));
+  }
   for (const Sample& sample : parse_samples(text, file.string())) {
     if (finished.contains({sample.experiment, sample.case_name})) kept += csv_record(sample);
   }
@@ -100,9 +104,13 @@ std::vector<SetAside> set_aside(const fs::path& rows_file) {
     std::error_code missing;
     if (!fs::is_regular_file(file, missing)) continue;
     std::ifstream stream(file, std::ios::binary);
-    std::string header;
-    const bool has_more = std::getline(stream, header) && stream.peek() != std::ifstream::traits_type::eof();
-    if (has_more) kept.push_back({file, renamed_aside(file)});
+    std::string line;
+    std::getline(stream, line);
+    // Names of columns alone, and metrics behind them, are what a run begins with.
+    const std::string begin = file == rows_file ? csv_header() : samples_header();
+    const bool is_begun = line.empty() || line.starts_with(begin.substr(0, begin.size() - 1));
+    const bool has_more = stream.peek() != std::ifstream::traits_type::eof();
+    if (has_more || !is_begun) kept.push_back({file, renamed_aside(file)});
   }
   return kept;
 }

@@ -32,6 +32,7 @@ struct Functions {
   decltype(&cuGraphKernelNodeGetParams) graph_kernel_node_get_params = nullptr;
   decltype(&cuGraphKernelNodeGetAttribute) graph_kernel_node_get_attribute = nullptr;
   decltype(&cuStreamQuery) stream_query = nullptr;
+  decltype(&cuStreamGetFlags) stream_get_flags = nullptr;
   // Not in every driver.
   decltype(&cuCtxRecordEvent) ctx_record_event = nullptr;
   decltype(&cuKernelGetFunction) kernel_get_function = nullptr;
@@ -68,6 +69,7 @@ Functions find_functions() {
   find(library, "cuGraphKernelNodeGetParams_v2", functions.graph_kernel_node_get_params);
   find(library, "cuGraphKernelNodeGetAttribute", functions.graph_kernel_node_get_attribute);
   find(library, "cuStreamQuery", functions.stream_query);
+  find(library, "cuStreamGetFlags", functions.stream_get_flags);
   find(library, "cuCtxRecordEvent", functions.ctx_record_event, true);
   find(library, "cuKernelGetFunction", functions.kernel_get_function, true);
   find(library, "cuGraphGetEdges", functions.graph_get_edges, true);
@@ -334,11 +336,12 @@ class LoadedDriver : public Driver {
     if (functions_.graph_get_nodes(static_cast<CUgraph>(graph), nodes.data(), &count) != CUDA_SUCCESS)
       return {};
     std::vector<GraphNode> result;
-    for (CUgraphNode node : in_order(static_cast<CUgraph>(graph), std::move(nodes))) {
+    for (const auto& [node, is_branch] : in_order(static_cast<CUgraph>(graph), nodes)) {
       CUgraphNodeType type = CU_GRAPH_NODE_TYPE_MEMSET;
       static_cast<void>(functions_.graph_node_get_type(node, &type));
       GraphNode& added = result.emplace_back();
       added.handle = node;
+      added.is_branch = is_branch;
       if (type == CU_GRAPH_NODE_TYPE_EMPTY) added.kind = GraphNode::Kind::empty;
       if (type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
       added.kind = GraphNode::Kind::kernel;
@@ -358,6 +361,11 @@ class LoadedDriver : public Driver {
   }
   bool keep_records(void* context, bool kept) override {
     return keep_kernel_records(context, kept);
+  }
+  bool is_blocking(void* stream) override {
+    unsigned flags = CU_STREAM_NON_BLOCKING;
+    return functions_.stream_get_flags(static_cast<CUstream>(stream), &flags) == CUDA_SUCCESS &&
+           (flags & CU_STREAM_NON_BLOCKING) == 0;
   }
   void stream_created(void* context, void* stream) override {
     streams_.add(context, stream);
@@ -385,31 +393,52 @@ class LoadedDriver : public Driver {
     return text;
   }
 
-  /// Each node after those that it waits for; as they are where the driver does not say which these are.
-  std::vector<CUgraphNode> in_order(CUgraph graph, std::vector<CUgraphNode> nodes) const {
+  struct Ordered {
+    CUgraphNode node = nullptr;
+    bool is_branch = false;
+  };
+  /// Each node after those that it waits for, and whether others may run beside it; as they are, and any beside any, where the driver
+  /// does not say which these are.
+  std::vector<Ordered> in_order(CUgraph graph, const std::vector<CUgraphNode>& nodes) const {
+    std::vector<Ordered> unordered;
+    for (CUgraphNode node : nodes) unordered.push_back({node, nodes.size() > 1});
     std::size_t count = 0;
     if (functions_.graph_get_edges == nullptr ||
         functions_.graph_get_edges(graph, nullptr, nullptr, &count) != CUDA_SUCCESS)
-      return nodes;
+      return unordered;
     std::vector<CUgraphNode> from(count);
     std::vector<CUgraphNode> to(count);
-    if (functions_.graph_get_edges(graph, from.data(), to.data(), &count) != CUDA_SUCCESS) return nodes;
+    if (functions_.graph_get_edges(graph, from.data(), to.data(), &count) != CUDA_SUCCESS) return unordered;
+    std::vector<Ordered> order = in_order(nodes, from, to);
+    if (order.size() != nodes.size()) return unordered;
+    // Both ways round, a node that alone is ready is one that all before or all behind it are tied to.
+    std::set<CUgraphNode> branches;
+    for (const Ordered& one : in_order(nodes, to, from)) {
+      if (one.is_branch) branches.insert(one.node);
+    }
+    for (Ordered& one : order) one.is_branch = one.is_branch || branches.contains(one.node);
+    return order;
+  }
+  static std::vector<Ordered> in_order(const std::vector<CUgraphNode>& nodes,
+                                       const std::vector<CUgraphNode>& from,
+                                       const std::vector<CUgraphNode>& to) {
     std::map<CUgraphNode, std::vector<CUgraphNode>> followers;
     std::map<CUgraphNode, std::size_t> waits_for;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
       followers[from[i]].push_back(to[i]);
       ++waits_for[to[i]];
     }
-    std::vector<CUgraphNode> order;
+    std::vector<Ordered> order;
     for (CUgraphNode node : nodes) {
-      if (waits_for[node] == 0) order.push_back(node);
+      if (waits_for[node] == 0) order.push_back({node});
     }
     for (std::size_t i = 0; i < order.size(); ++i) {
-      for (CUgraphNode follower : followers[order[i]]) {
-        if (--waits_for[follower] == 0) order.push_back(follower);
+      order[i].is_branch = i + 1 < order.size();  // another is ready too
+      for (CUgraphNode follower : followers[order[i].node]) {
+        if (--waits_for[follower] == 0) order.push_back({follower});
       }
     }
-    return order.size() == nodes.size() ? order : nodes;
+    return order;
   }
 
   /// Without a name where the driver does not say it.

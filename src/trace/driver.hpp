@@ -18,6 +18,7 @@ struct GraphNode {
   void* handle = nullptr;
   /// Of a kernel: its launch as if the program made it, without a stream. The name is valid as long as the kernel's code.
   LaunchCall launch{};
+  bool is_branch = false;  ///< others of the graph may run beside it
 };
 
 /// What the library asks of the CUDA driver that the program has loaded. Everything but make_context() may be
@@ -44,6 +45,8 @@ class Driver {
   /// On the clock of samples.
   virtual std::uint64_t time_ns() = 0;
 
+  /// Whether what is queued in a stream that the program made waits for the legacy default stream, and that for it.
+  virtual bool is_blocking(void* stream) = 0;
   virtual void stream_created(void* context, void* stream) = 0;
   virtual void stream_destroyed(void* context, void* stream) = 0;
 

@@ -57,6 +57,12 @@ std::int64_t number_of(const char* name) {
   return value;
 }
 
+/// Each process has one of its own.
+std::string file_of_windows() {
+  const std::string name = variable(kTraceWindowsVariable);
+  return name.empty() ? "" : fmt::format("{}.{}", name, ::getpid());
+}
+
 bool is_to_be_sampled() {
   return variable(kTraceCountersVariable) == kTraceSampled;
 }
@@ -105,7 +111,7 @@ struct Library {
                 why_not_counted(),
                 variable(kTraceRegionsVariable) == "1",
                 variable(kTraceOnlyVariable),
-                variable(kTraceWindowsVariable)},
+                file_of_windows()},
                *driver, say) {}
 
   void tend() {

@@ -145,11 +145,12 @@ TracedKernel& LaunchTable::at(std::uint32_t number) {
   return kernels_[number];
 }
 
-TracedGraph* LaunchTable::add_graph(std::vector<TracedKernel*> kernels) {
+TracedGraph* LaunchTable::add_graph(std::vector<TracedKernel*> kernels, std::vector<bool> branches) {
   const std::unique_lock lock(mutex_);
   if (nodes_ + kernels.size() + 1 > kMostNodes) return nullptr;
   nodes_ += kernels.size() + 1;
-  return &graphs_.emplace_back(static_cast<std::uint32_t>(graphs_.size()), std::move(kernels));
+  return &graphs_.emplace_back(static_cast<std::uint32_t>(graphs_.size()), std::move(kernels),
+                               std::move(branches));
 }
 
 TracedGraph& LaunchTable::graph_at(std::uint32_t number) {
@@ -167,9 +168,9 @@ void LaunchTable::context_is_gone(const void* context) {
 TracedKernel* LaunchTable::kernel_of_facts(std::string_view name, KernelFacts facts) {
   const std::unique_lock lock(mutex_);
   facts.name = name_number(name);
-  TracedKernel*& kernel = by_facts_[facts];
-  if (kernel == nullptr) kernel = make(name, facts);
-  if (kernel == nullptr) by_facts_.erase(facts);
+  if (const auto found = by_facts_.find(facts); found != by_facts_.end()) return found->second;
+  TracedKernel* const kernel = make(name, facts);
+  if (kernel != nullptr) by_facts_.emplace(facts, kernel);
   return kernel;
 }
 
@@ -281,11 +282,11 @@ std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t la
     kernels_after += graphs_[launch.number].kernels.size();
   }
   for (const auto& [launch, mark, is_left_out] : all) {
-    const auto add_launch = [&, at = mark](const TracedKernel* kernel) {
+    const auto add_launch = [&, at = mark](const TracedKernel* kernel, bool is_branch = false) {
       if (kernel == nullptr) {
-        launches.push_back({LoggedLaunch::kMemory, 0, at.stream, at.called_ns});
+        launches.push_back({LoggedLaunch::kMemory, 0, at.stream, at.called_ns, is_branch});
       } else if (kernel->device == device) {
-        launches.push_back({kernel->number, kernel->blocks, at.stream, at.called_ns});
+        launches.push_back({kernel->number, kernel->blocks, at.stream, at.called_ns, is_branch});
       }
     };
     if (is_left_out) continue;
@@ -294,7 +295,9 @@ std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t la
     } else if (launch.kind != LaunchKind::graph) {
       add_launch(&kernels_[launch.number]);
     } else {
-      for (const TracedKernel* const kernel : graphs_[launch.number].kernels) add_launch(kernel);
+      const TracedGraph& graph = graphs_[launch.number];
+      for (std::size_t i = 0; i < graph.kernels.size(); ++i)
+        add_launch(graph.kernels[i], i < graph.branches.size() && graph.branches[i]);
     }
   }
   return launches;

@@ -65,11 +65,12 @@ struct TracedKernel {
 
 /// A graph whose kernels are known.
 struct TracedGraph {
-  TracedGraph(std::uint32_t number_, std::vector<TracedKernel*> kernels_)
-      : number(number_), kernels(std::move(kernels_)) {}
+  TracedGraph(std::uint32_t number_, std::vector<TracedKernel*> kernels_, std::vector<bool> branches_)
+      : number(number_), kernels(std::move(kernels_)), branches(std::move(branches_)) {}
 
   const std::uint32_t number;
   const std::vector<TracedKernel*> kernels;  ///< in the order in which they run; null for a fill or a copy
+  const std::vector<bool> branches;  ///< which of these others of the graph may run beside; empty = none
   std::atomic<std::int64_t> launched{0};
   std::int64_t launched_counted = 0;  ///< as launches of its kernels; the table's
 };
@@ -102,7 +103,7 @@ class LaunchTable {
   TracedKernel* add(const LaunchCall& call, KernelFacts facts, Uncounted uncounted);
   TracedKernel& at(std::uint32_t number);
   /// @returns null if there is no room for more
-  TracedGraph* add_graph(std::vector<TracedKernel*> kernels);
+  TracedGraph* add_graph(std::vector<TracedKernel*> kernels, std::vector<bool> branches = {});
   TracedGraph& graph_at(std::uint32_t number);
   /// Its handles may be used for other kernels from now on.
   void context_is_gone(const void* context);

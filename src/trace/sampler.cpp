@@ -16,31 +16,58 @@ constexpr std::uint32_t kCallsBefore = 40'000;
 constexpr std::int64_t kEnoughLaunches = 16;
 
 /// Processor time of this thread against the time that passes.
-constexpr int kShareOfNew = 3;
-constexpr int kShareOfFew = 10;
+constexpr int kShareOfNew = 2;
+constexpr int kShareOfFew = 6;
 constexpr int kShareOfKnown = 50;
-constexpr int kWindowsOfNew = 10;
+constexpr std::int64_t kWindowsOfNew = 20;
 constexpr std::chrono::seconds kLongestWait{10};
 /// Where the program launches nothing.
-constexpr std::chrono::milliseconds kIdleWait{20};
+constexpr std::chrono::milliseconds kIdleWait{10};
+/// A program that launches goes on if it launches in both of two times in a row.
+constexpr std::chrono::milliseconds kLaunching{10};
+/// Or if it launches so many kernels in one of them.
+constexpr std::size_t kManyAtOnce = 64;
+/// One that launches seldom has a window after so long.
+constexpr std::chrono::seconds kSeldom{2};
 
-/// Shares of the active time of a window: as much as this should be of launches that are known, and no more than that cut off
-/// where launches have many samples.
-constexpr double kEnoughAttributed = 0.5;
-constexpr double kMuchCut = 0.2;
-constexpr std::int64_t kManySamples = 400;  ///< of one launch
-
-/// The first windows are such that launches are so many samples apart, by the calls before.
-constexpr std::uint64_t kSamplesApart = 40;
-constexpr std::chrono::milliseconds kBefore{100};
-
-/// Of kSamplingWindows, for these.
-constexpr std::size_t kFinestFirst = 1;
-constexpr std::size_t kCoarsestFirst = 3;
-
-/// A window with fewer pauses between launches was too short for them.
-constexpr std::size_t kFewPauses = 4;
+/// Shares of the active time of a window: so much should be of launches that are known, and no more cut off.
+constexpr double kEnoughAttributed = 0.9;
+constexpr double kMostCut = 0.5;
+/// A window of fewer launches is too short.
+constexpr double kFewLaunches = 4;
+/// Samples of a launch that others follow at once, one of which it shares with them; and of a launch and the pause behind it, where SMs
+/// mostly wait: what samples hold of it is its own then.
+constexpr double kSamplesEach = 40;
+constexpr double kSamplesApart = 16;
+constexpr double kMostlyIdle = 0.5;
+constexpr std::size_t kCoarsestOfIdle = 3;  ///< of kSamplingWindows: a program that warms up is idle too
+/// Other windows are longer wanted before they are tried again.
 constexpr int kMorePatience = 8;
+
+constexpr std::size_t kKinds = std::size(kSamplingWindows);
+
+/// The coarsest kind with samples that are no longer than this.
+std::size_t kind_of(double interval_ns) {
+  std::size_t kind = 0;
+  while (kind + 1 < kKinds && static_cast<double>(kSamplingWindows[kind + 1].interval_ns) <= interval_ns)
+    ++kind;
+  return kind;
+}
+
+/// How many launches a window holds if they are such as in the log, the latest of which have their time; 0 if that cannot be known.
+double expected_launches(std::span<const SmSample> samples, std::span<const LoggedLaunch> log) {
+  const bool has_times = std::ranges::any_of(log, [](const LoggedLaunch& one) { return one.called_ns > 0; });
+  double blocks_of_log = 0;
+  double launches = 0;
+  for (const LoggedLaunch& launch : log) {
+    if (launch.kernel == LoggedLaunch::kMemory || (has_times && launch.called_ns == 0)) continue;
+    blocks_of_log += static_cast<double>(launch.blocks);
+    ++launches;
+  }
+  double blocks = 0;
+  for (const SmSample& sample : samples.subspan(1)) blocks += sample.blocks;
+  return blocks_of_log > 0 ? blocks * launches / blocks_of_log : 0;
+}
 
 }  // namespace
 
@@ -49,18 +76,6 @@ Sampler::Sampler(SampledGpu& gpu, const Of& of, LaunchTable& table, const Captur
     : gpu_(gpu), of_(of), table_(table), captures_(captures), wait_(std::move(wait)) {}
 
 void Sampler::set_up() {
-  const std::uint32_t before = table_.latest();
-  wants_times_ = true;
-  static_cast<void>(wait_(kBefore));
-  wants_times_ = false;
-  std::vector<LoggedLaunch> log = table_.log(before + 1, table_.latest(), of_.device);
-  std::erase_if(log, [](const LoggedLaunch& launch) { return launch.called_ns == 0; });
-  if (log.size() > 1) {
-    const std::uint64_t apart_ns = (log.back().called_ns - log.front().called_ns) / log.size();
-    window_ = kFinestFirst;
-    while (window_ < kCoarsestFirst && kSamplesApart * kSamplingWindows[window_ + 1].interval_ns <= apart_ns)
-      ++window_;
-  }
   gpu_.configure(kSamplingWindows[window_]);
 }
 
@@ -94,6 +109,7 @@ std::vector<SmSample> Sampler::take_window() {
 /// @returns whether all kernels in it are known well
 bool Sampler::use(const Attribution& found) {
   has_found_ = table_.add_sampled(found.launches, of_.warps_per_sm) > 0;
+  useful_windows_ += has_found_ ? 1 : 0;
   const std::lock_guard lock(mutex_);
   ++totals_.windows;
   if (found.launches.empty() && found.unattributed_ns > 0) ++totals_.thrown_away;
@@ -104,61 +120,86 @@ bool Sampler::use(const Attribution& found) {
   });
 }
 
-/// The nearest that was not tried: the finer one first where the window held several launches, and the coarser one where it was
-/// too short for them. Where all have been tried in vain, they are tried again, each for longer.
-std::size_t Sampler::next_kind(const Attribution& found) {
-  constexpr std::size_t kKinds = std::size(kSamplingWindows);
-  tried_.insert(window_);
-  if (tried_.size() == kKinds) {
-    tried_ = {window_};
-    patience_ *= kMorePatience;
+/// What the samples of a window say of the kind of the next.
+std::size_t Sampler::wanted_kind(const Attribution& found, std::span<const SmSample> samples,
+                                 double launches) {
+  const double active_ns = found.attributed_ns + found.unattributed_ns + found.cut_ns;
+  if (active_ns <= 0) return window_;
+  is_fit_ = found.attributed_ns >= kEnoughAttributed * (active_ns - found.cut_ns);
+  const auto length_ns = static_cast<double>(samples.back().end_ns - samples[1].start_ns);
+  const bool is_idle = active_ns < (1 - kMostlyIdle) * length_ns;
+  if (!is_idle && (launches < kFewLaunches || found.cut_ns > kMostCut * active_ns)) {
+    finest_tried_ = kKinds;
+    return std::min(window_ + 1, kKinds - 1);
   }
-  const bool is_too_short = found.pauses < kFewPauses;
-  for (std::size_t away = 1; away < kKinds; ++away) {
-    const std::size_t finer = window_ - away;  // wraps around
-    const std::size_t coarser = window_ + away;
-    for (const std::size_t kind : {is_too_short ? coarser : finer, is_too_short ? finer : coarser}) {
-      if (kind < kKinds && !tried_.contains(kind)) return kind;
-    }
+  if (launches < kFewLaunches) return window_;
+  if (!is_fit_) finest_tried_ = std::min(finest_tried_, window_);
+  const std::size_t kind = is_idle ? std::min(kind_of(length_ns / launches / kSamplesApart), kCoarsestOfIdle)
+                                   : kind_of(active_ns / launches / kSamplesEach);
+  // Where launches could not be told apart, finer samples may help: for a while, since programs change.
+  const std::size_t finest = finest_tried_ == 0 ? 0 : finest_tried_ - 1;
+  fit_windows_ = is_fit_ && kind > finest ? fit_windows_ + 1 : 0;
+  if (fit_windows_ >= fit_patience_) {
+    fit_windows_ = 0;
+    fit_patience_ *= 2;
+    ++finest_tried_;
   }
-  return window_;
+  return std::min(kind, finest);
 }
 
-/// Another kind of window needs a configuration of its own: it is changed where several windows in a row want it.
-void Sampler::choose_window(const Attribution& found) {
-  const double active_ns = found.attributed_ns + found.unattributed_ns + found.cut_ns;
-  std::int64_t samples = 0;
-  for (const SampledLaunch& launch : found.launches) samples += launch.samples;
-  const auto launches = static_cast<std::int64_t>(found.launches.size());
-  const bool is_fit = found.attributed_ns >= kEnoughAttributed * active_ns;
-  const bool is_short = is_fit && samples > kManySamples * launches && found.cut_ns > kMuchCut * active_ns;
-  if (is_fit) tried_.clear();
-  unfit_windows_ = is_fit && !is_short ? 0 : unfit_windows_ + 1;
-  if (unfit_windows_ < patience_) return;
+/// Another kind of window needs a configuration of its own: it is changed where several windows in a row want it, or if one has nothing
+/// that can be used.
+void Sampler::choose_window(const Attribution& found, std::span<const SmSample> samples, double launches) {
+  const std::size_t wanted = wanted_kind(found, samples, launches);
+  if (wanted == window_) {
+    unfit_windows_ = is_fit_ ? 0 : unfit_windows_ + 1;
+    // The finest do not help: the others are tried again, seldom.
+    if (window_ > 0 || unfit_windows_ < patience_) return;
+    finest_tried_ = kKinds;
+    patience_ *= kMorePatience;
+    return;
+  }
+  if (++unfit_windows_ < kPatience && !found.launches.empty()) return;
   unfit_windows_ = 0;
-  const std::size_t next =
-      !is_fit ? next_kind(found) : std::min(window_ + 1, std::size(kSamplingWindows) - 1);
-  if (next == window_) return;
-  window_ = next;
+  window_ = wanted;
   gpu_.configure(kSamplingWindows[window_]);
 }
 
+/// Whether a window would find launches: what is queued may run on, and a program that launches may do so again.
+bool Sampler::is_worth_a_window() {
+  if (has_found_) return true;
+  if (table_.latest_wanted() == last_wanted_) return false;
+  const bool is_seldom = std::chrono::steady_clock::now() - last_window_ >= kSeldom;
+  for (int time = 0; time < 2; ++time) {
+    const std::uint32_t before = table_.latest();
+    const std::uint32_t wanted_before = table_.latest_wanted();
+    if (!wait_(kLaunching) || table_.latest_wanted() == wanted_before) return false;
+    if (is_seldom || table_.log(before + 1, table_.latest(), of_.device).size() >= kManyAtOnce) return true;
+  }
+  return true;
+}
+
 std::chrono::nanoseconds Sampler::sample() {
-  if (table_.latest_wanted() == last_wanted_ && !has_found_) return kIdleWait;
+  if (!is_worth_a_window()) return kIdleWait;
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<SmSample> samples = take_window();
   bool is_known = false;
   has_found_ = false;
-  if (!samples.empty()) {
+  if (samples.size() > 1) {
     // One beside the latest, where threads launch at once.
     const std::vector<LoggedLaunch> log = table_.log(first_, last_ + 1, of_.device);
-    if (!of_.windows.empty()) append_window(of_.windows, kSamplingWindows[window_].interval_ns, samples, log);
     const Attribution found = attribute(samples, log);
+    if (!of_.windows.empty()) {
+      const std::uint64_t interval_ns = kSamplingWindows[window_].interval_ns;
+      append_window(of_.windows, {interval_ns, of_.device, of_.warps_per_sm, of_.began_ns}, samples, log,
+                    found.launches);
+    }
     is_known = use(found);
-    choose_window(found);
+    choose_window(found, samples, expected_launches(samples, log));
   }
-  const auto took = std::chrono::steady_clock::now() - begin;
-  const int share = totals().windows < kWindowsOfNew ? kShareOfNew : is_known ? kShareOfKnown : kShareOfFew;
+  last_window_ = std::chrono::steady_clock::now();
+  const auto took = last_window_ - begin;
+  const int share = useful_windows_ < kWindowsOfNew ? kShareOfNew : is_known ? kShareOfKnown : kShareOfFew;
   return std::min<std::chrono::nanoseconds>((share - 1) * took, kLongestWait);
 }
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
-#include <set>
+#include <span>
 #include <vector>
 
 #include "entries/entries.hpp"
@@ -51,11 +51,11 @@ class Sampler {
   Sampler(SampledGpu& gpu, const Of& of, LaunchTable& table, const Captures& captures,
           std::function<bool(std::chrono::nanoseconds)> wait);
 
-  /// Chooses a kind of windows by the program's calls and makes it ready: some tenths of a second. @throws CountersUnavailable, as sample()
+  /// Makes the first kind of windows ready: some tenths of a second. @throws CountersUnavailable, as sample()
   void set_up();
 
-  /// One window. @returns how long to wait before the next: this thread takes at most a third of a processor while kernels are new,
-  /// a tenth while some that run have few samples, and a fiftieth then
+  /// One window, if the program launches. @returns how long to wait before the next: this thread takes at most half of a processor while
+  /// kernels are new, a sixth while some that run have few samples, and a fiftieth then
   std::chrono::nanoseconds sample();
 
   /// Whether calls have to be marked with their time now.
@@ -65,13 +65,14 @@ class Sampler {
   WindowTotals totals() const;
 
  private:
-  /// Windows in a row that have to be unfit before another kind is tried.
+  /// Windows in a row that have to want another kind.
   static constexpr int kPatience = 2;
 
   std::vector<SmSample> take_window();
   bool use(const Attribution& found);
-  void choose_window(const Attribution& found);
-  std::size_t next_kind(const Attribution& found);
+  void choose_window(const Attribution& found, std::span<const SmSample> samples, double launches);
+  std::size_t wanted_kind(const Attribution& found, std::span<const SmSample> samples, double launches);
+  bool is_worth_a_window();
 
   SampledGpu& gpu_;
   const Of of_;
@@ -80,10 +81,15 @@ class Sampler {
   const std::function<bool(std::chrono::nanoseconds)> wait_;
   std::atomic<bool> wants_times_{false};
   std::size_t window_ = 1;  ///< of kSamplingWindows
-  int unfit_windows_ = 0;   ///< of this kind, in a row
+  int unfit_windows_ = 0;   ///< in a row, or that wanted another kind
   int patience_ = kPatience;
-  std::set<std::size_t> tried_;  ///< kinds, since one was fit
-  std::uint32_t first_ = 0;      ///< correlations that the last window could hold
+  int fit_windows_ = 0;  ///< in a row, whose successors could be coarser
+  int fit_patience_ = 4;
+  bool is_fit_ = false;                                     ///< the last window
+  std::size_t finest_tried_ = std::size(kSamplingWindows);  ///< kind in vain, since all were
+  std::int64_t useful_windows_ = 0;
+  std::chrono::steady_clock::time_point last_window_{};
+  std::uint32_t first_ = 0;  ///< correlations that the last window could hold
   std::uint32_t last_ = 0;
   std::uint32_t last_wanted_ = 0;
   bool has_found_ = false;  ///< a launch that is wanted, in the last window

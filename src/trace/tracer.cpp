@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <exception>
-#include <pthread.h>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "trace/inside.hpp"
 #include "trace/regions.hpp"
 
 namespace occbench {
@@ -34,32 +32,6 @@ struct Begun {
   }
 };
 
-/// Of calls of one stream. Each thread has a default stream of its own by the same handle.
-std::uint16_t stream_number(const void* stream) {
-  auto number = reinterpret_cast<std::uintptr_t>(stream);
-  if (stream == reinterpret_cast<const void*>(2))
-    number ^= std::hash<std::thread::id>()(std::this_thread::get_id());
-  return static_cast<std::uint16_t>((number * 0x9E3779B97F4A7C15u) >> 48);
-}
-
-constexpr int kThreadsPerWarp = 32;
-
-/// The library's own calls launch kernels too, and are told of; they are not the program's.
-thread_local bool is_inside = false;
-
-class Inside {
- public:
-  Inside() : before_(std::exchange(is_inside, true)) {}
-  ~Inside() {
-    is_inside = before_;
-  }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
- private:
-  bool before_;
-};
-
 }  // namespace
 
 Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const std::string&)> say)
@@ -68,16 +40,14 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
       say_(std::move(say)),
       plan_(options_.counting),
       table_(options_.regions),
-      began_ns_(driver.time_ns()),
-      file_(options_.file) {
+      streams_(driver),
+      file_(options_.file),
+      gpus_(options_.samples && counts(), options_.windows, driver, table_, captures_,
+            {[this](const UsedGpu& gpu) { is_sampled_now(gpu); },
+             [this](int device, CountersStatus status, const std::string& why) {
+               counting_ended(device, status, why);
+             }}) {
   if (may_not_count()) say_once(fmt::format("nothing is counted, for {}", options_.why_not_counted));
-}
-
-Tracer::~Tracer() {
-  stop_samplers();
-  for (auto& [number, gpu] : gpus_) {
-    if (gpu.thread.joinable()) gpu.thread.join();
-  }
 }
 
 void Tracer::say_once(const std::string& line) {
@@ -107,7 +77,7 @@ std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
     counting_ended(device, status, why);
   };
   auto context = std::make_shared<Context>();
-  if (device >= 0) context->gpu = gpu_of(device);
+  if (device >= 0) context->gpu = gpus_.of(device);
   context->counter = std::make_unique<ContextCounter>(driver_.make_context(handle, options_.metrics),
                                                       captures_, std::move(listener), options_.times);
   bool is_second = false;
@@ -118,7 +88,8 @@ std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
     is_second = device >= 0 && !counted_of_device_.try_emplace(device, handle).second;
     if (is_second || device < 0) context->counter.reset();
   }
-  if (context->gpu != nullptr && context->gpu->way == Way::sampled) driver_.keep_records(handle, false);
+  if (context->gpu != nullptr && context->gpu->way == CountersWay::sampled)
+    driver_.keep_records(handle, false);
   if (is_second && !options_.samples) {
     say_once(fmt::format(
         "GPU {} has a second context in this process: its launches have theory and time, and are not "
@@ -126,6 +97,18 @@ std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
         device));
   }
   return context;
+}
+
+/// Kernels run as without a trace, and samples say how long.
+void Tracer::is_sampled_now(const UsedGpu& gpu) {
+  std::vector<void*> handles;
+  {
+    const std::shared_lock lock(contexts_mutex_);
+    for (const auto& [handle, context] : contexts_) {
+      if (context->gpu == &gpu) handles.push_back(handle);
+    }
+  }
+  for (void* const handle : handles) driver_.keep_records(handle, false);
 }
 
 std::shared_ptr<Tracer::Context> Tracer::find_context(void* handle) const {
@@ -175,7 +158,7 @@ TracedKernel* Tracer::kernel_of(const LaunchCall& call, const Context& context) 
   if (TracedKernel* const known = table_.find(call)) return known;
   KernelFacts facts = driver_.facts_of(call);
   facts.device = static_cast<std::uint32_t>(context.gpu->number);
-  const bool can_be = context.counter || context.gpu->way != Way::counted;
+  const bool can_be = context.counter || context.gpu->way != CountersWay::counted;
   Uncounted why_not = can_be ? plan_.why_not(call.name) : Uncounted::second_context;
   if (!options_.only.empty() && !is_in_region(current_region(), options_.only)) why_not = Uncounted::left_out;
   TracedKernel* const added = table_.add(call, facts, why_not);
@@ -188,7 +171,10 @@ TracedGraph* Tracer::graph_of(Graph& graph, const LaunchCall& call, const Contex
   const std::lock_guard lock(graph.mutex);
   if (const auto known = graph.traced.find(call.region); known != graph.traced.end()) return known->second;
   std::vector<TracedKernel*> kernels;
+  std::vector<bool> branches;
   for (const GraphNode& node : graph.nodes) {
+    if (node.kind == GraphNode::Kind::empty) continue;
+    branches.push_back(node.is_branch);
     if (node.kind == GraphNode::Kind::other) kernels.push_back(nullptr);
     if (node.kind != GraphNode::Kind::kernel) continue;
     LaunchCall kernel = node.launch;
@@ -199,7 +185,8 @@ TracedGraph* Tracer::graph_of(Graph& graph, const LaunchCall& call, const Contex
   }
   const bool has_kernels =
       std::ranges::any_of(kernels, [](const TracedKernel* one) { return one != nullptr; });
-  TracedGraph* const traced = has_kernels ? table_.add_graph(std::move(kernels)) : nullptr;
+  TracedGraph* const traced =
+      has_kernels ? table_.add_graph(std::move(kernels), std::move(branches)) : nullptr;
   return graph.traced[call.region] = traced;
 }
 
@@ -225,11 +212,10 @@ void Tracer::note(const LaunchCall& call, const Context& context, const Launched
                                 ? NotedLaunch{LaunchKind::plain, launched.kernel->number}
                                 : NotedLaunch{LaunchKind::graph, launched.graph->number};
   table_.note(call.correlation, noted);
-  const bool wants_time = context.gpu->sampler && context.gpu->sampler->wants_times();
   const auto is_wanted = [](const TracedKernel* kernel) {
     return kernel != nullptr && kernel->uncounted != Uncounted::left_out;
   };
-  table_.mark(call.correlation, {stream_number(call.stream), wants_time ? driver_.time_ns() - began_ns_ : 0},
+  table_.mark(call.correlation, {streams_.of(call, !captures_.any()), gpus_.time_of_call(*context.gpu)},
               launched.kernel != nullptr ? is_wanted(launched.kernel)
                                          : std::ranges::any_of(launched.graph->kernels, is_wanted));
 }
@@ -316,7 +302,7 @@ void Tracer::launch_begins(const LaunchCall& call) {
     note(call, *context, launched);
     if (!current_region().empty()) name_region(launched);
     Begun begun;
-    if (context->counter && context->gpu->way == Way::counted) {
+    if (context->counter && context->gpu->way == CountersWay::counted) {
       if (count_if_due(call, *context, launched)) return;
       begun.state = State::entered;
     }
@@ -362,7 +348,7 @@ void Tracer::memory_call_begins(void* context, std::uint32_t correlation) {
   const std::shared_ptr<Context> of = find_context(context);
   if (!of || of->gpu == nullptr || !of->gpu->sampler) return;
   table_.note(correlation, {LaunchKind::memory, static_cast<std::uint32_t>(of->gpu->number)});
-  table_.mark(correlation, {0, of->gpu->sampler->wants_times() ? driver_.time_ns() - began_ns_ : 0}, false);
+  table_.mark(correlation, {0, gpus_.time_of_call(*of->gpu)}, false);
 }
 
 void Tracer::capture_begins(void*) {
@@ -416,6 +402,7 @@ void Tracer::stream_created(void* context, void* stream) {
 
 void Tracer::stream_destroyed(void* context, void* stream) {
   captures_.has_ended(stream);
+  streams_.forget(stream);
   driver_.stream_destroyed(context, stream);
 }
 
@@ -431,99 +418,6 @@ void Tracer::kernel_ran(const KernelRecord& record) {
 
 void Tracer::records_lost(std::size_t count) {
   table_.lose(count);
-}
-
-// Samples
-
-Tracer::Gpu* Tracer::gpu_of(int device) {
-  const bool samples = options_.samples && counts();
-  const int warps_per_sm = driver_.describe(device).threads_per_sm / kThreadsPerWarp;
-  std::unique_ptr<SampledGpu> sampled = samples ? driver_.make_sampled_gpu(device) : nullptr;
-  const std::unique_lock lock(contexts_mutex_);
-  const auto [found, is_new] = gpus_.try_emplace(device, device, samples ? Way::undecided : Way::counted);
-  Gpu& gpu = found->second;
-  if (!is_new || !samples) return &gpu;
-  gpu.sampled = std::move(sampled);
-  gpu.sampler = std::make_unique<Sampler>(
-      *gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_, options_.windows}, table_, captures_,
-      [this](std::chrono::nanoseconds time) { return wait(time); });
-  // The program's signals are for the program's threads.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  gpu.thread = std::thread([this, &gpu] { sample(gpu); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return &gpu;
-}
-
-std::vector<Tracer::Gpu*> Tracer::gpus() {
-  const std::shared_lock lock(contexts_mutex_);
-  std::vector<Gpu*> all;
-  for (auto& [number, gpu] : gpus_) all.push_back(&gpu);
-  return all;
-}
-
-/// @returns false at the program's end
-bool Tracer::wait(std::chrono::nanoseconds time) {
-  std::unique_lock lock(end_mutex_);
-  return !end_changed_.wait_for(lock, time, [&] { return ends_; });
-}
-
-/// The thread of a GPU.
-void Tracer::sample(Gpu& gpu) {
-  const Inside inside;
-  try {
-    if (begin_to_sample(gpu)) {
-      while (wait(gpu.sampler->sample())) {
-      }
-    }
-  } catch (const CountersUnavailable& failure) {
-    gpu.way = Way::neither;
-    counting_ended(gpu.number, failure.status(), failure.what());
-  } catch (const std::exception& failure) {
-    gpu.way = Way::neither;
-    counting_ended(gpu.number, CountersStatus::failed, failure.what());
-  }
-  // At the program's end the libraries that CUPTI opened after this one are no more, and what they hold goes with the process.
-  if (wait(std::chrono::nanoseconds(0))) gpu.sampled->give_back();
-  const std::lock_guard lock(end_mutex_);
-  gpu.has_ended = true;
-  end_changed_.notify_all();
-}
-
-/// @returns false where launches have to be counted one by one
-bool Tracer::begin_to_sample(Gpu& gpu) {
-  try {
-    gpu.sampler->set_up();
-  } catch (const CountersUnavailable& failure) {
-    if (failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy) throw;
-    gpu.way = Way::counted;
-    return false;
-  }
-  // Kernels run as without a trace, and samples say how long.
-  gpu.way = Way::sampled;
-  std::vector<void*> handles;
-  {
-    const std::shared_lock lock(contexts_mutex_);
-    for (const auto& [handle, context] : contexts_) {
-      if (context->gpu == &gpu) handles.push_back(handle);
-    }
-  }
-  for (void* const handle : handles) driver_.keep_records(handle, false);
-  return true;
-}
-
-/// Waits for a window that is open, and no longer.
-void Tracer::stop_samplers() {
-  constexpr std::chrono::seconds kLongestWindow{2};
-  const std::vector<Gpu*> all = gpus();
-  std::unique_lock lock(end_mutex_);
-  ends_ = true;
-  end_changed_.notify_all();
-  end_changed_.wait_for(lock, kLongestWindow, [&] {
-    return std::ranges::all_of(all, [](const Gpu* gpu) { return gpu->has_ended || !gpu->thread.joinable(); });
-  });
 }
 
 // Counters
@@ -549,60 +443,6 @@ void Tracer::counting_ended(int device, CountersStatus status, const std::string
   say_once(fmt::format("no launch is counted any more (GPU {}): {}", device, why));
 }
 
-// The file
-
-/// What the parent has to know beside the kernels.
-void Tracer::append_process(std::string& file, bool all) {
-  if (all) {
-    has_records_written_.reset();
-    devices_written_.clear();
-    ends_written_.clear();
-  }
-  bool has_all_records = has_records_;
-  for (const Gpu* const gpu : gpus()) has_all_records = has_all_records && gpu->way != Way::sampled;
-  if (const bool before = has_records_written_.has_value();
-      !before || *has_records_written_ != has_all_records) {
-    has_records_written_ = has_all_records;
-    append_facts(file, EntryKind::process, 0, ProcessFacts{::getpid(), has_all_records ? 1u : 0u});
-    for (std::uint32_t i = 0; i < options_.metrics.size(); ++i)
-      append_cut_text(file, EntryKind::metric, i, 0, options_.metrics[i]);
-  }
-  for (const int device : table_.devices()) {
-    if (!devices_written_.insert(device).second) continue;
-    append_facts(file, EntryKind::device, static_cast<std::uint32_t>(device), driver_.describe(device));
-    const CountersStatus status = may_not_count() ? CountersStatus::unsupported
-                                  : counts()      ? CountersStatus::ok
-                                                  : CountersStatus::off;
-    append_cut_text(file, EntryKind::counting, static_cast<std::uint32_t>(device),
-                    static_cast<std::uint32_t>(status), options_.why_not_counted);
-  }
-  for (const Gpu* const gpu : gpus()) {
-    const WindowTotals totals = gpu->sampler ? gpu->sampler->totals() : WindowTotals{};
-    std::int64_t& written = windows_written_[gpu->number];
-    if (totals.windows != written || (all && written > 0))
-      append_facts(file, EntryKind::windows, static_cast<std::uint32_t>(gpu->number), totals);
-    written = totals.windows;
-  }
-  const std::lock_guard lock(words_mutex_);
-  for (const auto& [device, end] : counting_ends_) {
-    if (!devices_written_.contains(device) || !ends_written_.insert(device).second) continue;
-    append_cut_text(file, EntryKind::counting, static_cast<std::uint32_t>(device),
-                    static_cast<std::uint32_t>(end.status), end.why);
-  }
-}
-
-void Tracer::write() {
-  const std::lock_guard lock(write_mutex_);
-  try {
-    file_.update([&](std::string& text, bool all) {
-      append_process(text, all);
-      table_.append_to(text, all);
-    });
-  } catch (const std::exception& failure) {
-    say_once(fmt::format("{}; it is tried again", failure.what()));
-  }
-}
-
 void Tracer::tend() {
   if (is_over()) return;
   const Inside inside;
@@ -610,40 +450,10 @@ void Tracer::tend() {
   write();
 }
 
-/// CUPTI gives the records of a process to whoever asked for them last; a kernel that failed or runs has none.
-void Tracer::say_what_has_no_record() {
-  if (!has_records_ || !has_records_written_.value_or(true)) return;
-  const MissingRecords missing = table_.missing_records();
-  if ((missing.kernels == 0 && missing.launches <= missing.of / 10)) return;
-  say_once(fmt::format(
-      "{} of {} launches have no record, and so no time: the program takes CUPTI's records itself, or "
-      "kernels failed or still ran at its end",
-      missing.launches, missing.of));
-}
-
-void Tracer::say_why_nothing_was_counted() {
-  if (!counts() || table_.size() == 0 || table_.has_readings()) return;
-  {
-    const std::lock_guard lock(words_mutex_);
-    if (!counting_ends_.empty()) return;
-  }
-  if (options_.samples && plan_.launches() == 0) {
-    say_once(
-        "nothing was sampled: the program ended before its kernels could be told apart in samples of its "
-        "GPU; "
-        "--counters 1 counts a launch of each");
-    return;
-  }
-  say_once(fmt::format(
-      "nothing was counted: {} launches of {} kernels and configurations were its warm-up, or were "
-      "not wanted; --after 0 counts from the second launch of each on",
-      plan_.launches(), table_.size()));
-}
-
 void Tracer::finish(const std::function<void()>& last_records) {
   if (abandoned_ || finished_.exchange(true)) return;
   const Inside inside;
-  stop_samplers();
+  gpus_.stop();
   for (const auto& context : counted_contexts()) context->counter->finish(false);
   last_records();
   write();

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -13,7 +12,6 @@
 #include <set>
 #include <shared_mutex>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -22,8 +20,9 @@
 #include "trace/counting_plan.hpp"
 #include "trace/driver.hpp"
 #include "trace/entry_file.hpp"
+#include "trace/gpu_samplers.hpp"
 #include "trace/launch_table.hpp"
-#include "trace/sampler.hpp"
+#include "trace/stream_numbers.hpp"
 
 namespace occbench {
 
@@ -45,7 +44,6 @@ class Tracer : public ProgramListener {
  public:
   /// @param say prints a line
   Tracer(TracerOptions options, Driver& driver, std::function<void(const std::string&)> say);
-  ~Tracer() override;
 
   /// Whether the launches that are made have to be told, not only the kernels that have run.
   bool counts() const {
@@ -83,26 +81,9 @@ class Tracer : public ProgramListener {
   void records_lost(std::size_t count) override;
 
  private:
-  /// How the launches on a GPU get their counters.
-  enum class Way {
-    undecided,  ///< it is tried whether the GPU can be sampled
-    sampled,
-    counted,
-    neither,
-  };
-  /// A GPU that the program uses.
-  struct Gpu {
-    explicit Gpu(int number_, Way way_) : number(number_), way(way_) {}
-    const int number;
-    std::atomic<Way> way;
-    std::unique_ptr<SampledGpu> sampled;
-    std::unique_ptr<Sampler> sampler;
-    std::thread thread;
-    bool has_ended = false;  ///< the thread
-  };
   /// One context of the program.
   struct Context {
-    Gpu* gpu = nullptr;                       ///< none if the driver does not say
+    UsedGpu* gpu = nullptr;                   ///< none if the driver does not say
     std::unique_ptr<ContextCounter> counter;  ///< none where another context of the GPU is counted
     /// Correlation of the latest launch that is to have a record; 0 before one.
     std::atomic<std::uint32_t> latest{0};
@@ -130,7 +111,7 @@ class Tracer : public ProgramListener {
   std::shared_ptr<Context> make_context(void* handle);
   std::vector<std::shared_ptr<Context>> counted_contexts() const;
 
-  Gpu* gpu_of(int device);
+  void is_sampled_now(const UsedGpu& gpu);
   Launched launched_by(const LaunchCall& call, const Context& context);
   TracedKernel* kernel_of(const LaunchCall& call, const Context& context);
   TracedGraph* graph_of(Graph& graph, const LaunchCall& call, const Context& context);
@@ -141,11 +122,6 @@ class Tracer : public ProgramListener {
   void end_counted(const LaunchCall& call, Context& context, TracedKernel& kernel, bool launched);
   bool records_come_of(const Context& context);
   void add_readings(std::span<const std::optional<std::uint32_t>> kernels, const CounterReadings& readings);
-  void sample(Gpu& gpu);
-  bool begin_to_sample(Gpu& gpu);
-  bool wait(std::chrono::nanoseconds time);
-  void stop_samplers();
-  std::vector<Gpu*> gpus();
   void counting_ended(int device, CountersStatus status, const std::string& why);
 
   void write();
@@ -174,20 +150,14 @@ class Tracer : public ProgramListener {
   CountingPlan plan_;
   LaunchTable table_;
   Captures captures_;
+  StreamNumbers streams_;
 
   mutable std::shared_mutex contexts_mutex_;
   std::map<void*, std::shared_ptr<Context>> contexts_;
   std::map<int, void*> counted_of_device_;  ///< the context whose launches are counted
 
-  std::map<int, Gpu> gpus_;  ///< under contexts_mutex_ too
-
   mutable std::shared_mutex graphs_mutex_;
   std::unordered_map<void*, std::shared_ptr<Graph>> graphs_;  ///< executable ones
-
-  const std::uint64_t began_ns_;  ///< on the samples' clock
-  std::mutex end_mutex_;
-  std::condition_variable end_changed_;
-  bool ends_ = false;
 
   std::mutex words_mutex_;
   std::map<int, CountingEnd> counting_ends_;  ///< by device
@@ -199,6 +169,8 @@ class Tracer : public ProgramListener {
   std::set<int> devices_written_;
   std::set<int> ends_written_;
   std::map<int, std::int64_t> windows_written_;  ///< by device
+
+  GpuSamplers gpus_;  ///< its threads use all else
 };
 
 }  // namespace occbench

@@ -7,9 +7,11 @@
 
 namespace occbench {
 
-void append_window(const std::filesystem::path& file, std::uint64_t interval_ns,
-                   std::span<const SmSample> samples, std::span<const LoggedLaunch> launches) {
-  std::string text = fmt::format("window {}\n", interval_ns);
+void append_window(const std::filesystem::path& file, const WindowFacts& facts,
+                   std::span<const SmSample> samples, std::span<const LoggedLaunch> launches,
+                   std::span<const SampledLaunch> found) {
+  std::string text = fmt::format("window {} {} {} {}\n", facts.interval_ns, facts.device, facts.warps_per_sm,
+                                 facts.began_ns);
   for (const LoggedLaunch& launch : launches) {
     const std::string kernel =
         launch.kernel == LoggedLaunch::kMemory ? "-" : fmt::format("{}", launch.kernel);
@@ -28,6 +30,10 @@ void append_window(const std::filesystem::path& file, std::uint64_t interval_ns,
                         first.end_ns - first.start_ns, first.blocks, first.warp_cycles, first.active_cycles,
                         first.longest_cycles, first.elapsed_cycles);
     ++i;
+  }
+  for (const SampledLaunch& launch : found) {
+    text += fmt::format("launch {} {} {} {:.0f} {:.0f}\n", launch.kernel, launch.start_ns,
+                        launch.end_ns - launch.start_ns, launch.warp_cycles, launch.active_cycles);
   }
   if (std::FILE* const out = std::fopen(file.c_str(), "a")) {
     std::fwrite(text.data(), 1, text.size(), out);

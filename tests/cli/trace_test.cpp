@@ -184,20 +184,22 @@ TEST_F(TraceCommandTest, RefusesACommandThatDoesNotExist) {
 }
 
 TEST_F(TraceCommandTest, RefusesWhatCannotBe) {
-  for (const auto& arguments :
-       std::vector<std::vector<const char*>>{{"trace"},
-                                             {"trace", "--import", trace_.c_str(), "--", "true"},
-                                             {"trace", "--merge"},
-                                             {"trace", "--counters", "some", "--", "true"},
-                                             {"trace", "--counters", "0", "--", "true"},
-                                             {"trace", "--after", "-1", "--", "true"},
-                                             {"trace", "--kernels", "(", "--", "true"},
-                                             {"trace", "--top", "-1", "--", "true"},
-                                             {"trace", "--device", "all", "--import", trace_.c_str()},
-                                             {"trace", "--clock-mhz", "1500", "--", "true"},
-                                             {"trace", "--counters", "9", "--import", trace_.c_str()},
-                                             {"trace", "--after", "9", "--import", trace_.c_str()},
-                                             {"trace", "--import", "/nonexistent.json"}}) {
+  for (const auto& arguments : std::vector<std::vector<const char*>>{
+           {"trace"},
+           {"trace", "--import", trace_.c_str(), "--", "true"},
+           {"trace", "--merge"},
+           {"trace", "--counters", "some", "--", "true"},
+           {"trace", "--counters", "0", "--", "true"},
+           {"trace", "--timeline", "t.json", "--counters", "2", "--", "true"},
+           {"trace", "--timeline", "/dev/null", "--counters", "sampled", "--", "true"},
+           {"trace", "--after", "-1", "--", "true"},
+           {"trace", "--kernels", "(", "--", "true"},
+           {"trace", "--top", "-1", "--", "true"},
+           {"trace", "--device", "all", "--import", trace_.c_str()},
+           {"trace", "--clock-mhz", "1500", "--", "true"},
+           {"trace", "--counters", "9", "--import", trace_.c_str()},
+           {"trace", "--after", "9", "--import", trace_.c_str()},
+           {"trace", "--import", "/nonexistent.json"}}) {
     EXPECT_EQ(run_command(arguments).status, ExitStatus::usage) << arguments.back();
   }
 }

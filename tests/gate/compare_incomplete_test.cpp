@@ -110,6 +110,19 @@ TEST(Gate, GivesNoVerdictOnOccupancyThatWasReadByOtherMeans) {
   }
 }
 
+TEST(Gate, ComparesSampledOccupancyWithCountedWhereAskedTo) {
+  const auto verdict = [](const char* status, bool any_source) {
+    const MadeUpRun candidate =
+        baseline().with([&](MadeUpRun& run) { run.rows[0].counters_status = status; });
+    Tolerances tolerances;
+    tolerances.any_source = any_source;
+    return compare(baseline().run("baseline.csv"), candidate.run("candidate.csv"), tolerances).verdict();
+  };
+  EXPECT_EQ(verdict("sampled", false), Verdict::no_verdict);
+  EXPECT_EQ(verdict("sampled", true), Verdict::pass);
+  EXPECT_EQ(verdict("denied", true), Verdict::no_verdict);
+}
+
 TEST(Gate, GivesNoVerdictOnAThrottledOrFailedCaseOfEitherSide) {
   for (const char* status : {"throttled", "failed", "skipped", ""}) {
     MadeUpRun broken = baseline();

@@ -109,6 +109,11 @@ TEST_F(RuntimeKernels, ThatDoNotCompileShowTheCompilersMessage) {
   EXPECT_EQ(kept(), 0);
 }
 
+/// As a cache has it that keeps machine code alone.
+TEST_F(RuntimeKernels, WhoseRegistersTheLogLacksCostTheirOwnRow) {
+  EXPECT_THROW(RuntimeKernel({.cubin = "code", .symbol = "sum", .log = ""}, build_of(40)), DoesNotCompile);
+}
+
 TEST_F(RuntimeKernels, AreCompiledForTheDefinesOfTheBuild) {
   KernelBuild build{.function = "filled", .compute_capability = {8, 6}, .defines = {"BYTES=4096"}};
   const auto kernel =
@@ -157,6 +162,15 @@ TEST_F(RuntimeKernels, AreCompiledAnewWhereAnIncludedFileHasChanged) {
   EXPECT_EQ(bytes_with(64), 256);
   EXPECT_EQ(bytes_with(128), 512);
   EXPECT_EQ(std::distance(fs::directory_iterator(cache_folder), fs::directory_iterator()), 2);
+}
+
+/// CuTe's headers have a line of this kind.
+TEST_F(RuntimeKernels, MayNameAFolderInALineThatLooksLikeAnInclude) {
+  KernelSource source{"k.cu",
+                      "#if 0\n#error include \"\"\n#endif\n__global__ void k(float* x) { x[1] = x[0]; }"};
+  source.include_folders = {folder_};
+  EXPECT_EQ(compile(source, {.function = "k", .compute_capability = {9, 0}})->compiled().code_architecture,
+            "sm_90");
 }
 
 TEST_F(RuntimeKernels, TakeAtMostASecondToCompileAndNextToNothingFromTheCache) {

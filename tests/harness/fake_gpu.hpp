@@ -147,6 +147,7 @@ inline FakeInstruments* instruments_in_use = nullptr;
 inline constexpr int kFailing = 96;
 inline constexpr int kFatal = 128;
 inline constexpr int kUnsupported = 160;
+inline constexpr int kGone = 1000;
 inline constexpr int kWrong = 224;
 
 class FakePrepared final : public Prepared {
@@ -161,6 +162,10 @@ class FakePrepared final : public Prepared {
     if (block_threads_ == kFatal) {
       instruments_in_use->lost = true;
       throw CudaError(cudaErrorIllegalAddress, "launch", std::source_location::current());
+    }
+    if (block_threads_ == kGone) {
+      instruments_in_use->lost = true;
+      throw CudaError(cudaErrorDevicesUnavailable, "launch", std::source_location::current());
     }
   }
   Check check(cudaStream_t) override {

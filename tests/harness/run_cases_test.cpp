@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fake_gpu.hpp"
+#include "files/input.hpp"
 #include "harness/run.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
@@ -219,6 +220,15 @@ TEST_F(RunCases, AKernelThatTakesTheContextEndsTheRunAndResumingRunsTheRest) {
   EXPECT_EQ(rows[2].time_status, "ok");
 }
 
+TEST_F(RunCases, AGpuThatVanishesLeavesTheRowsBeforeItAndTheCaseThatItVanishedIn) {
+  EXPECT_EQ(run(experiment_of({64, kGone, 256})), ExitStatus::no_verdict);
+  const std::vector<Row> rows = read_rows(csv());
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].time_status, "ok");
+  EXPECT_EQ(rows[1].time_status, "failed");
+  EXPECT_THAT(rows[1].note, HasSubstr("cudaErrorDevicesUnavailable"));
+}
+
 TEST_F(RunCases, AConfigurationThatCannotLaunchIsSkippedAndSaysWhy) {
   Experiment experiment = experiment_of({1024});
   experiment.cases = [inner = experiment.cases](const Planner& on) {
@@ -361,6 +371,16 @@ TEST_F(RunCases, ProgressThroughADescriptorThatIsNotOpenIsWrongUseAndLeavesTheFi
   EXPECT_THROW(run(experiment_of({64}), {"--occ_progress_fd=987"}), InputError);
   EXPECT_EQ(instruments_.launches, launches);
   EXPECT_EQ(read_rows(csv()).size(), 1U);
+}
+
+TEST_F(RunCases, AFileThatIsThereIsKeptUnderAnotherName) {
+  std::ofstream(csv()) << "somebody's";
+  run(experiment_of({64}));
+  EXPECT_EQ(read_rows(csv()).size(), 1U);
+  int kept = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_))
+    if (entry.path() != csv() && read_text(entry.path()) == "somebody's") ++kept;
+  EXPECT_EQ(kept, 1);
 }
 
 TEST_F(RunCases, OnlyTheCasesThatAreNamedAreMeasured) {

@@ -171,6 +171,25 @@ TEST_F(ProgramEventsTest, TellLaunchesOfEveryForm) {
   EXPECT_EQ(listener_.calls[2].name, "");
 }
 
+TEST_F(ProgramEventsTest, TellWhichLaunchesMayOverlapAndTheDefaultStreamOfAThread) {
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  CUlaunchConfig config{};
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  for (const int allowed : {0, 1}) {
+    attribute.value.programmaticStreamSerializationAllowed = allowed;
+    cuLaunchKernelEx_params legacy{};
+    legacy.config = &config;
+    DriverCall(&legacy, "gemm").happen(events_, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx);
+    EXPECT_EQ(listener_.calls.back().may_overlap, allowed == 1);
+    EXPECT_EQ(listener_.calls.back().stream, nullptr);
+  }
+  cuLaunchKernel_ptsz_params of_thread{};
+  DriverCall(&of_thread, "gemm").happen(events_, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz);
+  EXPECT_EQ(listener_.calls.back().stream, CU_STREAM_PER_THREAD);
+}
+
 TEST_F(ProgramEventsTest, TellALaunchThatTheDriverRefused) {
   cuLaunchCooperativeKernel_params params{};
   DriverCall call(&params, "k");

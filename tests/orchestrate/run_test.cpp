@@ -1,9 +1,14 @@
 #include "orchestrate/run.hpp"
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <set>
 #include <sstream>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/core.h>
@@ -261,6 +266,39 @@ TEST_F(RunningBenches, WhatTheFileHasAlreadyIsNotRunAgain) {
 }
 
 /// The case waits until it is shown: a row is not read only when its program has ended.
+// The program is killed with the process that started it, as by a job's end; a sweep is measured by the same function.
+TEST_F(RunningBenches, KilledAtRandomMomentsLosesNoFinishedRow) {
+  std::vector<std::string> names;
+  for (int number = 0; number < 30; ++number) names.push_back(fmt::format("case-{}", number));
+  write_bench(names, "sleep 0.002; finish");
+  options_.resume = true;
+  std::mt19937 chance(1);
+  std::size_t finished = 0;
+  int interrupted = 0;
+  for (int round = 0; round < 40; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::setpgid(0, 0);
+      measure();
+      ::_exit(0);
+    }
+    ::setpgid(child, child);
+    ::usleep(std::uniform_int_distribution<useconds_t>(0, 400'000)(chance));
+    interrupted += ::kill(-child, round % 2 == 0 ? SIGKILL : SIGINT) == 0 ? 1 : 0;
+    ::waitpid(child, nullptr, 0);
+    if (!fs::exists(options_.out)) continue;
+    const std::size_t rows = read_rows(options_.out).size();
+    EXPECT_GE(rows, finished);
+    finished = rows;
+    if (rows == names.size()) fs::remove(options_.out), finished = 0;
+  }
+  EXPECT_GT(interrupted, 20);
+  measure();
+  std::set<std::string> measured;
+  for (const Row& row : read_rows(options_.out)) EXPECT_TRUE(measured.insert(row.case_).second) << row.case_;
+  EXPECT_EQ(measured.size(), names.size());
+}
+
 TEST_F(RunningBenches, ARowIsShownWhenItsCaseEnds) {
   write_bench({"a", "b"}, "finish; for i in {1..400}; do [[ -e \"$csv.shown\" ]] && break; sleep 0.02; done");
   class ShownRows final : public std::stringbuf {

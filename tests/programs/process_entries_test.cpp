@@ -50,6 +50,19 @@ struct ProcessEntriesTest : testing::Test {
   }
 };
 
+TEST_F(ProcessEntriesTest, OfABrokenFileMakeNoKernelThatNoGpuCanLaunch) {
+  for (KernelFacts wrong : {KernelFacts{.grid = {0, 1, 1}}, KernelFacts{.grid = {65'536, 65'536, 1}},
+                            KernelFacts{.block = {1025, 1, 1}}, KernelFacts{.registers_per_thread = 256},
+                            KernelFacts{.carveout_pct = 101}}) {
+    wrong.name = 5;
+    std::string broken = file;
+    append_facts(broken, EntryKind::kernel, 4, wrong);
+    const TracedProcess process = parse_process_entries(broken, "run.41.entries");
+    EXPECT_THAT(process.entries, SizeIs(1));
+    EXPECT_EQ(process.impossible, 1);
+  }
+}
+
 TEST_F(ProcessEntriesTest, SayWhatTheKernelIsAndWhereItRan) {
   const std::vector<std::int64_t> streams = {7, 13};
   append_entry(file, EntryKind::places, 3, static_cast<std::uint32_t>(PlaceKind::stream),

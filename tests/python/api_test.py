@@ -179,7 +179,7 @@ class Programs(unittest.TestCase):
 
     def test_a_sweep_without_the_program_that_measures_says_where_that_comes_from(self) -> None:
         if not (Path(os.environ["OCCBENCH_PROGRAM"]).parent / "sweep").exists():
-            with self.assertRaisesRegex(ValueError, "part of builds with CUDA|no kernel spin"):
+            with self.assertRaisesRegex(ValueError, "part of builds with CUDA"):
                 occbench.sweep("spin", block_size=[128, 256])
 
 

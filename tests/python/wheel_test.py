@@ -18,6 +18,26 @@ SOURCES = Path(__file__).resolve().parents[2]
 RECORDED = SOURCES / "results" / "nvidia-h100-80gb-hbm3" / "programs" / "training.json.gz"
 WHEEL = Path(sys.argv.pop()).resolve()
 SECONDS_TO_FIRST_ANSWER = 20
+# Says "equal, 0.2 us" where one call answers the recorded launches as cuda_occupancy.h and the command do.
+TEN_THOUSAND = f"""
+import json, subprocess, sys, time
+import numpy as np, occbench, polars as pl
+file = {str(SOURCES / "tests" / "data" / "theory" / "launches.csv")!r}
+rows = pl.read_csv(file, schema_overrides={{"compute_capability": pl.String}})
+asked = dict(block_size="block_threads", registers="registers_per_thread", static_smem="static_shared_bytes",
+             dynamic_smem="dynamic_shared_bytes", barriers="barriers")
+asked = {{name: rows[column].to_numpy() for name, column in asked.items()}}
+asked |= dict(compute_capability=rows["compute_capability"].to_numpy(), carveout=rows["carveout_pct"].fill_null(-1).to_numpy())
+seconds = []
+for _ in range(5):
+    begin = time.perf_counter()
+    answers = occbench.calc(**asked)
+    seconds.append(time.perf_counter() - begin)
+said = subprocess.run([sys.executable, "-m", "occbench", "calc", "--batch", file, "--format=json"], capture_output=True, check=True)
+said = [row["blocks_per_sm"] for row in json.loads(said.stdout)]
+same = answers.blocks_per_sm.tolist() == rows["blocks_per_sm"].to_list() == said
+print("equal," if same else "different,", round(1e6 * min(seconds) / len(rows), 3), "us")
+"""
 
 
 class FreshEnvironment(unittest.TestCase):
@@ -35,6 +55,7 @@ class FreshEnvironment(unittest.TestCase):
             "first answer", "-c", "import occbench; print(occbench.calc('h200', block_size=256, registers=32))"
         )
         cls.until_first_answer = time.perf_counter() - begin
+        cls.times.append(("virtual environment, installation, first answer", cls.until_first_answer))
 
     @classmethod
     def tearDownClass(cls) -> None:
@@ -43,17 +64,24 @@ class FreshEnvironment(unittest.TestCase):
             Path(file).write_text("\n".join(["| step | time |", "|---|---|", *lines]) + "\n")
 
     @classmethod
-    def run_in_it(cls, name: str, *words: str, status: int = 0) -> str:
+    def run_in_it(cls, name: str, *words: str, status: int = 0, **environment: str) -> str:
         begin = time.perf_counter()
         done = subprocess.run(
-            [cls.python, *words], cwd=cls.folder, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=False
+            [cls.python, *words],
+            cwd=cls.folder,
+            env={"PATH": "/nowhere", **environment},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         cls.times.append((name, time.perf_counter() - begin))
         assert done.returncode == status, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout + done.stderr
 
-    def occbench(self, *words: str, status: int = 0) -> str:
-        return self.run_in_it(f"occbench {words[0]}", "-m", "occbench", *words, status=status)
+    def occbench(self, *words: str, status: int = 0, **environment: str) -> str:
+        return self.run_in_it(
+            " ".join(["occbench", *words[:2]]), "-m", "occbench", *words, status=status, **environment
+        )
 
     def test_it_answers_within_seconds_of_its_installation(self) -> None:
         self.assertLess(self.until_first_answer, SECONDS_TO_FIRST_ANSWER)
@@ -70,8 +98,24 @@ class FreshEnvironment(unittest.TestCase):
         # The packages of the extra `report`.
         packages = sysconfig.get_path("purelib", vars={"base": str(self.folder / "fresh")})
         Path(packages, "extra.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        self.assertIn(
+            "equal, ", told := self.run_in_it("10,000 launches, one call and the command", "-c", TEN_THOUSAND)
+        )
+        self.assertLess(float(told.split()[1]), 1, "microseconds a launch")
+        self.times.append((f"of these the call: {told.split()[1]} us a launch", 1e-2 * float(told.split()[1])))
         self.occbench("report", "rows.csv", "-o", "report.html")
         self.assertGreater((self.folder / "report.html").stat().st_size, 100_000)
+
+    def test_a_sweep_is_planned_without_a_gpu(self) -> None:
+        self.assertIn("live_registers", self.occbench("sweep", "--help"))
+        words = ("sweep", "spin", "--block-size=256,768", "--list", "--gpu=h200")
+        toolkits = (Path("/usr/local/cuda/lib64"), SOURCES / "build" / "cuda" / "lib")
+        toolkit = next((folder for folder in toolkits if (folder / "libnvrtc.so").exists()), None)
+        if toolkit is None:
+            self.assertIn("nvidia-cuda-nvrtc", self.occbench(*words, status=64))
+        else:
+            listed = self.occbench(*words, OCCBENCH_CUPTI=str(toolkit), XDG_CACHE_HOME=str(self.folder))
+            self.assertRegex(listed, "block_size=768 .* 75 %")
 
     def test_the_installed_command_is_the_module(self) -> None:
         command = self.python.parent / "occbench"
@@ -94,7 +138,7 @@ class FreshEnvironment(unittest.TestCase):
             for file in (self.folder / "unpacked").rglob("*")
             if file.is_file() and file.read_bytes()[:4] == b"\x7fELF"
         ]
-        self.assertEqual(len(programs), 3)
+        self.assertEqual(len(programs), 4)
         of_c = re.compile(r"lib(c|m|dl|rt|pthread|gcc_s)\.so|ld-linux")
         for program in programs:
             listed = subprocess.run(

@@ -118,6 +118,22 @@ TEST_F(RunFileTest, SamplesThatStandAloneAreSetAsideToo) {
   EXPECT_EQ(read_text(kept[0].kept_as), "somebody's\nsamples\n");
 }
 
+TEST_F(RunFileTest, AFileOfOneLineThatNoRunWroteIsNeverReplaced) {
+  for (const std::string text : {"somebody's", "somebody's\n", "schema\n"}) {
+    put(file_, text);
+    put(samples_path(file_), text);
+    EXPECT_THROW(RunFile(file_, RunFile::Mode::resume), InputError);
+    const std::vector<SetAside> kept = set_aside(file_);
+    ASSERT_EQ(kept.size(), 2u) << text;
+    for (const SetAside& each : kept) EXPECT_EQ(read_text(each.kept_as), text);
+    put(samples_path(file_), text);
+    EXPECT_THROW(RunFile(file_, RunFile::Mode::resume), InputError) << "samples alone";
+    EXPECT_EQ(read_text(samples_path(file_)), text);
+    fs::remove(samples_path(file_));
+    fs::remove(file_);
+  }
+}
+
 TEST_F(RunFileTest, ALinkWhoseFileIsSetAsideStaysALink) {
   put(folder_ / "elsewhere.csv", "a\nb\n");
   fs::create_symlink(folder_ / "elsewhere.csv", file_);

@@ -255,6 +255,20 @@ class Programs(unittest.TestCase):
         self.assertIn("theory allows 95.0 % occupancy and 82.0 % was reached", drawing.sentence)
         self.assertIn("predicted loses most: 4.00 of 6.50 ms", drawing.sentence)
 
+    def test_regions_come_first_with_what_to_do_in_each(self):
+        rows = [
+            launched("a", 10, 75.0, 50.0, 60.0) | {"region": "forward", "explanation": "the grid is small"},
+            launched("b", 5, 75.0, 75.0, 60.0) | {"region": "forward", "explanation": None},
+            launched("c", 40, 100.0, 90.0, 90.0) | {"region": "backward", "explanation": "blocks are uneven"},
+        ]
+        drawing = programs.programs(Rows(pl.DataFrame(rows), [], None, None, None))
+        self.assertEqual([panel.title for panel in drawing.panels], ["GPU time by region", "GPU time by kernel"])
+        parts = drawing.panels[0].chart.data
+        self.assertEqual(parts["region"].unique(maintain_order=True).to_list(), ["backward", "forward"])
+        self.assertEqual(parts.filter(region="forward", part="lost")["ms"].to_list(), [2.5])
+        self.assertIn("backward: 73 % of the time; c loses most: blocks are uneven.", drawing.sentence)
+        self.assertIn("forward: 27 % of the time; a loses most: the grid is small.", drawing.sentence)
+
     def test_rows_of_other_experiments_have_none(self):
         with self.assertRaises(Missing):
             programs.programs(

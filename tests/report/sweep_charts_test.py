@@ -72,6 +72,18 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(placed["series"].to_list(), [f"block_size={shape}" for shape in shapes])
         self.assertEqual(len(sweeps.sweeps(rows_of(rows)).panels), 2)
 
+    def test_points_of_several_axes_name_the_fastest_beside_the_fullest(self):
+        rows = [
+            swept(f"block_size={threads};TILE={tile}", theory, time)
+            for threads, tile, theory, time in ((64, 8, 50, 10), (64, 16, 100, 25), (128, 8, 75, 20))
+        ]
+        drawing = sweeps.sweep_points(rows_of(rows))
+        self.assertEqual(len(drawing.panels), 1)
+        self.assertIn("the fastest of 3 configurations has 50 % in theory and 49.8 % by the counter", drawing.sentence)
+        self.assertIn("the one with most, 99.8 %, takes 2.50 times as long", drawing.sentence)
+        with self.assertRaises(Missing):
+            sweeps.sweep_points(rows_of([row | {"parameters": f"TILE={i}"} for i, row in enumerate(rows)]))
+
     def test_cliffs_are_where_theory_falls_and_name_what_then_limits(self):
         limits = {24: "warps", 32: "warps+registers", 40: "registers", 64: "registers"}
         frame = pl.DataFrame([swept(f"register_cap={cap}", theory, 1, limits[cap]) for cap, theory, _ in self.caps])

@@ -115,11 +115,19 @@ class Questions(unittest.TestCase):
         self.assertGreaterEqual(sum(verdict != "out of scope" for *_, verdict in rows), 130)
 
 
-class FrontPage(unittest.TestCase):
-    def test_is_short(self):
+class Length(unittest.TestCase):
+    """What a reader has patience for: `wc -w`, notes aside."""
+
+    def test_of_the_front_page(self):
         text = (ROOT / "README.md").read_text(encoding="utf-8")
         self.assertLessEqual(len(text.splitlines()), 95)
-        self.assertLess(len(text.split()), 900)
+        self.assertLessEqual(len(text.split()), 850)
+
+    def test_of_all_pages_and_of_the_longest(self):
+        words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in (ROOT / "docs").glob("*.md")}
+        self.assertLessEqual(sum(words.values()), 22_000)
+        self.assertLessEqual(words["any-program.md"], 1_800)
+        self.assertLessEqual(words["prediction.md"], 2_200)
 
 
 if __name__ == "__main__":

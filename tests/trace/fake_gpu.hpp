@@ -174,6 +174,7 @@ class FakeDriver : public Driver {
 
   std::map<void*, int> devices;  ///< of contexts; 0 for others
   std::map<void*, std::vector<GraphNode>> graphs;
+  std::set<void*> blocking_streams;
   std::uint32_t registers = 40;  ///< of all kernels
   std::uint64_t now_ns = 1'000'000'000;
 
@@ -204,6 +205,9 @@ class FakeDriver : public Driver {
   }
   bool keep_records(void* context, bool kept) override {
     return gpu_.keep_records(context, kept);
+  }
+  bool is_blocking(void* stream) override {
+    return blocking_streams.contains(stream);
   }
   void stream_created(void*, void*) override {}
   void stream_destroyed(void*, void*) override {}

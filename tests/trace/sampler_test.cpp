@@ -44,7 +44,12 @@ struct SamplerTest : testing::Test {
   LaunchTable table;
   Captures captures;
   bool goes_on = true;
-  Sampler sampler{sampled, {0, 64, kBegan}, table, captures, [this](auto) { return goes_on; }};
+  /// What the program does before a window.
+  std::function<void()> meanwhile = [this] { launch(66); };
+  Sampler sampler{sampled, {0, 64, kBegan}, table, captures, [this](auto) {
+                    if (!sampler.wants_times()) meanwhile();
+                    return goes_on;
+                  }};
   std::uint32_t correlation = 0;
 
   TracedKernel& launch(std::uint32_t grid) {
@@ -113,20 +118,37 @@ TEST_F(SamplerTest, LeavesAWindowOutInWhichAStreamCaptures) {
   EXPECT_EQ(sampler.totals().windows, 1);
 }
 
-TEST_F(SamplerTest, OpensNoWindowWhileTheProgramLaunchesNothing) {
+TEST_F(SamplerTest, OpensWindowsWhileTheProgramLaunches) {
+  meanwhile = [] {};
+  gpu.read_samples = [] { return samples_of({66, 67, 68}); };
+  gpu.while_sampling = [&] {
+    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
+  };
   sampler.sample();
+  launch(66);  // long ago, when the window would open
+  for (int i = 0; i < 5; ++i) sampler.sample();
   EXPECT_EQ(gpu.count("start sampling"), 0);
-  launch(66);
-  gpu.read_samples = [] { return samples_of({66}); };
-  for (int i = 0; i < 2; ++i) sampler.sample();
+  meanwhile = [&] { launch(66); };
+  sampler.sample();
+  EXPECT_EQ(gpu.count("start sampling"), 1);
+  meanwhile = [] {};
+  sampler.sample();
   EXPECT_EQ(gpu.count("start sampling"), 2) << "what is queued may run on";
   gpu.read_samples = [] { return samples_of({}); };
   for (int i = 0; i < 5; ++i) sampler.sample();
   EXPECT_EQ(gpu.count("start sampling"), 3);
+  bool has_launched = false;
+  meanwhile = [&] {
+    for (int i = 0; i < 64 && !has_launched; ++i) launch(66);
+    has_launched = true;
+  };
+  launch(66);
+  sampler.sample();
+  EXPECT_EQ(gpu.count("start sampling"), 4) << "many at once";
 }
 
 TEST_F(SamplerTest, ReadsNothingOfAWindowThatTheProgramsEndCutsOff) {
-  goes_on = false;
+  gpu.while_sampling = [&] { goes_on = false; };
   launch(66);
   sampler.sample();
   EXPECT_EQ(gpu.count("stop sampling"), 1);
@@ -164,31 +186,41 @@ TEST_F(SamplerTest, TakesFinerSamplesWhereKernelsCannotBeToldApart) {
   EXPECT_THAT(gpu.intervals, ElementsAre(500, 250));
 }
 
-TEST_F(SamplerTest, BeginsWithLongerWindowsWhereLaunchesAreFarApart) {
-  for (const auto& [apart_us, interval_ns] :
-       {std::pair(5, 500), {30, 500}, {100, 1000}, {1000, 4000}, {100'000, 4000}}) {
-    Sampler fresh(sampled, {0, 64, kBegan}, table, captures, [&](auto) {
-      for (std::uint64_t i = 1; i <= 20; ++i) {
-        launch(66);
-        table.mark(correlation, {1, i * 1000 * static_cast<std::uint64_t>(apart_us)});
-      }
-      return true;
-    });
-    fresh.set_up();
-    EXPECT_EQ(gpu.intervals.back(), interval_ns) << apart_us;
-  }
+TEST_F(SamplerTest, TakesLongerWindowsAlsoOnceFinerSamplesWereTried) {
+  gpu.while_sampling = [&] {
+    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
+  };
+  gpu.read_samples = [] { return samples_of({99, 98, 99, 98, 99}); };
+  sampler.set_up();
+  const auto take = [&](int windows) {
+    for (int i = 0; i < windows; ++i) {
+      launch(66);
+      sampler.sample();
+    }
+  };
+  take(3);
+  ASSERT_EQ(gpu.intervals.back(), 250);
+  // One that fills the window.
+  gpu.read_samples = [] {
+    std::vector<SmSample> samples = samples_of({66}, 100);
+    samples.resize(50);
+    samples.erase(samples.begin() + 1, samples.begin() + 3);
+    return samples;
+  };
+  take(20);
+  EXPECT_GE(gpu.intervals.back(), 4000);
 }
 
 TEST_F(SamplerTest, TakesTheLessTimeTheMoreItKnows) {
   gpu.while_sampling = [&] {
-    for (const std::uint32_t grid : {66, 67}) launch(grid);
+    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
   };
   gpu.read_samples = [] {
     std::this_thread::sleep_for(2ms);
-    return samples_of({66, 67});
+    return samples_of({66, 67, 68});
   };
   launch(99);
-  EXPECT_GE(sampler.sample(), 4ms);
+  EXPECT_GE(sampler.sample(), 2ms);
   std::chrono::nanoseconds wait{};
   for (int i = 0; i < 20; ++i) wait = sampler.sample();
   EXPECT_GE(wait, 90ms);
@@ -200,34 +232,35 @@ struct SampledProgramTest : TracerTest {
     driver.now_ns = kBegan;
     tracer = make(3, true, true);
   }
-  void finish_after(std::size_t windows) {
-    EXPECT_TRUE(wait_for(Patience(10'000), [&] { return gpu.count("read samples") >= windows; }));
+  /// Two at a time, for a window opens while a program launches. @returns how many
+  int launch_until_sampled(const std::function<void(int)>& launch) {
+    int launches = 0;
+    EXPECT_TRUE(wait_for(Patience(10'000), [&] {
+      for (int i = 0; i < 2; ++i) launch(launches++);
+      std::this_thread::sleep_for(1ms);
+      return gpu.count("read samples") > 0;
+    }));
     finish();
+    return launches;
   }
 };
 
 TEST_F(SampledProgramTest, HasRowsOfItsSamplesAndNoLaunchIsCountedAlone) {
   Program sampled{*tracer, gpu};
-  std::atomic<bool> launched{false};
-  gpu.while_sampling = [&] {
-    while (!launched) std::this_thread::sleep_for(100us);
-  };
   gpu.read_samples = [] { return samples_of({66, 67, 66, 67, 66}); };
   sampled.has_records = false;
-  for (int i = 0; i < 10; ++i) sampled.launch(66 + i % 2);
-  launched = true;
-  finish_after(1);
+  const int launches = launch_until_sampled([&](int i) { sampled.launch(66 + i % 2); });
   EXPECT_EQ(gpu.count("push"), 0);
   EXPECT_EQ(gpu.count("set_up"), 0);
   EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
   EXPECT_FALSE(gpu.given_back) << "what CUPTI opened later has ended before the program's last calls";
   ASSERT_THAT(rows(), SizeIs(2));
   for (const Row& row : rows()) {
-    EXPECT_EQ(row.launches, 5);
-    EXPECT_EQ(row.achieved_source, "sampled");
+    EXPECT_EQ(row.launches, launches / 2);
+    EXPECT_EQ(row.counters_status, "sampled");
     EXPECT_EQ(row.achieved_pct, 25);
     EXPECT_NEAR(*row.time_us, 8 * 0.9, 1e-3);
-    EXPECT_NEAR(*row.total_time_us, 5 * 8 * 0.9, 1e-3);
+    EXPECT_NEAR(*row.total_time_us, launches / 2 * 8 * 0.9, 1e-3);
     EXPECT_NEAR(*row.sm_clock_mhz, 1000, 1) << "1,000 cycles a sample of 1 us";
     EXPECT_EQ(row.theoretical_pct, 75);
     EXPECT_THAT(row.note, HasSubstr("samples"));
@@ -246,7 +279,7 @@ TEST_F(SampledProgramTest, IsCountedWhereTheGpuCannotBeSampled) {
   }));
   finish();
   ASSERT_THAT(rows(), SizeIs(1));
-  EXPECT_EQ(rows()[0].achieved_source, "counter");
+  EXPECT_EQ(rows()[0].counters_status, "ok");
   EXPECT_TRUE(rows()[0].time_us);
   EXPECT_THAT(said, IsEmpty());
 }
@@ -256,7 +289,7 @@ TEST_F(SampledProgramTest, SaysWhyItsCountersCannotBeRead) {
   gpu.status = CountersStatus::denied;
   Program denied{*tracer, gpu};
   for (int i = 0; i < 5; ++i) denied.launch(66);
-  EXPECT_TRUE(wait_for(Patience(10'000), [&] { return !said.empty(); }));
+  EXPECT_TRUE(wait_for(Patience(10'000), [&] { return has_said.load(); }));
   for (int i = 0; i < 5; ++i) denied.launch(66);
   finish();
   EXPECT_THAT(said, ElementsAre(HasSubstr("configure failed")));
@@ -268,22 +301,18 @@ TEST_F(SampledProgramTest, SaysWhyItsCountersCannotBeRead) {
 
 TEST_F(SampledProgramTest, HasTheKernelsOfItsGraphs) {
   GraphNode other = kernel_node("_Z5otherv");
+  GraphNode one = kernel_node();
+  one.launch.grid = {1001, 1, 1};
   other.launch.grid = {7, 1, 1};
-  driver.graphs[handle(0x50)] = {kernel_node(), other, kernel_node()};
+  driver.graphs[handle(0x50)] = {one, other, one};
   tracer->graph_instantiated(handle(0x60), handle(0x50));
   Program graphs{*tracer, gpu};
-  std::atomic<bool> launched{false};
-  gpu.while_sampling = [&] {
-    while (!launched) std::this_thread::sleep_for(100us);
-  };
-  gpu.read_samples = [] { return samples_of({1, 7, 1, 1, 7, 1}); };
+  gpu.read_samples = [] { return samples_of({1001, 7, 1001, 1001, 7, 1001}); };
   graphs.has_records = false;
-  for (int i = 0; i < 4; ++i) graphs.launch_graph(handle(0x60));
-  launched = true;
-  finish_after(1);
+  const int launches = launch_until_sampled([&](int) { graphs.launch_graph(handle(0x60)); });
   ASSERT_THAT(rows(), SizeIs(2));
   for (const Row& row : rows()) {
-    EXPECT_EQ(row.launches, row.grid_blocks == 7 ? 4 : 8);
+    EXPECT_EQ(row.launches, row.grid_blocks == 7 ? launches : 2 * launches);
     EXPECT_EQ(row.graph, row.launches);
     EXPECT_EQ(row.achieved_pct, 25);
   }

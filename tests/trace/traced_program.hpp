@@ -91,7 +91,8 @@ struct TracerTest : testing::Test {
   std::filesystem::path file = make_process_file(folder.path() / "run.csv", 41);
   FakeGpu gpu;
   FakeDriver driver{gpu};
-  std::vector<std::string> said;
+  std::vector<std::string> said;      ///< to be read once the tracer has finished
+  std::atomic<bool> has_said{false};  ///< while its threads run
   std::unique_ptr<Tracer> tracer = make(3);
   Program program{*tracer, gpu};
   std::atomic<bool> capturing_{false};
@@ -104,8 +105,10 @@ struct TracerTest : testing::Test {
             kShortTimes};
   }
   std::unique_ptr<Tracer> make(TracerOptions options) {
-    return std::make_unique<Tracer>(std::move(options), driver,
-                                    [this](const std::string& line) { said.push_back(line); });
+    return std::make_unique<Tracer>(std::move(options), driver, [this](const std::string& line) {
+      said.push_back(line);
+      has_said = true;
+    });
   }
   std::unique_ptr<Tracer> make(int counted, bool paced = false, bool samples = false) {
     return make(options(counted, paced, samples));

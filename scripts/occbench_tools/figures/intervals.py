@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from occbench_tools.dataset import Results, each, read_table
+from occbench_tools.dataset import Results, Row, each, read_table
 from occbench_tools.markdown import table
 from occbench_tools.program import SOURCES
 
@@ -36,39 +36,58 @@ def margins(_: Results) -> str:
     return table(head, lines)
 
 
-def coverage_of(results: Results, profiles: tuple[str, ...]) -> str:
-    rows = read_table(results.folder.parent / "interval_coverage.csv", COVERAGE).filter(
-        pl.col("profile").is_in(profiles)
-    )
-    sets = rows.select("profile", "launches_of").unique(maintain_order=True).rows()
-    kinds = [kind for kind in rows["kind"].unique(maintain_order=True) if kind != "all"]
-    cells = {(row["profile"], row["launches_of"], row["kind"]): row for row in each(rows)}
-
-    def inside(kind: str, of: tuple[str, str]) -> str:
-        row = cells.get((*of, kind))
-        return f"{row['inside_pct']:.0f} % ({row['launches']})" if row else ""
-
-    def of_all(column: str, form: str) -> list[str]:
-        values = [cells[(*of, "all")][column] for of in sets]
-        return ["" if value is None else form.format(value) for value in values]
-
-    lines = [(kind, *(inside(kind, of) for of in sets)) for kind in kinds]
-    lines += [
-        ("all", *(inside("all", of) for of in sets)),
-        ("all, mean width, points", *of_all("width_points", "{:.1f}")),
-        ("all, interval score", *of_all("score", "{:.1f}")),
-        ("the same with a constant width", *of_all("constant_width_score", "{:.1f}")),
-        ("all, over elapsed cycles", *of_all("elapsed_inside_pct", "{:.0f} %")),
-    ]
-    return table(("kind of work", *(f"{profile}, {of}:" for profile, of in sets)), lines)
+def cells_of(results: Results) -> dict[tuple[str, str], dict[str, Row]]:
+    """By profile and launches, a row for each kind of work."""
+    cells: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in each(read_table(results.folder.parent / "interval_coverage.csv", COVERAGE)):
+        cells.setdefault((row["profile"], row["launches_of"]), {})[row["kind"]] = row
+    return cells
 
 
 def coverage(results: Results) -> str:
-    return coverage_of(results, ("own", "built-in"))
+    def cell(row: Row, column: str, form: str) -> str:
+        return "" if row[column] is None else form.format(row[column])
+
+    lines = []
+    for (profile, launches), kinds in cells_of(results).items():
+        of_all = kinds["all"]
+        lowest = min((row for kind, row in kinds.items() if kind != "all"), key=lambda row: row["inside_pct"])
+        lines.append(
+            (
+                f"{profile}, {launches}",
+                of_all["launches"],
+                cell(of_all, "inside_pct", "{:.0f} %"),
+                f"{lowest['inside_pct']:.0f} % of {lowest['launches']}: {lowest['kind']}",
+                *(cell(of_all, name, "{:.1f}") for name in ("width_points", "score", "constant_width_score")),
+                cell(of_all, "elapsed_inside_pct", "{:.0f} %"),
+            )
+        )
+    head = (
+        "profile, launches",
+        "launches:",
+        "inside:",
+        "lowest kind",
+        "width, points:",
+        "score:",
+        "constant width's:",
+        "inside over elapsed cycles:",
+    )
+    return table(head, lines)
 
 
-def generic(results: Results) -> str:
-    return coverage_of(results, ("generic",))
+def coverage_by_kind(results: Results) -> str:
+    cells = cells_of(results)
+    kinds = [kind for kind in dict.fromkeys(kind for of in cells.values() for kind in of) if kind != "all"]
+
+    def inside(row: Row | None) -> str:
+        return f"{row['inside_pct']:.0f} % ({row['launches']})" if row else ""
+
+    lines = [(kind, *(inside(of.get(kind)) for of in cells.values())) for kind in kinds]
+    return table(("kind of work", *(f"{profile}, {launches}:" for profile, launches in cells)), lines)
 
 
-BLOCKS = {"interval margins": margins, "interval coverage": coverage, "interval coverage, generic": generic}
+BLOCKS = {
+    "interval margins": margins,
+    "interval coverage": coverage,
+    "interval coverage by kind": coverage_by_kind,
+}

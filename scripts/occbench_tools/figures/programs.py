@@ -19,7 +19,10 @@ IN_THE_WAY = "programs/in_the_way.csv"
 CHOICES = "programs/choices.csv"
 KILLED = "programs/killed.csv"
 OWN_CLOCKS = "programs/own_clocks.csv"
+SAMPLED = "programs/sampled.csv"
 PERMUTATIONS = 2000
+#: Kernels from 5 us on, and shorter ones.
+NEAR = (("long_within_pct", "long_kernels"), ("short_within_pct", "short_kernels"))
 #: As the costs name them; activity records are what a trace without counters costs.
 WAYS = {
     "alone": "alone",
@@ -82,8 +85,14 @@ def costs_of_steps(rows: pl.DataFrame) -> str:
     return bullets(*lines)
 
 
+def spread(values: list[float], unit: str) -> str:
+    """The lowest and the highest of the GPUs' medians."""
+    ends = dict.fromkeys(f"{rounded(value, 3):,g}" for value in (min(values), max(values)))
+    return f"{' to '.join(ends)} {unit}"
+
+
 def costs(results: Results) -> str:
-    measured: dict[tuple[str, str, str], dict[str, str]] = {}
+    """Of each GPU model, what each way takes: the range over its GPUs."""
     texts = []
     for model in results.models:
         if not packed(model.folder / COSTS):
@@ -91,15 +100,18 @@ def costs(results: Results) -> str:
         what_and_way = pl.col("what").str.extract_groups(r"^(?<what>.*), (?<way>.*)$").struct.unnest()
         rows = read_table(model.file(COSTS), COLUMNS_OF_COSTS).with_columns(what_and_way)
         rows = rows.with_columns(pl.col("way").replace_strict(WAYS))
+        lines = []
+        for (what,), of in rows.group_by("what", maintain_order=True):
+            ways = (of.filter(way=way) for way in dict.fromkeys(WAYS.values()))
+            cells = (spread(one["median"].to_list(), one["unit"][0]) if len(one) else "" for one in ways)
+            lines.append((what, *cells, of["gpu_uuid"].n_unique()))
+        head = ("what", *(f"{way}:" for way in dict.fromkeys(WAYS.values())), "GPUs:")
+        days = sorted(rows["recorded_at"].str.slice(0, 10).unique())
+        recorded = " to ".join(dict.fromkeys((days[0], days[-1])))
         steps = rows.filter(pl.col("what").str.starts_with(STEPS))
+        texts.append(f"Medians on {gpu_of(model.suite.rows)}, {recorded}:\n\n{table(head, lines)}")
         texts += [costs_of_steps(steps)] if len(steps) else []
-        for row in each(rows):
-            gpu = f"{gpu_of(model.suite.rows)} {row['gpu_uuid'].removeprefix('GPU-')[:8]}"
-            cells = measured.setdefault((row["what"], gpu, revision(row)), {})
-            cells[row["way"]] = f"{rounded(row['median'], 3):,g} {row['unit']}"
-    ways = ("alone", "activity records", "traced", "ncu")
-    lines = [(what, *(cells.get(way, "") for way in ways), gpu, on) for (what, gpu, on), cells in measured.items()]
-    return "\n\n".join([table(("what", *(f"{way}:" for way in ways), "GPU", "recorded"), lines), *texts])
+    return "\n\n".join(texts)
 
 
 def stamped(rows: pl.DataFrame) -> str:
@@ -111,6 +123,30 @@ def tables(results: Results, name: str) -> list[pl.DataFrame]:
     """The file of that name of each model that has one, all as text."""
     files = [model.folder / name for model in results.models if (model.folder / name).exists()]
     return [pl.read_csv(file, infer_schema=False) for file in files]
+
+
+def sampled(results: Results) -> str:
+    """Shares, overheads and differences of programs that were sampled."""
+    texts = []
+    for rows in tables(results, SAMPLED):
+        lines = []
+        for row in each(rows):
+            overhead = (
+                row["overhead_pct"]
+                and f"{row['overhead_pct']} ({row['overhead_least_pct']} to {row['overhead_most_pct']})"
+            )
+            near = [row[name] and f"{row[name]} % of {row[count]}" for name, count in NEAR]
+            lines.append((row["program"], row["with_counter_pct"], row["attributed_pct"], overhead, *near))
+        head = (
+            "program",
+            "GPU time with a counter, %:",
+            "told apart in windows, %:",
+            "longer, %:",
+            "within 0.5 points:",
+            "short, within 1:",
+        )
+        texts.append(f"On an {stamped(rows)}:\n\n{table(head, [[cell or '' for cell in line] for line in lines])}")
+    return "\n\n".join(texts) or "Not recorded."
 
 
 def in_the_way(results: Results) -> str:
@@ -225,4 +261,5 @@ BLOCKS = {
     "python sums": python_sums,
     "python printed": python_printed,
     "costs of tracing": costs,
+    "sampled programs": sampled,
 }

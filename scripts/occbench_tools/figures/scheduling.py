@@ -39,33 +39,23 @@ def errors(rows: pl.DataFrame) -> tuple[str, ...]:
 
 
 def random_launches(results: Results) -> str:
-    return "\n\n".join(random_launches_of(model) for model in results.models if packed(model.folder / "validation.csv"))
-
-
-def random_launches_of(model: Results) -> str:
-    rows = predicted(model.rows("validation.csv"))
+    """A line for each kind of work; each cell has the figures of the GPU models, in one order."""
+    files = [model.rows("validation.csv") for model in results.models if packed(model.folder / "validation.csv")]
+    models = {gpu_of(rows): predicted(rows) for rows in files}
     lines = []
     for kind, name in RANDOM_KINDS.items():
-        of_kind = pick(rows, kind=kind)
-        theory = of_kind.select(error("theoretical_pct")).to_series().mean()
-        lines.append((name, len(of_kind), f"{theory:.1f}", *errors(of_kind)))
-    if sum(line[1] for line in lines) != len(rows):
-        raise WrongInput("validation.csv has launches of a kind that is not described, or that were not predicted")
-    head = (
-        "work",
-        "launches:",
-        "theory, mean error, points:",
-        "prediction, mean:",
-        "median:",
-        "95th percentile:",
-        "active cycles, median:",
-    )
-    on = rows.row(0, named=True)
-    return (
-        f"{len(rows)} random launches (block size, grid, shared memory, work), held out from all tuning, on an {gpu_of(rows)} "
-        f"that no built-in profile knows, {revision(on)}. The profile that predicts them was made there just before by "
-        f"`occbench calibrate`:\n\n{table(head, lines)}"
-    )
+        figures = []
+        for rows in models.values():
+            of_kind = pick(rows, kind=kind)
+            theory = of_kind.select(error("theoretical_pct")).to_series().mean()
+            figures.append((str(len(of_kind)), f"{theory:.1f}", *errors(of_kind)))
+        lines.append((name, *(", ".join(of_all) for of_all in zip(*figures, strict=True))))
+    for gpu, rows in models.items():
+        if len(rows) != sum(len(pick(rows, kind=kind)) for kind in RANDOM_KINDS):
+            raise WrongInput(f"{gpu}: validation.csv has launches of a kind that is not described")
+    head = ("work", "launches:", "theory, mean:", "prediction, mean:", "median:", "95th percentile:", "active cycles:")
+    recorded = (f"{gpu}, {len(rows)} launches, {revision(rows.row(0, named=True))}" for gpu, rows in models.items())
+    return f"{table(head, lines)}\n\nIn each cell: {'; '.join(recorded)}."
 
 
 def without_contention(results: Results) -> str:

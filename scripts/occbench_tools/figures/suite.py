@@ -58,23 +58,34 @@ def imbalance_share(results: Results) -> str:
 
 
 def against_ncu_in_short(results: Results) -> str:
-    models = [model for model in results.models if packed(model.folder / "against_ncu.csv")]
-    return "\n".join(f"- {against_ncu_of(model)}" for model in models)
-
-
-def against_ncu_of(model: Results) -> str:
-    rows = model.against_ncu
-    others = rows.filter(pl.col("achieved_difference_points").abs() > 0.3)
-    far = others["achieved_difference_points"]
-    partial = "partial waves of equal blocks, " if (others["experiment"] == "waves").all() else ""
-    time = rows["time_difference_us"].abs().max()
-    ours, ncu = (median(rows[f"{each}_ms_per_launch"]) for each in ("counting", "ncu"))
-    return (
-        f"{gpu_of(rows)}: `ncu` reads the same occupancy on the same {len(rows)} launches within 0.3 points in "
-        f"{len(rows) - len(others)} cases. The others, {partial}differ by {far.min():+.1f} to {far.max():+.1f} points. Times agree "
-        f"within {time:.2f} µs. A counted launch costs {ours:.1f} ms here and {ncu:.1f} ms under `ncu` "
-        f"([table](../results/{model.folder.name}/against_ncu.csv))."
+    lines = []
+    for model in results.models:
+        if not packed(model.folder / "against_ncu.csv"):
+            continue
+        rows = model.against_ncu
+        points = rows["achieved_difference_points"]
+        ours, ncu = (f"{median(rows[f'{each}_ms_per_launch']):.1f} ms" for each in ("counting", "ncu"))
+        lines.append(
+            (
+                f"[{gpu_of(rows)}](../results/{model.folder.name}/against_ncu.csv)",
+                len(rows),
+                (points.abs() <= 0.3).sum(),
+                f"{points.min():+.1f} to {points.max():+.1f}",
+                f"{rows['time_difference_us'].abs().max():.2f} µs",
+                ours,
+                ncu,
+            )
+        )
+    head = (
+        "GPU",
+        "launches:",
+        "within 0.3 points:",
+        "difference, points:",
+        "times within:",
+        "a counted launch here:",
+        "by `ncu`:",
     )
+    return table(head, lines)
 
 
 def differences(one: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> str:

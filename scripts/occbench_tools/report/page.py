@@ -70,7 +70,11 @@ def packed_rows(rows: Rows) -> str:
     if len(rows.runs) > 1:
         run = {"name": "run", "unit": "", "meaning": "which run", "shown": True}
         columns.append(run | packed_column(rows.frame[RUN]))
+    # Of a program's rows the kernel's mangled name is a key, and nothing to read.
+    hidden = {"variant"} if rows.are_of_programs else set()
     for name in dict.fromkeys([*SHOWN, *known, *rows.unknown_columns]):
+        if name in hidden:
+            continue
         values = rows.frame[name]
         if values.is_null().all():
             continue
@@ -94,6 +98,16 @@ def figures(frame: pl.DataFrame) -> list[dict[str, str]]:
         )
 
     theory, prediction = error("theoretical"), error("predicted")
+    if len(frame) and (frame["experiment"] == "trace").all():
+        ms = frame["total_time_us"].sum() / 1000
+        counted_ms = read["total_time_us"].sum() / 1000
+        of_time = (read["total_time_us"] * read["achieved_pct"]).sum() / max(read["total_time_us"].sum(), 1e-9)
+        return [
+            {"what": "GPU time", "value": f"{ms:,.1f}", "unit": f"ms in {frame['launches'].sum():,} launches"},
+            {"what": "Of it with a counter", "value": f"{100 * counted_ms / max(ms, 1e-9):.1f}", "unit": "%"},
+            {"what": "Achieved occupancy, by time", "value": f"{of_time:.1f}", "unit": "%"},
+            {"what": "Prediction from the counter, on average", "value": prediction[0], "unit": prediction[1]},
+        ]
     return [
         {
             "what": "Cases",

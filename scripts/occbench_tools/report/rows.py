@@ -28,6 +28,10 @@ class Rows:
     def runs(self) -> list[str]:
         return self.frame[RUN].unique(maintain_order=True).to_list()
 
+    @property
+    def are_of_programs(self) -> bool:
+        return "experiment" in self.frame.columns and (self.frame["experiment"] == "trace").all()
+
     def of_run(self, run: str) -> "Rows":
         return replace(self, frame=self.frame.filter(pl.col(RUN) == run))
 

@@ -48,6 +48,7 @@ CHARTS = [
     ),
     Chart("register_cap", "Spills against occupancy", ["spill_bytes", "time_us"], registers.register_cap),
     Chart("sweeps", "Sweeps", ["theoretical_pct"], sweeps.sweeps),
+    Chart("sweep_points", "Sweeps: theory and the counter", ["theoretical_pct", "achieved_pct"], sweeps.sweep_points),
     Chart("waves", "The sawtooth of waves", ["waves"], schedule.waves),
     Chart("imbalance", "Imbalance between blocks and within a block", ["predicted_pct"], schedule.imbalance),
     Chart("tail_remedies", "Remedies for the tail", ["throughput"], schedule.tail_remedies),
@@ -93,7 +94,9 @@ def draw_all(rows: Rows, wanted: list[str] | None = None) -> tuple[list[Drawn], 
     """Every chart, or those of these names, whose data is there, and why the others are not."""
     drawn: list[Drawn] = []
     left_out: list[LeftOut] = []
-    for chart in CHARTS:
+    # The report of a program begins with where its time goes, and ends with how far the prediction is.
+    last = {"programs": 0, "agreement": 2} if rows.are_of_programs else {}
+    for chart in sorted(CHARTS, key=lambda chart: last.get(chart.name, 1)):
         if wanted and chart.name not in wanted:
             continue
         try:

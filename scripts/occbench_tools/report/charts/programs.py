@@ -7,6 +7,8 @@ from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import BAR, Drawing, Missing, Panel, colour, counted, tooltip
 
 MOST_KERNELS = 20
+MOST_REGIONS = 4
+DETAILS = ["launches", "theoretical_pct", "predicted_pct", "achieved_pct"]
 PARTS = {"achieved": "achieved", "lost": "loss-2", "beyond theory": "loss-7"}
 
 
@@ -23,18 +25,18 @@ def with_parts(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def bars(frame: pl.DataFrame, title: str) -> Panel:
+def bars(frame: pl.DataFrame, title: str, of: str = "case") -> Panel:
     names = list(PARTS)
-    details = ["launches", "theoretical_pct", "predicted_pct", "achieved_pct"]
-    parts = frame.drop("ms").unpivot(names, index=["case", *details], variable_name="part", value_name="ms")
+    details = [name for name in DETAILS if of == "case" or name == "launches"]
+    parts = frame.drop("ms").unpivot(names, index=[of, *details], variable_name="part", value_name="ms")
     order = pl.col("part").replace_strict({name: i for i, name in enumerate(names)}, return_dtype=pl.Int64)
     parts = parts.with_columns(order=order, drawn=pl.col("ms").clip(0))
-    tips = [alt.Tooltip("case:N", title="kernel"), alt.Tooltip("part:N"), tooltip("ms", "ms")]
+    tips = [alt.Tooltip(f"{of}:N", title="kernel" if of == "case" else of), alt.Tooltip("part:N"), tooltip("ms", "ms")]
     chart = (
         alt.Chart(parts)
         .mark_bar(stroke=colour("paper"), strokeWidth=0.5, height=BAR - 4)
         .encode(
-            y=alt.Y("case:N", title=None, sort=None),
+            y=alt.Y(f"{of}:N", title=None, sort=None),
             x=alt.X("drawn:Q", title="GPU time, ms"),
             color=alt.Color(
                 "part:N", title=None, sort=names, scale=alt.Scale(domain=names, range=[*map(colour, PARTS.values())])
@@ -46,15 +48,41 @@ def bars(frame: pl.DataFrame, title: str) -> Panel:
     return Panel(title, chart, 60 + BAR * len(frame))
 
 
+def by_region(frame: pl.DataFrame) -> pl.DataFrame:
+    """Sums of each region, longest first; of rows that were launched in several, by all their names."""
+    sums = pl.col("launches", "ms", *PARTS).sum()
+    return frame.group_by(pl.col("region").fill_null("(none)")).agg(sums).sort("ms", "region", descending=[True, False])
+
+
+def remedies(frame: pl.DataFrame) -> str:
+    """What to do in each of the longest regions: the first finding of the kernel that loses most in it."""
+    whole = frame["ms"].sum()
+    lines = []
+    for (region,), part in sorted(
+        frame.group_by(pl.col("region").fill_null("(none)")), key=lambda one: -one[1]["ms"].sum()
+    ):
+        worst = part.sort("lost", descending=True).row(0, named=True)
+        why = f": {worst['explanation']}" if worst["explanation"] else ""
+        lines.append(f" {region}: {100 * part['ms'].sum() / whole:.0f} % of the time; {worst['case']} loses most{why}.")
+    return "".join(line.replace("..", ".") for line in lines[:MOST_REGIONS])
+
+
 def programs(rows: Rows) -> Drawing:
     frame = rows.frame.drop_nulls(["launches", "total_time_us", "theoretical_pct"])
     if frame.is_empty():
         raise Missing("needs rows of occbench trace")
+    for name in ("region", "explanation"):
+        if name not in frame.columns:
+            frame = frame.with_columns(pl.lit(None, pl.String).alias(name))
     frame = with_parts(frame)
+    has_regions = frame["region"].n_unique() > 1
     several = len(rows.runs) > 1
     panels = []
     for run in rows.runs:
         longest = frame.filter(pl.col(RUN) == run).sort("ms", descending=True, maintain_order=True).head(MOST_KERNELS)
+        if has_regions and len(longest):
+            regions = by_region(frame.filter(pl.col(RUN) == run)).head(MOST_KERNELS)
+            panels.append(bars(regions, f"GPU time by region{f' · {run}' if several else ''}", "region"))
         if len(longest):
             panels.append(bars(longest, f"GPU time by kernel{f' · {run}' if several else ''}"))
     whole, lost = frame["ms"].sum(), frame["lost"].sum()
@@ -65,4 +93,4 @@ def programs(rows: Rows) -> Drawing:
         f"{counted(len(frame), 'kernel configuration')} took {whole:.1f} ms. Weighted by time, theory allows {allowed:.1f} % "
         f"occupancy and {reached:.1f} % was reached. {worst['case']} loses most: {worst['lost']:.2f} of {lost:.2f} ms."
     )
-    return Drawing(sentence, panels)
+    return Drawing(sentence + (remedies(frame) if has_regions else ""), panels)

@@ -27,6 +27,8 @@ MOST_PANELS = 12
 MOST_SERIES = 6
 MOST_CLIFFS = 6
 CLIFF_POINTS = 1
+# Times over the fastest that are told apart by colour.
+MOST_TIMES = 4
 # Theory of a row and the calculator's are the same to rounding.
 SAME_POINTS = 0.01
 # Of these the launches are an axis each where their parameters do not name it.
@@ -303,3 +305,57 @@ def sweeps(rows: Rows) -> Drawing:
     more = f" {MOST_PANELS} of {len(panels)} panels are drawn." if len(panels) > MOST_PANELS else ""
     together = 2 if all(len(group) == 2 for group in groups) else 0
     return Drawing(" ".join(sentences) + more, panels[:MOST_PANELS], together=together)
+
+
+def sweep_points(rows: Rows) -> Drawing:
+    """Every measured configuration of sweeps of several axes: theory, the counter, and how long it takes."""
+    panels, sentences = [], []
+    for kernel, names, frame in sweeps_of(rows):
+        read = frame.filter(pl.col("achieved_pct").is_not_null(), pl.col("time_us") > 0)
+        several = [name for name in names if read.select(parameter(name).n_unique()).item() > 1]
+        if len(several) < 2 or len(read) < 2:
+            continue
+        times = pl.col("time_us") / pl.col("time_us").min().over(RUN)
+        read = read.with_columns(times.alias("times"), pl.col("parameters").str.replace_all(";", ", ", literal=True))
+        for (run,), of in read.group_by(RUN, maintain_order=True):
+            title = f"{kernel}, {run}" if read[RUN].n_unique() > 1 else kernel
+            panels.append(Panel(title, points_of_theory(rows, of)))
+            fastest, fullest = (
+                of.row(of["times"].arg_min(), named=True),
+                of.row(of["achieved_pct"].arg_max(), named=True),
+            )
+            sentences.append(
+                f"{title}: the fastest of {counted(len(of), 'configuration')} has {fastest['theoretical_pct']:.3g} % in theory and "
+                f"{fastest['achieved_pct']:.3g} % by the counter; the one with most, {fullest['achieved_pct']:.3g} %, takes "
+                f"{fullest['times']:.2f} times as long."
+            )
+    if not panels:
+        raise Missing("needs measured rows of `occbench sweep` over two axes or more")
+    return Drawing(" ".join(sentences), panels[:MOST_PANELS])
+
+
+def points_of_theory(rows: Rows, of: pl.DataFrame) -> alt.LayerChart:
+    equal = alt.Chart(pl.DataFrame({"theoretical_pct": [0, 100], "achieved_pct": [0, 100]}))
+    line = equal.mark_line(color=colour("muted"), strokeDash=[4, 3]).encode(x="theoretical_pct:Q", y="achieved_pct:Q")
+    # The fastest are drawn last, and so are seen.
+    shown = of.sort("times", descending=True).select(
+        RUN, "parameters", "theoretical_pct", "achieved_pct", "time_us", "times"
+    )
+    marks = alt.Chart(shown).mark_point(filled=True, size=30, opacity=0.9)
+    scale = alt.Scale(type="log", domain=[1, MOST_TIMES], clamp=True, scheme="viridis")
+    return alt.layer(
+        line,
+        marks.encode(
+            x=alt.X("theoretical_pct:Q", title="theoretical occupancy, %"),
+            y=alt.Y("achieved_pct:Q", title="achieved occupancy, %"),
+            color=alt.Color("times:Q", title="time over the fastest", scale=scale),
+            tooltip=[
+                *tip(rows),
+                alt.Tooltip("parameters:N"),
+                tooltip("theoretical_pct", "theoretical, %"),
+                tooltip("achieved_pct", "achieved, %"),
+                tooltip("time_us", "time, us"),
+                tooltip("times", "over the fastest"),
+            ],
+        ),
+    )

@@ -1,0 +1,10 @@
+# For a wheel: Google Benchmark from its source (OCCBENCH_BENCHMARK_SOURCE, which scripts/wheel fetches). Distributions have no archive.
+file(STRINGS ${OCCBENCH_BENCHMARK_SOURCE}/CMakeLists.txt occ_project REGEX "^project *\\(benchmark VERSION")
+string(REGEX MATCH "[0-9.]+" benchmark_VERSION "${occ_project}")
+file(GLOB occ_benchmark_sources ${OCCBENCH_BENCHMARK_SOURCE}/src/*.cc)
+list(FILTER occ_benchmark_sources EXCLUDE REGEX "benchmark_main.cc$")
+add_library(occ_benchmark STATIC ${occ_benchmark_sources})
+add_library(benchmark::benchmark ALIAS occ_benchmark)
+set_target_properties(occ_benchmark PROPERTIES UNITY_BUILD OFF)
+target_compile_definitions(occ_benchmark PRIVATE HAVE_POSIX_REGEX HAVE_STEADY_CLOCK PUBLIC BENCHMARK_STATIC_DEFINE)
+target_include_directories(occ_benchmark SYSTEM PUBLIC ${OCCBENCH_BENCHMARK_SOURCE}/include)

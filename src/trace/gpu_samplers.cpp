@@ -1,0 +1,124 @@
+#include "trace/gpu_samplers.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <pthread.h>
+#include <utility>
+
+#include "trace/inside.hpp"
+
+namespace occbench {
+namespace {
+
+constexpr int kThreadsPerWarp = 32;
+
+}  // namespace
+
+GpuSamplers::GpuSamplers(bool samples, std::filesystem::path windows, Driver& driver, LaunchTable& table,
+                         const Captures& captures, Listener listener)
+    : samples_(samples),
+      windows_(std::move(windows)),
+      driver_(driver),
+      table_(table),
+      captures_(captures),
+      listener_(std::move(listener)),
+      began_ns_(driver.time_ns()) {}
+
+GpuSamplers::~GpuSamplers() {
+  stop();
+  for (auto& [number, gpu] : gpus_) {
+    if (gpu.thread.joinable()) gpu.thread.join();
+  }
+}
+
+UsedGpu* GpuSamplers::of(int device) {
+  {
+    const std::lock_guard lock(gpus_mutex_);
+    if (const auto known = gpus_.find(device); known != gpus_.end()) return &known->second;
+  }
+  const int warps_per_sm = driver_.describe(device).threads_per_sm / kThreadsPerWarp;
+  std::unique_ptr<SampledGpu> sampled = samples_ ? driver_.make_sampled_gpu(device) : nullptr;
+  const std::lock_guard lock(gpus_mutex_);
+  const auto [found, is_new] =
+      gpus_.try_emplace(device, device, samples_ ? CountersWay::undecided : CountersWay::counted);
+  UsedGpu& gpu = found->second;
+  if (!is_new || !samples_) return &gpu;
+  gpu.sampled = std::move(sampled);
+  gpu.sampler =
+      std::make_unique<Sampler>(*gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_, windows_}, table_,
+                                captures_, [this](std::chrono::nanoseconds time) { return wait(time); });
+  // The program's signals are for the program's threads.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  gpu.thread = std::thread([this, &gpu] { sample(gpu); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return &gpu;
+}
+
+std::vector<UsedGpu*> GpuSamplers::all() {
+  const std::lock_guard lock(gpus_mutex_);
+  std::vector<UsedGpu*> gpus;
+  for (auto& [number, gpu] : gpus_) gpus.push_back(&gpu);
+  return gpus;
+}
+
+/// @returns false at the program's end
+bool GpuSamplers::wait(std::chrono::nanoseconds time) {
+  std::unique_lock lock(end_mutex_);
+  return !end_changed_.wait_for(lock, time, [&] { return ends_; });
+}
+
+/// The thread of a GPU.
+void GpuSamplers::sample(UsedGpu& gpu) {
+  const Inside inside;
+  const auto end = [&](CountersStatus status, const std::string& why) {
+    gpu.way = CountersWay::neither;
+    listener_.ended(gpu.number, status, why);
+  };
+  try {
+    if (begin_to_sample(gpu)) {
+      while (wait(gpu.sampler->sample())) {
+      }
+    }
+  } catch (const CountersUnavailable& failure) {
+    end(failure.status(), failure.what());
+  } catch (const std::exception& failure) {
+    end(CountersStatus::failed, failure.what());
+  }
+  // At the program's end the libraries that CUPTI opened after this one are no more, and what they hold goes with the process.
+  if (wait(std::chrono::nanoseconds(0))) gpu.sampled->give_back();
+  const std::lock_guard lock(end_mutex_);
+  gpu.has_ended = true;
+  end_changed_.notify_all();
+}
+
+/// @returns false where launches have to be counted one by one
+bool GpuSamplers::begin_to_sample(UsedGpu& gpu) {
+  try {
+    gpu.sampler->set_up();
+  } catch (const CountersUnavailable& failure) {
+    if (failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy) throw;
+    gpu.way = CountersWay::counted;
+    return false;
+  }
+  gpu.way = CountersWay::sampled;
+  listener_.begins(gpu);
+  return true;
+}
+
+void GpuSamplers::stop() {
+  constexpr std::chrono::seconds kLongestWindow{2};
+  const std::vector<UsedGpu*> gpus = all();
+  std::unique_lock lock(end_mutex_);
+  ends_ = true;
+  end_changed_.notify_all();
+  end_changed_.wait_for(lock, kLongestWindow, [&] {
+    return std::ranges::all_of(gpus,
+                               [](const UsedGpu* gpu) { return gpu->has_ended || !gpu->thread.joinable(); });
+  });
+}
+
+}  // namespace occbench

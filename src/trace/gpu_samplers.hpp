@@ -1,0 +1,81 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "trace/driver.hpp"
+#include "trace/sampler.hpp"
+
+namespace occbench {
+
+/// How the launches on a GPU get their counters.
+enum class CountersWay {
+  undecided,  ///< it is tried whether the GPU can be sampled
+  sampled,
+  counted,
+  neither,
+};
+
+/// A GPU that the program uses.
+struct UsedGpu {
+  UsedGpu(int number_, CountersWay way_) : number(number_), way(way_) {}
+  const int number;
+  std::atomic<CountersWay> way;
+  std::unique_ptr<SampledGpu> sampled;
+  std::unique_ptr<Sampler> sampler;
+  std::thread thread;
+  bool has_ended = false;  ///< the thread
+};
+
+/// The GPUs of a program, each sampled by a thread of its own if they are sampled. Thread-safe.
+class GpuSamplers {
+ public:
+  struct Listener {
+    std::function<void(const UsedGpu&)> begins;  ///< a GPU is sampled from now on
+    std::function<void(int device, CountersStatus, const std::string& why)> ended;  ///< for good
+  };
+
+  /// @param windows as Sampler::Of has it
+  GpuSamplers(bool samples, std::filesystem::path windows, Driver& driver, LaunchTable& table,
+              const Captures& captures, Listener listener);
+  ~GpuSamplers();
+
+  UsedGpu* of(int device);
+  std::vector<UsedGpu*> all();
+  /// When calls were made, on the samples' clock from the first on; 0 where nothing is sampled now.
+  std::uint64_t time_of_call(const UsedGpu& gpu) const {
+    return gpu.sampler && gpu.sampler->wants_times() ? driver_.time_ns() - began_ns_ : 0;
+  }
+  /// Waits for a window that is open, and no longer.
+  void stop();
+
+ private:
+  bool wait(std::chrono::nanoseconds time);
+  void sample(UsedGpu& gpu);
+  bool begin_to_sample(UsedGpu& gpu);
+
+  const bool samples_;
+  const std::filesystem::path windows_;
+  Driver& driver_;
+  LaunchTable& table_;
+  const Captures& captures_;
+  const Listener listener_;
+  const std::uint64_t began_ns_;  ///< on the samples' clock
+  std::mutex gpus_mutex_;
+  std::map<int, UsedGpu> gpus_;
+  std::mutex end_mutex_;
+  std::condition_variable end_changed_;
+  bool ends_ = false;
+};
+
+}  // namespace occbench
