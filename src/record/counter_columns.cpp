@@ -27,16 +27,6 @@ std::string stall_counter(std::string_view allocation) {
   return fmt::format("tpc__warp_launch_cycles_stalled_shader_cs_reason_{}_allocation.sum", allocation);
 }
 
-std::vector<std::string_view> metrics_of(std::string_view metrics) {
-  std::vector<std::string_view> each;
-  for (std::size_t begin = 0; begin <= metrics.size();) {
-    const std::size_t end = std::min(metrics.find('+', begin), metrics.size());
-    each.push_back(metrics.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return each;
-}
-
 std::span<const double> readings_of(const ReadingsByCounter& readings, std::string_view metric) {
   const auto found = readings.find(metric);
   return found == readings.end() ? std::span<const double>() : std::span<const double>(found->second);
@@ -73,6 +63,16 @@ std::vector<double> elapsed_occupancy(const ReadingsByCounter& readings, double 
 }
 
 }  // namespace
+
+std::vector<std::string_view> metrics_of(std::string_view metrics) {
+  std::vector<std::string_view> each;
+  for (std::size_t begin = 0; begin <= metrics.size();) {
+    const std::size_t end = std::min(metrics.find('+', begin), metrics.size());
+    each.push_back(metrics.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return each;
+}
 
 std::vector<std::string> counters_read(CounterRead most) {
   std::vector<std::string> counters = {std::string(kWarpsActive)};

@@ -18,6 +18,9 @@ namespace occbench {
 /// launch in all counters. NaN or infinite where a launch gave no value.
 using ReadingsByCounter = std::map<std::string, std::vector<double>, std::less<>>;
 
+/// The counters of a column: `metric` of a ColumnCounter, or each of several.
+std::vector<std::string_view> metrics_of(std::string_view metric);
+
 /// The counters of columns that are read as often as `most`, or oftener, and what else these columns need.
 std::vector<std::string> counters_read(CounterRead most);
 

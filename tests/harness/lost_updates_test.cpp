@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_gpu.hpp"
+#include "record/columns.hpp"
 
 // Cases that are made to lose updates.
 namespace occbench {

@@ -23,7 +23,8 @@ std::vector<std::string> chips() {
 std::vector<std::string> metrics_read(CounterRead when) {
   std::vector<std::string> metrics;
   for (const Column& column : columns()) {
-    if (column.counter && column.counter->read == when) metrics.emplace_back(column.counter->metric);
+    if (!column.counter || column.counter->read != when) continue;
+    for (const std::string_view metric : metrics_of(column.counter->metric)) metrics.emplace_back(metric);
   }
   return metrics;
 }

@@ -73,7 +73,7 @@ TEST_F(RunCases, AGpuThatTheLimitsTableLacksIsPredictedForItsOwnLimits) {
   const Row row = read_rows(csv()).at(0);
   EXPECT_EQ(row.compute_capability, "99.0");
   EXPECT_DOUBLE_EQ(row.theoretical_pct.value(), 100) << "two blocks of 24 warps";
-  EXPECT_EQ(row.device_profile, "generic");
+  EXPECT_EQ(row.device_profile, "generic (generic)");
   EXPECT_LE(row.predicted_pct.value(), 100);
   EXPECT_EQ(row.note, "");
 }

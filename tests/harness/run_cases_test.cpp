@@ -94,7 +94,7 @@ TEST_F(RunCases, ARowPutsTheoryAndCounterSideBySide) {
   EXPECT_DOUBLE_EQ(row.achieved_pct.value(), 51);
   EXPECT_DOUBLE_EQ(row.achieved_spread_points.value(), 1);
   EXPECT_EQ(achieved_source(row), "counter");
-  EXPECT_EQ(row.device_profile, "h200");
+  EXPECT_EQ(row.device_profile, "h200 (calibrated_model)");
   EXPECT_LE(row.predicted_pct.value(), 75);
   EXPECT_EQ(row.counters_status, "ok");
   // 51 warps active in sum over 132 SMs of 64 warps for 51 cycles.
