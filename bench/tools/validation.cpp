@@ -7,7 +7,7 @@
 #include "kernels/fma_chains.hpp"
 #include "kernels/reads.hpp"
 #include "kernels/spin.hpp"
-#include "simulate/portable_math.hpp"
+#include "simulate/draws.hpp"
 
 namespace occbench::bench_validation {
 namespace {

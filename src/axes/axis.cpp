@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
-#include "occupancy/shape.hpp"
+#include "occupancy/launch.hpp"
 
 namespace occbench {
 namespace {

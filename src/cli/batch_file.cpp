@@ -12,7 +12,6 @@
 #include "cli/options.hpp"
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
-#include "occupancy/nearest.hpp"
 #include "record/columns.hpp"
 #include "record/file_kind.hpp"
 

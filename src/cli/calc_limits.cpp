@@ -9,7 +9,7 @@
 
 #include "cli/calc_answer.hpp"
 #include "cli/text_table.hpp"
-#include "occupancy/limit_columns.hpp"
+#include "occupancy/limits.hpp"
 #include "occupancy/rules.hpp"
 
 namespace occbench {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "occupancy/exit_status.hpp"
+#include "occupancy/statuses.hpp"
 #include "orchestrate/console.hpp"
 
 namespace CLI {

@@ -13,7 +13,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
-#include "occupancy/shape.hpp"
+#include "occupancy/launch.hpp"
 #include "predict/numbers.hpp"
 
 namespace occbench {

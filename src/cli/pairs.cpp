@@ -9,7 +9,7 @@
 #include <fmt/ostream.h>
 
 #include "gate/compare.hpp"
-#include "occupancy/exit_status.hpp"
+#include "occupancy/statuses.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
 #include "record/csv.hpp"

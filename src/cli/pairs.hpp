@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gate/comparison.hpp"
+#include "gate/compare.hpp"
 #include "gate/tolerances.hpp"
 
 namespace occbench {

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"
-#include "occupancy/nearest.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/plan.hpp"
 #include "record/json.hpp"

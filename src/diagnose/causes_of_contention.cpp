@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "diagnose/claim.hpp"
+#include "diagnose/situation.hpp"
 #include "occupancy/rules.hpp"
 #include "occupancy/warps.hpp"
 #include "predict/kernel_costs.hpp"

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "diagnose/claim.hpp"
+#include "diagnose/situation.hpp"
 #include "occupancy/rules.hpp"
 #include "predict/parameters.hpp"
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -6,7 +7,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "diagnose/claim.hpp"
+#include "diagnose/situation.hpp"
+#include "occupancy/occupancy.hpp"
 #include "occupancy/rules.hpp"
 
 namespace occbench {
@@ -85,6 +87,156 @@ std::optional<Claim> block_size_limit(const Situation& situation) {
 
 std::optional<Claim> barrier_limit(const Situation& situation) {
   return limit_claim(situation, Limiter::barriers, {{"barriers", situation.usage.barriers}});
+}
+
+namespace {
+
+/// A counter's value this much above what a launch can reach is another launch's.
+constexpr double kBeyondReach = 1;
+/// Points between the counter and the same over elapsed cycles from which on SMs are idle.
+constexpr double kIdlePoints = 1;
+/// Points by which a counter may lie outside the prediction's interval.
+constexpr double kOutsideRange = 1;
+/// Achieved occupancy, percent, below which a reader may wonder whether more of it would help.
+constexpr double kLowPct = 60;
+/// Share of a block's lanes without a thread from which on the counter of warps misleads.
+constexpr double kIdleLanes = 0.25;
+
+}  // namespace
+
+std::optional<Claim> another_launch(const Situation& situation) {
+  if (!situation.achieved_pct) return std::nullopt;
+  const double most = situation.is_partial_wave() && situation.launch.cluster_blocks == 1
+                          ? situation.most_of_partial_wave_pct()
+                          : situation.theoretical_pct;
+  const double above = *situation.achieved_pct - most;
+  if (above < kBeyondReach) return std::nullopt;
+  return Claim{
+      .part = Part::beside,
+      .evidence = evidence_of({{"achieved_pct", situation.achieved_pct},
+                               {"theoretical_pct", situation.theoretical_pct},
+                               {"grid_blocks", static_cast<double>(situation.launch.grid_blocks)}}),
+      .because = fmt::format(
+          "this launch can reach {:.3g} %, so an achieved {:.3g} % belongs to another launch or to several",
+          most, *situation.achieved_pct),
+      .remedy = "Compare grid, block size and registers with those of the launch that was counted."};
+}
+
+std::optional<Claim> idle_sms(const Situation& situation) {
+  const std::optional<double>& elapsed = situation.facts.readings.achieved_elapsed_pct;
+  const bool without_blocks =
+      situation.launch.grid_blocks > 0 && situation.launch.grid_blocks < situation.facts.sm_count;
+  const double points = elapsed && situation.achieved_pct ? *situation.achieved_pct - *elapsed : 0;
+  if (points < kIdlePoints && !without_blocks) return std::nullopt;
+  std::string because;
+  if (without_blocks) {
+    because = fmt::format("{} of {} SMs get no block",
+                          situation.facts.sm_count - situation.launch.grid_blocks, situation.facts.sm_count);
+  } else {
+    because = "SMs run out of blocks before the last one ends";
+  }
+  if (elapsed) because += fmt::format(": over elapsed cycles occupancy is {:.3g} %", *elapsed);
+  return Claim{.part = Part::beside,
+               .confidence = elapsed ? Confidence::measured : Confidence::inferred,
+               .evidence = evidence_of({{"achieved_elapsed_pct", elapsed},
+                                        {"achieved_pct", situation.achieved_pct},
+                                        {"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg},
+                                        {"sm_cycles_active_max", situation.counters().sm_cycles_active_max}}),
+               .because = because + "; the counter leaves idle SMs out",
+               .remedy = "Use enough blocks for all SMs, of equal length, or run another kernel beside it."};
+}
+
+std::optional<Claim> low_occupancy_suffices(const Situation& situation) {
+  const std::optional<Evidence> saturated = saturated_resource(situation);
+  if (!saturated || !situation.achieved_pct || *situation.achieved_pct >= kLowPct) return std::nullopt;
+  // Counters of an SM are over its active cycles: while SMs are idle nothing of them is saturated.
+  const std::optional<double>& elapsed = situation.facts.readings.achieved_elapsed_pct;
+  if (elapsed && *situation.achieved_pct - *elapsed >= kIdlePoints) return std::nullopt;
+  return Claim{.part = Part::beside,
+               .confidence = Confidence::measured,
+               .evidence = {*saturated, {"achieved_pct", *situation.achieved_pct}},
+               .because = fmt::format("low occupancy does no harm: {} is {:.0f} %, and more warps would wait",
+                                      saturated->column, saturated->value),
+               .remedy = "Do less of what is saturated; leave the occupancy as it is."};
+}
+
+std::optional<Claim> idle_lanes(const Situation& situation) {
+  const int threads = situation.launch.block_threads;
+  const int per_warp = situation.facts.limits->threads_per_warp;
+  const int lanes = (threads + per_warp - 1) / per_warp * per_warp;
+  if (lanes - threads < kIdleLanes * lanes) return std::nullopt;
+  std::string because =
+      fmt::format("the counter counts warps, not threads: {} of {} lanes of a block have no thread",
+                  lanes - threads, lanes);
+  if (situation.achieved_pct) {
+    because += fmt::format(", so an SM has {:.3g} % of the threads that it can hold",
+                           *situation.achieved_pct * threads / lanes);
+  }
+  return Claim{
+      .part = Part::beside,
+      .evidence = evidence_of({{"block_threads", threads}, {"achieved_pct", situation.achieved_pct}}),
+      .because = because,
+      .remedy = fmt::format("Use a multiple of {} threads a block.", per_warp)};
+}
+
+std::optional<Claim> unused_shared_memory(const Situation& situation) {
+  // Without a carveout the driver chooses one, which the launch does not say.
+  if (!situation.launch.carveout_pct) return std::nullopt;
+  Launch smaller = situation.launch;
+  for (int pct = 0; pct < *situation.launch.carveout_pct; ++pct) {
+    smaller.carveout_pct = pct;
+    const Occupancy enough = theoretical_occupancy(*situation.facts.limits, smaller, situation.usage);
+    if (enough.blocks_per_sm < situation.occupancy.blocks_per_sm) continue;
+    const int kept = situation.occupancy.shared_bytes_per_sm;
+    if (enough.shared_bytes_per_sm == kept) return std::nullopt;
+    return Claim{
+        .part = Part::beside,
+        .evidence = evidence_of({{"carveout_pct", *situation.launch.carveout_pct},
+                                 {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
+        .because = fmt::format(
+            "the carveout of {} % keeps {} B of an SM from its L1 cache, and its {} blocks need {} B of them",
+            *situation.launch.carveout_pct, grouped(kept), situation.occupancy.blocks_per_sm,
+            grouped(situation.occupancy.blocks_per_sm * situation.occupancy.shared_bytes_per_block)),
+        .remedy = fmt::format("With {} % as the carveout as many blocks fit, and L1 has {} B more.", pct,
+                              grouped(kept - enough.shared_bytes_per_sm))};
+  }
+  return std::nullopt;
+}
+
+std::optional<Claim> faster_build(const Situation& situation) {
+  const std::optional<FasterBuild>& faster = situation.facts.faster;
+  if (!faster) return std::nullopt;
+  return Claim{.part = Part::beside,
+               .confidence = Confidence::measured,
+               .evidence = evidence_of({{"time_us", situation.facts.times.time_us},
+                                        {"registers_per_thread", situation.usage.registers_per_thread}}),
+               .because = fmt::format(
+                   "with {} registers ({}) the same launch is {:.2g} times as fast at {:.3g} % occupancy",
+                   faster->registers_per_thread, faster->variant,
+                   *situation.facts.times.time_us / faster->time_us, faster->achieved_pct),
+               .remedy = "Choose registers by the time."};
+}
+
+std::optional<Claim> prediction_differs(const Situation& situation) {
+  if (!situation.facts.prediction || !situation.achieved_pct) return std::nullopt;
+  const Prediction& prediction = *situation.facts.prediction;
+  const double above = *situation.achieved_pct - prediction.interval.high;
+  const double below = prediction.interval.low - *situation.achieved_pct;
+  if (std::max(above, below) < kOutsideRange) return std::nullopt;
+  return Claim{
+      .part = Part::beside,
+      .confidence = Confidence::measured,
+      .evidence = evidence_of({{"predicted_pct", prediction.predicted_pct},
+                               {"predicted_low_pct", prediction.interval.low},
+                               {"predicted_high_pct", prediction.interval.high},
+                               {"achieved_pct", situation.achieved_pct}}),
+      .because = fmt::format("the counter is {:.2g} points {} the prediction's 90 % interval",
+                             std::max(above, below), above > below ? "above" : "below"),
+      .remedy =
+          situation.facts.work_is_inferred
+              ? "Its work is inferred: all blocks are taken as equal, and these are not."
+              : "`occbench calibrate` makes a profile of the GPU where it has none of its own. With one, the "
+                "launch does something that its work string does not say."};
 }
 
 }  // namespace occbench

@@ -1,11 +1,58 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "diagnose/launch_facts.hpp"
+#include "diagnose/finding.hpp"
 #include "occupancy/occupancy.hpp"
+#include "record/case_record.hpp"
+#include "record/kernel_library.hpp"
 
 namespace occbench {
+
+/// Another build of a launch's kernel: the same useful work in the same launch, with other registers and spills.
+struct FasterBuild {
+  std::string variant;  ///< as the column
+  int registers_per_thread = 0;
+  double achieved_pct = 0;
+  double time_us = 0;
+};
+
+/// All that a diagnosis sees of a launch: not which experiment, case, variant or parameters it is. Of its kernel it
+/// sees which library's it is, for remedies alone.
+struct LaunchFacts {
+  const Limits* limits = nullptr;  ///< of the GPU; nullptr = not known
+  int sm_count = 0;                ///< 0 = not known
+  std::optional<Launch> launch{};
+  std::optional<Compiled> compiled{};
+  std::optional<double> theoretical_pct{};
+  std::optional<Work> work{};     ///< that the prediction is made for
+  bool work_is_inferred = false;  ///< all blocks are taken as equal
+  std::optional<Prediction> prediction{};
+  /// Without a prediction: points that the counter loses to the last wave if all blocks take as long.
+  std::optional<double> tail_of_equal_blocks{};
+  /// Without a counter of them: the most cycles that an SM can have been active, by the launch's time.
+  std::optional<double> most_cycles_active{};
+  Readings readings{};
+  Times times{};
+  ProgramUse program{};
+  const KernelLibrary* library = nullptr;  ///< nullptr = the kernel is the user's own
+  std::optional<FasterBuild> faster{};     ///< of those in the same file the fastest
+};
+
+/// Of a record whose device is elsewhere: the limits are those that the table has of its compute capability.
+LaunchFacts facts_of(const CaseRecord& record);
+
+/// Of a record whose device is here. @param limits  the device's own, which the table may lack
+LaunchFacts facts_of(const CaseRecord& record, const Limits* limits);
+
+/// The fastest other build of a record's kernel among `records`, where it takes at most 0.95 of the time. Builds are
+/// known to be of one kernel by equal experiment, kernel, parameters, work, launch and useful work per launch, and by
+/// registers and spilled bytes that differ.
+std::optional<FasterBuild> faster_build_of(const CaseRecord& record, std::span<const CaseRecord> records);
 
 /// Where the points between theory and counter are, by resident blocks. They add up to theoretical - achieved.
 struct MeasuredParts {
@@ -65,5 +112,52 @@ struct Situation {
 
 /// Empty where limits, launch or usage are not known, or no block fits an SM.
 std::optional<Situation> situation_of(const LaunchFacts& facts);
+
+/// Which of the two measured parts a cause empties.
+enum class Part : unsigned char {
+  blocks,  ///< places without a block
+  warps,   ///< warps of resident blocks that have exited or not begun
+  either,
+  theory,  ///< neither: points between 100 % and theory
+  beside,  ///< none: what is worth saying beside the points
+};
+
+/// What a cause says of a launch before all causes are fitted to what was measured.
+struct Claim {
+  double points = 0;  ///< by simulation or arithmetic; 0 where only the counters that remain can tell
+  Part part = Part::either;
+  double most = 100;        ///< points that it can cost at most
+  bool takes_rest = false;  ///< counters show it at work, so it may have cost what no other cause explains
+  Confidence confidence = Confidence::inferred;
+  std::vector<Evidence> evidence{};
+  std::string because{};                 ///< the reason, a clause without a full stop
+  std::string remedy{};                  ///< sentences
+  std::optional<TheoryAdvice> advice{};  ///< of a limit: what the remedy consists of
+  std::string no_time{};  ///< why the remedy, or more occupancy, is not expected to save time; empty = it may
+};
+
+/// From this use of its peak on, percent, a resource is saturated.
+inline constexpr double kSaturatedPct = 80;
+/// Warps of a scheduler that could have issued, of which one does in a cycle, from which on they contend.
+inline constexpr double kManyEligible = 4;
+
+/// Evidence of columns that have a value.
+std::vector<Evidence> evidence_of(
+    std::initializer_list<std::pair<std::string_view, std::optional<double>>> columns);
+
+// What each cause claims of a launch, empty where it is not at work: in causes_of_grids.cpp, causes_of_contention.cpp,
+// causes_of_limits.cpp and causes_beside.cpp.
+#define OCC_CAUSE(NAME, MEANING) std::optional<Claim> NAME(const Situation& situation);
+#include "diagnose/causes.inc"
+
+/// Whether registers moved to local memory show in its traffic.
+bool spills_show(const Situation& situation);
+/// Whether blocks may wait for each other at an address: they make atomic requests, or many warps wait for memory.
+bool may_share_addresses(const Situation& situation);
+/// The resource that is in use most, percent, with its column; 0 where no counter was read.
+/// @param share  of the time that is meant, in which SMs are active: counters of an SM are over its active cycles
+Evidence most_used(const Situation& situation, double share = 1);
+/// A resource of an SM that is in use almost all the time, percent, with its column; empty where none is.
+std::optional<Evidence> saturated_resource(const Situation& situation);
 
 }  // namespace occbench

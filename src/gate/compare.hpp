@@ -1,13 +1,79 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "gate/comparison.hpp"
 #include "gate/run.hpp"
 #include "gate/tolerances.hpp"
 
 namespace occbench {
+
+/// What the gate says, of a case and of everything, from mild to grave.
+enum class Verdict {
+  pass,
+  no_verdict,  ///< it could not be compared
+  regression,
+};
+
+/// "pass", "no verdict", "regression"
+std::string_view to_string(Verdict verdict);
+
+/// One thing that was noticed, from what the verdict does not depend on to what it does.
+enum class Grade {
+  note,      ///< better than before, or nothing to compare with
+  advisory,  ///< would be a regression if the two runs could be compared so finely
+  no_verdict,
+  regression,
+};
+
+/// "note", "advisory", "no verdict", "regression"
+std::string_view to_string(Grade grade);
+
+struct GateFinding {
+  Grade grade;
+  std::string subject;   ///< a column, a quantity, or empty
+  std::string baseline;  ///< as in the CSV, empty if there is none
+  std::string candidate;
+  std::string message;  ///< a sentence that stands by itself
+  double weight = 0;    ///< how grave among those of its grade: multiples of what is allowed
+};
+
+/// A case that at least one side has.
+struct ComparedCase {
+  std::string file;  ///< which file of a folder; empty where two files are compared
+  std::string experiment;
+  std::string name;
+  std::vector<GateFinding> findings;     ///< gravest grade first, causes before what follows from them
+  std::optional<RecordedCase> baseline;  ///< where the side has the case once
+  std::optional<RecordedCase> candidate;
+  bool compared = false;                  ///< something was compared
+  std::optional<double> caught_points;    ///< smallest loss of occupancy that would have been a regression
+  std::optional<double> caught_time_pct;  ///< smallest loss of time likewise; empty where time is advisory
+
+  std::string full_name() const;  ///< "experiment/case"
+  Verdict verdict() const;
+  bool not_compared() const;  ///< passes because there was nothing to compare: it is new, or skipped in both
+};
+
+/// What came of one candidate and one baseline.
+struct Comparison {
+  std::string baseline;  ///< where it stands
+  std::string candidate;
+  std::vector<ComparedCase> cases;   ///< worst first
+  std::vector<GateFinding> general;  ///< of the two as a whole
+  bool simulated = false;            ///< nothing of either was measured
+
+  void sort_worst_first();
+
+  /// Regression if a case has one, else no verdict if a case that counts has none or nothing was compared.
+  Verdict verdict() const;
+  std::size_t count(Verdict verdict) const;
+};
 
 /// One run against another.
 Comparison compare(const RecordedRun& baseline, const RecordedRun& candidate, const Tolerances& tolerances);

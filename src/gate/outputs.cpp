@@ -1,11 +1,18 @@
 #include "gate/outputs.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
+#include "files/utf8.hpp"
+#include "gate/quantities.hpp"
+#include "record/json.hpp"
+#include "record/simulated.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {
@@ -98,6 +105,434 @@ std::string reason(const ComparedCase& compared) {
     text += (text.empty() ? "" : "; ") + finding.message;
   }
   return text;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const GateFinding& finding) {
+  return {{"grade", to_string(finding.grade)},
+          {"subject", finding.subject},
+          {"baseline", finding.baseline},
+          {"candidate", finding.candidate},
+          {"message", finding.message}};
+}
+
+Json to_json(const std::vector<GateFinding>& findings) {
+  Json list = Json::array();
+  for (const GateFinding& finding : findings) list.push_back(to_json(finding));
+  return list;
+}
+
+Json number_or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json to_json(const ComparedCase& compared) {
+  Json object = {{"experiment", compared.experiment}, {"case", compared.name}};
+  if (!compared.file.empty()) object["file"] = compared.file;
+  object["verdict"] = to_string(compared.verdict());
+  object["smallest_regression_points"] = number_or_null(compared.caught_points);
+  object["smallest_regression_time_pct"] = number_or_null(compared.caught_time_pct);
+  object["findings"] = to_json(compared.findings);
+  return object;
+}
+
+/// A value of the candidate, and where it is known the range of its middle half.
+struct Metric {
+  std::string name;
+  std::string unit;
+  bool bigger_is_better;
+  double value;
+  std::optional<double> lower;
+  std::optional<double> upper;
+};
+
+std::vector<Metric> metrics_of(const ComparedCase& compared) {
+  std::vector<Metric> metrics;
+  const Row& row = compared.candidate->row;
+  if (row.theoretical_pct) metrics.push_back({"theoretical_pct", "%", true, *row.theoretical_pct, {}, {}});
+  for (const Quantity& quantity : measured_quantities()) {
+    const Real value = quantity.value(row);
+    if (!value) continue;
+    Metric& metric =
+        metrics.emplace_back(Metric{std::string(quantity.name),
+                                    quantity.name.ends_with("_pct") ? "%" : std::string(quantity.unit),
+                                    quantity.higher_is_better,
+                                    *value,
+                                    {},
+                                    {}});
+    if (const Real spread = quantity.spread(*compared.candidate)) {
+      metric.lower = *value - *spread / 2;
+      metric.upper = *value + *spread / 2;
+    }
+  }
+  if (row.time_us) {
+    const double half = *row.time_us * row.time_spread_pct.value_or(0) / 200;
+    metrics.push_back({"time_us", "us", false, *row.time_us, *row.time_us - half, *row.time_us + half});
+  }
+  return metrics;
+}
+
+}  // namespace
+
+std::string comparison_json(const Comparison& comparison) {
+  Json root = {{"verdict", to_string(comparison.verdict())},
+               {"simulated", comparison.simulated},
+               {"baseline", comparison.baseline},
+               {"candidate", comparison.candidate},
+               {"headline", headline(comparison)},
+               {"smallest_regression", smallest_regression(comparison)},
+               {"general", to_json(comparison.general)}};
+  Json& cases = root["cases"] = Json::array();
+  for (const ComparedCase& compared : comparison.cases) cases.push_back(to_json(compared));
+  return json_text(root) + "\n";
+}
+
+// Fields as in the action's README, "Use this action with custom benchmarks".
+std::string comparison_github_action_benchmark(const Comparison& comparison, bool bigger_is_better) {
+  Json list = Json::array();
+  for (const ComparedCase& compared : comparison.cases) {
+    if (!compared.candidate) continue;
+    for (const Metric& metric : metrics_of(compared)) {
+      // The action alerts on ratios, which say nothing of a difference near 0.
+      if (metric.bigger_is_better != bigger_is_better || metric.unit == "points") continue;
+      Json& entry = list.emplace_back();
+      entry["name"] = fmt::format("{} {}", compared.full_name(), metric.name);
+      entry["unit"] = metric.unit;
+      entry["value"] = metric.value;
+      if (metric.lower && metric.upper)
+        entry["range"] = fmt::format("± {:.4g}", (*metric.upper - *metric.lower) / 2);
+      entry["extra"] = compared.candidate->row.gpu;
+    }
+  }
+  return json_text(list) + "\n";
+}
+
+// bencher.dev, reference, "Bencher Metric Format". Its built-in measure `latency` is in nanoseconds.
+std::string comparison_bencher(const Comparison& comparison) {
+  Json root = Json::object();
+  for (const ComparedCase& compared : comparison.cases) {
+    if (!compared.candidate) continue;
+    Json measures = Json::object();
+    for (const Metric& metric : metrics_of(compared)) {
+      const bool time = metric.name == "time_us";
+      const double scale = time ? 1000 : 1;
+      Json& measure = measures[time ? "latency" : metric.name];
+      measure["value"] = scale * metric.value;
+      if (metric.lower) measure["lower_value"] = scale * *metric.lower;
+      if (metric.upper) measure["upper_value"] = scale * *metric.upper;
+    }
+    if (!measures.empty()) root[compared.full_name()] = measures;
+  }
+  return json_text(root) + "\n";
+}
+
+namespace {
+
+/// Whether XML 1.0 can hold it in any form.
+bool is_of_xml(const Utf8Character& character) {
+  return character.valid && character.code >= 0x20 && character.code != 0xfffe && character.code != 0xffff;
+}
+
+/// Characters that XML 1.0 cannot hold become question marks.
+std::string xml(std::string_view text) {
+  std::string escaped;
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    const std::string_view piece = text.substr(0, character.bytes);
+    text.remove_prefix(character.bytes);
+    switch (character.code) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\n':
+        escaped += "&#10;";
+        break;
+      case '\t':
+        escaped += "&#9;";
+        break;
+      case '\r':
+        escaped += "&#13;";
+        break;
+      default:
+        escaped += is_of_xml(character) ? piece : "?";
+    }
+  }
+  return escaped;
+}
+
+struct Suite {
+  std::string cases;
+  std::size_t tests = 0;
+  std::size_t failures = 0;
+  std::size_t errors = 0;
+  std::size_t skipped = 0;
+
+  /// @param outcome the element within the test case, empty for a pass
+  void add(std::string_view suite, std::string_view name, std::string_view outcome) {
+    cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\">{}</testcase>\n", xml(suite), xml(name),
+                         outcome);
+    ++tests;
+  }
+
+  /// An error, not a failure: the test could not be made.
+  void add_error(std::string_view suite, std::string_view name, std::string_view message,
+                 std::string_view reason) {
+    add(suite, name, element("error", Verdict::no_verdict, message, reason));
+    ++errors;
+  }
+
+  void add(std::string_view suite, const ComparedCase& compared) {
+    const std::string said = reason(compared);
+    const std::string first = compared.findings.empty() ? "" : compared.findings.front().message;
+    if (compared.verdict() == Verdict::no_verdict) {
+      add_error(suite, compared.name, first, said);
+    } else if (compared.verdict() == Verdict::regression) {
+      add(suite, compared.name, element("failure", Verdict::regression, first, said));
+      ++failures;
+    } else if (compared.not_compared()) {
+      add(suite, compared.name, fmt::format("<skipped message=\"{}\"/>", xml(said)));
+      ++skipped;
+    } else {
+      add(suite, compared.name, said.empty() ? "" : fmt::format("<system-out>{}</system-out>", xml(said)));
+    }
+  }
+
+ private:
+  static std::string element(std::string_view name, Verdict verdict, std::string_view message,
+                             std::string_view text) {
+    return fmt::format("<{0} type=\"{1}\" message=\"{2}\">{3}</{0}>", name, to_string(verdict), xml(message),
+                       xml(text));
+  }
+};
+
+}  // namespace
+
+std::string comparison_junit(const Comparison& comparison) {
+  std::map<std::string, Suite> suites;
+  for (const ComparedCase& compared : comparison.cases) {
+    const std::string suite =
+        compared.file.empty() ? compared.experiment : compared.file + ":" + compared.experiment;
+    suites[suite].add(suite, compared);
+  }
+  // What concerns the runs as a whole is a test too, so that it cannot be overlooked.
+  for (const GateFinding& finding : comparison.general) {
+    if (finding.grade == Grade::no_verdict)
+      suites["gate"].add_error("gate", finding.message, finding.message, finding.message);
+  }
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"occbench gate\">\n";
+  for (const auto& [name, suite] : suites) {
+    text += fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{}  "
+        "</testsuite>\n",
+        xml(name), suite.tests, suite.failures, suite.errors, suite.skipped, suite.cases);
+  }
+  return text + "</testsuites>\n";
+}
+
+namespace {
+
+/// More lines than this nobody reads; JSON and JUnit have all.
+constexpr std::size_t kMostLines = 40;
+/// Notes change no verdict.
+constexpr std::size_t kMostNotes = 5;
+/// GitHub shows ten errors and ten warnings a step and drops the others.
+constexpr std::size_t kMostAnnotations = 10;
+
+/// Cases of which the same is said.
+struct Group {
+  std::string label;  ///< the grade
+  std::string reason;
+  std::vector<const ComparedCase*> cases;
+
+  std::string names() const {
+    const ComparedCase& worst = *cases.front();
+    const std::string first =
+        worst.file.empty() ? worst.full_name() : fmt::format("{}: {}", worst.file, worst.full_name());
+    return cases.size() == 1 ? first : fmt::format("{} and {} more", first, cases.size() - 1);
+  }
+};
+
+/// Worst first, each case in one; those of which nothing is said are left out.
+std::vector<Group> groups_of(const Comparison& comparison) {
+  std::vector<Group> groups;
+  std::map<std::pair<std::string, std::string>, std::size_t> index;
+  for (const ComparedCase& compared : comparison.cases) {
+    if (compared.findings.empty()) continue;
+    const std::string label(to_string(compared.findings.front().grade));
+    const std::string said = reason(compared);
+    const auto [place, is_new] = index.try_emplace({label, said}, groups.size());
+    if (is_new) groups.push_back({label, said, {}});
+    groups[place->second].cases.push_back(&compared);
+  }
+  return groups;
+}
+
+/// How many of the groups to show: notes come last.
+std::size_t shown_of(const std::vector<Group>& groups) {
+  const auto notes =
+      static_cast<std::size_t>(std::ranges::count(groups, to_string(Grade::note), &Group::label));
+  return std::min(groups.size() - notes + std::min(notes, kMostNotes), kMostLines);
+}
+
+std::string left_out(std::size_t shown, std::size_t all) {
+  return fmt::format("... and {} more (formats json and junit have all)", all - shown);
+}
+
+/// One line, whatever a cell holds; no control character reaches the terminal.
+std::string one_line(std::string text) {
+  for (char& character : text) {
+    if (static_cast<unsigned char>(character) < 0x20 || character == 0x7f) character = ' ';
+  }
+  return text;
+}
+
+/// Of the row that was recorded first, whatever the two sides have in common.
+std::string provenance(const Comparison& comparison, std::optional<RecordedCase> ComparedCase::*side) {
+  const Row* first = nullptr;
+  for (const ComparedCase& compared : comparison.cases) {
+    if (!(compared.*side)) continue;
+    const Row& row = (compared.*side)->row;
+    if (first == nullptr || row.recorded_at < first->recorded_at) first = &row;
+  }
+  if (first == nullptr) return "no rows are compared";
+  if (first->gpu.empty() && first->recorded_at.empty()) {
+    return "calculated, nothing measured" +
+           (first->cuda_toolkit.empty() ? "" : fmt::format("; code by CUDA {}", first->cuda_toolkit));
+  }
+  return fmt::format("{}, commit {}, {}", first->gpu, first->commit, first->recorded_at);
+}
+
+/// As text within Markdown, where a bar ends a cell and angle brackets begin HTML.
+std::string markdown_text(std::string_view text) {
+  std::string escaped;
+  for (const char character : one_line(std::string(text))) {
+    switch (character) {
+      case '|':
+        escaped += "\\|";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '`':
+        escaped += "&#96;";
+        break;
+      case '*':
+        escaped += "&#42;";
+        break;
+      case '[':
+        escaped += "&#91;";
+        break;
+      case '\\':
+        escaped += "&#92;";
+        break;
+      default:
+        escaped += character;
+    }
+  }
+  return escaped;
+}
+
+/// As GitHub's runner unescapes it; in a property a colon and a comma end the value.
+std::string annotation_text(std::string_view text, bool property) {
+  std::string escaped;
+  for (const char character : text) {
+    const bool special = character == '%' || character == '\r' || character == '\n' ||
+                         (property && (character == ':' || character == ','));
+    escaped += special ? fmt::format("%{:02X}", static_cast<unsigned>(character)) : std::string(1, character);
+  }
+  return escaped;
+}
+
+std::string simulated_line(const Comparison& comparison) {
+  return comparison.simulated ? fmt::format("{}\n\n", kSimulatedLine) : "";
+}
+
+std::string annotation(std::string_view command, std::string_view title, std::string_view message) {
+  return fmt::format("::{} title={}::{}\n", command, annotation_text(title, true),
+                     annotation_text(message, false));
+}
+
+}  // namespace
+
+std::string comparison_table(const Comparison& comparison) {
+  std::string text = simulated_line(comparison);
+  text += fmt::format("baseline   {}\n           {}\ncandidate  {}\n           {}\n\n", comparison.baseline,
+                      provenance(comparison, &ComparedCase::baseline), comparison.candidate,
+                      provenance(comparison, &ComparedCase::candidate));
+  for (const GateFinding& finding : comparison.general) {
+    text += fmt::format("{:<10}  {}\n", to_string(finding.grade), one_line(finding.message));
+  }
+  const std::vector<Group> groups = groups_of(comparison);
+  const std::size_t shown = shown_of(groups);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += fmt::format("{:<10}  {}\n            {}\n", groups[i].label, one_line(groups[i].names()),
+                        one_line(groups[i].reason));
+  }
+  if (shown < groups.size()) text += fmt::format("{}\n", left_out(shown, groups.size()));
+  return text + fmt::format("\n{}\n{}\n", headline(comparison), smallest_regression(comparison));
+}
+
+std::string comparison_markdown(const Comparison& comparison) {
+  std::string text = simulated_line(comparison);
+  text += fmt::format("## occbench gate: {}\n\n", headline(comparison));
+  text += fmt::format(
+      "| | file | recorded |\n|---|---|---|\n| baseline | {} | {} |\n| candidate | {} | {} |\n\n",
+      markdown_text(comparison.baseline), markdown_text(provenance(comparison, &ComparedCase::baseline)),
+      markdown_text(comparison.candidate), markdown_text(provenance(comparison, &ComparedCase::candidate)));
+  const std::vector<Group> groups = groups_of(comparison);
+  if (!groups.empty() || !comparison.general.empty()) text += "| verdict | case | reason |\n|---|---|---|\n";
+  for (const GateFinding& finding : comparison.general) {
+    text += fmt::format("| {} | | {} |\n", to_string(finding.grade), markdown_text(finding.message));
+  }
+  const std::size_t shown = shown_of(groups);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += fmt::format("| {} | {} | {} |\n", groups[i].label, markdown_text(groups[i].names()),
+                        markdown_text(groups[i].reason));
+  }
+  if (shown < groups.size()) text += fmt::format("\n{}\n", left_out(shown, groups.size()));
+  return text + fmt::format("\n{}\n", markdown_text(smallest_regression(comparison)));
+}
+
+std::string comparison_annotations(const Comparison& comparison) {
+  std::string text;
+  std::size_t errors = 0;
+  std::size_t warnings = 0;
+  const auto annotate = [&](Grade grade, std::string_view title, std::string_view message) {
+    if (grade == Grade::note) return;
+    const bool error = grade == Grade::regression;
+    // The last place of each kind is kept for the headline.
+    if (++(error ? errors : warnings) >= kMostAnnotations) return;
+    text += annotation(error ? "error" : "warning", title, message);
+  };
+  for (const GateFinding& finding : comparison.general)
+    annotate(finding.grade, "occupancy gate", finding.message);
+  for (const Group& group : groups_of(comparison)) {
+    annotate(group.cases.front()->findings.front().grade,
+             fmt::format("occupancy {}: {}", group.label, group.names()), group.reason);
+  }
+  const Verdict verdict = comparison.verdict();
+  const std::string_view command =
+      verdict == Verdict::regression ? "error" : (verdict == Verdict::no_verdict ? "warning" : "notice");
+  return text +
+         annotation(command, "occupancy gate", headline(comparison) + ". " + smallest_regression(comparison));
 }
 
 }  // namespace occbench

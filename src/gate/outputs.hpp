@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "gate/comparison.hpp"
+#include "gate/compare.hpp"
 
 namespace occbench {
 

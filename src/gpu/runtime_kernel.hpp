@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gpu/kernel_cache.hpp"
-#include "occupancy/compute_capability.hpp"
+#include "occupancy/limits.hpp"
 #include "occupancy/launch.hpp"
 
 namespace occbench {

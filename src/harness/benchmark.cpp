@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "axes/points.hpp"
+#include "axes/point.hpp"
 #include "harness/plan.hpp"
 #include "occupancy/input_error.hpp"
 

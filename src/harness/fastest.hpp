@@ -7,7 +7,7 @@
 
 #include "harness/measure_case.hpp"
 #include "harness/plan.hpp"
-#include "occupancy/exit_status.hpp"
+#include "occupancy/statuses.hpp"
 
 // `occbench sweep --fastest`: the fastest configuration of a sweep, without measuring all.
 namespace occbench {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "axes/points.hpp"
+#include "axes/point.hpp"
 #include "gpu/device.hpp"
 #include "gpu/kernel.hpp"
 #include "harness/source_family.hpp"

@@ -12,7 +12,6 @@
 #include "gpu/error.hpp"
 #include "measure/nvml.hpp"
 #include "occupancy/input_error.hpp"
-#include "occupancy/nearest.hpp"
 #include "occupancy/occupancy.hpp"
 #include "predict/parallel.hpp"
 #include "record/case_filter.hpp"

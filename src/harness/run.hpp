@@ -5,7 +5,7 @@
 #include "harness/experiment.hpp"
 #include "harness/instruments.hpp"
 #include "harness/options.hpp"
-#include "occupancy/exit_status.hpp"
+#include "occupancy/statuses.hpp"
 
 namespace occbench {
 

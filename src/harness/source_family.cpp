@@ -15,7 +15,7 @@
 #include "gpu/argument.hpp"
 #include "gpu/prepared_arguments.hpp"
 #include "occupancy/input_error.hpp"
-#include "occupancy/shape.hpp"
+#include "occupancy/launch.hpp"
 #include "predict/numbers.hpp"
 #include "record/kernel_name.hpp"
 

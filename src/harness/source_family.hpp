@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "axes/points.hpp"
+#include "axes/point.hpp"
 #include "gpu/argument.hpp"
 #include "gpu/family.hpp"
 

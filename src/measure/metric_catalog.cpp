@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "measure/cupti.hpp"
-#include "occupancy/nearest.hpp"
+#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {

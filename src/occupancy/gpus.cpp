@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
-#include "occupancy/nearest.hpp"
 
 namespace occbench {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "occupancy/compute_capability.hpp"
+#include "occupancy/limits.hpp"
 
 namespace occbench {
 

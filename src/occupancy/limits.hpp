@@ -1,10 +1,28 @@
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <span>
-
-#include "occupancy/compute_capability.hpp"
+#include <string>
+#include <string_view>
 
 namespace occbench {
+
+/// A GPU's compute capability, as in `sm_90` = 9.0.
+struct ComputeCapability {
+  int major = 0;
+  int minor = 0;
+
+  auto operator<=>(const ComputeCapability&) const = default;
+};
+
+/// "9.0"
+std::string to_string(ComputeCapability capability);
+
+/// Reads "9.0", "90", "sm_90" or "compute_90" (also "12.1", "121", "sm_121").
+/// @throws InputError if the text has none of these forms. Whether the limits table knows it is not asked
+/// here.
+ComputeCapability parse_compute_capability(std::string_view text);
 
 /// What one SM of a compute capability offers, and the units it hands resources out in. One line of the table
 /// in limits.cpp, which names the source of every figure.
@@ -55,5 +73,17 @@ const Limits* find_limits(ComputeCapability capability);
 
 /// @throws InputError for a compute capability that the table lacks, naming the nearest that it has.
 const Limits& limits_of(ComputeCapability capability);
+
+/// A limit of a compute capability as `occbench calc --limits` names it.
+struct LimitColumn {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view meaning;
+  std::int64_t (*value)(const Limits&);
+};
+
+/// Every number of a line of the limits table, in the order of print. The carveouts, which are several, are not
+/// among them.
+std::span<const LimitColumn> limit_columns();
 
 }  // namespace occbench

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "occupancy/exit_status.hpp"
+#include "occupancy/statuses.hpp"
 #include "orchestrate/console.hpp"
 #include "orchestrate/plan.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "occupancy/exit_status.hpp"
+#include "occupancy/statuses.hpp"
 #include "predict/interval.hpp"
 #include "record/case_record.hpp"
 

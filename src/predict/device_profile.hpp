@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "occupancy/compute_capability.hpp"
+#include "occupancy/limits.hpp"
 #include "simulate/device_model.hpp"
 
 namespace occbench {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "occupancy/compute_capability.hpp"
+#include "occupancy/limits.hpp"
 
 namespace occbench {
 

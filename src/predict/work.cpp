@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
-#include "simulate/portable_math.hpp"
+#include "simulate/draws.hpp"
 
 namespace occbench {
 namespace {

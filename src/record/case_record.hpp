@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "occupancy/compute_capability.hpp"
+#include "occupancy/limits.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
 #include "occupancy/occupancy.hpp"

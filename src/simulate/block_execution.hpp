@@ -2,19 +2,117 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "occupancy/occupancy.hpp"
 #include "simulate/contention.hpp"
 #include "simulate/draws.hpp"
-#include "simulate/event_queue.hpp"
 #include "simulate/residency.hpp"
-#include "simulate/sm.hpp"
-#include "simulate/warp_slots.hpp"
 #include "simulate/workload.hpp"
 
 namespace occbench {
+
+/// The warp slots of all SMs, by sub-partition.
+///
+/// As seen on an H200 (docs/prediction.md, "Room of exited warps"): an exited warp's slot and registers are
+/// free at once, but an SM takes new blocks only when a block ends. Warps go to the sub-partitions round
+/// robin, and each block continues where the one before it on that SM ended: while the sub-partitions that
+/// come next are full, it waits, whatever is free in the others.
+class WarpSlots {
+ public:
+  WarpSlots(const Limits& limits, const Occupancy& occupancy, int sm_count);
+
+  /// Blocks that fit into the slots that are free on an SM at `now`.
+  int blocks_that_fit(int sm, double now) const;
+
+  /// Where a warp is resident.
+  struct Slot {
+    int partition;
+    int index;  ///< within its sub-partition
+  };
+
+  /// Gives the warps of a block slots that are free at `now`; there must be room. The slots stay taken until
+  /// `free_at`.
+  void take(int sm, double now, std::vector<Slot>& of_warps);
+
+  /// A warp's slot is free from `time` on.
+  void free_at(int sm, Slot slot, double time) {
+    ends_[at(sm, slot.partition) + static_cast<std::size_t>(slot.index)] = time;
+  }
+
+  int partitions() const {
+    return static_cast<int>(partitions_);
+  }
+
+ private:
+  static constexpr int kMaxPartitions = 4;
+
+  std::size_t at(int sm, int partition) const {
+    return (static_cast<std::size_t>(sm) * partitions_ + static_cast<std::size_t>(partition)) * slots_;
+  }
+
+  std::size_t partitions_;
+  std::size_t slots_;  ///< per sub-partition, as many as registers and warp limit allow
+  int warps_per_block_;
+  std::vector<double> ends_;
+  std::vector<int> next_partition_;  ///< of each SM: where the next block's first warp goes
+};
+
+/// Events by their `time`, the earliest first: a binary heap. Unlike std::priority_queue it says which of
+/// events of one time is first (it is the same on every machine), and which child moves up is no branch,
+/// which nothing could foretell.
+template <typename Event>
+class EventQueue {
+ public:
+  bool empty() const {
+    return events_.empty();
+  }
+  const Event& top() const {
+    return events_.front();
+  }
+
+  void push(const Event& event) {
+    events_.push_back(event);
+    rise(events_.size() - 1, event);
+  }
+
+  void pop() {
+    const Event last = events_.back();
+    events_.pop_back();
+    if (events_.empty()) return;
+    // The hole that the first one leaves goes down to a leaf, along the earlier children, and what was last
+    // rises from there: it is seldom early.
+    const std::size_t size = events_.size();
+    std::size_t hole = 0;
+    std::size_t child = 2;
+    for (; child < size; child = 2 * hole + 2) {
+      child -= static_cast<std::size_t>(events_[child - 1].time < events_[child].time);
+      events_[hole] = events_[child];
+      hole = child;
+    }
+    if (child == size) {
+      events_[hole] = events_[child - 1];
+      hole = child - 1;
+    }
+    rise(hole, last);
+  }
+
+ private:
+  void rise(std::size_t hole, const Event& event) {
+    while (hole > 0) {
+      const std::size_t parent = (hole - 1) / 2;
+      if (events_[parent].time <= event.time) break;
+      events_[hole] = events_[parent];
+      hole = parent;
+    }
+    events_[hole] = event;
+  }
+
+  std::vector<Event> events_;
+};
 
 /// A block that an SM has launched.
 struct RunningBlock {

@@ -1,10 +1,91 @@
 #pragma once
 
+#include <optional>
+#include <span>
 #include <vector>
 
-#include "simulate/topology.hpp"
-
 namespace occbench {
+
+/// Which SMs of a device share a TPC (texture processing cluster, two SMs) and a GPC (graphics processing
+/// cluster), as the block scheduler orders them.
+///
+/// SMs are numbered here in the order in which a full first wave visits them: first those of singleton TPCs,
+/// then GPC by GPC. `%smid` numbers them otherwise. Singleton TPCs are dispatched outside the round robin
+/// over GPCs. (On an H200 they are SMs 124 to 131 by `%smid`; NVIDIA's open kernel modules call what holds
+/// one TPC a singleton virtual GPC, ctrl2080internal.h.)
+class Topology {
+ public:
+  /// A device of one GPC with one SM.
+  Topology() : Topology({1}, 0) {}
+
+  /// @param gpc_sms        SMs of each GPC without singleton TPCs, 1 to 64 each, in dispatch order
+  /// @param singleton_sms  SMs of singleton TPCs, 0 or more; two share a TPC
+  Topology(std::vector<int> gpc_sms, int singleton_sms);
+
+  /// As few GPCs as can be of at most `most_sms_per_gpc`, as even as TPCs go, and no singleton TPC: for a device
+  /// whose GPCs nobody has looked at.
+  static Topology even(int sm_count, int most_sms_per_gpc = kMostSmsPerGpc);
+
+  /// The largest GPC of any GPU up to compute capability 9.0: nine TPCs of two SMs, a full GH100 (NVIDIA H100
+  /// whitepaper). It shapes only devices whose GPCs are not known.
+  static constexpr int kMostSmsPerGpc = 18;
+
+  int sm_count() const {
+    return static_cast<int>(gpc_of_sm_.size());
+  }
+  std::span<const int> gpc_sms() const {
+    return gpc_sms_;
+  }
+  int singleton_sms() const {
+    return singleton_sms_;
+  }
+
+  int gpc_count() const {
+    return static_cast<int>(gpc_sms_.size());
+  }
+  /// 0 to gpc_count() - 1; gpc_count() for SMs of singleton TPCs.
+  int gpc_of(int sm) const {
+    return gpc_of_sm_[static_cast<std::size_t>(sm)];
+  }
+  /// The first SM of a GPC; of singleton TPCs for gpc_count().
+  int first_sm(int gpc) const {
+    return first_sm_[static_cast<std::size_t>(gpc)];
+  }
+
+  /// TPCs are numbered GPC by GPC, singleton ones last. The last TPC of an odd-sized GPC has one SM.
+  int tpc_count() const {
+    return tpc_count_;
+  }
+  int tpc_of(int sm) const;
+  bool is_second_of_tpc(int sm) const {
+    return place_in_gpc(sm) % 2 == 1;
+  }
+  /// The other SM of the TPC; empty where there is none.
+  std::optional<int> sibling(int sm) const;
+
+  /// Each GPC has a clock of its own, and each singleton TPC: the GPCs' first.
+  int clock_domain_count() const {
+    return gpc_count() + (singleton_sms_ + 1) / 2;
+  }
+  int clock_domain_of(int sm) const {
+    const int gpc = gpc_of(sm);
+    return gpc < gpc_count() ? gpc : gpc + sm / 2;
+  }
+
+  bool operator==(const Topology&) const = default;
+
+ private:
+  int place_in_gpc(int sm) const {
+    return sm - first_sm(gpc_of(sm));
+  }
+
+  std::vector<int> gpc_sms_;
+  int singleton_sms_;
+  int tpc_count_ = 0;
+  std::vector<int> gpc_of_sm_;
+  std::vector<int> first_sm_;   ///< of each GPC, then of the singleton TPCs
+  std::vector<int> first_tpc_;  ///< likewise
+};
 
 /// What launching, dispatching and replacing blocks costs on a device, and how its warps share what they
 /// need. Cycles are those of the SM clock. Each optional rule has a value that switches it off; names,

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "simulate/topology.hpp"
+#include "simulate/device_model.hpp"
 
 namespace occbench {
 

@@ -13,7 +13,6 @@
 #include "simulate/block_execution.hpp"
 #include "simulate/dispatcher.hpp"
 #include "simulate/draws.hpp"
-#include "simulate/event_queue.hpp"
 
 namespace occbench {
 namespace {

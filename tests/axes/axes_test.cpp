@@ -5,7 +5,7 @@
 
 #include "axes/axis.hpp"
 #include "axes/expression.hpp"
-#include "axes/points.hpp"
+#include "axes/point.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {

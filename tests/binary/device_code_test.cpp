@@ -15,7 +15,6 @@
 #include <gtest/gtest.h>
 
 #include "../cli/run_command.hpp"
-#include "binary/cubin.hpp"
 #include "binary/cuobjdump.hpp"
 #include "cli/calc_binary.hpp"
 #include "files/input.hpp"

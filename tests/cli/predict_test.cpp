@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "files/temporary_folder.hpp"
-#include "occupancy/exit_status.hpp"
+#include "occupancy/statuses.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/work.hpp"
 #include "record/csv.hpp"

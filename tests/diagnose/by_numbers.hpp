@@ -1,6 +1,6 @@
 #pragma once
 
-#include "diagnose/launch_facts.hpp"
+#include "diagnose/situation.hpp"
 #include "occupancy/limits.hpp"
 
 namespace occbench {

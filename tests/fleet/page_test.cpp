@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "fleet/deviations.hpp"
+#include "fleet/compare.hpp"
 #include "fleet_fixture.hpp"
 #include "recorded_gpus.hpp"
 

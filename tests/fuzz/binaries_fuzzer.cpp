@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "binary/cubin.hpp"
+#include "binary/device_code.hpp"
 #include "binary/cuobjdump.hpp"
 #include "occupancy/input_error.hpp"
 

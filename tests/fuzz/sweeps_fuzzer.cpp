@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "axes/points.hpp"
+#include "axes/point.hpp"
 #include "gpu/argument.hpp"
 #include "occupancy/input_error.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "axes/points.hpp"
+#include "axes/point.hpp"
 #include "gpu/error.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/prepared_arguments.hpp"

@@ -1,4 +1,4 @@
-#include "occupancy/cliffs.hpp"
+#include "occupancy/theory_advice.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "occupancy/compute_capability.hpp"
+#include "occupancy/limits.hpp"
 
 #include <gtest/gtest.h>
 

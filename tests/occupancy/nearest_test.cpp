@@ -1,4 +1,4 @@
-#include "occupancy/nearest.hpp"
+#include "occupancy/input_error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -25,7 +25,7 @@
 #include "record/csv.hpp"
 #include "record/replay.hpp"
 #include "recorded_launches.hpp"
-#include "simulate/portable_math.hpp"
+#include "simulate/draws.hpp"
 
 namespace occbench {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "simulate/warp_slots.hpp"
+#include "simulate/block_execution.hpp"
 
 namespace occbench {
 namespace {

@@ -1,11 +1,11 @@
-#include "simulate/event_queue.hpp"
+#include "simulate/block_execution.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "simulate/portable_math.hpp"
+#include "simulate/draws.hpp"
 
 namespace occbench {
 namespace {

@@ -1,4 +1,4 @@
-#include "simulate/portable_math.hpp"
+#include "simulate/draws.hpp"
 
 #include <array>
 #include <cmath>

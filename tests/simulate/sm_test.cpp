@@ -1,4 +1,4 @@
-#include "simulate/sm.hpp"
+#include "simulate/residency.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "occupancy/shape.hpp"
+#include "occupancy/launch.hpp"
 
 #include <algorithm>
 #include <charconv>

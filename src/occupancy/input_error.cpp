@@ -1,4 +1,4 @@
-#include "occupancy/nearest.hpp"
+#include "occupancy/input_error.hpp"
 
 #include <algorithm>
 #include <numeric>

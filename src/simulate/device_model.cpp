@@ -1,4 +1,4 @@
-#include "simulate/topology.hpp"
+#include "simulate/device_model.hpp"
 
 #include <utility>
 

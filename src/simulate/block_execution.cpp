@@ -1,0 +1,243 @@
+#include "simulate/block_execution.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "simulate/draws.hpp"
+
+namespace occbench {
+namespace {
+
+IssueContention::Rules issue_rules(const Execution& execution, const DeviceParameters& parameters) {
+  const double lockstep = execution.workload.lockstep_cycles().value_or(draw_lockstep_cycles(
+      execution.draws.seed(), parameters.lockstep_least_cycles, parameters.lockstep_most_cycles));
+  const Rates alone = execution.workload.rates();
+  return IssueContention::rules(alone, alone.always_issues(parameters.always_issuing_share), lockstep,
+                                GreedyGroups(parameters.greedy_of_three_share, execution.draws));
+}
+
+}  // namespace
+
+ContendingBlocks::ContendingBlocks(const Execution& execution, const DeviceParameters& parameters,
+                                   std::int64_t resident_blocks)
+    : execution_(execution),
+      contention_(static_cast<int>(execution.sms.size()) * execution.slots.partitions(),
+                  issue_rules(execution, parameters),
+                  MemoryContention(execution.workload.rates().bytes, parameters.bytes_per_cycle)),
+      memory_spread_(
+          memory_spread(execution.workload.rates().bytes *
+                            static_cast<double>(std::min(execution.workload.grid_blocks(), resident_blocks) *
+                                                execution.rules.warps_per_block),
+                        parameters.bytes_per_cycle, parameters.memory_spread)),
+      on_sm_(execution.sms.size()) {}
+
+void ContendingBlocks::run(const RunningBlock& running) {
+  int index = static_cast<int>(open_.size());
+  if (free_.empty()) {
+    open_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  Open& open = open_[static_cast<std::size_t>(index)];
+  open.running = running;
+  open.warps_left = execution_.rules.warps_per_block;
+  execution_.slots.take(running.sm, running.launched.start, open.slots);
+  OnSm& on_sm = on_sm_[static_cast<std::size_t>(running.sm)];
+  if (on_sm.blocks++ == 0) on_sm.since = running.launched.start;
+  beginning_.push({running.work_begin, index});
+  find_next_begin();
+}
+
+void ContendingBlocks::find_next_begin() {
+  next_begin_ = beginning_.empty() ? std::numeric_limits<double>::infinity() : beginning_.top().time;
+}
+
+void ContendingBlocks::pass_event(std::vector<EndedBlock>& ended) {
+  if (next_begin_ < next_finish_) {
+    begin_work();
+    find_next_begin();
+  } else {
+    finish_warps(ended);
+  }
+  next_finish_ = contention_.next_finish();
+}
+
+void ContendingBlocks::begin_work() {
+  const WorkBegin begin = beginning_.top();
+  beginning_.pop();
+  const Open& open = open_[static_cast<std::size_t>(begin.open)];
+  const RunningBlock& running = open.running;
+  const Workload& workload = execution_.workload;
+  const double block_cycles = workload.block_cycles(running.block);
+  const double slowness = execution_.sm(running.sm).traits().slowness;
+  const int partitions = execution_.slots.partitions();
+  for (int partition = 0; partition < partitions; ++partition) {
+    warps_.clear();
+    for (int warp = 0; warp < execution_.rules.warps_per_block; ++warp) {
+      if (open.slots[static_cast<std::size_t>(warp)].partition != partition) continue;
+      const double cycles =
+          workload.differ_within_blocks() ? workload.warp_cycles(running.block, warp) : block_cycles;
+      warps_.push_back({cycles * slowness * memory_chance(running, warp), warp});
+    }
+    if (warps_.empty()) continue;
+    contention_.begin(begin.time, running.sm * partitions + partition, begin.open, warps_);
+  }
+}
+
+/// What a warp that moves bytes takes longer or shorter than it should.
+double ContendingBlocks::memory_chance(const RunningBlock& running, int warp) const {
+  if (memory_spread_ == 0) return 1;
+  const std::int64_t of_grid = running.block * execution_.rules.warps_per_block + warp;
+  return 1 + memory_spread_ * (2 * execution_.draws.memory(of_grid) - 1);
+}
+
+void ContendingBlocks::finish_warps(std::vector<EndedBlock>& ended) {
+  const Contention::Finished finished = contention_.finish_next();
+  Open& open = open_[static_cast<std::size_t>(finished.block)];
+  const int sm = open.running.sm;
+  for (const int warp : finished.warps) {
+    execution_.slots.free_at(sm, open.slots[static_cast<std::size_t>(warp)], finished.time);
+  }
+  const int warps = static_cast<int>(finished.warps.size());
+  execution_.residency.add_warps(open.running.launched.start, finished.time, warps);
+  open.warps_left -= warps;
+  if (open.warps_left > 0) return;
+  OnSm& on_sm = on_sm_[static_cast<std::size_t>(sm)];
+  if (--on_sm.blocks == 0) execution_.sm(sm).active.add(on_sm.since, finished.time);
+  execution_.residency.add_block({sm, open.running.launched.start, finished.time});
+  ended.push_back({finished.time, sm});
+  free_.push_back(finished.block);
+}
+
+IndependentBlocks::IndependentBlocks(const Execution& execution, bool by_warp)
+    : execution_(execution), by_warp_(by_warp) {
+  if (execution.workload.poll_cycles_per_warp() == 0) return;
+  // The latest of n even draws from 0 to 1 is the n-th root of one.
+  for (std::size_t i = 0; i < latest_warp_.size(); ++i) {
+    const double draw = (static_cast<double>(i) + 0.5) / static_cast<double>(latest_warp_.size());
+    latest_warp_[i] = portable_exp(portable_log(draw) / execution.rules.warps_per_block);
+  }
+  last_ends_.assign(execution.sms.size() * static_cast<std::size_t>(execution.rules.blocks_per_sm),
+                    -std::numeric_limits<double>::infinity());
+}
+
+double IndependentBlocks::run(const RunningBlock& running) {
+  Sm& sm = execution_.sm(running.sm);
+  const int warps = execution_.rules.warps_per_block;
+  const double begin = running.launched.start;
+  const double due =
+      running.work_begin + execution_.workload.block_cycles(running.block) * sm.traits().slowness;
+  const double late = lateness(running, due);
+  // The mean of n even draws of which the latest is known.
+  const double early = late * (warps - 1) / (2 * warps);
+  double end = due + late;
+  if (by_warp_) {
+    end = run_warps(running, begin, late, early);
+  } else {
+    execution_.residency.add_warps(begin, end - early, warps);
+  }
+  if (!last_ends_.empty()) {
+    const int blocks = execution_.rules.blocks_per_sm;
+    last_ends_[static_cast<std::size_t>(running.sm * blocks + running.launched.number % blocks)] = end;
+  }
+  sm.active.add(begin, end);
+  return end;
+}
+
+/// Warps that wait for their time to come look at the clock once in as long as all warps of the SM take for
+/// it. A block is late by the latest of its warps.
+double IndependentBlocks::lateness(const RunningBlock& running, double due) const {
+  const double poll = execution_.workload.poll_cycles_per_warp();
+  if (poll == 0) return 0;
+  const double chance = latest_warp_[execution_.draws.poll(running.block, latest_warp_.size())];
+  return poll * polling_blocks(running, due) * execution_.rules.warps_per_block * chance;
+}
+
+/// Those of an SM at a time: where several end in short order, none has taken their places yet.
+int IndependentBlocks::polling_blocks(const RunningBlock& running, double now) const {
+  const Sm& sm = execution_.sm(running.sm);
+  const int of_first_wave = sm.traits().first_wave_blocks;
+  const int most =
+      std::max(sm.resident_blocks(), running.launched.number < of_first_wave ? of_first_wave : 0);
+  const int blocks = execution_.rules.blocks_per_sm;
+  const double* const ends = &last_ends_[static_cast<std::size_t>(running.sm * blocks)];
+  const double since = now - sm.traits().replacement_latency_cycles;
+  int gone = 0;
+  for (int block = 0; block < blocks; ++block) gone += (ends[block] > since) & (ends[block] < now);
+  return std::max(1, most - gone);
+}
+
+double IndependentBlocks::run_warps(const RunningBlock& running, double begin, double late, double early) {
+  const Workload& workload = execution_.workload;
+  execution_.slots.take(running.sm, begin, slots_of_warps_);
+  const double slowness = execution_.sm(running.sm).traits().slowness;
+  const double block_cycles = workload.block_cycles(running.block);
+  const bool differ = workload.differ_within_blocks();
+  double last = begin;
+  for (int warp = 0; warp < execution_.rules.warps_per_block; ++warp) {
+    const double cycles = differ ? workload.warp_cycles(running.block, warp) : block_cycles;
+    const double end = running.work_begin + late + cycles * slowness;
+    execution_.slots.free_at(running.sm, slots_of_warps_[static_cast<std::size_t>(warp)], end);
+    execution_.residency.add_warps(begin, end - early, 1);
+    last = std::max(last, end);
+  }
+  return last;
+}
+
+namespace {
+
+/// Warps that one sub-partition can hold, by the SM's warp limit and by its registers; never fewer than the
+/// SM's blocks need, where registers are handed out to blocks instead of warps (1.x) or sub-partitions share
+/// them (2.x).
+int slots_of_partition(const Limits& limits, const Occupancy& occupancy, int partitions) {
+  const int by_warps = limits.max_warps_per_sm / partitions;
+  if (occupancy.registers_per_block == 0) return by_warps;
+  const int registers_per_warp =
+      (occupancy.registers_per_block + occupancy.warps_per_block - 1) / occupancy.warps_per_block;
+  const int needed = (occupancy.blocks_per_sm * occupancy.warps_per_block + partitions - 1) / partitions;
+  return std::max(needed, std::min(by_warps, limits.registers_per_sm / partitions / registers_per_warp));
+}
+
+}  // namespace
+
+WarpSlots::WarpSlots(const Limits& limits, const Occupancy& occupancy, int sm_count)
+    : partitions_(static_cast<std::size_t>(std::clamp(limits.sub_partitions, 1, kMaxPartitions))),
+      slots_(static_cast<std::size_t>(slots_of_partition(limits, occupancy, static_cast<int>(partitions_)))),
+      warps_per_block_(occupancy.warps_per_block),
+      ends_(static_cast<std::size_t>(sm_count) * partitions_ * slots_),
+      next_partition_(static_cast<std::size_t>(sm_count)) {}
+
+int WarpSlots::blocks_that_fit(int sm, double now) const {
+  // After n blocks the sub-partition that is `place` after the first one has ceil((n * warps - place) /
+  // partitions) warps more.
+  const auto first = static_cast<std::size_t>(next_partition_[static_cast<std::size_t>(sm)]);
+  std::size_t blocks = std::numeric_limits<std::size_t>::max();
+  for (std::size_t place = 0; place < partitions_; ++place) {
+    const double* ends = ends_.data() + at(sm, static_cast<int>((first + place) % partitions_));
+    std::size_t free = 0;
+    for (std::size_t slot = 0; slot < slots_; ++slot) free += ends[slot] <= now;
+    blocks = std::min(blocks, (partitions_ * free + place) / static_cast<std::size_t>(warps_per_block_));
+  }
+  return static_cast<int>(blocks);
+}
+
+void WarpSlots::take(int sm, double now, std::vector<Slot>& of_warps) {
+  const int partitions = static_cast<int>(partitions_);
+  int& next = next_partition_[static_cast<std::size_t>(sm)];
+  const int first = next;
+  next = (next + warps_per_block_) % partitions;
+  of_warps.resize(static_cast<std::size_t>(warps_per_block_));
+  for (int partition = 0; partition < partitions; ++partition) {
+    const std::size_t base = at(sm, partition);
+    int slot = 0;
+    for (int warp = (partition - first + partitions) % partitions; warp < warps_per_block_;
+         warp += partitions) {
+      while (ends_[base + static_cast<std::size_t>(slot)] > now) ++slot;
+      ends_[base + static_cast<std::size_t>(slot)] = std::numeric_limits<double>::infinity();
+      of_warps[static_cast<std::size_t>(warp)] = {partition, slot++};
+    }
+  }
+}
+
+}  // namespace occbench
