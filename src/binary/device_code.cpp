@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <elf.h>
 #include <future>
 #include <map>
 #include <memory>
@@ -12,7 +13,6 @@
 #include <unistd.h>
 #include <vector>
 
-#include <elf.h>
 #include <fmt/core.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>

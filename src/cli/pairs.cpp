@@ -9,8 +9,8 @@
 #include <fmt/ostream.h>
 
 #include "gate/compare.hpp"
-#include "occupancy/statuses.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/statuses.hpp"
 #include "orchestrate/child_process.hpp"
 #include "record/csv.hpp"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gpu/kernel_cache.hpp"
-#include "occupancy/limits.hpp"
 #include "occupancy/launch.hpp"
+#include "occupancy/limits.hpp"
 
 namespace occbench {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "occupancy/limits.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
+#include "occupancy/limits.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/statuses.hpp"
 #include "predict/prediction.hpp"

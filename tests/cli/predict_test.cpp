@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "files/temporary_folder.hpp"
-#include "occupancy/statuses.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/statuses.hpp"
 #include "predict/work.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"
