@@ -58,6 +58,20 @@ class Attributor {
     return static_cast<std::size_t>(std::ranges::upper_bound(counts_, blocks) - counts_.begin());
   }
 
+  /// The samples from the one with its first block on, without the idle ones behind it.
+  std::pair<std::size_t, std::size_t> samples_of(const ChainLink& link) const {
+    const std::size_t begin = sample_after(link.begin);
+    std::size_t end = sample_after(link.end);
+    while (end > begin && is_idle(samples_[end - 1])) --end;
+    return {begin, end};
+  }
+
+  /// SMs waited before it and behind it.
+  bool is_alone(const ChainLink& link) const {
+    const auto [begin, end] = samples_of(link);
+    return is_idle(samples_[begin - 1]) && end < samples_.size() && is_idle(samples_[end]);
+  }
+
   /// Which launches no other can have run beside: since a sample was idle, all followed one another.
   std::vector<bool> apart(const Chain& chain) const {
     std::vector<bool> is_apart;
@@ -70,8 +84,8 @@ class Attributor {
         is_beside_others = true;
         is_apart.back() = false;
       }
-      is_apart.push_back(launch.kernel != LoggedLaunch::kMemory && !launch.is_branch && chain[i].is_clean &&
-                         !is_beside_others);
+      is_apart.push_back(launch.kernel != LoggedLaunch::kMemory && chain[i].is_clean && !is_beside_others &&
+                         (!launch.is_branch || is_alone(chain[i])));
     }
     return is_apart;
   }
@@ -82,11 +96,8 @@ class Attributor {
   }
 
   void add(const ChainLink& link) {
-    const std::size_t begin = sample_after(link.begin);
-    std::size_t end = sample_after(link.end);
-    while (end > begin && is_idle(samples_[end - 1])) --end;
-    const bool is_alone = is_idle(samples_[begin - 1]) && end < samples_.size() && is_idle(samples_[end]);
-    if (is_cut(link) || (!is_alone && end - begin < kLeastSamples)) return;
+    const auto [begin, end] = samples_of(link);
+    if (is_cut(link) || (!is_alone(link) && end - begin < kLeastSamples)) return;
     SampledLaunch launch;
     launch.kernel = launches_[link.launch].kernel;
     launch.start_ns = samples_[begin].start_ns;

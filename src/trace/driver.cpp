@@ -36,7 +36,9 @@ struct Functions {
   // Not in every driver.
   decltype(&cuCtxRecordEvent) ctx_record_event = nullptr;
   decltype(&cuKernelGetFunction) kernel_get_function = nullptr;
-  /// Without the data of edges.
+  /// From 12.3 on. The one before fails where a dependency is programmatic, as of cuBLAS's kernels.
+  CUresult (*graph_get_edges_and_data)(CUgraph, CUgraphNode*, CUgraphNode*, CUgraphEdgeData*,
+                                       std::size_t*) = nullptr;
   CUresult (*graph_get_edges)(CUgraph, CUgraphNode*, CUgraphNode*, std::size_t*) = nullptr;
   decltype(&cuKernelGetName) kernel_get_name = nullptr;
   decltype(&cuFuncGetName) func_get_name = nullptr;
@@ -72,6 +74,7 @@ Functions find_functions() {
   find(library, "cuStreamGetFlags", functions.stream_get_flags);
   find(library, "cuCtxRecordEvent", functions.ctx_record_event, true);
   find(library, "cuKernelGetFunction", functions.kernel_get_function, true);
+  find(library, "cuGraphGetEdges_v2", functions.graph_get_edges_and_data, true);
   find(library, "cuGraphGetEdges", functions.graph_get_edges, true);
   find(library, "cuKernelGetName", functions.kernel_get_name, true);
   find(library, "cuFuncGetName", functions.func_get_name, true);
@@ -402,23 +405,45 @@ class LoadedDriver : public Driver {
   std::vector<Ordered> in_order(CUgraph graph, const std::vector<CUgraphNode>& nodes) const {
     std::vector<Ordered> unordered;
     for (CUgraphNode node : nodes) unordered.push_back({node, nodes.size() > 1});
-    std::size_t count = 0;
-    if (functions_.graph_get_edges == nullptr ||
-        functions_.graph_get_edges(graph, nullptr, nullptr, &count) != CUDA_SUCCESS)
-      return unordered;
-    std::vector<CUgraphNode> from(count);
-    std::vector<CUgraphNode> to(count);
-    if (functions_.graph_get_edges(graph, from.data(), to.data(), &count) != CUDA_SUCCESS) return unordered;
-    std::vector<Ordered> order = in_order(nodes, from, to);
+    const std::optional<Edges> edges = edges_of(graph);
+    if (!edges) return unordered;
+    std::vector<Ordered> order = in_order(nodes, edges->from, edges->to);
     if (order.size() != nodes.size()) return unordered;
-    // Both ways round, a node that alone is ready is one that all before or all behind it are tied to.
     std::set<CUgraphNode> branches;
-    for (const Ordered& one : in_order(nodes, to, from)) {
+    // Both ways round, a node that alone is ready is one that all before or all behind it are tied to.
+    for (const Ordered& one : in_order(nodes, edges->to, edges->from)) {
       if (one.is_branch) branches.insert(one.node);
+    }
+    // A node may begin before the end of one that it is tied to in another way than by its end.
+    for (std::size_t i = 0; i < edges->data.size(); ++i) {
+      if (edges->data[i].type != 0 || edges->data[i].from_port != 0)
+        branches.insert({edges->from[i], edges->to[i]});
     }
     for (Ordered& one : order) one.is_branch = one.is_branch || branches.contains(one.node);
     return order;
   }
+
+  struct Edges {
+    std::vector<CUgraphNode> from;
+    std::vector<CUgraphNode> to;
+    std::vector<CUgraphEdgeData> data;
+  };
+  /// None where the driver does not say them.
+  std::optional<Edges> edges_of(CUgraph graph) const {
+    const auto get = [&](CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data, std::size_t& count) {
+      if (functions_.graph_get_edges_and_data != nullptr)
+        return functions_.graph_get_edges_and_data(graph, from, to, data, &count) == CUDA_SUCCESS;
+      return functions_.graph_get_edges != nullptr &&
+             functions_.graph_get_edges(graph, from, to, &count) == CUDA_SUCCESS;
+    };
+    std::size_t count = 0;
+    if (!get(nullptr, nullptr, nullptr, count)) return std::nullopt;
+    Edges edges{std::vector<CUgraphNode>(count), std::vector<CUgraphNode>(count),
+                std::vector<CUgraphEdgeData>(count)};
+    if (count > 0 && !get(edges.from.data(), edges.to.data(), edges.data.data(), count)) return std::nullopt;
+    return edges;
+  }
+
   static std::vector<Ordered> in_order(const std::vector<CUgraphNode>& nodes,
                                        const std::vector<CUgraphNode>& from,
                                        const std::vector<CUgraphNode>& to) {

@@ -80,8 +80,7 @@ void Tracer::say_why_nothing_was_counted() {
   }
   if (options_.samples && plan_.launches() == 0) {
     say_once(
-        "nothing was sampled: the program ended before its kernels could be told apart in samples of its "
-        "GPU; "
+        "nothing was sampled: no window of samples of the GPU had a launch that could be told apart; "
         "--counters 1 counts a launch of each");
     return;
   }

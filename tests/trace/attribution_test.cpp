@@ -441,6 +441,21 @@ TEST(Attribution, LeavesOutTheBranchesOfAGraph) {
   EXPECT_THAT(found, testing::Contains(2));
 }
 
+TEST(Attribution, HasABranchOfAGraphBetweenIdleSamples) {
+  MadeWindow window;
+  for (std::uint32_t kernel = 0; kernel < 8; ++kernel) {
+    window.call(kernel, 10 * kernel + 7);
+    window.launches.back().is_branch = kernel == 3 || kernel == 5 || kernel == 6;
+    window.sample(10 * kernel + 7, 100'000);
+    for (int i = 0; i < 5; ++i) window.sample(0, 90'000);
+    if (kernel == 2 || kernel == 3 || kernel == 4) window.gap(2);
+  }
+  window.gap(2);
+  const std::vector<std::uint32_t> found = window.kernels();
+  EXPECT_THAT(found, testing::Contains(3));
+  for (const std::uint32_t kernel : {5, 6}) EXPECT_THAT(found, testing::Not(testing::Contains(kernel)));
+}
+
 TEST(Attribution, DoesNotShareSamplesAmongStreams) {
   MadeWindow window;
   window.call(0, 7);
