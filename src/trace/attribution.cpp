@@ -72,10 +72,17 @@ class Attributor {
     return is_idle(samples_[begin - 1]) && end < samples_.size() && is_idle(samples_[end]);
   }
 
+  /// Where samples are not idle before a chain, one that was called for before may still run in another stream.
+  bool may_be_beside_earlier(std::size_t first) const {
+    return !std::ranges::all_of(launches_.first(first), [&](const LoggedLaunch& earlier) {
+      return follow_one_another(earlier, launches_[first]);
+    });
+  }
+
   /// Which launches no other can have run beside: since a sample was idle, all followed one another.
   std::vector<bool> apart(const Chain& chain) const {
     std::vector<bool> is_apart;
-    bool is_beside_others = false;
+    bool is_beside_others = may_be_beside_earlier(chain.front().launch);
     for (std::size_t i = 0; i < chain.size(); ++i) {
       const LoggedLaunch& launch = launches_[chain[i].launch];
       if (is_idle(samples_[sample_after(chain[i].begin) - 1])) {

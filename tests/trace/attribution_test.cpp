@@ -427,6 +427,25 @@ TEST(Attribution, KnowsWhichStreamsWaitForEachOther) {
   EXPECT_THAT(kernels_with(LoggedLaunch::kNonBlocking | 5), ElementsAre(0, 1, 2, 9, 10, 11));
 }
 
+/// A collective of another stream began before the window, and runs on some of the SMs.
+TEST(Attribution, DoesNotKnowWhatRunsSinceBeforeAChain) {
+  const auto kernels_with = [](std::uint32_t stream_of_first) {
+    MadeWindow window;
+    window.call(20, 24, 0, stream_of_first);
+    for (int i = 0; i < 8; ++i) window.sample(0, 10'000);
+    for (std::uint32_t kernel = 0; kernel < 8; ++kernel) {
+      window.call(kernel, 10 * kernel + 7, 0, LoggedLaunch::kNonBlocking | 1);
+      window.sample(10 * kernel + 7, 100'000);
+      for (int i = 0; i < 5; ++i) window.sample(0, 90'000);
+      if (kernel == 4) window.gap(2);
+    }
+    window.gap(2);
+    return window.kernels();
+  };
+  EXPECT_THAT(kernels_with(LoggedLaunch::kNonBlocking | 1), SizeIs(8));
+  EXPECT_THAT(kernels_with(LoggedLaunch::kNonBlocking | 2), ElementsAre(5, 6, 7));
+}
+
 TEST(Attribution, LeavesOutTheBranchesOfAGraph) {
   MadeWindow window;
   for (std::uint32_t kernel = 0; kernel < 8; ++kernel) {
