@@ -32,17 +32,18 @@ def taken(pattern, text, *names):
 
 gpu, driver, *_ = (folder / "gpu.txt").read_text(encoding="utf-8").splitlines()[0].split(", ")
 rows = {}
+
+
+def row_of(program):
+    recorded = {"recorded_at": date, "commit": commit, "gpu": gpu.removeprefix("NVIDIA "), "driver": driver}
+    return rows.setdefault(program, recorded | {"program": program})
+
+
 for head, text in parts("shares.txt").items():
     program, way, *_ = head.split()
     if way != "sampled":
         continue
-    row = rows[program] = {
-        "recorded_at": date,
-        "commit": commit,
-        "gpu": gpu.removeprefix("NVIDIA "),
-        "driver": driver,
-        "program": program,
-    }
+    row = row_of(program)
     row |= taken(
         r"configurations, (\d+) launches, ([\d.]+) ms, ([\d.]+) % of it", text, "launches", "gpu_ms", "with_counter_pct"
     )
@@ -54,15 +55,12 @@ pattern = r"^(\w+) (sampled|off): [\d.]+ s, ([-+\d.]+) % at the median, ([-+\d.]
 for program, way, pct, least, most, same in (
     re.findall(pattern, overhead.read_text(encoding="utf-8"), flags=re.M) if overhead.exists() else ()
 ):
-    if program in rows and way == "sampled":
-        rows[program] |= {
-            "overhead_pct": pct,
-            "overhead_least_pct": least,
-            "overhead_most_pct": most,
-            "same_values": same,
-        }
-    elif program in rows:
-        rows[program]["records_pct"] = pct
+    if way == "sampled":
+        row_of(program).update(
+            {"overhead_pct": pct, "overhead_least_pct": least, "overhead_most_pct": most, "same_values": same}
+        )
+    else:
+        row_of(program)["records_pct"] = pct
 for program, text in parts("differences.txt").items():
     row = rows.get(program, {})
     row |= taken(r"both have (\d+) with", text, "counted_kernels")

@@ -136,7 +136,8 @@ def sampled(results: Results) -> str:
                 and f"{row['overhead_pct']} ({row['overhead_least_pct']} to {row['overhead_most_pct']})"
             )
             near = [row[name] and f"{row[name]} % of {row[count]}" for name, count in NEAR]
-            lines.append((row["program"], row["with_counter_pct"], row["attributed_pct"], overhead, *near))
+            shares = (row["with_counter_pct"], row["attributed_pct"])
+            lines.append((row["program"], *shares, overhead, *near, f"`{row['commit']}`, {row['recorded_at']}"))
         head = (
             "program",
             "GPU time with a counter, %:",
@@ -144,8 +145,11 @@ def sampled(results: Results) -> str:
             "longer, %:",
             "within 0.5 points:",
             "short, within 1:",
+            "recorded",
         )
-        texts.append(f"On an {stamped(rows)}:\n\n{table(head, [[cell or '' for cell in line] for line in lines])}")
+        texts.append(
+            f"On an {gpu_of(rows)}, driver {rows['driver'].first()}:\n\n{table(head, [[cell or '' for cell in line] for line in lines])}"
+        )
     return "\n\n".join(texts) or "Not recorded."
 
 
