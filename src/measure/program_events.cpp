@@ -92,7 +92,7 @@ LaunchCall launch_with_attributes(const CUpti_CallbackData& data) {
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config.attrs[i];
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
-      call.may_overlap = attribute.value.programmaticStreamSerializationAllowed != 0;
+      call.may_overlap |= attribute.value.programmaticStreamSerializationAllowed != 0;
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) call.may_overlap = true;
     if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
     const auto& cluster = attribute.value.clusterDim;

@@ -47,6 +47,11 @@ constexpr std::string_view kGone[] = {"device_index",
                                       "throttle_reasons",
                                       "other_processes"};
 
+/// No file of schema 2 has one of these, and any that an occbench of schema 3 wrote has all. A user's own column may be called as
+/// one of those that are gone.
+constexpr std::string_view kNew[] = {"gpu_state", "local_sectors", "memory_stall_warps", "atomic_requests",
+                                     "origin"};
+
 using Named = std::map<std::string, std::string, std::less<>>;
 
 /// What `columns` of a record add up to; empty where none has a value.
@@ -120,8 +125,10 @@ FromSchema2::FromSchema2(std::vector<std::string> names) : old_names_(std::move(
   const auto is_gone = [](std::string_view name) {
     return std::ranges::find(kGone, name) != std::end(kGone);
   };
-  const bool of_rows = std::ranges::find(old_names_, "schema") != old_names_.end();
-  needed_ = of_rows && std::ranges::any_of(old_names_, is_gone);
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(old_names_, name) != old_names_.end();
+  };
+  needed_ = has("schema") && std::ranges::none_of(kNew, has) && std::ranges::any_of(old_names_, is_gone);
   if (!needed_) {
     names_ = old_names_;
     return;

@@ -13,7 +13,7 @@ class FromSchema2 {
   /// @param names  the columns of a file; those of another schema need no conversion, see needed()
   explicit FromSchema2(std::vector<std::string> names);
 
-  /// Whether the file has a column that schema 3 lacks.
+  /// Whether the file has a column that schema 3 lacks, and none that it has added.
   bool needed() const {
     return needed_;
   }

@@ -167,14 +167,13 @@ RecordedRanges ranges_of_launches(bool that_are_held_out) {
 
 enum class Quantity { achieved, elapsed };
 
-/// The first of the kinds that decide margins together. Over elapsed cycles no short partial wave is recorded among
-/// those that decide, and most issue-bound launches are of one experiment.
+/// The first of the kinds that decide margins together. Over elapsed cycles, where it hardly matters which SMs get the last
+/// blocks, these are all kinds without contention, and those bound by issue slots, a pipe or memory.
 WorkKind group_of(WorkKind kind, Quantity quantity) {
   if (kind == WorkKind::always_issuing_known) return WorkKind::always_issuing;
-  if (kind == WorkKind::partial_last_wave_short && quantity == Quantity::elapsed)
-    return WorkKind::partial_last_wave;
-  if (kind == WorkKind::memory_bound && quantity == Quantity::elapsed) return WorkKind::issue_or_pipe_bound;
-  return kind;
+  if (quantity == Quantity::achieved) return kind;
+  if (kind <= WorkKind::uneven_warps) return WorkKind::even_waves;
+  return kind == WorkKind::memory_bound ? WorkKind::issue_or_pipe_bound : kind;
 }
 
 /// Spills, and what is uneven in work that was inferred, are not simulated and can only lower occupancy: there each

@@ -130,6 +130,20 @@ TEST(Schema2, ARangeOfAnotherMeaningIsNoInterval) {
   EXPECT_FALSE(rows.at(0).predicted_low_pct || rows.at(0).predicted_high_pct);
 }
 
+TEST(Schema2, AUsersColumnOfAGoneNameChangesNoRowOfSchema3) {
+  Row row;
+  row.schema = kSchema;
+  row.local_sectors = 12;
+  row.predicted_low_pct = 70;
+  row.extra = {{"stream", "left"}, {"achieved_source", "mine"}};
+  const std::string text =
+      csv_header(std::vector<std::string>{"stream", "achieved_source"}) + csv_record(row);
+  const Row read = parse_rows(text, "rows").at(0);
+  EXPECT_EQ(read.local_sectors, 12);
+  EXPECT_EQ(read.predicted_low_pct, 70);
+  EXPECT_EQ(read.extra, row.extra);
+}
+
 TEST(Schema2, ANumberThatIsNoneIsRefusedByFileLineAndColumn) {
   try {
     parse_rows("schema,experiment,case,local_load_sectors\n2,waves,a,many\n", "old.csv");
