@@ -13,7 +13,7 @@
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
-#include "record/file_kind.hpp"
+#include "record/csv.hpp"
 
 namespace occbench {
 namespace {

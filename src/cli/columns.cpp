@@ -7,7 +7,7 @@
 #include <fmt/ostream.h>
 
 #include "cli/commands.hpp"
-#include "record/column_list.hpp"
+#include "record/columns.hpp"
 
 namespace occbench {
 

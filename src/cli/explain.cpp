@@ -31,7 +31,6 @@
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/json.hpp"
-#include "record/observed.hpp"
 #include "record/replay.hpp"
 #include "record/simulated.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "orchestrate/devices.hpp"
-#include "predict/generic_profile.hpp"
+#include "predict/profile_choice.hpp"
 
 namespace occbench {
 

@@ -24,12 +24,11 @@
 #include "occupancy/occupancy.hpp"
 #include "predict/advice.hpp"
 #include "predict/inferred_work.hpp"
-#include "predict/lockstep.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/json.hpp"
-#include "record/observed.hpp"
+#include "record/replay.hpp"
 
 namespace occbench {
 namespace {

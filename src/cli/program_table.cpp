@@ -15,8 +15,8 @@
 #include "diagnose/diagnose.hpp"
 #include "orchestrate/progress.hpp"
 #include "programs/program_report.hpp"
-#include "record/kernel_library.hpp"
-#include "record/observed.hpp"
+#include "record/kernel_name.hpp"
+#include "record/replay.hpp"
 
 namespace occbench {
 namespace {

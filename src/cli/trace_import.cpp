@@ -8,7 +8,7 @@
 
 #include "cli/text_table.hpp"
 #include "programs/torch_trace.hpp"
-#include "record/highest_clock.hpp"
+#include "record/replay.hpp"
 
 namespace occbench {
 namespace {

@@ -12,7 +12,7 @@
 #include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_record.hpp"
-#include "record/observed.hpp"
+#include "record/replay.hpp"
 #include "record/provenance.hpp"
 #include "record/statistics.hpp"
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "record/bound_by.hpp"
+#include "record/simulated.hpp"
 #include "record/columns.hpp"
-#include "record/observed.hpp"
+#include "record/replay.hpp"
 
 namespace occbench {
 namespace {

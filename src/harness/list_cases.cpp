@@ -13,7 +13,7 @@
 #include "occupancy/occupancy.hpp"
 #include "occupancy/warps.hpp"
 #include "predict/parallel.hpp"
-#include "predict/parameter_range.hpp"
+#include "predict/interval.hpp"
 #include "record/csv.hpp"
 #include "record/json.hpp"
 #include "simulate/simulate.hpp"

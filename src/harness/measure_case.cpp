@@ -14,9 +14,8 @@
 #include "harness/depth.hpp"
 #include "harness/time_case.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/observed.hpp"
-#include "record/provenance.hpp"
 #include "record/replay.hpp"
+#include "record/provenance.hpp"
 #include "record/statistics.hpp"
 #include "record/stop_signals.hpp"
 

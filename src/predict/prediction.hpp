@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "predict/chance.hpp"
+#include "predict/device_profile.hpp"
 #include "predict/interval.hpp"
 #include "predict/profile_choice.hpp"
 #include "predict/tasks.hpp"

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
-#include "predict/trimmed.hpp"
+#include "predict/numbers.hpp"
 
 namespace occbench {
 namespace {

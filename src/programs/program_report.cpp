@@ -10,7 +10,7 @@
 #include "files/output.hpp"
 #include "predict/parallel.hpp"
 #include "record/csv.hpp"
-#include "record/observed.hpp"
+#include "record/replay.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {

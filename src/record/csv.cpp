@@ -1,18 +1,25 @@
 #include "record/csv.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
+#include <fstream>
+#include <initializer_list>
+#include <set>
+#include <stdexcept>
 #include <unordered_set>
 #include <utility>
 
+#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include "files/input.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
-#include "record/file_kind.hpp"
-#include "record/schema_2.hpp"
+#include "record/row_stream.hpp"
 
 namespace occbench {
 namespace {
@@ -348,6 +355,240 @@ std::vector<Sample> parse_samples(std::string_view text, std::string_view source
 
 std::vector<Sample> read_samples(const std::filesystem::path& samples_file) {
   return parse_samples(read_text(samples_file), samples_file.string());
+}
+
+namespace {
+
+/// What begins with certain bytes is no CSV at all.
+struct Beginning {
+  std::string_view bytes;
+  std::string_view what;
+};
+
+constexpr std::array<Beginning, 8> kBeginnings = {{
+    {"\x7f"
+     "ELF",
+     "it is a binary; occbench calc --from reads its kernels"},
+    {"!<arch>", "it is a library; occbench calc --from reads its kernels"},
+    {"SQLite format 3", "it is a database, as Nsight Systems exports it; no command of occbench reads it"},
+    {"<!doctype html", "it is a page, as occbench report writes it; a browser shows it"},
+    {"<html", "it is a page, as occbench report writes it; a browser shows it"},
+    {"<?xml", "it is XML, as occbench gate writes it for CI (junit); rows are CSV"},
+    {"{", "it is JSON (a trace, tolerances, or what --format json prints); rows are CSV"},
+    {"[", "it is JSON (what --format json prints); rows are CSV: --format csv"},
+}};
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return lower;
+}
+
+std::string_view first_line(std::string_view text) {
+  return text.substr(0, text.find_first_of("\r\n"));
+}
+
+/// Whether a line of names has all of these.
+bool has_names(std::string_view line, std::initializer_list<std::string_view> names) {
+  const std::string within = fmt::format(",{},", line);
+  return std::ranges::all_of(names, [&](std::string_view name) {
+    return within.find(fmt::format(",{},", name)) != std::string::npos;
+  });
+}
+
+/// "run.csv" of "run.samples.csv"
+std::string rows_beside(std::string_view source) {
+  constexpr std::string_view kEnding = ".samples.csv";
+  return source.ends_with(kEnding) ? fmt::format("{}.csv", source.substr(0, source.size() - kEnding.size()))
+                                   : "FILE.csv of FILE.samples.csv";
+}
+
+std::string what_table_it_is(std::string_view line, std::string_view source) {
+  if (has_names(line, {"experiment", "case", "quantity", "index", "value"}))
+    return "it has the readings behind rows (samples); name the file of rows: " + rows_beside(source);
+  if (has_names(line, {"case", "time_us", "active_warps_pct"}))
+    return "it has a case's occupancy over time; occbench report FILE.csv --timeline FOLDER draws it";
+  if (has_names(line, {"case", "launch", "sm", "blocks"}))
+    return "it has a case's launches by SM; occbench report FILE.csv --per-sm FOLDER draws it";
+  if (has_names(line, {"schema", "experiment", "theoretical_pct"}) && !has_names(line, {"case"}))
+    return "its rows have no names; give the file of occbench calc --batch a column case";
+  if (has_names(line, {"compute_capability", "block_threads", "registers_per_thread"}) &&
+      !has_names(line, {"experiment"}))
+    return "it has launches without names; occbench calc --batch answers them";
+  if (has_names(line, {"compute_capability", "max_warps_per_sm"}))
+    return "it has the limits of compute capabilities, as occbench calc --limits prints them";
+  if (line.starts_with("\"ID\",\"Process ID\"") || line.starts_with("==PROF=="))
+    return "it is what ncu --csv prints; scripts/python -m occbench_tools compare-ncu compares it with rows";
+  if (line.starts_with("name = ")) return "it is a device profile; occbench predict --profile reads it";
+  return "";
+}
+
+}  // namespace
+
+std::string what_else_it_is(std::string_view text, std::string_view source) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return "";
+  constexpr std::size_t kLongestBeginning = 20;
+  const std::string head = lower_case(text.substr(begin, kLongestBeginning));
+  constexpr std::size_t kWithinTrace = 4000;
+  const std::string_view in_trace = text.substr(begin, kWithinTrace);
+  if (head.starts_with('{') && (in_trace.find("\"traceEvents\"") != std::string_view::npos ||
+                                in_trace.find("\"schemaVersion\"") != std::string_view::npos))
+    return "it is a trace, as torch.profiler exports it; occbench trace --import FILE makes rows of it";
+  for (const auto& [bytes, what] : kBeginnings) {
+    if (head.starts_with(lower_case(bytes))) return std::string(what);
+  }
+  return what_table_it_is(first_line(text.substr(begin)), source);
+}
+
+void refuse_other_files(std::string_view text, std::string_view source) {
+  const std::string what = what_else_it_is(text, source);
+  if (!what.empty()) throw InputError(fmt::format("{} is no file of rows: {}", source, what));
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_or_nothing(const fs::path& file) {
+  return fs::exists(output_target(file)) ? read_text(file) : "";
+}
+
+/// The rows that a stopped run finished, as they stand in its file: all but a torn last line.
+std::string finished_rows(const std::string& text, const fs::path& file, const std::string& header) {
+  if (header.starts_with(text)) return header;
+  const CsvTable table = parse_csv(text, file.string(), LastLine::torn);
+  if (!text.starts_with(header)) {
+    throw InputError(
+        fmt::format("cannot resume {}: its columns are not those of this build and command; "
+                    "write to another file",
+                    file.string()));
+  }
+  return text.substr(0, table.whole_bytes);
+}
+
+/// Samples are written before their row: those of a case without one belong to a case that did not end.
+std::string finished_samples(const std::string& text, const fs::path& file, const std::vector<Row>& rows) {
+  std::set<std::pair<std::string_view, std::string_view>> finished;
+  for (const Row& row : rows) finished.emplace(row.experiment, row.case_);
+  std::string kept = samples_header();
+  if (kept.starts_with(text)) return kept;
+  if (!text.starts_with(kept)) {
+    throw InputError(fmt::format("cannot resume {}: it has no samples of this build; write to another file",
+                                 file.string()));
+  }
+  for (const Sample& sample : parse_samples(text, file.string())) {
+    if (finished.contains({sample.experiment, sample.case_name})) kept += csv_record(sample);
+  }
+  return kept;
+}
+
+/// Makes the file be `text`; one that is so already is left alone.
+AppendFile with_text(const fs::path& file, const std::string& text, const std::string& before) {
+  if (text != before || !fs::exists(file)) replace_text(file, text);
+  return AppendFile(file);
+}
+
+AppendFile open_rows(const fs::path& file, RunFile::Mode mode, const std::vector<std::string>& extra,
+                     std::vector<Row>& finished) {
+  const std::string header = csv_header(extra);
+  const std::string before = mode == RunFile::Mode::resume ? text_or_nothing(file) : "";
+  const std::string text = finished_rows(before, file, header);
+  finished = parse_rows(text, file.string());
+  return with_text(file, text, before);
+}
+
+AppendFile open_samples(const fs::path& file, RunFile::Mode mode, const std::vector<Row>& finished) {
+  const std::string before = mode == RunFile::Mode::resume ? text_or_nothing(file) : "";
+  return with_text(file, finished_samples(before, file, finished), before);
+}
+
+/// By the time of its last change; a number more where a file has that name.
+fs::path name_aside(const fs::path& file) {
+  const auto changed = std::chrono::file_clock::to_sys(fs::last_write_time(file));
+  const std::string name =
+      fmt::format("{}.{:%Y%m%dT%H%M%SZ}", file.string(),
+                  fmt::gmtime(std::chrono::system_clock::to_time_t(
+                      std::chrono::time_point_cast<std::chrono::system_clock::duration>(changed))));
+  fs::path free = name;
+  for (int number = 2; fs::exists(free); ++number) free = fmt::format("{}.{}", name, number);
+  return free;
+}
+
+}  // namespace
+
+/// Where the file is reached by a link, the link then leads to an empty one.
+fs::path renamed_aside(const fs::path& name) {
+  const fs::path file = fs::canonical(name);
+  fs::path kept = name_aside(file);
+  std::error_code error;
+  fs::rename(file, kept, error);
+  if (error)
+    throw InputError(fmt::format("{} is there already and cannot be renamed {}: {}; write to another file",
+                                 file.string(), kept.string(), error.message()));
+  if (fs::is_symlink(name)) replace_text(file, "");
+  return kept;
+}
+
+std::vector<SetAside> set_aside(const fs::path& rows_file) {
+  std::vector<SetAside> kept;
+  for (const fs::path& file : {rows_file, samples_path(rows_file)}) {
+    std::error_code missing;
+    if (!fs::is_regular_file(file, missing)) continue;
+    std::ifstream stream(file, std::ios::binary);
+    std::string line;
+    std::getline(stream, line);
+    // Names of columns alone, and metrics behind them, are what a run begins with.
+    const std::string begin = file == rows_file ? csv_header() : samples_header();
+    const bool is_begun = line.empty() || line.starts_with(begin.substr(0, begin.size() - 1));
+    const bool has_more = stream.peek() != std::ifstream::traits_type::eof();
+    if (has_more || !is_begun) kept.push_back({file, renamed_aside(file)});
+  }
+  return kept;
+}
+
+RunFile::RunFile(const fs::path& rows_file, Mode mode, std::vector<std::string> extra)
+    : file_(rows_file),
+      lock_(rows_file),
+      extra_(std::move(extra)),
+      rows_(open_rows(rows_file, mode, extra_, finished_)),
+      samples_(open_samples(samples_path(rows_file), mode, finished_)) {}
+
+void RunFile::require_same_origin(const Row& next) const {
+  const auto refuse = [&](std::string_view what, const std::string& there, const std::string& here) {
+    throw InputError(
+        fmt::format("cannot resume {}: it has rows of {} {}, and this is {}; write to another file",
+                    file_.string(), what, there, here));
+  };
+  for (const Row& row : finished_) {
+    if (row.gpu_uuid != next.gpu_uuid) refuse("the GPU", row.gpu_uuid, next.gpu_uuid);
+    if (row.experiment == next.experiment && row.commit != next.commit) {
+      refuse(fmt::format("{} of commit", row.experiment), row.commit, next.commit);
+    }
+  }
+}
+
+void RunFile::append_all(std::span<const Row> rows, std::span<const Sample> samples) {
+  std::string rows_text;
+  for (const Row& row : rows) {
+    Row ordered = row;
+    ordered.extra.clear();
+    for (const std::string& name : extra_) ordered.extra.emplace_back(name, "");
+    for (const auto& [name, value] : row.extra) {
+      const auto slot = std::ranges::find(ordered.extra, name, &std::pair<std::string, std::string>::first);
+      if (slot == ordered.extra.end()) throw std::invalid_argument("the file has no column '" + name + "'");
+      slot->second = value;
+    }
+    rows_text += csv_record(ordered);
+  }
+  std::string text;
+  for (const Sample& sample : samples) text += csv_record(sample);
+  if (!text.empty()) samples_.append(text);
+  rows_.append(rows_text);
 }
 
 }  // namespace occbench

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -33,5 +35,37 @@ inline constexpr std::size_t kLongestKernelName = 80;
 ///   >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)
 ///   -> vectorized_elementwise_kernel<4, FillFunctor<float>, array<char*, 1>>
 std::string shortened_kernel_name(std::string_view demangled);
+
+/// Bytes of a kernel's name that `--kernels` looks at, from its begin. The longest recorded name has 5,082.
+inline constexpr std::size_t kMostOfName = 8192;
+
+/// Whether `--kernels` selects a kernel by its demangled name: an extended regular expression of POSIX that is found anywhere
+/// in it, or with '-' in front is found nowhere in it; empty or "all" selects every kernel.
+///
+/// It is the C library's, since the library that is injected into programs may bring no other: there RE2 would need the C++
+/// library of this machine. The C library compiles some expressions without bound, so that whoever takes one from a user calls
+/// check_kernel_filter() first.
+/// @throws InputError if it is not a regular expression
+std::function<bool(std::string_view name)> kernel_filter(const std::string& text);
+
+/// A library or compiler that decides registers, block and grid of a kernel, so that its caller can not.
+struct KernelLibrary {
+  std::string_view name;               ///< "cuBLAS"
+  std::string_view caller_can_change;  ///< after "Its caller can": a clause without a full stop
+};
+
+/// How kernels of one are known by their names. A name matches that has both parts.
+struct LibraryPattern {
+  std::string_view begins;    ///< the function's name with its namespaces, without return type, begins so
+  std::string_view contains;  ///< the whole name, parameters included, contains this
+  const KernelLibrary* library;
+};
+
+/// The table. The first line that matches counts. A kernel of a library that it lacks counts as the user's own.
+std::span<const LibraryPattern> library_patterns();
+
+/// @param kernel  demangled, as the column `kernel`
+/// @returns nullptr for a kernel of no library of the table
+const KernelLibrary* library_of(std::string_view kernel);
 
 }  // namespace occbench

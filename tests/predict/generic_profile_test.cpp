@@ -1,4 +1,4 @@
-#include "predict/generic_profile.hpp"
+#include "predict/profile_choice.hpp"
 
 #include <gtest/gtest.h>
 

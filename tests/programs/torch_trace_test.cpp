@@ -12,7 +12,7 @@
 
 #include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/highest_clock.hpp"
+#include "record/replay.hpp"
 #include "resident_bytes.hpp"
 
 namespace occbench {

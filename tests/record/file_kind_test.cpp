@@ -1,4 +1,4 @@
-#include "record/file_kind.hpp"
+#include "record/csv.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -9,7 +9,6 @@
 #include "files/input.hpp"
 #include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/csv.hpp"
 #include "record/row_stream.hpp"
 
 namespace occbench {

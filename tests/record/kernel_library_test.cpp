@@ -1,4 +1,4 @@
-#include "record/kernel_library.hpp"
+#include "record/kernel_name.hpp"
 
 #include <filesystem>
 #include <map>

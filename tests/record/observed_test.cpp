@@ -1,5 +1,5 @@
 // A prediction has nothing in it that was measured of the launch it is compared with (results/).
-#include "record/observed.hpp"
+#include "record/replay.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "record/columns.hpp"
-#include "record/replay.hpp"
 
 namespace occbench {
 namespace {

@@ -1,4 +1,4 @@
-#include "record/schema_2.hpp"
+#include "record/row_stream.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -12,7 +12,6 @@
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/row_stream.hpp"
 
 namespace occbench {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
-#include "predict/generic_profile.hpp"
+#include "predict/profile_choice.hpp"
 #include "predict/tasks.hpp"
 
 namespace occbench {
