@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "cli/options.hpp"
+#include "cli/command.hpp"
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"

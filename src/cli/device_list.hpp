@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/gpu_presence.hpp"
+#include "cli/gpu_option.hpp"
 #include "orchestrate/devices.hpp"
 
 namespace CLI {

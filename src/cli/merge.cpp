@@ -10,7 +10,7 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/text_table.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"

@@ -1,4 +1,4 @@
-#include "cli/fastest_text.hpp"
+#include "cli/sweep.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

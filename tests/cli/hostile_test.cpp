@@ -19,7 +19,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/terminal.hpp"
+#include "cli/text_table.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "files/temporary_folder.hpp"

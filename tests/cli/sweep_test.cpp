@@ -4,8 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/sweep_program.hpp"
-#include "cli/sweep_request.hpp"
+#include "cli/sweep.hpp"
 #include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
 #include "run_command.hpp"
