@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <elf.h>
 #include <future>
 #include <map>
 #include <memory>
@@ -12,14 +13,13 @@
 #include <unistd.h>
 #include <vector>
 
-#include <elf.h>
 #include <fmt/core.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include "binary/cuobjdump.hpp"
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/kernel_name.hpp"

@@ -20,7 +20,7 @@
 #include "cli/text_table.hpp"
 #include "gpu/device.hpp"
 #include "gpu/error.hpp"
-#include "gpu/gpcs.hpp"
+#include "gpu/first_gpc.hpp"
 #include "measure/nvml.hpp"
 
 namespace occbench {

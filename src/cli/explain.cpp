@@ -32,7 +32,7 @@
 #include "occupancy/rules.hpp"
 #include "orchestrate/progress.hpp"
 #include "predict/device_profile.hpp"
-#include "programs/program_report.hpp"
+#include "programs/program.hpp"
 #include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"

@@ -15,7 +15,6 @@
 #include "cli/report.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
-#include "files/temporary_folder.hpp"
 #include "fleet/rank.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"

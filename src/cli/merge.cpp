@@ -1,5 +1,3 @@
-#include "cli/merge.hpp"
-
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -11,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/command.hpp"
+#include "cli/device_list.hpp"
 #include "cli/text_table.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"

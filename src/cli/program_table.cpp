@@ -14,7 +14,7 @@
 #include "cli/text_table.hpp"
 #include "diagnose/diagnose.hpp"
 #include "orchestrate/progress.hpp"
-#include "programs/program_report.hpp"
+#include "programs/program.hpp"
 #include "record/kernel_name.hpp"
 #include "record/replay.hpp"
 

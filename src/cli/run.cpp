@@ -1,3 +1,5 @@
+#include "orchestrate/run.hpp"
+
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -21,7 +23,6 @@
 #include "files/lock.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/plan.hpp"
-#include "orchestrate/run.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <pthread.h>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/core.h>
-#include <pthread.h>
 
 #include "files/output.hpp"
 #include "files/utf8.hpp"

@@ -40,7 +40,6 @@
 #include "predict/device_profile.hpp"
 #include "programs/process_entries.hpp"
 #include "programs/program.hpp"
-#include "programs/program_report.hpp"
 #include "programs/timeline.hpp"
 #include "programs/torch_trace.hpp"
 #include "record/case_filter.hpp"

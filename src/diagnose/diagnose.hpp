@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/situation.hpp"
 #include "diagnose/finding.hpp"
+#include "diagnose/situation.hpp"
 
 namespace occbench {
 

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "files/utf8.hpp"
-#include "gate/quantities.hpp"
+#include "gate/tolerances.hpp"
 #include "record/json.hpp"
 #include "record/simulated.hpp"
 #include "record/statistics.hpp"

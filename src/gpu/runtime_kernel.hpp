@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/kernel_cache.hpp"
-#include "occupancy/limits.hpp"
+#include "gpu/nvrtc.hpp"
 #include "occupancy/launch.hpp"
+#include "occupancy/limits.hpp"
 
 namespace occbench {
 

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "gpu/warp_record.hpp"
-#include "harness/count_case.hpp"
-#include "harness/time_case.hpp"
+#include "harness/measure_case.hpp"
 #include "measure/activity.hpp"
 #include "simulate/timeline.hpp"
 

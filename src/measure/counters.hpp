@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "gpu/device.hpp"
-#include "measure/counters_status.hpp"
 #include "measure/cupti.hpp"
 #include "measure/range_profiler.hpp"
 

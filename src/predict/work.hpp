@@ -34,7 +34,7 @@ namespace occbench {
 //                CYCLES; to be given where an instruction takes a pipe more than one cycle
 //   :bytes=N     bytes that a warp moves to and from device memory in its CYCLES
 //   :lockstep=N  for how many cycles warps that can issue in every cycle stay in lockstep on a
-//                sub-partition (simulate/issue_contention.hpp), from one reading of their code; without it,
+//                sub-partition (simulate/contention.hpp), from one reading of their code; without it,
 //                each run of a prediction draws a time. Issue must be above 0 and no less than pipe; a
 //                profile's always_issuing_share says which of these warps can issue in every cycle
 //   :poll=N      warps that wait for a clock look at it once in so many cycles for each warp of their SM

@@ -8,12 +8,12 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <regex.h>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
-#include <regex.h>
 
 #include "occupancy/input_error.hpp"
 

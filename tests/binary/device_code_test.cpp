@@ -18,7 +18,7 @@
 #include "binary/cuobjdump.hpp"
 #include "cli/calc_batch.hpp"
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 

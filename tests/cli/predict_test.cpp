@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "files/temporary_folder.hpp"
-#include "occupancy/statuses.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/statuses.hpp"
 #include "predict/work.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"

@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "binary/device_code.hpp"
 #include "binary/cuobjdump.hpp"
+#include "binary/device_code.hpp"
 #include "occupancy/input_error.hpp"
 
 /// Any bytes are either refused or a cubin, and are lines of cuobjdump's listings.

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/counters_status.hpp"
+#include "measure/cupti.hpp"
 
 namespace occbench {
 namespace {

@@ -1,9 +1,9 @@
-#include "occupancy/theory_advice.hpp"
-
 #include <algorithm>
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+
+#include "occupancy/theory_advice.hpp"
 
 namespace occbench {
 namespace {

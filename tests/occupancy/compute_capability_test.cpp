@@ -1,8 +1,7 @@
-#include "occupancy/limits.hpp"
-
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/limits.hpp"
 
 namespace occbench {
 namespace {

@@ -1,7 +1,7 @@
-#include "occupancy/input_error.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {

@@ -1,8 +1,7 @@
-#include "predict/profile_choice.hpp"
-
 #include <gtest/gtest.h>
 
 #include "predict/parameters.hpp"
+#include "predict/profile_choice.hpp"
 
 namespace occbench {
 namespace {

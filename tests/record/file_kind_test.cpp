@@ -1,5 +1,3 @@
-#include "record/csv.hpp"
-
 #include <filesystem>
 #include <fstream>
 
@@ -7,8 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/csv.hpp"
 #include "record/row_stream.hpp"
 
 namespace occbench {

@@ -1,5 +1,3 @@
-#include "record/kernel_name.hpp"
-
 #include <filesystem>
 #include <map>
 #include <string>
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "record/csv.hpp"
+#include "record/kernel_name.hpp"
 
 namespace occbench {
 namespace {

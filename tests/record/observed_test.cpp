@@ -1,6 +1,4 @@
 // A prediction has nothing in it that was measured of the launch it is compared with (results/).
-#include "record/replay.hpp"
-
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "record/columns.hpp"
+#include "record/replay.hpp"
 
 namespace occbench {
 namespace {

@@ -1,5 +1,3 @@
-#include "record/row_stream.hpp"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -12,6 +10,7 @@
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
+#include "record/row_stream.hpp"
 
 namespace occbench {
 namespace {

@@ -1,10 +1,9 @@
-#include "simulate/block_execution.hpp"
-
 #include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "simulate/block_execution.hpp"
 #include "simulate/draws.hpp"
 
 namespace occbench {

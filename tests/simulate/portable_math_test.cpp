@@ -1,9 +1,9 @@
-#include "simulate/draws.hpp"
-
 #include <array>
 #include <cmath>
 
 #include <gtest/gtest.h>
+
+#include "simulate/draws.hpp"
 
 namespace occbench {
 namespace {

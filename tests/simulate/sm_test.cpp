@@ -1,6 +1,6 @@
-#include "simulate/residency.hpp"
-
 #include <gtest/gtest.h>
+
+#include "simulate/residency.hpp"
 
 namespace occbench {
 namespace {

@@ -1,9 +1,9 @@
-#include "simulate/device_model.hpp"
-
 #include <numeric>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "simulate/device_model.hpp"
 
 namespace occbench {
 namespace {
