@@ -274,7 +274,7 @@ class Pictures(InFolder):
         drawn = {chart.name for chart in CHARTS} - left_out
         self.assertEqual({file.stem for file in folder.iterdir()}, drawn)
         # These need rows of other commands, a second run, or launches that differ in a number alone.
-        self.assertEqual(left_out, {"curves", "differences", "programs", "sweeps", "throughput_varied"})
+        self.assertEqual(left_out, {"curves", "differences", "programs", "sweep_points", "sweeps", "throughput_varied"})
         for chart in drawn:
             svg = (folder / f"{chart}.svg").read_text()
             self.assertTrue(svg.startswith("<svg"), chart)
@@ -308,7 +308,7 @@ class Pictures(InFolder):
             self.assertEqual(done.returncode, 0, done.stderr)
             drawn.append({file.stem: file.read_text() for file in (self.folder / name).iterdir()})
         own, other = drawn
-        self.assertEqual(other.keys() - own.keys(), {"sweeps"})
+        self.assertEqual(other.keys() - own.keys(), {"sweep_points", "sweeps"})
         self.assertEqual(own.keys() - other.keys(), set())
         for chart in ("calculator", "register_cap", "tail_remedies"):
             self.assertEqual(own[chart], other[chart])
