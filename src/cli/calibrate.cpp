@@ -20,6 +20,7 @@
 #include "cli/device_list.hpp"
 #include "cli/gpu_option.hpp"
 #include "cli/text_table.hpp"
+#include "cli/waiting.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/device_profile.hpp"

@@ -24,6 +24,7 @@
 #include "cli/program_table.hpp"
 #include "cli/recorded.hpp"
 #include "cli/text_table.hpp"
+#include "cli/waiting.hpp"
 #include "diagnose/diagnose.hpp"
 #include "diagnose/finding.hpp"
 #include "occupancy/configuration.hpp"

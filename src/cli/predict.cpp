@@ -17,7 +17,7 @@
 #include "cli/batch_file.hpp"
 #include "cli/command.hpp"
 #include "cli/gpu_option.hpp"
-#include "cli/text_table.hpp"
+#include "cli/waiting.hpp"
 #include "diagnose/diagnose.hpp"
 #include "files/input.hpp"
 #include "occupancy/gpus.hpp"

@@ -15,7 +15,7 @@
 #include "diagnose/diagnose.hpp"
 #include "orchestrate/progress.hpp"
 #include "programs/program.hpp"
-#include "record/kernel_name.hpp"
+#include "record/kernel_library.hpp"
 #include "record/replay.hpp"
 
 namespace occbench {

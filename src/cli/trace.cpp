@@ -30,7 +30,7 @@
 #include "cli/device_list.hpp"
 #include "cli/gpu_option.hpp"
 #include "cli/program_table.hpp"
-#include "cli/text_table.hpp"
+#include "cli/waiting.hpp"
 #include "entries/process_files.hpp"
 #include "files/lock.hpp"
 #include "files/output.hpp"

@@ -9,7 +9,7 @@
 #include "diagnose/finding.hpp"
 #include "occupancy/occupancy.hpp"
 #include "record/case_record.hpp"
-#include "record/kernel_name.hpp"
+#include "record/kernel_library.hpp"
 
 namespace occbench {
 

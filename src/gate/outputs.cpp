@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "files/utf8.hpp"
+#include "files/input.hpp"
 #include "gate/tolerances.hpp"
 #include "record/json.hpp"
 #include "record/simulated.hpp"

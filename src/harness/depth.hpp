@@ -10,7 +10,7 @@
 #include "gpu/warp_record.hpp"
 #include "harness/measure_case.hpp"
 #include "measure/activity.hpp"
-#include "simulate/timeline.hpp"
+#include "simulate/residency.hpp"
 
 // What is measured of a case where it is asked for: occupancy over time, what each SM did, and traces. Each is made
 // in launches of its own.

@@ -15,7 +15,7 @@
 #include "predict/device_profile.hpp"
 #include "predict/parallel.hpp"
 #include "predict/parameters.hpp"
-#include "predict/tasks.hpp"
+#include "predict/work.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {

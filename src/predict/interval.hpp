@@ -8,7 +8,7 @@
 #include "occupancy/occupancy.hpp"
 #include "predict/device_profile.hpp"
 #include "predict/profile_choice.hpp"
-#include "predict/tasks.hpp"
+#include "predict/work.hpp"
 
 namespace occbench {
 

@@ -9,7 +9,7 @@
 #include "predict/device_profile.hpp"
 #include "predict/interval.hpp"
 #include "predict/profile_choice.hpp"
-#include "predict/tasks.hpp"
+#include "predict/work.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {

@@ -19,7 +19,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/text_table.hpp"
+#include "cli/terminal.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "record/columns.hpp"

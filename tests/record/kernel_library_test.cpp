@@ -1,3 +1,5 @@
+#include "record/kernel_library.hpp"
+
 #include <filesystem>
 #include <map>
 #include <string>
@@ -5,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "record/csv.hpp"
-#include "record/kernel_name.hpp"
 
 namespace occbench {
 namespace {

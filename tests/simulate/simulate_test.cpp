@@ -10,7 +10,7 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "predict/profile_choice.hpp"
-#include "predict/tasks.hpp"
+#include "predict/work.hpp"
 
 namespace occbench {
 namespace {

@@ -1,0 +1,119 @@
+#include "record/kernel_library.hpp"
+
+#include <string>
+
+namespace occbench {
+namespace {
+
+constexpr KernelLibrary kCublas{"cuBLAS",
+                                "batch several products in a call, time other algorithms "
+                                "(cublasLtMatmulAlgoGetHeuristic), or change shapes, data "
+                                "type or workspace"};
+constexpr KernelLibrary kCudnn{
+    "cuDNN",
+    "let other engines be timed (torch.backends.cudnn.benchmark), or change batch, layout or data type"};
+constexpr KernelLibrary kProducts{
+    "cuBLAS or cuDNN",
+    "batch more in a call, let other algorithms be timed, or change shapes, layout or data type"};
+constexpr KernelLibrary kCufft{"cuFFT", "batch more transforms in a plan (cufftPlanMany)"};
+constexpr KernelLibrary kCusparse{"cuSPARSE", "choose another algorithm or format of the call"};
+constexpr KernelLibrary kNccl{"NCCL", "send fewer and larger messages"};
+constexpr KernelLibrary kCub{"CUB or Thrust", "handle more items in a call, or run other kernels beside it"};
+constexpr KernelLibrary kCutlass{"CUTLASS", "instantiate it with another tile, cluster or number of stages"};
+constexpr KernelLibrary kPytorch{
+    "PyTorch",
+    "give it larger tensors, use fused or foreach forms of the call, or torch.compile, which fuses kernels"};
+constexpr KernelLibrary kInductor{"torch.compile",
+                                  "compile with mode=max-autotune, or give it larger tensors"};
+constexpr KernelLibrary kCupy{"CuPy", "fuse calls (cupy.fuse, ElementwiseKernel), or give it larger arrays"};
+constexpr KernelLibrary kXla{"XLA", "change shapes, or what is compiled together in one jit"};
+
+// Names as traced programs have them (results/nvidia-h100-80gb-hbm3/programs). Those of volta_, turing_, ampere_, other
+// xmma_ kernels, NCCL, cuSPARSE and torch.compile are as public profiles show them.
+constexpr LibraryPattern kPatterns[] = {
+    {"", "__5x_cudnn", &kCudnn},
+    {"", "__5x_cublas", &kCublas},
+    {"", "cudnnTensorStruct", &kCudnn},
+    {"", "cudnnRNN", &kCudnn},
+    {"cudnn::", "", &kCudnn},
+    {"cudnn_", "", &kCudnn},
+    {"cublas", "", &kCublas},
+    {"", "cublasTransposeParams", &kCublas},
+    {"", "cublasGemv", &kCublas},
+    {"internal::gemvx::", "", &kCublas},
+    {"nvjet_", "", &kCublas},
+    {"sgemm_largek", "", &kCublas},
+    {"sm80_xmma_", "", &kProducts},
+    {"sm86_xmma_", "", &kProducts},
+    {"sm89_xmma_", "", &kProducts},
+    {"sm90_xmma_", "", &kProducts},
+    {"sm100_xmma_", "", &kProducts},
+    {"volta_", "gemm", &kProducts},
+    {"turing_", "gemm", &kProducts},
+    {"ampere_", "gemm", &kProducts},
+    {"cutlass::Kernel2", "", &kProducts},
+    {"cutlass", "", &kCutlass},
+    {"", "loadstore_modifier_t", &kCufft},
+    {"regular_fft", "", &kCufft},
+    {"vector_fft", "", &kCufft},
+    {"cusparse::", "", &kCusparse},
+    {"ncclDevKernel", "", &kNccl},
+    {"ncclKernel", "", &kNccl},
+    {"at::native::", "", &kPytorch},
+    {"at_cuda_detail::", "", &kPytorch},
+    {"pytorch_flash::", "", &kPytorch},
+    {"(anonymous namespace)::softmax_warp_", "", &kPytorch},
+    {"triton_poi_", "", &kInductor},
+    {"triton_red_", "", &kInductor},
+    {"triton_per_", "", &kInductor},
+    {"triton_tem_", "", &kInductor},
+    {"cub::", "", &kCub},
+    {"thrust::", "", &kCub},
+    {"cupy_", "", &kCupy},
+    {"loop_", "_fusion", &kXla},
+    {"input_", "_fusion", &kXla},
+    {"gemm_fusion_", "", &kXla},
+    {"fusion_", "", &kXla},
+    {"stream_executor::", "", &kXla},
+};
+
+constexpr std::string_view kUnnamedNamespace = "(anonymous namespace)";
+
+/// The function's name with namespaces, without return type, template arguments and parameters.
+std::string qualified_name(std::string_view kernel) {
+  std::string name;
+  int depth = 0;
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    if (kernel.substr(i).starts_with(kUnnamedNamespace)) {
+      if (depth == 0) name += kUnnamedNamespace;
+      i += kUnnamedNamespace.size() - 1;
+    } else if (kernel[i] == '<' || kernel[i] == '(') {
+      if (kernel[i] == '(' && depth == 0) break;
+      ++depth;
+    } else if (kernel[i] == '>' || kernel[i] == ')') {
+      --depth;
+    } else if (kernel[i] == ' ' && depth == 0) {
+      name.clear();
+    } else if (depth == 0) {
+      name += kernel[i];
+    }
+  }
+  return name;
+}
+
+}  // namespace
+
+std::span<const LibraryPattern> library_patterns() {
+  return kPatterns;
+}
+
+const KernelLibrary* library_of(std::string_view kernel) {
+  const std::string name = qualified_name(kernel);
+  for (const LibraryPattern& pattern : kPatterns) {
+    if (name.starts_with(pattern.begins) && kernel.find(pattern.contains) != std::string_view::npos)
+      return pattern.library;
+  }
+  return nullptr;
+}
+
+}  // namespace occbench
