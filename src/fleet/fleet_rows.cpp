@@ -10,10 +10,10 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "record/bound_by.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/row_stream.hpp"
-#include "record/simulated.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {

@@ -11,10 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"
+#include "record/bound_by.hpp"
 #include "record/columns.hpp"
 #include "record/json.hpp"
 #include "record/replay.hpp"
-#include "record/simulated.hpp"
 
 namespace occbench {
 namespace {

@@ -1,8 +1,7 @@
-#include "measure/metric_catalog.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "measure/counters.hpp"
 #include "measure/cupti.hpp"
 
 namespace occbench {
