@@ -33,10 +33,6 @@ class LaunchTimer {
   /// so long, time and again, that the stream went on without it
   double microseconds(const Queue& queue, const Queue& before = {});
 
-  /// Microseconds that an event pair with nothing in between reads, median of several.
-  double empty_pair_microseconds() const {
-    return empty_pair_microseconds_;
-  }
 
   const Stream& stream() const {
     return stream_;
