@@ -1,7 +1,7 @@
-"""Loops of one kind in PyTorch, one for each line of standard input; answers with its seconds and a value. `loops.py KIND [eager]`
+"""Loops of one kind in PyTorch, one for each line of standard input; answers with its seconds and a value. `loops.py KIND [ungraphed]`
 
 tokens: 64 tokens of a Llama of random weights (Transformers); tokens_graph: its forward pass as a CUDA graph; steps: 700 training steps
-of two layers; graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric). With "eager"
+of two layers; graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric). With "ungraphed"
 what would be a graph is launched one by one, a tenth as often, so that its kernels can be counted.
 """
 
@@ -28,7 +28,7 @@ def captured(call):
     return graph, result
 
 
-def eager(call, count):
+def ungraphed(call, count):
     def loop():
         with torch.no_grad():
             for _ in range(count):
@@ -39,8 +39,8 @@ def eager(call, count):
 
 
 def replays(call, count):
-    if "eager" in sys.argv:
-        return eager(call, count // 10)
+    if "ungraphed" in sys.argv:
+        return ungraphed(call, count // 10)
     graph, result = captured(call)
 
     def loop():

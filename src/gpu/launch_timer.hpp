@@ -33,7 +33,6 @@ class LaunchTimer {
   /// so long, time and again, that the stream went on without it
   double microseconds(const Queue& queue, const Queue& before = {});
 
-
   const Stream& stream() const {
     return stream_;
   }

@@ -11,7 +11,7 @@
 
 namespace occbench {
 
-/// Turns records of a file of schema 2 into records of this schema. docs/notes/rows-schema-3.md lists what becomes of
+/// Makes records of this schema of those of a file of schema 2. docs/notes/rows-schema-3.md lists what becomes of
 /// each column.
 class FromSchema2 {
  public:

@@ -365,25 +365,6 @@ double overhead_error_cycles(const RecordedRanges& launches) {
   return conformal_quantile(std::move(cycles), 1 - kMissed);
 }
 
-double readings_differ_by() {
-  std::vector<double> points;
-  for (const std::string& suite : kSuites) {
-    std::map<std::string, Readings> first;
-    for (const CaseRecord& each : counted_cases(suite)) first[full_name(each.identity)] = each.readings;
-    const std::string folder = suite.substr(0, suite.rfind('/'));
-    for (const CaseRecord& again : counted_cases(folder + "/repeat.csv")) {
-      const auto found = first.find(full_name(again.identity));
-      if (found == first.end()) continue;
-      points.push_back(
-          std::abs(*found->second.counters.achieved_pct - *again.readings.counters.achieved_pct));
-      if (found->second.achieved_elapsed_pct && again.readings.achieved_elapsed_pct)
-        points.push_back(
-            std::abs(*found->second.achieved_elapsed_pct - *again.readings.achieved_elapsed_pct));
-    }
-  }
-  return conformal_quantile(std::move(points), 1 - kMissed);
-}
-
 Coverage& Coverage::operator+=(const Coverage& other) {
   launches += other.launches;
   inside += other.inside;

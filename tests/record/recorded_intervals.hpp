@@ -65,10 +65,6 @@ Fit fit_margins(const RecordedRanges& launches);
 /// kOverheadErrorCycles is.
 double overhead_error_cycles(const RecordedRanges& launches);
 
-/// Points by which two recordings of the suites on one GPU differ at most in nine of ten cases: what
-/// kLeastMarginPoints is.
-double readings_differ_by();
-
 /// How often counters are inside, and how good intervals are: a mean interval score (Gneiting and Raftery, JASA
 /// 2007) is the width and, where the counter is outside, 2 / kMissed times its distance. Less is better.
 struct Coverage {
