@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "gpu/gpcs.hpp"
+#include "gpu/first_gpc.hpp"
 #include "harness/experiment.hpp"
 #include "kernels/grid_barrier.hpp"
 #include "kernels/spin.hpp"

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/array_passes.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/random_words.hpp"

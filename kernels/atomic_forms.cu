@@ -9,7 +9,6 @@
 #include <cuda/atomic>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/atomic_forms.hpp"
 #include "kernels/result_of_launch.hpp"

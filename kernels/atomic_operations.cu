@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/atomic_operations.hpp"
 #include "kernels/result_of_launch.hpp"

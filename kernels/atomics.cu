@@ -6,7 +6,6 @@
 #include <cuda/atomic>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/atomics.hpp"
 #include "kernels/random_words.hpp"

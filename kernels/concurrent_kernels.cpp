@@ -1,6 +1,6 @@
 #include "kernels/concurrent_kernels.hpp"
 
-#include "gpu/resources.hpp"
+#include "gpu/launch.hpp"
 #include "kernels/spin.hpp"
 #include "kernels/spin_variants.hpp"
 

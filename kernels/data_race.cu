@@ -5,7 +5,6 @@
 #include <cuda/atomic>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/data_race.hpp"
 #include "kernels/result_of_launch.hpp"

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/fma_chains.hpp"
 #include "kernels/fma_chains_kernel.cuh"

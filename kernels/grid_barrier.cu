@@ -8,7 +8,6 @@
 #include <cooperative_groups.h>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/grid_barrier.hpp"
 #include "kernels/random_words.hpp"

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/l1_reuse.hpp"
 #include "kernels/random_words.hpp"

@@ -11,7 +11,6 @@
 #include <fmt/core.h>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/result_of_launch.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/warps.hpp"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/pointer_chase.hpp"
 #include "predict/kernel_costs.hpp"

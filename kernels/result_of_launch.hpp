@@ -4,7 +4,7 @@
 
 #include "gpu/error.hpp"
 #include "gpu/kernel.hpp"
-#include "gpu/resources.hpp"
+#include "gpu/launch.hpp"
 
 namespace occbench {
 

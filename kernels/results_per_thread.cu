@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/random_words.hpp"
 #include "kernels/result_of_launch.hpp"

@@ -1,5 +1,4 @@
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/spin.hpp"
 #include "kernels/spin_kernel.cuh"

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "gpu/kernel.hpp"
-#include "gpu/resources.hpp"
+#include "gpu/launch.hpp"
 #include "kernels/stay.hpp"
 
 namespace occbench {

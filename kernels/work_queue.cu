@@ -1,7 +1,6 @@
 #include <vector>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/warp_cycles.hpp"
 #include "kernels/work_queue.hpp"

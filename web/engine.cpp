@@ -12,8 +12,7 @@
 
 #include "binary/device_code.hpp"
 #include "cli/command.hpp"
-#include "cli/commands.hpp"
-#include "cli/gpu_presence.hpp"
+#include "cli/gpu_option.hpp"
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 

@@ -19,7 +19,7 @@
 
 #include "binary/cuobjdump.hpp"
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
 #include "record/kernel_name.hpp"

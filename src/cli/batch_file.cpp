@@ -9,11 +9,11 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "cli/options.hpp"
+#include "cli/command.hpp"
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
-#include "record/file_kind.hpp"
+#include "record/csv.hpp"
 
 namespace occbench {
 namespace {

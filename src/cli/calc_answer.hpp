@@ -8,9 +8,13 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "occupancy/limits.hpp"
 #include "occupancy/theory_advice.hpp"
 
 namespace occbench {
+
+/// How `occbench calc` writes its answers.
+enum class AnswerFormat { table, csv, json };
 
 /// What `occbench calc` is asked: a configuration on an SM, and on a device where its SMs are known.
 struct Question {
@@ -70,5 +74,14 @@ std::string flat_csv(std::span<const nlohmann::ordered_json> objects);
 
 /// Flat objects as a JSON array, one a line.
 std::string flat_json(std::span<const nlohmann::ordered_json> objects);
+
+/// All answers to one question for a terminal: occupancy, a line a resource, the rules applied, the device,
+/// what to do, the nearest steps.
+std::string calc_report(const Question& question);
+
+/// Limits of compute capabilities. As CSV and JSON an object each, named as limit_columns, with
+/// `carveouts_kb` last. As a table one capability is a line a limit with its meaning; several are a line
+/// each, with what most configurations are limited by.
+std::string limits_text(std::span<const Limits> all, AnswerFormat format);
 
 }  // namespace occbench

@@ -1,11 +1,35 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
-#include "cli/tool_program.hpp"
+#include "cli/command.hpp"
+#include "cli/device_list.hpp"
+#include "orchestrate/run.hpp"
 #include "predict/device_profile.hpp"
 
 namespace occbench {
+
+/// A bench binary of launches that are part of no suite, and what the user says of it.
+struct ToolProgram {
+  std::string name;  ///< "calibration", "validation"
+  std::string device = "auto";
+  std::filesystem::path benches = {};  ///< folder that it lies in; empty: that of this program
+  bool at_once = kAtOnce;              ///< where `device` names several GPUs
+};
+
+/// `--device`, `--at-once` and `--benches`.
+void declare_options(CLI::App& parser, ToolProgram& program);
+
+/// As run_tool().
+/// @param takes      how long, for the user: "some 20 s"
+/// @param arguments  further ones
+/// @param rows       the rows go here; empty: they are not kept
+/// @returns what it ended with, no_verdict where there is no GPU or it was interrupted; what it measured only
+/// where it is done
+ToolRun measure(const ToolProgram& program, const std::string& takes, std::vector<std::string> arguments,
+                const std::filesystem::path& rows, Console& console);
 
 /// The bench binary whose launches a profile is fitted to.
 inline constexpr const char* kCalibration = "calibration";

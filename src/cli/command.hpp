@@ -1,17 +1,24 @@
 #pragma once
 
+#include <cmath>
+#include <concepts>
+#include <cstdint>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+#include "occupancy/launch.hpp"
 #include "occupancy/statuses.hpp"
 #include "orchestrate/console.hpp"
-
-namespace CLI {
-class App;
-}
+#include "predict/numbers.hpp"
 
 namespace occbench {
 
@@ -33,5 +40,92 @@ std::span<const Command> commands();
 /// The whole of `occbench`: parses, runs one subcommand and turns whatever went wrong into a message and a
 /// status. `arguments` are without the program's name.
 ExitStatus run_occbench(std::span<const char* const> arguments, Console& console);
+
+// One subcommand is one file, one line here and one in the table of commands.cpp.
+Action declare_calc(CLI::App& parser);
+Action declare_calibrate(CLI::App& parser);
+Action declare_columns(CLI::App& parser);
+Action declare_explain(CLI::App& parser);
+Action declare_fleet(CLI::App& parser);
+Action declare_gate(CLI::App& parser);
+Action declare_devices(CLI::App& parser);
+Action declare_merge(CLI::App& parser);
+Action declare_predict(CLI::App& parser);
+Action declare_report(CLI::App& parser);
+Action declare_run(CLI::App& parser);
+Action declare_sweep(CLI::App& parser);
+Action declare_trace(CLI::App& parser, std::vector<std::string> words);
+Action declare_validate(CLI::App& parser);
+
+// Every option is declared by one of these or takes one text: values are decimal, whole where the number is, in range and
+// never empty, and what follows an option's value is not another value of it, unless its help says VALUE ...
+
+/// The text as a number. @throws InputError naming `what`, the text and the range
+template <typename Number>
+Number parse_number(std::string_view text, std::string_view what, Number least, Number most) {
+  if (const std::optional<Number> number = read_number(text, least, most)) return *number;
+  throw InputError(fmt::format("{} = '{}' is not a {}number from {} to {}", what, text,
+                               std::integral<Number> ? "whole " : "", least, most));
+}
+
+/// CUDA counts threads, registers, barriers and blocks by this type.
+inline constexpr int kMostOfInt = std::numeric_limits<int>::max();
+/// Of what was measured: microseconds, cycles, blocks.
+inline constexpr double kLeastMeasured = 1e-6;
+inline constexpr double kMostMeasured = 1e12;
+
+template <typename Number>
+Number number_in(const Number&);
+template <typename Number>
+Number number_in(const std::optional<Number>&);
+
+/// An option that takes one number. @param value  a number, or an optional one
+template <typename Value, typename Number = decltype(number_in(std::declval<Value>()))>
+CLI::Option* add_number(CLI::App& parser, const std::string& name, Value& value, const std::string& meaning,
+                        std::type_identity_t<Number> least = 0,
+                        std::type_identity_t<Number> most = std::numeric_limits<Number>::max()) {
+  return parser
+      .add_option_function<std::string>(
+          name,
+          [=, &value](const std::string& text) { value = parse_number<Number>(text, name, least, most); },
+          meaning)
+      ->type_name("N");
+}
+
+/// "12288", "12K", "12KB", "12KiB", "1M" or "1G" as bytes; K, M and G are powers of 1024, in either case.
+/// @throws InputError naming `what` and the text where it is none of these.
+std::int64_t parse_size(std::string_view text, std::string_view what);
+
+/// An option that takes a size.
+CLI::Option* add_size_option(CLI::App& parser, const std::string& name, std::int64_t& bytes,
+                             const std::string& meaning);
+
+/// An option that takes a number of threads or blocks, or a shape of them: 256, 16x16 or 8x8x4.
+template <typename Total>
+CLI::Option* add_shape_option(CLI::App& parser, const std::string& name, Total& total, Shape& shape,
+                              const Shape& most, const std::string& meaning) {
+  return parser
+      .add_option_function<std::string>(
+          name,
+          [=, &total, &shape](const std::string& text) {
+            if (text.find('x') == std::string::npos) {
+              total = parse_number<Total>(text, name, 0, kMostOfInt);
+              return;
+            }
+            shape = parse_shape(text, name);
+            require_within(shape, most, name);
+            total = parse_number<Total>(std::to_string(shape.total()), name, 1, kMostOfInt);
+          },
+          meaning + ", or their shape: 16x16")
+      ->type_name("N|XxY");
+}
+
+/// An option that takes one value and may be given several times.
+CLI::Option* add_repeated(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
+                          const std::string& meaning);
+
+/// An option whose one value is a list with commas between its items. None of them is empty.
+CLI::Option* add_comma_list(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
+                            const std::string& meaning);
 
 }  // namespace occbench

@@ -1,4 +1,13 @@
-#include "cli/commands.hpp"
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/ostream.h>
+
+#include "cli/command.hpp"
+#include "record/columns.hpp"
 
 namespace occbench {
 namespace {
@@ -30,6 +39,20 @@ constexpr Command kCommands[] = {
 
 std::span<const Command> commands() {
   return kCommands;
+}
+
+Action declare_columns(CLI::App& parser) {
+  static const std::map<std::string, ColumnListFormat> kFormats = {{"table", ColumnListFormat::table},
+                                                                   {"markdown", ColumnListFormat::markdown},
+                                                                   {"csv", ColumnListFormat::csv},
+                                                                   {"json", ColumnListFormat::json}};
+  auto format = std::make_shared<std::string>("table");
+  parser.add_option("--format", *format, "table, markdown (results/README.md), csv or json")
+      ->check(CLI::IsMember(kFormats));
+  return [format](Console& console) {
+    fmt::print(console.out, "{}", column_list(kFormats.at(*format)));
+    return ExitStatus::done;
+  };
 }
 
 }  // namespace occbench

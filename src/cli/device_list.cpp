@@ -7,7 +7,6 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
-#include "cli/merge.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/numbers.hpp"
 

@@ -7,8 +7,18 @@
 #include <utility>
 #include <vector>
 
-#include "cli/gpu_presence.hpp"
+#include "cli/command.hpp"
+#include "cli/gpu_option.hpp"
+#include "fleet/merge.hpp"
 #include "orchestrate/devices.hpp"
+
+namespace occbench {
+
+/// merge_files(), with what came of it on the console: how many rows, and which are missing or in conflict.
+Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
+                      MergeOf of, Console& console);
+
+}  // namespace occbench
 
 namespace CLI {
 class App;

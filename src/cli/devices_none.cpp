@@ -3,10 +3,22 @@
 #include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
-#include "cli/commands.hpp"
-#include "cli/gpu_presence.hpp"
+#include "cli/command.hpp"
+#include "cli/gpu_option.hpp"
 
 namespace occbench {
+
+std::string why_no_gpu() {
+  return "this occbench was built without CUDA (scripts/run builds with it where there is a GPU)";
+}
+
+std::optional<GpuIdentity> gpu_here(const std::string&) {
+  return std::nullopt;
+}
+
+std::vector<GpuHere> gpus_here() {
+  return {};
+}
 
 Action declare_devices(CLI::App&) {
   return [](Console& console) {

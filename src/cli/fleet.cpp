@@ -11,12 +11,10 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
-#include "cli/commands.hpp"
-#include "cli/options.hpp"
-#include "cli/python_tools.hpp"
+#include "cli/command.hpp"
+#include "cli/report.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
-#include "files/temporary_folder.hpp"
 #include "fleet/rank.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"

@@ -5,8 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "cli/gpu_presence.hpp"
-#include "cli/options.hpp"
+#include "cli/command.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
 

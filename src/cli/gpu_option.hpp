@@ -2,8 +2,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "occupancy/gpus.hpp"
+#include "orchestrate/devices.hpp"
 #include "predict/profile_choice.hpp"
 
 namespace CLI {
@@ -45,5 +47,15 @@ GpuIdentity identity_of(const GpuOption& option);
 /// else its own, or the best that is known of the GPU asked about, or else of this machine's first choice.
 /// @throws InputError if no GPU is given and this machine has none, and as find_profile() and identity_of()
 ChosenProfile profile_to_predict_with(const std::string& profile, const GpuOption& option);
+
+/// Why this program cannot measure here: no GPU, no driver, or built without CUDA. Empty where it can.
+std::string why_no_gpu();
+
+/// The GPU that `choice` names (a number, or auto); empty where why_no_gpu() says something.
+/// @throws InputError if there are GPUs, and none of that number
+std::optional<GpuIdentity> gpu_here(const std::string& choice);
+
+/// In the order of their numbers, from 0; none where why_no_gpu() says something.
+std::vector<GpuHere> gpus_here();
 
 }  // namespace occbench

@@ -1,5 +1,3 @@
-#include "cli/merge.hpp"
-
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -10,7 +8,8 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
+#include "cli/device_list.hpp"
 #include "cli/text_table.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"

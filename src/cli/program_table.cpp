@@ -14,9 +14,9 @@
 #include "cli/text_table.hpp"
 #include "diagnose/diagnose.hpp"
 #include "orchestrate/progress.hpp"
-#include "programs/program_report.hpp"
+#include "programs/program.hpp"
 #include "record/kernel_library.hpp"
-#include "record/observed.hpp"
+#include "record/replay.hpp"
 
 namespace occbench {
 namespace {

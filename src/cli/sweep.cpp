@@ -1,3 +1,5 @@
+#include "cli/sweep.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -6,22 +8,26 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/device_list.hpp"
-#include "cli/fastest_text.hpp"
-#include "cli/gpu_presence.hpp"
-#include "cli/options.hpp"
-#include "cli/sweep_program.hpp"
-#include "cli/sweep_request.hpp"
+#include "cli/gpu_option.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/child_process.hpp"
 #include "orchestrate/plan.hpp"
 #include "orchestrate/run.hpp"
+#include "record/json.hpp"
+#include "record/race.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {
@@ -247,6 +253,212 @@ Action declare_sweep(CLI::App& parser) {
     if (*wants_help) return help(parser, *request, console);
     return sweep(*request, console);
   };
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The kernels that a program describes in a line of its answer to --occ_describe.
+void add_kernels(const fs::path& program, std::string_view line, std::vector<SweptKernel>& kernels) {
+  if (!line.starts_with('{')) return;
+  const nlohmann::ordered_json described = parse_json(line, program.string());
+  if (!described.contains("families")) return;
+  for (const auto& family : described.at("families")) {
+    SweptKernel kernel{program, family.at("name"), family.at("description"), {}};
+    for (const auto& axis : family.at("axes"))
+      kernel.axes.push_back({axis.at("name"), axis.at("meaning"), axis.at("values")});
+    kernels.push_back(std::move(kernel));
+  }
+}
+
+}  // namespace
+
+std::vector<SweptKernel> swept_kernels(const fs::path& folder) {
+  std::vector<fs::path> programs = bench_programs(folder);
+  std::error_code error;
+  const fs::path sweep = programs_folder(folder) / "sweep";
+  if (fs::exists(sweep, error) || programs.empty()) programs.insert(programs.begin(), sweep_program(folder));
+  std::vector<SweptKernel> kernels;
+  for (const fs::path& program : programs) {
+    run_and_read({.program = program, .arguments = {"--occ_describe"}},
+                 [&](std::string_view line) { add_kernels(program, line, kernels); });
+  }
+  return kernels;
+}
+
+const SweptKernel& find_kernel(const std::vector<SweptKernel>& kernels, const std::string& name) {
+  const auto found = std::ranges::find(kernels, name, &SweptKernel::name);
+  if (found != kernels.end()) return *found;
+  std::vector<std::string> names;
+  for (const SweptKernel& kernel : kernels) names.push_back(kernel.name);
+  throw InputError(fmt::format("there is no kernel {} to sweep; the nearest are {}", name,
+                               fmt::join(nearest_names(name, names, 3), ", ")));
+}
+
+std::string axes_help(const SweptKernel& kernel) {
+  std::string text = fmt::format("{}: {}\n\nAxes:\n", kernel.name, kernel.description);
+  for (const DescribedAxis& axis : kernel.axes) {
+    const std::string otherwise = axis.values.empty() ? "" : fmt::format(" (default {})", axis.values);
+    text += fmt::format("  {:<26} {}{}\n", fmt::format("--{} VALUES", axis.name), axis.meaning, otherwise);
+  }
+  return text;
+}
+
+fs::path sweep_program(const fs::path& folder) {
+  const fs::path program = programs_folder(folder) / "sweep";
+  std::error_code error;
+  if (fs::exists(program, error)) return program;
+  throw InputError(fmt::format(
+      "there is no {}: it is part of builds with CUDA (cmake --build --preset release); --benches says "
+      "where it is",
+      program.string()));
+}
+
+void take_axes(const std::vector<std::string>& words, SweepRequest& request) {
+  bool in_axis = false;
+  for (const std::string& word : words) {
+    if (word.starts_with("--")) {
+      const std::size_t equals = word.find('=');
+      const bool has_values = equals != std::string::npos;
+      request.axes.emplace_back(word.substr(2, has_values ? equals - 2 : equals),
+                                has_values ? word.substr(equals + 1) : "");
+      in_axis = true;
+    } else if (in_axis) {
+      std::string& values = request.axes.back().second;
+      values += (values.empty() ? "" : ",") + word;
+    } else if (request.kernel.empty() && request.source.empty()) {
+      request.kernel = word;
+    } else {
+      throw InputError(
+          fmt::format("'{}' is no axis; axes are --NAME VALUES, as --block-size 64:1024:64", word));
+    }
+  }
+  for (const auto& [name, values] : request.axes) {
+    if (values.empty())
+      throw InputError(
+          fmt::format("--{} has no values; write --{} 64,128 or --{} 64:1024:64", name, name, name));
+  }
+}
+
+std::vector<std::string> program_arguments(const SweepRequest& request) {
+  std::vector<std::string> arguments;
+  const auto add = [&](std::string_view flag, const std::string& value) {
+    if (!value.empty()) arguments.push_back(fmt::format("--occ_{}={}", flag, value));
+  };
+  add("sweep", request.kernel);
+  add("source", request.source);
+  for (const std::string& kernel : request.source_kernels) add("kernel", kernel);
+  for (const std::string& argument : request.arguments) add("arg", argument);
+  for (const std::string& define : request.defines) add("define", define);
+  for (const std::string& folder : request.includes) add("include", folder);
+  add("std", request.standard);
+  add("check", request.check);
+  add("check_against", request.check_against);
+  if (request.tolerance) add("tolerance", fmt::format("{}", *request.tolerance));
+  for (const auto& [name, values] : request.axes) add("axis", fmt::format("{}={}", name, values));
+  for (const std::string& constraint : request.where) add("where", constraint);
+  if (request.zip) arguments.emplace_back("--occ_zip");
+  if (request.fastest) arguments.emplace_back("--occ_fastest");
+  return arguments;
+}
+
+std::string resuming_sweep(const SweepRequest& request, const std::filesystem::path& out) {
+  const RunOptions usual;
+  std::string command = "occbench sweep";
+  const auto add = [&](std::string_view flag, const std::string& value, const std::string& otherwise = "") {
+    if (value != otherwise) command += fmt::format(" {} {}", flag, for_shell(value));
+  };
+  if (!request.kernel.empty()) command += fmt::format(" {}", for_shell(request.kernel));
+  add("--source", request.source);
+  for (const std::string& kernel : request.source_kernels) add("--kernel", kernel);
+  for (const std::string& argument : request.arguments) add("--arg", argument);
+  for (const std::string& define : request.defines) add("--define", define);
+  for (const std::string& folder : request.includes) add("--include", folder);
+  add("--std", request.standard);
+  add("--check", request.check);
+  add("--check-against", request.check_against);
+  if (request.tolerance) add("--tolerance", fmt::format("{}", *request.tolerance));
+  for (const auto& [name, values] : request.axes) add("--" + name, values);
+  for (const std::string& constraint : request.where) add("--where", constraint);
+  if (request.zip) command += " --zip";
+  if (request.fastest) command += " --fastest";
+  if (request.budget) command += fmt::format(" --budget {}", *request.budget);
+  add("--device", request.run.device, usual.device);
+  add("--counters", request.run.counters, usual.counters);
+  add("--profile", request.run.profile);
+  add("--benches", request.run.benches.string());
+  add("--out", out.string());
+  return command + " --resume";
+}
+
+namespace {
+
+bool has_right_time(const CaseRecord& record) {
+  return record.times.time_us && record.times.status != TimeStatus::failed && record.check != Check::wrong;
+}
+
+double time_of(const CaseRecord& record) {
+  return *record.times.time_us;
+}
+
+std::string occupancy_of(const CaseRecord& fastest, std::span<const CaseRecord* const> timed) {
+  if (!fastest.theory) return {};
+  const auto theory = [](const CaseRecord* each) { return each->theory ? each->theory->theoretical_pct : 0; };
+  // Of those with the highest, the fastest.
+  const CaseRecord& highest = **std::ranges::max_element(
+      timed, {}, [&](const CaseRecord* each) { return std::pair(theory(each), -time_of(*each)); });
+  std::string text =
+      fmt::format("occupancy    theoretical {}", percent_text(fastest.theory->theoretical_pct));
+  if (const auto achieved = fastest.readings.counters.achieved_pct)
+    text += fmt::format(", achieved {}", percent_text(*achieved));
+  if (theory(&highest) <= fastest.theory->theoretical_pct) return text + ": the highest of the sweep\n";
+  return text + fmt::format("; the highest of the sweep is {}: {}, {:.2f} times as long\n",
+                            percent_text(theory(&highest)), highest.identity.name,
+                            time_of(highest) / time_of(fastest));
+}
+
+}  // namespace
+
+std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
+  std::vector<const CaseRecord*> timed;
+  for (const CaseRecord& each : cases) {
+    if (has_right_time(each)) timed.push_back(&each);
+  }
+  if (timed.empty()) return "No configuration ran with a right result: the rows say why.\n";
+  // The fastest is measured as every case is; the median of one that is as fast can read lower.
+  std::ranges::sort(timed, {}, [](const CaseRecord* each) {
+    const bool of_race =
+        each->note.find(kRuledOut) != std::string::npos || each->note.find(kAsFast) != std::string::npos;
+    return std::pair(of_race, time_of(*each));
+  });
+  const CaseRecord& fastest = *timed.front();
+  std::string text = fmt::format("\nfastest      {}   {:.4g} us\n", fastest.identity.name, time_of(fastest));
+  const auto noted = [&](std::string_view note) {
+    return std::ranges::count_if(
+        cases, [&](const CaseRecord& each) { return each.note.find(note) != std::string::npos; });
+  };
+  const auto as_fast = std::ranges::count_if(timed, [&](const CaseRecord* each) {
+    return each != &fastest && each->note.find(kRuledOut) == std::string::npos;
+  });
+  const auto by_intervals = std::ranges::count_if(
+      cases, [](const CaseRecord& each) { return each.note.find("95 % intervals") != std::string::npos; });
+  text += fmt::format(
+      "certainty    {} ruled out by 95 % intervals, {} by one or two launches that were 5 % slower or more; "
+      "{} not told "
+      "from the fastest\n",
+      by_intervals, noted(kRuledOut) - by_intervals, as_fast);
+  for (std::size_t i = 1, shown = 0; i < timed.size() && shown < 3; ++i) {
+    if (timed[i]->note.find(kRuledOut) != std::string::npos) continue;
+    text += fmt::format("             {}   {:.4g} us\n", timed[i]->identity.name, time_of(*timed[i]));
+    ++shown;
+  }
+  const auto left_out = noted(kLeftOut);
+  const auto failed = static_cast<long>(cases.size() - timed.size()) - left_out;
+  text += fmt::format(
+      "left out     {} without a launch, {} that cannot run or are wrong, {} not decided, of {}\n", left_out,
+      failed, all - cases.size(), all);
+  return text + occupancy_of(fastest, timed);
 }
 
 }  // namespace occbench

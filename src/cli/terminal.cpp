@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "files/utf8.hpp"
+#include "files/input.hpp"
 
 namespace occbench {
 namespace {

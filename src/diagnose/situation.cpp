@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "occupancy/limits.hpp"
-#include "record/observed.hpp"
+#include "record/replay.hpp"
 
 namespace occbench {
 namespace {

@@ -146,7 +146,7 @@ std::vector<Evidence> evidence_of(
     std::initializer_list<std::pair<std::string_view, std::optional<double>>> columns);
 
 // What each cause claims of a launch, empty where it is not at work: in causes_of_grids.cpp, causes_of_contention.cpp,
-// causes_of_limits.cpp and causes_beside.cpp.
+// causes_of_limits.cpp.
 #define OCC_CAUSE(NAME, MEANING) std::optional<Claim> NAME(const Situation& situation);
 #include "diagnose/causes.inc"
 

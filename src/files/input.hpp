@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <iosfwd>
@@ -44,5 +45,17 @@ std::string read_text(const std::filesystem::path& file);
 /// The whole of a stream such as standard input. @param source  names it in messages
 /// @throws InputError if it holds more than max_file_bytes()
 std::string read_text(std::istream& stream, std::string_view source);
+
+/// A character of a text, or a byte that is none of UTF-8.
+struct Utf8Character {
+  std::size_t bytes;   ///< 1 to 4; 1 for a byte that is none
+  std::uint32_t code;  ///< of a byte that is none, the byte
+  bool valid;
+  bool cut = false;  ///< the text ends within what may be a character
+};
+
+/// The first character of a text that is not empty, by the rules of RFC 3629: no longer forms than needed, no surrogates,
+/// nothing beyond U+10FFFF.
+Utf8Character first_character(std::string_view text);
 
 }  // namespace occbench

@@ -1,8 +1,10 @@
 #include "files/output.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <string>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -172,6 +174,27 @@ void AppendFile::append(std::string_view text) {
     fail(file_, why);
   }
   if (::fsync(descriptor_) != 0) fail(file_, errno);
+}
+
+namespace fs = std::filesystem;
+
+TemporaryFolder::TemporaryFolder() {
+  std::error_code missing;
+  const fs::path folder = fs::temp_directory_path(missing);
+  std::string name = (folder / "occbench-XXXXXX").string();
+  const bool made = !missing && ::mkdtemp(name.data()) != nullptr;
+  const std::string why = missing ? missing.message() : std::strerror(errno);
+  if (!made) {
+    const char* const named = std::getenv("TMPDIR");
+    throw InputError(fmt::format("cannot make a temporary folder in {}: {}; name one in the variable TMPDIR",
+                                 missing ? (named == nullptr ? "/tmp" : named) : folder.string(), why));
+  }
+  path_ = std::move(name);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
 }
 
 }  // namespace occbench

@@ -11,8 +11,8 @@
 
 #include "occupancy/input_error.hpp"
 #include "record/bound_by.hpp"
+#include "record/case_record.hpp"
 #include "record/columns.hpp"
-#include "record/gpu_state.hpp"
 #include "record/row_stream.hpp"
 #include "record/statistics.hpp"
 

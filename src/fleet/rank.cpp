@@ -89,7 +89,7 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-Place place_of(const ComparedGpu& gpu) {
+Place place_in_order(const ComparedGpu& gpu) {
   double furthest = 0;  // in multiples of what is named
   for (const FleetFinding& finding : gpu.findings) {
     if (finding.note) continue;
@@ -150,7 +150,7 @@ RankedFleet rank_fleet(const FleetRows& rows, const FleetQuestion& question) {
     }
   }
   ranked.remarks = remarks_on_hosts(rows, ranked.gpus);
-  std::ranges::stable_sort(ranked.gpus, {}, place_of);
+  std::ranges::stable_sort(ranked.gpus, {}, place_in_order);
   return ranked;
 }
 

@@ -12,8 +12,8 @@
 #include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_record.hpp"
-#include "record/observed.hpp"
 #include "record/provenance.hpp"
+#include "record/replay.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {

@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "files/utf8.hpp"
-#include "gate/quantities.hpp"
+#include "files/input.hpp"
+#include "gate/tolerances.hpp"
 #include "record/json.hpp"
 #include "record/simulated.hpp"
 #include "record/statistics.hpp"

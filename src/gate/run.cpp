@@ -10,7 +10,6 @@
 #include "files/input.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/file_kind.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {

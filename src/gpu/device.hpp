@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "occupancy/limits.hpp"
-#include "predict/generic_profile.hpp"
+#include "predict/profile_choice.hpp"
 
 namespace occbench {
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 
-#include "gpu/resources.hpp"
+#include "gpu/launch.hpp"
 
 namespace occbench {
 
@@ -31,11 +33,6 @@ class LaunchTimer {
   /// so long, time and again, that the stream went on without it
   double microseconds(const Queue& queue, const Queue& before = {});
 
-  /// Microseconds that an event pair with nothing in between reads, median of several.
-  double empty_pair_microseconds() const {
-    return empty_pair_microseconds_;
-  }
-
   const Stream& stream() const {
     return stream_;
   }
@@ -49,6 +46,21 @@ class LaunchTimer {
   Event after_;
   SharedValue<StreamGate> gate_;
   double empty_pair_microseconds_ = 0;
+};
+
+/// Empties a device's L2 cache of what launches left there, by reading more than it holds. What was written is
+/// then in memory: no line is left to be written back during the launch that follows.
+class L2Flush {
+ public:
+  /// @throws CudaError
+  explicit L2Flush(int device_index);
+
+  /// Queues the reading. The first call allocates the memory that is read. @throws CudaError
+  void queue(cudaStream_t stream);
+
+ private:
+  std::size_t bytes_;
+  std::optional<DeviceBuffer<std::uint32_t>> memory_;
 };
 
 }  // namespace occbench

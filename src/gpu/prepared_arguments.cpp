@@ -11,7 +11,6 @@
 
 #include "gpu/error.hpp"
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {

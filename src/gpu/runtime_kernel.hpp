@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/kernel_cache.hpp"
+#include "gpu/nvrtc.hpp"
 #include "occupancy/launch.hpp"
 #include "occupancy/limits.hpp"
 

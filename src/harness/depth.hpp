@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "gpu/warp_record.hpp"
-#include "harness/count_case.hpp"
-#include "harness/time_case.hpp"
+#include "harness/measure_case.hpp"
 #include "measure/activity.hpp"
-#include "simulate/timeline.hpp"
+#include "simulate/residency.hpp"
 
 // What is measured of a case where it is asked for: occupancy over time, what each SM did, and traces. Each is made
 // in launches of its own.

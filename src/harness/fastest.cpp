@@ -11,7 +11,7 @@
 #include <fmt/core.h>
 
 #include "gpu/error.hpp"
-#include "harness/time_case.hpp"
+#include "harness/measure_case.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/warps.hpp"
 #include "predict/parallel.hpp"

@@ -5,7 +5,6 @@
 
 #include "gpu/error.hpp"
 #include "gpu/first_gpc.hpp"
-#include "gpu/l2_flush.hpp"
 #include "gpu/launch_timer.hpp"
 #include "measure/pm_sampling.hpp"
 

@@ -9,7 +9,6 @@
 #include "gpu/kernel.hpp"
 #include "measure/activity.hpp"
 #include "measure/counters.hpp"
-#include "measure/metric_catalog.hpp"
 #include "measure/nvml.hpp"
 
 namespace occbench {

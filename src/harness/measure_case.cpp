@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -10,11 +12,9 @@
 
 #include "diagnose/diagnose.hpp"
 #include "gpu/error.hpp"
-#include "harness/count_case.hpp"
 #include "harness/depth.hpp"
-#include "harness/time_case.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/observed.hpp"
+#include "record/counter_columns.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"
@@ -132,6 +132,218 @@ void CaseSamples::add(std::string_view quantity, std::int64_t index, double valu
 void CaseSamples::add(std::string_view quantity, std::span<const double> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) add(quantity, static_cast<std::int64_t>(i), values[i]);
+  }
+}
+
+namespace {
+
+/// A median needs this many timed launches, however long they are ...
+constexpr std::size_t kMinimumSamples = 10;
+/// ... unless getting them takes longer than this.
+constexpr double kTopUpSeconds = 0.3;
+
+/// Times whose middle half is spread by more than this are marked unstable ...
+constexpr double kUnstableSpreadPct = 5;
+/// ... unless it is spread by less than events resolve. Source: CUDA Runtime API, cudaEventElapsedTime.
+constexpr double kEventResolutionUs = 0.5;
+
+void top_up(std::vector<double>& microseconds, ReadyCase& ready) {
+  double seconds = 0;
+  while (microseconds.size() < kMinimumSamples && seconds < kTopUpSeconds && !stop_asked()) {
+    microseconds.push_back(ready.time_launch());
+    seconds += 1e-6 * microseconds.back();
+  }
+}
+
+}  // namespace
+
+Times times_of(const std::vector<double>& microseconds, bool throttled, const Amount& useful) {
+  const Quartiles quartiles = occbench::quartiles(microseconds);
+  const double spread_pct = 100 * quartiles.range() / quartiles.median;
+  const bool unstable = spread_pct > kUnstableSpreadPct && quartiles.range() > kEventResolutionUs;
+  return {.status = throttled  ? TimeStatus::throttled
+                    : unstable ? TimeStatus::unstable
+                               : TimeStatus::ok,
+          .time_us = quartiles.median,
+          .time_spread_pct = spread_pct,
+          .repetitions = static_cast<std::int64_t>(microseconds.size()),
+          .throughput = useful.quantity / (1e-6 * quartiles.median),
+          .throughput_unit = fmt::format("{}/s", useful.unit)};
+}
+
+ReadyCase::ReadyCase(const PlannedCase& planned, const Device& device, Instruments& instruments)
+    : instruments_(instruments),
+      cold_(planned.chosen.cold),
+      prepared_(planned.chosen.prepare
+                    ? planned.chosen.prepare(planned.chosen, *planned.variant, device)
+                    : planned.chosen.kernel->prepare(planned.chosen, *planned.variant, device)) {}
+
+Check ReadyCase::check_and_launch() {
+  const Check result = prepared_->check(instruments_.stream());
+  launch_and_wait();
+  return result;
+}
+
+std::optional<double> ReadyCase::lost_updates_pct() {
+  return prepared_->lost_updates_pct(instruments_.stream());
+}
+
+double ReadyCase::time_launch() {
+  return instruments_.microseconds([&](cudaStream_t stream) { prepared_->launch(stream); }, cold_);
+}
+
+void ReadyCase::make_ready() {
+  instruments_.make_ready(cold_);
+}
+
+void ReadyCase::launch_and_wait() {
+  prepared_->launch(instruments_.stream());
+  instruments_.synchronize();
+}
+
+std::vector<WarpRecord> ReadyCase::trace() {
+  return prepared_->trace(instruments_.stream());
+}
+
+Amount ReadyCase::useful() const {
+  return prepared_->useful();
+}
+
+void GpuWatch::look() {
+  const GpuCondition seen = instruments_.condition();
+  sm_clock_mhz_ = seen.sm_clock_mhz;
+  condition_.memory_clock_mhz = seen.memory_clock_mhz;
+  condition_.temperature_c = seen.temperature_c;
+  condition_.power_w = seen.power_w;
+  condition_.other_processes = seen.other_processes;
+  if (!seen.clocks_event_reasons) return;
+  event_reasons_ |= *seen.clocks_event_reasons;
+  condition_.throttle_reasons = clocks_event_reasons_text(event_reasons_);
+}
+
+void GpuWatch::forget_and_look() {
+  event_reasons_ = 0;
+  look();
+}
+
+bool GpuWatch::saw_throttle() const {
+  return is_throttled(event_reasons_);
+}
+
+void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& watch, MeasuredCase& into) {
+  top_up(microseconds, ready);
+  if (stop_asked()) return;
+  CaseRecord& record = into.record;
+  watch.look();
+  record.times = times_of(microseconds, watch.saw_throttle(), ready.useful());
+  if (record.times.status != TimeStatus::ok) {
+    add_note(record.note, fmt::format("timed twice: {} at first", to_string(*record.times.status)));
+    into.samples.add("time_us_discarded", microseconds);
+    watch.forget_and_look();
+    for (double& time : microseconds) {
+      if (stop_asked()) return;
+      time = ready.time_launch();
+    }
+    watch.look();
+    record.times = times_of(microseconds, watch.saw_throttle(), ready.useful());
+  }
+  into.samples.add("time_us", microseconds);
+}
+
+namespace {
+
+/// Why these counters cannot be read; ok where they can.
+Counted try_counters(Instruments& instruments, const std::vector<std::string>& metrics) {
+  try {
+    instruments.set_up_counters(metrics);
+    return {.status = CountersStatus::ok};
+  } catch (const CountersUnavailable& unavailable) {
+    return {.status = unavailable.status(), .note = unavailable.what()};
+  }
+}
+
+Counted count(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup,
+              const std::vector<std::string>& metrics) {
+  try {
+    return count_launches(
+        instruments, setup, metrics, [&] { ready.launch_and_wait(); }, [&] { ready.make_ready(); });
+  } catch (const std::exception& error) {
+    return {.status = CountersStatus::failed, .note = error.what()};
+  }
+}
+
+/// The counters of columns. @returns their readings
+CounterReadings count_columns(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup,
+                              int readings, double warp_slots, MeasuredCase& into) {
+  CaseRecord& record = into.record;
+  const auto start = std::chrono::steady_clock::now();
+  Counted counted = count(ready, instruments, setup, setup.metrics);
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+  record.readings.status = counted.status;
+  add_note(record.note, counted.note);
+  if (counted.status != CountersStatus::ok) {
+    // Where no case is counted, the run has said so at its start.
+    if (setup.status == CountersStatus::ok)
+      fmt::print(stderr, "{}: counters {}: {}\n", full_name(record.identity), to_string(counted.status),
+                 counted.note);
+    return {};
+  }
+  add_note(record.note, setup.note);
+  set_counters(record.readings, counted.readings, warp_slots);
+  add_note(record.note, note_on_missing(counted.readings, setup.metrics));
+  for (const auto& [metric, values] : counted.readings) into.samples.add(metric, values);
+  into.samples.add("counting_ms_per_launch", 0, spent.count() / readings);
+  return std::move(counted.readings);
+}
+
+}  // namespace
+
+CounterSetup set_up_counters(Instruments& instruments, const Options& options) {
+  CounterSetup setup{.metrics = counters_read(CounterRead::every_case), .by_name = options.metrics};
+  if (options.counters == CounterMode::off) return setup;
+  if (options.suite == Suite::full) {
+    const std::vector<std::string> all = counters_read(CounterRead::full_suite);
+    const Counted tried = try_counters(instruments, all);
+    if (tried.status == CountersStatus::ok || tried.status == CountersStatus::busy) {
+      setup.status = CountersStatus::ok;
+      setup.metrics = all;
+      return setup;
+    }
+    setup.note = tried.note;
+  }
+  const Counted tried = try_counters(instruments, setup.metrics);
+  const bool stays = tried.status == CountersStatus::denied || tried.status == CountersStatus::unsupported;
+  setup.status = stays ? tried.status : CountersStatus::ok;
+  if (stays) setup.note = tried.note;
+  if (!setup.note.empty())
+    fmt::print(stderr, "counters{}: {}\n",
+               stays ? fmt::format(" {}", to_string(tried.status)) : " of the full suite", setup.note);
+  return setup;
+}
+
+Counted count_launches(Instruments& instruments, const CounterSetup& setup,
+                       const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                       const std::function<void()>& before) {
+  if (setup.status != CountersStatus::ok) return {.status = setup.status, .note = setup.note};
+  try {
+    return {.status = CountersStatus::ok, .note = {}, .readings = instruments.count(metrics, launch, before)};
+  } catch (const CountersUnavailable& unavailable) {
+    return {.status = unavailable.status(), .note = unavailable.what()};
+  }
+}
+
+void count_case(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup, int readings,
+                double warp_slots, MeasuredCase& into) {
+  CaseRecord& record = into.record;
+  const CounterReadings of_columns = count_columns(ready, instruments, setup, readings, warp_slots, into);
+  if (setup.by_name.empty()) return;
+  Counted more;
+  if (record.readings.status == CountersStatus::ok) more = count(ready, instruments, setup, setup.by_name);
+  add_note(record.note, more.note);
+  if (more.status != CountersStatus::ok) into.missed = true;
+  record.extra = extra_columns(more.readings, setup.by_name);
+  for (const auto& [metric, values] : more.readings) {
+    if (!of_columns.contains(metric)) into.samples.add(metric, values);
   }
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -62,5 +64,114 @@ struct MeasureWith {
 /// device cannot run, has its record too, and its note says why; whatever was measured before stays.
 /// @returns empty where the end of the run cut the case off: it has no row, and a resumed run makes it
 std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const MeasureWith& with);
+
+/// A case that is ready on the device, as the steps of its measurement launch it. Its buffers go with it.
+class ReadyCase {
+ public:
+  /// @throws CannotRun, CudaError
+  ReadyCase(const PlannedCase& planned, const Device& device, Instruments& instruments);
+
+  /// Checks the result, and launches once more, so that the launch finds its code in the caches. @throws
+  /// CannotRun, CudaError
+  Check check_and_launch();
+
+  /// As Prepared::lost_updates_pct.
+  std::optional<double> lost_updates_pct();
+
+  /// Microseconds of one launch. @throws CudaError
+  double time_launch();
+
+  /// Does what comes before a launch that is counted, sampled or traced.
+  void make_ready();
+
+  /// One launch, from its queue to its end. @throws CudaError
+  void launch_and_wait();
+
+  /// As Prepared::trace.
+  std::vector<WarpRecord> trace();
+
+  Amount useful() const;
+
+ private:
+  Instruments& instruments_;
+  bool cold_;
+  std::unique_ptr<Prepared> prepared_;
+};
+
+/// The condition of the GPU while the times of a case are taken.
+class GpuWatch {
+ public:
+  /// `instruments` must outlive it.
+  explicit GpuWatch(Instruments& instruments) : instruments_(instruments) {}
+
+  /// Asks NVML. Reasons for lower clocks add up from look to look.
+  void look();
+
+  /// Looks, with the reasons that were seen so far forgotten.
+  void forget_and_look();
+
+  /// Whether heat or power held the clocks down at one of the looks.
+  bool saw_throttle() const;
+
+  /// As the last look found it, with the reasons of all.
+  const Condition& condition() const {
+    return condition_;
+  }
+
+  /// As NVML said last.
+  const Integer& sm_clock_mhz() const {
+    return sm_clock_mhz_;
+  }
+
+ private:
+  Instruments& instruments_;
+  Condition condition_;
+  Integer sm_clock_mhz_;
+  std::uint64_t event_reasons_ = 0;  ///< NVML's bits
+};
+
+/// What times say of a case. @param useful work of a launch @pre `microseconds` is not empty
+Times times_of(const std::vector<double>& microseconds, bool throttled, const Amount& useful);
+
+/// Makes the times of a case of launches that Google Benchmark timed. A few more are timed where those are
+/// too few for a median; all are timed once more where a throttle or something passing spoiled them.
+/// @param microseconds  of the launches so far
+/// Ends early where the user asks to stop; the times then are not whole.
+/// @throws what a launch throws; the times until then stay
+void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& watch, MeasuredCase& into);
+
+/// The hardware counters of a run, found out once, before its first case.
+struct CounterSetup {
+  CountersStatus status = CountersStatus::off;  ///< ok: each case tries to read them; else no case does
+  std::string note = {};                  ///< why no case does, or why cases read fewer than their suite
+  std::vector<std::string> metrics = {};  ///< of every case, so that the profiler is set up once
+  std::vector<std::string> by_name = {};  ///< that the user asked for besides
+};
+
+/// Reads the suite's counters of a launch that is no case's. Where those of the full suite cannot be had, those
+/// of the smaller suites are read. A missing permission stays missing; counters that another profiler holds may
+/// be had when the first case is there. Says on standard error what cannot be read.
+CounterSetup set_up_counters(Instruments& instruments, const Options& options);
+
+/// What came of reading counters of launches.
+struct Counted {
+  CountersStatus status = CountersStatus::off;
+  std::string note = {};  ///< why there are no readings
+  CounterReadings readings = {};
+};
+
+/// Reads counters of `launch`, which must queue one launch and wait for it, where the run's can be read.
+/// @param before as Counters::read
+/// @throws what `launch` throws
+Counted count_launches(Instruments& instruments, const CounterSetup& setup,
+                       const std::vector<std::string>& metrics, const std::function<void()>& launch,
+                       const std::function<void()>& before);
+
+/// Reads the hardware counters of a case: those of the run, then those that the user asked for by name, in a
+/// session of their own, so that they cost the others no pass. Whatever goes wrong stands in the note.
+/// @param readings    counted launches of each
+/// @param warp_slots  warps that all SMs together can hold
+void count_case(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup, int readings,
+                double warp_slots, MeasuredCase& into);
 
 }  // namespace occbench

@@ -1,12 +1,13 @@
 #include "measure/cupti.hpp"
 
 #include <array>
+#include <cstdlib>
+#include <system_error>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "measure/cupti_library.hpp"
-#include "measure/mps.hpp"
 
 namespace occbench {
 namespace {
@@ -206,6 +207,22 @@ std::vector<const char*> pointers_to(const std::vector<std::string>& names) {
   std::vector<const char*> pointers;
   for (const std::string& name : names) pointers.push_back(name.c_str());
   return pointers;
+}
+
+std::optional<std::filesystem::path> mps_socket() {
+  const char* const folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  const bool given = folder != nullptr && *folder != '\0';
+  const std::filesystem::path socket = std::filesystem::path(given ? folder : "/tmp/nvidia-mps") / "control";
+  std::error_code none;
+  if (!std::filesystem::is_socket(socket, none)) return std::nullopt;
+  return socket;
+}
+
+std::string why_not_with_mps(const std::filesystem::path& socket) {
+  return fmt::format(
+      "programs share the GPU through MPS ({}): counting would make their launches fail. End its daemon "
+      "(echo quit | nvidia-cuda-mps-control); delete the socket if none runs",
+      socket.string());
 }
 
 }  // namespace occbench

@@ -2,13 +2,33 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "measure/counters_status.hpp"
+#include "occupancy/statuses.hpp"
+
+namespace occbench {
+
+/// The hardware counters could not be read. The message has the remedy.
+class CountersUnavailable : public std::runtime_error {
+ public:
+  CountersUnavailable(CountersStatus status, const std::string& message)
+      : std::runtime_error(message), status_(status) {}
+  CountersStatus status() const {
+    return status_;
+  }
+
+ private:
+  CountersStatus status_;
+};
+
+}  // namespace occbench
 
 struct CUpti_Profiler_Host_Object;
 
@@ -104,5 +124,17 @@ std::size_t passes_of(const Cupti& cupti, std::vector<std::uint8_t>& config_imag
 
 /// As CUPTI takes lists of names; valid as long as they are.
 std::vector<const char*> pointers_to(const std::vector<std::string>& names);
+
+/// The socket of the daemon of NVIDIA's Multi-Process Service (MPS), where there is one: programs then share one
+/// context on the GPU. It lies in CUDA_MPS_PIPE_DIRECTORY, without that in /tmp/nvidia-mps (NVIDIA, Multi-Process
+/// Service, "Environment variables").
+///
+/// Nothing may be counted then. Once a client has set up counters, launches of the next client that does so fail
+/// (CUDA error 719), and a client without counters beside it finds the GPU busy (H100, driver 580.159.04, CUDA
+/// 13.0). Records of kernels disturb nobody.
+std::optional<std::filesystem::path> mps_socket();
+
+/// For those who wanted to count.
+std::string why_not_with_mps(const std::filesystem::path& socket);
 
 }  // namespace occbench

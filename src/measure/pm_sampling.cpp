@@ -1,11 +1,12 @@
 #include "measure/pm_sampling.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/core.h>
 
-#include "measure/pm_session.hpp"
+#include "measure/cupti_library.hpp"
 
 namespace occbench {
 namespace {
@@ -72,6 +73,219 @@ ActivitySamples PmSampling::sample(double expected_us, const std::function<void(
                                         result.samples.size()));
   }
   return result;
+}
+
+namespace {
+
+/// Where the sampling hardware counts cycles of the system clock instead of nanoseconds. The samples say when
+/// they were taken, so that nothing depends on how fast that clock is.
+constexpr double kSystemCyclesPerNs = 1.5;
+
+std::vector<std::uint8_t> counter_availability(const Cupti& cupti, int device_index) {
+  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_GetCounterAvailability_Params);
+  params.deviceIndex = static_cast<std::size_t>(device_index);
+  cupti.call("cuptiPmSamplingGetCounterAvailability", cuptiPmSamplingGetCounterAvailability, params);
+  std::vector<std::uint8_t> image(params.counterAvailabilityImageSize);
+  params.pCounterAvailabilityImage = image.data();
+  cupti.call("cuptiPmSamplingGetCounterAvailability", cuptiPmSamplingGetCounterAvailability, params);
+  return image;
+}
+
+}  // namespace
+
+PmSession::PmSession(int device_index, std::vector<std::string> metrics, CuptiInterceptor intercept)
+    : cupti_(std::move(intercept)),
+      device_index_(device_index),
+      metrics_(std::move(metrics)),
+      chip_(supported_chip(cupti_, device_index_, Profiler::pm_sampling)),
+      availability_(counter_availability(cupti_, device_index_)),
+      host_(cupti_, Profiler::pm_sampling, chip_, availability_) {
+  const int added = host_.try_add(metrics_);
+  if (added == CUPTI_ERROR_INVALID_METRIC_NAME) {
+    throw CountersUnavailable(CountersStatus::unsupported,
+                              fmt::format("this GPU ({}) cannot sample {}", chip_, metrics_.front()));
+  }
+  Cupti::require(added, "cuptiProfilerHostConfigAddMetrics");
+  config_ = host_.config_image();
+  if (passes_of(cupti_, config_) > 1) {
+    throw CountersUnavailable(CountersStatus::unsupported,
+                              fmt::format("this GPU ({}) cannot sample {} at once", chip_, metrics_.front()));
+  }
+}
+
+PmSession::~PmSession() {
+  disable();
+}
+
+void PmSession::enable(Trigger trigger, double interval_ns, std::size_t samples, std::size_t hardware_bytes) {
+  disable();
+  auto enabled = OCC_CUPTI_PARAMS(CUpti_PmSampling_Enable_Params);
+  enabled.deviceIndex = static_cast<std::size_t>(device_index_);
+  cupti_.call("cuptiPmSamplingEnable", cuptiPmSamplingEnable, enabled);
+  sampler_ = enabled.pPmSamplingObject;
+  is_enabled_ = true;
+  set_config(trigger, interval_ns, hardware_bytes);
+  std::vector<const char*> names = pointers_to(metrics_);
+  auto size = OCC_CUPTI_PARAMS(CUpti_PmSampling_GetCounterDataSize_Params);
+  size.pPmSamplingObject = sampler_;
+  size.pMetricNames = names.data();
+  size.numMetrics = names.size();
+  size.maxSamples = static_cast<std::uint32_t>(samples);
+  cupti_.call("cuptiPmSamplingGetCounterDataSize", cuptiPmSamplingGetCounterDataSize, size);
+  image_.resize(size.counterDataSize);
+  initialize_image();
+}
+
+void PmSession::disable() noexcept {
+  if (!std::exchange(is_enabled_, false)) return;
+  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_Disable_Params);
+  params.pPmSamplingObject = std::exchange(sampler_, nullptr);
+  static_cast<void>(cupti_.try_call("cuptiPmSamplingDisable", cuptiPmSamplingDisable, params));
+}
+
+void PmSession::set_config(Trigger trigger, double interval_ns, std::size_t hardware_bytes) {
+  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_SetConfig_Params);
+  params.pPmSamplingObject = sampler_;
+  params.configSize = config_.size();
+  params.pConfig = config_.data();
+  params.hardwareBufferSize = hardware_bytes;
+  params.hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST;
+  params.triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
+  params.samplingInterval = static_cast<std::uint64_t>(std::llround(interval_ns));
+  const CUptiResult by_time = cupti_.try_call("cuptiPmSamplingSetConfig", cuptiPmSamplingSetConfig, params);
+  if (by_time == CUPTI_SUCCESS) return;
+  if (trigger == Trigger::time) Cupti::require(by_time, "cuptiPmSamplingSetConfig");
+  // Turing and GA100 do not have that trigger.
+  params.triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL;
+  params.samplingInterval = static_cast<std::uint64_t>(std::llround(interval_ns * kSystemCyclesPerNs));
+  cupti_.call("cuptiPmSamplingSetConfig", cuptiPmSamplingSetConfig, params);
+}
+
+void PmSession::initialize_image() {
+  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_CounterDataImage_Initialize_Params);
+  params.pPmSamplingObject = sampler_;
+  params.counterDataSize = image_.size();
+  params.pCounterData = image_.data();
+  cupti_.call("cuptiPmSamplingCounterDataImageInitialize", cuptiPmSamplingCounterDataImageInitialize, params);
+  image_is_used_ = false;
+}
+
+void PmSession::start() {
+  if (image_is_used_) initialize_image();
+  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_Start_Params);
+  params.pPmSamplingObject = sampler_;
+  cupti_.call("cuptiPmSamplingStart", cuptiPmSamplingStart, params);
+}
+
+void PmSession::stop() {
+  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_Stop_Params);
+  params.pPmSamplingObject = sampler_;
+  cupti_.call("cuptiPmSamplingStop", cuptiPmSamplingStop, params);
+}
+
+void PmSession::try_stop() noexcept {
+  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_Stop_Params);
+  params.pPmSamplingObject = sampler_;
+  static_cast<void>(cupti_.try_call("cuptiPmSamplingStop", cuptiPmSamplingStop, params));
+}
+
+PmSession::Decoded PmSession::decode() {
+  image_is_used_ = true;
+  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_DecodeData_Params);
+  params.pPmSamplingObject = sampler_;
+  params.pCounterDataImage = image_.data();
+  params.counterDataImageSize = image_.size();
+  const CUptiResult decoded = cupti_.try_call("cuptiPmSamplingDecodeData", cuptiPmSamplingDecodeData, params);
+  Decoded result;
+  result.overflow = params.overflow != 0 || decoded == CUPTI_ERROR_OUT_OF_MEMORY;
+  if (!result.overflow) Cupti::require(decoded, "cuptiPmSamplingDecodeData");
+  // What comes after is lost: decoding once more finds nothing.
+  result.full = params.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
+  auto info = OCC_CUPTI_PARAMS(CUpti_PmSampling_GetCounterDataInfo_Params);
+  info.pCounterDataImage = image_.data();
+  info.counterDataImageSize = image_.size();
+  cupti_.call("cuptiPmSamplingGetCounterDataInfo", cuptiPmSamplingGetCounterDataInfo, info);
+  result.samples = samples(info.numCompletedSamples);
+  result.without_value = info.numCompletedSamples - result.samples.size();
+  return result;
+}
+
+std::vector<PmSession::Sample> PmSession::samples(std::size_t completed) const {
+  std::vector<Sample> result;
+  result.reserve(completed);
+  for (std::size_t i = 0; i < completed; ++i) {
+    auto when = OCC_CUPTI_PARAMS(CUpti_PmSampling_CounterData_GetSampleInfo_Params);
+    when.pPmSamplingObject = sampler_;
+    when.pCounterDataImage = image_.data();
+    when.counterDataImageSize = image_.size();
+    when.sampleIndex = i;
+    cupti_.call("cuptiPmSamplingCounterDataGetSampleInfo", cuptiPmSamplingCounterDataGetSampleInfo, when);
+    std::vector<double> values = host_.evaluate(metrics_, image_, i);
+    if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); })) continue;
+    result.push_back({when.startTimestamp, when.endTimestamp, std::move(values)});
+  }
+  return result;
+}
+
+namespace {
+
+/// One pass on every chip from GA10x on that CUPTI 13.0 knows, and on Turing.
+const std::vector<std::string> kMetrics = {"gr__ctas_launched.sum", "sm__warps_active.sum",
+                                           "sm__cycles_active.sum", "sm__cycles_active.max",
+                                           "sm__cycles_elapsed.avg"};
+
+/// What the hardware writes down of one sample (up to 10.7 KB, H100).
+constexpr std::size_t kWindowBytesPerSample = 12 << 10;
+constexpr std::size_t kLeastWindowBytes = 32 << 20;
+constexpr std::size_t kMostWindowBytes = 512 << 20;
+
+/// Of start and stop, which take 2.3 ms, 0.4 to 0.5 ms are sampled too (H100).
+constexpr std::uint64_t kWindowMarginNs = 700'000;
+
+}  // namespace
+
+std::uint64_t cupti_time_ns() {
+  std::uint64_t time = 0;
+  static_cast<void>(cuptiGetTimestamp(&time));
+  return time;
+}
+
+SmSampler::SmSampler(int device_index, CuptiInterceptor intercept)
+    : session_(std::make_unique<PmSession>(device_index, kMetrics, std::move(intercept))) {}
+SmSampler::~SmSampler() = default;
+
+void SmSampler::configure(const SamplingWindow& window) {
+  const std::size_t samples = (window.length_ns + kWindowMarginNs) / window.interval_ns;
+  if (window.interval_ns != window_.interval_ns || window.length_ns != window_.length_ns)
+    hardware_bytes_ = std::clamp(samples * kWindowBytesPerSample, kLeastWindowBytes, kMostWindowBytes);
+  window_ = window;
+  session_->enable(PmSession::Trigger::time, static_cast<double>(window.interval_ns), samples,
+                   hardware_bytes_);
+}
+
+void SmSampler::start() {
+  session_->start();
+}
+
+void SmSampler::stop() {
+  session_->stop();
+}
+
+std::vector<SmSample> SmSampler::read() {
+  const PmSession::Decoded decoded = session_->decode();
+  if (decoded.overflow) {
+    // It samples no more until it is disabled.
+    hardware_bytes_ = std::min(2 * hardware_bytes_, kMostWindowBytes);
+    configure(window_);
+    return {};
+  }
+  std::vector<SmSample> samples;
+  samples.reserve(decoded.samples.size());
+  for (const PmSession::Sample& one : decoded.samples) {
+    const std::vector<double>& values = one.values;
+    samples.push_back({one.start_ns, one.end_ns, values[0], values[1], values[2], values[3], values[4]});
+  }
+  return samples;
 }
 
 }  // namespace occbench

@@ -55,7 +55,7 @@ std::optional<std::int64_t> runtime_available_dynamic_shared_bytes(const Limits&
 /// 13.0) over kernels, block sizes, shared memory, carveouts and cluster sizes; the grid and the cluster's
 /// shape do not matter. In 52 launches exactly so many clusters were resident at once. Clusters of one block
 /// count kMaxClusterBlocksPerSm too.
-/// @param sms_per_gpc  SMs of each GPC, single TPCs outside of the GPCs included (gpu/gpcs.hpp)
+/// @param sms_per_gpc  SMs of each GPC, single TPCs outside of the GPCs included (gpu/first_gpc.hpp)
 /// @throws InputError for cluster_blocks below 1.
 std::int64_t max_active_clusters(const Occupancy& occupancy, int cluster_blocks,
                                  std::span<const int> sms_per_gpc);

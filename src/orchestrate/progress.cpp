@@ -9,7 +9,7 @@
 #include <fmt/ostream.h>
 
 #include "files/output.hpp"
-#include "record/observed.hpp"
+#include "record/replay.hpp"
 
 namespace occbench {
 namespace {

@@ -15,7 +15,6 @@
 #include "files/input.hpp"
 #include "files/lock.hpp"
 #include "files/output.hpp"
-#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/progress.hpp"

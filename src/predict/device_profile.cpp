@@ -13,7 +13,6 @@
 #include "predict/built_in_profiles.hpp"
 #include "predict/numbers.hpp"
 #include "predict/parameters.hpp"
-#include "predict/trimmed.hpp"
 
 namespace occbench {
 namespace {
@@ -183,6 +182,17 @@ DeviceProfile resized(DeviceProfile profile, int sm_count) {
   if (profile.sm_count() == sm_count) return profile;
   profile.model = DeviceModel::uniform(Topology::even(sm_count), profile.model.parameters);
   return profile;
+}
+
+Seeds::Seeds(const Chance& chance, const DeviceProfile& profile)
+    : chance_(chance), gpcs_(profile.model.topology.gpc_sms().size()) {
+  if (!chance.first_gpc) return;
+  const auto most = static_cast<std::int64_t>(gpcs_) - 1;
+  if (*chance.first_gpc >= 0 && *chance.first_gpc <= most) return;
+  throw InputError(
+      fmt::format("first_gpc = {} is out of range: {} SMs have GPCs 0 to {} by the profile {}; leave it out "
+                  "where it is not known",
+                  *chance.first_gpc, profile.sm_count(), most, profile.name));
 }
 
 }  // namespace occbench

@@ -16,4 +16,11 @@ std::optional<Number> read_number(std::string_view text, Number low, Number high
   return value;
 }
 
+/// Without the blanks, tabs and carriage returns around it.
+inline std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
 }  // namespace occbench

@@ -9,7 +9,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
-#include "predict/parameter_range.hpp"
+#include "predict/interval.hpp"
 
 namespace occbench {
 namespace {

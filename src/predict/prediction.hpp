@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "predict/chance.hpp"
+#include "predict/device_profile.hpp"
 #include "predict/interval.hpp"
 #include "predict/profile_choice.hpp"
-#include "predict/tasks.hpp"
+#include "predict/work.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {

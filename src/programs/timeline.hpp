@@ -8,7 +8,7 @@
 
 namespace occbench {
 
-/// Where a traced process keeps its sampling windows (src/trace/window_file.hpp).
+/// Where a traced process keeps its sampling windows (src/trace/sampler.hpp).
 std::filesystem::path windows_of(const std::filesystem::path& timeline, int process);
 
 /// Writes what the sampling windows of processes held as a Chrome trace, which Perfetto opens: for each GPU of a process counter tracks of

@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "entries/time_sample.hpp"
+#include "entries/entries.hpp"
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
-#include "record/kernel_filter.hpp"
+#include "record/kernel_name.hpp"
 
 namespace occbench {
 namespace {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,12 +16,53 @@
 #include "occupancy/statuses.hpp"
 #include "predict/prediction.hpp"
 #include "predict/work.hpp"
-#include "record/counter_values.hpp"
-#include "record/gpu_state.hpp"
-#include "record/hardware_limiter.hpp"
 #include "record/row.hpp"
 
 namespace occbench {
+
+/// The allocations that stalled the launch of blocks longest: all whose stalls come to at least nine tenths of the longest.
+/// The hardware counts no stalls for want of warps. No limiter where all are 0; empty where none was read.
+/// @param stalls  cycles in which a waiting block lacked it
+std::optional<Limiters> hardware_limiters_of(
+    std::span<const std::pair<Limiter, std::optional<double>>> stalls);
+
+/// As the column hardware_limiter shows them: "none", or as "blocks+shared_memory".
+std::string hardware_limiter_text(Limiters limiters);
+
+/// @throws InputError for a word that names no limiter
+Limiters parse_hardware_limiter(std::string_view text);
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+/// "key=value;key=value"
+std::string pairs_text(const Pairs& pairs);
+
+/// Pairs that have a value.
+Pairs known_pairs(Pairs pairs);
+
+/// @param column  for the message @throws InputError where a part has no '='
+Pairs parse_pairs(std::string_view text, std::string_view column);
+
+/// The GPU when the times had been taken.
+struct Condition {
+  Integer memory_clock_mhz;
+  Integer temperature_c;
+  std::optional<double> power_w;
+  std::string throttle_reasons;  ///< as clocks_event_reasons_text writes them
+  Integer other_processes;
+};
+
+/// The column gpu_state.
+struct GpuState {
+  std::optional<int> memory_bus_bits;
+  std::string settings;  ///< other pairs, as NVML's settings() writes them
+  Condition condition;
+};
+
+std::string to_string(const GpuState& state);
+
+/// @throws InputError naming the key for a number that is none, or below 0 where it cannot be
+GpuState parse_gpu_state(std::string_view text);
 
 // What is known of a case, as values. A row is made of them once, when the case has ended, and read back into
 // them once, where a file is read.

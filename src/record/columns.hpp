@@ -6,7 +6,6 @@
 #include <string_view>
 #include <variant>
 
-#include "record/counter_values.hpp"
 #include "record/row.hpp"
 
 namespace occbench {
@@ -103,5 +102,16 @@ void require_in_range(const Column& column, double value);
 
 /// The same for the row's value, where it is a number.
 void require_in_range(const Row& row, const Column& column);
+
+/// How the table of columns is written.
+enum class ColumnListFormat {
+  table,     ///< for a terminal
+  markdown,  ///< the whole of results/README.md
+  csv,
+  json,  ///< what the Python parts read
+};
+
+/// Every column with name, type, unit, gate rule, hardware counter and meaning.
+std::string column_list(ColumnListFormat format);
 
 }  // namespace occbench

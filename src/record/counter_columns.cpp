@@ -8,7 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "record/hardware_limiter.hpp"
+#include "record/case_record.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {

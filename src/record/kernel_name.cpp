@@ -6,11 +6,16 @@
 #include <csetjmp>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <regex.h>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
 
 /// Of GCC's C++ library (cmake/demangler.cmake). @returns 0 if the name is a mangled one
 extern "C" int __gcclibcxx_demangle_callback(const char* mangled,
@@ -298,6 +303,28 @@ std::string shortened_kernel_name(std::string_view demangled) {
     if (text.size() <= kLongestKernelName) break;
   }
   return cut_to_length(text.empty() ? std::string(demangled) : text);
+}
+
+std::function<bool(std::string_view)> kernel_filter(const std::string& text) {
+  if (text.empty() || text == "all") {
+    return [](std::string_view) { return true; };
+  }
+  const bool negative = text.front() == '-';
+  auto compiled = std::make_unique<regex_t>();
+  const int error = ::regcomp(compiled.get(), text.c_str() + (negative ? 1 : 0), REG_EXTENDED | REG_NOSUB);
+  if (error != 0) {
+    std::string why(200, '\0');
+    why.resize(::regerror(error, compiled.get(), why.data(), why.size()) - 1);
+    throw InputError(fmt::format("'{}' is not an extended regular expression: {}", text, why));
+  }
+  const std::shared_ptr<regex_t> pattern(compiled.release(), [](regex_t* each) {
+    ::regfree(each);
+    delete each;
+  });
+  return [=](std::string_view name) {
+    const std::string looked_at(name.substr(0, kMostOfName));
+    return (::regexec(pattern.get(), looked_at.c_str(), 0, nullptr, 0) == 0) != negative;
+  };
 }
 
 }  // namespace occbench

@@ -18,7 +18,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// rarely as much longer.
 constexpr double kHopeless = 1.5;
 /// Two launches say no more than the spread at which a case's times are called unstable, and what events
-/// resolve (harness/time_case.cpp).
+/// resolve (harness/measure_case.cpp).
 constexpr double kSpread = 0.05;
 constexpr double kResolutionUs = 0.5;
 /// The fewest that give a 95 % interval: 2 x 0.5^6 = 3 %.

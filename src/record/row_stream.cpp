@@ -1,13 +1,16 @@
 #include "record/row_stream.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
+#include <map>
 
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "record/case_record.hpp"
+#include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/file_kind.hpp"
 
 namespace occbench {
 namespace {
@@ -110,6 +113,150 @@ bool RowStream::read_record() {
   record_ += line;
   torn_ = !record_.empty();
   return false;
+}
+
+namespace {
+
+constexpr std::string_view kGone[] = {"device_index",
+                                      "memory_bus_bits",
+                                      "gpu_settings",
+                                      "block_shape",
+                                      "grid_shape",
+                                      "profile_quality",
+                                      "predicted_elapsed_low_pct",
+                                      "predicted_elapsed_high_pct",
+                                      "achieved_source",
+                                      "measured_loss_blocks_points",
+                                      "measured_loss_warps_points",
+                                      "local_load_sectors",
+                                      "local_store_sectors",
+                                      "launch_stall_registers_cycles",
+                                      "launch_stall_shared_memory_cycles",
+                                      "launch_stall_blocks_cycles",
+                                      "launch_stall_barriers_cycles",
+                                      "global_reductions",
+                                      "global_atomics",
+                                      "long_scoreboard_stall_warps",
+                                      "lg_throttle_stall_warps",
+                                      "math_pipe_stall_warps",
+                                      "lost_updates_pct",
+                                      "process",
+                                      "context",
+                                      "stream",
+                                      "graph",
+                                      "graph_node",
+                                      "memory_clock_mhz",
+                                      "temperature_c",
+                                      "power_w",
+                                      "throttle_reasons",
+                                      "other_processes"};
+
+/// No file of schema 2 has one of these, and any that an occbench of schema 3 wrote has all. A user's own column may be called as
+/// one of those that are gone.
+constexpr std::string_view kNew[] = {"gpu_state", "local_sectors", "memory_stall_warps", "atomic_requests",
+                                     "origin"};
+
+using Named = std::map<std::string, std::string, std::less<>>;
+
+/// What `columns` of a record add up to; empty where none has a value.
+std::string sum_of(const Named& record, std::initializer_list<std::string_view> columns) {
+  std::string text;
+  double sum = 0;
+  for (const std::string_view column : columns) {
+    const auto found = record.find(column);
+    if (found == record.end() || found->second.empty()) continue;
+    double value = 0;
+    const char* const end = found->second.data() + found->second.size();
+    if (const auto read = std::from_chars(found->second.data(), end, value);
+        read.ec != std::errc() || read.ptr != end)
+      throw InputError(fmt::format("'{}' is not a finite number for column {}", found->second, column));
+    sum += value;
+    text = real_text(sum);
+  }
+  return text;
+}
+
+std::string pairs_of(const Named& record,
+                     std::initializer_list<std::pair<std::string_view, std::string_view>> key_and_column) {
+  Pairs pairs;
+  for (const auto& [key, column] : key_and_column) {
+    if (const auto found = record.find(column); found != record.end()) pairs.emplace_back(key, found->second);
+  }
+  return pairs_text(known_pairs(std::move(pairs)));
+}
+
+void convert(Named& record) {
+  const auto cell = [&](std::string_view name) -> std::string {
+    const auto found = record.find(name);
+    return found == record.end() ? "" : found->second;
+  };
+  if (cell("schema") == "2") record["schema"] = std::to_string(kSchema);
+  if (cell("gpu_uuid").empty() && !cell("device_index").empty())
+    record["gpu_uuid"] = fmt::format("{}, device {}", cell("host"), cell("device_index"));
+  const std::string bus = cell("memory_bus_bits").empty() ? "" : "memory_bus_bits=" + cell("memory_bus_bits");
+  const std::string condition = pairs_of(record, {{"memory_clock_mhz", "memory_clock_mhz"},
+                                                  {"temperature_c", "temperature_c"},
+                                                  {"power_w", "power_w"},
+                                                  {"throttle_reasons", "throttle_reasons"},
+                                                  {"other_processes", "other_processes"}});
+  for (const std::string& part : {bus, cell("gpu_settings"), condition}) {
+    if (!part.empty()) record["gpu_state"] += (record["gpu_state"].empty() ? "" : ";") + part;
+  }
+  if (!cell("profile_quality").empty())
+    record["device_profile"] = fmt::format("{} ({})", cell("device_profile"), cell("profile_quality"));
+  // Rows without an interval over elapsed cycles have one of another meaning.
+  if (cell("predicted_elapsed_low_pct").empty())
+    record["predicted_low_pct"] = record["predicted_high_pct"] = "";
+  if (const std::string source = cell("achieved_source"); source == "sampled" || source == "simulated")
+    record["counters_status"] = source;
+  record["local_sectors"] = sum_of(record, {"local_load_sectors", "local_store_sectors"});
+  record["atomic_requests"] = sum_of(record, {"global_reductions", "global_atomics"});
+  record["memory_stall_warps"] = sum_of(record, {"long_scoreboard_stall_warps", "lg_throttle_stall_warps"});
+  record["origin"] = pairs_of(record, {{"process", "process"},
+                                       {"context", "context"},
+                                       {"stream", "stream"},
+                                       {"graph_launches", "graph"},
+                                       {"graph_node", "graph_node"}});
+  if (const std::string lost = cell("lost_updates_pct"); !lost.empty()) {
+    std::string& note = record["note"];
+    note += fmt::format("{}{} % of updates lost", note.empty() ? "" : "; ", lost);
+  }
+}
+
+}  // namespace
+
+FromSchema2::FromSchema2(std::vector<std::string> names) : old_names_(std::move(names)) {
+  const auto is_gone = [](std::string_view name) {
+    return std::ranges::find(kGone, name) != std::end(kGone);
+  };
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(old_names_, name) != old_names_.end();
+  };
+  needed_ = has("schema") && std::ranges::none_of(kNew, has) && std::ranges::any_of(old_names_, is_gone);
+  if (!needed_) {
+    names_ = old_names_;
+    return;
+  }
+  for (const Column& column : columns()) names_.emplace_back(column.name);
+  for (const std::string& name : old_names_) {
+    if (find_column(name) == nullptr && !is_gone(name)) names_.push_back(name);
+  }
+}
+
+std::vector<std::string> FromSchema2::cells(const std::vector<std::string>& cells) const {
+  if (!needed_) {
+    std::vector<std::string> same = cells;
+    for (std::size_t cell = 0; cell < same.size(); ++cell) {
+      if (names_[cell] == "schema" && same[cell] == "2") same[cell] = std::to_string(kSchema);
+    }
+    return same;
+  }
+  Named record;
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) record[old_names_[cell]] = cells[cell];
+  convert(record);
+  std::vector<std::string> converted;
+  for (const std::string& name : names_) converted.push_back(record[name]);
+  return converted;
 }
 
 }  // namespace occbench

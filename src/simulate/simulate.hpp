@@ -12,7 +12,7 @@
 namespace occbench {
 
 /// Where and when the blocks of a launch run: in ascending order, GPCs one after another and in each all SMs
-/// with room (dispatcher.hpp), as fast as the device launches and replaces them (sm.hpp), for as long as
+/// with room (dispatcher.hpp), as fast as the device launches and replaces them (residency.hpp), for as long as
 /// their warps take alone or beside one another (block_execution.hpp). The blocks of a cluster start
 /// together, on as many SMs of one GPC.
 ///

@@ -1,10 +1,12 @@
 #include "trace/attribution.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
-
-#include "trace/chain.hpp"
-#include "trace/sample_values.hpp"
 
 namespace occbench {
 namespace {
@@ -158,6 +160,318 @@ class Attributor {
 
 Attribution attribute(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches) {
   return samples.size() < 2 ? Attribution() : Attributor(samples, launches).result();
+}
+
+namespace {
+
+// Scores are natural logarithms: of how much likelier the samples are if the launches are these than by accident.
+
+/// A launch whose end is not one of a sample: a fifth are, and hardly fewer by accident than all.
+constexpr double kMiss = -2.5;
+/// An end that is one of a sample, or one of an idle one, besides how rare these are: some launches' are not.
+constexpr double kHit = -0.5;
+/// It runs on a GPU that was idle though it had been called for, and waits for something.
+constexpr double kLate = -2.5;
+/// A launch on an idle GPU runs so long after its call (6 to 25 us, H100).
+constexpr std::uint64_t kLaunchLatencyNs = 30'000;
+/// Shorter gaps are there between launches that follow one another at once (0.5 to 2 us, H100).
+constexpr std::uint64_t kIdleNs = 5000;
+/// A chain is given up so far below its best.
+constexpr double kMostLost = 8;
+/// A fill or a copy that had blocks, and each count of blocks further on.
+constexpr double kBlocksOfMemory = -0.5;
+constexpr double kFurther = -0.05;
+/// Counts of blocks further on that its end is looked for at.
+constexpr std::size_t kMostFurther = 16;
+constexpr std::size_t kMostStates = 32;
+/// Chains that score so close are equally good.
+constexpr double kClose = 2;
+/// By accident there are fewer than exp(-4) chains in a window.
+constexpr double kSurplus = 4;
+/// Sizes of grids that are few.
+constexpr double kFewSizes = 5;
+/// Launches that a beginning is found by.
+constexpr std::size_t kGram = 4;
+using Gram = std::array<std::uint64_t, kGram>;  ///< blocks, and 0 behind a fill or copy
+/// Beginnings that are looked at in one place of the samples: the latest that can be.
+constexpr std::size_t kMostBeginnings = 2000;
+
+class Finder {
+ public:
+  Finder(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches)
+      : samples_(samples), launches_(launches) {
+    std::uint64_t sum = 0;
+    std::uint64_t idle_since = samples[0].end_ns;
+    ends_.push_back(0);
+    for (std::size_t i = 1; i < samples.size(); ++i) {
+      if (i == 1 || !is_idle(samples[i - 1])) idle_since = samples[i].start_ns;
+      idle_since_.push_back(idle_since);
+      sum += blocks_of(samples[i]);
+      counts_.push_back(sum);
+      if (sum != ends_.back()) ends_.push_back(sum);
+      if (is_idle(samples[i]) && (idle_ends_.empty() || sum != idle_ends_.back())) idle_ends_.push_back(sum);
+    }
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      if (const std::optional<Gram> gram = gram_at(i)) grams_[*gram].push_back(i);
+    }
+    begins_ = possible_begins();
+    set_gains();
+  }
+
+  std::vector<Chain> chains() const {
+    std::vector<Chain> found;
+    if (ends_.size() < 2) return found;
+    const double tries = static_cast<double>(begins_.size()) * static_cast<double>(grams_.size());
+    const double least_score = std::log(tries + 1) + kSurplus;
+    std::uint64_t done = 0;
+    std::size_t first_launch = 0;
+    for (const std::uint64_t begin : begins_) {
+      if (begin < done) continue;
+      const Best best = best_at(begin, first_launch);
+      if (best.score < least_score) continue;
+      done = best.chain.back().end;
+      if (!best.is_alone) continue;
+      found.push_back(
+          with_those_before(best.chain, found.empty() ? 0 : found.back().back().end, first_launch));
+      first_launch = best.chain.back().launch + 1;
+    }
+    return found;
+  }
+
+ private:
+  struct Best {
+    Chain chain;
+    double score = 0;
+    bool is_alone = true;
+  };
+  struct State {
+    std::uint64_t count = 0;  ///< of blocks
+    double score = 0;
+    std::size_t before = 0;  ///< of the states
+    std::size_t launch = 0;
+  };
+
+  std::optional<Gram> gram_at(std::size_t first) const {
+    Gram gram{};
+    std::size_t count = 0;
+    for (; count < kGram && first + count < launches_.size(); ++count) {
+      const LoggedLaunch& launch = launches_[first + count];
+      if (launch.kernel == LoggedLaunch::kMemory || launch.blocks == 0) break;
+      gram[count] = launch.blocks;
+    }
+    return count > 0 ? std::optional(gram) : std::nullopt;
+  }
+
+  /// An end is worth the more the more seldom launches have one from any beginning. Grids of many programs are powers of two, which agree
+  /// more often than other numbers would. One of a beginning's launches may be right, which matters where there are few.
+  void set_gains() {
+    std::set<std::uint64_t> sizes;
+    for (const auto& [gram, places] : grams_) sizes.insert(gram[0]);
+    double hits = 0;
+    double idle_hits = 0;
+    for (const std::uint64_t begin : begins_) {
+      const double right = std::min(kFewSizes / static_cast<double>(sizes.size()), 1.0);
+      const auto wrong = [&](auto is_hit) {
+        const auto count =
+            std::ranges::count_if(sizes, [&](std::uint64_t size) { return is_hit(begin + size); });
+        return std::max(static_cast<double>(count) - right, 0.0);
+      };
+      hits += wrong([&](std::uint64_t count) { return is_end(count); });
+      idle_hits += wrong([&](std::uint64_t count) { return is_idle_end(count); });
+    }
+    const double pairs =
+        std::max(static_cast<double>(begins_.size()) * static_cast<double>(sizes.size()), 1.0);
+    const double blocks = std::max(static_cast<double>(ends_.back()), 1.0);
+    const auto gain = [&](double of_pairs, std::size_t ends) {
+      const double by_accident = std::max(of_pairs / pairs, static_cast<double>(ends) / blocks);
+      return std::max(kHit - std::log(std::min(by_accident, 0.9)), 0.1);
+    };
+    gain_ = gain(hits, ends_.size());
+    idle_gain_ = std::max(gain(idle_hits, idle_ends_.size() + 1), gain_);
+  }
+
+  bool is_idle_end(std::uint64_t count) const {
+    return std::ranges::binary_search(idle_ends_, count);
+  }
+  bool is_end(std::uint64_t count) const {
+    return std::ranges::binary_search(ends_, count);
+  }
+  double score_of_end(std::uint64_t count) const {
+    if (is_idle_end(count)) return idle_gain_;
+    return is_end(count) ? gain_ : kMiss;
+  }
+  /// The sample with the first block after these.
+  std::size_t sample_after(std::uint64_t count) const {
+    return 1 + static_cast<std::size_t>(std::ranges::upper_bound(counts_, count) - counts_.begin());
+  }
+
+  /// Counts of blocks after which SMs waited.
+  std::vector<std::uint64_t> possible_begins() const {
+    double most_active = 0;
+    for (const SmSample& sample : samples_.subspan(1))
+      most_active = std::max(most_active, active_share(sample));
+    std::vector<std::uint64_t> begins;
+    for (std::size_t i = 0; i + 1 < ends_.size(); ++i) {
+      const std::size_t next = sample_after(ends_[i]);
+      if (next < 2 || next >= samples_.size()) continue;
+      if (std::min(active_share(samples_[next - 1]), active_share(samples_[next])) < kBusy * most_active)
+        begins.push_back(ends_[i]);
+    }
+    return begins;
+  }
+
+  /// All of them end between samples but for one that is not the first.
+  bool can_begin(std::uint64_t count, const Gram& gram) const {
+    int missed = 0;
+    for (const std::uint64_t blocks : gram) {
+      count += blocks;
+      if (count > ends_.back()) return true;
+      if (blocks > 0 && !is_end(count) && (&blocks == gram.data() || ++missed > 1)) return false;
+    }
+    return true;
+  }
+
+  Best best_at(std::uint64_t begin, std::size_t first_launch) const {
+    std::vector<std::size_t> launches;
+    for (const auto& [gram, places] : grams_) {
+      if (!can_begin(begin, gram)) continue;
+      for (const std::size_t place : places) {
+        if (place >= first_launch && can_run(launches_[place], begin)) launches.push_back(place);
+      }
+    }
+    std::ranges::sort(launches);
+    if (launches.size() > kMostBeginnings)
+      launches.erase(launches.begin(), launches.end() - static_cast<std::ptrdiff_t>(kMostBeginnings));
+    Best best;
+    for (const std::size_t launch : launches) {
+      double score = 0;
+      Chain chain = chain_from(begin, launch, score);
+      if (chain.empty() || score < best.score - kClose) continue;
+      const bool is_close = std::abs(score - best.score) <= kClose && !best.chain.empty();
+      const bool is_same = !is_close || say_the_same(best.chain, chain);
+      if (score > best.score) {
+        const bool was_alone = best.is_alone;
+        best = {std::move(chain), score, !is_close || (was_alone && is_same)};
+      } else {
+        best.is_alone = best.is_alone && is_same;
+      }
+    }
+    return best;
+  }
+
+  bool can_run(const LoggedLaunch& launch, std::uint64_t count) const {
+    if (launch.called_ns == 0) return true;
+    const std::size_t sample = sample_after(count);
+    return sample >= samples_.size() || launch.called_ns <= samples_[sample].end_ns + kClockToleranceNs;
+  }
+
+  bool is_late(const LoggedLaunch& launch, std::uint64_t count) const {
+    const std::size_t sample = sample_after(count);
+    if (sample >= samples_.size()) return false;
+    const std::uint64_t start = samples_[sample].start_ns;
+    return start - idle_since_[sample - 1] >= kIdleNs && launch.called_ns + kLaunchLatencyNs < start;
+  }
+
+  /// Launches that ended before a chain begins, of which no pause told the beginning.
+  Chain with_those_before(const Chain& chain, std::uint64_t least_begin, std::size_t first_launch) const {
+    Chain before;
+    std::uint64_t end = chain.front().begin;
+    for (std::size_t at = chain.front().launch; at-- > first_launch;) {
+      const LoggedLaunch& launch = launches_[at];
+      if (launch.kernel == LoggedLaunch::kMemory || launch.blocks > end - least_begin) break;
+      const std::uint64_t begin = end - launch.blocks;
+      if (!is_end(begin) || sample_after(begin) < 2 || !can_run(launch, begin)) break;
+      before.push_back({at, begin, end, is_end(end)});
+      end = begin;
+    }
+    std::ranges::reverse(before);
+    before.insert(before.end(), chain.begin(), chain.end());
+    return before;
+  }
+
+  /// The best chain of the launches from one on.
+  Chain chain_from(std::uint64_t begin, std::size_t first, double& score) const {
+    std::vector<State> states{{begin, 0, 0, first}};
+    std::vector<std::size_t> current{0};
+    std::size_t best = 0;
+    for (std::size_t launch = first; launch < launches_.size() && !current.empty(); ++launch) {
+      std::vector<State> next;
+      for (const std::size_t state : current) extend(states[state], state, launch, next);
+      std::ranges::sort(next, [](const State& a, const State& b) {
+        return a.count != b.count ? a.count < b.count : a.score > b.score;
+      });
+      next.erase(std::unique(next.begin(), next.end(),
+                             [](const State& a, const State& b) { return a.count == b.count; }),
+                 next.end());
+      if (next.size() > kMostStates) {
+        std::ranges::nth_element(next, next.begin() + kMostStates, std::greater{}, &State::score);
+        next.resize(kMostStates);
+      }
+      current.clear();
+      for (const State& one : next) {
+        if (one.score < states[best].score - kMostLost) continue;
+        states.push_back(one);
+        current.push_back(states.size() - 1);
+        if (one.score > states[best].score) best = states.size() - 1;
+      }
+    }
+    score = states[best].score;
+    Chain chain;
+    for (std::size_t state = best; state != 0; state = states[state].before) {
+      const std::uint64_t from = states[states[state].before].count;
+      const std::uint64_t to = states[state].count;
+      if (to > from) chain.push_back({states[state].launch, from, to, is_end(from) && is_end(to)});
+    }
+    std::ranges::reverse(chain);
+    return chain;
+  }
+
+  void extend(const State& from, std::size_t number, std::size_t at, std::vector<State>& next) const {
+    const LoggedLaunch& launch = launches_[at];
+    if (launch.kernel == LoggedLaunch::kMemory) {
+      next.push_back({from.count, from.score, number, at});
+      auto end = std::ranges::lower_bound(ends_, from.count);
+      if (end == ends_.end() || *end != from.count) return;
+      for (std::size_t further = 1; further <= kMostFurther && ++end != ends_.end(); ++further)
+        next.push_back(
+            {*end, from.score + kBlocksOfMemory + kFurther * static_cast<double>(further), number, at});
+      return;
+    }
+    const std::uint64_t count = from.count + launch.blocks;
+    if (count > ends_.back() || !can_run(launch, from.count)) return;
+    const double lateness = is_late(launch, from.count) ? kLate : 0;
+    next.push_back({count, from.score + score_of_end(count) + lateness, number, at});
+  }
+
+  bool say_the_same(const Chain& one, const Chain& other) const {
+    auto link = other.begin();
+    for (const ChainLink& mine : one) {
+      while (link != other.end() && link->begin < mine.begin) ++link;
+      if (link == other.end()) break;
+      if (link->begin == mine.begin && launches_[link->launch].kernel != launches_[mine.launch].kernel)
+        return false;
+    }
+    return true;
+  }
+
+  std::span<const SmSample> samples_;
+  std::span<const LoggedLaunch> launches_;
+  std::vector<std::uint64_t> counts_;     ///< of blocks, at the end of each sample from the second on
+  std::vector<std::uint64_t> ends_;       ///< the different ones of these, and 0
+  std::vector<std::uint64_t> idle_ends_;  ///< of idle samples
+  std::vector<std::uint64_t>
+      idle_since_;                     ///< where no sample before is idle, its own start; from the second on
+  std::vector<std::uint64_t> begins_;  ///< where a chain may begin
+  double gain_ = 0;                    ///< of an end that is one of a sample
+  double idle_gain_ = 0;
+  std::map<Gram, std::vector<std::size_t>> grams_;
+};
+
+}  // namespace
+
+std::vector<Chain> find_chains(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches) {
+  if (samples.size() < 2) return {};
+  return Finder(samples, launches).chains();
 }
 
 }  // namespace occbench

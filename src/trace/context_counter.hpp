@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -10,15 +11,131 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
-#include "measure/counters_status.hpp"
+#include "measure/cupti.hpp"
+#include "measure/range_profiler.hpp"
 #include "trace/captures.hpp"
-#include "trace/counted_context.hpp"
-#include "trace/counting_budget.hpp"
-#include "trace/launch_gate.hpp"
 
 namespace occbench {
+
+/// Ranges of a session. CUPTI takes 6 ms to start one and 8 to end it, 5 and 7 with 32 ranges, but a quarter of
+/// a second to start one of 128 (H100, CUDA 13.0).
+inline constexpr std::size_t kRangesOfSession = 64;
+
+/// A context whose launches are counted, one at a time in a range of its own, many in one session. All but
+/// reached() may be called only while nothing runs in the context, for they wait until it has ended. Any
+/// thread may call, one at a time. Everything throws CountersUnavailable.
+class CountedContext {
+ public:
+  virtual ~CountedContext() = default;
+
+  /// Takes the counters and makes them ready, so that start() is quick; some 400 ms.
+  virtual void set_up() = 0;
+  /// Gives them back. Never throws.
+  virtual void tear_down() noexcept = 0;
+
+  /// Notes what the context has to do by now, and says later whether that is done.
+  virtual void mark() = 0;
+  virtual bool reached() = 0;
+
+  virtual void start() = 0;
+  virtual void push(const std::string& range) = 0;
+  virtual void pop() = 0;
+  /// Ends a session. @returns the readings of its ranges, in their order
+  virtual CounterReadings stop(std::size_t ranges) = 0;
+};
+
+/// How much of a program's time counting may take once each configuration has been counted: a fiftieth, from the
+/// first launch that was counted on. Thread-safe.
+class CountingBudget {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr int kShare = 50;
+
+  /// Counting held the program from `begin` to `end`.
+  void spend(Clock::time_point begin, Clock::time_point end) {
+    const std::lock_guard lock(mutex_);
+    if (!first_) first_ = begin;
+    spent_ += end - begin;
+  }
+
+  /// False before anything was spent.
+  bool allows(Clock::time_point now) const {
+    const std::lock_guard lock(mutex_);
+    return first_ && now - *first_ >= kShare * spent_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<Clock::time_point> first_;
+  Clock::duration spent_{};
+};
+
+using Patience = std::chrono::milliseconds;
+
+/// Asks `done` until it says yes or the patience is at its end: without a break for 50 us, then in breaks
+/// that grow with the wait to at most a millisecond. @returns whether it said yes
+template <typename Done>
+bool wait_for(Patience patience, Done done) {
+  using namespace std::chrono_literals;
+  const auto start = std::chrono::steady_clock::now();
+  while (!done()) {
+    const auto waited = std::chrono::steady_clock::now() - start;
+    if (waited >= patience) return false;
+    if (waited > 50us) std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(waited / 8, 1ms));
+  }
+  return true;
+}
+
+/// Lets the launches of a context through, any number at once, or holds them while one of them is counted: a
+/// kernel of another thread beside it would be counted with it. Nothing waits for ever.
+class LaunchGate {
+ public:
+  /// @param longest_hold a launch that was held for so long goes through
+  explicit LaunchGate(Patience longest_hold) : longest_hold_(longest_hold) {}
+
+  /// Around a launch that is not counted.
+  void enter();
+  void leave() {
+    inside_.fetch_sub(1);
+  }
+
+  /// The gate is closed as long as this lives, unless it is empty.
+  class Closed {
+   public:
+    Closed() = default;
+    explicit Closed(LaunchGate& gate) : gate_(&gate) {}
+    ~Closed() {
+      if (gate_ != nullptr) gate_->closed_.store(false);
+    }
+    Closed(Closed&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
+    Closed& operator=(Closed&& other) noexcept {
+      std::swap(gate_, other.gate_);
+      return *this;
+    }
+    explicit operator bool() const {
+      return gate_ != nullptr;
+    }
+
+   private:
+    LaunchGate* gate_ = nullptr;
+  };
+
+  /// Holds launches that come and waits for those that are inside to leave, when no other thread holds
+  /// launches any more. @returns empty, and holds none, if that was not so in time
+  [[nodiscard]] Closed close(Patience patience);
+
+  /// Waits while it is closed, at most for the longest hold.
+  void wait_until_open() const;
+
+ private:
+  std::atomic<int> inside_{0};
+  std::atomic<bool> closed_{false};
+  Patience longest_hold_;
+};
 
 /// How long a program may be held up. A kernel may run that waits for a launch that comes later, or never
 /// ends: where the GPU is not idle in time, nothing more is counted in its context.

@@ -6,7 +6,7 @@
 
 #include "entries/entries.hpp"
 #include "measure/program_events.hpp"
-#include "trace/counted_context.hpp"
+#include "trace/context_counter.hpp"
 #include "trace/sampler.hpp"
 
 namespace occbench {

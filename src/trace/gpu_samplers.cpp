@@ -6,8 +6,6 @@
 #include <pthread.h>
 #include <utility>
 
-#include "trace/inside.hpp"
-
 namespace occbench {
 namespace {
 

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "trace/driver.hpp"
@@ -76,6 +77,22 @@ class GpuSamplers {
   std::mutex end_mutex_;
   std::condition_variable end_changed_;
   bool ends_ = false;
+};
+
+/// The library's own calls launch kernels too, and are told of; they are not the program's.
+inline thread_local bool is_inside = false;
+
+class Inside {
+ public:
+  Inside() : before_(std::exchange(is_inside, true)) {}
+  ~Inside() {
+    is_inside = before_;
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  bool before_;
 };
 
 }  // namespace occbench

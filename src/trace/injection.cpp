@@ -18,9 +18,8 @@
 #include <fmt/core.h>
 
 #include "entries/process_files.hpp"
-#include "measure/mps.hpp"
+#include "measure/cupti.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/kernel_filter.hpp"
 #include "record/kernel_name.hpp"
 #include "trace/regions.hpp"
 #include "trace/tracer.hpp"

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <vector>
 
-#include "files/utf8.hpp"
+#include "files/input.hpp"
 
 namespace occbench {
 namespace {

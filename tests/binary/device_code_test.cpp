@@ -16,9 +16,9 @@
 
 #include "../cli/run_command.hpp"
 #include "binary/cuobjdump.hpp"
-#include "cli/calc_binary.hpp"
+#include "cli/calc_batch.hpp"
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 

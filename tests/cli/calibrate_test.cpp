@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/profile_choice.hpp"
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/gpu_presence.hpp"
+#include "cli/gpu_option.hpp"
 #include "run_command.hpp"
 
 namespace occbench {

@@ -1,8 +1,7 @@
-#include "cli/fastest_text.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/sweep.hpp"
 #include "record/race.hpp"
 
 namespace occbench {

@@ -22,7 +22,6 @@
 #include "cli/terminal.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
-#include "files/temporary_folder.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/devices.hpp"
 #include "record/csv.hpp"

@@ -1,12 +1,12 @@
+#include "cli/sweep.hpp"
+
 #include <filesystem>
 #include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/sweep_program.hpp"
-#include "cli/sweep_request.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "run_command.hpp"
 

@@ -15,8 +15,8 @@
 #include "entries/entries.hpp"
 #include "entries/process_files.hpp"
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
-#include "programs/program_report.hpp"
+#include "files/output.hpp"
+#include "programs/program.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"
 

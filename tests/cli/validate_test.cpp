@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "message_of.hpp"
 
 namespace occbench {

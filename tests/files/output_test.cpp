@@ -18,7 +18,6 @@
 #include <gtest/gtest.h>
 
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
 #include "message_of.hpp"
 
 namespace occbench {

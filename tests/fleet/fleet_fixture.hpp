@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../cli/run_command.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "made_up_fleet.hpp"
 
 namespace occbench {

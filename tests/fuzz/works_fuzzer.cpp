@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "occupancy/input_error.hpp"
-#include "predict/tasks.hpp"
 #include "predict/work.hpp"
 
 namespace {

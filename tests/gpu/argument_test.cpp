@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "gpu/prepared_arguments.hpp"
 #include "occupancy/input_error.hpp"
 

@@ -5,7 +5,6 @@
 #include <csignal>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "harness/experiment.hpp"
 
 namespace occbench {

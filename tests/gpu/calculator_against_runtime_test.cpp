@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/error.hpp"
-#include "gpu/gpcs.hpp"
+#include "gpu/first_gpc.hpp"
 #include "gpu/kernel.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "on_a_gpu.hpp"

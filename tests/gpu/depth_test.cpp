@@ -9,7 +9,6 @@
 #include "gpu/launch_timer.hpp"
 #include "kernels/spin.hpp"
 #include "measure/counters.hpp"
-#include "measure/metric_catalog.hpp"
 #include "measure/nvml.hpp"
 #include "measure/pm_sampling.hpp"
 #include "measure/trace.hpp"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "../cli/run_command.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "record/csv.hpp"
 
 namespace occbench {

@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "gpu/launch_timer.hpp"
 #include "harness/run.hpp"
 #include "kernels/spin.hpp"

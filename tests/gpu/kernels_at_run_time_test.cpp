@@ -9,7 +9,6 @@
 #include "gpu/error.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/prepared_arguments.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/families.hpp"
 #include "occupancy/occupancy.hpp"
 #include "on_a_gpu.hpp"

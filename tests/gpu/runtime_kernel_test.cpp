@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu/kernel_cache.hpp"
+#include "gpu/nvrtc.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {

@@ -1,5 +1,5 @@
 #include "gpu/error.hpp"
-#include "gpu/resources.hpp"
+#include "gpu/launch.hpp"
 #include "gpu/warp_record.hpp"
 #include "sms_of_blocks.hpp"
 

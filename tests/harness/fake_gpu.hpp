@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "gpu/error.hpp"
 #include "harness/google_benchmark.hpp"
 #include "harness/run.hpp"

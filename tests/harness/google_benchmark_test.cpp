@@ -10,7 +10,7 @@
 
 #include "fake_gpu.hpp"
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 
 // Google Benchmark's flags and reports, with our numbers in them.
 namespace occbench {

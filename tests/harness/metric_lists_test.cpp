@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "measure/counters.hpp"
 #include "measure/cupti.hpp"
 #include "measure/cupti_library.hpp"
-#include "measure/metric_catalog.hpp"
 #include "record/columns.hpp"
 #include "record/counter_columns.hpp"
 

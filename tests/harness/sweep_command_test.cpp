@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "../cli/run_command.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "gpu/nvrtc.hpp"
 
 namespace occbench {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "orchestrate/run.hpp"
 #include "record/csv.hpp"
 

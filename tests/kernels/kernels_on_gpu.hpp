@@ -6,7 +6,7 @@
 
 #include "../gpu/on_a_gpu.hpp"
 #include "gpu/kernel.hpp"
-#include "gpu/resources.hpp"
+#include "gpu/launch.hpp"
 
 namespace occbench {
 

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gpu/launch.hpp"
 #include "gpu/launch_timer.hpp"
-#include "gpu/resources.hpp"
 #include "kernels/array_passes.hpp"
 #include "kernels/atomic_operations.hpp"
 #include "kernels/concurrent_kernels.hpp"

@@ -1,9 +1,8 @@
-#include "measure/metric_catalog.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/counters_status.hpp"
+#include "measure/counters.hpp"
+#include "measure/cupti.hpp"
 
 namespace occbench {
 namespace {

@@ -1,5 +1,3 @@
-#include "measure/mps.hpp"
-
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -11,6 +9,7 @@
 
 #include "fake_cupti.hpp"
 #include "measure/counters.hpp"
+#include "measure/cupti.hpp"
 
 namespace occbench {
 namespace {

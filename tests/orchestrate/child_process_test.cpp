@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 
 namespace occbench {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "cli/device_list.hpp"
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "orchestrate/devices.hpp"
 
 namespace occbench {

@@ -17,7 +17,6 @@
 
 #include "files/input.hpp"
 #include "files/output.hpp"
-#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 

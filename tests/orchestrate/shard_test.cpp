@@ -10,7 +10,6 @@
 
 #include "../cli/run_command.hpp"
 #include "files/output.hpp"
-#include "files/temporary_folder.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/plan.hpp"
 #include "record/csv.hpp"

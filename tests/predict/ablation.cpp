@@ -17,7 +17,7 @@
 
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
-#include "predict/chance.hpp"
+#include "predict/device_profile.hpp"
 #include "predict/parallel.hpp"
 #include "predict/parameters.hpp"
 #include "record/calibrate.hpp"

@@ -9,7 +9,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "predict/parameters.hpp"
-#include "predict/tasks.hpp"
+#include "predict/work.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {

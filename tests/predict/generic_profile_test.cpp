@@ -1,8 +1,7 @@
-#include "predict/generic_profile.hpp"
-
 #include <gtest/gtest.h>
 
 #include "predict/parameters.hpp"
+#include "predict/profile_choice.hpp"
 
 namespace occbench {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "occupancy/occupancy.hpp"
 #include "predict/device_profile.hpp"
-#include "predict/tasks.hpp"
+#include "predict/work.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "predict/lockstep.hpp"
+#include "predict/inferred_work.hpp"
 
 namespace occbench {
 namespace {

@@ -1,9 +1,8 @@
-#include "predict/tasks.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
+#include "predict/work.hpp"
 
 namespace occbench {
 namespace {

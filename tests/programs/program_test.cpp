@@ -10,7 +10,6 @@
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/observed.hpp"
 #include "record/replay.hpp"
 
 namespace occbench {

@@ -10,9 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/highest_clock.hpp"
+#include "record/replay.hpp"
 #include "resident_bytes.hpp"
 
 namespace occbench {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
-#include "record/kernel_filter.hpp"
+#include "record/kernel_name.hpp"
 
 namespace occbench {
 namespace {

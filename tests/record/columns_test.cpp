@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"
-#include "record/column_list.hpp"
 #include "record/csv.hpp"
 
 namespace occbench {

@@ -1,5 +1,3 @@
-#include "record/file_kind.hpp"
-
 #include <filesystem>
 #include <fstream>
 
@@ -7,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 #include "record/row_stream.hpp"

@@ -1,6 +1,4 @@
 // A prediction has nothing in it that was measured of the launch it is compared with (results/).
-#include "record/observed.hpp"
-
 #include <cmath>
 #include <numeric>
 #include <string>

@@ -10,7 +10,6 @@
 #include "predict/parallel.hpp"
 #include "record/case_record.hpp"
 #include "record/csv.hpp"
-#include "record/observed.hpp"
 #include "record/replay.hpp"
 #include "recorded_launches.hpp"
 

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
-#include "predict/tasks.hpp"
+#include "predict/work.hpp"
 #include "record/calibrate.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"

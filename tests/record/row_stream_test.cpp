@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 

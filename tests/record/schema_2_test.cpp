@@ -1,5 +1,3 @@
-#include "record/schema_2.hpp"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>

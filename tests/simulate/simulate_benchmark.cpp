@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "predict/device_profile.hpp"
-#include "predict/tasks.hpp"
+#include "predict/work.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {

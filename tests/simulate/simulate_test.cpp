@@ -9,8 +9,8 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
-#include "predict/generic_profile.hpp"
-#include "predict/tasks.hpp"
+#include "predict/profile_choice.hpp"
+#include "predict/work.hpp"
 
 namespace occbench {
 namespace {

@@ -1,9 +1,9 @@
-#include "simulate/timeline.hpp"
-
 #include <numeric>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "simulate/residency.hpp"
 
 namespace occbench {
 namespace {

@@ -1,6 +1,6 @@
-#include "trace/counting_budget.hpp"
-
 #include <gtest/gtest.h>
+
+#include "trace/context_counter.hpp"
 
 namespace occbench {
 namespace {

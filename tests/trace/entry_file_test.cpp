@@ -14,7 +14,7 @@
 #include "entries/entries.hpp"
 #include "entries/process_files.hpp"
 #include "files/input.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 
 namespace occbench {
 namespace {

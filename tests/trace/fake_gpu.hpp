@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "trace/context_counter.hpp"
-#include "trace/counted_context.hpp"
 #include "trace/driver.hpp"
 
 namespace occbench {

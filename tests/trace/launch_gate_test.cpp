@@ -1,5 +1,3 @@
-#include "trace/launch_gate.hpp"
-
 #include <atomic>
 #include <optional>
 #include <stdexcept>
@@ -7,6 +5,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "trace/context_counter.hpp"
 
 namespace occbench {
 namespace {

@@ -1,10 +1,9 @@
-#include "trace/stream_numbers.hpp"
-
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "fake_gpu.hpp"
+#include "trace/tracer.hpp"
 #include "traced_program.hpp"
 
 namespace occbench {

@@ -12,7 +12,7 @@
 
 #include "entries/process_files.hpp"
 #include "fake_gpu.hpp"
-#include "files/temporary_folder.hpp"
+#include "files/output.hpp"
 #include "programs/process_entries.hpp"
 #include "trace/tracer.hpp"
 

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "gpu/launch.hpp"
-#include "gpu/resources.hpp"
 #include "harness/experiment.hpp"
 #include "kernels/assembled.hpp"
 #include "kernels/live_registers.hpp"
