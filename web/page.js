@@ -311,7 +311,7 @@ function kernelsOf(trace) {
   }
   if (seen.size === 0) throw new Error("the trace has no kernels");
   const longest = [...seen.values()].sort((a, b) => sum(b.times) - sum(a.times));
-  return longest.map(({ row, times }) => ({ ...row, time_us: String(median(times)) }));
+  return longest.map(({ row, times }) => ({ ...row, time_us: String(Number(median(times).toFixed(6))) }));
 }
 
 const textOf = (file) =>

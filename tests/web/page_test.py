@@ -307,15 +307,15 @@ class Use(InBrowser):
             said = dict(word[2:].split("=", 1) for word in page.input_value("#text").split() if word.startswith("--"))
             launch = [button.text_content(), *(said[option] for option in columns), said.get("dynamic-smem", "0")]
             theory = float(page.inner_text("#theoretical").split()[0])
-            of_page.append((*launch, theory, float(said["time-us"])))
+            of_page.append((*launch, theory, round(float(said["time-us"]), 3)))
         expected = [
             (row["kernel"], *(row[column] for column in columns.values()), row["dynamic_shared_bytes"],
-             round(float(row["theoretical_pct"]), 2), float(row["time_us"]))
+             round(float(row["theoretical_pct"]), 2), round(float(row["time_us"]), 3))
             for row in rows
         ]  # fmt: skip
         self.assertGreater(len(expected), 80)
         self.assertTrue(any(row["launches"] != "1" for row in rows))
-        self.assertEqual(sorted(of_page), sorted(expected))
+        self.assertCountEqual(of_page, expected)
         first = rows[0]
         page.click("#launches button >> nth=0")
         page.wait_for_selector(PREDICTED)
