@@ -395,9 +395,10 @@ int measuring_main(std::span<const Experiment* const> suite, std::span<const Exp
 
 namespace {
 
-/// Of simulation for each list: predictions, and for them ranges. By the estimate of simulation_microseconds(), so that a list
-/// is the same on every machine. A list of ten thousand cases is there within 10 s of two cores.
-constexpr double kMostMicroseconds = 10e6;
+/// What a list simulates for predictions, and for their ranges, by the estimate of simulation_microseconds(), so that a list
+/// is the same on every machine. Together they take some 10 s of two cores.
+constexpr double kMostOfPredictions = 20e6;
+constexpr double kMostOfRanges = 10e6;
 
 bool can_be_predicted(const CaseRecord& record) {
   return record.identity.work && record.launch && record.compiled && record.theory && !record.times.status;
@@ -443,10 +444,10 @@ Interval interval_around(const RunRange& runs, const CaseRecord& record, const L
 
 /// Of `numbers`, in their order, those whose work together is little enough.
 /// @param microseconds  of each, on one core
+/// @param left          microseconds for all of them
 std::vector<std::size_t> affordable(std::span<const std::size_t> numbers,
-                                    const std::function<double(std::size_t)>& microseconds) {
+                                    const std::function<double(std::size_t)>& microseconds, double left) {
   std::vector<std::size_t> chosen;
-  double left = kMostMicroseconds;
   for (const std::size_t number : numbers) {
     const double needed = microseconds(number);
     if (needed > left) continue;
@@ -456,11 +457,11 @@ std::vector<std::size_t> affordable(std::span<const std::size_t> numbers,
   return chosen;
 }
 
-void tell_left_out(std::size_t left_out, std::size_t cases, std::string_view what) {
+void tell_left_out(std::size_t left_out, std::size_t cases, std::string_view what, double most) {
   if (left_out == 0) return;
   fmt::print(stderr,
              "{} of {} cases are listed without a {}: a list simulates no more than {:.0f} s of one core\n",
-             left_out, cases, what, kMostMicroseconds / 1e6);
+             left_out, cases, what, most / 1e6);
 }
 
 /// As far as the work goes, in the order of the cases: predictions first, then ranges.
@@ -480,17 +481,18 @@ std::vector<ListedCase> predict_all(std::span<const PlannedCase> cases, const De
     if (can_be_predicted(cases[i].known)) numbers.push_back(i);
   }
   const std::size_t predictable = numbers.size();
-  numbers = affordable(numbers, of_all_runs);
-  tell_left_out(predictable - numbers.size(), cases.size(), "prediction");
+  numbers = affordable(numbers, of_all_runs, kMostOfPredictions);
+  tell_left_out(predictable - numbers.size(), cases.size(), "prediction", kMostOfPredictions);
   for_each_parallel(numbers.size(), [&](std::size_t each) {
     const std::size_t i = numbers[each];
     predicted[i].simulated = simulated(cases[i].known, device.limits, profile);
   });
   if (profile.quality != ProfileQuality::generic) return predicted;
   std::erase_if(numbers, [&](std::size_t i) { return !predicted[i].simulated; });
-  const std::vector<std::size_t> with_range =
-      affordable(numbers, [&](std::size_t i) { return std::max(kRangeMicroseconds, 2 * microseconds(i)); });
-  tell_left_out(numbers.size() - with_range.size(), cases.size(), "range of the prediction");
+  const std::vector<std::size_t> with_range = affordable(
+      numbers, [&](std::size_t i) { return std::max(kRangeMicroseconds, 2 * microseconds(i)); },
+      kMostOfRanges);
+  tell_left_out(numbers.size() - with_range.size(), cases.size(), "range of the prediction", kMostOfRanges);
   for_each_parallel(with_range.size(), [&](std::size_t each) {
     const std::size_t i = with_range[each];
     predicted[i].range = interval_around(*predicted[i].simulated, cases[i].known, device.limits, profile);
