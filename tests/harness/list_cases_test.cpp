@@ -31,19 +31,19 @@ TEST_F(RunCases, AListLeavesOutTheSamePredictionsOnEveryMachineAndSaysHowMany) {
   const auto listed = [&] {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
-    EXPECT_EQ(run(large_grids(20), {"--occ_list", "--occ_predict"}), ExitStatus::done);
+    EXPECT_EQ(run(large_grids(40), {"--occ_list", "--occ_predict"}), ExitStatus::done);
     const std::string out = testing::internal::GetCapturedStdout();
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
                 testing::HasSubstr(
-                    "7 of 20 cases are listed without a prediction: a list simulates no more than 20 s"));
+                    "7 of 40 cases are listed without a prediction: a list simulates no more than 50 s"));
     return out;
   };
   const std::string first = listed();
   std::istringstream lines(first);
   int number = 0;
   for (std::string line; std::getline(lines, line); ++number)
-    EXPECT_EQ(nlohmann::json::parse(line).contains("predicted_pct"), number < 13) << number;
-  EXPECT_EQ(number, 20);
+    EXPECT_EQ(nlohmann::json::parse(line).contains("predicted_pct"), number < 33) << number;
+  EXPECT_EQ(number, 40);
   EXPECT_EQ(listed(), first);
 }
 
