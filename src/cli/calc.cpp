@@ -69,10 +69,12 @@ AnswerFormat format_of(const CalcOptions& options, AnswerFormat otherwise) {
 }
 
 // What has its own values for some options takes none from the command line.
-void refuse_beside(const CLI::App& parser, const char* chosen, std::initializer_list<const char*> others) {
+void refuse_beside(const CLI::App& parser, const char* chosen, std::initializer_list<const char*> others,
+                   const char* instead = "") {
   if (parser.count(chosen) == 0) return;
   for (const char* other : others) {
-    if (parser.count(other) > 0) throw InputError(fmt::format("{} does not go with {}", other, chosen));
+    if (parser.count(other) > 0)
+      throw InputError(fmt::format("{} does not go with {}{}", other, chosen, instead));
   }
 }
 
@@ -211,8 +213,11 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
       "--cluster",    "--grid",      "--sm-count",    "--gpc-sms",      "--curves"};
   refuse_beside(parser, "--limits", of_launch);
   refuse_beside(parser, "--limits", {"--batch", "--from"});
-  refuse_beside(parser, "--batch", {"--cc", "--gpu", "--from"});
-  refuse_beside(parser, "--batch", of_launch);
+  const char* const columns =
+      ": each line of the file says it, in columns such as compute_capability, sm_count, block_threads";
+  refuse_beside(parser, "--batch", {"--cc", "--gpu"}, columns);
+  refuse_beside(parser, "--batch", of_launch, columns);
+  refuse_beside(parser, "--batch", {"--from"});
   refuse_beside(parser, "--from",
                 {"--registers", "--static-smem", "--barriers", "--grid", "--sm-count", "--gpc-sms"});
   if (options.gpu.name == "list") return list_of_gpus(format_of(options, AnswerFormat::table));

@@ -16,6 +16,7 @@
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/json.hpp"
+#include "record/kernel_name.hpp"
 
 namespace occbench {
 namespace {
@@ -245,22 +246,8 @@ std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQue
   return rows;
 }
 
-/// Where the parameters of a function's name begin; its end where it has none.
-std::size_t begin_of_parameters(const std::string& name) {
-  if (!name.ends_with(')')) return name.size();
-  int depth = 0;
-  for (std::size_t place = name.size(); place-- > 0;) {
-    depth += name[place] == ')' ? 1 : name[place] == '(' ? -1 : 0;
-    if (depth == 0) return place;
-  }
-  return name.size();
-}
-
 std::string shortened(std::string name) {
-  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  for (std::size_t place = 0; (place = name.find(kAnonymous)) != std::string::npos;)
-    name.erase(place, kAnonymous.size());
-  if (name.size() > kNameWidth) name.erase(begin_of_parameters(name));
+  if (name.size() > kNameWidth) name = shortened_kernel_name(name);
   if (name.size() <= kNameWidth) return name;
   // Template arguments, which tell instances apart, stand at the end.
   const std::size_t head = kNameWidth / 2;
