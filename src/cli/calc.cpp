@@ -213,10 +213,9 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
       "--cluster",    "--grid",      "--sm-count",    "--gpc-sms",      "--curves"};
   refuse_beside(parser, "--limits", of_launch);
   refuse_beside(parser, "--limits", {"--batch", "--from"});
-  const char* const columns =
-      ": each line of the file says it, in columns such as compute_capability, sm_count, block_threads";
-  refuse_beside(parser, "--batch", {"--cc", "--gpu"}, columns);
-  refuse_beside(parser, "--batch", of_launch, columns);
+  refuse_beside(
+      parser, "--batch", of_launch,
+      ": each line of the file says it, in columns such as block_threads (calc takes --gpu or --cc for all)");
   refuse_beside(parser, "--batch", {"--from"});
   refuse_beside(parser, "--from",
                 {"--registers", "--static-smem", "--barriers", "--grid", "--sm-count", "--gpc-sms"});
@@ -224,6 +223,7 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
   if (options.limits) return answer_limits(options);
   if (!options.batch.empty()) {
     return answer_batch(options.batch,
+                        options.gpu.given() ? asked_gpus(options.gpu) : std::vector<GpuOption>{},
                         format_of(options, options.rank ? AnswerFormat::table : AnswerFormat::csv),
                         options.rank ? BatchOrder::ranked : BatchOrder::as_given);
   }
@@ -272,7 +272,8 @@ void declare_sources(CLI::App& parser, CalcOptions& options) {
       parser
           .add_option("--batch", options.batch,
                       "answer each row of a CSV file (-: standard input) that has the columns "
-                      "compute_capability and block_threads, and may have registers_per_thread and others of "
+                      "block_threads and, without --gpu and --cc, compute_capability, and may have "
+                      "registers_per_thread and others of "
                       "a recorded row; its column case names the rows")
           ->type_name("FILE.csv");
   parser.add_flag("--rank", options.rank, "the best of the batch first")->needs(batch);
