@@ -301,9 +301,19 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
   std::vector<std::vector<std::string>> lines = {
       {"kernel", "code", "registers", "static B", "stack B", "local B", "local ld/st", "barriers"}};
   for (const int size : sizes) lines[0].push_back(fmt::format("at {}", size));
+  std::map<std::string, std::vector<std::string>> shown;  // symbols by the name that they are shortened to
+  std::string legend;
   for (const DeviceKernel& kernel : kernels) {
+    std::string name = shortened(source_name(kernel.symbol));
+    std::vector<std::string>& symbols = shown[name];
+    const auto place = std::ranges::find(symbols, kernel.symbol) - symbols.begin();
+    if (place == std::ssize(symbols)) symbols.push_back(kernel.symbol);
+    if (place > 0) {
+      name += fmt::format(" #{}", place + 1);
+      legend = "#2           another kernel of that short name; --format csv has whole names\n";
+    }
     std::vector<std::string> line = {
-        shortened(source_name(kernel.symbol)),
+        std::move(name),
         kernel.architecture,
         std::to_string(kernel.usage.registers_per_thread),
         std::to_string(kernel.usage.static_shared_bytes),
@@ -318,7 +328,7 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
 at N         theoretical occupancy, %, of blocks of N threads; - where the launch bounds forbid them
 local B      local memory per thread, the stack included
 local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold; ? not counted
-)";
+)" + legend;
 }
 
 }  // namespace

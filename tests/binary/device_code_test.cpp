@@ -240,6 +240,14 @@ TEST(DeviceCode, LongNamesKeepWhatNamesTheKernel) {
               HasSubstr("\nDeviceReduceKernel<"));
   EXPECT_THAT(shown("_ZN3cub6detail6reduce28DeviceReduceSingleTileKernelIfdiiiiiEEvv"),
               HasSubstr("\nDeviceReduceSingleTile"));
+  // void f<g<...>>(), with a type whose own arguments do not fit, once of ints and once of floats.
+  std::vector<DeviceKernel> alike(2, kernel);
+  const auto symbol_of = [](char type) {
+    return fmt::format("_Z14a_kernel_of_40I6a_typeI{}EEvv", std::string(40, type));
+  };
+  alike[0].symbol = symbol_of('i');
+  alike[1].symbol = symbol_of('f');
+  EXPECT_THAT(answer_binary(alike, {}, AnswerFormat::table), HasSubstr(" #2 "));
 }
 
 TEST(DeviceCode, CurvesAreOfOneKernel) {
