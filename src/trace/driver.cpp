@@ -138,10 +138,8 @@ class CuptiGpu : public SampledGpu {
  public:
   explicit CuptiGpu(int device) : device_(device) {}
 
-  void prepare() override {
-    sampler_.emplace(device_);
-  }
   void configure(const SamplingWindow& window) override {
+    if (!sampler_) sampler_.emplace(device_);
     sampler_->configure(window);
   }
   void start() override {

@@ -94,10 +94,10 @@ void GpuSamplers::sample(UsedGpu& gpu) {
   end_changed_.notify_all();
 }
 
-/// Once its launches have been counted for a while, if the program still launches. @returns false at its end
+/// Once its launches have been counted for a while, if the program still launches. @returns false at the program's end
 bool GpuSamplers::take_over(const UsedGpu& gpu) {
-  const std::chrono::milliseconds between_tries = std::min(*after_, std::chrono::milliseconds(1000));
   constexpr int kMostTries = 6;
+  const auto between_tries = std::min(*after_, std::chrono::milliseconds(1000));
   if (!wait(*after_)) return false;
   for (int tries = 0; tries < kMostTries;) {
     const std::uint32_t before = table_.latest();
@@ -112,18 +112,14 @@ bool GpuSamplers::take_over(const UsedGpu& gpu) {
 /// @returns false where launches have to be counted one by one
 bool GpuSamplers::begin_to_sample(UsedGpu& gpu) {
   const bool was_counted = gpu.way == CountersWay::counted;
-  bool has_counters = false;
+  if (was_counted && !take_over(gpu)) return false;
   try {
-    gpu.sampled->prepare();
-    if (was_counted && !take_over(gpu)) return false;
-    has_counters = true;
     gpu.sampler->set_up();
   } catch (const CountersUnavailable& failure) {
-    const bool is_refused =
-        failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy;
-    // Counting asks for itself, unless it has given up for this.
-    if (was_counted ? has_counters || failure.status() == CountersStatus::off : is_refused) throw;
+    if (failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy) throw;
+    gpu.sampled->give_back();
     gpu.way = CountersWay::counted;
+    listener_.take_back(gpu);
     return false;
   }
   gpu.way = CountersWay::sampled;

@@ -45,7 +45,8 @@ class GpuSamplers {
   struct Listener {
     /// Whoever counts a GPU's launches gives its counters back. @returns whether that was done; if not, it is tried again
     std::function<bool(const UsedGpu&)> hand_over;
-    std::function<void(const UsedGpu&)> begins;  ///< a GPU is sampled from now on
+    std::function<void(const UsedGpu&)> take_back;  ///< the GPU cannot be sampled
+    std::function<void(const UsedGpu&)> begins;     ///< a GPU is sampled from now on
     std::function<void(int device, CountersStatus, const std::string& why)> ended;  ///< for good
   };
 

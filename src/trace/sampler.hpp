@@ -22,8 +22,6 @@ class SampledGpu {
  public:
   virtual ~SampledGpu() = default;
 
-  /// Fails with status unsupported where it cannot be sampled. Touches no counter.
-  virtual void prepare() = 0;
   virtual void configure(const SamplingWindow& window) = 0;
   virtual void start() = 0;
   virtual void stop() = 0;

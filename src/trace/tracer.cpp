@@ -45,6 +45,7 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
       file_(options_.file),
       gpus_(counts() ? options_.samples_after : std::nullopt, options_.windows, driver, table_, captures_,
             {[this](const UsedGpu& gpu) { return hand_over(gpu); },
+             [this](const UsedGpu& gpu) { take_back(gpu); },
              [this](const UsedGpu& gpu) { is_sampled_now(gpu); },
              [this](int device, CountersStatus status, const std::string& why) {
                counting_ended(device, status, why);
@@ -107,6 +108,12 @@ bool Tracer::hand_over(const UsedGpu& gpu) {
   return std::ranges::all_of(contexts, [&](const std::shared_ptr<Context>& context) {
     return context->gpu != &gpu || context->counter->hand_over();
   });
+}
+
+void Tracer::take_back(const UsedGpu& gpu) {
+  for (const auto& context : counted_contexts()) {
+    if (context->gpu == &gpu) context->counter->resume();
+  }
 }
 
 /// Kernels run as without a trace, and samples say how long.

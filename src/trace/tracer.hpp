@@ -165,6 +165,7 @@ class Tracer : public ProgramListener {
   std::vector<std::shared_ptr<Context>> counted_contexts() const;
 
   bool hand_over(const UsedGpu& gpu);
+  void take_back(const UsedGpu& gpu);
   void is_sampled_now(const UsedGpu& gpu);
   Launched launched_by(const LaunchCall& call, const Context& context);
   TracedKernel* kernel_of(const LaunchCall& call, const Context& context);

@@ -100,9 +100,6 @@ class FakeSampledGpu : public SampledGpu {
  public:
   explicit FakeSampledGpu(FakeGpu& gpu) : gpu_(gpu) {}
 
-  void prepare() override {
-    gpu_.called("prepare");
-  }
   void configure(const SamplingWindow& window) override {
     gpu_.called("configure");
     gpu_.intervals.push_back(window.interval_ns);
