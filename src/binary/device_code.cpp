@@ -311,6 +311,13 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   if (!fs::is_regular_file(named, missing) || access(named.c_str(), R_OK) != 0) {
     throw InputError(fmt::format("{} is no file that can be read", named.string()));
   }
+  if (named.extension() == ".cu") {
+    throw InputError(
+        fmt::format("{0} is source code, whose registers the compiler decides: `nvcc -arch=sm_90 -cubin -o "
+                    "kernel.cubin {0}`, "
+                    "then --from kernel.cubin",
+                    named.string()));
+  }
   const PlainName plain(named);
   const fs::path& file = plain.file();
   const Cuobjdump cuobjdump;

@@ -161,7 +161,7 @@ ExitStatus sweep(SweepRequest request, Console& console) {
 }
 
 ExitStatus help(const CLI::App& parser, const SweepRequest& request, Console& console) {
-  fmt::print(console.out, "{}\n{}\n", parser.help(), kGrammar);
+  fmt::print(console.out, "{}\n{}\n", parser.help("occbench"), kGrammar);
   try {
     const std::vector<SweptKernel> kernels = swept_kernels(request.run.benches);
     if (!request.kernel.empty()) {
@@ -309,10 +309,11 @@ fs::path sweep_program(const fs::path& folder) {
   const fs::path program = programs_folder(folder) / "sweep";
   std::error_code error;
   if (fs::exists(program, error)) return program;
-  throw InputError(fmt::format(
-      "there is no {}: it is part of builds with CUDA (cmake --build --preset release); --benches says "
-      "where it is",
-      program.string()));
+  throw InputError(
+      fmt::format("there is no {}: it is part of builds with CUDA, which `CUDAARCHS=90 scripts/run --list` "
+                  "makes without a "
+                  "GPU too; --benches says where it is",
+                  program.string()));
 }
 
 void take_axes(const std::vector<std::string>& words, SweepRequest& request) {

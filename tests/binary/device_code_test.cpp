@@ -234,7 +234,20 @@ TEST(DeviceCode, LongNamesKeepWhatNamesTheKernel) {
   // occbench::(anonymous namespace)::spin_kernel(occbench::WarpCyclesView, occbench::WarpRecord*)
   EXPECT_THAT(shown("_ZN8occbench39_GLOBAL__N__11ddb033_7_hold_cu_7cbfc14911spin_kernelENS_14WarpCyclesViewE"
                     "PNS_10WarpRecordE"),
-              HasSubstr("\noccbench::spin_kernel "));
+              HasSubstr("\nspin_kernel "));
+  // cub::detail::reduce::DeviceReduceKernel<float, double, int, int, int, int, int>() and another of its namespace
+  EXPECT_THAT(shown("_ZN3cub6detail6reduce18DeviceReduceKernelIfdiiiiiEEvv"),
+              HasSubstr("\nDeviceReduceKernel<"));
+  EXPECT_THAT(shown("_ZN3cub6detail6reduce28DeviceReduceSingleTileKernelIfdiiiiiEEvv"),
+              HasSubstr("\nDeviceReduceSingleTile"));
+  // void f<g<...>>(), with a type whose own arguments do not fit, once of ints and once of floats.
+  std::vector<DeviceKernel> alike(2, kernel);
+  const auto symbol_of = [](char type) {
+    return fmt::format("_Z14a_kernel_of_40I6a_typeI{}EEvv", std::string(40, type));
+  };
+  alike[0].symbol = symbol_of('i');
+  alike[1].symbol = symbol_of('f');
+  EXPECT_THAT(answer_binary(alike, {}, AnswerFormat::table), HasSubstr(" #2 "));
 }
 
 TEST(DeviceCode, CurvesAreOfOneKernel) {
@@ -408,6 +421,9 @@ TEST(DeviceCode, IsRefusedWhereThereIsNone) {
   EXPECT_THROW(read_device_code("/no/such/file", {}, progress), InputError);
   EXPECT_EQ(run_command({"calc", "--from", "/no/such/file"}).status, ExitStatus::usage);
   EXPECT_EQ(run_command({"calc", "--from", "/no/such/file", "--registers", "3"}).status, ExitStatus::usage);
+  const std::string source = OCCBENCH_SOURCE_DIR "/kernels/spin.cu";
+  EXPECT_THAT(run_command({"calc", "--from", source.c_str()}).err,
+              ::testing::HasSubstr("nvcc -arch=sm_90 -cubin"));
   // Without cuobjdump this names cuobjdump, with it the lack of device code.
   EXPECT_THROW(read_device_code("/proc/self/exe", {}, progress), InputError);
 }

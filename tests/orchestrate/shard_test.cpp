@@ -120,6 +120,12 @@ TEST_F(Rehearsing, ShardsMergeToTheRowsOfASingleRun) {
   EXPECT_EQ(rows("all.csv"), rows("single.csv"));
 }
 
+TEST_F(Rehearsing, TakesAllCasesOfTheFileAndSaysSo) {
+  ASSERT_EQ(rehearse("all.csv", {"--suite", "smoke"}), ExitStatus::done);
+  EXPECT_EQ(rows("all.csv").size(), 34);
+  EXPECT_NE(err_.find("--suite is not used"), std::string::npos) << err_;
+}
+
 TEST_F(Rehearsing, GoesOnWhereItStopped) {
   ASSERT_EQ(rehearse("whole.csv", {}), ExitStatus::done);
   ASSERT_EQ(rehearse("parts.csv", {"--shard", "1/2"}), ExitStatus::done);

@@ -107,6 +107,27 @@ def recorded_launches(name: str, **types: type[pl.DataType]) -> pl.DataFrame:
     return read_table(SOURCES / "tests/data/h200_launches" / name, types)
 
 
+def rules(_: Results) -> str:
+    """What each optional rule of the model is worth: mean errors with it switched off alone, and the group that loses most."""
+    runs = read_table(
+        SOURCES / "results/nvidia-h200/ablation_each.csv",
+        {"launches": pl.Int64, "mean_error_points": pl.Float64, "worse_by_points": pl.Float64},
+    )
+    of_all = runs.filter(group="all")
+    sets = {"selecting": "selecting half", "reporting": "reporting half", "h100": "H100, the suite"}
+    groups = runs.filter(pl.col("set") == "selecting", pl.col("group") != "all", pl.col("launches") >= 30)
+    lines = []
+    for rule in of_all["rule"].unique(maintain_order=True):
+        errors_of = dict(of_all.filter(rule=rule).select("set", "mean_error_points").iter_rows())
+        worst = groups.filter(rule=rule).sort("worse_by_points").row(-1, named=True)
+        loses = (f"+{worst['worse_by_points']:.2f}", worst["group"].replace("_", " "))
+        shown = ("none", "", "") if rule == "none" else (f"`{rule}`", *loses)
+        lines.append((shown[0], *(f"{errors_of[name]:.2f}" for name in sets), *shown[1:]))
+    launches = {name: of_all.filter(set=name)["launches"][0] for name in sets}
+    heads = (f"{title} ({launches[name]:,}):" for name, title in sets.items())
+    return table(("without", *heads, "worst group:", "of the selecting half"), lines)
+
+
 def tails(_: Results) -> str:
     """SMs that take a tail after one whole wave of equal blocks."""
     launches = recorded_launches(
@@ -207,6 +228,7 @@ BLOCKS = {
     "scheduling: streams": streams,
     "scheduling: first blocks": first_blocks,
     "scheduling: reads": reads,
+    "scheduling: rules": rules,
     "scheduling: tails": tails,
     "scheduling: without contention": without_contention,
     "scheduling: under contention": with_contention,
