@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import polars as pl
 
-from occbench_tools.dataset import Results, Row, each, error, gpu_of, packed, parameter_of
+from occbench_tools.dataset import Results, Row, each, error, gpu_of, packed, parameter_of, read_text
 from occbench_tools.statistics import median
 
 
@@ -118,3 +118,8 @@ def machine(row: Row) -> str:
         f"{row['gpu']} ({row['sm_count']} SMs, compute capability {row['compute_capability']}), driver {row['driver']}, "
         f"CUDA {row['cuda_toolkit']}, {revision(row)}"
     )
+
+
+def of_tables(results: Results, name: str, text: Callable[[pl.DataFrame], str]) -> str:
+    """The text of this file of each GPU model that has it, all cells as text."""
+    return of_models(results, name, lambda model: text(read_text(model.folder / name)))

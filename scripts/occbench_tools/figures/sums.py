@@ -3,14 +3,13 @@ CUB outside the suite."""
 
 import polars as pl
 
-from occbench_tools.dataset import Results, each, gpu_of, packed, read_table
+from occbench_tools.dataset import Results, each, gpu_of, read_text
 from occbench_tools.experiments.reductions import WAYS
 from occbench_tools.figures.timelines import Timeline
-from occbench_tools.markdown import bullets, revision, table
+from occbench_tools.markdown import bullets, fill, of_models, revision, table
 
 #: Percent; one block of 256 threads is less.
 HARDLY = 1
-GPU_TESTS = dict.fromkeys(("recorded_at", "commit", "gpu", "driver", "test", "status", "measured"), pl.String)
 
 
 def over_time(results: Results) -> str:
@@ -33,15 +32,15 @@ def over_time(results: Results) -> str:
 
 
 def outside(results: Results) -> str:
-    lines = []
-    for model in results.models:
-        file = packed(model.folder / "gpu_tests.csv")
-        tests = read_table(file, GPU_TESTS) if file else pl.DataFrame(schema=GPU_TESTS)
-        for row in each(
-            tests.filter(pl.col("test").str.ends_with("TheDeviceWideReductionTakesAsLongAsOutsideTheSuite"))
-        ):
-            lines.append(f"{gpu_of(model.suite.rows)}: {row['measured']} (driver {row['driver']}, {revision(row)}).")
-    return bullets(*lines)
+    name = "gpu_tests.csv"
+    tests = pl.col("test").str.ends_with("TheDeviceWideReductionTakesAsLongAsOutsideTheSuite")
+
+    def text(model: Results) -> str:
+        rows = each(read_text(model.folder / name).filter(tests))
+        form = f"{gpu_of(model.suite.rows)}: {{measured}} (driver {{driver}}, "
+        return bullets(*(f"{fill(form, row)}{revision(row)})." for row in rows))
+
+    return of_models(results, name, text).replace("\n\n", "\n")
 
 
 BLOCKS = {"sums over time": over_time, "sums outside the suite": outside}
