@@ -23,7 +23,8 @@ class Cells(string.Formatter):
     """`{time_us:.1f}` of a row, or of its parameters; `{throughput:.2f/1e12}` divides first. A null is empty."""
 
     def get_value(self, key, args, row):
-        return row[key] if key in row else parameter_of(row, key)
+        name = str(key)  # a number names a column too
+        return row[name] if name in row else parameter_of(row, name)
 
     def format_field(self, value, form):
         form, _, unit = form.partition("/")
@@ -123,3 +124,9 @@ def machine(row: Row) -> str:
 def of_tables(results: Results, name: str, text: Callable[[pl.DataFrame], str]) -> str:
     """The text of this file of each GPU model that has it, all cells as text."""
     return of_models(results, name, lambda model: text(read_text(model.folder / name)))
+
+
+def table_by(lines: Iterable[dict[str, object]]) -> str:
+    """A table of lines that have their cells by the names of the columns."""
+    lines = list(lines)
+    return table(lines[0], (line.values() for line in lines))

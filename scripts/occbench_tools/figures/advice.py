@@ -7,7 +7,7 @@ from functools import partial
 import polars as pl
 
 from occbench_tools.dataset import Results, Row, each, parameter, parameter_of
-from occbench_tools.markdown import table
+from occbench_tools.markdown import table_by
 
 FILE = "advice.csv"
 # Measured savings may be above the bound by what times of the same launch vary by, percent of the time.
@@ -124,7 +124,7 @@ def block(line: Callable[[Pair, dict], dict[str, str]], results: Results) -> str
     if not found:
         return "Not recorded."
     lines = [line(pair, findings) for pair in found]
-    return f"{table(lines[0], (cells.values() for cells in lines))}\n\n{verdict(found, findings)}"
+    return f"{table_by(lines)}\n\n{verdict(found, findings)}"
 
 
 def measured_on(results: Results) -> str:

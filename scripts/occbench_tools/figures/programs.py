@@ -9,7 +9,7 @@ from statistics import mean
 import polars as pl
 
 from occbench_tools.dataset import Results, Row, each, gpu_of, read_rows, read_table
-from occbench_tools.markdown import bullets, fill, of_models, of_tables, revision, stamped, table, table_of
+from occbench_tools.markdown import bullets, fill, of_models, of_tables, revision, stamped, table, table_by, table_of
 
 SUMS = "programs/python_sums.csv"
 PRINTED = "programs/python_sums.txt"
@@ -189,7 +189,7 @@ def choices(results: Results) -> str:
 
     def text(rows: pl.DataFrame) -> str:
         lines = [line(of) for _, of in rows.group_by("tuner", maintain_order=True)]
-        return f"On an {gpu_of(rows)}:\n\n{table(lines[0], (found.values() for found in lines))}"
+        return f"On an {gpu_of(rows)}:\n\n{table_by(lines)}"
 
     return of_tables(results, CHOICES, text)
 

@@ -2,11 +2,12 @@
 
 import collections
 import json
+from pathlib import Path
 
 import polars as pl
 
 from occbench_tools.dataset import Results, error, gpu_of, one, packed, pick
-from occbench_tools.markdown import machine, of_most, revision, table, table_of
+from occbench_tools.markdown import machine, of_most, revision, table_by, table_of
 from occbench_tools.statistics import median
 
 
@@ -36,44 +37,46 @@ FAR_BELOW = 10  # points between theory and the counter
 
 def imbalance_share(results: Results) -> str:
     """Of the rows far below theory, those whose largest loss is uneven work: of suites, and of programs that were traced."""
+
+    def line(model: Results, what: str, files: list[Path]) -> dict[str, object]:
+        text = model.occbench.output("explain", *map(packed, files), "--top", "0", "--format", "json")
+        read = [row for row in json.loads(text) if row.get("achieved_pct") is not None]
+        far = [row for row in read if row["theoretical_pct"] - row["achieved_pct"] > FAR_BELOW]
+        losses = [[found["cause"] for found in row["findings"] if found["list"] == "losses"] for row in far]
+        first = collections.Counter(causes[0] for causes in losses if causes)
+        named = ("uneven_blocks", "uneven_warps", "tail")
+        return {
+            "rows of": f"{gpu_of(model.suite.rows)}, {what}",
+            "rows:": len(read),
+            f"more than {FAR_BELOW} points below theory:": len(far),
+            "uneven work:": first["uneven_blocks"] + first["uneven_warps"],
+            "tail:": first["tail"],
+            "other causes": ", ".join(f"{cause} {count}" for cause, count in first.most_common() if cause not in named),
+        }
+
     lines = []
     for model in results.models:
         programs = [file for name in PROGRAMS if packed(file := model.folder / "programs" / f"{name}.csv")]
-        for what, files in (("the suite", [model.file("full.csv")]), ("programs", programs)):
-            if not files:
-                continue
-            text = model.occbench.output("explain", *map(packed, files), "--top", "0", "--format", "json")
-            read = [row for row in json.loads(text) if row.get("achieved_pct") is not None]
-            far = [row for row in read if row["theoretical_pct"] - row["achieved_pct"] > FAR_BELOW]
-            losses = [[found["cause"] for found in row["findings"] if found["list"] == "losses"] for row in far]
-            first = collections.Counter(causes[0] for causes in losses if causes)
-            uneven = first["uneven_blocks"] + first["uneven_warps"]
-            others = ", ".join(
-                f"{cause} {count}" for cause, count in first.most_common() if "uneven" not in cause and cause != "tail"
-            )
-            lines.append((f"{gpu_of(model.suite.rows)}, {what}", len(read), len(far), uneven, first["tail"], others))
-    head = ("rows of", "rows:", f"more than {FAR_BELOW} points below theory:", "uneven work:", "tail:", "other causes")
-    return table(head, lines)
+        lines += [line(model, "the suite", [model.file("full.csv")])]
+        lines += [line(model, "programs", programs)] if programs else []
+    return table_by(lines)
 
 
 def against_ncu_in_short(results: Results) -> str:
-    lines = []
-    for model in results.models:
-        if packed(model.folder / "against_ncu.csv"):
-            rows = model.against_ncu
-            points = rows["achieved_difference_points"]
-            lines.append(
-                {
-                    "GPU": f"[{gpu_of(rows)}](../results/{model.folder.name}/against_ncu.csv)",
-                    "launches:": len(rows),
-                    "within 0.3 points:": (points.abs() <= 0.3).sum(),
-                    "difference, points:": f"{points.min():+.1f} to {points.max():+.1f}",
-                    "times within:": f"{rows['time_difference_us'].abs().max():.2f} µs",
-                    "a counted launch here:": f"{rows['counting_ms_per_launch'].median():.1f} ms",
-                    "by `ncu`:": f"{rows['ncu_ms_per_launch'].median():.1f} ms",
-                }
-            )
-    return table(lines[0], (line.values() for line in lines))
+    def line(model: Results) -> dict[str, object]:
+        rows = model.against_ncu
+        points = rows["achieved_difference_points"]
+        return {
+            "GPU": f"[{gpu_of(rows)}](../results/{model.folder.name}/against_ncu.csv)",
+            "launches:": len(rows),
+            "within 0.3 points:": (points.abs() <= 0.3).sum(),
+            "difference, points:": f"{points.min():+.1f} to {points.max():+.1f}",
+            "times within:": f"{rows['time_difference_us'].abs().max():.2f} µs",
+            "a counted launch here:": f"{rows['counting_ms_per_launch'].median():.1f} ms",
+            "by `ncu`:": f"{rows['ncu_ms_per_launch'].median():.1f} ms",
+        }
+
+    return table_by(line(model) for model in results.models if packed(model.folder / "against_ncu.csv"))
 
 
 def differences(one: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> str:
