@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/work.hpp"
 #include "record/calibrate.hpp"
@@ -168,13 +169,10 @@ TEST(Replay, ACaseThatLacksWhatIsNeededIsRefusedByTheColumnsName) {
   const auto message_without = [](Integer Row::*column) -> std::string {
     Row row = row_of(recorded_case());
     (row.*column).reset();
-    try {
+    return message_of([&] {
       CaseRecord record = case_record(row);
       repredict(record);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "predicted";
+    });
   };
   EXPECT_EQ(message_without(&Row::block_threads), "there is no block_threads");
   EXPECT_EQ(message_without(&Row::grid_blocks), "there is no grid_blocks");

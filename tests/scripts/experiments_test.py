@@ -54,21 +54,13 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict([beyond]), "not measured")
 
     def test_a_block_size_that_misses_its_claimed_occupancy_is_named(self):
-        run = run_of(
-            [
-                block_size_row(32, 49.9),
-                block_size_row(64, 99.8),
-                block_size_row(768, 66.6),
-            ]
-        )
+        run = run_of([block_size_row(32, 49.9), block_size_row(64, 99.8), block_size_row(768, 66.6)])
         self.assertEqual(verdict_of("block_size", run), "partly holds (not: 768 threads)")
 
     def test_rows_without_counters_are_not_taken_for_measurements(self):
         self.assertEqual(experiments.findings(run_of([block_size_row(32, "")]).of("block_size")), [])
 
-    def test_a_cliff_that_costs_the_throughput_bound_kernel_no_time_is_an_exception(
-        self,
-    ):
+    def test_a_cliff_that_costs_the_throughput_bound_kernel_no_time_is_an_exception(self):
         run = run_of(
             [
                 cliff_row("latency", 31, 99, 1000),
@@ -78,14 +70,9 @@ class Verdicts(unittest.TestCase):
                 cliff_row("throughput", 33, 73, 1010),
             ]
         )
-        self.assertEqual(
-            verdict_of("register_cliff", run),
-            "partly holds (not: time of the throughput-bound kernel)",
-        )
+        self.assertEqual(verdict_of("register_cliff", run), "partly holds (not: time of the throughput-bound kernel)")
 
-    def test_a_control_that_is_as_fast_as_before_the_cliff_contradicts_the_claim_on_occupancy(
-        self,
-    ):
+    def test_a_control_that_is_as_fast_as_before_the_cliff_contradicts_the_claim_on_occupancy(self):
         run = run_of(
             [
                 cliff_row("latency", 31, 99, 1000),
@@ -93,10 +80,7 @@ class Verdicts(unittest.TestCase):
                 cliff_row("latency", 31, 74.6, 1000, padded=33),
             ]
         )
-        self.assertEqual(
-            verdict_of("register_cliff", run),
-            "partly holds (not: latency-bound control)",
-        )
+        self.assertEqual(verdict_of("register_cliff", run), "partly holds (not: latency-bound control)")
 
     def test_the_fastest_cap_must_beat_both_ends(self):
         def run(times):
@@ -116,13 +100,9 @@ class Verdicts(unittest.TestCase):
                 ]
             )
 
+        self.assertEqual(verdict_of("register_cap", run({32: 900, 64: 500, 168: 700})), "holds")
         self.assertEqual(
-            verdict_of("register_cap", run({32: 900, 64: 500, 168: 700})),
-            "holds",
-        )
-        self.assertEqual(
-            verdict_of("register_cap", run({32: 900, 64: 800, 168: 700})),
-            "partly holds (not: the fastest)",
+            verdict_of("register_cap", run({32: 900, 64: 800, 168: 700})), "partly holds (not: the fastest)"
         )
 
     def test_a_tail_has_findings_over_active_and_over_elapsed_cycles(self):
@@ -141,8 +121,7 @@ class Verdicts(unittest.TestCase):
             ]
         )
         self.assertEqual(
-            verdict_of("waves", run),
-            "partly holds (not: achieved at 1.25 waves; over elapsed cycles at 1.50 waves)",
+            verdict_of("waves", run), "partly holds (not: achieved at 1.25 waves; over elapsed cycles at 1.50 waves)"
         )
 
     def test_few_long_warps_in_many_leave_less_empty_than_their_blocks_places(self):

@@ -87,10 +87,7 @@ class Builds(unittest.TestCase):
         first = [row("waves", "a" * 12, "GPU-1"), row("placement", "a" * 12, "GPU-1")]
         again = row("reductions", "b" * 12, "GPU-1")
         elsewhere = row("atomics", "b" * 12, "GPU-2")
-        self.assertEqual(
-            of_most(pl.DataFrame([*first, again]), tell_gpus=True)[1],
-            " (`reductions`: `bbbbbbbbbbbb`)",
-        )
+        self.assertEqual(of_most(pl.DataFrame([*first, again]), tell_gpus=True)[1], " (`reductions`: `bbbbbbbbbbbb`)")
         on, others = of_most(pl.DataFrame([*first, elsewhere]), tell_gpus=True)
         self.assertEqual(on["commit"], "a" * 12)
         self.assertEqual(others, " (`atomics`: `bbbbbbbbbbbb`, another GPU of this model)")
