@@ -112,29 +112,6 @@ class Throughput(unittest.TestCase):
         self.assertEqual(set(self.knees_of(rows)), {"body=latency", "body=throughput"})
 
 
-class Varied(unittest.TestCase):
-    def test_rows_of_equal_occupancy_are_drawn_over_the_parameter_that_varies(self):
-        rows = [
-            row(
-                99,
-                1e9 * addresses * factor,
-                f"sum={variant};addresses={addresses}",
-                variant=variant,
-                experiment="atomics",
-            )
-            for variant, factor in (("thread", 1), ("warp", 32))
-            for addresses in (1, 8, 64)
-        ]
-        asked = SimpleNamespace(title=lambda name: Column(name, "real", "%", "").title)
-        drawing = performance.throughput_varied(Rows(pl.DataFrame(rows), [], asked, None, None))
-        self.assertEqual([panel.title for panel in drawing.panels], ["atomics (multiply-adds/s)"])
-        self.assertIn("× 2,048 as much", drawing.sentence)
-        self.assertIn("at best (addresses=64, sum=warp) as at worst (addresses=1, sum=thread)", drawing.sentence)
-        rows[0]["achieved_pct"] = 50.0
-        with self.assertRaises(Missing):
-            performance.throughput_varied(Rows(pl.DataFrame(rows), [], asked, None, None))
-
-
 def titles():
     return SimpleNamespace(title=lambda name: Column(name, "real", "%", "").title)
 

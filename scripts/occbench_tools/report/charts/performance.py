@@ -1,4 +1,4 @@
-"""What occupancy is worth: useful throughput against it, and where more of it does not help."""
+"""What occupancy is worth: useful throughput against it."""
 
 import itertools
 
@@ -18,7 +18,6 @@ from occbench_tools.report.style import (
     percent,
     series_channels,
     tips,
-    titles,
 )
 from occbench_tools.statistics import median
 
@@ -26,8 +25,6 @@ from occbench_tools.statistics import median
 WHOLE_PCT = 95
 LEAST_RANGE_POINTS = 10
 SAME_POINTS = 1
-# Values that span more are drawn on a logarithmic axis.
-WIDE = 50
 MOST_SERIES = 6
 MOST_PANELS = 12
 MOST_FACTORS = 12
@@ -176,74 +173,6 @@ def sentence_of(told: list[tuple[str, pl.DataFrame]]) -> str:
     return (
         f"{early['achieved_pct']:.0f} % achieved occupancy is enough for {early['name']}, while {late['name']} needs "
         f"{late['achieved_pct']:.0f} %. For {half} of {len(both)} series half the warps or fewer are enough."
-    )
-
-
-def numeric_parameter(frame: pl.DataFrame) -> str | None:
-    """The parameter with most values, at least three, of those that are all numbers."""
-    counts = {}
-    for name in parameter_names(frame)[:MOST_FACTORS]:
-        texts = frame.select(parameter(name)).to_series().drop_nulls().unique()
-        if texts.cast(pl.Float64, strict=False).is_finite().fill_null(False).all():
-            counts[name] = len(texts)
-    best = max(counts, key=counts.get, default=None)
-    return best if best and counts[best] >= 3 else None
-
-
-def others_of(frame: pl.DataFrame, name: str) -> pl.Expr:
-    """All other factors, as text; of two that say the same the first."""
-    values = {other: value for other, value in factors(frame).items() if other != name}
-    return in_words({other: values[other] for other in told_once(frame, values)})
-
-
-def varied_panel(rows: Rows, points: pl.DataFrame, x: str, title: str) -> Panel:
-    def scale(values: pl.Series, **otherwise: object) -> alt.Scale:
-        wide = values.min() > 0 and values.max() / values.min() > WIDE
-        return alt.Scale(type="log") if wide else alt.Scale(**otherwise)
-
-    y_title = "throughput, % of the most"
-    base = alt.Chart(points).encode(
-        x=alt.X("x:Q", title=x.replace("_", " "), scale=scale(points["x"], zero=False)),
-        y=alt.Y("relative:Q", title=y_title, scale=scale(points["relative"], zero=True, nice=True)),
-        tooltip=tips(rows, "series", x=x, relative=y_title, **titles(rows, "achieved_pct")),
-        **series_channels(rows, points),
-    )
-    return Panel(title, alt.layer(base.mark_line(strokeWidth=1.5, opacity=0.6), base.mark_point(filled=True, size=35)))
-
-
-def throughput_varied(rows: Rows) -> Drawing:
-    panels = []
-    told = []
-    for (experiment, unit), frame in candidates(rows).group_by(GROUP, maintain_order=True):
-        name = numeric_parameter(frame)
-        if not name or frame["achieved_pct"].max() - frame["achieved_pct"].min() >= LEAST_RANGE_POINTS:
-            continue
-        frame = frame.with_columns(
-            x=parameter(name).cast(pl.Float64, strict=False), series=others_of(frame, name)
-        ).drop_nulls("x")
-        points = medians(frame, ["x", "series"], ["achieved_pct", "throughput"]).sort("series", "x")
-        points = points.with_columns(relative=100 * pl.col("throughput") / pl.col("throughput").max().over(RUN))
-        panels += [varied_panel(rows, part, name, f"{experiment} ({unit})") for part in told_difference_parts(points)]
-        told.append(sentence_of_varied(experiment, name, points))
-    if not panels:
-        raise Missing("needs counted rows of equal occupancy that differ in a numeric parameter")
-    return Drawing(" ".join(told), panels[:MOST_PANELS])
-
-
-def sentence_of_varied(experiment: str, name: str, points: pl.DataFrame) -> str:
-    low, high = f"{points['achieved_pct'].min():.0f}", f"{points['achieved_pct'].max():.0f}"
-    occupancy = low if low == high else f"{low} to {high}"
-    best, worst = (
-        points.row(index, named=True) for index in (points["relative"].arg_max(), points["relative"].arg_min())
-    )
-    gain = best["throughput"] / worst["throughput"]
-
-    def place(point: dict) -> str:
-        return f"{name}={point['x']:g}" + (f", {point['series']}" if point["series"] else "")
-
-    return (
-        f"At {occupancy} % achieved occupancy {experiment} gets × "
-        f"{gain:,.{0 if gain >= 100 else 2}f} as much done at best ({place(best)}) as at worst ({place(worst)})."
     )
 
 
