@@ -177,7 +177,7 @@ class Page(InFolder):
         self.assertNotIn("Traceback", said)
 
     def test_empty_cells_in_quotes_are_empty(self):
-        rows = made_up.read()
+        rows = made_up.read()[::5]
         file = self.folder / "quoted.csv"
         with file.open("w", newline="") as out:
             writer = csv.DictWriter(out, rows[0], quoting=csv.QUOTE_ALL)
