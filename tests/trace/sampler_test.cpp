@@ -363,6 +363,7 @@ TEST_F(CountedFirstTest, IsTriedAgainWhereItsKernelsHaveNotEnded) {
     std::this_thread::sleep_for(1ms);
   }
   EXPECT_EQ(gpu.count("configure"), 0);
+  EXPECT_TRUE(gpu.keeps_records(handle(0x10)));
   gpu.idle = true;
   launch_until_sampled([&](int) { counted.launch(66); });
   EXPECT_GT(gpu.count("configure"), 0);
@@ -385,6 +386,7 @@ TEST_F(CountedFirstTest, IsCountedAgainWhereTheGpuCannotBeSampled) {
   finish();
   EXPECT_EQ(gpu.count("configure"), 1);
   EXPECT_EQ(gpu.count("set_up"), 2);
+  EXPECT_TRUE(gpu.keeps_records(handle(0x10)));
   ASSERT_THAT(rows(), SizeIs(2));
   for (const Row& row : rows()) EXPECT_EQ(row.counters_status, "ok");
   EXPECT_THAT(said, IsEmpty());
