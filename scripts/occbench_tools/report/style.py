@@ -204,7 +204,7 @@ def occupancy_panel(rows: Rows, frame: pl.DataFrame, x: str, title: str) -> Pane
     base = alt.Chart(points).encode(
         x=alt.X(f"{x}:Q", title=x_title),
         y=occupancy_axis(),
-        tooltip=tips(rows, "kind", **{x: x_title, "occupancy": "occupancy, %"}),
+        tooltip=tips(rows, tooltip(x, x_title), "kind", occupancy="occupancy, %"),
     )
     lines = base.transform_filter(alt.datum["kind"] != "achieved").mark_line(strokeWidth=2)
     marks = base.transform_filter(alt.datum["kind"] == "achieved").mark_point(filled=True, size=40, opacity=1)

@@ -20,6 +20,7 @@ from occbench_tools.report.style import (
     swatches,
     tips,
     told_apart,
+    tooltip,
 )
 
 MOST_PANELS = 12
@@ -186,7 +187,7 @@ def occupancy_panel(rows: Rows, points: pl.DataFrame, lines: pl.DataFrame, x_tit
     base = alt.Chart(long).encode(
         x=alt.X(f"{X}:Q", title=x_title, scale=alt.Scale(zero=False)),
         y=occupancy_axis(),
-        tooltip=tips(rows, SERIES, "kind", **{X: x_title, "occupancy": "occupancy, %"}),
+        tooltip=tips(rows, tooltip(X, x_title), SERIES, "kind", occupancy="occupancy, %"),
         **(told_apart(rows, "kind", kinds, swatches(kinds)) if one else series_channels(rows, points)),
     )
     of_kind = {kind: base.transform_filter(alt.datum["kind"] == kind) for kind in long["kind"].unique()}
@@ -214,7 +215,7 @@ def time_panel(rows: Rows, points: pl.DataFrame, x_title: str, units: list[str])
     base = alt.Chart(read).encode(
         x=alt.X(f"{X}:Q", title=x_title, scale=alt.Scale(zero=False)),
         y=alt.Y(f"{column}:Q", title=title, scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(format="~s")),
-        tooltip=tips(rows, SERIES, **{X: x_title, column: title}),
+        tooltip=tips(rows, tooltip(X, x_title), SERIES, **{column: title}),
         **({"color": alt.value(colour("achieved"))} if one else series_channels(rows, read)),
     )
     return Panel(title, alt.layer(base.mark_line(strokeWidth=1.5, opacity=0.6), base.mark_point(filled=True, size=30)))
