@@ -15,12 +15,21 @@ RULES = {name: pl.String for name in ("experiment", "case", "rule", "begins", "e
 WAVES = ("1.25", "1.50", "2.50", "4.50", "1_plus_one_block")
 SHAPES = ("equal", "uniform")
 UNEVEN = ("linear_up", "uniform_1", "lognormal_1", "heaviest_last")
+WARPS = "spin/plain/warps_per_block="
+# Of blocks of 8 uneven warps: mean work of a warp, in that of a warp of `slow_1`, where all are equal.
+UNEVEN_WARPS = {
+    "slow_4": (7 + 4) / 8,
+    "slow_16": (7 + 16) / 8,
+    "uniform_1": 1,
+    "lognormal_1": 1,
+    "bimodal_1": 0.9 + 0.1 * 8,
+}
 
 
-def saved_pct(row: Row, instead: str, rows: dict[str, Row]) -> float:
+def saved_pct(row: Row, instead: str, work: float, rows: dict[str, Row]) -> float:
     """Of the time, for the same work. Whole waves: the time per block of the next whole number of waves."""
     if instead:
-        return 100 * (1 - rows[instead]["time_us"] / row["time_us"])
+        return 100 * (1 - work * rows[instead]["time_us"] / row["time_us"])
     whole = rows[f"spin/plain/waves={math.ceil(row['waves'] + 1e-9):.2f}"]
     return 100 * (1 - whole["time_us"] * row["grid_blocks"] / whole["grid_blocks"] / row["time_us"])
 
@@ -59,16 +68,26 @@ def ncu_rules(results: Results) -> str:
     return of_models(results, "ncu_rules.csv", table_of_rules)
 
 
-# What is done instead in a case of an experiment, and the case that does it.
+# What is done instead in a case of an experiment, the case that does it, and how much of the work that case has to do.
 REMEDIES = (
-    *(("waves", f"spin/plain/waves={waves}", "whole waves", "") for waves in WAVES),
+    *(("waves", f"spin/plain/waves={waves}", "whole waves", "", 1) for waves in WAVES),
     *(
-        ("tail_remedies", case.format("plain"), "shorter blocks", case.format("shorter_blocks"))
+        ("tail_remedies", case.format("plain"), "shorter blocks", case.format("shorter_blocks"), 1)
         for case in (f"spin/plain/remedy={{}}/waves=1.50/shape={shape}" for shape in SHAPES)
     ),
     *(
-        ("imbalance_between_blocks", f"{case}/waves=1", "16 times as many, shorter blocks", f"{case}/waves=16")
+        ("imbalance_between_blocks", f"{case}/waves=1", "16 times as many, shorter blocks", f"{case}/waves=16", 1)
         for case in (f"spin/plain/shape={shape}" for shape in UNEVEN)
+    ),
+    *(
+        ("imbalance_within_block", f"{WARPS}8/shape={shape}", remedy, f"{WARPS}{instead}", work)
+        for shape, mean in UNEVEN_WARPS.items()
+        for remedy, instead, work in (
+            ("equal warps", "8/shape=slow_1", mean),
+            ("blocks of 2 warps", f"2/shape={shape}", 1),
+        )
+        # A warp in eight that is slow is not one in two.
+        if remedy == "equal warps" or not shape.startswith("slow")
     ),
 )
 
@@ -77,7 +96,7 @@ def table_of_rules(model: Results) -> str:
     rules = read_table(model.folder / "ncu_rules.csv", RULES)
     rows = {(row["experiment"], row["case"]): row for row in each(model.rows("full.csv"))}
 
-    def line(experiment: str, case: str, remedy: str, instead: str) -> dict[str, str]:
+    def line(experiment: str, case: str, remedy: str, instead: str, work: float) -> dict[str, str]:
         of_case = rules.filter(experiment=experiment, case=case)
         row = rows[experiment, case]
         of_experiment = {name: row for (of, name), row in rows.items() if of == experiment}
@@ -89,7 +108,7 @@ def table_of_rules(model: Results) -> str:
             "ncu: imbalance:": up_to(of_case, "WorkloadImbalance"),
             "explain, at most:": f"{explained_pct(row, model):.0f} %",
             "predict, another grid:": f"{predicted_pct(row, model):.0f} %",
-            "the remedy saved:": f"{saved_pct(row, instead, of_experiment):.0f} %",
+            "the remedy saved:": f"{saved_pct(row, instead, work, of_experiment):.0f} %",
             "remedy": remedy,
         }
 
