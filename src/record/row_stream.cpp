@@ -185,12 +185,17 @@ std::string pairs_of(const Named& record,
   return pairs_text(known_pairs(std::move(pairs)));
 }
 
+/// As readers of numbers take it.
+bool is_schema_2(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of('0'), text.size())) == "2";
+}
+
 void convert(Named& record) {
   const auto cell = [&](std::string_view name) -> std::string {
     const auto found = record.find(name);
     return found == record.end() ? "" : found->second;
   };
-  if (cell("schema") == "2") record["schema"] = std::to_string(kSchema);
+  if (is_schema_2(cell("schema"))) record["schema"] = std::to_string(kSchema);
   if (cell("gpu_uuid").empty() && !cell("device_index").empty())
     record["gpu_uuid"] = fmt::format("{}, device {}", cell("host"), cell("device_index"));
   const std::string bus = cell("memory_bus_bits").empty() ? "" : "memory_bus_bits=" + cell("memory_bus_bits");
@@ -247,7 +252,7 @@ std::vector<std::string> FromSchema2::cells(const std::vector<std::string>& cell
   if (!needed_) {
     std::vector<std::string> same = cells;
     for (std::size_t cell = 0; cell < same.size(); ++cell) {
-      if (names_[cell] == "schema" && same[cell] == "2") same[cell] = std::to_string(kSchema);
+      if (names_[cell] == "schema" && is_schema_2(same[cell])) same[cell] = std::to_string(kSchema);
     }
     return same;
   }
