@@ -6,7 +6,6 @@
 #include <elf.h>
 #include <future>
 #include <map>
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <span>

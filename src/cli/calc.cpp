@@ -3,7 +3,6 @@
 #include <cmath>
 #include <initializer_list>
 #include <memory>
-#include <optional>
 #include <ostream>
 #include <span>
 #include <string>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -18,7 +17,7 @@
 #include "occupancy/launch.hpp"
 #include "occupancy/statuses.hpp"
 #include "orchestrate/console.hpp"
-#include "predict/numbers.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
-#include "predict/numbers.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {

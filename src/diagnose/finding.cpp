@@ -32,27 +32,13 @@ Cause parse_cause(std::string_view word) {
 }
 
 std::string_view to_string(FindingList list) {
-  switch (list) {
-    case FindingList::limits:
-      return "limits";
-    case FindingList::losses:
-      return "losses";
-    case FindingList::remarks:
-      return "remarks";
-  }
-  return "";
+  static constexpr std::string_view kWords[] = {"limits", "losses", "remarks"};
+  return kWords[static_cast<std::size_t>(list)];
 }
 
 std::string_view to_string(Confidence confidence) {
-  switch (confidence) {
-    case Confidence::measured:
-      return "measured";
-    case Confidence::simulated:
-      return "simulated";
-    case Confidence::inferred:
-      return "inferred";
-  }
-  return "";
+  static constexpr std::string_view kWords[] = {"measured", "simulated", "inferred"};
+  return kWords[static_cast<std::size_t>(confidence)];
 }
 
 }  // namespace occbench

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <istream>
-#include <system_error>
 #include <zlib.h>
 
 #include <fmt/core.h>

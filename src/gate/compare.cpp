@@ -287,29 +287,13 @@ bool worse(const ComparedCase& left, const ComparedCase& right) {
 }  // namespace
 
 std::string_view to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass:
-      return "pass";
-    case Verdict::no_verdict:
-      return "no verdict";
-    case Verdict::regression:
-      return "regression";
-  }
-  return "";
+  static constexpr std::string_view kWords[] = {"pass", "no verdict", "regression"};
+  return kWords[static_cast<std::size_t>(verdict)];
 }
 
 std::string_view to_string(Grade grade) {
-  switch (grade) {
-    case Grade::note:
-      return "note";
-    case Grade::advisory:
-      return "advisory";
-    case Grade::no_verdict:
-      return "no verdict";
-    case Grade::regression:
-      return "regression";
-  }
-  return "";
+  static constexpr std::string_view kWords[] = {"note", "advisory", "no verdict", "regression"};
+  return kWords[static_cast<std::size_t>(grade)];
 }
 
 std::string ComparedCase::full_name() const {

@@ -2,21 +2,19 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <random>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 
 #include <CLI/CLI.hpp>
-#include <benchmark/benchmark.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -115,24 +113,21 @@ std::vector<std::string> names(const auto& values) {
   return result;
 }
 
-std::vector<std::string> split_at_commas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    if (part.empty()) throw InputError(fmt::format("--occ_metrics={}: a name is empty", text));
+std::vector<std::string> metrics_of(const std::string& text) {
+  std::vector<std::string> names;
+  if (text.empty()) return names;
+  for (const std::string_view name : split(text, ',')) {
+    if (name.empty()) throw InputError(fmt::format("--occ_metrics={}: a name is empty", text));
     // Two columns of one name would make a file that no reader takes.
-    if (std::ranges::find(parts, part) == parts.end()) parts.push_back(part);
+    if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   }
-  return parts;
+  return names;
 }
 
 std::uint64_t seed_of(const std::string& text) {
   if (text == "random") return std::random_device{}();
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw InputError(fmt::format("--occ_shuffle={}: a seed is a whole number from 0 on", text));
-  return seed;
+  if (const auto seed = read_number<std::uint64_t>(text)) return *seed;
+  throw InputError(fmt::format("--occ_shuffle={}: a seed is a whole number from 0 on", text));
 }
 
 /// "NAME=VALUES". @throws InputError where there is no name or no value
@@ -296,7 +291,7 @@ struct Parser {
     if (!timeline.empty()) options.timeline = timeline;
     if (!per_sm.empty()) options.per_sm = per_sm;
     if (!shuffle.empty()) options.shuffle = seed_of(shuffle);
-    options.metrics = split_at_commas(metrics);
+    options.metrics = metrics_of(metrics);
     options.sweep = sweep.options();
     if (!compute_capability.empty()) {
       options.planned_for =

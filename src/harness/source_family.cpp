@@ -16,7 +16,7 @@
 #include "gpu/prepared_arguments.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
-#include "predict/numbers.hpp"
+#include "occupancy/text.hpp"
 #include "record/kernel_name.hpp"
 
 namespace occbench {

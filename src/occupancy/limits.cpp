@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstdlib>
 
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -202,8 +202,9 @@ ComputeCapability parse_compute_capability(std::string_view text) {
   const std::string_view minor_text = digits.substr(split + (dotted ? 1 : 0));
 
   const auto number = [](std::string_view part, int& value) {
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    return error == std::errc() && end == part.data() + part.size() && part.size() <= 2 && value >= 0;
+    const std::optional<int> read = read_number(part, 0, 99);
+    value = read.value_or(0);
+    return read && part.size() <= 2;
   };
   ComputeCapability capability;
   if (!number(major_text, capability.major) || !number(minor_text, capability.minor) ||

@@ -1,7 +1,6 @@
 #include "orchestrate/devices.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <exception>
 #include <fstream>
@@ -20,28 +19,12 @@
 #include "orchestrate/run.hpp"
 #include "record/csv.hpp"
 #include "record/stop_signals.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// "3" or "0-3" @returns whether it is that
-bool add_range(std::string_view text, std::set<int>& cores) {
-  int first = 0;
-  const char* const end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, first);
-  if (error != std::errc()) return false;
-  int last = first;
-  if (at != end && *at == '-') {
-    const auto [after, wrong] = std::from_chars(at + 1, end, last);
-    if (wrong != std::errc()) return false;
-    at = after;
-  }
-  if (at != end || first < 0 || last < first || last >= CPU_SETSIZE) return false;
-  for (int core = first; core <= last; ++core) cores.insert(core);
-  return true;
-}
 
 /// Passes on the lines that a program writes, each with a prefix.
 class Relay {
@@ -196,8 +179,8 @@ std::vector<Ending> run_together(const EachDevice& each, std::span<const GpuHere
 
 /// Of the GPUs that were begun, in their order.
 std::vector<Ending> run_all(const EachDevice& each, Console& console) {
-  fmt::print(console.err, "{}: {} GPU{} {}\n", each.command, each.gpus.size(),
-             each.gpus.size() == 1 ? "" : "s", each.at_once ? "at once" : "one after another");
+  fmt::print(console.err, "{}: {} {}\n", each.command,
+             counted(static_cast<std::int64_t>(each.gpus.size()), "GPU"), each.at_once ? "at once" : "one after another");
   if (each.at_once) return run_together(each, each.gpus, console);
   std::vector<Ending> endings;
   for (const GpuHere& gpu : each.gpus) {
@@ -298,11 +281,14 @@ std::set<int> parse_cpu_list(std::string_view text) {
   if (const std::size_t end = text.find_last_not_of(" \n"); end != std::string_view::npos)
     text = text.substr(0, end + 1);
   std::set<int> cores;
-  for (bool more = true; more;) {
-    const std::size_t comma = text.find(',');
-    if (!add_range(text.substr(0, comma), cores)) return {};
-    more = comma != std::string_view::npos;
-    if (more) text.remove_prefix(comma + 1);
+  for (const std::string_view range : split(text, ',')) {
+    const std::size_t dash = range.find('-');
+    const std::optional<int> first = read_number(range.substr(0, dash), 0, CPU_SETSIZE - 1);
+    if (!first) return {};
+    const std::optional<int> last =
+        dash == range.npos ? first : read_number(range.substr(dash + 1), *first, CPU_SETSIZE - 1);
+    if (!last) return {};
+    for (int core = *first; core <= *last; ++core) cores.insert(core);
   }
   return cores;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -21,6 +20,7 @@
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/stop_signals.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -82,12 +82,6 @@ constexpr double kLaunchesOfCase = 45;
 constexpr double kCyclesPerSecond = 1.7e9;
 
 constexpr int kMostShards = 100'000;
-
-int number_of(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : 0;
-}
 
 struct ExpectedCase {
   double seconds;
@@ -190,16 +184,12 @@ double expected_seconds(const CaseRecord& record) {
 }
 
 Shard parse_shard(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  const std::string_view whole = text;
-  Shard shard{0, 0};
-  if (slash != std::string::npos)
-    shard = {number_of(whole.substr(0, slash)), number_of(whole.substr(slash + 1))};
-  if (shard.index < 1 || shard.index > shard.count || shard.count > kMostShards) {
-    throw InputError(
-        fmt::format("--shard {}: write I/N with 1 <= I <= N <= {}, as in 3/16", text, kMostShards));
-  }
-  return shard;
+  const std::vector<std::string_view> parts = split(text, '/');
+  const std::optional<int> count = read_number(parts.back(), 1, kMostShards);
+  const std::optional<int> index = read_number(parts.front(), 1, count.value_or(0));
+  if (parts.size() == 2 && index) return {*index, *count};
+  throw InputError(
+      fmt::format("--shard {}: write I/N with 1 <= I <= N <= {}, as in 3/16", text, kMostShards));
 }
 
 std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard shard) {

@@ -1,7 +1,6 @@
 #include "predict/calibration.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>

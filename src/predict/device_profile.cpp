@@ -11,7 +11,7 @@
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/built_in_profiles.hpp"
-#include "predict/numbers.hpp"
+#include "occupancy/text.hpp"
 #include "predict/parameters.hpp"
 
 namespace occbench {

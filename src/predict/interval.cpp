@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -13,6 +11,7 @@
 #include "predict/interval_margins.hpp"
 #include "predict/parameters.hpp"
 #include "simulate/simulate.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -64,20 +63,12 @@ const KindText& text_of(WorkKind kind) {
 std::vector<std::string_view> next_cells(std::string_view& text) {
   std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(text.size(), line.size() + 1));
-  std::vector<std::string_view> cells;
-  while (!line.empty()) {
-    cells.push_back(line.substr(0, line.find(',')));
-    line.remove_prefix(std::min(line.size(), cells.back().size() + 1));
-  }
-  return cells;
+  return line.empty() ? std::vector<std::string_view>() : split(line, ',');
 }
 
 double share(std::string_view pct) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(pct.data(), pct.data() + pct.size(), value);
-  if (error != std::errc() || end != pct.data() + pct.size())
-    throw std::logic_error(fmt::format("interval_margins.csv: '{}' is no number", pct));
-  return value / 100;
+  if (const auto value = read_number<double>(pct)) return *value / 100;
+  throw std::logic_error(fmt::format("interval_margins.csv: '{}' is no number", pct));
 }
 
 using Table = std::array<KindMargins, kWorkKinds>;

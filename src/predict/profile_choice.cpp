@@ -26,15 +26,8 @@ bool is_file_name(const std::string& uuid) {
 }  // namespace
 
 std::string_view to_string(ProfileQuality quality) {
-  switch (quality) {
-    case ProfileQuality::calibrated_device:
-      return "calibrated_device";
-    case ProfileQuality::calibrated_model:
-      return "calibrated_model";
-    case ProfileQuality::generic:
-      return "generic";
-  }
-  return "generic";
+  static constexpr std::string_view kWords[] = {"calibrated_device", "calibrated_model", "generic"};
+  return kWords[static_cast<std::size_t>(quality)];
 }
 
 ProfileQuality quality_of(const DeviceProfile& profile, const GpuIdentity& gpu) {

@@ -1,7 +1,6 @@
 #include "programs/program.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <string>

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -71,6 +69,7 @@ constexpr auto kColumns = std::to_array<Column>({
    MEANING,                                                                \
    &Row::NAME},
 #include "record/columns.inc"
+#include "occupancy/text.hpp"
 #undef OCC_NAME
 });
 
@@ -81,56 +80,24 @@ std::string range_text(const Range& range) {
 
 template <typename Number>
 Number parse_number(const Column& column, std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  bool good = error == std::errc() && end == text.data() + text.size();
-  if constexpr (std::is_floating_point_v<Number>) good = good && std::isfinite(value);
-  if (!good) {
-    throw InputError(fmt::format("'{}' is not a {} for column {}", text,
-                                 std::is_floating_point_v<Number> ? "finite number" : "whole number",
-                                 column.name));
-  }
-  return value;
+  if (const auto value = read_number<Number>(text)) return *value;
+  throw InputError(fmt::format("'{}' is not a {} for column {}", text,
+                               std::is_floating_point_v<Number> ? "finite number" : "whole number",
+                               column.name));
 }
 
 }  // namespace
 
 std::string_view to_string(GateRule rule) {
-  switch (rule) {
-    case GateRule::none:
-      return "none";
-    case GateRule::key:
-      return "key";
-    case GateRule::machine:
-      return "machine";
-    case GateRule::exact:
-      return "exact";
-    case GateRule::lower_is_better:
-      return "lower_is_better";
-    case GateRule::higher_is_better:
-      return "higher_is_better";
-    case GateRule::consequence:
-      return "consequence";
-    case GateRule::measured:
-      return "measured";
-    case GateRule::time:
-      return "time";
-    case GateRule::status:
-      return "status";
-  }
-  return "";
+  static constexpr std::string_view kWords[] = {
+      "none",        "key",      "machine", "exact",  "lower_is_better", "higher_is_better",
+      "consequence", "measured", "time",    "status"};
+  return kWords[static_cast<std::size_t>(rule)];
 }
 
 std::string_view to_string(CounterRead read) {
-  switch (read) {
-    case CounterRead::always:
-      return "always";
-    case CounterRead::every_case:
-      return "every_case";
-    case CounterRead::full_suite:
-      return "full_suite";
-  }
-  return "";
+  static constexpr std::string_view kWords[] = {"always", "every_case", "full_suite"};
+  return kWords[static_cast<std::size_t>(read)];
 }
 
 std::span<const Column> columns() {

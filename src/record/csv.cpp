@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <initializer_list>
 #include <unordered_set>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/row_stream.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -157,13 +156,8 @@ void require_keys(const CsvTable& table, std::string_view source) {
 template <typename Number>
 Number sample_number(const std::string& text, std::string_view what, std::string_view source,
                      std::size_t line) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() ||
-      !std::isfinite(static_cast<double>(value))) {
-    throw InputError(fmt::format("{}, line {}: '{}' is not a {}", source, line, text, what));
-  }
-  return value;
+  if (const auto value = read_number<Number>(text)) return *value;
+  throw InputError(fmt::format("{}, line {}: '{}' is not a {}", source, line, text, what));
 }
 
 }  // namespace
@@ -258,11 +252,7 @@ std::vector<Row> rows_of(const CsvTable& table, std::string_view source) {
         row.extra.emplace_back(table.names[cell], text);
         continue;
       }
-      try {
-        set_cell(row, *known[cell], text);
-      } catch (const InputError& error) {
-        throw InputError(fmt::format("{}, line {}: {}", source, table.lines[i], error.what()));
-      }
+      at_line(source, table.lines[i], [&] { set_cell(row, *known[cell], text); });
     }
   }
   return rows;
@@ -273,13 +263,8 @@ CsvTable parse_row_table(std::string_view text, std::string_view source) {
   CsvTable table = parse_csv(text, source, LastLine::torn);
   const FromSchema2 conversion(table.names);
   table.names = conversion.names();
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    try {
-      table.rows[i] = conversion.cells(table.rows[i]);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, line {}: {}", source, table.lines[i], error.what()));
-    }
-  }
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    at_line(source, table.lines[i], [&] { table.rows[i] = conversion.cells(table.rows[i]); });
   return table;
 }
 

@@ -1,6 +1,5 @@
 #include "record/json.hpp"
 
-#include <cmath>
 #include <set>
 #include <type_traits>
 

@@ -1,7 +1,6 @@
 #include "record/row_stream.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
 
@@ -11,6 +10,7 @@
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -69,11 +69,7 @@ bool RowStream::next() {
     if (cells_.size() != conversion_->old_names().size())
       throw InputError(fmt::format("{}, line {}: {} cells where the first line names {} columns", source_,
                                    line_, cells_.size(), conversion_->old_names().size()));
-    try {
-      cells_ = conversion_->cells(cells_);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, line {}: {}", source_, line_, error.what()));
-    }
+    cells_ = at_line(source_, line_, [&] { return conversion_->cells(cells_); });
     if (conversion_->needed()) record_ = csv_line(cells_);
     return true;
   }
@@ -165,12 +161,10 @@ std::string sum_of(const Named& record, std::initializer_list<std::string_view> 
   for (const std::string_view column : columns) {
     const auto found = record.find(column);
     if (found == record.end() || found->second.empty()) continue;
-    double value = 0;
-    const char* const end = found->second.data() + found->second.size();
-    if (const auto read = std::from_chars(found->second.data(), end, value);
-        read.ec != std::errc() || read.ptr != end)
+    const std::optional<double> value = read_number<double>(found->second);
+    if (!value)
       throw InputError(fmt::format("'{}' is not a finite number for column {}", found->second, column));
-    sum += value;
+    sum += *value;
     text = real_text(sum);
   }
   return text;
