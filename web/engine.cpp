@@ -15,6 +15,7 @@
 #include "cli/gpu_option.hpp"
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/kernel_name.hpp"
 
 namespace occbench {
 namespace {
@@ -70,6 +71,10 @@ std::optional<GpuIdentity> gpu_here(const std::string&) {
 
 std::string source_name(const std::string& symbol) {
   return symbol;
+}
+
+std::string shortened_kernel_name(std::string_view demangled) {
+  return std::string(demangled);
 }
 
 std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, const CodeSelection&,

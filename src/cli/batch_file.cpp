@@ -70,11 +70,7 @@ void check_names(std::span<const std::string> names, const BatchColumns& columns
 
 /// A page or a binary is told what it is. What has the columns that are needed is a batch, whatever else it may be.
 void check_kind(std::string_view text, const BatchColumns& columns, std::string_view source) {
-  const std::string line = fmt::format(",{},", text.substr(0, text.find_first_of("\r\n")));
-  const bool has_needed = std::ranges::all_of(columns.needed, [&](std::string_view name) {
-    return line.find(fmt::format(",{},", name)) != std::string::npos;
-  });
-  if (has_needed) return;
+  if (has_names(text, columns.needed)) return;
   const std::string what = what_else_it_is(text, source);
   if (!what.empty()) throw InputError(fmt::format("{} is no file of launches: {}", source, what));
 }
@@ -101,11 +97,7 @@ CsvTable read_batch(const std::string& file, const BatchColumns& columns) {
   CsvTable table = parse_csv(text, source);
   check_names(table.names, columns, source);
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    try {
-      write_sizes_in_full(table.names, table.rows[row]);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, line {}: {}", source, table.lines[row], error.what()));
-    }
+    at_line(source, table.lines[row], [&] { write_sizes_in_full(table.names, table.rows[row]); });
   }
   return table;
 }

@@ -125,6 +125,12 @@ Json answer_json(const Question& question) {
   return answer;
 }
 
+Json answered_json(const Question& question) {
+  Json row = question_json(question);
+  row.update(answer_json(question));
+  return row;
+}
+
 std::vector<std::string> what_to_do(const TheoryAdvice& advice) {
   std::vector<std::string> all = sentences(advice);
   const Step* const step = !advice.highest.empty() ? &advice.highest.front()
@@ -172,24 +178,6 @@ std::vector<Json> cliffs_json(const Question& question) {
   return steps;
 }
 
-std::vector<Json> curves_json(const Question& question) {
-  std::vector<Json> points;
-  for (const Axis axis : kCurveAxes) {
-    for (const CurvePoint& point : curve(*question.limits, question.configuration, axis)) {
-      const auto& [launch, usage] = with(axis, point.value, question.configuration);
-      const Limiters limiters = theoretical_occupancy(*question.limits, launch, usage).limiters;
-      points.push_back({{"axis", to_string(axis)},
-                        {"value", point.value},
-                        {"current", point.current ? 1 : 0},
-                        {"blocks_per_sm", point.blocks_per_sm},
-                        {"warps_per_sm", point.warps_per_sm},
-                        {"limiter", to_string(limiters)},
-                        {"theoretical_pct", point.theoretical_pct}});
-    }
-  }
-  return points;
-}
-
 std::vector<Json> rules_json(const Question& question) {
   std::vector<Json> rules;
   for (const AppliedRule& rule : applied_rules(*question.limits, question.configuration)) {
@@ -208,6 +196,8 @@ std::string cell_text(const Json& value) {
   return value.dump();
 }
 
+namespace {
+
 std::string flat_csv(std::span<const Json> objects) {
   std::string text;
   if (objects.empty()) return text;
@@ -222,7 +212,10 @@ std::string flat_csv(std::span<const Json> objects) {
   return text;
 }
 
-std::string flat_json(std::span<const Json> objects) {
+}  // namespace
+
+std::string flat_text(std::span<const Json> objects, AnswerFormat format) {
+  if (format == AnswerFormat::csv) return flat_csv(objects);
   std::string text = "[";
   for (const Json& object : objects) {
     text += text.size() == 1 ? "\n  " : ",\n  ";
@@ -464,7 +457,7 @@ std::string limits_text(std::span<const Limits> all, AnswerFormat format) {
   if (format == AnswerFormat::table) return all.size() == 1 ? table_of_one(all[0]) : table_of_several(all);
   std::vector<Json> objects;
   for (const Limits& limits : all) objects.push_back(limits_json(limits, format));
-  return format == AnswerFormat::csv ? flat_csv(objects) : flat_json(objects);
+  return flat_text(objects, format);
 }
 
 }  // namespace occbench

@@ -16,6 +16,7 @@
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/json.hpp"
+#include "record/kernel_name.hpp"
 
 namespace occbench {
 namespace {
@@ -126,11 +127,8 @@ std::string as_table(std::span<const Json> rows) {
 std::vector<Json> answer_rows(const CsvTable& table, const std::string& source, AnswerFormat format) {
   std::vector<Json> rows;
   for (std::size_t index = 0; index < table.rows.size(); ++index) {
-    try {
-      rows.push_back(answered(table, table.rows[index], format));
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, line {}: {}", source, table.lines[index], error.what()));
-    }
+    rows.push_back(
+        at_line(source, table.lines[index], [&] { return answered(table, table.rows[index], format); }));
   }
   return rows;
 }
@@ -147,15 +145,7 @@ std::string answer_batch(const std::string& file, AnswerFormat format, BatchOrde
   const CsvTable table = read_batch(file, columns);
   std::vector<Json> rows = answer_rows(table, source, format);
   if (order == BatchOrder::ranked) rank(rows);
-  switch (format) {
-    case AnswerFormat::csv:
-      return flat_csv(rows);
-    case AnswerFormat::json:
-      return flat_json(rows);
-    case AnswerFormat::table:
-      break;
-  }
-  return as_table(rows);
+  return format == AnswerFormat::table ? as_table(rows) : flat_text(rows, format);
 }
 
 namespace {
@@ -213,8 +203,7 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   row["code_architecture"] = kernel.architecture;
   row["local_bytes_per_thread"] = kernel.usage.local_bytes_per_thread;
   row["spill_bytes"] = kernel.local ? Json(kernel.local->bytes) : Json();
-  row.update(question_json(question));
-  row.update(answer_json(question));
+  row.update(answered_json(question));
   const int block_threads = question.configuration.launch.block_threads;
   if (!is_within_launch_bounds(kernel, block_threads)) {
     for (const char* none : {"blocks_per_sm", "theoretical_pct", "warps_per_sm", "threads_per_sm"})
@@ -245,28 +234,6 @@ std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQue
   return rows;
 }
 
-/// Where the parameters of a function's name begin; its end where it has none.
-std::size_t begin_of_parameters(const std::string& name) {
-  if (!name.ends_with(')')) return name.size();
-  int depth = 0;
-  for (std::size_t place = name.size(); place-- > 0;) {
-    depth += name[place] == ')' ? 1 : name[place] == '(' ? -1 : 0;
-    if (depth == 0) return place;
-  }
-  return name.size();
-}
-
-std::string shortened(std::string name) {
-  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  for (std::size_t place = 0; (place = name.find(kAnonymous)) != std::string::npos;)
-    name.erase(place, kAnonymous.size());
-  if (name.size() > kNameWidth) name.erase(begin_of_parameters(name));
-  if (name.size() <= kNameWidth) return name;
-  // Template arguments, which tell instances apart, stand at the end.
-  const std::size_t head = kNameWidth / 2;
-  return fmt::format("{}…{}", name.substr(0, head), name.substr(name.size() - (kNameWidth - head - 1)));
-}
-
 std::string cell(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
   const Question question = question_at(kernel, asked, block_threads);
   const bool possible = block_threads <= question.limits->max_threads_per_block &&
@@ -285,7 +252,7 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
   for (const int size : sizes) lines[0].push_back(fmt::format("at {}", size));
   for (const DeviceKernel& kernel : kernels) {
     std::vector<std::string> line = {
-        shortened(source_name(kernel.symbol)),
+        shortened(shortened_kernel_name(source_name(kernel.symbol)), kNameWidth, kNameWidth / 2),
         kernel.architecture,
         std::to_string(kernel.usage.registers_per_thread),
         std::to_string(kernel.usage.static_shared_bytes),
@@ -317,8 +284,7 @@ Question question_of(const DeviceKernel& kernel, const BinaryQuestion& asked) {
 std::string answer_binary(std::span<const DeviceKernel> kernels, const BinaryQuestion& question,
                           AnswerFormat format) {
   if (format == AnswerFormat::table) return as_table(kernels, question);
-  const std::vector<Json> rows = rows_of(kernels, question);
-  return format == AnswerFormat::csv ? flat_csv(rows) : flat_json(rows);
+  return flat_text(rows_of(kernels, question), format);
 }
 
 }  // namespace occbench

@@ -85,9 +85,7 @@ ExitStatus calibrate_gpus(CalibrateOptions options, const CLI::App& parser, Cons
     if (!options.name.empty() || options.out == "-")
       throw InputError(fmt::format("--device {}: --name NAME and --out - are for one GPU; leave them out",
                                    options.program.device));
-    EachDevice each = each_device(parser, gpus, {{"--out", options.out}});
-    each.at_once = options.program.at_once;
-    return run_on_each(each, console);
+    return run_on_each(each_device(parser, gpus, {"--out"}), console);
   }
   if (!gpus.empty()) options.program.device = std::to_string(gpus.front().index);
   return calibrate_now(options, console);
@@ -102,8 +100,7 @@ fs::path keep_profile(const DeviceProfile& profile, const fs::path& out, Console
     return file;
   }
   try {
-    std::error_code ignored;  // the file's own error says more
-    if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
+    make_folder_of(file);
     replace_text(file, to_string(profile));
   } catch (const InputError&) {
     keep_profile(profile, "-", console);
@@ -148,7 +145,7 @@ void declare_options(CLI::App& parser, ToolProgram& program) {
   add_device_option(parser, program.device, kDeviceMeaning)
       ->capture_default_str()
       ->type_name("N|auto|all|N,N");
-  declare_at_once(parser, program.at_once);
+  declare_at_once(parser);
   parser.add_option("--benches", program.benches, "folder of the bench binaries (default: beside occbench)")
       ->type_name("FOLDER");
 }
@@ -293,9 +290,8 @@ ExitStatus validate_gpus(ValidateOptions options, const CLI::App& parser, Consol
   const std::vector<GpuHere> gpus = listed_gpus(options.program.device);
   if (gpus.size() > 1) {
     require_new_file(options.out);
-    EachDevice each = each_device(parser, gpus, {});
+    EachDevice each = each_device(parser, gpus);
     each.rows = options.out;
-    each.at_once = options.program.at_once;
     return run_on_each(each, console);
   }
   if (!gpus.empty()) options.program.device = std::to_string(gpus.front().index);

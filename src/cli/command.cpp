@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -184,13 +183,12 @@ std::int64_t factor_of(std::string_view suffix) {
 }  // namespace
 
 std::int64_t parse_size(std::string_view text, std::string_view what) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::int64_t factor = factor_of(text.substr(static_cast<std::size_t>(end - text.data())));
+  const std::size_t digits = std::min(text.find_first_not_of("-0123456789"), text.size());
+  const std::int64_t factor = factor_of(text.substr(digits));
+  const auto number = read_number<std::int64_t>(text.substr(0, digits));
   std::int64_t bytes = 0;
-  if (error != std::errc() || factor == 0 || __builtin_mul_overflow(number, factor, &bytes)) {
+  if (!number || factor == 0 || __builtin_mul_overflow(*number, factor, &bytes))
     throw InputError(fmt::format("{} = {} is not a size: write it in bytes, or as 12K, 1M", what, text));
-  }
   return bytes;
 }
 
@@ -216,16 +214,39 @@ CLI::Option* add_comma_list(CLI::App& parser, const std::string& name, std::vect
   return parser.add_option_function<std::string>(
       name,
       [name, &values](const std::string& text) {
-        for (std::size_t begin = 0; begin <= text.size();) {
-          const std::size_t end = std::min(text.find(',', begin), text.size());
-          if (end == begin)
+        for (const std::string_view item : split(text, ',')) {
+          if (item.empty())
             throw InputError(
                 fmt::format("{} = '{}' has an empty item; put commas between items only", name, text));
-          values.push_back(text.substr(begin, end - begin));
-          begin = end + 1;
+          values.emplace_back(item);
         }
       },
       meaning);
+}
+
+CLI::Option* pass_on(CLI::App& parser, const std::string& name, std::vector<std::string>& flags,
+                     const std::string& meaning, std::string flag) {
+  if (flag.empty()) flag = name.substr(2);
+  std::ranges::replace(flag, '-', '_');
+  return parser
+      .add_option_function<std::vector<std::string>>(
+          name,
+          [flag, &flags](const std::vector<std::string>& values) {
+            for (const std::string& value : values) flags.push_back(fmt::format("--occ_{}={}", flag, value));
+          },
+          meaning)
+      ->expected(1)
+      ->allow_extra_args(false);
+}
+
+CLI::Option* add_format(CLI::App& parser, std::string& format, const std::vector<std::string>& words,
+                        const std::string& meaning) {
+  format = words.front();
+  return parser
+      .add_option("--format", format, meaning.empty() ? fmt::format("{}", fmt::join(words, ", ")) : meaning)
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember(words))
+      ->capture_default_str();
 }
 
 }  // namespace occbench

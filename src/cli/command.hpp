@@ -16,8 +16,8 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
 #include "occupancy/statuses.hpp"
-#include "orchestrate/console.hpp"
 #include "occupancy/text.hpp"
+#include "orchestrate/console.hpp"
 
 namespace occbench {
 
@@ -122,6 +122,16 @@ CLI::Option* add_shape_option(CLI::App& parser, const std::string& name, Total& 
 /// An option that takes one value and may be given several times.
 CLI::Option* add_repeated(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
                           const std::string& meaning);
+
+/// An option that the measuring programs read and check: `--NAME VALUE` becomes `--occ_NAME=VALUE`. It may be given several
+/// times where the result is told to take_all().
+/// @param flag  theirs, where it has another name
+CLI::Option* pass_on(CLI::App& parser, const std::string& name, std::vector<std::string>& flags,
+                     const std::string& meaning, std::string flag = "");
+
+/// `--format`, of which the first word is the default.
+CLI::Option* add_format(CLI::App& parser, std::string& format, const std::vector<std::string>& words,
+                        const std::string& meaning = "");
 
 /// An option whose one value is a list with commas between its items. None of them is empty.
 CLI::Option* add_comma_list(CLI::App& parser, const std::string& name, std::vector<std::string>& values,

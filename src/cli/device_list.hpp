@@ -31,7 +31,7 @@ namespace occbench {
 CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning);
 
 /// `--at-once` and `--one-after-another`, beside a `--device` that can name several GPUs.
-void declare_at_once(CLI::App& parser, bool& at_once);
+void declare_at_once(CLI::App& parser);
 
 /// What `--device` takes where it can name several GPUs, for help texts.
 inline constexpr const char* kDeviceMeaning =
@@ -55,8 +55,12 @@ bool merge_gpus(std::span<const std::filesystem::path> files, const std::filesys
 /// @param leave_out  names of options, "--out"
 std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const std::string> leave_out);
 
+/// The command line that goes on with a command whose rows are in `out`, for a shell.
+std::string resuming_command(const CLI::App& parser, const std::filesystem::path& out);
+
 /// A command for the GPUs that --device names, with the options that its parser was given.
+/// @param outputs  options that name files or folders, of which each GPU gets its own
 EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
-                       std::vector<std::pair<std::string, std::filesystem::path>> outputs);
+                       const std::vector<std::string>& outputs = {});
 
 }  // namespace occbench

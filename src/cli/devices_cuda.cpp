@@ -184,7 +184,7 @@ std::vector<Json> describe_devices(const std::string& choice) {
 Action declare_devices(CLI::App& parser) {
   struct Options {
     std::string device = "all";
-    std::string format = "table";
+    std::string format;
   };
   const auto options = std::make_shared<Options>();
   add_device_option(
@@ -193,16 +193,14 @@ Action declare_devices(CLI::App& parser) {
       "no other; "
       "or all")
       ->capture_default_str();
-  parser.add_option("--format", options->format, "table, csv or json")
-      ->check(CLI::IsMember({"table", "csv", "json"}))
-      ->capture_default_str();
+  add_format(parser, options->format, {"table", "csv", "json"});
   return [options](Console& console) {
     try {
       const std::vector<Json> devices = describe_devices(options->device);
       fmt::print(console.out, "{}",
-                 options->format == "csv"    ? flat_csv(devices)
-                 : options->format == "json" ? flat_json(devices)
-                                             : device_table(devices));
+                 options->format == "table"
+                     ? device_table(devices)
+                     : flat_text(devices, options->format == "csv" ? AnswerFormat::csv : AnswerFormat::json));
       return ExitStatus::done;
     } catch (const GpuUnavailable& unavailable) {
       fmt::print(console.err, "occbench: {}\n", unavailable.what());

@@ -31,7 +31,7 @@ struct FleetOptions {
   std::string since;
   std::string model;
   std::string page;
-  std::string format = "table";
+  std::string format;
 };
 
 /// Files of rows in a folder, by name, those of the question itself aside.
@@ -175,9 +175,7 @@ Action declare_fleet(CLI::App& parser) {
       ->type_name("NAME");
   parser.add_option("--page", options->page, "also draw an HTML page: a row for each GPU, outliers first")
       ->type_name("FILE.html");
-  parser.add_option("--format", options->format, "table, or json: a line of JSON for each GPU")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  add_format(parser, options->format, {"table", "json"}, "table, or json: a line of JSON for each GPU");
   return [options](Console& console) { return fleet(*options, console); };
 }
 

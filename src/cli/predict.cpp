@@ -50,11 +50,8 @@ std::string predict_batch(const std::string& file, const std::string& profile);
 
 namespace {
 
-struct PredictOptions {
+struct PredictOptions : LaunchOptions {
   std::string profile;
-  GpuOption gpu;
-  Launch launch;
-  Usage usage;
   Chance chance;
   std::optional<std::string> work;
   std::string durations_file;
@@ -64,7 +61,7 @@ struct PredictOptions {
   std::optional<double> time_us;
   std::optional<double> achieved_pct;
   std::string batch;
-  std::string format = "table";
+  std::string format;
 };
 
 /// The clock that is given, else the highest one of the GPU that is named or that the profile is of.
@@ -85,19 +82,12 @@ struct Answer {
   std::string clock_note;  ///< how microseconds became cycles; empty where none were given
 };
 
-/// @throws InputError naming the option that is missing or out of its range
-void require_launch(const PredictOptions& options) {
-  const auto require = [](bool good, const char* option, const std::string& why) {
-    if (!good) throw InputError(fmt::format("{}: {}", option, why));
-  };
-  require(options.launch.block_threads > 0, "--block-size", "give the threads per block, at least 1");
-  require(
-      options.launch.grid_blocks > 0, "--grid",
-      fmt::format("give the blocks in the grid, at least 1 (grid_blocks = {})", options.launch.grid_blocks));
-  require(options.usage.registers_per_thread > 0, "--registers", "give the registers per thread, at least 1");
-  require(options.work || !options.durations_file.empty() || options.time_us ||
-              options.observed.cycles_active_mean,
-          "--work", "say what the blocks do: --work, --durations, --time-us or --sm-cycles-active-avg");
+/// @throws InputError naming the option that is missing
+void require_work(const PredictOptions& options) {
+  if (!options.work && options.durations_file.empty() && !options.time_us &&
+      !options.observed.cycles_active_mean)
+    throw InputError(
+        "--work: say what the blocks do: --work, --durations, --time-us or --sm-cycles-active-avg");
 }
 
 /// What the blocks do.
@@ -267,12 +257,7 @@ void print_csv(const Answer& answer, std::ostream& out) {
 }
 
 void print_json(const Answer& answer, std::ostream& out) {
-  const nlohmann::ordered_json row = row_to_json(answer.row);
-  nlohmann::ordered_json object;
-  for (const Column& column : columns()) {
-    const std::string name(column.name);
-    if (!cell_text(answer.row, column).empty()) object[name] = row.at(name);
-  }
+  nlohmann::ordered_json object = known_cells(answer.row);
   object["profile_quality"] = to_string(*answer.prediction.profile_quality);
   object["predicted_elapsed_low_pct"] = answer.prediction.elapsed_interval.low;
   object["predicted_elapsed_high_pct"] = answer.prediction.elapsed_interval.high;
@@ -329,22 +314,11 @@ void declare_work(CLI::App& parser, PredictOptions& options) {
 
 Action declare_predict(CLI::App& parser) {
   auto options = std::make_shared<PredictOptions>();
-  Launch& launch = options->launch;
-  Usage& usage = options->usage;
   parser.add_option(
       "--profile", options->profile,
       "device profile: a built-in one or a file (default: the best known of --gpu, of --cc with "
       "--sm-count, or of this machine's GPU)");
-  declare_gpu_option(parser, options->gpu);
-  add_shape_option(parser, "--block-size", launch.block_threads, launch.block_shape, kMostBlockShape,
-                   "threads per block");
-  add_shape_option(parser, "--grid", launch.grid_blocks, launch.grid_shape, kMostGridShape,
-                   "blocks in the grid");
-  add_number(parser, "--registers", usage.registers_per_thread, "registers per thread");
-  add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block");
-  add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block");
-  add_number(parser, "--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
-  add_number(parser, "--cluster", launch.cluster_blocks, "blocks per cluster");
+  declare_launch_options(parser, *options);
   add_number(parser, "--seed", options->chance.seed,
              fmt::format("first of the seeds that decide how ties fall (default: {})", options->chance.seed));
   add_number(parser, "--first-gpc", options->chance.first_gpc,
@@ -356,18 +330,16 @@ Action declare_predict(CLI::App& parser) {
       "predict every row of this CSV file (- = standard input), with columns as in a recorded row: "
       "the same rows come out with the prediction; work that is empty is inferred from "
       "sm_cycles_active_avg, or from time_us and sm_clock_mhz (else the highest clock of the row's gpu)");
-  parser
-      .add_option(
-          "--format", options->format,
-          "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, "
-          "in cycles")
-      ->check(CLI::IsMember({"table", "csv", "json", "blocks"}));
+  add_format(parser, options->format, {"table", "csv", "json", "blocks"},
+             "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, in "
+             "cycles");
   return [options](Console& console) {
     if (!options->batch.empty()) {
       fmt::print(console.out, "{}", predict_batch(options->batch, options->profile));
       return ExitStatus::done;
     }
     require_launch(*options);
+    require_work(*options);
     if (options->format == "blocks") {
       fmt::print(console.out, "{}\n", blocks_json(*options));
       return ExitStatus::done;
@@ -504,12 +476,9 @@ std::string predict_batch(const std::string& file, const std::string& profile) {
   std::string text = csv_record(names);
   Waiting waiting("predicting rows:", table.rows.size());
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    try {
-      text += csv_record(predicted_cells(table, table.rows[row], names, given));
-      waiting.step();
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, line {}: {}", source, table.lines[row], error.what()));
-    }
+    text += at_line(source, table.lines[row],
+                    [&] { return csv_record(predicted_cells(table, table.rows[row], names, given)); });
+    waiting.step();
   }
   return text;
 }

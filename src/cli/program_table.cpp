@@ -13,6 +13,7 @@
 
 #include "cli/text_table.hpp"
 #include "diagnose/diagnose.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/progress.hpp"
 #include "programs/program.hpp"
 #include "record/kernel_library.hpp"
@@ -28,9 +29,7 @@ std::string percent(const std::optional<double>& value) {
 /// What tells kernels apart stands at both ends of their names.
 std::string narrow(const std::string& name) {
   constexpr std::size_t kWidest = 44;
-  if (name.size() <= kWidest) return name;
-  const std::size_t tail = kWidest / 2;
-  return name.substr(0, kWidest - tail - 3) + "..." + name.substr(name.size() - tail);
+  return shortened(name, kWidest, kWidest / 2);
 }
 
 std::string interval_of_line(const CaseRecord& record) {

@@ -42,10 +42,6 @@ std::string repeated(std::string_view symbol, int count) {
   return text;
 }
 
-std::string counted(long long count, const char* one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
-
 std::string number_text(double value) {
   std::string text = fmt::format("{:.2f}", value);
   text.erase(text.find_last_not_of('0') + 1);

@@ -14,9 +14,6 @@ std::string text_table(std::span<const std::vector<std::string>> lines, std::str
 /// A symbol so many times.
 std::string repeated(std::string_view symbol, int count);
 
-/// "1 block", "3 blocks"
-std::string counted(long long count, const char* one);
-
 /// "75", "41.67"
 std::string number_text(double value);
 

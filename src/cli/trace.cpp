@@ -118,7 +118,6 @@ struct TraceOptions {
   std::string profile;
   std::size_t top = 20;
   std::string device;  ///< empty: the command chooses
-  bool at_once = kAtOnce;
 };
 
 /// That the user names, if so. @throws InputError if there is none of that name
@@ -228,8 +227,7 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
     throw InputError("--merge needs --out FILE.csv, as it was traced with");
   static_cast<void>(profile_of(options));  // before a command runs for nothing
   const fs::path out = output_file(options.out, "trace");
-  std::error_code ignored;
-  if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
+  make_folder_of(out);
   static_cast<void>(output_target(out));
   const FileLock lock(out);
   if (importing) return import_trace(options, out, console);
@@ -266,11 +264,10 @@ ExitStatus trace_on_gpus(TraceOptions options, const CLI::App& parser, Console& 
     throw InputError(fmt::format("--timeline is of one run, and --device {} makes {}: name one GPU",
                                  options.device, gpus.size()));
   if (gpus.size() > 1) {
-    EachDevice each = each_device(parser, gpus, {});
+    EachDevice each = each_device(parser, gpus);
     each.arguments.emplace_back("--");
     std::ranges::copy(options.command.words, std::back_inserter(each.arguments));
     each.rows = output_file(options.out, "trace");
-    each.at_once = options.at_once;
     return run_on_each(each, console);
   }
   if (const std::string reason = why_no_gpu(); !reason.empty()) {
@@ -346,7 +343,7 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
       "the only GPU that the command sees, by its number (default: those that it sees now); all, "
       "or a list such as 0,2: the command once on each")
       ->type_name("N|all|N,N");
-  declare_at_once(parser, options->at_once);
+  declare_at_once(parser);
   add_number(parser, "--top", options->top,
              fmt::format("how many kernels to print, 0 = all (default: {})", options->top));
   parser.add_option("COMMAND", options->misplaced, "behind --: what to run, with its arguments");
@@ -612,16 +609,12 @@ void choose_clocks(TorchTrace& trace, const std::optional<double>& given, Consol
   }
 }
 
-std::string launches_text(std::int64_t launches) {
-  return fmt::format("{} launch{}", launches, launches == 1 ? "" : "es");
-}
-
 void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, Console& console) {
   const auto say = [&](EstimateFault fault, std::string_view what) {
     const auto found = launches.find(fault);
     if (found == launches.end()) return;
     fmt::print(console.err, "the trace's \"est. achieved occupancy %\" of {} {}\n",
-               launches_text(found->second), what);
+               counted(found->second, "launch", "es"), what);
   };
   say(EstimateFault::shared_memory,
       "is 0, which is wrong: PyTorch's calculator allows no more than 48 KB of shared memory per block");

@@ -67,6 +67,11 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
+void make_folder_of(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), ignored);
+}
+
 fs::path output_target(const fs::path& file) {
   if (!file.has_filename()) cannot_write(file, "it names no file");
   fs::path target = file;

@@ -9,12 +9,12 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/bound_by.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/row_stream.hpp"
 #include "record/statistics.hpp"
-#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {

@@ -31,7 +31,8 @@ std::vector<std::int64_t> curve_values(Axis axis, const Limits& limits) {
 }  // namespace
 
 std::string_view to_string(Axis axis) {
-  static constexpr std::string_view kWords[] = {"block_threads", "registers_per_thread", "shared_bytes_per_block", "carveout_pct", "barriers"};
+  static constexpr std::string_view kWords[] = {"block_threads", "registers_per_thread",
+                                                "shared_bytes_per_block", "carveout_pct", "barriers"};
   return kWords[static_cast<std::size_t>(axis)];
 }
 

@@ -14,12 +14,13 @@
 #include <fmt/ostream.h>
 
 #include "files/lock.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/run.hpp"
 #include "record/csv.hpp"
 #include "record/stop_signals.hpp"
-#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -180,7 +181,8 @@ std::vector<Ending> run_together(const EachDevice& each, std::span<const GpuHere
 /// Of the GPUs that were begun, in their order.
 std::vector<Ending> run_all(const EachDevice& each, Console& console) {
   fmt::print(console.err, "{}: {} {}\n", each.command,
-             counted(static_cast<std::int64_t>(each.gpus.size()), "GPU"), each.at_once ? "at once" : "one after another");
+             counted(static_cast<std::int64_t>(each.gpus.size()), "GPU"),
+             each.at_once ? "at once" : "one after another");
   if (each.at_once) return run_together(each, each.gpus, console);
   std::vector<Ending> endings;
   for (const GpuHere& gpu : each.gpus) {
@@ -321,8 +323,7 @@ fs::path file_of_gpu(const fs::path& file, int index) {
 
 ExitStatus run_on_each(const EachDevice& each, Console& console) {
   if (each.resume) require_all_rows(each);
-  std::error_code ignored;
-  if (each.rows.has_parent_path()) fs::create_directories(each.rows.parent_path(), ignored);
+  make_folder_of(each.rows);
   std::optional<FileLock> lock;
   if (!each.rows.empty()) lock.emplace(each.rows);
   const std::vector<TimeOfWrite> before = written_before(each);

@@ -66,7 +66,7 @@ struct EachDevice {
   std::filesystem::path rows;  ///< the rows of all GPUs go here; empty: none are kept
   MergeRows merge;             ///< where rows are kept
   bool resume = false;         ///< rows that are there stay
-  bool at_once = kAtOnce;
+  bool at_once = true;
   std::string
       resuming;  ///< the command line that measures what is missing, for a shell; empty: there is none
   std::filesystem::path pci_devices = kPciDevices;

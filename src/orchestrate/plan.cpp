@@ -1,7 +1,6 @@
 #include "orchestrate/plan.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -16,11 +15,11 @@
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/stop_signals.hpp"
-#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -112,29 +111,12 @@ std::vector<fs::path> bench_programs(const fs::path& asked_for) {
   return programs;
 }
 
-std::string for_shell(const std::string& text) {
-  const auto is_plain = [](char letter) {
-    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
-           std::string_view("_-./=,:+").find(letter) != std::string_view::npos;
-  };
-  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
-  std::string quoted = "'";
-  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return quoted + "'";
-}
-
 std::vector<std::string> common_arguments(const RunOptions& options) {
   std::vector<std::string> arguments = {"--occ_suite=" + options.suite, "--occ_device=" + options.device,
                                         "--occ_counters=" + options.counters};
-  const auto pass_on = [&](std::string_view flag, const std::string& value) {
-    if (!value.empty()) arguments.push_back(fmt::format("--occ_{}={}", flag, value));
-  };
-  pass_on("device_profile", options.profile);
-  pass_on("metrics", fmt::format("{}", fmt::join(options.metrics, ",")));
-  pass_on("timeline", options.timeline);
-  pass_on("per_sm", options.per_sm);
-  pass_on("shuffle", options.shuffle);
-  arguments.insert(arguments.end(), options.sweep.begin(), options.sweep.end());
+  if (!options.metrics.empty())
+    arguments.push_back(fmt::format("--occ_metrics={}", fmt::join(options.metrics, ",")));
+  arguments.insert(arguments.end(), options.flags.begin(), options.flags.end());
   return arguments;
 }
 
@@ -211,29 +193,6 @@ std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard sh
                                  shard.index, shard.count, cases.size()));
   }
   return names;
-}
-
-std::string resuming_command(const RunOptions& options, const fs::path& out) {
-  const RunOptions usual;
-  std::string command = "occbench run";
-  const auto add = [&](std::string_view flag, const std::string& value, const std::string& otherwise) {
-    if (value != otherwise) command += fmt::format(" {} {}", flag, for_shell(value));
-  };
-  add("--suite", options.suite, "");
-  add("--filter", options.filter, usual.filter);
-  add("--shard", options.shard, usual.shard);
-  add("--rehearse", options.rehearse, usual.rehearse);
-  add("--device", options.device, usual.device);
-  add("--counters", options.counters, usual.counters);
-  add("--profile", options.profile, usual.profile);
-  add("--metrics", fmt::format("{}", fmt::join(options.metrics, ",")), "");
-  add("--timeline", options.timeline, usual.timeline);
-  add("--per-sm", options.per_sm, usual.per_sm);
-  add("--shuffle", options.shuffle, usual.shuffle);
-  add("--benches", options.benches.string(), "");
-  add("--out", out.string(), "");
-  if (options.at_once != usual.at_once) command += options.at_once ? " --at-once" : " --one-after-another";
-  return command + " --resume";
 }
 
 }  // namespace occbench

@@ -17,9 +17,6 @@
 // What a run will measure, before anything is measured.
 namespace occbench {
 
-/// Whether several GPUs measure at once where the user does not say.
-inline constexpr bool kAtOnce = true;
-
 /// What `occbench run` was asked for.
 struct RunOptions {
   std::string suite = "quick";
@@ -30,19 +27,14 @@ struct RunOptions {
   std::string counters = "auto";
   std::string out;
   std::filesystem::path benches;     ///< folder of the bench programs; empty = that of this program
-  std::string profile;               ///< as --occ_device_profile of the programs
-  std::vector<std::string> metrics;  ///< as --occ_metrics of the programs; likewise the next three
-  std::string timeline;
-  std::string per_sm;
-  std::string shuffle;
+  std::vector<std::string> metrics;  ///< hardware metrics beside those of the columns
   std::vector<std::filesystem::path> programs;  ///< instead of the bench programs of the folder
-  std::vector<std::string> sweep;               ///< further arguments of theirs: those of a sweep
+  std::vector<std::string> flags;               ///< further ones of theirs, --occ_NAME=VALUE
   std::optional<std::chrono::seconds> budget;   ///< of a sweep's race, from its start
   bool calibrate = false;                       ///< first make a profile of the GPU where there is none
   bool list = false;
   bool require_gpu = false;
   bool resume = false;
-  bool at_once = kAtOnce;  ///< where `device` names several GPUs
 };
 
 /// Percent of the device's warps, by one simulation of a case.
@@ -107,11 +99,5 @@ Shard parse_shard(const std::string& text);
 /// longest case goes to the shard that has least so far, then the next. The order of `cases` does not matter.
 /// @throws InputError if the shard has none
 std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard shard);
-
-/// The command line that goes on with a run whose rows are in `out`, for a shell.
-std::string resuming_command(const RunOptions& options, const std::filesystem::path& out);
-
-/// In quotes where a shell could take it for something else.
-std::string for_shell(const std::string& text);
 
 }  // namespace occbench

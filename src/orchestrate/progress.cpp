@@ -9,6 +9,7 @@
 #include <fmt/ostream.h>
 
 #include "files/output.hpp"
+#include "occupancy/text.hpp"
 #include "record/replay.hpp"
 
 namespace occbench {
@@ -22,11 +23,8 @@ std::string number(const Real& value, int decimals) {
 }
 
 std::string name_of(const CaseRecord& record, std::size_t width) {
-  const std::string name = full_name(record.identity);
-  if (name.size() <= width) return name;
   // What tells cases apart stands at the end.
-  const std::size_t head = width / 3;
-  return fmt::format("{}…{}", name.substr(0, head), name.substr(name.size() - (width - head - 1)));
+  return shortened(full_name(record.identity), width, width / 3);
 }
 
 std::string verdict(const CaseRecord& record) {

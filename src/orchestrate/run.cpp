@@ -306,8 +306,7 @@ void keep_older_rows(const fs::path& out, Console& console) {
 ExitStatus measure_benches(const RunOptions& options, const std::vector<Bench>& benches, const fs::path& out,
                            const std::string& resuming, Console& console) {
   for (const std::string& note : benches.front().notes) fmt::print(console.err, "{}\n", note);
-  std::error_code ignored;
-  if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
+  make_folder_of(out);
   const FileLock lock(out);
   prepare_file(out, options, benches, console);
 

@@ -10,8 +10,8 @@
 
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
-#include "predict/built_in_profiles.hpp"
 #include "occupancy/text.hpp"
+#include "predict/built_in_profiles.hpp"
 #include "predict/parameters.hpp"
 
 namespace occbench {

@@ -8,10 +8,10 @@
 #include <fmt/core.h>
 
 #include "occupancy/occupancy.hpp"
+#include "occupancy/text.hpp"
 #include "predict/interval_margins.hpp"
 #include "predict/parameters.hpp"
 #include "simulate/simulate.hpp"
-#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {

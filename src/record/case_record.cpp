@@ -9,11 +9,11 @@
 
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/row.hpp"
-#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {

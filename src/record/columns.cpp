@@ -68,8 +68,8 @@ constexpr auto kColumns = std::to_array<Column>({
    ColumnCounter{METRIC, SCALE, CounterRead::READ, &CounterValues::NAME},  \
    MEANING,                                                                \
    &Row::NAME},
-#include "record/columns.inc"
 #include "occupancy/text.hpp"
+#include "record/columns.inc"
 #undef OCC_NAME
 });
 
@@ -90,7 +90,7 @@ Number parse_number(const Column& column, std::string_view text) {
 
 std::string_view to_string(GateRule rule) {
   static constexpr std::string_view kWords[] = {
-      "none",        "key",      "machine", "exact",  "lower_is_better", "higher_is_better",
+      "none",        "key",      "machine", "exact", "lower_is_better", "higher_is_better",
       "consequence", "measured", "time",    "status"};
   return kWords[static_cast<std::size_t>(rule)];
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <unordered_set>
 #include <utility>
 
@@ -10,9 +9,9 @@
 
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/columns.hpp"
 #include "record/row_stream.hpp"
-#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -336,6 +335,12 @@ std::vector<Sample> read_samples(const std::filesystem::path& samples_file) {
   return parse_samples(read_text(samples_file), samples_file.string());
 }
 
+bool has_names(std::string_view text, const std::vector<std::string_view>& names) {
+  const std::vector<std::string_view> there = split(text.substr(0, text.find_first_of("\r\n")), ',');
+  return std::ranges::all_of(
+      names, [&](std::string_view name) { return std::ranges::find(there, name) != there.end(); });
+}
+
 namespace {
 
 /// What begins with certain bytes is no CSV at all.
@@ -363,18 +368,6 @@ std::string lower_case(std::string_view text) {
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
   }
   return lower;
-}
-
-std::string_view first_line(std::string_view text) {
-  return text.substr(0, text.find_first_of("\r\n"));
-}
-
-/// Whether a line of names has all of these.
-bool has_names(std::string_view line, std::initializer_list<std::string_view> names) {
-  const std::string within = fmt::format(",{},", line);
-  return std::ranges::all_of(names, [&](std::string_view name) {
-    return within.find(fmt::format(",{},", name)) != std::string::npos;
-  });
 }
 
 /// "run.csv" of "run.samples.csv"
@@ -421,7 +414,7 @@ std::string what_else_it_is(std::string_view text, std::string_view source) {
   for (const auto& [bytes, what] : kBeginnings) {
     if (head.starts_with(lower_case(bytes))) return std::string(what);
   }
-  return what_table_it_is(first_line(text.substr(begin)), source);
+  return what_table_it_is(text.substr(begin), source);
 }
 
 void refuse_other_files(std::string_view text, std::string_view source) {

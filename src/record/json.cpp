@@ -32,6 +32,16 @@ Json row_to_json(const Row& row) {
   return object;
 }
 
+Json known_cells(const Row& row) {
+  const Json all = row_to_json(row);
+  Json known;
+  for (const Column& column : columns()) {
+    const std::string name(column.name);
+    if (!cell_text(row, column).empty()) known[name] = all.at(name);
+  }
+  return known;
+}
+
 std::string json_text(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

@@ -7,10 +7,10 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
