@@ -37,14 +37,14 @@ const std::string& Point::text(std::string_view axis) const {
 }
 
 std::int64_t Point::integer(std::string_view axis, std::int64_t most) const {
-  const std::optional<std::int64_t> value = parsed<std::int64_t>(text(axis));
+  const std::optional<std::int64_t> value = read_number<std::int64_t>(text(axis));
   if (!value || *value < 0 || *value > most)
     throw InputError(fmt::format("--{} {}: a whole number from 0 to {}", axis, text(axis), most));
   return *value;
 }
 
 double Point::real(std::string_view axis) const {
-  const std::optional<double> value = parsed<double>(text(axis));
+  const std::optional<double> value = read_number<double>(text(axis));
   if (!value) throw InputError(fmt::format("--{} {}: a number is needed", axis, text(axis)));
   return *value;
 }
@@ -77,7 +77,7 @@ ExpressionValue Point::value_of(std::string_view name, int depth) const {
     const std::int64_t of[] = {shape.total(), shape.x, shape.y, shape.z};
     return static_cast<double>(of[dimension]);
   }
-  const auto number = parsed<double>(text.starts_with('=') ? text.substr(1) : text);
+  const auto number = read_number<double>(text.starts_with('=') ? text.substr(1) : text);
   return number ? ExpressionValue(*number) : ExpressionValue(text);
 }
 

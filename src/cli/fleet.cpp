@@ -16,6 +16,7 @@
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "fleet/rank.hpp"
+#include "gate/run.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
 #include "record/csv.hpp"
@@ -36,17 +37,13 @@ struct FleetOptions {
 
 /// Files of rows in a folder, by name, those of the question itself aside.
 std::vector<fs::path> earlier_files(const FleetOptions& options) {
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(options.since)) {
-    const std::string name = entry.path().filename().string();
-    if (!entry.is_regular_file() || !name.ends_with(".csv") || name.ends_with(".samples.csv")) continue;
-    const bool asked_about = std::ranges::any_of(options.files, [&](const std::string& file) {
+  std::vector<fs::path> files = run_files(options.since);
+  std::erase_if(files, [&](const fs::path& earlier) {
+    return std::ranges::any_of(options.files, [&](const std::string& file) {
       std::error_code error;
-      return fs::equivalent(file, entry.path(), error);
+      return fs::equivalent(file, earlier, error);
     });
-    if (!asked_about) files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
+  });
   return files;
 }
 

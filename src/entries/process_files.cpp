@@ -71,4 +71,11 @@ std::vector<fs::path> process_files(const fs::path& out) {
   return files;
 }
 
+void remove_process_files(const std::vector<fs::path>& files) {
+  std::error_code ignored;
+  for (const fs::path& file : files) {
+    fs::remove(file, ignored);
+  }
+}
+
 }  // namespace occbench
