@@ -21,6 +21,7 @@
 #include "occupancy/gpus.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/runtime_answers.hpp"
+#include "occupancy/text.hpp"
 #include "record/json.hpp"
 
 namespace occbench {

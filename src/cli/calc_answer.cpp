@@ -14,6 +14,7 @@
 #include "occupancy/limits.hpp"
 #include "occupancy/rules.hpp"
 #include "occupancy/runtime_answers.hpp"
+#include "occupancy/text.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/json.hpp"

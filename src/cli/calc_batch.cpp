@@ -12,6 +12,7 @@
 #include "cli/calc_answer.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"

@@ -1,11 +1,9 @@
 #include "cli/calibrate.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -20,13 +18,15 @@
 #include "cli/device_list.hpp"
 #include "cli/gpu_option.hpp"
 #include "cli/text_table.hpp"
-#include "cli/waiting.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
+#include "orchestrate/waiting.hpp"
 #include "predict/device_profile.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"
 #include "record/csv.hpp"
+#include "record/prediction_errors.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"
 
@@ -172,46 +172,6 @@ struct ValidateOptions {
   std::string out;
   std::string rows;
 };
-
-/// Of the rows of one kind.
-struct ErrorsOfKind {
-  std::string kind;
-  std::vector<double> theory;      ///< |theoretical - counter|, points
-  std::vector<double> predicted;   ///< |predicted - counter|, points
-  std::vector<double> active_pct;  ///< |predicted / measured - 1| of active cycles
-  std::vector<double> widths;      ///< of the 90 % intervals, points
-  int inside = 0;                  ///< launches whose counter is inside
-};
-
-/// What the case was drawn for; of other cases their experiment.
-std::string kind_of(const CaseIdentity& identity) {
-  const std::string* const kind = find_parameter(identity, "kind");
-  return kind == nullptr ? identity.experiment : *kind;
-}
-
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-/// In the order of their first cases, all of which have theory, a prediction and a counter's value.
-std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CaseRecord>& cases) {
-  std::vector<ErrorsOfKind> kinds;
-  for (const CaseRecord& each : cases) {
-    const std::string kind = kind_of(each.identity);
-    auto of = std::ranges::find(kinds, kind, &ErrorsOfKind::kind);
-    if (of == kinds.end()) of = kinds.insert(of, ErrorsOfKind{kind, {}, {}, {}, {}, 0});
-    const CounterValues& counters = each.readings.counters;
-    of->theory.push_back(std::abs(each.theory->theoretical_pct - *counters.achieved_pct));
-    of->predicted.push_back(std::abs(each.prediction->predicted_pct - *counters.achieved_pct));
-    of->widths.push_back(each.prediction->interval.width());
-    if (each.prediction->interval.contains(*counters.achieved_pct)) ++of->inside;
-    if (counters.sm_cycles_active_avg) {
-      of->active_pct.push_back(
-          100 * std::abs(each.prediction->cycles_active_mean / *counters.sm_cycles_active_avg - 1));
-    }
-  }
-  return kinds;
-}
 
 std::string table_of(const std::vector<ErrorsOfKind>& kinds) {
   std::vector<std::vector<std::string>> lines = {

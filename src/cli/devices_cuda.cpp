@@ -22,6 +22,7 @@
 #include "gpu/error.hpp"
 #include "gpu/first_gpc.hpp"
 #include "measure/nvml.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 

@@ -12,13 +12,13 @@
 #include <fmt/ranges.h>
 
 #include "cli/command.hpp"
-#include "cli/report.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "fleet/rank.hpp"
 #include "gate/run.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
+#include "orchestrate/installation.hpp"
 #include "record/csv.hpp"
 
 namespace occbench {
@@ -104,7 +104,7 @@ ExitStatus status_of(const FleetRows& rows, const RankedFleet& ranked) {
 
 /// By the Python package, from the lines of JSON. @returns whether there is a page now
 bool draw_page(const std::string& page, const std::string& lines, Console& console) {
-  const std::optional<PythonTools> tools = find_python_tools(console);
+  const std::optional<PythonTools> tools = find_python_tools(console.err);
   if (!tools) return false;
   set_python_path(tools->scripts);
   const TemporaryFolder folder;

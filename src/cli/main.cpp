@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "cli/command.hpp"
-#include "cli/terminal.hpp"
+#include "orchestrate/terminal.hpp"
 
 int main(int argc, char** argv) {
   occbench::TerminalStream out(std::cout, STDOUT_FILENO);

@@ -22,6 +22,7 @@
 #include "cli/gpu_option.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/plan.hpp"
 #include "orchestrate/run.hpp"
 #include "orchestrate/swept_kernels.hpp"

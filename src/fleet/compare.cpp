@@ -39,10 +39,11 @@ void require_one_model(const FleetRows& rows, std::span<const std::size_t> gpus)
                   fmt::join(told, "; ")));
 }
 
-/// The commit of most; of several equally frequent ones the first by name.
-std::string usual_commit(const FleetRows& rows, std::span<const std::size_t> gpus) {
+/// The value of most; of several equally frequent ones the first in order.
+std::string most_frequent(const FleetRows& rows, std::span<const std::size_t> gpus,
+                          std::string MeasuredGpu::*value) {
   std::map<std::string, std::size_t> counts;
-  for (const std::size_t gpu : gpus) ++counts[rows.gpus[gpu].commit];
+  for (const std::size_t gpu : gpus) ++counts[rows.gpus[gpu].*value];
   return std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; })->first;
 }
 
@@ -106,12 +107,6 @@ bool says(const FleetRows& rows, std::size_t gpu, FleetQuantity quantity, const 
   return quantity != FleetQuantity::counters || rows.gpus[gpu].sm_count == usual_sms;
 }
 
-std::string usual_sm_count(const FleetRows& rows, std::span<const std::size_t> gpus) {
-  std::map<std::string, std::size_t> counts;
-  for (const std::size_t gpu : gpus) ++counts[rows.gpus[gpu].sm_count];
-  return std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; })->first;
-}
-
 }  // namespace
 
 Middle middle_of(std::span<const double> values, double least) {
@@ -135,7 +130,7 @@ ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> j
   all.insert(all.end(), baseline.begin(), baseline.end());
   if (all.empty()) return {};
   require_one_model(rows, all);
-  const std::string commit = usual_commit(rows, all);
+  const std::string commit = most_frequent(rows, all, &MeasuredGpu::commit);
   std::vector<std::size_t> peers;
   for (const std::size_t gpu : all) {
     if (why_not(rows, rows.gpus[gpu], commit, kFewestPeers).empty()) peers.push_back(gpu);
@@ -149,7 +144,7 @@ ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> j
   for (ComparedGpu& each : compared) place[each.gpu] = &each;
 
   const std::vector<Deviations> deviations = deviations_of(rows, peers);
-  const std::string sms = usual_sm_count(rows, all);
+  const std::string sms = most_frequent(rows, all, &MeasuredGpu::sm_count);
   for (const FleetQuantity quantity : kFleetQuantities) {
     std::vector<Value> values;
     for (std::size_t i = 0; i < peers.size(); ++i) {

@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "occupancy/text.hpp"
 #include "record/json.hpp"
 
 namespace occbench {
@@ -166,13 +167,6 @@ std::string_view verdict_of(const ComparedGpu& gpu) {
   return gpu.no_verdict.empty() ? "in line" : "no verdict";
 }
 
-/// No control character of a file reaches the terminal.
-std::string one_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char character) { return character < 0x20 || character == 0x7f; }, ' ');
-  return text;
-}
-
 std::string told(const FleetFinding& finding) {
   std::string text = fmt::format(
       "    {}{} ({}", finding.note ? "note: " : "", finding.sentence,
@@ -199,9 +193,9 @@ std::string heading(const FleetRows& rows, const RankedFleet& ranked) {
     from = std::min(from, gpu.recorded_at);
     to = std::max(to, gpu.recorded_at);
   }
-  return fmt::format("{}: {} GPU{} on {} node{}, {} cases, {} to {}\n\n", rows.gpus[ranked.gpus[0].gpu].model,
-                     ranked.gpus.size(), ranked.gpus.size() == 1 ? "" : "s", hosts.size(),
-                     hosts.size() == 1 ? "" : "s", rows.cases.size(), from, to);
+  return fmt::format("{}: {} on {}, {} cases, {} to {}\n\n", rows.gpus[ranked.gpus[0].gpu].model,
+                     counted(std::ssize(ranked.gpus), "GPU"), counted(std::ssize(hosts), "node"),
+                     rows.cases.size(), from, to);
 }
 
 std::string distances(const ComparedGpu& gpu) {
@@ -254,8 +248,8 @@ nlohmann::ordered_json json_of(const FleetFinding& finding) {
 
 std::string fleet_headline(const RankedFleet& ranked) {
   const std::size_t out = ranked.out_of_line();
-  std::string text = fmt::format("{} of {} GPU{} {} out of line", out, ranked.gpus.size(),
-                                 ranked.gpus.size() == 1 ? "" : "s", out == 1 ? "is" : "are");
+  std::string text = fmt::format("{} of {} {} out of line", out, counted(std::ssize(ranked.gpus), "GPU"),
+                                 out == 1 ? "is" : "are");
   if (ranked.no_verdict() > 0) text += fmt::format(", {} without a verdict", ranked.no_verdict());
   return text + ".";
 }

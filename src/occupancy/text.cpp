@@ -1,8 +1,19 @@
 #include "occupancy/text.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 namespace occbench {
+namespace {
+
+/// Characters of UTF-8 text.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
+}
+
+}  // namespace
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
@@ -32,6 +43,33 @@ std::string counted(std::int64_t count, std::string_view one, std::string_view e
 std::string shortened(const std::string& name, std::size_t width, std::size_t head) {
   if (name.size() <= width) return name;
   return fmt::format("{}…{}", name.substr(0, head), name.substr(name.size() - (width - head - 1)));
+}
+
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char character) { return character < 0x20 || character == 0x7f; }, ' ');
+  return text;
+}
+
+std::string text_table(std::span<const std::vector<std::string>> lines, std::string_view alignment) {
+  std::vector<std::size_t> widths;
+  for (const auto& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (std::size_t cell = 0; cell < line.size(); ++cell) {
+      widths[cell] = std::max(widths[cell], width_of(line[cell]));
+    }
+  }
+  std::string text;
+  for (const auto& line : lines) {
+    for (std::size_t cell = 0; cell < line.size(); ++cell) {
+      const std::string padding(widths[cell] - width_of(line[cell]), ' ');
+      const bool to_the_left = alignment[std::min(cell, alignment.size() - 1)] == '<';
+      text += (cell > 0 ? "  " : "") + (to_the_left ? line[cell] + padding : padding + line[cell]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  return text;
 }
 
 }  // namespace occbench

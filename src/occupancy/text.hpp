@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -35,5 +36,12 @@ std::string counted(std::int64_t count, std::string_view one, std::string_view e
 /// Its begin and its end, `width` characters with what stands between them: names differ at both ends.
 /// @param head  characters of the begin
 std::string shortened(const std::string& name, std::size_t width, std::size_t head);
+
+/// One line, whatever a text holds: control characters become blanks.
+std::string one_line(std::string text);
+
+/// Lines of a table for a terminal: columns as wide as their widest cell, two spaces apart.
+/// @param alignment '<' or '>' for each column; the last holds for all further ones
+std::string text_table(std::span<const std::vector<std::string>> lines, std::string_view alignment);
 
 }  // namespace occbench

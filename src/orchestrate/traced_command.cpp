@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <system_error>
 #include <unistd.h>
@@ -209,6 +211,12 @@ ExitStatus run_traced(const TraceCommand& command, const std::vector<std::string
     return static_cast<ExitStatus>(128 + ending.signal);
   }
   return static_cast<ExitStatus>(ending.status);
+}
+
+std::string nvidia_module_version() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return Pattern(R"(\b(\d+\.\d+(?:\.\d+)?)\b)").first_group(text).value_or("");
 }
 
 }  // namespace occbench

@@ -40,4 +40,7 @@ ExitStatus run_traced(const TraceCommand& command, const std::vector<std::string
                       const std::filesystem::path& out, Console& console,
                       const std::function<void()>& on_start);
 
+/// As /proc/driver/nvidia/version has it; empty without a driver.
+std::string nvidia_module_version();
+
 }  // namespace occbench

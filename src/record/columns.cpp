@@ -262,15 +262,13 @@ std::string markdown() {
 }
 
 std::string table() {
-  std::size_t width = 0;
-  for (const Column& column : columns()) width = std::max(width, column.name.size());
-  std::string text;
+  std::vector<std::vector<std::string>> lines;
   for (const Column& column : columns()) {
     const std::string unit = column.unit.empty() ? "" : fmt::format(" [{}]", column.unit);
-    text += fmt::format("{:<{}}  {:<8}  {}{}\n", column.name, width, to_string(column.gate), column.meaning,
-                        unit);
+    lines.push_back({std::string(column.name), std::string(to_string(column.gate)),
+                     fmt::format("{}{}", column.meaning, unit)});
   }
-  return text;
+  return text_table(lines, "<");
 }
 
 std::string csv() {

@@ -2,9 +2,7 @@
 
 #include <array>
 #include <ctime>
-#include <fstream>
 #include <iomanip>
-#include <iterator>
 #include <sstream>
 #include <unistd.h>
 
@@ -12,7 +10,6 @@
 
 #include "build_commit.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/case_filter.hpp"
 
 namespace occbench {
 
@@ -46,12 +43,6 @@ std::string host_name() {
 
 std::string_view build_commit() {
   return kBuildCommit;
-}
-
-std::string nvidia_module_version() {
-  std::ifstream file("/proc/driver/nvidia/version");
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return Pattern(R"(\b(\d+\.\d+(?:\.\d+)?)\b)").first_group(text).value_or("");
 }
 
 }  // namespace occbench

@@ -20,7 +20,4 @@ std::string host_name();
 /// checkout.
 std::string_view build_commit();
 
-/// As /proc/driver/nvidia/version has it; empty without a driver.
-std::string nvidia_module_version();
-
 }  // namespace occbench
