@@ -134,25 +134,6 @@ std::vector<Json> answer_rows(const CsvTable& table, const std::string& source, 
   return rows;
 }
 
-}  // namespace
-
-std::string answer_batch(const std::string& file, AnswerFormat format, BatchOrder order) {
-  const std::string source = batch_source(file);
-  BatchColumns columns{.command = "calc",
-                       .needed = {kNeeded.begin(), kNeeded.end()},
-                       .optional = {kOptional.begin(), kOptional.end()},
-                       .answers = names_of_answers()};
-  columns.optional.insert(columns.optional.end(), kDescribing.begin(), kDescribing.end());
-  const CsvTable table = read_batch(file, columns);
-  std::vector<Json> rows = answer_rows(table, source, format);
-  if (order == BatchOrder::ranked) rank(rows);
-  return format == AnswerFormat::table ? as_table(rows) : flat_text(rows, format);
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
 constexpr std::array kTableBlockSizes = {32, 64, 128, 192, 256, 384, 512, 768, 1024};
 constexpr std::size_t kNameWidth = 44;
 
@@ -272,6 +253,19 @@ local ld/st  instructions that load from and store to it: spills, and arrays tha
 }
 
 }  // namespace
+
+std::string answer_batch(const std::string& file, AnswerFormat format, BatchOrder order) {
+  const std::string source = batch_source(file);
+  BatchColumns columns{.command = "calc",
+                       .needed = {kNeeded.begin(), kNeeded.end()},
+                       .optional = {kOptional.begin(), kOptional.end()},
+                       .answers = names_of_answers()};
+  columns.optional.insert(columns.optional.end(), kDescribing.begin(), kDescribing.end());
+  const CsvTable table = read_batch(file, columns);
+  std::vector<Json> rows = answer_rows(table, source, format);
+  if (order == BatchOrder::ranked) rank(rows);
+  return format == AnswerFormat::table ? as_table(rows) : flat_text(rows, format);
+}
 
 int default_block_threads(const DeviceKernel& kernel) {
   if (kernel.required_block_threads > 0) return static_cast<int>(kernel.required_block_threads);

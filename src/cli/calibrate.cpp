@@ -26,7 +26,6 @@
 #include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"
 #include "record/csv.hpp"
-#include "record/prediction_errors.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"
 
@@ -90,80 +89,6 @@ ExitStatus calibrate_gpus(CalibrateOptions options, const CLI::App& parser, Cons
   if (!gpus.empty()) options.program.device = std::to_string(gpus.front().index);
   return calibrate_now(options, console);
 }
-
-}  // namespace
-
-fs::path keep_profile(const DeviceProfile& profile, const fs::path& out, Console& console) {
-  const fs::path file = out.empty() ? profile_file(user_profiles(), profile.gpu_uuid) : out;
-  if (file == "-") {
-    fmt::print(console.out, "{}", to_string(profile));
-    return file;
-  }
-  try {
-    make_folder_of(file);
-    replace_text(file, to_string(profile));
-  } catch (const InputError&) {
-    keep_profile(profile, "-", console);
-    throw;
-  }
-  return file;
-}
-
-ExitStatus calibrate_device(const ToolProgram& program, Console& console) {
-  return calibrate_now({program, "", "", {}}, console);
-}
-
-Action declare_calibrate(CLI::App& parser) {
-  const auto options = std::make_shared<CalibrateOptions>();
-  declare_options(parser, options->program);
-  parser.add_option(
-      "--name", options->name,
-      "name of the profile, which rows then carry (default: the GPU's model and the first digits "
-      "of its UUID, h200-91faaf4a)");
-  parser
-      .add_option(
-          "--out", options->out,
-          "the profile goes here (default: into the user's configuration folder, as UUID.profile, where "
-          "run, predict and explain find it; with --rows: standard output, -); of several GPUs FILE.gpuN")
-      ->type_name("FILE");
-  parser
-      .add_option(
-          "--rows", options->rows,
-          "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU; of "
-          "several units of one kind: a profile of that kind; all files that follow, up to the next option "
-          "or --")
-      ->type_name("FILE.csv");
-  return [options, &parser](Console& console) {
-    return options->rows.empty() ? calibrate_gpus(*options, parser, console)
-                                 : calibrate_rows(*options, console);
-  };
-}
-
-namespace fs = std::filesystem;
-
-void declare_options(CLI::App& parser, ToolProgram& program) {
-  add_device_option(parser, program.device, kDeviceMeaning)
-      ->capture_default_str()
-      ->type_name("N|auto|all|N,N");
-  declare_at_once(parser);
-  parser.add_option("--benches", program.benches, "folder of the bench binaries (default: beside occbench)")
-      ->type_name("FOLDER");
-}
-
-ToolRun measure(const ToolProgram& program, const std::string& takes, std::vector<std::string> arguments,
-                const fs::path& rows, Console& console) {
-  if (const std::string reason = why_no_gpu(); !reason.empty()) {
-    fmt::print(console.err, "nothing is measured: {}\n", reason);
-    return {ExitStatus::no_verdict, {}, {}};
-  }
-  fmt::print(console.err, "measuring, {} ...\n", takes);
-  arguments.insert(arguments.begin(), {"--occ_counters=require", "--occ_device=" + program.device});
-  return run_tool(programs_folder(program.benches) / program.name, std::move(arguments), rows, console);
-}
-
-namespace {
-
-namespace fs = std::filesystem;
 
 struct ValidateOptions {
   ToolProgram program{"validation"};
@@ -259,6 +184,74 @@ ExitStatus validate_gpus(ValidateOptions options, const CLI::App& parser, Consol
 }
 
 }  // namespace
+
+fs::path keep_profile(const DeviceProfile& profile, const fs::path& out, Console& console) {
+  const fs::path file = out.empty() ? profile_file(user_profiles(), profile.gpu_uuid) : out;
+  if (file == "-") {
+    fmt::print(console.out, "{}", to_string(profile));
+    return file;
+  }
+  try {
+    make_folder_of(file);
+    replace_text(file, to_string(profile));
+  } catch (const InputError&) {
+    keep_profile(profile, "-", console);
+    throw;
+  }
+  return file;
+}
+
+ExitStatus calibrate_device(const ToolProgram& program, Console& console) {
+  return calibrate_now({program, "", "", {}}, console);
+}
+
+Action declare_calibrate(CLI::App& parser) {
+  const auto options = std::make_shared<CalibrateOptions>();
+  declare_options(parser, options->program);
+  parser.add_option(
+      "--name", options->name,
+      "name of the profile, which rows then carry (default: the GPU's model and the first digits "
+      "of its UUID, h200-91faaf4a)");
+  parser
+      .add_option(
+          "--out", options->out,
+          "the profile goes here (default: into the user's configuration folder, as UUID.profile, where "
+          "run, predict and explain find it; with --rows: standard output, -); of several GPUs FILE.gpuN")
+      ->type_name("FILE");
+  parser
+      .add_option(
+          "--rows", options->rows,
+          "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU; of "
+          "several units of one kind: a profile of that kind; all files that follow, up to the next option "
+          "or --")
+      ->type_name("FILE.csv");
+  return [options, &parser](Console& console) {
+    return options->rows.empty() ? calibrate_gpus(*options, parser, console)
+                                 : calibrate_rows(*options, console);
+  };
+}
+
+namespace fs = std::filesystem;
+
+void declare_options(CLI::App& parser, ToolProgram& program) {
+  add_device_option(parser, program.device, kDeviceMeaning)
+      ->capture_default_str()
+      ->type_name("N|auto|all|N,N");
+  declare_at_once(parser);
+  parser.add_option("--benches", program.benches, "folder of the bench binaries (default: beside occbench)")
+      ->type_name("FOLDER");
+}
+
+ToolRun measure(const ToolProgram& program, const std::string& takes, std::vector<std::string> arguments,
+                const fs::path& rows, Console& console) {
+  if (const std::string reason = why_no_gpu(); !reason.empty()) {
+    fmt::print(console.err, "nothing is measured: {}\n", reason);
+    return {ExitStatus::no_verdict, {}, {}};
+  }
+  fmt::print(console.err, "measuring, {} ...\n", takes);
+  arguments.insert(arguments.begin(), {"--occ_counters=require", "--occ_device=" + program.device});
+  return run_tool(programs_folder(program.benches) / program.name, std::move(arguments), rows, console);
+}
 
 Action declare_validate(CLI::App& parser) {
   const auto options = std::make_shared<ValidateOptions>();

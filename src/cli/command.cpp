@@ -152,19 +152,6 @@ ExitStatus guarded(std::span<const char* const> arguments, Console& console) {
   }
 }
 
-}  // namespace
-
-ExitStatus run_occbench(std::span<const char* const> arguments, Console& console) {
-  const ExitStatus status = guarded(arguments, console);
-  if (console.out.flush()) return status;
-  fmt::print(
-      console.err,
-      "occbench: standard output could not be written (is its disk full?): what it was to hold is lost\n");
-  return status == ExitStatus::done ? ExitStatus::usage : status;
-}
-
-namespace {
-
 /// What a suffix multiplies by; 0 for one that is none.
 std::int64_t factor_of(std::string_view suffix) {
   if (suffix.empty()) return 1;
@@ -181,6 +168,15 @@ std::int64_t factor_of(std::string_view suffix) {
 }
 
 }  // namespace
+
+ExitStatus run_occbench(std::span<const char* const> arguments, Console& console) {
+  const ExitStatus status = guarded(arguments, console);
+  if (console.out.flush()) return status;
+  fmt::print(
+      console.err,
+      "occbench: standard output could not be written (is its disk full?): what it was to hold is lost\n");
+  return status == ExitStatus::done ? ExitStatus::usage : status;
+}
 
 std::int64_t parse_size(std::string_view text, std::string_view what) {
   const std::size_t digits = std::min(text.find_first_not_of("-0123456789"), text.size());

@@ -25,7 +25,6 @@
 #include "occupancy/text.hpp"
 
 namespace occbench {
-
 namespace {
 
 /// In lower case, as /sys has it; empty for a GPU on no such bus.
@@ -36,38 +35,6 @@ std::string pci_bus_id(int device) {
   std::ranges::transform(id, id.begin(), [](unsigned char letter) { return std::tolower(letter); });
   return id;
 }
-
-}  // namespace
-
-std::string why_no_gpu() {
-  try {
-    static_cast<void>(find_devices());
-    return "";
-  } catch (const GpuUnavailable& unavailable) {
-    return unavailable.what();
-  }
-}
-
-std::optional<GpuIdentity> gpu_here(const std::string& choice) {
-  try {
-    return identity_of(find_device(choice));
-  } catch (const GpuUnavailable&) {
-    return std::nullopt;
-  }
-}
-
-std::vector<GpuHere> gpus_here() {
-  try {
-    std::vector<GpuHere> gpus;
-    for (const Device& device : find_devices())
-      gpus.push_back({device.index, device.uuid, pci_bus_id(device.index)});
-    return gpus;
-  } catch (const GpuUnavailable&) {
-    return {};
-  }
-}
-
-namespace {
 
 using Json = nlohmann::ordered_json;
 
@@ -181,6 +148,34 @@ std::vector<Json> describe_devices(const std::string& choice) {
 }
 
 }  // namespace
+
+std::string why_no_gpu() {
+  try {
+    static_cast<void>(find_devices());
+    return "";
+  } catch (const GpuUnavailable& unavailable) {
+    return unavailable.what();
+  }
+}
+
+std::optional<GpuIdentity> gpu_here(const std::string& choice) {
+  try {
+    return identity_of(find_device(choice));
+  } catch (const GpuUnavailable&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<GpuHere> gpus_here() {
+  try {
+    std::vector<GpuHere> gpus;
+    for (const Device& device : find_devices())
+      gpus.push_back({device.index, device.uuid, pci_bus_id(device.index)});
+    return gpus;
+  } catch (const GpuUnavailable&) {
+    return {};
+  }
+}
 
 Action declare_devices(CLI::App& parser) {
   struct Options {

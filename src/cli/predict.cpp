@@ -32,7 +32,6 @@
 #include "record/replay.hpp"
 
 namespace occbench {
-
 /// The note of a prediction with a profile that was made on no such GPU.
 inline constexpr const char* kUnverified =
     "unverified: no such GPU was calibrated; the interval covers the range of every parameter of the profile "
@@ -310,47 +309,6 @@ void declare_work(CLI::App& parser, PredictOptions& options) {
   parser.add_flag("--per-warp", options.per_warp, "the file has a line a warp, block by block")->needs(file);
 }
 
-}  // namespace
-
-Action declare_predict(CLI::App& parser) {
-  auto options = std::make_shared<PredictOptions>();
-  parser.add_option(
-      "--profile", options->profile,
-      "device profile: a built-in one or a file (default: the best known of --gpu, of --cc with "
-      "--sm-count, or of this machine's GPU)");
-  declare_launch_options(parser, *options);
-  add_number(parser, "--seed", options->chance.seed,
-             fmt::format("first of the seeds that decide how ties fall (default: {})", options->chance.seed));
-  add_number(parser, "--first-gpc", options->chance.first_gpc,
-             "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
-             "after another, because it is not known)");
-  declare_work(parser, *options);
-  parser.add_option(
-      "--batch", options->batch,
-      "predict every row of this CSV file (- = standard input), with columns as in a recorded row: "
-      "the same rows come out with the prediction; work that is empty is inferred from "
-      "sm_cycles_active_avg, or from time_us and sm_clock_mhz (else the highest clock of the row's gpu)");
-  add_format(parser, options->format, {"table", "csv", "json", "blocks"},
-             "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, in "
-             "cycles");
-  return [options](Console& console) {
-    if (!options->batch.empty()) {
-      fmt::print(console.out, "{}", predict_batch(options->batch, options->profile));
-      return ExitStatus::done;
-    }
-    require_launch(*options);
-    require_work(*options);
-    if (options->format == "blocks") {
-      fmt::print(console.out, "{}\n", blocks_json(*options));
-      return ExitStatus::done;
-    }
-    kPrinters.at(options->format)(waited_for(*options), console.out);
-    return ExitStatus::done;
-  };
-}
-
-namespace {
-
 constexpr std::array<std::string_view, 5> kNeededToPredict = {
     "compute_capability", "sm_count", "block_threads", "grid_blocks", "registers_per_thread"};
 
@@ -463,6 +421,43 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
 }
 
 }  // namespace
+
+Action declare_predict(CLI::App& parser) {
+  auto options = std::make_shared<PredictOptions>();
+  parser.add_option(
+      "--profile", options->profile,
+      "device profile: a built-in one or a file (default: the best known of --gpu, of --cc with "
+      "--sm-count, or of this machine's GPU)");
+  declare_launch_options(parser, *options);
+  add_number(parser, "--seed", options->chance.seed,
+             fmt::format("first of the seeds that decide how ties fall (default: {})", options->chance.seed));
+  add_number(parser, "--first-gpc", options->chance.first_gpc,
+             "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
+             "after another, because it is not known)");
+  declare_work(parser, *options);
+  parser.add_option(
+      "--batch", options->batch,
+      "predict every row of this CSV file (- = standard input), with columns as in a recorded row: "
+      "the same rows come out with the prediction; work that is empty is inferred from "
+      "sm_cycles_active_avg, or from time_us and sm_clock_mhz (else the highest clock of the row's gpu)");
+  add_format(parser, options->format, {"table", "csv", "json", "blocks"},
+             "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, in "
+             "cycles");
+  return [options](Console& console) {
+    if (!options->batch.empty()) {
+      fmt::print(console.out, "{}", predict_batch(options->batch, options->profile));
+      return ExitStatus::done;
+    }
+    require_launch(*options);
+    require_work(*options);
+    if (options->format == "blocks") {
+      fmt::print(console.out, "{}\n", blocks_json(*options));
+      return ExitStatus::done;
+    }
+    kPrinters.at(options->format)(waited_for(*options), console.out);
+    return ExitStatus::done;
+  };
+}
 
 std::string predict_batch(const std::string& file, const std::string& profile) {
   const std::string source = batch_source(file);

@@ -25,7 +25,6 @@
 #include "occupancy/text.hpp"
 #include "orchestrate/plan.hpp"
 #include "orchestrate/run.hpp"
-#include "orchestrate/swept_kernels.hpp"
 #include "record/race.hpp"
 #include "record/stop_signals.hpp"
 
@@ -224,6 +223,30 @@ void declare_measuring(CLI::App& parser, RunOptions& run) {
   parser.add_flag("--resume", run.resume, "keep the rows of --out and measure what is missing");
 }
 
+bool has_right_time(const CaseRecord& record) {
+  return record.times.time_us && record.times.status != TimeStatus::failed && record.check != Check::wrong;
+}
+
+double time_of(const CaseRecord& record) {
+  return *record.times.time_us;
+}
+
+std::string occupancy_of(const CaseRecord& fastest, std::span<const CaseRecord* const> timed) {
+  if (!fastest.theory) return {};
+  const auto theory = [](const CaseRecord* each) { return each->theory ? each->theory->theoretical_pct : 0; };
+  // Of those with the highest, the fastest.
+  const CaseRecord& highest = **std::ranges::max_element(
+      timed, {}, [&](const CaseRecord* each) { return std::pair(theory(each), -time_of(*each)); });
+  std::string text =
+      fmt::format("occupancy    theoretical {}", percent_text(fastest.theory->theoretical_pct));
+  if (const auto achieved = fastest.readings.counters.achieved_pct)
+    text += fmt::format(", achieved {}", percent_text(*achieved));
+  if (theory(&highest) <= fastest.theory->theoretical_pct) return text + ": the highest of the sweep\n";
+  return text + fmt::format("; the highest of the sweep is {}: {}, {:.2f} times as long\n",
+                            percent_text(theory(&highest)), highest.identity.name,
+                            time_of(highest) / time_of(fastest));
+}
+
 }  // namespace
 
 Action declare_sweep(CLI::App& parser) {
@@ -303,34 +326,6 @@ std::vector<std::string> program_flags(const SweepRequest& request) {
   }
   return flags;
 }
-
-namespace {
-
-bool has_right_time(const CaseRecord& record) {
-  return record.times.time_us && record.times.status != TimeStatus::failed && record.check != Check::wrong;
-}
-
-double time_of(const CaseRecord& record) {
-  return *record.times.time_us;
-}
-
-std::string occupancy_of(const CaseRecord& fastest, std::span<const CaseRecord* const> timed) {
-  if (!fastest.theory) return {};
-  const auto theory = [](const CaseRecord* each) { return each->theory ? each->theory->theoretical_pct : 0; };
-  // Of those with the highest, the fastest.
-  const CaseRecord& highest = **std::ranges::max_element(
-      timed, {}, [&](const CaseRecord* each) { return std::pair(theory(each), -time_of(*each)); });
-  std::string text =
-      fmt::format("occupancy    theoretical {}", percent_text(fastest.theory->theoretical_pct));
-  if (const auto achieved = fastest.readings.counters.achieved_pct)
-    text += fmt::format(", achieved {}", percent_text(*achieved));
-  if (theory(&highest) <= fastest.theory->theoretical_pct) return text + ": the highest of the sweep\n";
-  return text + fmt::format("; the highest of the sweep is {}: {}, {:.2f} times as long\n",
-                            percent_text(theory(&highest)), highest.identity.name,
-                            time_of(highest) / time_of(fastest));
-}
-
-}  // namespace
 
 std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
   std::vector<const CaseRecord*> timed;

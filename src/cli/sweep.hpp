@@ -8,7 +8,6 @@
 
 #include "cli/gpu_option.hpp"
 #include "orchestrate/plan.hpp"
-#include "orchestrate/swept_kernels.hpp"
 #include "record/case_record.hpp"
 
 namespace occbench {

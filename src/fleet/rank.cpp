@@ -125,38 +125,6 @@ std::vector<std::string> remarks_on_hosts(const FleetRows& rows, std::span<const
   return remarks;
 }
 
-}  // namespace
-
-std::size_t RankedFleet::out_of_line() const {
-  return static_cast<std::size_t>(std::ranges::count_if(gpus, &ComparedGpu::out_of_line));
-}
-
-std::size_t RankedFleet::no_verdict() const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      gpus, [](const ComparedGpu& gpu) { return !gpu.no_verdict.empty() && !gpu.out_of_line(); }));
-}
-
-RankedFleet rank_fleet(const FleetRows& rows, const FleetQuestion& question) {
-  RankedFleet ranked;
-  ComparedFleet compared = compare_gpus(rows, question.judged, question.baseline);
-  ranked.gpus = std::move(compared.gpus);
-  ranked.named_from = compared.named_from;
-  if (!question.earlier.empty()) {
-    const std::vector<PastRun> runs = past_runs(rows, question);
-    std::map<std::string, Numbers> earlier;
-    for (const std::size_t gpu : question.earlier) earlier[rows.gpus[gpu].uuid].push_back(gpu);
-    for (ComparedGpu& each : ranked.gpus) {
-      say_since_when(rows, runs, each);
-      add_changes(rows, earlier, each);
-    }
-  }
-  ranked.remarks = remarks_on_hosts(rows, ranked.gpus);
-  std::ranges::stable_sort(ranked.gpus, {}, place_in_order);
-  return ranked;
-}
-
-namespace {
-
 /// More lines than this nobody reads; JSON has all.
 constexpr std::size_t kMostLines = 40;
 
@@ -245,6 +213,34 @@ nlohmann::ordered_json json_of(const FleetFinding& finding) {
 }
 
 }  // namespace
+
+std::size_t RankedFleet::out_of_line() const {
+  return static_cast<std::size_t>(std::ranges::count_if(gpus, &ComparedGpu::out_of_line));
+}
+
+std::size_t RankedFleet::no_verdict() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      gpus, [](const ComparedGpu& gpu) { return !gpu.no_verdict.empty() && !gpu.out_of_line(); }));
+}
+
+RankedFleet rank_fleet(const FleetRows& rows, const FleetQuestion& question) {
+  RankedFleet ranked;
+  ComparedFleet compared = compare_gpus(rows, question.judged, question.baseline);
+  ranked.gpus = std::move(compared.gpus);
+  ranked.named_from = compared.named_from;
+  if (!question.earlier.empty()) {
+    const std::vector<PastRun> runs = past_runs(rows, question);
+    std::map<std::string, Numbers> earlier;
+    for (const std::size_t gpu : question.earlier) earlier[rows.gpus[gpu].uuid].push_back(gpu);
+    for (ComparedGpu& each : ranked.gpus) {
+      say_since_when(rows, runs, each);
+      add_changes(rows, earlier, each);
+    }
+  }
+  ranked.remarks = remarks_on_hosts(rows, ranked.gpus);
+  std::ranges::stable_sort(ranked.gpus, {}, place_in_order);
+  return ranked;
+}
 
 std::string fleet_headline(const RankedFleet& ranked) {
   const std::size_t out = ranked.out_of_line();

@@ -178,19 +178,6 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   return comparison;
 }
 
-}  // namespace
-
-Comparison compare(const RecordedRun& baseline, const RecordedRun& candidate, const Tolerances& tolerances) {
-  return compare_runs({&baseline, 1}, {&candidate, 1}, tolerances, false);
-}
-
-Comparison compare_pairs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
-                         const Tolerances& tolerances) {
-  return compare_runs(baseline, candidate, tolerances, true);
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 struct FilePair {
@@ -251,7 +238,26 @@ Plan plan_of(const fs::path& baseline, const fs::path& candidate) {
   return plan;
 }
 
+bool worse(const ComparedCase& left, const ComparedCase& right) {
+  const auto gravest = [](const ComparedCase& compared) {
+    std::pair<Grade, double> most{Grade::note, -1};
+    for (const GateFinding& finding : compared.findings)
+      most = std::max(most, std::pair(finding.grade, finding.weight));
+    return most;
+  };
+  return gravest(left) > gravest(right);
+}
+
 }  // namespace
+
+Comparison compare(const RecordedRun& baseline, const RecordedRun& candidate, const Tolerances& tolerances) {
+  return compare_runs({&baseline, 1}, {&candidate, 1}, tolerances, false);
+}
+
+Comparison compare_pairs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
+                         const Tolerances& tolerances) {
+  return compare_runs(baseline, candidate, tolerances, true);
+}
 
 Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, const Tolerances& tolerances) {
   const Plan plan = plan_of(baseline, candidate);
@@ -271,20 +277,6 @@ Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, co
   if (plan.pairs.size() > 1) all.sort_worst_first();
   return all;
 }
-
-namespace {
-
-bool worse(const ComparedCase& left, const ComparedCase& right) {
-  const auto gravest = [](const ComparedCase& compared) {
-    std::pair<Grade, double> most{Grade::note, -1};
-    for (const GateFinding& finding : compared.findings)
-      most = std::max(most, std::pair(finding.grade, finding.weight));
-    return most;
-  };
-  return gravest(left) > gravest(right);
-}
-
-}  // namespace
 
 std::string_view to_string(Verdict verdict) {
   static constexpr std::string_view kWords[] = {"pass", "no verdict", "regression"};

@@ -116,27 +116,6 @@ int distance(ComputeCapability one, ComputeCapability other) {
   return std::abs(10 * (one.major - other.major) + one.minor - other.minor);
 }
 
-}  // namespace
-
-std::span<const Limits> all_limits() {
-  return kLimits;
-}
-
-const Limits* find_limits(ComputeCapability capability) {
-  const auto found = std::ranges::find(kLimits, capability, &Limits::compute_capability);
-  return found == kLimits.end() ? nullptr : &*found;
-}
-
-const Limits& limits_of(ComputeCapability capability) {
-  if (const Limits* const found = find_limits(capability)) return *found;
-  const auto nearest = std::ranges::min_element(
-      kLimits, {}, [capability](const Limits& of) { return distance(of.compute_capability, capability); });
-  throw InputError(fmt::format("the limits of compute capability {} are not known; the nearest known is {}",
-                               to_string(capability), to_string(nearest->compute_capability)));
-}
-
-namespace {
-
 template <auto Member>
 constexpr std::int64_t value_of(const Limits& limits) {
   return limits.*Member;
@@ -180,6 +159,23 @@ constexpr LimitColumn kLimitColumns[] = {
 // clang-format on
 
 }  // namespace
+
+std::span<const Limits> all_limits() {
+  return kLimits;
+}
+
+const Limits* find_limits(ComputeCapability capability) {
+  const auto found = std::ranges::find(kLimits, capability, &Limits::compute_capability);
+  return found == kLimits.end() ? nullptr : &*found;
+}
+
+const Limits& limits_of(ComputeCapability capability) {
+  if (const Limits* const found = find_limits(capability)) return *found;
+  const auto nearest = std::ranges::min_element(
+      kLimits, {}, [capability](const Limits& of) { return distance(of.compute_capability, capability); });
+  throw InputError(fmt::format("the limits of compute capability {} are not known; the nearest known is {}",
+                               to_string(capability), to_string(nearest->compute_capability)));
+}
 
 std::span<const LimitColumn> limit_columns() {
   return kLimitColumns;

@@ -91,6 +91,41 @@ Table parse_margins(std::string_view text) {
   return table;
 }
 
+struct Ends {
+  double DeviceParameters::*value;
+  double low, high;
+};
+
+bool matters(const Parameter& parameter, const Tasks& tasks, std::int64_t wave,
+             const DeviceParameters& of_device) {
+  switch (parameter.matters_to) {
+    case MattersTo::every_launch:
+      return true;
+    case MattersTo::more_than_a_wave:
+      return tasks.grid_blocks() > wave;
+    case MattersTo::less_than_a_wave:
+      return tasks.grid_blocks() < wave;
+    case MattersTo::always_issuing:
+      return tasks.rates().always_issues(of_device.always_issuing_share);
+    case MattersTo::memory:
+      return tasks.rates().bytes > 0;
+  }
+  return true;
+}
+
+std::vector<Ends> ends_that_matter(const Tasks& tasks, std::int64_t wave, const ChosenProfile& chosen) {
+  const Bandwidth& bandwidth = chosen.bandwidth;
+  std::vector<Ends> ends;
+  for (const Parameter& parameter : parameters()) {
+    if (!matters(parameter, tasks, wave, chosen.profile.model.parameters)) continue;
+    const bool is_bandwidth = parameter.value == &DeviceParameters::bytes_per_cycle;
+    const Ends its{parameter.value, is_bandwidth ? std::max(1.0, bandwidth.low) : parameter.least_elsewhere,
+                   is_bandwidth ? std::max(1.0, bandwidth.high) : parameter.most_elsewhere};
+    if (its.low < its.high) ends.push_back(its);
+  }
+  return ends;
+}
+
 }  // namespace
 
 std::string_view to_string(WorkKind kind) {
@@ -168,45 +203,6 @@ std::string interval_text(const Interval& interval, WorkKind kind, ProfileQualit
   if (interval.width() >= kWideIntervalPoints) text += fmt::format("; {}", why_wide(kind, quality));
   return text;
 }
-
-namespace {
-
-struct Ends {
-  double DeviceParameters::*value;
-  double low, high;
-};
-
-bool matters(const Parameter& parameter, const Tasks& tasks, std::int64_t wave,
-             const DeviceParameters& of_device) {
-  switch (parameter.matters_to) {
-    case MattersTo::every_launch:
-      return true;
-    case MattersTo::more_than_a_wave:
-      return tasks.grid_blocks() > wave;
-    case MattersTo::less_than_a_wave:
-      return tasks.grid_blocks() < wave;
-    case MattersTo::always_issuing:
-      return tasks.rates().always_issues(of_device.always_issuing_share);
-    case MattersTo::memory:
-      return tasks.rates().bytes > 0;
-  }
-  return true;
-}
-
-std::vector<Ends> ends_that_matter(const Tasks& tasks, std::int64_t wave, const ChosenProfile& chosen) {
-  const Bandwidth& bandwidth = chosen.bandwidth;
-  std::vector<Ends> ends;
-  for (const Parameter& parameter : parameters()) {
-    if (!matters(parameter, tasks, wave, chosen.profile.model.parameters)) continue;
-    const bool is_bandwidth = parameter.value == &DeviceParameters::bytes_per_cycle;
-    const Ends its{parameter.value, is_bandwidth ? std::max(1.0, bandwidth.low) : parameter.least_elsewhere,
-                   is_bandwidth ? std::max(1.0, bandwidth.high) : parameter.most_elsewhere};
-    if (its.low < its.high) ends.push_back(its);
-  }
-  return ends;
-}
-
-}  // namespace
 
 double simulation_microseconds(const Limits& limits, const Tasks& tasks) {
   const auto blocks = static_cast<double>(tasks.grid_blocks());

@@ -248,6 +248,21 @@ std::int64_t whole(double amount) {
   return static_cast<std::int64_t>(std::clamp(amount, 1.0, kMaxUnitCycles) + 0.5);
 }
 
+std::int64_t parse_cycles(std::string_view text, std::string_view source, std::size_t line) {
+  const auto value = read_number<double>(text);
+  if (!value) {
+    throw InputError(
+        fmt::format("{}:{}: '{}' is not a number of cycles; write one number a line", source, line, text));
+  }
+  const double cycles = std::floor(*value + 0.5);
+  // Blocks that take no time never make the SMs busy: the simulation would not end.
+  if (!(cycles >= 1 && cycles <= kMaxUnitCycles)) {
+    throw InputError(fmt::format("{}:{}: {} cycles are out of range: 1 to {}, once rounded", source, line,
+                                 text, kMaxUnitCycles));
+  }
+  return static_cast<std::int64_t>(cycles);
+}
+
 }  // namespace
 
 double Work::factor_of(std::int64_t index, std::int64_t count) const {
@@ -363,25 +378,6 @@ std::string work_grammar() {
 Work parse_work(std::string_view text) {
   return Parser(text).parse();
 }
-
-namespace {
-
-std::int64_t parse_cycles(std::string_view text, std::string_view source, std::size_t line) {
-  const auto value = read_number<double>(text);
-  if (!value) {
-    throw InputError(
-        fmt::format("{}:{}: '{}' is not a number of cycles; write one number a line", source, line, text));
-  }
-  const double cycles = std::floor(*value + 0.5);
-  // Blocks that take no time never make the SMs busy: the simulation would not end.
-  if (!(cycles >= 1 && cycles <= kMaxUnitCycles)) {
-    throw InputError(fmt::format("{}:{}: {} cycles are out of range: 1 to {}, once rounded", source, line,
-                                 text, kMaxUnitCycles));
-  }
-  return static_cast<std::int64_t>(cycles);
-}
-
-}  // namespace
 
 Durations parse_durations(std::string_view text, std::string_view source, bool per_warp) {
   Durations durations{{}, per_warp, std::string(source)};

@@ -238,6 +238,43 @@ TorchTrace Reader::finish() {
   return std::move(trace_);
 }
 
+/// The clock of each GPU of the trace, and a line about it.
+void choose_clocks(TorchTrace& trace, const std::optional<double>& given, std::ostream& err) {
+  std::set<std::string> said;
+  for (TorchKernel& kernel : trace.kernels) {
+    ProgramDevice& device = kernel.entry.device;
+    const std::optional<double> clock = given ? given : highest_sm_clock_mhz(device.name);
+    device.highest_clock_mhz = clock.value_or(0);
+    if (given || !said.insert(device.name).second) continue;
+    if (clock) {
+      fmt::print(err, "{}: the trace has no SM clock; {} MHz, the GPU's highest, is taken (--clock-mhz N)\n",
+                 device.name, *clock);
+    } else {
+      fmt::print(
+          err,
+          "{}: the trace has no SM clock, and this GPU's highest is not known: nothing is predicted without "
+          "--clock-mhz N\n",
+          device.name);
+    }
+  }
+}
+
+void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, std::ostream& err) {
+  const auto say = [&](EstimateFault fault, std::string_view what) {
+    const auto found = launches.find(fault);
+    if (found == launches.end()) return;
+    fmt::print(err, "the trace's \"est. achieved occupancy %\" of {} {}\n",
+               counted(found->second, "launch", "es"), what);
+  };
+  say(EstimateFault::shared_memory,
+      "is 0, which is wrong: PyTorch's calculator allows no more than 48 KB of shared memory per block");
+  say(EstimateFault::spread_over_sms,
+      "is the grid's threads over those of all SMs, idle ones included, which no counter reads");
+  say(EstimateFault::other, "is not theoretical occupancy for a reason that is not known");
+  say(EstimateFault::none,
+      "is theoretical occupancy, not achieved: it knows no tail, no uneven blocks, no overhead");
+}
+
 }  // namespace
 
 TorchTrace parse_torch_trace(std::istream& text, std::string_view source) {
@@ -291,47 +328,6 @@ std::string to_string(EstimateFault fault, double estimate_pct) {
   }
   return "";
 }
-
-namespace {
-
-/// The clock of each GPU of the trace, and a line about it.
-void choose_clocks(TorchTrace& trace, const std::optional<double>& given, std::ostream& err) {
-  std::set<std::string> said;
-  for (TorchKernel& kernel : trace.kernels) {
-    ProgramDevice& device = kernel.entry.device;
-    const std::optional<double> clock = given ? given : highest_sm_clock_mhz(device.name);
-    device.highest_clock_mhz = clock.value_or(0);
-    if (given || !said.insert(device.name).second) continue;
-    if (clock) {
-      fmt::print(err, "{}: the trace has no SM clock; {} MHz, the GPU's highest, is taken (--clock-mhz N)\n",
-                 device.name, *clock);
-    } else {
-      fmt::print(
-          err,
-          "{}: the trace has no SM clock, and this GPU's highest is not known: nothing is predicted without "
-          "--clock-mhz N\n",
-          device.name);
-    }
-  }
-}
-
-void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, std::ostream& err) {
-  const auto say = [&](EstimateFault fault, std::string_view what) {
-    const auto found = launches.find(fault);
-    if (found == launches.end()) return;
-    fmt::print(err, "the trace's \"est. achieved occupancy %\" of {} {}\n",
-               counted(found->second, "launch", "es"), what);
-  };
-  say(EstimateFault::shared_memory,
-      "is 0, which is wrong: PyTorch's calculator allows no more than 48 KB of shared memory per block");
-  say(EstimateFault::spread_over_sms,
-      "is the grid's threads over those of all SMs, idle ones included, which no counter reads");
-  say(EstimateFault::other, "is not theoretical occupancy for a reason that is not known");
-  say(EstimateFault::none,
-      "is theoretical occupancy, not achieved: it knows no tail, no uneven blocks, no overhead");
-}
-
-}  // namespace
 
 ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err) {
   TorchTrace trace = read_torch_trace(options.file);

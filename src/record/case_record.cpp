@@ -280,6 +280,19 @@ void put_prediction(Row& row, const Prediction& prediction) {
   row.device_profile = profile_text(prediction.device_profile, prediction.profile_quality);
 }
 
+constexpr std::string_view kNone = "none";
+
+/// Of the longest stall: allocations that stall as long run out together.
+constexpr double kAsLong = 0.9;
+
+constexpr std::string_view kColumn = "gpu_state";
+
+template <typename Number>
+Number number_of(std::string_view key, std::string_view text, Number least) {
+  if (const auto value = occbench::read_number<Number>(text, least)) return *value;
+  throw InputError(fmt::format("{} has {}={}, which is no number from {} on", kColumn, key, text, least));
+}
+
 }  // namespace
 
 std::string profile_text(const std::string& name, const std::optional<ProfileQuality>& quality) {
@@ -385,15 +398,6 @@ std::vector<CaseRecord> read_case_records(const std::filesystem::path& file) {
   return records;
 }
 
-namespace {
-
-constexpr std::string_view kNone = "none";
-
-/// Of the longest stall: allocations that stall as long run out together.
-constexpr double kAsLong = 0.9;
-
-}  // namespace
-
 std::optional<Limiters> hardware_limiters_of(
     std::span<const std::pair<Limiter, std::optional<double>>> stalls) {
   const auto cycles = [](const auto& stall) { return stall.second.value_or(-1); };
@@ -412,18 +416,6 @@ std::string hardware_limiter_text(Limiters limiters) {
 Limiters parse_hardware_limiter(std::string_view text) {
   return text == kNone ? Limiters() : parse_limiters(text, "hardware_limiter");
 }
-
-namespace {
-
-constexpr std::string_view kColumn = "gpu_state";
-
-template <typename Number>
-Number number_of(std::string_view key, std::string_view text, Number least) {
-  if (const auto value = occbench::read_number<Number>(text, least)) return *value;
-  throw InputError(fmt::format("{} has {}={}, which is no number from {} on", kColumn, key, text, least));
-}
-
-}  // namespace
 
 std::string pairs_text(const Pairs& pairs) {
   std::string text;

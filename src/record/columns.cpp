@@ -86,107 +86,6 @@ Number parse_number(const Column& column, std::string_view text) {
                                column.name));
 }
 
-}  // namespace
-
-std::string_view to_string(GateRule rule) {
-  static constexpr std::string_view kWords[] = {
-      "none",        "key",      "machine", "exact", "lower_is_better", "higher_is_better",
-      "consequence", "measured", "time",    "status"};
-  return kWords[static_cast<std::size_t>(rule)];
-}
-
-std::string_view to_string(CounterRead read) {
-  static constexpr std::string_view kWords[] = {"always", "every_case", "full_suite"};
-  return kWords[static_cast<std::size_t>(read)];
-}
-
-std::span<const Column> columns() {
-  return kColumns;
-}
-
-std::string reader_of_schema(Integer schema) {
-  if (!schema) return "its rows do not say their schema";
-  if (*schema > kSchema) return "a newer occbench wrote it";
-  // The last commit that wrote schema 1.
-  return "occbench up to commit 2128df7 reads it; record it again for this one";
-}
-
-std::string_view type_name(const Column& column) {
-  constexpr std::array<std::string_view, 3> kNames = {"text", "integer", "real"};
-  return kNames[column.where.index()];
-}
-
-const Column* find_column(std::string_view name) {
-  const auto found = std::ranges::find(kColumns, name, &Column::name);
-  return found == kColumns.end() ? nullptr : &*found;
-}
-
-std::string real_text(double value) {
-  std::string text = fmt::format("{:.4f}", value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text == "-0" ? "0" : text;
-}
-
-Real number_of(const Row& row, const Column& column) {
-  return std::visit(
-      [&](auto member) -> Real {
-        const auto& value = row.*member;
-        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Text>) {
-          return std::nullopt;
-        } else {
-          return value ? Real(static_cast<double>(*value)) : std::nullopt;
-        }
-      },
-      column.where);
-}
-
-std::string cell_text(const Row& row, const Column& column) {
-  return std::visit(
-      [&](auto member) -> std::string {
-        const auto& value = row.*member;
-        using Value = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, Text>) {
-          return value;
-        } else if constexpr (std::is_same_v<Value, Integer>) {
-          return value ? fmt::format("{}", *value) : "";
-        } else {
-          return value ? real_text(*value) : "";
-        }
-      },
-      column.where);
-}
-
-void set_cell(Row& row, const Column& column, std::string_view text) {
-  std::visit(
-      [&](auto member) {
-        auto& value = row.*member;
-        using Value = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, Text>) {
-          value = text;
-        } else if (text.empty()) {
-          value.reset();
-        } else {
-          value = parse_number<typename Value::value_type>(column, text);
-        }
-      },
-      column.where);
-  require_in_range(row, column);
-}
-
-void require_in_range(const Column& column, double value) {
-  if (value >= static_cast<double>(column.range.low) && value <= static_cast<double>(column.range.high))
-    return;
-  throw InputError(
-      fmt::format("{} = {} is out of range: it is {}", column.name, value, range_text(column.range)));
-}
-
-void require_in_range(const Row& row, const Column& column) {
-  if (const Real value = number_of(row, column)) require_in_range(column, *value);
-}
-
-namespace {
-
 constexpr std::string_view kResultsReadme = R"(# Recorded runs
 
 A folder a GPU model. `FILE.csv` has a row for each case, `FILE.samples.csv` every reading behind the medians of those rows:
@@ -289,6 +188,103 @@ std::string json() {
 }
 
 }  // namespace
+
+std::string_view to_string(GateRule rule) {
+  static constexpr std::string_view kWords[] = {
+      "none",        "key",      "machine", "exact", "lower_is_better", "higher_is_better",
+      "consequence", "measured", "time",    "status"};
+  return kWords[static_cast<std::size_t>(rule)];
+}
+
+std::string_view to_string(CounterRead read) {
+  static constexpr std::string_view kWords[] = {"always", "every_case", "full_suite"};
+  return kWords[static_cast<std::size_t>(read)];
+}
+
+std::span<const Column> columns() {
+  return kColumns;
+}
+
+std::string reader_of_schema(Integer schema) {
+  if (!schema) return "its rows do not say their schema";
+  if (*schema > kSchema) return "a newer occbench wrote it";
+  // The last commit that wrote schema 1.
+  return "occbench up to commit 2128df7 reads it; record it again for this one";
+}
+
+std::string_view type_name(const Column& column) {
+  constexpr std::array<std::string_view, 3> kNames = {"text", "integer", "real"};
+  return kNames[column.where.index()];
+}
+
+const Column* find_column(std::string_view name) {
+  const auto found = std::ranges::find(kColumns, name, &Column::name);
+  return found == kColumns.end() ? nullptr : &*found;
+}
+
+std::string real_text(double value) {
+  std::string text = fmt::format("{:.4f}", value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
+Real number_of(const Row& row, const Column& column) {
+  return std::visit(
+      [&](auto member) -> Real {
+        const auto& value = row.*member;
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Text>) {
+          return std::nullopt;
+        } else {
+          return value ? Real(static_cast<double>(*value)) : std::nullopt;
+        }
+      },
+      column.where);
+}
+
+std::string cell_text(const Row& row, const Column& column) {
+  return std::visit(
+      [&](auto member) -> std::string {
+        const auto& value = row.*member;
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Text>) {
+          return value;
+        } else if constexpr (std::is_same_v<Value, Integer>) {
+          return value ? fmt::format("{}", *value) : "";
+        } else {
+          return value ? real_text(*value) : "";
+        }
+      },
+      column.where);
+}
+
+void set_cell(Row& row, const Column& column, std::string_view text) {
+  std::visit(
+      [&](auto member) {
+        auto& value = row.*member;
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Text>) {
+          value = text;
+        } else if (text.empty()) {
+          value.reset();
+        } else {
+          value = parse_number<typename Value::value_type>(column, text);
+        }
+      },
+      column.where);
+  require_in_range(row, column);
+}
+
+void require_in_range(const Column& column, double value) {
+  if (value >= static_cast<double>(column.range.low) && value <= static_cast<double>(column.range.high))
+    return;
+  throw InputError(
+      fmt::format("{} = {} is out of range: it is {}", column.name, value, range_text(column.range)));
+}
+
+void require_in_range(const Row& row, const Column& column) {
+  if (const Real value = number_of(row, column)) require_in_range(column, *value);
+}
 
 std::string column_list(ColumnListFormat format) {
   switch (format) {

@@ -159,6 +159,60 @@ Number sample_number(const std::string& text, std::string_view what, std::string
   throw InputError(fmt::format("{}, line {}: '{}' is not a {}", source, line, text, what));
 }
 
+/// What begins with certain bytes is no CSV at all.
+struct Beginning {
+  std::string_view bytes;
+  std::string_view what;
+};
+
+constexpr std::array<Beginning, 8> kBeginnings = {{
+    {"\x7f"
+     "ELF",
+     "it is a binary; occbench calc --from reads its kernels"},
+    {"!<arch>", "it is a library; occbench calc --from reads its kernels"},
+    {"SQLite format 3", "it is a database, as Nsight Systems exports it; no command of occbench reads it"},
+    {"<!doctype html", "it is a page, as occbench report writes it; a browser shows it"},
+    {"<html", "it is a page, as occbench report writes it; a browser shows it"},
+    {"<?xml", "it is XML, as occbench gate writes it for CI (junit); rows are CSV"},
+    {"{", "it is JSON (a trace, tolerances, or what --format json prints); rows are CSV"},
+    {"[", "it is JSON (what --format json prints); rows are CSV: --format csv"},
+}};
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return lower;
+}
+
+/// "run.csv" of "run.samples.csv"
+std::string rows_beside(std::string_view source) {
+  constexpr std::string_view kEnding = ".samples.csv";
+  return source.ends_with(kEnding) ? fmt::format("{}.csv", source.substr(0, source.size() - kEnding.size()))
+                                   : "FILE.csv of FILE.samples.csv";
+}
+
+std::string what_table_it_is(std::string_view line, std::string_view source) {
+  if (has_names(line, {"experiment", "case", "quantity", "index", "value"}))
+    return "it has the readings behind rows (samples); name the file of rows: " + rows_beside(source);
+  if (has_names(line, {"case", "time_us", "active_warps_pct"}))
+    return "it has a case's occupancy over time; occbench report FILE.csv --timeline FOLDER draws it";
+  if (has_names(line, {"case", "launch", "sm", "blocks"}))
+    return "it has a case's launches by SM; occbench report FILE.csv --per-sm FOLDER draws it";
+  if (has_names(line, {"schema", "experiment", "theoretical_pct"}) && !has_names(line, {"case"}))
+    return "its rows have no names; give the file of occbench calc --batch a column case";
+  if (has_names(line, {"compute_capability", "block_threads", "registers_per_thread"}) &&
+      !has_names(line, {"experiment"}))
+    return "it has launches without names; occbench calc --batch answers them";
+  if (has_names(line, {"compute_capability", "max_warps_per_sm"}))
+    return "it has the limits of compute capabilities, as occbench calc --limits prints them";
+  if (line.starts_with("\"ID\",\"Process ID\"") || line.starts_with("==PROF=="))
+    return "it is what ncu --csv prints; scripts/python -m occbench_tools compare-ncu compares it with rows";
+  if (line.starts_with("name = ")) return "it is a device profile; occbench predict --profile reads it";
+  return "";
+}
+
 }  // namespace
 
 CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last_line) {
@@ -340,64 +394,6 @@ bool has_names(std::string_view text, const std::vector<std::string_view>& names
   return std::ranges::all_of(
       names, [&](std::string_view name) { return std::ranges::find(there, name) != there.end(); });
 }
-
-namespace {
-
-/// What begins with certain bytes is no CSV at all.
-struct Beginning {
-  std::string_view bytes;
-  std::string_view what;
-};
-
-constexpr std::array<Beginning, 8> kBeginnings = {{
-    {"\x7f"
-     "ELF",
-     "it is a binary; occbench calc --from reads its kernels"},
-    {"!<arch>", "it is a library; occbench calc --from reads its kernels"},
-    {"SQLite format 3", "it is a database, as Nsight Systems exports it; no command of occbench reads it"},
-    {"<!doctype html", "it is a page, as occbench report writes it; a browser shows it"},
-    {"<html", "it is a page, as occbench report writes it; a browser shows it"},
-    {"<?xml", "it is XML, as occbench gate writes it for CI (junit); rows are CSV"},
-    {"{", "it is JSON (a trace, tolerances, or what --format json prints); rows are CSV"},
-    {"[", "it is JSON (what --format json prints); rows are CSV: --format csv"},
-}};
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return lower;
-}
-
-/// "run.csv" of "run.samples.csv"
-std::string rows_beside(std::string_view source) {
-  constexpr std::string_view kEnding = ".samples.csv";
-  return source.ends_with(kEnding) ? fmt::format("{}.csv", source.substr(0, source.size() - kEnding.size()))
-                                   : "FILE.csv of FILE.samples.csv";
-}
-
-std::string what_table_it_is(std::string_view line, std::string_view source) {
-  if (has_names(line, {"experiment", "case", "quantity", "index", "value"}))
-    return "it has the readings behind rows (samples); name the file of rows: " + rows_beside(source);
-  if (has_names(line, {"case", "time_us", "active_warps_pct"}))
-    return "it has a case's occupancy over time; occbench report FILE.csv --timeline FOLDER draws it";
-  if (has_names(line, {"case", "launch", "sm", "blocks"}))
-    return "it has a case's launches by SM; occbench report FILE.csv --per-sm FOLDER draws it";
-  if (has_names(line, {"schema", "experiment", "theoretical_pct"}) && !has_names(line, {"case"}))
-    return "its rows have no names; give the file of occbench calc --batch a column case";
-  if (has_names(line, {"compute_capability", "block_threads", "registers_per_thread"}) &&
-      !has_names(line, {"experiment"}))
-    return "it has launches without names; occbench calc --batch answers them";
-  if (has_names(line, {"compute_capability", "max_warps_per_sm"}))
-    return "it has the limits of compute capabilities, as occbench calc --limits prints them";
-  if (line.starts_with("\"ID\",\"Process ID\"") || line.starts_with("==PROF=="))
-    return "it is what ncu --csv prints; scripts/python -m occbench_tools compare-ncu compares it with rows";
-  if (line.starts_with("name = ")) return "it is a device profile; occbench predict --profile reads it";
-  return "";
-}
-
-}  // namespace
 
 std::string what_else_it_is(std::string_view text, std::string_view source) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
