@@ -5,12 +5,9 @@
 #include <cstring>
 #include <elf.h>
 #include <future>
-#include <map>
-#include <optional>
 #include <ostream>
 #include <span>
 #include <unistd.h>
-#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ostream.h>

@@ -6,14 +6,11 @@
 #include <iterator>
 #include <utility>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "cli/command.hpp"
 #include "files/input.hpp"
-#include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
-#include "record/csv.hpp"
 
 namespace occbench {
 namespace {

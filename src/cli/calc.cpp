@@ -4,12 +4,7 @@
 #include <initializer_list>
 #include <memory>
 #include <ostream>
-#include <span>
-#include <string>
-#include <vector>
 
-#include <CLI/CLI.hpp>
-#include <fmt/core.h>
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
@@ -19,9 +14,7 @@
 #include "cli/gpu_option.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/gpus.hpp"
-#include "occupancy/input_error.hpp"
 #include "occupancy/runtime_answers.hpp"
-#include "occupancy/text.hpp"
 #include "record/json.hpp"
 
 namespace occbench {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -11,7 +10,6 @@
 
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
-#include "occupancy/limits.hpp"
 #include "occupancy/rules.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "occupancy/text.hpp"

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/batch_file.hpp"
-#include "cli/calc_answer.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
@@ -24,17 +23,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 2> kNeeded = {"compute_capability", "block_threads"};
-constexpr std::array<std::string_view, 8> kOptional = {"registers_per_thread",
-                                                       "static_shared_bytes",
-                                                       "dynamic_shared_bytes",
-                                                       "carveout_pct",
-                                                       "barriers",
-                                                       "cluster_blocks",
-                                                       "grid_blocks",
-                                                       "sm_count"};
+constexpr auto kNeeded = std::to_array<std::string_view>({"compute_capability", "block_threads"});
+constexpr auto kOptional = std::to_array<std::string_view>(
+    {"registers_per_thread", "static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "barriers",
+     "cluster_blocks", "grid_blocks", "sm_count"});
 /// What names and describes a row.
-constexpr std::array<std::string_view, 4> kDescribing = {"case", "kernel", "parameters", "note"};
+constexpr auto kDescribing = std::to_array<std::string_view>({"case", "kernel", "parameters", "note"});
 
 Row row_of(const CsvTable& table, const std::vector<std::string>& cells) {
   Row row;

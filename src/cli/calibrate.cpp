@@ -1,28 +1,19 @@
 #include "cli/calibrate.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
 #include "cli/command.hpp"
-#include "cli/device_list.hpp"
 #include "cli/gpu_option.hpp"
 #include "cli/text_table.hpp"
 #include "files/output.hpp"
-#include "occupancy/input_error.hpp"
-#include "occupancy/text.hpp"
 #include "orchestrate/waiting.hpp"
-#include "predict/device_profile.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"
 #include "record/csv.hpp"

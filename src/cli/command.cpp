@@ -8,17 +8,13 @@
 #include <memory>
 #include <ostream>
 #include <sstream>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
-#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {

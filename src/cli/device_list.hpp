@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -17,15 +16,6 @@ namespace occbench {
 /// merge_files(), with what came of it on the console: how many rows, and which are missing or in conflict.
 Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
                       MergeOf of, Console& console);
-
-}  // namespace occbench
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
-namespace occbench {
 
 /// `--device`. @throws InputError, while the command line is parsed, for what names no GPU in any machine
 CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning);

@@ -2,13 +2,9 @@
 #include <cctype>
 #include <memory>
 #include <ostream>
-#include <string>
 #include <variant>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <cuda_runtime_api.h>
-#include <fmt/core.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -22,7 +18,6 @@
 #include "gpu/error.hpp"
 #include "gpu/first_gpc.hpp"
 #include "measure/nvml.hpp"
-#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {

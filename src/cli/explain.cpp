@@ -1,22 +1,15 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iosfwd>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <span>
 #include <sstream>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
-#include <nlohmann/json_fwd.hpp>
 
 #include "cli/calc_answer.hpp"
 #include "cli/command.hpp"
@@ -27,10 +20,8 @@
 #include "diagnose/diagnose.hpp"
 #include "diagnose/finding.hpp"
 #include "occupancy/configuration.hpp"
-#include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
 #include "occupancy/rules.hpp"
-#include "occupancy/text.hpp"
 #include "orchestrate/progress.hpp"
 #include "orchestrate/waiting.hpp"
 #include "predict/device_profile.hpp"
@@ -41,10 +32,6 @@
 #include "record/json.hpp"
 #include "record/replay.hpp"
 #include "record/simulated.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace occbench {
 

@@ -2,12 +2,8 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <string>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
@@ -16,7 +12,6 @@
 #include "files/output.hpp"
 #include "fleet/rank.hpp"
 #include "gate/run.hpp"
-#include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/installation.hpp"
 #include "record/csv.hpp"

@@ -4,11 +4,7 @@
 #include <memory>
 #include <ostream>
 #include <ranges>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
@@ -19,8 +15,6 @@
 #include "gate/compare.hpp"
 #include "gate/outputs.hpp"
 #include "gate/tolerances.hpp"
-#include "occupancy/input_error.hpp"
-#include "occupancy/statuses.hpp"
 #include "orchestrate/paired_runs.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"

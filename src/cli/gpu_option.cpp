@@ -2,11 +2,7 @@
 
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
-#include <fmt/core.h>
-
 #include "cli/command.hpp"
-#include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
 
 namespace occbench {

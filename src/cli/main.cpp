@@ -1,5 +1,4 @@
 #include <iostream>
-#include <span>
 #include <unistd.h>
 
 #include "cli/command.hpp"

@@ -3,14 +3,9 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <string>
 #include <tuple>
-#include <vector>
 
-#include <CLI/CLI.hpp>
-#include <fmt/core.h>
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
@@ -20,7 +15,6 @@
 #include "diagnose/diagnose.hpp"
 #include "files/input.hpp"
 #include "occupancy/gpus.hpp"
-#include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "orchestrate/waiting.hpp"
 #include "predict/advice.hpp"
@@ -309,42 +303,34 @@ void declare_work(CLI::App& parser, PredictOptions& options) {
   parser.add_flag("--per-warp", options.per_warp, "the file has a line a warp, block by block")->needs(file);
 }
 
-constexpr std::array<std::string_view, 5> kNeededToPredict = {
-    "compute_capability", "sm_count", "block_threads", "grid_blocks", "registers_per_thread"};
+constexpr auto kNeededToPredict = std::to_array<std::string_view>(
+    {"compute_capability", "sm_count", "block_threads", "grid_blocks", "registers_per_thread"});
 
-constexpr std::array<std::string_view, 11> kReadToPredict = {"static_shared_bytes",
-                                                             "dynamic_shared_bytes",
-                                                             "carveout_pct",
-                                                             "cluster_blocks",
-                                                             "work",
-                                                             "gpu",
-                                                             "sm_clock_mhz",
-                                                             "time_us",
-                                                             "sm_cycles_active_avg",
-                                                             "case",
-                                                             "note"};
+constexpr auto kReadToPredict = std::to_array<std::string_view>(
+    {"static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "cluster_blocks", "work", "gpu",
+     "sm_clock_mhz", "time_us", "sm_cycles_active_avg", "case", "note"});
 
 /// Columns that come out whether the file has them or not.
-constexpr std::array<std::string_view, 20> kPredictedColumns = {"work",
-                                                                "work_source",
-                                                                "blocks_per_sm",
-                                                                "limiter",
-                                                                "waves",
-                                                                "theoretical_pct",
-                                                                "device_profile",
-                                                                "predicted_pct",
-                                                                "predicted_low_pct",
-                                                                "predicted_high_pct",
-                                                                "predicted_elapsed_pct",
-                                                                "predicted_cycles_active",
-                                                                "loss_small_grid_points",
-                                                                "loss_tail_points",
-                                                                "loss_between_blocks_points",
-                                                                "loss_within_block_points",
-                                                                "loss_overhead_points",
-                                                                "loss_contention_points",
-                                                                "explanation",
-                                                                "note"};
+constexpr auto kPredictedColumns = std::to_array<std::string_view>({"work",
+                                                                    "work_source",
+                                                                    "blocks_per_sm",
+                                                                    "limiter",
+                                                                    "waves",
+                                                                    "theoretical_pct",
+                                                                    "device_profile",
+                                                                    "predicted_pct",
+                                                                    "predicted_low_pct",
+                                                                    "predicted_high_pct",
+                                                                    "predicted_elapsed_pct",
+                                                                    "predicted_cycles_active",
+                                                                    "loss_small_grid_points",
+                                                                    "loss_tail_points",
+                                                                    "loss_between_blocks_points",
+                                                                    "loss_within_block_points",
+                                                                    "loss_overhead_points",
+                                                                    "loss_contention_points",
+                                                                    "explanation",
+                                                                    "note"});
 
 /// Of the GPU that a row names, or else the given profile; empty where neither is known.
 std::optional<double> highest_clock_mhz(const Row& row, const std::optional<DeviceProfile>& profile) {

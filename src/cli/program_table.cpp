@@ -5,9 +5,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/ostream.h>
 

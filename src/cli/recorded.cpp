@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
-#include <system_error>
 #include <vector>
 
 #include <fmt/ostream.h>

@@ -3,19 +3,14 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <string>
 #include <unistd.h>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
 #include "cli/command.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
-#include "occupancy/input_error.hpp"
 #include "orchestrate/installation.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"

@@ -1,18 +1,9 @@
 #include "orchestrate/run.hpp"
 
-#include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <set>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
 #include "cli/calibrate.hpp"
@@ -21,7 +12,6 @@
 #include "cli/gpu_option.hpp"
 #include "cli/recorded.hpp"
 #include "files/lock.hpp"
-#include "occupancy/input_error.hpp"
 #include "orchestrate/plan.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/case_filter.hpp"

@@ -7,23 +7,14 @@
 #include <memory>
 #include <ostream>
 #include <set>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
-#include <fmt/core.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
-#include "cli/gpu_option.hpp"
 #include "cli/text_table.hpp"
-#include "occupancy/input_error.hpp"
-#include "occupancy/text.hpp"
-#include "orchestrate/plan.hpp"
 #include "orchestrate/run.hpp"
 #include "record/race.hpp"
 #include "record/stop_signals.hpp"

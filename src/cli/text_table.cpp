@@ -1,7 +1,5 @@
 #include "cli/text_table.hpp"
 
-#include <algorithm>
-
 #include <fmt/core.h>
 
 namespace occbench {

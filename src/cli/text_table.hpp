@@ -1,9 +1,7 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace occbench {
 

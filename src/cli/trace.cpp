@@ -3,13 +3,9 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
 #include "cli/command.hpp"
@@ -19,7 +15,6 @@
 #include "entries/process_files.hpp"
 #include "files/lock.hpp"
 #include "files/output.hpp"
-#include "occupancy/input_error.hpp"
 #include "orchestrate/run.hpp"
 #include "orchestrate/traced_command.hpp"
 #include "orchestrate/waiting.hpp"

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <ranges>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

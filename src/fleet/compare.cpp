@@ -6,8 +6,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <string>
-#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

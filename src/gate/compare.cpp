@@ -1,9 +1,7 @@
 #include "gate/compare.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 

@@ -5,8 +5,6 @@
 #include <map>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include "files/input.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"

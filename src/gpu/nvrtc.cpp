@@ -16,7 +16,6 @@
 
 #include "files/output.hpp"
 #include "gpu/cuda_library.hpp"
-#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {

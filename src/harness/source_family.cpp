@@ -12,7 +12,6 @@
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
-#include "gpu/argument.hpp"
 #include "gpu/prepared_arguments.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"

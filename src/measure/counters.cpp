@@ -10,7 +10,6 @@
 #include <fmt/core.h>
 
 #include "gpu/error.hpp"
-#include "measure/cupti.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {

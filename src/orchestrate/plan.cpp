@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <memory>
-#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>

@@ -5,16 +5,11 @@
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <optional>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "occupancy/occupancy.hpp"
-#include "predict/device_profile.hpp"
 #include "predict/parallel.hpp"
 #include "predict/parameters.hpp"
-#include "predict/work.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {

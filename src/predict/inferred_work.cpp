@@ -10,7 +10,6 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/warps.hpp"
-#include "predict/prediction.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {

@@ -7,7 +7,6 @@
 
 #include <fmt/core.h>
 
-#include "occupancy/occupancy.hpp"
 #include "occupancy/text.hpp"
 #include "predict/interval_margins.hpp"
 #include "predict/parameters.hpp"

@@ -8,7 +8,6 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
-#include "predict/interval.hpp"
 
 namespace occbench {
 namespace {

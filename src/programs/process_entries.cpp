@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -13,7 +12,6 @@
 #include <fmt/core.h>
 #include <fmt/ostream.h>
 
-#include "entries/entries.hpp"
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
-#include <utility>
 
 #include <fmt/core.h>
 
 #include "files/input.hpp"
-#include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
 #include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/row.hpp"
 
 namespace occbench {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
-#include <string>
 #include <utility>
 #include <vector>
 

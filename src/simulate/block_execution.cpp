@@ -1,10 +1,5 @@
 #include "simulate/block_execution.hpp"
 
-#include <algorithm>
-#include <limits>
-
-#include "simulate/draws.hpp"
-
 namespace occbench {
 namespace {
 

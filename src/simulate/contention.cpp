@@ -5,8 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "simulate/draws.hpp"
-
 namespace occbench {
 
 Contention::Contention(int partitions, const IssueContention::Rules& rules, const MemoryContention& memory)
