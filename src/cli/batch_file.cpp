@@ -87,6 +87,14 @@ std::string batch_source(const std::string& file) {
   return file == "-" ? "standard input" : file;
 }
 
+Row row_of_cells(const CsvTable& table, std::span<const std::string> cells) {
+  Row row;
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    if (const Column* column = find_column(table.names[cell])) set_cell(row, *column, cells[cell]);
+  }
+  return row;
+}
+
 CsvTable read_batch(const std::string& file, const BatchColumns& columns) {
   const std::string source = batch_source(file);
   const std::string text = file == "-" ? read_text(std::cin, source) : read_text(std::filesystem::path(file));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,5 +26,8 @@ std::string batch_source(const std::string& file);
 /// @throws InputError if it cannot be read, is no CSV of launches, lacks a column that is needed, or has one that the
 /// command does not know, with the nearest that it does
 CsvTable read_batch(const std::string& file, const BatchColumns& columns);
+
+/// A row of the table; columns of no recorded row are left out. @throws InputError as set_cell()
+Row row_of_cells(const CsvTable& table, std::span<const std::string> cells);
 
 }  // namespace occbench

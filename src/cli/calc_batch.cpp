@@ -31,10 +31,7 @@ constexpr auto kOptional = std::to_array<std::string_view>(
 constexpr auto kDescribing = std::to_array<std::string_view>({"case", "kernel", "parameters", "note"});
 
 Row row_of(const CsvTable& table, const std::vector<std::string>& cells) {
-  Row row;
-  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
-    if (const Column* column = find_column(table.names[cell])) set_cell(row, *column, cells[cell]);
-  }
+  Row row = row_of_cells(table, cells);
   for (const std::string_view name : kNeeded) {
     if (cell_text(row, *find_column(name)).empty()) throw InputError(fmt::format("{} is empty", name));
   }

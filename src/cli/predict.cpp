@@ -194,7 +194,7 @@ Answer predict_launch(const PredictOptions& options) {
 
 /// predict_launch(), which tells on a terminal that it is at work.
 Answer waited_for(const PredictOptions& options) {
-  const Waiting waiting(fmt::format("predicting {} blocks", with_thousands(options.launch.grid_blocks)));
+  const Waiting waiting(fmt::format("predicting {} blocks", grouped(options.launch.grid_blocks)));
   return predict_launch(options);
 }
 
@@ -338,12 +338,7 @@ std::optional<double> highest_clock_mhz(const Row& row, const std::optional<Devi
   return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
 }
 
-Row row_of_cells(const CsvTable& table, const std::vector<std::string>& cells,
-                 const std::optional<DeviceProfile>& profile) {
-  Row row;
-  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
-    if (const Column* column = find_column(table.names[cell])) set_cell(row, *column, cells[cell]);
-  }
+Row row_in_cycles(Row row, const std::optional<DeviceProfile>& profile) {
   const std::optional<double> clock_mhz =
       row.sm_clock_mhz ? row.sm_clock_mhz : highest_clock_mhz(row, profile);
   const auto note_highest_clock = [&](std::string_view column) {
@@ -394,7 +389,7 @@ std::vector<std::string> names_out(const CsvTable& table) {
 std::vector<std::string> predicted_cells(const CsvTable& table, const std::vector<std::string>& cells,
                                          std::span<const std::string> names,
                                          const std::optional<DeviceProfile>& profile) {
-  CaseRecord record = case_record(row_of_cells(table, cells, profile));
+  CaseRecord record = case_record(row_in_cycles(row_of_cells(table, cells), profile));
   record.prediction.reset();
   predict_record(record, profile);
   const Row row = row_of(record);

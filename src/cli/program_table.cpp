@@ -20,10 +20,6 @@
 namespace occbench {
 namespace {
 
-std::string percent(const std::optional<double>& value) {
-  return value ? fmt::format("{:.1f}", *value) : "-";
-}
-
 /// What tells kernels apart stands at both ends of their names.
 std::string narrow(const std::string& name) {
   constexpr std::size_t kWidest = 44;
@@ -52,9 +48,9 @@ std::vector<std::string> table_line(const CaseToTell& saved, double all_us) {
           milliseconds(total_us),
           all_us > 0 ? fmt::format("{:.1f}", 100 * total_us / all_us) : "-",
           fmt::format("{}", record.program.launches.value_or(0)),
-          record.theory ? percent(record.theory->theoretical_pct) : "-",
+          record.theory ? number_or_dash(record.theory->theoretical_pct, 1) : "-",
           interval_of_line(record),
-          percent(record.readings.counters.achieved_pct),
+          number_or_dash(record.readings.counters.achieved_pct, 1),
           narrow(record.identity.name),
           finding_text(saved)};
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "occupancy/text.hpp"
+
 namespace occbench {
 std::string repeated(std::string_view symbol, int count) {
   std::string text;
@@ -10,10 +12,7 @@ std::string repeated(std::string_view symbol, int count) {
 }
 
 std::string number_text(double value) {
-  std::string text = fmt::format("{:.2f}", value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text;
+  return decimal_text(value, 2);
 }
 
 std::string percent_text(double value) {

@@ -9,6 +9,7 @@
 #include "diagnose/situation.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/rules.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {

@@ -99,47 +99,6 @@ bool equal_elements(std::span<const std::byte> found, std::span<const std::byte>
   return true;
 }
 
-class PreparedArguments final : public Prepared {
- public:
-  PreparedArguments(const Case& chosen, const Variant& variant, std::shared_ptr<ArgumentBuffers> buffers,
-                    CheckResults check, std::vector<bool> compared, const Amount& useful)
-      : function_(variant.function),
-        launch_(chosen.launch),
-        small_(chosen.small),
-        check_(std::move(check)),
-        compared_(std::move(compared)),
-        useful_(useful),
-        buffers_(std::move(buffers)) {
-    buffers_->fill();
-    configure(function_, launch_);
-  }
-
-  void launch(cudaStream_t stream) override {
-    launch_kernel_with(Start::as_there_is_room, function_, launch_, stream, buffers_->places());
-  }
-
-  Check check(cudaStream_t stream) override {
-    if (!check_ || small_) return Check::none;
-    buffers_->fill();
-    launch(stream);
-    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    return check_(buffers_->results(compared_)) ? Check::ok : Check::wrong;
-  }
-
-  Amount useful() const override {
-    return useful_;
-  }
-
- private:
-  const void* function_;
-  Launch launch_;
-  bool small_;  ///< fewer blocks than the check expects
-  CheckResults check_;
-  std::vector<bool> compared_;
-  Amount useful_;
-  std::shared_ptr<ArgumentBuffers> buffers_;
-};
-
 }  // namespace
 
 /// The arguments on the device.
@@ -212,6 +171,51 @@ class ArgumentBuffers {
   std::vector<std::byte*> pointers_;
   std::vector<void*> places_;
 };
+
+namespace {
+
+class PreparedArguments final : public Prepared {
+ public:
+  PreparedArguments(const Case& chosen, const Variant& variant, std::shared_ptr<ArgumentBuffers> buffers,
+                    CheckResults check, std::vector<bool> compared, const Amount& useful)
+      : function_(variant.function),
+        launch_(chosen.launch),
+        small_(chosen.small),
+        check_(std::move(check)),
+        compared_(std::move(compared)),
+        useful_(useful),
+        buffers_(std::move(buffers)) {
+    buffers_->fill();
+    configure(function_, launch_);
+  }
+
+  void launch(cudaStream_t stream) override {
+    launch_kernel_with(Start::as_there_is_room, function_, launch_, stream, buffers_->places());
+  }
+
+  Check check(cudaStream_t stream) override {
+    if (!check_ || small_) return Check::none;
+    buffers_->fill();
+    launch(stream);
+    occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    return check_(buffers_->results(compared_)) ? Check::ok : Check::wrong;
+  }
+
+  Amount useful() const override {
+    return useful_;
+  }
+
+ private:
+  const void* function_;
+  Launch launch_;
+  bool small_;  ///< fewer blocks than the check expects
+  CheckResults check_;
+  std::vector<bool> compared_;
+  Amount useful_;
+  std::shared_ptr<ArgumentBuffers> buffers_;
+};
+
+}  // namespace
 
 std::uint64_t Results::fingerprint() const {
   std::uint64_t hash = 0xcbf29ce484222325U;

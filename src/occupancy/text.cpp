@@ -1,6 +1,7 @@
 #include "occupancy/text.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/core.h>
 
@@ -34,6 +35,25 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
   parts.push_back(text.substr(begin));
   return parts;
+}
+
+std::string grouped(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  const std::ptrdiff_t first = value < 0 ? 1 : 0;
+  for (std::ptrdiff_t place = std::ssize(digits) - 3; place > first; place -= 3)
+    digits.insert(static_cast<std::size_t>(place), 1, ',');
+  return digits;
+}
+
+std::string decimal_text(double value, int decimals) {
+  std::string text = fmt::format("{:.{}f}", value, decimals);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
+std::string number_or_dash(const std::optional<double>& value, int decimals) {
+  return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
 }
 
 std::string counted(std::int64_t count, std::string_view one, std::string_view ending) {

@@ -30,6 +30,15 @@ std::string_view trimmed(std::string_view text);
 /// The parts between separators that stand in no brackets; one part, the text itself, where there is none.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// "65,536"
+std::string grouped(std::int64_t value);
+
+/// "75", "41.67": with at most so many decimals, and without zeros at the end.
+std::string decimal_text(double value, int decimals);
+
+/// With so many decimals; "-" where there is none.
+std::string number_or_dash(const std::optional<double>& value, int decimals);
+
 /// "1 block", "3 blocks", "2 launches". @param ending  of more than one
 std::string counted(std::int64_t count, std::string_view one, std::string_view ending = "s");
 

@@ -84,7 +84,4 @@ inline constexpr double kMostSimulationSeconds = 10;
 /// kMostSimulationSeconds. Equal ones are no matter: most of their waves are skipped.
 void require_simulable(const Limits& limits, const Tasks& tasks);
 
-/// 1234567 as "1,234,567".
-std::string with_thousands(std::int64_t number);
-
 }  // namespace occbench

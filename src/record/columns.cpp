@@ -223,10 +223,7 @@ const Column* find_column(std::string_view name) {
 }
 
 std::string real_text(double value) {
-  std::string text = fmt::format("{:.4f}", value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text == "-0" ? "0" : text;
+  return decimal_text(value, 4);
 }
 
 Real number_of(const Row& row, const Column& column) {
