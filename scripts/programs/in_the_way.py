@@ -133,6 +133,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--occbench", required=True, help="the program, with libocc_trace.so beside it")
     parser.add_argument("--programs", required=True, help="folder of scripts/programs/build")
+    parser.add_argument("--counters", default="auto", help="of the traces but one")
     parser.add_argument("--cupti12", help="a libcupti.so.12")
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()

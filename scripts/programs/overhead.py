@@ -1,10 +1,11 @@
 """How much longer loops take while they are traced. `overhead.py OCCBENCH FOLDER KIND ROUNDS WAY...`
 
-WAY is alone, or what --counters takes (sampled, auto, off = activity records alone, a number). Each way has a process of loops.py,
-which run a loop in turn. Prints the median of the rounds' differences from the first way, whether all computed the same, what each
-process took in all, and what the trace said. Rows are in FOLDER/KIND_WAY.csv.
+WAY is alone, again (alone as well: how far two untraced processes differ), or what --counters takes (sampled, auto, off = activity
+records alone, a number). Each way has a process of loops.py, which run a loop in turn. Prints the median of the rounds' differences
+from the first way, whether all computed the same, what each process took in all, and what the trace said. Rows are in
+FOLDER/KIND_WAY.csv.
 
-    scripts/programs/overhead.py build/release/bin/occbench build/programs tokens 8 alone sampled off
+    scripts/programs/overhead.py build/release/bin/occbench build/programs tokens 8 alone again sampled auto
 """
 
 import statistics
@@ -19,7 +20,7 @@ loops = [sys.executable, str(Path(__file__).with_name("loops.py")), kind]
 
 def started(way):
     trace = [occbench, "trace", "--out", f"{folder}/{kind}_{way}.csv", "--top", "8", "--counters", way, "--"]
-    command = loops if way == "alone" else trace + loops
+    command = loops if way in ("alone", "again") else trace + loops
     with Path(f"{folder}/{kind}_{way}.err").open("w") as said:
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True)
 
@@ -54,4 +55,4 @@ for way, process in processes.items():
         f"{max(more):+.1f}; values {'equal' if values[way] == values[ways[0]] else 'differ'}; ready after {ready[way]:.1f} s, "
         f"ended with {process.returncode} after {time.monotonic() - begin:.2f} s"
     )
-    print(said, Path(f"{folder}/{kind}_{way}.err").read_text()[-600:] if way != "alone" else "", sep="")
+    print(said, Path(f"{folder}/{kind}_{way}.err").read_text()[-600:] if way not in ("alone", "again") else "", sep="")

@@ -182,6 +182,7 @@ class Recording:
         self.folder: Path = options.folder
         self.occbench: str = options.occbench
         self.programs: str = options.programs
+        self.counters: str = options.counters
         self.provenance: dict[str, str] = {}
         self.costs: list[dict[str, str]] = []
 
@@ -189,6 +190,8 @@ class Recording:
         return [word.format(programs=self.programs) for word in PROGRAMS[program]] + [str(rounds)]
 
     def trace(self, command: list[str], *options: str, out: str) -> list[str]:
+        if "--counters" not in options:
+            options = ("--counters", self.counters, *options)
         return [self.occbench, "trace", "--out", str(self.folder / out), "--top", "10", *options, "--", *command]
 
     def traced(self, command: list[str], *options: str, out: str = "scratch.csv", limit: int = 120) -> Done:
@@ -375,6 +378,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--occbench", required=True, help="the program, with libocc_trace.so beside it")
     parser.add_argument("--programs", required=True, help="folder of scripts/programs/build")
+    parser.add_argument("--counters", default="auto", help="of traces that choose none of their own")
     parser.add_argument("--parts", default="compare,choices,costs,steps,kill", help="which parts, separated by commas")
     parser.add_argument("--only", help="programs to compare or tuners, separated by commas")
     parser.add_argument("folder", type=Path)

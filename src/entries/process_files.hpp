@@ -12,7 +12,8 @@ namespace occbench {
 /// the program repeats itself), and names of counters with spaces between.
 inline constexpr const char* kTraceOutVariable = "OCCBENCH_TRACE_OUT";
 inline constexpr const char* kTraceCountersVariable = "OCCBENCH_TRACE_COUNTERS";
-inline constexpr const char* kTracePaced = "auto";  ///< one, and more while that costs little
+inline constexpr const char* kTracePaced =
+    "auto";  ///< as kTraceSampled after some seconds; one, and more while that costs little, before
 inline constexpr const char* kTraceSampled =
     "sampled";  ///< none: the GPU is sampled; as kTracePaced where it cannot be
 inline constexpr const char* kTraceKernelsVariable = "OCCBENCH_TRACE_KERNELS";

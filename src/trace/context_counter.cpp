@@ -177,6 +177,19 @@ void ContextCounter::finish(bool gone) {
   }
 }
 
+bool ContextCounter::hand_over() {
+  usable_ = false;
+  const Patience patience = 4 * times_.tending;
+  const LaunchGate::Closed closed = take_over(patience);
+  if (!closed) return false;
+  if (broken_ || !is_set_up_) return true;
+  if (!idle(patience)) return false;
+  end_session();
+  if (!broken_) context_->tear_down();
+  is_set_up_ = false;
+  return true;
+}
+
 void LaunchGate::enter() {
   while (true) {
     inside_.fetch_add(1);

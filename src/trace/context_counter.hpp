@@ -199,6 +199,14 @@ class ContextCounter {
   /// Reads what was counted and counts nothing more. @param gone the context is about to be destroyed
   void finish(bool gone);
 
+  /// As finish(), while the program goes on: somebody else gets the counters. @returns false where what runs has not ended, for which
+  /// launches are held a fraction of a second; it can be tried again, and nothing is counted meanwhile
+  bool hand_over();
+  /// Nobody else wants them after all.
+  void resume() {
+    usable_ = !ended_;
+  }
+
   void wait_until_open() const {
     gate_.wait_until_open();
   }

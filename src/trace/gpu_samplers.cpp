@@ -13,9 +13,9 @@ constexpr int kThreadsPerWarp = 32;
 
 }  // namespace
 
-GpuSamplers::GpuSamplers(bool samples, std::filesystem::path windows, Driver& driver, LaunchTable& table,
-                         const Captures& captures, Listener listener)
-    : samples_(samples),
+GpuSamplers::GpuSamplers(std::optional<std::chrono::milliseconds> after, std::filesystem::path windows,
+                         Driver& driver, LaunchTable& table, const Captures& captures, Listener listener)
+    : after_(after),
       windows_(std::move(windows)),
       driver_(driver),
       table_(table),
@@ -36,12 +36,13 @@ UsedGpu* GpuSamplers::of(int device) {
     if (const auto known = gpus_.find(device); known != gpus_.end()) return &known->second;
   }
   const int warps_per_sm = driver_.describe(device).threads_per_sm / kThreadsPerWarp;
-  std::unique_ptr<SampledGpu> sampled = samples_ ? driver_.make_sampled_gpu(device) : nullptr;
+  std::unique_ptr<SampledGpu> sampled = after_ ? driver_.make_sampled_gpu(device) : nullptr;
   const std::lock_guard lock(gpus_mutex_);
+  const bool is_counted_first = !after_ || after_->count() > 0;
   const auto [found, is_new] =
-      gpus_.try_emplace(device, device, samples_ ? CountersWay::undecided : CountersWay::counted);
+      gpus_.try_emplace(device, device, is_counted_first ? CountersWay::counted : CountersWay::undecided);
   UsedGpu& gpu = found->second;
-  if (!is_new || !samples_) return &gpu;
+  if (!is_new || !after_) return &gpu;
   gpu.sampled = std::move(sampled);
   gpu.sampler =
       std::make_unique<Sampler>(*gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_, windows_}, table_,
@@ -93,13 +94,32 @@ void GpuSamplers::sample(UsedGpu& gpu) {
   end_changed_.notify_all();
 }
 
+/// Once its launches have been counted for a while, if the program still launches. @returns false at the program's end
+bool GpuSamplers::take_over(const UsedGpu& gpu) {
+  constexpr int kMostTries = 6;
+  const auto between_tries = std::min(*after_, std::chrono::milliseconds(1000));
+  if (!wait(*after_)) return false;
+  for (int tries = 0; tries < kMostTries;) {
+    const std::uint32_t before = table_.latest();
+    if (!wait(between_tries)) return false;
+    if (table_.latest() == before) continue;
+    if (listener_.hand_over(gpu)) return true;
+    ++tries;
+  }
+  throw CountersUnavailable(CountersStatus::off, "its kernels did not end in time for samples to begin");
+}
+
 /// @returns false where launches have to be counted one by one
 bool GpuSamplers::begin_to_sample(UsedGpu& gpu) {
+  const bool was_counted = gpu.way == CountersWay::counted;
+  if (was_counted && !take_over(gpu)) return false;
   try {
     gpu.sampler->set_up();
   } catch (const CountersUnavailable& failure) {
     if (failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy) throw;
+    gpu.sampled->give_back();
     gpu.way = CountersWay::counted;
+    listener_.take_back(gpu);
     return false;
   }
   gpu.way = CountersWay::sampled;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -42,13 +43,17 @@ struct UsedGpu {
 class GpuSamplers {
  public:
   struct Listener {
-    std::function<void(const UsedGpu&)> begins;  ///< a GPU is sampled from now on
+    /// Whoever counts a GPU's launches gives its counters back. @returns whether that was done; if not, it is tried again
+    std::function<bool(const UsedGpu&)> hand_over;
+    std::function<void(const UsedGpu&)> take_back;  ///< the GPU cannot be sampled
+    std::function<void(const UsedGpu&)> begins;     ///< a GPU is sampled from now on
     std::function<void(int device, CountersStatus, const std::string& why)> ended;  ///< for good
   };
 
+  /// @param after   launches are counted one by one for so long; empty = for good
   /// @param windows as Sampler::Of has it
-  GpuSamplers(bool samples, std::filesystem::path windows, Driver& driver, LaunchTable& table,
-              const Captures& captures, Listener listener);
+  GpuSamplers(std::optional<std::chrono::milliseconds> after, std::filesystem::path windows, Driver& driver,
+              LaunchTable& table, const Captures& captures, Listener listener);
   ~GpuSamplers();
 
   UsedGpu* of(int device);
@@ -64,8 +69,9 @@ class GpuSamplers {
   bool wait(std::chrono::nanoseconds time);
   void sample(UsedGpu& gpu);
   bool begin_to_sample(UsedGpu& gpu);
+  bool take_over(const UsedGpu& gpu);
 
-  const bool samples_;
+  const std::optional<std::chrono::milliseconds> after_;
   const std::filesystem::path windows_;
   Driver& driver_;
   LaunchTable& table_;

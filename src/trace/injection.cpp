@@ -62,13 +62,19 @@ std::string file_of_windows() {
   return name.empty() ? "" : fmt::format("{}.{}", name, ::getpid());
 }
 
-bool is_to_be_sampled() {
-  return variable(kTraceCountersVariable) == kTraceSampled;
+/// Launches are counted one by one before: that gives a program that ends soon its counters, and others more of them.
+constexpr std::chrono::milliseconds kCountedFirst{3000};
+
+std::optional<std::chrono::milliseconds> samples_after() {
+  const std::string counters = variable(kTraceCountersVariable);
+  if (counters == kTraceSampled) return std::chrono::milliseconds(0);
+  if (counters == kTracePaced) return kCountedFirst;
+  return {};
 }
 
 CountingRules rules() {
   CountingRules rules;
-  rules.paced = variable(kTraceCountersVariable) == kTracePaced || is_to_be_sampled();
+  rules.paced = samples_after().has_value();
   if (!rules.paced) rules.counted = static_cast<int>(number_of(kTraceCountersVariable));
   if (!variable(kTraceAfterVariable).empty()) rules.after = number_of(kTraceAfterVariable);
   if (const std::string kernels = variable(kTraceKernelsVariable); !kernels.empty()) {
@@ -91,6 +97,8 @@ std::string why_not_counted() {
   return socket ? why_not_with_mps(*socket) : "";
 }
 
+void stop_sampling();
+
 /// The library in one process.
 struct Library {
   std::unique_ptr<Driver> driver = loaded_driver();
@@ -105,12 +113,13 @@ struct Library {
       : tracer({file,
                 words_of(variable(kTraceMetricsVariable)),
                 rules(),
-                is_to_be_sampled(),
+                samples_after(),
                 {},
                 why_not_counted(),
                 variable(kTraceRegionsVariable) == "1",
                 variable(kTraceOnlyVariable),
-                file_of_windows()},
+                file_of_windows(),
+                [] { std::atexit(stop_sampling); }},
                *driver, say) {}
 
   void tend() {
@@ -143,6 +152,20 @@ void at_exit() {
   library->finish();
 }
 
+/// The libraries that CUPTI opens end in handlers of exit that were registered later than this library's own, and run before them. A
+/// thread that is inside them then crashes the program. So it is stopped by a handler that is registered once CUPTI is ready, and,
+/// where the main thread loaded this library, at the end of that thread, which comes before all handlers.
+void stop_sampling() {
+  if (!library->ends) library->tracer.stop_sampling();
+}
+
+struct EndOfThread {
+  const bool is_main = ::gettid() == ::getpid();
+  ~EndOfThread() {
+    if (is_main) stop_sampling();
+  }
+};
+
 /// A forked child has the library's memory and none of its threads, and no CUDA.
 void in_forked_child() {
   library->tracer.abandon();
@@ -172,7 +195,7 @@ void start() {
                     other_tool ? ", for another tool listens to CUDA in it already" : "", refused.what()));
     return;
   }
-  if (is_to_be_sampled()) library->events->hear_memory_calls();
+  if (samples_after()) library->events->hear_memory_calls();
   // Launches have to be heard of for their correlations.
   on_region([] { library->events->hear_launches(); });
   if (regions_used()) library->events->hear_launches();
@@ -181,6 +204,7 @@ void start() {
     say(fmt::format("its kernels have no time, for CUPTI keeps no record of them ({})", why));
   }
   start_thread();
+  if (samples_after()) static thread_local const EndOfThread end_of_thread;
   std::atexit(at_exit);
   std::at_quick_exit(at_exit);
   ::pthread_atfork(nullptr, nullptr, in_forked_child);

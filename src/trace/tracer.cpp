@@ -43,8 +43,10 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
       table_(options_.regions),
       streams_(driver),
       file_(options_.file),
-      gpus_(options_.samples && counts(), options_.windows, driver, table_, captures_,
-            {[this](const UsedGpu& gpu) { is_sampled_now(gpu); },
+      gpus_(counts() ? options_.samples_after : std::nullopt, options_.windows, driver, table_, captures_,
+            {[this](const UsedGpu& gpu) { return hand_over(gpu); },
+             [this](const UsedGpu& gpu) { take_back(gpu); },
+             [this](const UsedGpu& gpu) { is_sampled_now(gpu); },
              [this](int device, CountersStatus status, const std::string& why) {
                counting_ended(device, status, why);
              }}) {
@@ -91,7 +93,7 @@ std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
   }
   if (context->gpu != nullptr && context->gpu->way == CountersWay::sampled)
     driver_.keep_records(handle, false);
-  if (is_second && !options_.samples) {
+  if (is_second && !options_.samples_after) {
     say_once(fmt::format(
         "GPU {} has a second context in this process: its launches have theory and time, and are not "
         "counted",
@@ -100,8 +102,23 @@ std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
   return context;
 }
 
+/// The counters of a GPU, which those who count its launches hold. @returns false where its kernels have not ended: it can be tried again
+bool Tracer::hand_over(const UsedGpu& gpu) {
+  const std::vector<std::shared_ptr<Context>> contexts = counted_contexts();
+  return std::ranges::all_of(contexts, [&](const std::shared_ptr<Context>& context) {
+    return context->gpu != &gpu || context->counter->hand_over();
+  });
+}
+
+void Tracer::take_back(const UsedGpu& gpu) {
+  for (const auto& context : counted_contexts()) {
+    if (context->gpu == &gpu) context->counter->resume();
+  }
+}
+
 /// Kernels run as without a trace, and samples say how long.
 void Tracer::is_sampled_now(const UsedGpu& gpu) {
+  options_.sampling_begins();
   std::vector<void*> handles;
   {
     const std::shared_lock lock(contexts_mutex_);
@@ -539,7 +556,7 @@ void Tracer::say_why_nothing_was_counted() {
     const std::lock_guard lock(words_mutex_);
     if (!counting_ends_.empty()) return;
   }
-  if (options_.samples && plan_.launches() == 0) {
+  if (options_.samples_after && plan_.launches() == 0) {
     say_once(
         "nothing was sampled: no window of samples of the GPU had a launch that could be told apart; "
         "--counters 1 counts a launch of each");

@@ -77,12 +77,14 @@ struct TracerOptions {
   std::filesystem::path file;        ///< of this process
   std::vector<std::string> metrics;  ///< CUPTI's names of the counters to read
   CountingRules counting;
-  bool samples = false;  ///< where the GPU can; launches are counted one by one where it cannot
+  /// After so long a GPU that can be is sampled; launches are counted one by one before, and where it cannot. Empty = never.
+  std::optional<std::chrono::milliseconds> samples_after{};
   CountingTimes times;
   std::string why_not_counted{};    ///< where nothing may be, whatever the rules say; otherwise empty
   bool regions = false;             ///< launches in different regions are of different kernels
   std::string only{};               ///< the region whose launches alone get counters; empty = all launches do
   std::filesystem::path windows{};  ///< for what sampling windows held; empty = it is not kept
+  std::function<void()> sampling_begins = [] {};  ///< called by the thread that samples, once CUPTI is ready
 };
 
 /// Hears of a process's launches, has some of them counted, and keeps the process's file. What goes wrong is
@@ -103,6 +105,10 @@ class Tracer : public ProgramListener {
 
   /// To be called every fraction of a second: reads what was counted and writes what has changed.
   void tend();
+  /// No window is open after this, nor a call of CUPTI under way that prepares one. Launches are still heard of.
+  void stop_sampling() {
+    gpus_.stop();
+  }
   /// The last call: the process ends. Waits for kernels that are counted, with a deadline.
   /// @param last_records asks CUPTI for them, once nothing more is counted
   void finish(const std::function<void()>& last_records);
@@ -158,6 +164,8 @@ class Tracer : public ProgramListener {
   std::shared_ptr<Context> make_context(void* handle);
   std::vector<std::shared_ptr<Context>> counted_contexts() const;
 
+  bool hand_over(const UsedGpu& gpu);
+  void take_back(const UsedGpu& gpu);
   void is_sampled_now(const UsedGpu& gpu);
   Launched launched_by(const LaunchCall& call, const Context& context);
   TracedKernel* kernel_of(const LaunchCall& call, const Context& context);

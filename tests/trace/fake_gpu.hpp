@@ -46,13 +46,14 @@ class FakeGpu {
 
   /// The call that fails, by its number from 0 among all; -1 = none.
   int failing = -1;
+  std::string failing_call;  ///< fails each time
   CountersStatus status = CountersStatus::failed;
 
   void called(const char* name) {
     const std::lock_guard lock(mutex_);
     calls_.emplace_back(name);
     if (is_capturing()) capture_broken = true;
-    if (static_cast<int>(calls_.size()) - 1 == failing) {
+    if (static_cast<int>(calls_.size()) - 1 == failing || name == failing_call) {
       throw CountersUnavailable(status, std::string(name) + " failed");
     }
   }

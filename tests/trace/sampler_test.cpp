@@ -231,7 +231,7 @@ TEST_F(SamplerTest, TakesTheLessTimeTheMoreItKnows) {
 struct SampledProgramTest : TracerTest {
   SampledProgramTest() {
     driver.now_ns = kBegan;
-    tracer = make(3, true, true);
+    tracer = make(3, true, Patience(0));
   }
   /// Two at a time, for a window opens while a program launches. @returns how many
   int launch_until_sampled(const std::function<void(int)>& launch) {
@@ -286,7 +286,7 @@ TEST_F(SampledProgramTest, IsCountedWhereTheGpuCannotBeSampled) {
 }
 
 TEST_F(SampledProgramTest, SaysWhyItsCountersCannotBeRead) {
-  gpu.failing = 0;
+  gpu.failing_call = "configure";
   gpu.status = CountersStatus::denied;
   Program denied{*tracer, gpu};
   for (int i = 0; i < 5; ++i) denied.launch(66);
@@ -317,6 +317,77 @@ TEST_F(SampledProgramTest, HasTheKernelsOfItsGraphs) {
     EXPECT_THAT(row.origin, HasSubstr(fmt::format("graph_launches={}", *row.launches)));
     EXPECT_EQ(row.achieved_pct, 25);
   }
+}
+
+/// A program whose launches are counted one by one for a while.
+struct CountedFirstTest : SampledProgramTest {
+  CountedFirstTest() {
+    gpu.read_samples = [] { return samples_of({66, 67, 66, 67, 66}); };
+    tracer = make(1, true, Patience(50));
+  }
+};
+
+TEST_F(CountedFirstTest, ThenHasSamplesOfWhatWasNotCounted) {
+  Program counted{*tracer, gpu};
+  EXPECT_TRUE(wait_for(Patience(10'000), [&] {
+    counted.launch(66);
+    return gpu.count("push") > 0;
+  }));
+  EXPECT_EQ(gpu.count("configure"), 0);
+  counted.has_records = false;
+  const std::size_t pushed = gpu.count("push");
+  launch_until_sampled([&](int i) {
+    if (gpu.count("configure") > 0)
+      counted.launch(66 + i % 2);
+    else
+      counted.launch(66);
+  });
+  EXPECT_LE(gpu.count("push"), pushed + 2) << "paced";
+  EXPECT_EQ(gpu.count("tear_down"), 1) << "samples need the counters";
+  EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
+  ASSERT_THAT(rows(), SizeIs(2));
+  for (const Row& row : rows()) EXPECT_EQ(row.counters_status, row.grid_blocks == 66 ? "ok" : "sampled");
+  EXPECT_THAT(said, IsEmpty());
+}
+
+TEST_F(CountedFirstTest, IsTriedAgainWhereItsKernelsHaveNotEnded) {
+  Program counted{*tracer, gpu};
+  EXPECT_TRUE(wait_for(Patience(10'000), [&] {
+    counted.launch(66);
+    return gpu.count("push") > 0;
+  }));
+  gpu.idle = false;
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < 300ms) {
+    counted.launch(66);
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(gpu.count("configure"), 0);
+  gpu.idle = true;
+  launch_until_sampled([&](int) { counted.launch(66); });
+  EXPECT_GT(gpu.count("configure"), 0);
+}
+
+TEST_F(CountedFirstTest, IsCountedAgainWhereTheGpuCannotBeSampled) {
+  gpu.failing_call = "configure";
+  gpu.status = CountersStatus::unsupported;
+  Program counted{*tracer, gpu};
+  EXPECT_TRUE(wait_for(Patience(10'000), [&] {
+    counted.launch(66);
+    std::this_thread::sleep_for(1ms);
+    return gpu.count("configure") > 0;
+  }));
+  EXPECT_TRUE(wait_for(Patience(10'000), [&] {
+    counted.launch(67);
+    std::this_thread::sleep_for(1ms);
+    return gpu.count("push") == 2;
+  }));
+  finish();
+  EXPECT_EQ(gpu.count("configure"), 1);
+  EXPECT_EQ(gpu.count("set_up"), 2);
+  ASSERT_THAT(rows(), SizeIs(2));
+  for (const Row& row : rows()) EXPECT_EQ(row.counters_status, "ok");
+  EXPECT_THAT(said, IsEmpty());
 }
 
 TEST_F(SampledProgramTest, SaysThatItEndedBeforeItWasSampled) {

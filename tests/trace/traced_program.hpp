@@ -97,11 +97,11 @@ struct TracerTest : testing::Test {
   Program program{*tracer, gpu};
   std::atomic<bool> capturing_{false};
 
-  TracerOptions options(int counted, bool paced = false, bool samples = false) const {
+  TracerOptions options(int counted, bool paced = false, std::optional<Patience> samples_after = {}) const {
     return {file,
             {std::string(kAchieved)},
             {.counted = counted, .paced = paced, .after = 0, .wanted = {}},
-            samples,
+            samples_after,
             kShortTimes};
   }
   std::unique_ptr<Tracer> make(TracerOptions options) {
@@ -110,8 +110,8 @@ struct TracerTest : testing::Test {
       has_said = true;
     });
   }
-  std::unique_ptr<Tracer> make(int counted, bool paced = false, bool samples = false) {
-    return make(options(counted, paced, samples));
+  std::unique_ptr<Tracer> make(int counted, bool paced = false, std::optional<Patience> samples_after = {}) {
+    return make(options(counted, paced, samples_after));
   }
   /// What the parent makes of the file.
   std::vector<Row> rows() {

@@ -220,13 +220,10 @@ TEST_F(TracerTest, TellsKernelsWithoutRecordsApartByTheirSharedMemory) {
 }
 
 TEST_F(TracerTest, SaysInItsRowsWhyNothingMayBeCounted) {
-  tracer = std::make_unique<Tracer>(TracerOptions{file,
-                                                  {std::string(kAchieved)},
-                                                  {.counted = 3, .after = 0, .wanted = {}},
-                                                  false,
-                                                  kShortTimes,
-                                                  "MPS"},
-                                    driver, [this](const std::string& line) { said.push_back(line); });
+  tracer = std::make_unique<Tracer>(
+      TracerOptions{
+          file, {std::string(kAchieved)}, {.counted = 3, .after = 0, .wanted = {}}, {}, kShortTimes, "MPS"},
+      driver, [this](const std::string& line) { said.push_back(line); });
   Program shared{*tracer, gpu};
   EXPECT_FALSE(tracer->counts());
   for (int i = 0; i < 5; ++i) shared.launch(66);
@@ -241,7 +238,7 @@ TEST_F(TracerTest, SaysWhereAProgramEndsInItsWarmUp) {
   tracer = std::make_unique<Tracer>(TracerOptions{file,
                                                   {std::string(kAchieved)},
                                                   {.counted = 3, .after = std::nullopt, .wanted = {}},
-                                                  false,
+                                                  {},
                                                   kShortTimes},
                                     driver, [this](const std::string& line) { said.push_back(line); });
   Program short_one{*tracer, gpu};
