@@ -8,10 +8,10 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/batch_file.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
+#include "record/batch_file.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"

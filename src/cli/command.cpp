@@ -1,8 +1,6 @@
 #include "cli/command.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -148,21 +146,6 @@ ExitStatus guarded(std::span<const char* const> arguments, Console& console) {
   }
 }
 
-/// What a suffix multiplies by; 0 for one that is none.
-std::int64_t factor_of(std::string_view suffix) {
-  if (suffix.empty()) return 1;
-  constexpr std::array<std::pair<char, std::int64_t>, 3> kFactors = {
-      {{'k', 1 << 10}, {'m', 1 << 20}, {'g', 1 << 30}}};
-  std::string lower;
-  for (const char letter : suffix)
-    lower.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(letter))));
-  for (const auto& [letter, factor] : kFactors) {
-    if (lower.front() == letter && (lower.size() == 1 || lower.substr(1) == "b" || lower.substr(1) == "ib"))
-      return factor;
-  }
-  return lower == "b" ? 1 : 0;
-}
-
 }  // namespace
 
 ExitStatus run_occbench(std::span<const char* const> arguments, Console& console) {
@@ -172,16 +155,6 @@ ExitStatus run_occbench(std::span<const char* const> arguments, Console& console
       console.err,
       "occbench: standard output could not be written (is its disk full?): what it was to hold is lost\n");
   return status == ExitStatus::done ? ExitStatus::usage : status;
-}
-
-std::int64_t parse_size(std::string_view text, std::string_view what) {
-  const std::size_t digits = std::min(text.find_first_not_of("-0123456789"), text.size());
-  const std::int64_t factor = factor_of(text.substr(digits));
-  const auto number = read_number<std::int64_t>(text.substr(0, digits));
-  std::int64_t bytes = 0;
-  if (!number || factor == 0 || __builtin_mul_overflow(*number, factor, &bytes))
-    throw InputError(fmt::format("{} = {} is not a size: write it in bytes, or as 12K, 1M", what, text));
-  return bytes;
 }
 
 CLI::Option* add_size_option(CLI::App& parser, const std::string& name, std::int64_t& bytes,

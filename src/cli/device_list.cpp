@@ -13,28 +13,6 @@
 namespace occbench {
 namespace {
 
-constexpr int kMostDevices = 1000;
-
-int number_of(std::string_view text, const std::string& choice) {
-  if (const std::optional<int> number = read_number(text, 0, kMostDevices - 1)) return *number;
-  throw InputError(
-      fmt::format("--device '{}': '{}' is no GPU's number from 0 to {}; write auto, all, a number, or a list "
-                  "such as 0,2",
-                  choice, text, kMostDevices - 1));
-}
-
-GpuHere gpu_of(int number, const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
-  if (!here || here->empty()) return {number, "", ""};
-  const auto found = std::ranges::find(*here, number, &GpuHere::index);
-  if (found == here->end()) {
-    throw InputError(
-        fmt::format("--device {}: there is no GPU {}; this machine has {} (0 to {}), and occbench devices "
-                    "lists them",
-                    choice, number, here->size(), static_cast<long long>(here->size()) - 1));
-  }
-  return *found;
-}
-
 /// In quotes where a shell could take it for something else.
 std::string for_shell(const std::string& text) {
   const auto is_plain = [](char letter) {
@@ -47,16 +25,11 @@ std::string for_shell(const std::string& text) {
   return quoted + "'";
 }
 
-bool is_list(const std::string& choice) {
-  return choice == "all" || choice.find(',') != std::string::npos;
-}
-
 }  // namespace
 
 CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning) {
   return parser.add_option("--device", device, meaning)->check([](const std::string& choice) {
-    if (choice != "auto" && choice != "all" && !is_list(choice)) number_of(choice, choice);
-    if (is_list(choice)) static_cast<void>(listed_gpus(choice, std::vector<GpuHere>()));
+    check_device_choice(choice);
     return std::string();
   });
 }
@@ -66,29 +39,8 @@ void declare_at_once(CLI::App& parser) {
       ->description("several GPUs measure at once, or wait for each other (default: --at-once)");
 }
 
-std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
-  if (choice == "all") {
-    if (!here) {
-      throw InputError("--device all: this command looks for no GPU; name numbers instead, such as 0,1,2");
-    }
-    return *here;
-  }
-  if (!is_list(choice)) return {};
-  std::vector<GpuHere> gpus;
-  for (std::string_view rest = choice;;) {
-    const std::size_t comma = rest.find(',');
-    const int number = number_of(rest.substr(0, comma), choice);
-    if (std::ranges::find(gpus, number, &GpuHere::index) != gpus.end())
-      throw InputError(
-          fmt::format("--device {}: GPU {} stands there twice; name each GPU once", choice, number));
-    gpus.push_back(gpu_of(number, choice, here));
-    if (comma == std::string_view::npos) return here && here->empty() ? std::vector<GpuHere>() : gpus;
-    rest.remove_prefix(comma + 1);
-  }
-}
-
 std::vector<GpuHere> listed_gpus(const std::string& choice) {
-  return is_list(choice) ? listed_gpus(choice, gpus_here()) : std::vector<GpuHere>();
+  return names_several(choice) ? listed_gpus(choice, gpus_here()) : std::vector<GpuHere>();
 }
 
 bool merge_gpus(std::span<const std::filesystem::path> files, const std::filesystem::path& out,

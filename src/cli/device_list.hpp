@@ -28,12 +28,6 @@ inline constexpr const char* kDeviceMeaning =
     "number of the GPU; auto: the discrete one with most SMs; all, or a list such as 0,2: a process for each "
     "GPU";
 
-/// The GPUs that `all` or a list such as "0,2" names. Empty where `choice` is one number or auto, and where there is no
-/// GPU: the command then says so.
-/// @param here  the GPUs of this machine, numbered from 0; without it a list may have any numbers
-/// @throws InputError if the list has a GPU twice, one that is not there or something else than numbers
-std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<std::vector<GpuHere>>& here);
-
 /// Of this machine, which is asked for its GPUs only where `choice` is `all` or a list.
 std::vector<GpuHere> listed_gpus(const std::string& choice);
 

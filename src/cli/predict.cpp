@@ -9,7 +9,6 @@
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/batch_file.hpp"
 #include "cli/command.hpp"
 #include "cli/gpu_option.hpp"
 #include "diagnose/diagnose.hpp"
@@ -19,6 +18,7 @@
 #include "orchestrate/waiting.hpp"
 #include "predict/advice.hpp"
 #include "predict/inferred_work.hpp"
+#include "record/batch_file.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"

@@ -1,9 +1,14 @@
 #include "occupancy/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <iterator>
+#include <utility>
 
 #include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {
@@ -14,7 +19,32 @@ std::size_t width_of(const std::string& text) {
       text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
 }
 
+/// What a suffix multiplies by; 0 for one that is none.
+std::int64_t factor_of(std::string_view suffix) {
+  if (suffix.empty()) return 1;
+  constexpr std::array<std::pair<char, std::int64_t>, 3> kFactors = {
+      {{'k', 1 << 10}, {'m', 1 << 20}, {'g', 1 << 30}}};
+  std::string lower;
+  for (const char letter : suffix)
+    lower.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(letter))));
+  for (const auto& [letter, factor] : kFactors) {
+    if (lower.front() == letter && (lower.size() == 1 || lower.substr(1) == "b" || lower.substr(1) == "ib"))
+      return factor;
+  }
+  return lower == "b" ? 1 : 0;
+}
+
 }  // namespace
+
+std::int64_t parse_size(std::string_view text, std::string_view what) {
+  const std::size_t digits = std::min(text.find_first_not_of("-0123456789"), text.size());
+  const std::int64_t factor = factor_of(text.substr(digits));
+  const auto number = read_number<std::int64_t>(text.substr(0, digits));
+  std::int64_t bytes = 0;
+  if (!number || factor == 0 || __builtin_mul_overflow(*number, factor, &bytes))
+    throw InputError(fmt::format("{} = {} is not a size: write it in bytes, or as 12K, 1M", what, text));
+  return bytes;
+}
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");

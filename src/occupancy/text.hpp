@@ -24,6 +24,10 @@ std::optional<Number> read_number(std::string_view text, Number low = std::numer
   return value;
 }
 
+/// "12288", "12K", "12KB", "12KiB", "1M" or "1G" as bytes; K, M and G are powers of 1024, in either case.
+/// @throws InputError naming `what` and the text where it is none of these.
+std::int64_t parse_size(std::string_view text, std::string_view what);
+
 /// Without the blanks, tabs and carriage returns around it.
 std::string_view trimmed(std::string_view text);
 

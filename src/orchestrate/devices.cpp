@@ -27,6 +27,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kMostDevices = 1000;
+
+int device_number(std::string_view text, const std::string& choice) {
+  if (const std::optional<int> number = read_number(text, 0, kMostDevices - 1)) return *number;
+  throw InputError(
+      fmt::format("--device '{}': '{}' is no GPU's number from 0 to {}; write auto, all, a number, or a list "
+                  "such as 0,2",
+                  choice, text, kMostDevices - 1));
+}
+
+GpuHere gpu_of(int number, const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
+  if (!here || here->empty()) return {number, "", ""};
+  const auto found = std::ranges::find(*here, number, &GpuHere::index);
+  if (found == here->end()) {
+    throw InputError(
+        fmt::format("--device {}: there is no GPU {}; this machine has {} (0 to {}), and occbench devices "
+                    "lists them",
+                    choice, number, here->size(), static_cast<long long>(here->size()) - 1));
+  }
+  return *found;
+}
+
 /// Passes on the lines that a program writes, each with a prefix.
 class Relay {
  public:
@@ -278,6 +300,34 @@ bool merge_rows(const EachDevice& each, const std::vector<fs::path>& files, Cons
 }
 
 }  // namespace
+
+bool names_several(const std::string& choice) {
+  return choice == "all" || choice.find(',') != std::string::npos;
+}
+
+void check_device_choice(const std::string& choice) {
+  if (choice != "auto" && !names_several(choice)) device_number(choice, choice);
+  if (names_several(choice)) static_cast<void>(listed_gpus(choice, std::vector<GpuHere>()));
+}
+
+std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
+  if (choice == "all") {
+    if (!here) {
+      throw InputError("--device all: this command looks for no GPU; name numbers instead, such as 0,1,2");
+    }
+    return *here;
+  }
+  if (!names_several(choice)) return {};
+  std::vector<GpuHere> gpus;
+  for (const std::string_view part : split(choice, ',')) {
+    const int number = device_number(part, choice);
+    if (std::ranges::find(gpus, number, &GpuHere::index) != gpus.end())
+      throw InputError(
+          fmt::format("--device {}: GPU {} stands there twice; name each GPU once", choice, number));
+    gpus.push_back(gpu_of(number, choice, here));
+  }
+  return here && here->empty() ? std::vector<GpuHere>() : gpus;
+}
 
 std::set<int> parse_cpu_list(std::string_view text) {
   if (const std::size_t end = text.find_last_not_of(" \n"); end != std::string_view::npos)

@@ -1,4 +1,4 @@
-#include "cli/batch_file.hpp"
+#include "record/batch_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,9 @@
 
 #include <fmt/ranges.h>
 
-#include "cli/command.hpp"
 #include "files/input.hpp"
+#include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/columns.hpp"
 
 namespace occbench {
