@@ -1,7 +1,6 @@
 #include "measure/activity.hpp"
 
 #include <algorithm>
-#include <span>
 
 #include <fmt/core.h>
 
