@@ -16,6 +16,7 @@
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/kernel_name.hpp"
+#include "record/provenance.hpp"
 
 namespace occbench {
 namespace {
@@ -75,6 +76,10 @@ std::string source_name(const std::string& symbol) {
 
 std::string shortened_kernel_name(std::string_view demangled) {
   return std::string(demangled);
+}
+
+std::string_view build_commit() {
+  return "unknown";
 }
 
 std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, const CodeSelection&,

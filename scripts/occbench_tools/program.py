@@ -39,7 +39,7 @@ class Column(NamedTuple):
 
 def package() -> ModuleType:
     """The package `occbench` that lies beside this one: in a source tree, a bundle, an installation, or around it in a wheel."""
-    for folder in (SOURCES / "python" / "occbench", SOURCES.parents[1]):
+    for folder in (SOURCES / "python" / "occbench", *SOURCES.parents[1:2]):  # a tree may lie in the root folder
         if (folder / "_theory.py").exists():
             spec = spec_from_file_location("occbench", folder / "__init__.py", submodule_search_locations=[str(folder)])
             sys.modules["occbench"] = module = module_from_spec(spec)

@@ -5,9 +5,13 @@
 #include <cstring>
 #include <elf.h>
 #include <future>
+#include <map>
+#include <memory>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ostream.h>
@@ -293,6 +297,55 @@ class PlainName {
   fs::path file_;
 };
 
+}  // namespace
+
+std::string source_name(const std::string& symbol) {
+  // Instances of templates are spelled with their return type.
+  const std::string name = demangled_kernel_name(symbol);
+  return name.starts_with("void ") ? name.substr(5) : name;
+}
+
+std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSelection& selection,
+                                           std::ostream& progress) {
+  std::error_code missing;
+  if (!fs::is_regular_file(named, missing) || access(named.c_str(), R_OK) != 0) {
+    throw InputError(fmt::format("{} is no file that can be read", named.string()));
+  }
+  if (named.extension() == ".cu") {
+    throw InputError(
+        fmt::format("{0} is source code, whose registers the compiler decides: `nvcc -arch=sm_90 -cubin -o "
+                    "kernel.cubin {0}`, "
+                    "then --from kernel.cubin",
+                    named.string()));
+  }
+  const PlainName plain(named);
+  const fs::path& file = plain.file();
+  const Cuobjdump cuobjdump;
+  // Each walks through the whole file, which takes seconds where it is large.
+  auto names_to_come = std::async(std::launch::async, [&] { return cubin_names(cuobjdump, file); });
+  const ResourceListing listing = resources(cuobjdump, file);
+  const std::vector<std::string> names = names_to_come.get();
+  std::vector<Placed> kernels = all_kernels(listing, names, named);
+  if (kernels.empty()) {
+    throw InputError(fmt::format(
+        "{} has no kernels in machine code; PTX, which the driver compiles, does not say what they will "
+        "use: build for an architecture, as with nvcc -arch=sm_90",
+        named.string()));
+  }
+  const std::size_t all = kernels.size();
+  kernels = selected(std::move(kernels), selection, named);
+  if (names.size() > kFewCubins) {
+    fmt::print(progress, "{}: {} kernels in {} cubins, {} asked for\n", named.filename().string(), all,
+               names.size(), kernels.size());
+  }
+  CubinReading(cuobjdump, file, names, progress).read(kernels, selection.most_disassembled);
+  std::vector<DeviceKernel> found;
+  for (Placed& placed : kernels) found.push_back(std::move(placed.kernel));
+  return found;
+}
+
+namespace {
+
 constexpr unsigned kMachineCuda = 190;  // EM_CUDA
 
 // As cuobjdump -elf names them: EIATTR_MAX_THREADS, EIATTR_REQNTID, EIATTR_NUM_BARRIERS; EIFMT_SVAL.
@@ -401,44 +454,6 @@ class CubinReader {
 };
 
 }  // namespace
-
-std::string source_name(const std::string& symbol) {
-  // Instances of templates are spelled with their return type.
-  const std::string name = demangled_kernel_name(symbol);
-  return name.starts_with("void ") ? name.substr(5) : name;
-}
-
-std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSelection& selection,
-                                           std::ostream& progress) {
-  std::error_code missing;
-  if (!fs::is_regular_file(named, missing) || access(named.c_str(), R_OK) != 0) {
-    throw InputError(fmt::format("{} is no file that can be read", named.string()));
-  }
-  const PlainName plain(named);
-  const fs::path& file = plain.file();
-  const Cuobjdump cuobjdump;
-  // Each walks through the whole file, which takes seconds where it is large.
-  auto names_to_come = std::async(std::launch::async, [&] { return cubin_names(cuobjdump, file); });
-  const ResourceListing listing = resources(cuobjdump, file);
-  const std::vector<std::string> names = names_to_come.get();
-  std::vector<Placed> kernels = all_kernels(listing, names, named);
-  if (kernels.empty()) {
-    throw InputError(fmt::format(
-        "{} has no kernels in machine code; PTX, which the driver compiles, does not say what they will "
-        "use: build for an architecture, as with nvcc -arch=sm_90",
-        named.string()));
-  }
-  const std::size_t all = kernels.size();
-  kernels = selected(std::move(kernels), selection, named);
-  if (names.size() > kFewCubins) {
-    fmt::print(progress, "{}: {} kernels in {} cubins, {} asked for\n", named.filename().string(), all,
-               names.size(), kernels.size());
-  }
-  CubinReading(cuobjdump, file, names, progress).read(kernels, selection.most_disassembled);
-  std::vector<DeviceKernel> found;
-  for (Placed& placed : kernels) found.push_back(std::move(placed.kernel));
-  return found;
-}
 
 Cubin parse_cubin(std::string_view bytes, std::string_view source) {
   return CubinReader(bytes, source).read();

@@ -145,10 +145,12 @@ AnswerFormat format_of(const CalcOptions& options) {
 }
 
 // What has its own values for some options takes none from the command line.
-void refuse_beside(const CLI::App& parser, const char* chosen, std::initializer_list<const char*> others) {
+void refuse_beside(const CLI::App& parser, const char* chosen, std::initializer_list<const char*> others,
+                   const char* instead = "") {
   if (parser.count(chosen) == 0) return;
   for (const char* other : others) {
-    if (parser.count(other) > 0) throw InputError(fmt::format("{} does not go with {}", other, chosen));
+    if (parser.count(other) > 0)
+      throw InputError(fmt::format("{} does not go with {}{}", other, chosen, instead));
   }
 }
 
@@ -271,15 +273,19 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
       "--cluster",    "--grid",      "--sm-count",    "--gpc-sms",      "--curves"};
   refuse_beside(parser, "--limits", of_launch);
   refuse_beside(parser, "--limits", {"--batch", "--from"});
-  refuse_beside(parser, "--batch", {"--cc", "--gpu", "--from"});
-  refuse_beside(parser, "--batch", of_launch);
+  refuse_beside(
+      parser, "--batch", of_launch,
+      ": each line of the file says it, in columns such as block_threads (calc takes --gpu or --cc for all)");
+  refuse_beside(parser, "--batch", {"--from"});
   refuse_beside(parser, "--from",
                 {"--registers", "--static-smem", "--barriers", "--grid", "--sm-count", "--gpc-sms"});
   if (options.gpu.name == "list") return list_of_gpus(format_of(options));
   if (options.limits) return answer_limits(options);
   if (!options.batch.empty()) {
     const bool as_csv = parser.count("--format") == 0 && !options.rank;
-    return answer_batch(options.batch, as_csv ? AnswerFormat::csv : format_of(options),
+    return answer_batch(options.batch,
+                        options.gpu.given() ? asked_gpus(options.gpu) : std::vector<GpuOption>{},
+                        as_csv ? AnswerFormat::csv : format_of(options),
                         options.rank ? BatchOrder::ranked : BatchOrder::as_given);
   }
   if (!options.from.empty()) return answer_kernels(options, parser, console);
@@ -312,7 +318,8 @@ void declare_sources(CLI::App& parser, CalcOptions& options) {
       parser
           .add_option("--batch", options.batch,
                       "answer each row of a CSV file (-: standard input) that has the columns "
-                      "compute_capability and block_threads, and may have registers_per_thread and others of "
+                      "block_threads and, without --gpu and --cc, compute_capability, and may have "
+                      "registers_per_thread and others of "
                       "a recorded row; its column case names the rows")
           ->type_name("FILE.csv");
   parser.add_flag("--rank", options.rank, "the best of the batch first")->needs(batch);

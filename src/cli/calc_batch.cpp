@@ -125,6 +125,31 @@ std::vector<Json> answer_rows(const CsvTable& table, const std::string& source, 
   return rows;
 }
 
+/// Each row once for each GPU. @throws InputError if the file says itself which GPUs its rows are of
+CsvTable rows_on(std::span<const GpuOption> gpus, const CsvTable& table, const std::string& source) {
+  for (const char* name : {"compute_capability", "sm_count"}) {
+    if (std::ranges::find(table.names, name) != table.names.end())
+      throw InputError(
+          fmt::format("{} has the column {}: leave out --gpu and --cc, or the column", source, name));
+  }
+  const auto named = std::ranges::find(table.names, "case");
+  CsvTable all;
+  all.names = table.names;
+  all.names.insert(all.names.end(), {"compute_capability", "sm_count"});
+  for (std::size_t index = 0; index < table.rows.size(); ++index) {
+    for (const GpuOption& gpu : gpus) {
+      std::vector<std::string>& cells = all.rows.emplace_back(table.rows[index]);
+      all.lines.push_back(table.lines[index]);
+      if (gpus.size() > 1 && named != table.names.end())
+        cells[static_cast<std::size_t>(named - table.names.begin())] +=
+            " " + (gpu.name.empty() ? gpu.compute_capability : gpu.name);
+      const std::optional<int> sms = sm_count_of(gpu);
+      cells.insert(cells.end(), {to_string(capability_of(gpu)), sms ? std::to_string(*sms) : ""});
+    }
+  }
+  return all;
+}
+
 constexpr std::array kTableBlockSizes = {32, 64, 128, 192, 256, 384, 512, 768, 1024};
 constexpr std::size_t kNameWidth = 44;
 
@@ -223,9 +248,20 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
   std::vector<std::vector<std::string>> lines = {
       {"kernel", "code", "registers", "static B", "stack B", "local B", "local ld/st", "barriers"}};
   for (const int size : sizes) lines[0].push_back(fmt::format("at {}", size));
+  std::map<std::string, std::vector<std::string>> shown;  // symbols by the name that they are shortened to
+  std::string legend;
   for (const DeviceKernel& kernel : kernels) {
+    std::string name =
+        shortened(shortened_kernel_name(source_name(kernel.symbol)), kNameWidth, kNameWidth / 2);
+    std::vector<std::string>& symbols = shown[name];
+    const auto place = std::ranges::find(symbols, kernel.symbol) - symbols.begin();
+    if (place == std::ssize(symbols)) symbols.push_back(kernel.symbol);
+    if (place > 0) {
+      name += fmt::format(" #{}", place + 1);
+      legend = "#2           another kernel of that short name; --format csv has whole names\n";
+    }
     std::vector<std::string> line = {
-        shortened(shortened_kernel_name(source_name(kernel.symbol)), kNameWidth, kNameWidth / 2),
+        std::move(name),
         kernel.architecture,
         std::to_string(kernel.usage.registers_per_thread),
         std::to_string(kernel.usage.static_shared_bytes),
@@ -240,19 +276,25 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
 at N         theoretical occupancy, %, of blocks of N threads; - where the launch bounds forbid them
 local B      local memory per thread, the stack included
 local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold; ? not counted
-)";
+)" + legend;
 }
 
 }  // namespace
 
-std::string answer_batch(const std::string& file, AnswerFormat format, BatchOrder order) {
+std::string answer_batch(const std::string& file, std::span<const GpuOption> gpus, AnswerFormat format,
+                         BatchOrder order) {
   const std::string source = batch_source(file);
   BatchColumns columns{.command = "calc",
                        .needed = {kNeeded.begin(), kNeeded.end()},
                        .optional = {kOptional.begin(), kOptional.end()},
                        .answers = names_of_answers()};
   columns.optional.insert(columns.optional.end(), kDescribing.begin(), kDescribing.end());
-  const CsvTable table = read_batch(file, columns);
+  if (!gpus.empty()) {
+    std::erase(columns.needed, "compute_capability");
+    columns.optional.emplace_back("compute_capability");
+  }
+  CsvTable table = read_batch(file, columns);
+  if (!gpus.empty()) table = rows_on(gpus, table, source);
   std::vector<Json> rows = answer_rows(table, source, format);
   if (order == BatchOrder::ranked) rank(rows);
   return format == AnswerFormat::table ? as_table(rows) : flat_text(rows, format);

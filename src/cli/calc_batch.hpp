@@ -6,6 +6,7 @@
 
 #include "binary/device_code.hpp"
 #include "cli/calc_answer.hpp"
+#include "cli/gpu_option.hpp"
 #include "occupancy/launch.hpp"
 
 namespace occbench {
@@ -20,10 +21,12 @@ enum class BatchOrder {
 /// a recorded run, get the answer. Sizes in bytes may be written as 12K. The rows that come out are named by
 /// the file's column `case`, and have the columns schema and experiment (`batch`) where the file has none:
 /// with names they are rows that `gate` and `report` read. As a table only what was asked, the occupancy and
-/// its limiter.
+/// its limiter. Every row is answered for each of `gpus`, whose columns the file must then lack; for several, their
+/// names are added to the rows' names.
 /// @throws InputError with file, line and column; for a column that calc does not know, with the nearest
 /// name.
-std::string answer_batch(const std::string& file, AnswerFormat format, BatchOrder order);
+std::string answer_batch(const std::string& file, std::span<const GpuOption> gpus, AnswerFormat format,
+                         BatchOrder order);
 
 /// What is asked of a binary's kernels beside what the binary says itself.
 struct BinaryQuestion {

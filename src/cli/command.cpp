@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
+#include "record/provenance.hpp"
 
 namespace occbench {
 namespace {
@@ -93,7 +94,8 @@ ExitStatus parse_and_run(std::span<const char* const> arguments, Console& consol
   CLI::App parser("Achieved, predicted and theoretical GPU occupancy, side by side.", "occbench");
   parser.formatter(std::make_shared<LinesOfHelp>());
   parser.require_subcommand(1);
-  parser.set_version_flag("--version", OCCBENCH_VERSION);
+  parser.set_version_flag("--version",
+                          fmt::format("occbench {} (commit {})", OCCBENCH_VERSION, build_commit()));
   parser.footer(
       "Exit status: 0 done, 1 regression, 2 no verdict or not measured, 64 wrong use or input, 70 a fault of "
       "occbench.");

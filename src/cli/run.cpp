@@ -84,7 +84,12 @@ ExitStatus run(const RunOptions& options, const CLI::App& parser, Console& conso
   if (options.resume && options.out.empty()) {
     throw InputError("--resume needs the file to go on with: --out FILE.csv");
   }
-  if (!options.rehearse.empty()) return run_on_gpus(options, parser, console);
+  if (!options.rehearse.empty()) {
+    if (parser.count("--suite") > 0)
+      fmt::print(console.err,
+                 "--suite is not used: --rehearse takes all cases of its file that --filter matches\n");
+    return run_on_gpus(options, parser, console);
+  }
   const std::string reason = why_no_gpu();
   if (reason.empty()) return run_on_gpus(options, parser, console);
   fmt::print(console.err, "nothing is measured: {}\n", reason);

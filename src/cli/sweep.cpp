@@ -142,7 +142,7 @@ ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console)
 }
 
 ExitStatus help(const CLI::App& parser, const SweepRequest& request, Console& console) {
-  fmt::print(console.out, "{}\n{}\n", parser.help(), kGrammar);
+  fmt::print(console.out, "{}\n{}\n", parser.help("occbench"), kGrammar);
   try {
     const std::vector<SweptKernel> kernels = swept_kernels(request.run.benches);
     if (!request.kernel.empty()) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <ranges>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -69,6 +71,9 @@ std::string what_would_settle(const Situation& situation) {
     return "Measure achieved occupancy: `ncu --metrics sm__warps_active.avg.pct_of_peak_sustained_active "
            "PROGRAM`.";
   if (situation.parts) return "`ncu --section WarpStateStats PROGRAM` shows what its warps wait for.";
+  if (situation.counters().sm_cycles_active_avg)
+    return "`ncu --metrics sm__ctas_active.avg.per_cycle_active PROGRAM` reads the resident blocks "
+           "(--resident-blocks), which show whether places had no block.";
   return "`ncu --metrics sm__ctas_active.avg.per_cycle_active,sm__cycles_active.avg PROGRAM` reads the "
          "resident blocks "
          "(--resident-blocks), which show whether places had no block, and the active cycles "
@@ -104,6 +109,55 @@ void leave_out_small(std::vector<CauseClaim>& claims) {
 bool comes_first(const Finding& finding) {
   return finding.cause == Cause::another_launch || finding.cause == Cause::spills;
 }
+
+}  // namespace
+
+std::vector<Evidence> evidence_of(
+    std::initializer_list<std::pair<std::string_view, std::optional<double>>> columns) {
+  std::vector<Evidence> evidence;
+  for (const auto& [column, value] : columns) {
+    if (value) evidence.push_back({column, *value});
+  }
+  return evidence;
+}
+
+std::vector<Finding> diagnose(const LaunchFacts& facts) {
+  const std::optional<Situation> situation = situation_of(facts);
+  if (!situation) return {};
+  std::vector<CauseClaim> claims;
+  for (const CauseRule& rule : kRules) {
+    if (std::optional<Claim> claim = rule.claim(*situation))
+      claims.push_back({rule.cause, std::move(*claim)});
+  }
+  claims.push_back(unexplained(*situation, fit(claims, *situation)));
+  leave_out_small(claims);
+  std::vector<Finding> findings;
+  for (CauseClaim& each : claims) findings.push_back(finding_of(std::move(each), *situation));
+  if (facts.readings.achieved_source == AchievedSource::simulated) {
+    for (Finding& each : findings) {
+      if (each.confidence == Confidence::measured) each.confidence = Confidence::simulated;
+    }
+  }
+  std::ranges::stable_sort(findings, std::ranges::greater{}, &Finding::points);
+  std::stable_partition(findings.begin(), findings.end(), comes_first);
+  return findings;
+}
+
+std::string explanation_of(const LaunchFacts& facts, const std::vector<Finding>& findings) {
+  const auto faster = std::ranges::find(findings, Cause::faster_build, &Finding::cause);
+  if (faster != findings.end() && faster != findings.begin())
+    return findings.front().sentence + " " + faster->sentence;
+  if (!findings.empty()) return findings.front().sentence;
+  if (!situation_of(facts)) return "";
+  return facts.readings.counters.achieved_pct || facts.prediction ? "Within half a point of full occupancy."
+                                                                  : "";
+}
+
+std::string explanation_of(const LaunchFacts& facts) {
+  return explanation_of(facts, diagnose(facts));
+}
+
+namespace {
 
 bool explains_loss(const CauseClaim& each) {
   return each.claim.part != Part::theory && each.claim.part != Part::beside;
@@ -178,6 +232,40 @@ void share_part(std::vector<CauseClaim>& claims, Part part, double measured, Cau
   }
   rest += left;
 }
+
+}  // namespace
+
+double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
+  net_gains(claims);
+  const double lost = std::max(0.0, situation.lost());
+  if (situation.parts) {
+    limit(claims, std::max(0.0, situation.parts->blocks), Part::blocks);
+    limit(claims, std::max(0.0, situation.parts->warps), Part::warps);
+  }
+  limit(claims, lost);
+  double rest = lost - sum(claims);
+  if (rest < kLeastPoints) return rest;
+  for (CauseClaim& each : claims) {
+    if (each.claim.part == Part::either && each.claim.takes_rest) {
+      give(each, rest, Confidence::inferred, rest);
+      return rest;
+    }
+  }
+  if (situation.parts) {
+    share_part(claims, Part::warps, situation.parts->warps, Cause::uneven_warps, rest);
+    share_part(claims, Part::blocks, situation.parts->blocks, Cause::uneven_blocks, rest);
+  }
+  // Chance moves the points of the largest simulated loss.
+  if (rest >= kLeastPoints && within_interval_of_prediction(situation)) {
+    const auto largest = std::ranges::max_element(
+        claims, {}, [](const CauseClaim& each) { return explains_loss(each) ? each.claim.points : 0; });
+    if (largest != claims.end() && largest->claim.points > 0)
+      give(*largest, rest, Confidence::inferred, rest);
+  }
+  return rest;
+}
+
+namespace {
 
 /// Share of a launch's time below which nothing is promised: less than times of the same launch vary by.
 constexpr double kLeastShare = 0.01;
@@ -274,76 +362,6 @@ Evidence busiest_of(const Situation& situation) {
 }
 
 }  // namespace
-
-std::vector<Evidence> evidence_of(
-    std::initializer_list<std::pair<std::string_view, std::optional<double>>> columns) {
-  std::vector<Evidence> evidence;
-  for (const auto& [column, value] : columns) {
-    if (value) evidence.push_back({column, *value});
-  }
-  return evidence;
-}
-
-std::vector<Finding> diagnose(const LaunchFacts& facts) {
-  const std::optional<Situation> situation = situation_of(facts);
-  if (!situation) return {};
-  std::vector<CauseClaim> claims;
-  for (const CauseRule& rule : kRules) {
-    if (std::optional<Claim> claim = rule.claim(*situation))
-      claims.push_back({rule.cause, std::move(*claim)});
-  }
-  claims.push_back(unexplained(*situation, fit(claims, *situation)));
-  leave_out_small(claims);
-  std::vector<Finding> findings;
-  for (CauseClaim& each : claims) findings.push_back(finding_of(std::move(each), *situation));
-  std::ranges::stable_sort(findings, std::ranges::greater{}, &Finding::points);
-  std::stable_partition(findings.begin(), findings.end(), comes_first);
-  return findings;
-}
-
-std::string explanation_of(const LaunchFacts& facts, const std::vector<Finding>& findings) {
-  const auto faster = std::ranges::find(findings, Cause::faster_build, &Finding::cause);
-  if (faster != findings.end() && faster != findings.begin())
-    return findings.front().sentence + " " + faster->sentence;
-  if (!findings.empty()) return findings.front().sentence;
-  if (!situation_of(facts)) return "";
-  return facts.readings.counters.achieved_pct || facts.prediction ? "Within half a point of full occupancy."
-                                                                  : "";
-}
-
-std::string explanation_of(const LaunchFacts& facts) {
-  return explanation_of(facts, diagnose(facts));
-}
-
-double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
-  net_gains(claims);
-  const double lost = std::max(0.0, situation.lost());
-  if (situation.parts) {
-    limit(claims, std::max(0.0, situation.parts->blocks), Part::blocks);
-    limit(claims, std::max(0.0, situation.parts->warps), Part::warps);
-  }
-  limit(claims, lost);
-  double rest = lost - sum(claims);
-  if (rest < kLeastPoints) return rest;
-  for (CauseClaim& each : claims) {
-    if (each.claim.part == Part::either && each.claim.takes_rest) {
-      give(each, rest, Confidence::inferred, rest);
-      return rest;
-    }
-  }
-  if (situation.parts) {
-    share_part(claims, Part::warps, situation.parts->warps, Cause::uneven_warps, rest);
-    share_part(claims, Part::blocks, situation.parts->blocks, Cause::uneven_blocks, rest);
-  }
-  // Chance moves the points of the largest simulated loss.
-  if (rest >= kLeastPoints && within_interval_of_prediction(situation)) {
-    const auto largest = std::ranges::max_element(
-        claims, {}, [](const CauseClaim& each) { return explains_loss(each) ? each.claim.points : 0; });
-    if (largest != claims.end() && largest->claim.points > 0)
-      give(*largest, rest, Confidence::inferred, rest);
-  }
-  return rest;
-}
 
 std::optional<TimeSaved> time_saved(Cause cause, const Claim& claim, const Situation& situation) {
   const LaunchFacts& facts = situation.facts;

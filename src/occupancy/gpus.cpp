@@ -190,6 +190,19 @@ std::string without_dashes(std::string text) {
   return text;
 }
 
+/// Whether a GPU's name begins with a part of it, typed without dashes: rtx3080 begins rtx-3080-10gb, h100sxm begins
+/// h100-sxm5-80gb, and l4 does not begin l40.
+bool begins_with_part(std::string_view name, std::string_view typed) {
+  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  if (std::ranges::none_of(typed, is_digit)) return false;
+  for (const char letter : typed) {
+    if (name.starts_with('-')) name.remove_prefix(1);
+    if (!name.starts_with(letter)) return false;
+    name.remove_prefix(1);
+  }
+  return name.empty() || name.front() == '-' || !is_digit(typed.back());
+}
+
 }  // namespace
 
 std::span<const Gpu> all_gpus() {
@@ -213,12 +226,12 @@ const Gpu* find_gpu(std::string_view name) {
 std::vector<const Gpu*> gpus_of(std::string_view name) {
   if (const Gpu* const gpu = find_gpu(name)) return {gpu};
   const std::string wanted = folded(name);
-  for (const std::string_view line : {"", "rtx-", "gtx-"}) {
-    const std::string key = std::string(line) + wanted;
+  for (const std::string_view line : {"", "rtx", "gtx"}) {
+    const std::string key = std::string(line) + without_dashes(wanted);
     std::vector<const Gpu*> gpus;
     for (const Gpu& gpu : kGpus) {
-      if (gpu.name == key) return {&gpu};
-      if (!wanted.empty() && gpu.name.starts_with(key + "-")) gpus.push_back(&gpu);
+      if (without_dashes(std::string(gpu.name)) == key) return {&gpu};
+      if (begins_with_part(gpu.name, key)) gpus.push_back(&gpu);
     }
     if (!gpus.empty()) return gpus;
   }

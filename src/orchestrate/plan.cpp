@@ -213,10 +213,11 @@ fs::path sweep_program(const fs::path& folder) {
   const fs::path program = programs_folder(folder) / "sweep";
   std::error_code error;
   if (fs::exists(program, error)) return program;
-  throw InputError(fmt::format(
-      "there is no {}: it is part of builds with CUDA (cmake --build --preset release); --benches says "
-      "where it is",
-      program.string()));
+  throw InputError(
+      fmt::format("there is no {}: it is part of builds with CUDA, which `CUDAARCHS=90 scripts/run --list` "
+                  "makes without a "
+                  "GPU too; --benches says where it is",
+                  program.string()));
 }
 
 std::vector<SweptKernel> swept_kernels(const fs::path& folder) {

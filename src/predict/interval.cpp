@@ -46,11 +46,11 @@ constexpr std::array<KindText, kWorkKinds> kKinds{{
     {WorkKind::local_memory, "local_memory", "contention and local memory",
      "spills are not simulated: compile without them"},
     {WorkKind::inferred_one_block, "inferred_one_block", "inferred: at most one block per SM",
-     "warps are taken as equal: give --work"},
+     "warps are taken as equal: predict --work takes others"},
     {WorkKind::inferred_one_wave, "inferred_one_wave", "inferred: at most one wave",
-     "blocks are taken as equal: give --work"},
+     "blocks are taken as equal: predict --work takes others"},
     {WorkKind::inferred_more_waves, "inferred_more_waves", "inferred: more than one wave",
-     "blocks are taken as equal: give --work"},
+     "blocks are taken as equal: predict --work takes others"},
 }};
 // clang-format on
 

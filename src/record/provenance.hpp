@@ -16,8 +16,8 @@ std::chrono::sys_seconds parse_iso_time(std::string_view text);
 std::string host_name();
 
 /// The commit that this program was built from: 12 hexadecimal digits, with `-dirty` where tracked files
-/// differed from it; what the CMake variable OCCBENCH_COMMIT says, where it is set; `unknown` outside a git
-/// checkout.
+/// differed from it; what the CMake variable OCCBENCH_COMMIT says, where it is set; `unknown` if the source is neither
+/// a git checkout nor made by `git archive`.
 std::string_view build_commit();
 
 }  // namespace occbench

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sstream>
 #include <string>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -160,7 +161,7 @@ void stop_sampling() {
 }
 
 struct EndOfThread {
-  const bool is_main = ::gettid() == ::getpid();
+  const bool is_main = ::syscall(SYS_gettid) == ::getpid();  // gettid() needs glibc 2.30, the wheel has 2.26
   ~EndOfThread() {
     if (is_main) stop_sampling();
   }

@@ -19,6 +19,7 @@
 #include "cli/calc_batch.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 
@@ -55,12 +56,7 @@ std::vector<DeviceKernel> recorded(const CodeSelection& selection = {}) {
 }
 
 std::string refusal_of(const CodeSelection& selection) {
-  try {
-    recorded(selection);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { recorded(selection); });
 }
 
 // The expected figures are what ptxas -v said when data/kernels.cu was compiled.
@@ -149,7 +145,7 @@ TEST(DeviceCode, RunsTheNewestOfItsMajorComputeCapabilityThatIsNotNewerThanTheGp
   EXPECT_EQ(recorded().size(), 12u);
   EXPECT_THAT(refusal_of({.runs_on = ComputeCapability{7, 5}}),
               HasSubstr("no machine code runs on compute capability 7.5; there is code for sm_80, sm_90"));
-  EXPECT_NE(refusal_of({.runs_on = ComputeCapability{10, 0}}), "");
+  EXPECT_NE(refusal_of({.runs_on = ComputeCapability{10, 0}}), "nothing was thrown");
 }
 
 TEST(DeviceCode, IsSelectedByNameAndArchitecture) {
@@ -234,7 +230,20 @@ TEST(DeviceCode, LongNamesKeepWhatNamesTheKernel) {
   // occbench::(anonymous namespace)::spin_kernel(occbench::WarpCyclesView, occbench::WarpRecord*)
   EXPECT_THAT(shown("_ZN8occbench39_GLOBAL__N__11ddb033_7_hold_cu_7cbfc14911spin_kernelENS_14WarpCyclesViewE"
                     "PNS_10WarpRecordE"),
-              HasSubstr("\noccbench::spin_kernel "));
+              HasSubstr("\nspin_kernel "));
+  // cub::detail::reduce::DeviceReduceKernel<float, double, int, int, int, int, int>() and another of its namespace
+  EXPECT_THAT(shown("_ZN3cub6detail6reduce18DeviceReduceKernelIfdiiiiiEEvv"),
+              HasSubstr("\nDeviceReduceKernel<"));
+  EXPECT_THAT(shown("_ZN3cub6detail6reduce28DeviceReduceSingleTileKernelIfdiiiiiEEvv"),
+              HasSubstr("\nDeviceReduceSingleTile"));
+  // void f<g<...>>(), with a type whose own arguments do not fit, once of ints and once of floats.
+  std::vector<DeviceKernel> alike(2, kernel);
+  const auto symbol_of = [](char type) {
+    return fmt::format("_Z14a_kernel_of_40I6a_typeI{}EEvv", std::string(40, type));
+  };
+  alike[0].symbol = symbol_of('i');
+  alike[1].symbol = symbol_of('f');
+  EXPECT_THAT(answer_binary(alike, {}, AnswerFormat::table), HasSubstr(" #2 "));
 }
 
 TEST(DeviceCode, CurvesAreOfOneKernel) {
@@ -408,6 +417,9 @@ TEST(DeviceCode, IsRefusedWhereThereIsNone) {
   EXPECT_THROW(read_device_code("/no/such/file", {}, progress), InputError);
   EXPECT_EQ(run_command({"calc", "--from", "/no/such/file"}).status, ExitStatus::usage);
   EXPECT_EQ(run_command({"calc", "--from", "/no/such/file", "--registers", "3"}).status, ExitStatus::usage);
+  const std::string source = OCCBENCH_SOURCE_DIR "/kernels/spin.cu";
+  EXPECT_THAT(run_command({"calc", "--from", source.c_str()}).err,
+              ::testing::HasSubstr("nvcc -arch=sm_90 -cubin"));
   // Without cuobjdump this names cuobjdump, with it the lack of device code.
   EXPECT_THROW(read_device_code("/proc/self/exe", {}, progress), InputError);
 }

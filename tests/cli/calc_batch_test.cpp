@@ -50,6 +50,23 @@ Outcome calc_batch(const std::string& text, const char* format) {
   return run_command({"calc", "--batch", file.name(), "--format", format});
 }
 
+// 288 threads are 9 warps; by hand: 50 -> 56 registers x 288 = 16,128 a block, 4 blocks, 36 warps of 64 and of 48.
+TEST(CalcBatch, AnswersARowForEachGpuThatIsNamed) {
+  const TemporaryFile file("case,block_threads,registers_per_thread\na,288,50\n");
+  const Outcome outcome =
+      run_command({"calc", "--batch", file.name(), "--gpu", "h200,rtx-4090", "--format", "json"});
+  ASSERT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  const json rows = json::parse(outcome.out);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].at("case"), "a h200");
+  EXPECT_EQ(rows[0].at("theoretical_pct"), 56.25);
+  EXPECT_EQ(rows[1].at("compute_capability"), "8.9");
+  EXPECT_EQ(rows[1].at("theoretical_pct"), 75);
+  const TemporaryFile of_one("compute_capability,block_threads\n9.0,288\n");
+  EXPECT_THAT(run_command({"calc", "--batch", of_one.name(), "--cc", "8.0"}).err,
+              HasSubstr("has the column compute_capability: leave out --gpu and --cc"));
+}
+
 TEST(CalcBatch, RefusesAColumnThatItDoesNotKnowWithTheNearestName) {
   const auto refusal = [](const std::string& column) {
     const Outcome outcome = calc_batch(

@@ -137,7 +137,8 @@ TEST(Calc, NamesTheLimitThatBadInputBreaksAndEndsWith64) {
               HasSubstr("--sm-count = '0' is not a whole number from 1 to 1024"));
   EXPECT_THAT(refused({"--gpc-sms", "18,-2"}),
               HasSubstr("--gpc-sms = '-2' is not a whole number from 1 to 64"));
-  EXPECT_THAT(refused({"--batch", "rows.csv"}), HasSubstr("--cc does not go with --batch"));
+  EXPECT_THAT(refused({"--batch", "rows.csv"}),
+              HasSubstr("--block-size does not go with --batch: each line of the file says it"));
   const auto error_of = [](const char* capability, const char* block_size, const char* registers) {
     return run_command({"calc", "--cc", capability, "--block-size", block_size, "--registers", registers})
         .err;

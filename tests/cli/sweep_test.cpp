@@ -132,6 +132,7 @@ TEST_F(DescribedPrograms, ShowTheAxesOfAKernelInItsHelp) {
   const Outcome outcome = run_command({"sweep", "spin", "--help", "--benches", folder.c_str()});
   EXPECT_EQ(outcome.status, ExitStatus::done);
   EXPECT_THAT(outcome.out, HasSubstr("--block-size VALUES        threads per block (default 256)"));
+  EXPECT_THAT(outcome.out, HasSubstr("Usage: occbench sweep"));
 }
 
 TEST(SweepCommand, WithoutTheProgramThatMeasuresSaysWhereItComesFrom) {

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
 
@@ -19,12 +20,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string why_not(std::string_view name) {
-  try {
-    gpu_of(name);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { gpu_of(name); });
 }
 
 TEST(Gpus, AreMoreThanAHundredFromG80ToBlackwell) {
@@ -71,6 +67,9 @@ TEST(Gpus, AreFoundHoweverTheirNameIsTyped) {
   EXPECT_EQ(gpu_of("RTX4090").name, "rtx-4090");
   EXPECT_EQ(gpu_of("a100_sxm4_80gb").name, "a100-sxm4-80gb");
   EXPECT_EQ(gpu_of("RTX 4090").name, "rtx-4090");
+  EXPECT_EQ(gpu_of("H100 SXM").name, "h100-sxm5-80gb");
+  EXPECT_EQ(gpu_of("l4").name, "l4");
+  EXPECT_THAT(why_not("rtx3080"), HasSubstr("'rtx3080' may be rtx-3080-10gb (68 SMs), rtx-3080-"));
 }
 
 // Drivers wrote "GeForce GTX 1080 Ti" until 2021 and "NVIDIA GeForce GTX 1080 Ti" since.
@@ -93,6 +92,7 @@ TEST(Gpus, ThatTheTableLacksAreRefusedWithTheNearestNames) {
                                      HasSubstr("a100-sxm4-80gb (108 SMs): name one of them")));
   EXPECT_THAT(why_not("Tesla V100"), AllOf(HasSubstr("v100-sxm2-32gb"), Not(HasSubstr("t4"))));
   EXPECT_THAT(why_not(""), HasSubstr("nearest are"));
+  EXPECT_THAT(why_not("rtx"), HasSubstr("nearest are"));
 }
 
 // Resident threads of the whole GPU = SMs x threads an SM, from NVIDIA's data sheets and the guides of the

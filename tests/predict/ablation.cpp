@@ -250,7 +250,7 @@ using Rules = std::vector<const Parameter*>;
 Rules rules_of(std::string_view names) {
   Rules rules;
   for (const auto part : std::views::split(names, '+')) {
-    const std::string_view name(part.begin(), part.end());
+    const std::string_view name(&*part.begin(), static_cast<std::size_t>(std::ranges::distance(part)));
     const Parameter* const parameter = find_parameter(name);
     if (parameter == nullptr || !parameter->off)
       throw InputError(fmt::format("{} is not an optional rule; src/predict/parameters.cpp has them", name));

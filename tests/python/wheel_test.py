@@ -121,6 +121,8 @@ class FreshEnvironment(unittest.TestCase):
         command = self.python.parent / "occbench"
         done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout, self.occbench("--version"))
+        commit = os.environ.get("OCCBENCH_COMMIT", "[0-9a-f]{12}(-dirty)?")
+        self.assertRegex(done.stdout, rf"^occbench \d+\.\d+\.\d+ \(commit {commit}\)$")
 
     def test_a_command_that_does_not_use_cuda_ends_as_it_does_untraced(self) -> None:
         self.assertIn("no process loaded libocc_trace.so", self.occbench("trace", "--", "/bin/true"))

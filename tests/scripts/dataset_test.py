@@ -6,10 +6,11 @@ import statistics
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import made_up
 import polars as pl
-from occbench_tools import WrongInput, dataset
+from occbench_tools import WrongInput, dataset, program
 from occbench_tools.repeatability import compare
 from occbench_tools.repredict import repredicted
 from occbench_tools.statistics import median, quantile
@@ -34,6 +35,10 @@ class Reading(unittest.TestCase):
         row = run.rows.row(0, named=True)
         self.assertEqual((row["block_threads"], row["achieved_pct"], row["driver"]), (256, None, "580"))
         self.assertEqual(row["registers_per_thread"], None)  # a column that the file does not have
+
+    def test_a_source_tree_may_lie_in_the_root_folder(self):
+        with mock.patch.object(program, "SOURCES", Path("/nowhere")), self.assertRaisesRegex(WrongInput, "copy it"):
+            program.package()
 
     def test_a_cell_that_is_no_number_is_named_with_its_row(self):
         with self.assertRaisesRegex(WrongInput, r"row 2 below the names: time_us is 'nan', not a number"):
