@@ -5,6 +5,7 @@ namespace {
 
 constexpr std::string_view kCauses[] = {
 #define OCC_CAUSE(NAME, MEANING) #NAME,
+#include "diagnose/causes.inc"
     "unexplained"};
 
 }  // namespace
