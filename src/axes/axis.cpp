@@ -1,15 +1,14 @@
 #include "axes/axis.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <optional>
 
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -23,22 +22,6 @@ constexpr double kMostNumber = 9e15;
   throw InputError(fmt::format("--{} {}: {}", axis.name, part, why));
 }
 
-/// At separators that stand in no brackets.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  std::size_t begin = 0;
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    depth += std::string_view("<({").find(text[i]) != std::string_view::npos ? 1 : 0;
-    depth -= std::string_view(">)}").find(text[i]) != std::string_view::npos ? 1 : 0;
-    if (text[i] != separator || depth > 0) continue;
-    parts.push_back(text.substr(begin, i - begin));
-    begin = i + 1;
-  }
-  parts.push_back(text.substr(begin));
-  return parts;
-}
-
 /// Empty where it is no number.
 std::optional<double> number_of(std::string_view text) {
   double factor = 1;
@@ -47,15 +30,13 @@ std::optional<double> number_of(std::string_view text) {
     factor = std::pow(1024.0, static_cast<double>(kSuffixes.find(text.back()) + 1));
     text.remove_suffix(1);
   }
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value * factor;
+  const std::optional<double> value = occbench::read_number<double>(text);
+  return value ? std::optional(*value * factor) : std::nullopt;
 }
 
 double read_number(const SweepAxis& axis, std::string_view text, std::string_view part) {
   const std::optional<double> value = number_of(text);
-  if (!value || !std::isfinite(*value)) {
+  if (!value) {
     refuse(axis, part,
            fmt::format("'{}' is not a number; values are 64,128 or 64:1024:64 or 64:1024:x2{}", text,
                        axis.kind == AxisKind::shape ? " or 16x16" : ""));

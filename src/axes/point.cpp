@@ -1,135 +1,20 @@
 #include "axes/point.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
 
-template <typename Number>
-std::optional<Number> parsed(const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 Shape shape_of(const std::string& text, const Point::Value& value) {
   return parse_shape(text, "--" + value.axis);
 }
-
-}  // namespace
-
-const Point::Value* Point::find(std::string_view axis) const {
-  const auto found = std::ranges::find(values_, axis, &Value::axis);
-  return found == values_.end() ? nullptr : &*found;
-}
-
-void Point::set(const SweepAxis& axis, std::string text, bool named) {
-  values_.push_back({axis.name, std::move(text), named, axis.kind});
-}
-
-bool Point::has(std::string_view axis) const {
-  return find(axis) != nullptr;
-}
-
-const std::string& Point::text(std::string_view axis) const {
-  if (const Value* value = find(axis)) return value->text;
-  throw InputError(fmt::format("--{} is needed", axis));
-}
-
-std::int64_t Point::integer(std::string_view axis, std::int64_t most) const {
-  const std::optional<std::int64_t> value = parsed<std::int64_t>(text(axis));
-  if (!value || *value < 0 || *value > most)
-    throw InputError(fmt::format("--{} {}: a whole number from 0 to {}", axis, text(axis), most));
-  return *value;
-}
-
-double Point::real(std::string_view axis) const {
-  const std::optional<double> value = parsed<double>(text(axis));
-  if (!value) throw InputError(fmt::format("--{} {}: a number is needed", axis, text(axis)));
-  return *value;
-}
-
-Shape Point::shape(std::string_view axis) const {
-  return parse_shape(text(axis), fmt::format("--{}", axis));
-}
-
-ExpressionValue Point::value_of(std::string_view name, int depth) const {
-  std::string_view axis = name;
-  std::size_t dimension = 0;
-  if (name.size() > 2 && name[name.size() - 2] == '.') {
-    dimension = std::string_view("xyz").find(name.back()) + 1;
-    axis.remove_suffix(2);
-  }
-  const auto found = std::ranges::find_if(values_, [&](const Value& each) {
-    return (parameter_name(each.axis) == axis || each.axis == axis) &&
-           (axis == name || (dimension > 0 && each.kind == AxisKind::shape));
-  });
-  if (found == values_.end()) {
-    std::vector<std::string> names;
-    for (const Value& each : values_) names.push_back(parameter_name(each.axis));
-    throw InputError(fmt::format("there is no value {}; the nearest are {}{}", name,
-                                 fmt::join(nearest_names(axis, names, 3), ", "),
-                                 axis == name ? "" : "; shapes alone have .x, .y and .z"));
-  }
-  const std::string text = resolved(*found, depth);
-  if (found->kind == AxisKind::shape) {
-    const Shape shape = shape_of(text, *found);
-    const std::int64_t of[] = {shape.total(), shape.x, shape.y, shape.z};
-    return static_cast<double>(of[dimension]);
-  }
-  const auto number = parsed<double>(text.starts_with('=') ? text.substr(1) : text);
-  return number ? ExpressionValue(*number) : ExpressionValue(text);
-}
-
-std::string Point::filled_in(std::string text, int depth) const {
-  for (std::size_t open = text.find('{'); open != std::string::npos; open = text.find('{', open)) {
-    const std::size_t close = text.find('}', open);
-    if (close == std::string::npos) throw InputError(fmt::format("{}: a '}}' is missing", text));
-    const std::string inner = text.substr(open + 1, close - open - 1);
-    const auto named = [&](std::string_view name) { return value_of(name, depth + 1); };
-    std::string filled;
-    if (const Value* axis = find(inner)) {
-      filled = resolved(*axis, depth + 1);
-      if (axis->kind == AxisKind::shape) filled = fmt::format("{}", shape_of(filled, *axis).total());
-    } else {
-      // An axis may have a dash in its name, which an expression would subtract.
-      const bool is_dimension = has(inner.substr(0, inner.find('.')));
-      const ExpressionValue value = is_dimension ? named(inner) : evaluate(inner, named);
-      const double* const number = std::get_if<double>(&value);
-      filled = number != nullptr ? fmt::format("{}", *number) : std::get<std::string>(value);
-    }
-    text.replace(open, close - open + 1, filled);
-    open += filled.size();
-  }
-  return text;
-}
-
-std::string Point::resolved(const Value& value, int depth) const {
-  if (value.text.find('{') == std::string::npos) return value.text;
-  constexpr int kMostDepth = 8;
-  if (depth > kMostDepth)
-    throw InputError(fmt::format("--{} {}: values refer to one another in a circle", value.axis, value.text));
-  const std::string filled = filled_in(value.text, depth);
-  const std::vector<std::string> values = expand_values({value.axis, value.kind, "", ""}, filled);
-  if (values.size() != 1)
-    throw InputError(
-        fmt::format("--{} {}: it gives {}, and one value is needed", value.axis, value.text, filled));
-  return values.front();
-}
-
-void Point::resolve() {
-  for (Value& value : values_) value.text = resolved(value, 0);
-}
-
-namespace {
 
 constexpr std::size_t kMostPoints = 1'000'000;
 
@@ -206,6 +91,109 @@ std::vector<std::size_t> places_of(std::span<const Expanded> axes, std::size_t n
 }
 
 }  // namespace
+
+const Point::Value* Point::find(std::string_view axis) const {
+  const auto found = std::ranges::find(values_, axis, &Value::axis);
+  return found == values_.end() ? nullptr : &*found;
+}
+
+void Point::set(const SweepAxis& axis, std::string text, bool named) {
+  values_.push_back({axis.name, std::move(text), named, axis.kind});
+}
+
+bool Point::has(std::string_view axis) const {
+  return find(axis) != nullptr;
+}
+
+const std::string& Point::text(std::string_view axis) const {
+  if (const Value* value = find(axis)) return value->text;
+  throw InputError(fmt::format("--{} is needed", axis));
+}
+
+std::int64_t Point::integer(std::string_view axis, std::int64_t most) const {
+  const std::optional<std::int64_t> value = read_number<std::int64_t>(text(axis));
+  if (!value || *value < 0 || *value > most)
+    throw InputError(fmt::format("--{} {}: a whole number from 0 to {}", axis, text(axis), most));
+  return *value;
+}
+
+double Point::real(std::string_view axis) const {
+  const std::optional<double> value = read_number<double>(text(axis));
+  if (!value) throw InputError(fmt::format("--{} {}: a number is needed", axis, text(axis)));
+  return *value;
+}
+
+Shape Point::shape(std::string_view axis) const {
+  return parse_shape(text(axis), fmt::format("--{}", axis));
+}
+
+ExpressionValue Point::value_of(std::string_view name, int depth) const {
+  std::string_view axis = name;
+  std::size_t dimension = 0;
+  if (name.size() > 2 && name[name.size() - 2] == '.') {
+    dimension = std::string_view("xyz").find(name.back()) + 1;
+    axis.remove_suffix(2);
+  }
+  const auto found = std::ranges::find_if(values_, [&](const Value& each) {
+    return (parameter_name(each.axis) == axis || each.axis == axis) &&
+           (axis == name || (dimension > 0 && each.kind == AxisKind::shape));
+  });
+  if (found == values_.end()) {
+    std::vector<std::string> names;
+    for (const Value& each : values_) names.push_back(parameter_name(each.axis));
+    throw InputError(fmt::format("there is no value {}; the nearest are {}{}", name,
+                                 fmt::join(nearest_names(axis, names, 3), ", "),
+                                 axis == name ? "" : "; shapes alone have .x, .y and .z"));
+  }
+  const std::string text = resolved(*found, depth);
+  if (found->kind == AxisKind::shape) {
+    const Shape shape = shape_of(text, *found);
+    const std::int64_t of[] = {shape.total(), shape.x, shape.y, shape.z};
+    return static_cast<double>(of[dimension]);
+  }
+  const auto number = read_number<double>(text.starts_with('=') ? text.substr(1) : text);
+  return number ? ExpressionValue(*number) : ExpressionValue(text);
+}
+
+std::string Point::filled_in(std::string text, int depth) const {
+  for (std::size_t open = text.find('{'); open != std::string::npos; open = text.find('{', open)) {
+    const std::size_t close = text.find('}', open);
+    if (close == std::string::npos) throw InputError(fmt::format("{}: a '}}' is missing", text));
+    const std::string inner = text.substr(open + 1, close - open - 1);
+    const auto named = [&](std::string_view name) { return value_of(name, depth + 1); };
+    std::string filled;
+    if (const Value* axis = find(inner)) {
+      filled = resolved(*axis, depth + 1);
+      if (axis->kind == AxisKind::shape) filled = fmt::format("{}", shape_of(filled, *axis).total());
+    } else {
+      // An axis may have a dash in its name, which an expression would subtract.
+      const bool is_dimension = has(inner.substr(0, inner.find('.')));
+      const ExpressionValue value = is_dimension ? named(inner) : evaluate(inner, named);
+      const double* const number = std::get_if<double>(&value);
+      filled = number != nullptr ? fmt::format("{}", *number) : std::get<std::string>(value);
+    }
+    text.replace(open, close - open + 1, filled);
+    open += filled.size();
+  }
+  return text;
+}
+
+std::string Point::resolved(const Value& value, int depth) const {
+  if (value.text.find('{') == std::string::npos) return value.text;
+  constexpr int kMostDepth = 8;
+  if (depth > kMostDepth)
+    throw InputError(fmt::format("--{} {}: values refer to one another in a circle", value.axis, value.text));
+  const std::string filled = filled_in(value.text, depth);
+  const std::vector<std::string> values = expand_values({value.axis, value.kind, "", ""}, filled);
+  if (values.size() != 1)
+    throw InputError(
+        fmt::format("--{} {}: it gives {}, and one value is needed", value.axis, value.text, filled));
+  return values.front();
+}
+
+void Point::resolve() {
+  for (Value& value : values_) value.text = resolved(value, 0);
+}
 
 std::vector<Point> points_of(std::span<const SweepAxis> declared, std::span<const GivenAxis> given,
                              Combine combine) {

@@ -3,14 +3,8 @@
 #include <cmath>
 #include <initializer_list>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <span>
-#include <string>
-#include <vector>
 
-#include <CLI/CLI.hpp>
-#include <fmt/core.h>
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
@@ -20,25 +14,109 @@
 #include "cli/gpu_option.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/gpus.hpp"
-#include "occupancy/input_error.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "record/json.hpp"
 
 namespace occbench {
 
-/// The three classic curves for a terminal, with the current point.
-std::string draw_curves(const Question& question);
-
-/// The points of the three classic curves as rows that `report` and `gate` read: experiment `curves`, a case
-/// for each axis and value, `parameters` = axis and current. Beside the table's columns axis, value (on it),
-/// current (1 = the question's own configuration) and warps_per_sm.
-std::vector<nlohmann::ordered_json> curve_rows(const Question& question);
-
 namespace {
 
-struct CalcOptions {
-  GpuOption gpu;
-  Configuration configuration;
+using Json = nlohmann::ordered_json;
+
+constexpr int kCurveWidth = 64;
+constexpr int kCurveHeight = 8;
+
+std::string_view curve_title(Axis axis) {
+  switch (axis) {
+    case Axis::block_threads:
+      return "threads per block";
+    case Axis::registers_per_thread:
+      return "registers per thread";
+    default:
+      return "shared memory per block, bytes";
+  }
+}
+
+// One column of a curve: eighths of a character cell from the bottom, at most kCurveHeight * 8.
+std::string bar_cell(double pct, int row) {
+  static constexpr std::array<std::string_view, 9> kEighths = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const int height = static_cast<int>(std::lround(pct / 100 * kCurveHeight * 8));
+  return std::string(kEighths[static_cast<std::size_t>(std::clamp(height - 8 * row, 0, 8))]);
+}
+
+std::string draw_curve(const Question& question, Axis axis) {
+  const std::vector<CurvePoint> points = curve(*question.limits, question.configuration, axis);
+  const std::int64_t first = points.front().value;
+  const std::int64_t last = points.back().value;
+  const std::int64_t current = value_on(axis, question.configuration);
+  const auto value_at = [&](int column) { return first + (last - first) * column / (kCurveWidth - 1); };
+  const auto point_at = [&](std::int64_t value) {
+    // The curve's points are the largest values of its steps.
+    return *std::ranges::lower_bound(points, std::min(value, last), {}, &CurvePoint::value);
+  };
+  const auto column_of = [&](std::int64_t value) {
+    return static_cast<int>((std::clamp(value, first, last) - first) * (kCurveWidth - 1) / (last - first));
+  };
+
+  std::string text = fmt::format("\noccupancy over {}\n", curve_title(axis));
+  for (int row = kCurveHeight - 1; row >= 0; --row) {
+    const bool labelled = row % 2 == 1;
+    text += labelled ? fmt::format("{:>5} % ┤", 100 * (row + 1) / kCurveHeight) : fmt::format("{:>8}│", "");
+    for (int column = 0; column < kCurveWidth; ++column)
+      text += bar_cell(point_at(value_at(column)).theoretical_pct, row);
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  text += fmt::format("{:>5} % └{}\n", 0, repeated("─", kCurveWidth));
+  text += fmt::format("{:>9}{:<{}}{}\n", "", first,
+                      kCurveWidth - static_cast<int>(std::to_string(last).size()), last);
+  text += fmt::format("{:>9}{:>{}}▲ {}: {}\n", "", "", column_of(current), current,
+                      percent_text(point_at(current).theoretical_pct));
+  return text;
+}
+
+/// The three classic curves for a terminal, with the current point.
+std::string draw_curves(const Question& question) {
+  std::string text;
+  for (const Axis axis : kCurveAxes) text += draw_curve(question, axis);
+  return text;
+}
+
+/// A point of a curve: axis, value, current (1 = the question's own configuration), blocks_per_sm, warps_per_sm, limiter,
+/// theoretical_pct.
+Json curve_point(const Question& question, Axis axis, const CurvePoint& point) {
+  const auto& [launch, usage] = with(axis, point.value, question.configuration);
+  return {{"axis", to_string(axis)},
+          {"value", point.value},
+          {"current", point.current ? 1 : 0},
+          {"blocks_per_sm", point.blocks_per_sm},
+          {"warps_per_sm", point.warps_per_sm},
+          {"limiter", to_string(theoretical_occupancy(*question.limits, launch, usage).limiters)},
+          {"theoretical_pct", point.theoretical_pct}};
+}
+
+/// The same as a row that `report` and `gate` read: experiment `curves`, a case for each axis and value.
+Json curve_row(const Question& question, Axis axis, const CurvePoint& point) {
+  Question at = question;
+  at.configuration = with(axis, point.value, question.configuration);
+  Json row = row_head("curves", fmt::format("{}={}", to_string(axis), point.value));
+  row["parameters"] = fmt::format("axis={};current={}", to_string(axis), point.current ? 1 : 0);
+  row.update(question_json(at));
+  row.update(curve_point(question, axis, point));
+  return row;
+}
+
+std::vector<Json> for_each_curve_point(const Question& question,
+                                       Json (*make)(const Question&, Axis, const CurvePoint&)) {
+  std::vector<Json> all;
+  for (const Axis axis : kCurveAxes) {
+    for (const CurvePoint& point : curve(*question.limits, question.configuration, axis))
+      all.push_back(make(question, axis, point));
+  }
+  return all;
+}
+
+struct CalcOptions : LaunchOptions {
   std::vector<std::string> sms_per_gpc;
   bool limits = false;
   std::string batch;
@@ -51,19 +129,17 @@ struct CalcOptions {
 };
 
 std::string whole_json(const Question& question, bool curves) {
-  nlohmann::ordered_json object = question_json(question);
-  object.update(answer_json(question));
+  Json object = answered_json(question);
   object["rules"] = rules_json(question);
   const TheoryAdvice advice = advise_on_theory(*question.limits, question.configuration);
   object["what_to_do"] = what_to_do(advice);
   object["steps"] = steps_json(advice);
   object["cliffs"] = cliffs_json(question);
-  if (curves) object["curves"] = curves_json(question);
+  if (curves) object["curves"] = for_each_curve_point(question, curve_point);
   return json_text(object) + "\n";
 }
 
-AnswerFormat format_of(const CalcOptions& options, AnswerFormat otherwise) {
-  if (options.format.empty()) return otherwise;
+AnswerFormat format_of(const CalcOptions& options) {
   if (options.format == "csv") return AnswerFormat::csv;
   return options.format == "json" ? AnswerFormat::json : AnswerFormat::table;
 }
@@ -94,10 +170,7 @@ std::vector<GpuOption> asked_gpus(const GpuOption& asked) {
   const bool by_name = !asked.name.empty();
   std::vector<GpuOption> gpus;
   const std::string& list = by_name ? asked.name : asked.compute_capability;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    const std::string item = list.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string_view item : split(list, ',')) {
     if (item.empty())
       throw InputError(fmt::format("{} = '{}' has an empty item: write it as 8.0,9.0 or a100,h200",
                                    by_name ? "--gpu" : "--cc", list));
@@ -112,12 +185,13 @@ Question one_question(const CalcOptions& options, const GpuOption& gpu, const CL
   if (parser.count("--block-size") == 0 && !options.curves)
     throw InputError("calc needs --block-size (or --batch FILE.csv, --from FILE, --limits)");
   constexpr int kMostSmsOfGpc = 64;
-  Question question{&limits_of(capability_of(gpu)), options.configuration, sm_count_of(gpu), {}, gpu.name,
-                    parser.count("--registers") > 0};
+  Question question{
+      &limits_of(capability_of(gpu)), {options.launch, options.usage}, sm_count_of(gpu), {}, gpu.name,
+      parser.count("--registers") > 0};
   if (!gpu.name.empty()) {
     const std::vector<const Gpu*> meant = gpus_of(gpu.name);
     if (meant.size() == 1) question.gpu = meant.front()->name;
-    if (!question.sm_count && options.configuration.launch.grid_blocks > 0)
+    if (!question.sm_count && options.launch.grid_blocks > 0)
       throw InputError("--grid: " + which_of(gpu.name, meant));
   }
   for (const std::string& sms : options.sms_per_gpc)
@@ -128,29 +202,16 @@ Question one_question(const CalcOptions& options, const GpuOption& gpu, const CL
 }
 
 std::string answer_one(const Question& question, AnswerFormat format, bool curves) {
-  switch (format) {
-    case AnswerFormat::json:
-      return whole_json(question, curves);
-    case AnswerFormat::csv: {
-      if (curves) return flat_csv(curve_rows(question));
-      nlohmann::ordered_json row = question_json(question);
-      row.update(answer_json(question));
-      return flat_csv({&row, 1});
-    }
-    case AnswerFormat::table:
-      break;
-  }
-  return calc_report(question) + (curves ? draw_curves(question) : "");
+  if (format == AnswerFormat::json) return whole_json(question, curves);
+  if (format == AnswerFormat::table) return calc_report(question) + (curves ? draw_curves(question) : "");
+  if (curves) return flat_text(for_each_curve_point(question, curve_row), format);
+  return flat_text(std::vector{answered_json(question)}, format);
 }
 
 std::string answer_side_by_side(std::span<const Question> questions, AnswerFormat format) {
-  std::vector<nlohmann::ordered_json> rows;
-  for (const Question& question : questions) {
-    rows.push_back(question_json(question));
-    rows.back().update(answer_json(question));
-  }
-  if (format == AnswerFormat::csv) return flat_csv(rows);
-  if (format == AnswerFormat::json) return flat_json(rows);
+  std::vector<Json> rows;
+  for (const Question& question : questions) rows.push_back(answered_json(question));
+  if (format != AnswerFormat::table) return flat_text(rows, format);
   std::vector<std::vector<std::string>> lines = {
       {"GPU", "compute capability", "SMs", "theoretical", "warps", "of", "blocks", "waves", "limited by"}};
   for (std::size_t place = 0; place < rows.size(); ++place) {
@@ -167,7 +228,7 @@ std::string answer_side_by_side(std::span<const Question> questions, AnswerForma
 }
 
 std::string list_of_gpus(AnswerFormat format) {
-  std::vector<nlohmann::ordered_json> rows;
+  std::vector<Json> rows;
   std::vector<std::vector<std::string>> lines = {{"--gpu", "compute capability", "SMs", "the driver's name"}};
   for (const Gpu& gpu : all_gpus()) {
     const std::string capability = to_string(gpu.compute_capability);
@@ -178,19 +239,18 @@ std::string list_of_gpus(AnswerFormat format) {
     lines.push_back(
         {std::string(gpu.name), capability, std::to_string(gpu.sm_count), std::string(gpu.driver_name)});
   }
-  if (format == AnswerFormat::csv) return flat_csv(rows);
-  return format == AnswerFormat::json ? flat_json(rows) : text_table(lines, "<<><");
+  return format == AnswerFormat::table ? text_table(lines, "<<><") : flat_text(rows, format);
 }
 
 std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, Console& console) {
   BinaryQuestion question;
-  question.launch = options.configuration.launch;
+  question.launch = options.launch;
   question.all_block_sizes = options.all_block_sizes;
   CodeSelection code = options.code;
   if (options.gpu.given()) code.runs_on = question.compute_capability = capability_of(options.gpu);
-  if (parser.count("--block-size") > 0) question.block_threads = options.configuration.launch.block_threads;
+  if (parser.count("--block-size") > 0) question.block_threads = options.launch.block_threads;
   const std::vector<DeviceKernel> kernels = read_device_code(options.from, code, console.err);
-  const AnswerFormat format = format_of(options, AnswerFormat::table);
+  const AnswerFormat format = format_of(options);
   if (!options.curves) return answer_binary(kernels, question, format);
   if (kernels.size() > 1) {
     throw InputError(fmt::format(
@@ -200,7 +260,7 @@ std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, C
 }
 
 std::string answer_limits(const CalcOptions& options) {
-  const AnswerFormat format = format_of(options, AnswerFormat::table);
+  const AnswerFormat format = format_of(options);
   if (!options.gpu.given()) return limits_text(all_limits(), format);
   std::vector<Limits> limits;
   for (const GpuOption& gpu : asked_gpus(options.gpu)) limits.push_back(limits_of(capability_of(gpu)));
@@ -219,12 +279,13 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
   refuse_beside(parser, "--batch", {"--from"});
   refuse_beside(parser, "--from",
                 {"--registers", "--static-smem", "--barriers", "--grid", "--sm-count", "--gpc-sms"});
-  if (options.gpu.name == "list") return list_of_gpus(format_of(options, AnswerFormat::table));
+  if (options.gpu.name == "list") return list_of_gpus(format_of(options));
   if (options.limits) return answer_limits(options);
   if (!options.batch.empty()) {
+    const bool as_csv = parser.count("--format") == 0 && !options.rank;
     return answer_batch(options.batch,
                         options.gpu.given() ? asked_gpus(options.gpu) : std::vector<GpuOption>{},
-                        format_of(options, options.rank ? AnswerFormat::table : AnswerFormat::csv),
+                        as_csv ? AnswerFormat::csv : format_of(options),
                         options.rank ? BatchOrder::ranked : BatchOrder::as_given);
   }
   if (!options.from.empty()) return answer_kernels(options, parser, console);
@@ -235,29 +296,14 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
   for (const GpuOption& gpu : asked_gpus(options.gpu))
     questions.push_back(one_question(options, gpu, parser, remark));
   fmt::print(console.err, "{}", remark);
-  const AnswerFormat format = format_of(options, AnswerFormat::table);
+  const AnswerFormat format = format_of(options);
   if (questions.size() == 1) return answer_one(questions.front(), format, options.curves);
   if (options.curves) throw InputError("--curves are of one GPU: name one by --gpu or --cc");
   return answer_side_by_side(questions, format);
 }
 
 void declare_launch(CLI::App& parser, CalcOptions& options) {
-  auto& [launch, usage] = options.configuration;
-  const auto add = [&](const char* name, auto& value, const char* meaning, const char* type) {
-    add_number(parser, name, value, meaning, 0, kMostOfInt)->type_name(type);
-  };
-  declare_gpu_option(parser, options.gpu);
-  add_shape_option(parser, "--block-size", launch.block_threads, launch.block_shape, kMostBlockShape,
-                   "threads per block");
-  add("--registers", usage.registers_per_thread, "registers per thread; without it they do not limit",
-      "REGISTERS");
-  add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block");
-  add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block");
-  add("--carveout", launch.carveout_pct, "preferred shared-memory carveout, % of the SM's maximum", "PCT");
-  add("--barriers", usage.barriers, "named barriers per block", "BARRIERS");
-  add("--cluster", launch.cluster_blocks, "blocks per cluster", "BLOCKS");
-  add_shape_option(parser, "--grid", launch.grid_blocks, launch.grid_shape, kMostGridShape,
-                   "blocks in the grid");
+  declare_launch_options(parser, options);
   add_comma_list(parser, "--gpc-sms", options.sms_per_gpc,
                  "SMs of each GPC, as occbench devices lists them (18,18,16): adds active clusters")
       ->type_name("SMS,...");
@@ -306,104 +352,11 @@ Action declare_calc(CLI::App& parser) {
   const auto options = std::make_shared<CalcOptions>();
   declare_launch(parser, *options);
   declare_sources(parser, *options);
-  parser.add_option("--format", options->format, "table, csv or json")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "csv", "json"}));
+  add_format(parser, options->format, {"table", "csv", "json"});
   return [options, &parser](Console& console) {
     fmt::print(console.out, "{}", answer(*options, parser, console));
     return ExitStatus::done;
   };
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr int kCurveWidth = 64;
-constexpr int kCurveHeight = 8;
-
-std::string_view curve_title(Axis axis) {
-  switch (axis) {
-    case Axis::block_threads:
-      return "threads per block";
-    case Axis::registers_per_thread:
-      return "registers per thread";
-    default:
-      return "shared memory per block, bytes";
-  }
-}
-
-// One column of a curve: eighths of a character cell from the bottom, at most kCurveHeight * 8.
-std::string cell(double pct, int row) {
-  static constexpr std::array<std::string_view, 9> kEighths = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  const int height = static_cast<int>(std::lround(pct / 100 * kCurveHeight * 8));
-  return std::string(kEighths[static_cast<std::size_t>(std::clamp(height - 8 * row, 0, 8))]);
-}
-
-std::string draw_curve(const Question& question, Axis axis) {
-  const std::vector<CurvePoint> points = curve(*question.limits, question.configuration, axis);
-  const std::int64_t first = points.front().value;
-  const std::int64_t last = points.back().value;
-  const std::int64_t current = value_on(axis, question.configuration);
-  const auto value_at = [&](int column) { return first + (last - first) * column / (kCurveWidth - 1); };
-  const auto point_at = [&](std::int64_t value) {
-    // The curve's points are the largest values of its steps.
-    return *std::ranges::lower_bound(points, std::min(value, last), {}, &CurvePoint::value);
-  };
-  const auto column_of = [&](std::int64_t value) {
-    return static_cast<int>((std::clamp(value, first, last) - first) * (kCurveWidth - 1) / (last - first));
-  };
-
-  std::string text = fmt::format("\noccupancy over {}\n", curve_title(axis));
-  for (int row = kCurveHeight - 1; row >= 0; --row) {
-    const bool labelled = row % 2 == 1;
-    text += labelled ? fmt::format("{:>5} % ┤", 100 * (row + 1) / kCurveHeight) : fmt::format("{:>8}│", "");
-    for (int column = 0; column < kCurveWidth; ++column)
-      text += cell(point_at(value_at(column)).theoretical_pct, row);
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
-  }
-  text += fmt::format("{:>5} % └{}\n", 0, repeated("─", kCurveWidth));
-  text += fmt::format("{:>9}{:<{}}{}\n", "", first,
-                      kCurveWidth - static_cast<int>(std::to_string(last).size()), last);
-  text += fmt::format("{:>9}{:>{}}▲ {}: {}\n", "", "", column_of(current), current,
-                      percent_text(point_at(current).theoretical_pct));
-  return text;
-}
-
-Json curve_row(const Question& question, Axis axis, const CurvePoint& point) {
-  Question at = question;
-  at.configuration = with(axis, point.value, question.configuration);
-  const Occupancy occupancy =
-      theoretical_occupancy(*at.limits, at.configuration.launch, at.configuration.usage);
-  Json row = row_head("curves", fmt::format("{}={}", to_string(axis), point.value));
-  row["parameters"] = fmt::format("axis={};current={}", to_string(axis), point.current ? 1 : 0);
-  row.update(question_json(at));
-  row["blocks_per_sm"] = occupancy.blocks_per_sm;
-  row["limiter"] = to_string(occupancy.limiters);
-  row["theoretical_pct"] = occupancy.theoretical_pct;
-  row["axis"] = to_string(axis);
-  row["value"] = point.value;
-  row["current"] = point.current ? 1 : 0;
-  row["warps_per_sm"] = point.warps_per_sm;
-  return row;
-}
-
-}  // namespace
-
-std::string draw_curves(const Question& question) {
-  std::string text;
-  for (const Axis axis : kCurveAxes) text += draw_curve(question, axis);
-  return text;
-}
-
-std::vector<Json> curve_rows(const Question& question) {
-  std::vector<Json> rows;
-  for (const Axis axis : kCurveAxes) {
-    for (const CurvePoint& point : curve(*question.limits, question.configuration, axis))
-      rows.push_back(curve_row(question, axis, point));
-  }
-  return rows;
 }
 
 }  // namespace occbench

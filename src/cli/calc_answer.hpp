@@ -62,18 +62,14 @@ std::vector<nlohmann::ordered_json> cliffs_json(const Question& question);
 /// The rules that were applied: resource, blocks that it alone allows, whether it limits, the rule in words.
 std::vector<nlohmann::ordered_json> rules_json(const Question& question);
 
-/// The points of the three classic curves: axis, value, current, blocks_per_sm, warps_per_sm, limiter,
-/// theoretical_pct.
-std::vector<nlohmann::ordered_json> curves_json(const Question& question);
-
 /// A value of a flat object as a CSV cell: null is empty, reals as the recorded rows have them.
 std::string cell_text(const nlohmann::ordered_json& value);
 
-/// Flat objects with the same keys as CSV.
-std::string flat_csv(std::span<const nlohmann::ordered_json> objects);
+/// Flat objects as CSV, or as a JSON array, one a line. They must be no table.
+std::string flat_text(std::span<const nlohmann::ordered_json> objects, AnswerFormat format);
 
-/// Flat objects as a JSON array, one a line.
-std::string flat_json(std::span<const nlohmann::ordered_json> objects);
+/// question_json() with answer_json().
+nlohmann::ordered_json answered_json(const Question& question);
 
 /// All answers to one question for a terminal: occupancy, a line a resource, the rules applied, the device,
 /// what to do, the nearest steps.

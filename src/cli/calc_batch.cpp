@@ -8,10 +8,10 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/batch_file.hpp"
-#include "cli/calc_answer.hpp"
 #include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
+#include "record/batch_file.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -23,23 +23,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 2> kNeeded = {"compute_capability", "block_threads"};
-constexpr std::array<std::string_view, 8> kOptional = {"registers_per_thread",
-                                                       "static_shared_bytes",
-                                                       "dynamic_shared_bytes",
-                                                       "carveout_pct",
-                                                       "barriers",
-                                                       "cluster_blocks",
-                                                       "grid_blocks",
-                                                       "sm_count"};
+constexpr auto kNeeded = std::to_array<std::string_view>({"compute_capability", "block_threads"});
+constexpr auto kOptional = std::to_array<std::string_view>(
+    {"registers_per_thread", "static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "barriers",
+     "cluster_blocks", "grid_blocks", "sm_count"});
 /// What names and describes a row.
-constexpr std::array<std::string_view, 4> kDescribing = {"case", "kernel", "parameters", "note"};
+constexpr auto kDescribing = std::to_array<std::string_view>({"case", "kernel", "parameters", "note"});
 
 Row row_of(const CsvTable& table, const std::vector<std::string>& cells) {
-  Row row;
-  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
-    if (const Column* column = find_column(table.names[cell])) set_cell(row, *column, cells[cell]);
-  }
+  Row row = row_of_cells(table, cells);
   for (const std::string_view name : kNeeded) {
     if (cell_text(row, *find_column(name)).empty()) throw InputError(fmt::format("{} is empty", name));
   }
@@ -127,11 +119,8 @@ std::string as_table(std::span<const Json> rows) {
 std::vector<Json> answer_rows(const CsvTable& table, const std::string& source, AnswerFormat format) {
   std::vector<Json> rows;
   for (std::size_t index = 0; index < table.rows.size(); ++index) {
-    try {
-      rows.push_back(answered(table, table.rows[index], format));
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, line {}: {}", source, table.lines[index], error.what()));
-    }
+    rows.push_back(
+        at_line(source, table.lines[index], [&] { return answered(table, table.rows[index], format); }));
   }
   return rows;
 }
@@ -160,39 +149,6 @@ CsvTable rows_on(std::span<const GpuOption> gpus, const CsvTable& table, const s
   }
   return all;
 }
-
-}  // namespace
-
-std::string answer_batch(const std::string& file, std::span<const GpuOption> gpus, AnswerFormat format,
-                         BatchOrder order) {
-  const std::string source = batch_source(file);
-  BatchColumns columns{.command = "calc",
-                       .needed = {kNeeded.begin(), kNeeded.end()},
-                       .optional = {kOptional.begin(), kOptional.end()},
-                       .answers = names_of_answers()};
-  columns.optional.insert(columns.optional.end(), kDescribing.begin(), kDescribing.end());
-  if (!gpus.empty()) {
-    std::erase(columns.needed, "compute_capability");
-    columns.optional.emplace_back("compute_capability");
-  }
-  CsvTable table = read_batch(file, columns);
-  if (!gpus.empty()) table = rows_on(gpus, table, source);
-  std::vector<Json> rows = answer_rows(table, source, format);
-  if (order == BatchOrder::ranked) rank(rows);
-  switch (format) {
-    case AnswerFormat::csv:
-      return flat_csv(rows);
-    case AnswerFormat::json:
-      return flat_json(rows);
-    case AnswerFormat::table:
-      break;
-  }
-  return as_table(rows);
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::array kTableBlockSizes = {32, 64, 128, 192, 256, 384, 512, 768, 1024};
 constexpr std::size_t kNameWidth = 44;
@@ -245,8 +201,7 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   row["code_architecture"] = kernel.architecture;
   row["local_bytes_per_thread"] = kernel.usage.local_bytes_per_thread;
   row["spill_bytes"] = kernel.local ? Json(kernel.local->bytes) : Json();
-  row.update(question_json(question));
-  row.update(answer_json(question));
+  row.update(answered_json(question));
   const int block_threads = question.configuration.launch.block_threads;
   if (!is_within_launch_bounds(kernel, block_threads)) {
     for (const char* none : {"blocks_per_sm", "theoretical_pct", "warps_per_sm", "threads_per_sm"})
@@ -277,14 +232,6 @@ std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQue
   return rows;
 }
 
-std::string shortened(std::string name) {
-  if (name.size() > kNameWidth) name = shortened_kernel_name(name);
-  if (name.size() <= kNameWidth) return name;
-  // Template arguments, which tell instances apart, stand at the end.
-  const std::size_t head = kNameWidth / 2;
-  return fmt::format("{}…{}", name.substr(0, head), name.substr(name.size() - (kNameWidth - head - 1)));
-}
-
 std::string cell(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
   const Question question = question_at(kernel, asked, block_threads);
   const bool possible = block_threads <= question.limits->max_threads_per_block &&
@@ -304,7 +251,8 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
   std::map<std::string, std::vector<std::string>> shown;  // symbols by the name that they are shortened to
   std::string legend;
   for (const DeviceKernel& kernel : kernels) {
-    std::string name = shortened(source_name(kernel.symbol));
+    std::string name =
+        shortened(shortened_kernel_name(source_name(kernel.symbol)), kNameWidth, kNameWidth / 2);
     std::vector<std::string>& symbols = shown[name];
     const auto place = std::ranges::find(symbols, kernel.symbol) - symbols.begin();
     if (place == std::ssize(symbols)) symbols.push_back(kernel.symbol);
@@ -333,6 +281,25 @@ local ld/st  instructions that load from and store to it: spills, and arrays tha
 
 }  // namespace
 
+std::string answer_batch(const std::string& file, std::span<const GpuOption> gpus, AnswerFormat format,
+                         BatchOrder order) {
+  const std::string source = batch_source(file);
+  BatchColumns columns{.command = "calc",
+                       .needed = {kNeeded.begin(), kNeeded.end()},
+                       .optional = {kOptional.begin(), kOptional.end()},
+                       .answers = names_of_answers()};
+  columns.optional.insert(columns.optional.end(), kDescribing.begin(), kDescribing.end());
+  if (!gpus.empty()) {
+    std::erase(columns.needed, "compute_capability");
+    columns.optional.emplace_back("compute_capability");
+  }
+  CsvTable table = read_batch(file, columns);
+  if (!gpus.empty()) table = rows_on(gpus, table, source);
+  std::vector<Json> rows = answer_rows(table, source, format);
+  if (order == BatchOrder::ranked) rank(rows);
+  return format == AnswerFormat::table ? as_table(rows) : flat_text(rows, format);
+}
+
 int default_block_threads(const DeviceKernel& kernel) {
   if (kernel.required_block_threads > 0) return static_cast<int>(kernel.required_block_threads);
   return kernel.max_block_threads > 0 ? static_cast<int>(kernel.max_block_threads) : kDefaultBlockThreads;
@@ -345,8 +312,7 @@ Question question_of(const DeviceKernel& kernel, const BinaryQuestion& asked) {
 std::string answer_binary(std::span<const DeviceKernel> kernels, const BinaryQuestion& question,
                           AnswerFormat format) {
   if (format == AnswerFormat::table) return as_table(kernels, question);
-  const std::vector<Json> rows = rows_of(kernels, question);
-  return format == AnswerFormat::csv ? flat_csv(rows) : flat_json(rows);
+  return flat_text(rows_of(kernels, question), format);
 }
 
 }  // namespace occbench

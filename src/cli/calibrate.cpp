@@ -1,29 +1,19 @@
 #include "cli/calibrate.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <iterator>
 #include <memory>
-#include <numeric>
-#include <optional>
 #include <ostream>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
 #include "cli/command.hpp"
-#include "cli/device_list.hpp"
 #include "cli/gpu_option.hpp"
 #include "cli/text_table.hpp"
-#include "cli/waiting.hpp"
 #include "files/output.hpp"
-#include "occupancy/input_error.hpp"
-#include "predict/device_profile.hpp"
+#include "orchestrate/waiting.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"
 #include "record/csv.hpp"
@@ -85,88 +75,11 @@ ExitStatus calibrate_gpus(CalibrateOptions options, const CLI::App& parser, Cons
     if (!options.name.empty() || options.out == "-")
       throw InputError(fmt::format("--device {}: --name NAME and --out - are for one GPU; leave them out",
                                    options.program.device));
-    EachDevice each = each_device(parser, gpus, {{"--out", options.out}});
-    each.at_once = options.program.at_once;
-    return run_on_each(each, console);
+    return run_on_each(each_device(parser, gpus, {"--out"}), console);
   }
   if (!gpus.empty()) options.program.device = std::to_string(gpus.front().index);
   return calibrate_now(options, console);
 }
-
-}  // namespace
-
-fs::path keep_profile(const DeviceProfile& profile, const fs::path& out, Console& console) {
-  const fs::path file = out.empty() ? profile_file(user_profiles(), profile.gpu_uuid) : out;
-  if (file == "-") {
-    fmt::print(console.out, "{}", to_string(profile));
-    return file;
-  }
-  try {
-    std::error_code ignored;  // the file's own error says more
-    if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
-    replace_text(file, to_string(profile));
-  } catch (const InputError&) {
-    keep_profile(profile, "-", console);
-    throw;
-  }
-  return file;
-}
-
-ExitStatus calibrate_device(const ToolProgram& program, Console& console) {
-  return calibrate_now({program, "", "", {}}, console);
-}
-
-Action declare_calibrate(CLI::App& parser) {
-  const auto options = std::make_shared<CalibrateOptions>();
-  declare_options(parser, options->program);
-  parser.add_option(
-      "--name", options->name,
-      "name of the profile, which rows then carry (default: the GPU's model and the first digits "
-      "of its UUID, h200-91faaf4a)");
-  parser
-      .add_option(
-          "--out", options->out,
-          "the profile goes here (default: into the user's configuration folder, as UUID.profile, where "
-          "run, predict and explain find it; with --rows: standard output, -); of several GPUs FILE.gpuN")
-      ->type_name("FILE");
-  parser
-      .add_option(
-          "--rows", options->rows,
-          "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU; of "
-          "several units of one kind: a profile of that kind; all files that follow, up to the next option "
-          "or --")
-      ->type_name("FILE.csv");
-  return [options, &parser](Console& console) {
-    return options->rows.empty() ? calibrate_gpus(*options, parser, console)
-                                 : calibrate_rows(*options, console);
-  };
-}
-
-namespace fs = std::filesystem;
-
-void declare_options(CLI::App& parser, ToolProgram& program) {
-  add_device_option(parser, program.device, kDeviceMeaning)
-      ->capture_default_str()
-      ->type_name("N|auto|all|N,N");
-  declare_at_once(parser, program.at_once);
-  parser.add_option("--benches", program.benches, "folder of the bench binaries (default: beside occbench)")
-      ->type_name("FOLDER");
-}
-
-ToolRun measure(const ToolProgram& program, const std::string& takes, std::vector<std::string> arguments,
-                const fs::path& rows, Console& console) {
-  if (const std::string reason = why_no_gpu(); !reason.empty()) {
-    fmt::print(console.err, "nothing is measured: {}\n", reason);
-    return {ExitStatus::no_verdict, {}, {}};
-  }
-  fmt::print(console.err, "measuring, {} ...\n", takes);
-  arguments.insert(arguments.begin(), {"--occ_counters=require", "--occ_device=" + program.device});
-  return run_tool(programs_folder(program.benches) / program.name, std::move(arguments), rows, console);
-}
-
-namespace {
-
-namespace fs = std::filesystem;
 
 struct ValidateOptions {
   ToolProgram program{"validation"};
@@ -175,46 +88,6 @@ struct ValidateOptions {
   std::string out;
   std::string rows;
 };
-
-/// Of the rows of one kind.
-struct ErrorsOfKind {
-  std::string kind;
-  std::vector<double> theory;      ///< |theoretical - counter|, points
-  std::vector<double> predicted;   ///< |predicted - counter|, points
-  std::vector<double> active_pct;  ///< |predicted / measured - 1| of active cycles
-  std::vector<double> widths;      ///< of the 90 % intervals, points
-  int inside = 0;                  ///< launches whose counter is inside
-};
-
-/// What the case was drawn for; of other cases their experiment.
-std::string kind_of(const CaseIdentity& identity) {
-  const std::string* const kind = find_parameter(identity, "kind");
-  return kind == nullptr ? identity.experiment : *kind;
-}
-
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-/// In the order of their first cases, all of which have theory, a prediction and a counter's value.
-std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CaseRecord>& cases) {
-  std::vector<ErrorsOfKind> kinds;
-  for (const CaseRecord& each : cases) {
-    const std::string kind = kind_of(each.identity);
-    auto of = std::ranges::find(kinds, kind, &ErrorsOfKind::kind);
-    if (of == kinds.end()) of = kinds.insert(of, ErrorsOfKind{kind, {}, {}, {}, {}, 0});
-    const CounterValues& counters = each.readings.counters;
-    of->theory.push_back(std::abs(each.theory->theoretical_pct - *counters.achieved_pct));
-    of->predicted.push_back(std::abs(each.prediction->predicted_pct - *counters.achieved_pct));
-    of->widths.push_back(each.prediction->interval.width());
-    if (each.prediction->interval.contains(*counters.achieved_pct)) ++of->inside;
-    if (counters.sm_cycles_active_avg) {
-      of->active_pct.push_back(
-          100 * std::abs(each.prediction->cycles_active_mean / *counters.sm_cycles_active_avg - 1));
-    }
-  }
-  return kinds;
-}
 
 std::string table_of(const std::vector<ErrorsOfKind>& kinds) {
   std::vector<std::vector<std::string>> lines = {
@@ -293,9 +166,8 @@ ExitStatus validate_gpus(ValidateOptions options, const CLI::App& parser, Consol
   const std::vector<GpuHere> gpus = listed_gpus(options.program.device);
   if (gpus.size() > 1) {
     require_new_file(options.out);
-    EachDevice each = each_device(parser, gpus, {});
+    EachDevice each = each_device(parser, gpus);
     each.rows = options.out;
-    each.at_once = options.program.at_once;
     return run_on_each(each, console);
   }
   if (!gpus.empty()) options.program.device = std::to_string(gpus.front().index);
@@ -303,6 +175,74 @@ ExitStatus validate_gpus(ValidateOptions options, const CLI::App& parser, Consol
 }
 
 }  // namespace
+
+fs::path keep_profile(const DeviceProfile& profile, const fs::path& out, Console& console) {
+  const fs::path file = out.empty() ? profile_file(user_profiles(), profile.gpu_uuid) : out;
+  if (file == "-") {
+    fmt::print(console.out, "{}", to_string(profile));
+    return file;
+  }
+  try {
+    make_folder_of(file);
+    replace_text(file, to_string(profile));
+  } catch (const InputError&) {
+    keep_profile(profile, "-", console);
+    throw;
+  }
+  return file;
+}
+
+ExitStatus calibrate_device(const ToolProgram& program, Console& console) {
+  return calibrate_now({program, "", "", {}}, console);
+}
+
+Action declare_calibrate(CLI::App& parser) {
+  const auto options = std::make_shared<CalibrateOptions>();
+  declare_options(parser, options->program);
+  parser.add_option(
+      "--name", options->name,
+      "name of the profile, which rows then carry (default: the GPU's model and the first digits "
+      "of its UUID, h200-91faaf4a)");
+  parser
+      .add_option(
+          "--out", options->out,
+          "the profile goes here (default: into the user's configuration folder, as UUID.profile, where "
+          "run, predict and explain find it; with --rows: standard output, -); of several GPUs FILE.gpuN")
+      ->type_name("FILE");
+  parser
+      .add_option(
+          "--rows", options->rows,
+          "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU; of "
+          "several units of one kind: a profile of that kind; all files that follow, up to the next option "
+          "or --")
+      ->type_name("FILE.csv");
+  return [options, &parser](Console& console) {
+    return options->rows.empty() ? calibrate_gpus(*options, parser, console)
+                                 : calibrate_rows(*options, console);
+  };
+}
+
+namespace fs = std::filesystem;
+
+void declare_options(CLI::App& parser, ToolProgram& program) {
+  add_device_option(parser, program.device, kDeviceMeaning)
+      ->capture_default_str()
+      ->type_name("N|auto|all|N,N");
+  declare_at_once(parser);
+  parser.add_option("--benches", program.benches, "folder of the bench binaries (default: beside occbench)")
+      ->type_name("FOLDER");
+}
+
+ToolRun measure(const ToolProgram& program, const std::string& takes, std::vector<std::string> arguments,
+                const fs::path& rows, Console& console) {
+  if (const std::string reason = why_no_gpu(); !reason.empty()) {
+    fmt::print(console.err, "nothing is measured: {}\n", reason);
+    return {ExitStatus::no_verdict, {}, {}};
+  }
+  fmt::print(console.err, "measuring, {} ...\n", takes);
+  arguments.insert(arguments.begin(), {"--occ_counters=require", "--occ_device=" + program.device});
+  return run_tool(programs_folder(program.benches) / program.name, std::move(arguments), rows, console);
+}
 
 Action declare_validate(CLI::App& parser) {
   const auto options = std::make_shared<ValidateOptions>();

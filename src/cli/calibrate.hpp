@@ -16,7 +16,6 @@ struct ToolProgram {
   std::string name;  ///< "calibration", "validation"
   std::string device = "auto";
   std::filesystem::path benches = {};  ///< folder that it lies in; empty: that of this program
-  bool at_once = kAtOnce;              ///< where `device` names several GPUs
 };
 
 /// `--device`, `--at-once` and `--benches`.

@@ -1,25 +1,18 @@
 #include "cli/command.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <charconv>
 #include <exception>
 #include <filesystem>
 #include <memory>
 #include <ostream>
 #include <sstream>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
-#include "occupancy/input_error.hpp"
 #include "record/provenance.hpp"
 
 namespace occbench {
@@ -166,36 +159,6 @@ ExitStatus run_occbench(std::span<const char* const> arguments, Console& console
   return status == ExitStatus::done ? ExitStatus::usage : status;
 }
 
-namespace {
-
-/// What a suffix multiplies by; 0 for one that is none.
-std::int64_t factor_of(std::string_view suffix) {
-  if (suffix.empty()) return 1;
-  constexpr std::array<std::pair<char, std::int64_t>, 3> kFactors = {
-      {{'k', 1 << 10}, {'m', 1 << 20}, {'g', 1 << 30}}};
-  std::string lower;
-  for (const char letter : suffix)
-    lower.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(letter))));
-  for (const auto& [letter, factor] : kFactors) {
-    if (lower.front() == letter && (lower.size() == 1 || lower.substr(1) == "b" || lower.substr(1) == "ib"))
-      return factor;
-  }
-  return lower == "b" ? 1 : 0;
-}
-
-}  // namespace
-
-std::int64_t parse_size(std::string_view text, std::string_view what) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::int64_t factor = factor_of(text.substr(static_cast<std::size_t>(end - text.data())));
-  std::int64_t bytes = 0;
-  if (error != std::errc() || factor == 0 || __builtin_mul_overflow(number, factor, &bytes)) {
-    throw InputError(fmt::format("{} = {} is not a size: write it in bytes, or as 12K, 1M", what, text));
-  }
-  return bytes;
-}
-
 CLI::Option* add_size_option(CLI::App& parser, const std::string& name, std::int64_t& bytes,
                              const std::string& meaning) {
   return parser
@@ -218,16 +181,39 @@ CLI::Option* add_comma_list(CLI::App& parser, const std::string& name, std::vect
   return parser.add_option_function<std::string>(
       name,
       [name, &values](const std::string& text) {
-        for (std::size_t begin = 0; begin <= text.size();) {
-          const std::size_t end = std::min(text.find(',', begin), text.size());
-          if (end == begin)
+        for (const std::string_view item : split(text, ',')) {
+          if (item.empty())
             throw InputError(
                 fmt::format("{} = '{}' has an empty item; put commas between items only", name, text));
-          values.push_back(text.substr(begin, end - begin));
-          begin = end + 1;
+          values.emplace_back(item);
         }
       },
       meaning);
+}
+
+CLI::Option* pass_on(CLI::App& parser, const std::string& name, std::vector<std::string>& flags,
+                     const std::string& meaning, std::string flag) {
+  if (flag.empty()) flag = name.substr(2);
+  std::ranges::replace(flag, '-', '_');
+  return parser
+      .add_option_function<std::vector<std::string>>(
+          name,
+          [flag, &flags](const std::vector<std::string>& values) {
+            for (const std::string& value : values) flags.push_back(fmt::format("--occ_{}={}", flag, value));
+          },
+          meaning)
+      ->expected(1)
+      ->allow_extra_args(false);
+}
+
+CLI::Option* add_format(CLI::App& parser, std::string& format, const std::vector<std::string>& words,
+                        const std::string& meaning) {
+  format = words.front();
+  return parser
+      .add_option("--format", format, meaning.empty() ? fmt::format("{}", fmt::join(words, ", ")) : meaning)
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember(words))
+      ->capture_default_str();
 }
 
 }  // namespace occbench

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -17,8 +16,8 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
 #include "occupancy/statuses.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/console.hpp"
-#include "predict/numbers.hpp"
 
 namespace occbench {
 
@@ -92,10 +91,6 @@ CLI::Option* add_number(CLI::App& parser, const std::string& name, Value& value,
       ->type_name("N");
 }
 
-/// "12288", "12K", "12KB", "12KiB", "1M" or "1G" as bytes; K, M and G are powers of 1024, in either case.
-/// @throws InputError naming `what` and the text where it is none of these.
-std::int64_t parse_size(std::string_view text, std::string_view what);
-
 /// An option that takes a size.
 CLI::Option* add_size_option(CLI::App& parser, const std::string& name, std::int64_t& bytes,
                              const std::string& meaning);
@@ -123,6 +118,16 @@ CLI::Option* add_shape_option(CLI::App& parser, const std::string& name, Total& 
 /// An option that takes one value and may be given several times.
 CLI::Option* add_repeated(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
                           const std::string& meaning);
+
+/// An option that the measuring programs read and check: `--NAME VALUE` becomes `--occ_NAME=VALUE`. It may be given several
+/// times where the result is told to take_all().
+/// @param flag  theirs, where it has another name
+CLI::Option* pass_on(CLI::App& parser, const std::string& name, std::vector<std::string>& flags,
+                     const std::string& meaning, std::string flag = "");
+
+/// `--format`, of which the first word is the default.
+CLI::Option* add_format(CLI::App& parser, std::string& format, const std::vector<std::string>& words,
+                        const std::string& meaning = "");
 
 /// An option whose one value is a list with commas between its items. None of them is empty.
 CLI::Option* add_comma_list(CLI::App& parser, const std::string& name, std::vector<std::string>& values,

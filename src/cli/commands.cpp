@@ -1,9 +1,7 @@
 #include <map>
 #include <memory>
 #include <ostream>
-#include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
 #include "cli/command.hpp"

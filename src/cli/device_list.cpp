@@ -8,76 +8,39 @@
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
-#include "predict/numbers.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
 
-constexpr int kMostDevices = 1000;
-
-int number_of(std::string_view text, const std::string& choice) {
-  if (const std::optional<int> number = read_number(text, 0, kMostDevices - 1)) return *number;
-  throw InputError(
-      fmt::format("--device '{}': '{}' is no GPU's number from 0 to {}; write auto, all, a number, or a list "
-                  "such as 0,2",
-                  choice, text, kMostDevices - 1));
-}
-
-GpuHere gpu_of(int number, const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
-  if (!here || here->empty()) return {number, "", ""};
-  const auto found = std::ranges::find(*here, number, &GpuHere::index);
-  if (found == here->end()) {
-    throw InputError(
-        fmt::format("--device {}: there is no GPU {}; this machine has {} (0 to {}), and occbench devices "
-                    "lists them",
-                    choice, number, here->size(), static_cast<long long>(here->size()) - 1));
-  }
-  return *found;
-}
-
-bool is_list(const std::string& choice) {
-  return choice == "all" || choice.find(',') != std::string::npos;
+/// In quotes where a shell could take it for something else.
+std::string for_shell(const std::string& text) {
+  const auto is_plain = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("_-./=,:+").find(letter) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
 }
 
 }  // namespace
 
 CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning) {
   return parser.add_option("--device", device, meaning)->check([](const std::string& choice) {
-    if (choice != "auto" && choice != "all" && !is_list(choice)) number_of(choice, choice);
-    if (is_list(choice)) static_cast<void>(listed_gpus(choice, std::vector<GpuHere>()));
+    check_device_choice(choice);
     return std::string();
   });
 }
 
-void declare_at_once(CLI::App& parser, bool& at_once) {
-  parser.add_flag("--at-once,!--one-after-another", at_once,
-                  fmt::format("several GPUs measure at once, or wait for each other (default: {})",
-                              kAtOnce ? "--at-once" : "--one-after-another"));
-}
-
-std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
-  if (choice == "all") {
-    if (!here) {
-      throw InputError("--device all: this command looks for no GPU; name numbers instead, such as 0,1,2");
-    }
-    return *here;
-  }
-  if (!is_list(choice)) return {};
-  std::vector<GpuHere> gpus;
-  for (std::string_view rest = choice;;) {
-    const std::size_t comma = rest.find(',');
-    const int number = number_of(rest.substr(0, comma), choice);
-    if (std::ranges::find(gpus, number, &GpuHere::index) != gpus.end())
-      throw InputError(
-          fmt::format("--device {}: GPU {} stands there twice; name each GPU once", choice, number));
-    gpus.push_back(gpu_of(number, choice, here));
-    if (comma == std::string_view::npos) return here && here->empty() ? std::vector<GpuHere>() : gpus;
-    rest.remove_prefix(comma + 1);
-  }
+void declare_at_once(CLI::App& parser) {
+  parser.add_flag("--at-once,!--one-after-another")
+      ->description("several GPUs measure at once, or wait for each other (default: --at-once)");
 }
 
 std::vector<GpuHere> listed_gpus(const std::string& choice) {
-  return is_list(choice) ? listed_gpus(choice, gpus_here()) : std::vector<GpuHere>();
+  return names_several(choice) ? listed_gpus(choice, gpus_here()) : std::vector<GpuHere>();
 }
 
 bool merge_gpus(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
@@ -98,7 +61,7 @@ std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const st
     for (const std::string& value : option->results()) {
       // Behind = a value may not be empty; of a flag it stands nowhere else.
       if (flag) {
-        arguments.push_back(fmt::format("{}={}", name, value));
+        arguments.push_back(value == "true" ? name : fmt::format("{}={}", name, value));
       } else {
         arguments.insert(arguments.end(), {name, value});
       }
@@ -107,17 +70,33 @@ std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const st
   return arguments;
 }
 
+std::string resuming_command(const CLI::App& parser, const std::filesystem::path& out) {
+  std::vector<std::string> words = {"occbench", parser.get_name()};
+  std::ranges::copy(parser.remaining(), std::back_inserter(words));
+  const std::string without[] = {"--out", "--resume"};
+  std::ranges::copy(arguments_of(parser, without), std::back_inserter(words));
+  words.insert(words.end(), {"--out", out.string(), "--resume"});
+  std::ranges::transform(words, words.begin(), for_shell);
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
 EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
-                       std::vector<std::pair<std::string, std::filesystem::path>> outputs) {
+                       const std::vector<std::string>& outputs) {
   std::vector<std::string> leave_out = {"--device", "--out", "--at-once"};
-  for (const auto& [option, file] : outputs) leave_out.push_back(option);
-  return {.command = parser.get_name(),
-          .arguments = arguments_of(parser, leave_out),
-          .gpus = std::move(gpus),
-          .outputs = std::move(outputs),
-          .rows = {},
-          .merge = merge_gpus,
-          .resuming = {}};
+  leave_out.insert(leave_out.end(), outputs.begin(), outputs.end());
+  EachDevice each{.command = parser.get_name(),
+                  .arguments = arguments_of(parser, leave_out),
+                  .gpus = std::move(gpus),
+                  .outputs = {},
+                  .rows = {},
+                  .merge = merge_gpus,
+                  .at_once = parser.get_option("--at-once")->results() != std::vector<std::string>{"false"},
+                  .resuming = {}};
+  for (const std::string& name : outputs) {
+    for (const std::string& value : parser.get_option(name)->results())
+      each.outputs.emplace_back(name, value);
+  }
+  return each;
 }
 
 }  // namespace occbench

@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -18,31 +17,16 @@ namespace occbench {
 Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
                       MergeOf of, Console& console);
 
-}  // namespace occbench
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
-namespace occbench {
-
 /// `--device`. @throws InputError, while the command line is parsed, for what names no GPU in any machine
 CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning);
 
 /// `--at-once` and `--one-after-another`, beside a `--device` that can name several GPUs.
-void declare_at_once(CLI::App& parser, bool& at_once);
+void declare_at_once(CLI::App& parser);
 
 /// What `--device` takes where it can name several GPUs, for help texts.
 inline constexpr const char* kDeviceMeaning =
     "number of the GPU; auto: the discrete one with most SMs; all, or a list such as 0,2: a process for each "
     "GPU";
-
-/// The GPUs that `all` or a list such as "0,2" names. Empty where `choice` is one number or auto, and where there is no
-/// GPU: the command then says so.
-/// @param here  the GPUs of this machine, numbered from 0; without it a list may have any numbers
-/// @throws InputError if the list has a GPU twice, one that is not there or something else than numbers
-std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<std::vector<GpuHere>>& here);
 
 /// Of this machine, which is asked for its GPUs only where `choice` is `all` or a list.
 std::vector<GpuHere> listed_gpus(const std::string& choice);
@@ -55,8 +39,12 @@ bool merge_gpus(std::span<const std::filesystem::path> files, const std::filesys
 /// @param leave_out  names of options, "--out"
 std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const std::string> leave_out);
 
+/// The command line that goes on with a command whose rows are in `out`, for a shell.
+std::string resuming_command(const CLI::App& parser, const std::filesystem::path& out);
+
 /// A command for the GPUs that --device names, with the options that its parser was given.
+/// @param outputs  options that name files or folders, of which each GPU gets its own
 EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
-                       std::vector<std::pair<std::string, std::filesystem::path>> outputs);
+                       const std::vector<std::string>& outputs = {});
 
 }  // namespace occbench

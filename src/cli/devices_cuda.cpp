@@ -2,13 +2,9 @@
 #include <cctype>
 #include <memory>
 #include <ostream>
-#include <string>
 #include <variant>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <cuda_runtime_api.h>
-#include <fmt/core.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -24,7 +20,6 @@
 #include "measure/nvml.hpp"
 
 namespace occbench {
-
 namespace {
 
 /// In lower case, as /sys has it; empty for a GPU on no such bus.
@@ -35,38 +30,6 @@ std::string pci_bus_id(int device) {
   std::ranges::transform(id, id.begin(), [](unsigned char letter) { return std::tolower(letter); });
   return id;
 }
-
-}  // namespace
-
-std::string why_no_gpu() {
-  try {
-    static_cast<void>(find_devices());
-    return "";
-  } catch (const GpuUnavailable& unavailable) {
-    return unavailable.what();
-  }
-}
-
-std::optional<GpuIdentity> gpu_here(const std::string& choice) {
-  try {
-    return identity_of(find_device(choice));
-  } catch (const GpuUnavailable&) {
-    return std::nullopt;
-  }
-}
-
-std::vector<GpuHere> gpus_here() {
-  try {
-    std::vector<GpuHere> gpus;
-    for (const Device& device : find_devices())
-      gpus.push_back({device.index, device.uuid, pci_bus_id(device.index)});
-    return gpus;
-  } catch (const GpuUnavailable&) {
-    return {};
-  }
-}
-
-namespace {
 
 using Json = nlohmann::ordered_json;
 
@@ -181,10 +144,38 @@ std::vector<Json> describe_devices(const std::string& choice) {
 
 }  // namespace
 
+std::string why_no_gpu() {
+  try {
+    static_cast<void>(find_devices());
+    return "";
+  } catch (const GpuUnavailable& unavailable) {
+    return unavailable.what();
+  }
+}
+
+std::optional<GpuIdentity> gpu_here(const std::string& choice) {
+  try {
+    return identity_of(find_device(choice));
+  } catch (const GpuUnavailable&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<GpuHere> gpus_here() {
+  try {
+    std::vector<GpuHere> gpus;
+    for (const Device& device : find_devices())
+      gpus.push_back({device.index, device.uuid, pci_bus_id(device.index)});
+    return gpus;
+  } catch (const GpuUnavailable&) {
+    return {};
+  }
+}
+
 Action declare_devices(CLI::App& parser) {
   struct Options {
     std::string device = "all";
-    std::string format = "table";
+    std::string format;
   };
   const auto options = std::make_shared<Options>();
   add_device_option(
@@ -193,16 +184,14 @@ Action declare_devices(CLI::App& parser) {
       "no other; "
       "or all")
       ->capture_default_str();
-  parser.add_option("--format", options->format, "table, csv or json")
-      ->check(CLI::IsMember({"table", "csv", "json"}))
-      ->capture_default_str();
+  add_format(parser, options->format, {"table", "csv", "json"});
   return [options](Console& console) {
     try {
       const std::vector<Json> devices = describe_devices(options->device);
       fmt::print(console.out, "{}",
-                 options->format == "csv"    ? flat_csv(devices)
-                 : options->format == "json" ? flat_json(devices)
-                                             : device_table(devices));
+                 options->format == "table"
+                     ? device_table(devices)
+                     : flat_text(devices, options->format == "csv" ? AnswerFormat::csv : AnswerFormat::json));
       return ExitStatus::done;
     } catch (const GpuUnavailable& unavailable) {
       fmt::print(console.err, "occbench: {}\n", unavailable.what());

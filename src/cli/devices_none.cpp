@@ -1,6 +1,5 @@
 #include <ostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
 #include "cli/command.hpp"

@@ -1,22 +1,15 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iosfwd>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <span>
 #include <sstream>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
-#include <nlohmann/json_fwd.hpp>
 
 #include "cli/calc_answer.hpp"
 #include "cli/command.hpp"
@@ -24,14 +17,13 @@
 #include "cli/program_table.hpp"
 #include "cli/recorded.hpp"
 #include "cli/text_table.hpp"
-#include "cli/waiting.hpp"
 #include "diagnose/diagnose.hpp"
 #include "diagnose/finding.hpp"
 #include "occupancy/configuration.hpp"
-#include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
 #include "occupancy/rules.hpp"
 #include "orchestrate/progress.hpp"
+#include "orchestrate/waiting.hpp"
 #include "predict/device_profile.hpp"
 #include "programs/program.hpp"
 #include "record/case_filter.hpp"
@@ -41,16 +33,10 @@
 #include "record/replay.hpp"
 #include "record/simulated.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace occbench {
 
 /// A launch of which numbers alone are known, as a profiler's page shows them.
-struct NumbersOption {
-  GpuOption gpu;
-  Configuration configuration;
+struct NumbersOption : LaunchOptions {
   std::optional<double> achieved_pct;
   std::optional<double> time_us;
   std::optional<double> sm_cycles_active_avg;
@@ -88,7 +74,7 @@ struct ExplainOptions {
   std::string profile;
   std::size_t top = 20;
   bool repredict = false;
-  std::string format = "table";
+  std::string format;
 
   bool predicts() const {
     return repredict || !profile.empty();
@@ -339,12 +325,9 @@ Action declare_explain(CLI::App& parser) {
                     "predict them again with this device profile, a built-in one or a file");
   add_number(parser, "--top", options->top,
              fmt::format("how many rows, 0 = all (default: {})", options->top));
-  parser
-      .add_option(
-          "--format", options->format,
-          "table, lines (a line a row, nothing explained), json (a list, an object a row: its columns "
-          "and findings) or csv (whole rows)")
-      ->check(CLI::IsMember({"table", "lines", "json", "csv"}));
+  add_format(parser, options->format, {"table", "lines", "json", "csv"},
+             "table, lines (a line a row, nothing explained), json (a list, an object a row: its columns and "
+             "findings) or csv (whole rows)");
   parser.add_flag_callback(
       "--csv", [options] { options->format = "csv"; }, "the same as --format csv");
   declare_numbers_option(parser, options->numbers);
@@ -355,29 +338,20 @@ namespace {
 
 constexpr const char* kNumbersGroup = "A launch by numbers";
 
-void require(bool good, std::string_view option, const std::string& why) {
-  if (!good) throw InputError(fmt::format("{}: {}", option, why));
-}
-
 void require_in_range(const NumbersOption& numbers, const Limits& limits) {
-  const auto& [launch, usage] = numbers.configuration;
   static_cast<void>(named_gpu(numbers.gpu));  // one GPU, not what several begin with
-  const std::optional<int> sm_count = sm_count_of(numbers.gpu);
-  require(sm_count.has_value(), "--sm-count", "give the number of SMs, as `occbench devices` shows it");
-  require(launch.block_threads > 0, "--block-size", "give the threads per block, at least 1");
-  require(launch.grid_blocks > 0, "--grid",
-          fmt::format("give the blocks in the grid, at least 1 (grid_blocks = {})", launch.grid_blocks));
-  require(usage.registers_per_thread > 0, "--registers",
-          "give the registers per thread, as a profiler or -Xptxas -v shows them");
-  require(!numbers.resident_blocks || *numbers.resident_blocks <= limits.max_blocks_per_sm,
-          "--resident-blocks",
-          fmt::format("{} is more than the {} blocks that an SM can hold",
-                      numbers.resident_blocks.value_or(0), limits.max_blocks_per_sm));
-  check_static_shared(limits, usage);
+  if (!sm_count_of(numbers.gpu))
+    throw InputError("--sm-count: give the number of SMs, as `occbench devices` shows it");
+  require_launch(numbers);
+  if (numbers.resident_blocks.value_or(0) > limits.max_blocks_per_sm)
+    throw InputError(fmt::format("--resident-blocks: {} is more than the {} blocks that an SM can hold",
+                                 *numbers.resident_blocks, limits.max_blocks_per_sm));
+  check_static_shared(limits, numbers.usage);
 }
 
 CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
-  const auto& [launch, usage] = numbers.configuration;
+  const Launch& launch = numbers.launch;
+  const Usage& usage = numbers.usage;
   CaseRecord record;
   record.provenance.compute_capability = limits.compute_capability;
   if (const Gpu* const gpu = named_gpu(numbers.gpu)) record.provenance.gpu = gpu->driver_name;
@@ -427,12 +401,7 @@ void print_text(const CaseRecord& record, const Limits& limits, const std::vecto
 }
 
 void print_json(const CaseRecord& record, const std::vector<Finding>& findings, std::ostream& out) {
-  const Row row = row_of(record);
-  const nlohmann::ordered_json all = row_to_json(row);
-  nlohmann::ordered_json object;
-  for (const Column& column : columns()) {
-    if (!cell_text(row, column).empty()) object[std::string(column.name)] = all.at(std::string(column.name));
-  }
+  nlohmann::ordered_json object = known_cells(row_of(record));
   object["findings"] = findings_json(findings);
   fmt::print(out, "{}\n", json_text(object));
 }
@@ -440,26 +409,10 @@ void print_json(const CaseRecord& record, const std::vector<Finding>& findings, 
 }  // namespace
 
 void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
-  Launch& launch = numbers.configuration.launch;
-  Usage& usage = numbers.configuration.usage;
   const auto add = [&](const char* name, auto& value, const char* meaning, auto... range) {
     add_number(parser, name, value, meaning, range...)->group(kNumbersGroup);
   };
-  declare_gpu_option(parser, numbers.gpu, kNumbersGroup);
-  add_shape_option(parser, "--block-size", launch.block_threads, launch.block_shape, kMostBlockShape,
-                   "threads per block")
-      ->group(kNumbersGroup);
-  add_shape_option(parser, "--grid", launch.grid_blocks, launch.grid_shape, kMostGridShape,
-                   "blocks in the grid")
-      ->group(kNumbersGroup);
-  add("--registers", usage.registers_per_thread, "registers per thread");
-  add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block")
-      ->group(kNumbersGroup);
-  add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block")
-      ->group(kNumbersGroup);
-  add("--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
-  add("--cluster", launch.cluster_blocks, "blocks per cluster");
-  add("--barriers", usage.barriers, "named barriers per block");
+  declare_launch_options(parser, numbers, kNumbersGroup);
   add("--achieved", numbers.achieved_pct, "achieved occupancy that was read, %", 0, 100);
   add("--time-us", numbers.time_us,
       "time of the launch, microseconds: what a remedy can save of it; with --gpu also whether blocks are "
@@ -474,9 +427,9 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
 void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out) {
   const Limits& limits = limits_of(capability_of(numbers.gpu));
   require_in_range(numbers, limits);
-  const auto& [launch, usage] = numbers.configuration;
-  if (theoretical_occupancy(limits, launch, usage).blocks_per_sm == 0)
-    throw InputError("this cannot be launched: " + why_it_cannot_launch(limits, launch, usage));
+  if (theoretical_occupancy(limits, numbers.launch, numbers.usage).blocks_per_sm == 0)
+    throw InputError("this cannot be launched: " +
+                     why_it_cannot_launch(limits, numbers.launch, numbers.usage));
   CaseRecord record = record_of(numbers, limits);
   const LaunchFacts facts = facts_of_numbers(record, named_gpu(numbers.gpu));
   const std::vector<Finding> findings = diagnose(facts);

@@ -2,22 +2,18 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <string>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include "cli/command.hpp"
-#include "cli/report.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "fleet/rank.hpp"
-#include "occupancy/input_error.hpp"
+#include "gate/run.hpp"
 #include "orchestrate/child_process.hpp"
+#include "orchestrate/installation.hpp"
 #include "record/csv.hpp"
 
 namespace occbench {
@@ -31,22 +27,18 @@ struct FleetOptions {
   std::string since;
   std::string model;
   std::string page;
-  std::string format = "table";
+  std::string format;
 };
 
 /// Files of rows in a folder, by name, those of the question itself aside.
 std::vector<fs::path> earlier_files(const FleetOptions& options) {
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(options.since)) {
-    const std::string name = entry.path().filename().string();
-    if (!entry.is_regular_file() || !name.ends_with(".csv") || name.ends_with(".samples.csv")) continue;
-    const bool asked_about = std::ranges::any_of(options.files, [&](const std::string& file) {
+  std::vector<fs::path> files = run_files(options.since);
+  std::erase_if(files, [&](const fs::path& earlier) {
+    return std::ranges::any_of(options.files, [&](const std::string& file) {
       std::error_code error;
-      return fs::equivalent(file, entry.path(), error);
+      return fs::equivalent(file, earlier, error);
     });
-    if (!asked_about) files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
+  });
   return files;
 }
 
@@ -107,7 +99,7 @@ ExitStatus status_of(const FleetRows& rows, const RankedFleet& ranked) {
 
 /// By the Python package, from the lines of JSON. @returns whether there is a page now
 bool draw_page(const std::string& page, const std::string& lines, Console& console) {
-  const std::optional<PythonTools> tools = find_python_tools(console);
+  const std::optional<PythonTools> tools = find_python_tools(console.err);
   if (!tools) return false;
   set_python_path(tools->scripts);
   const TemporaryFolder folder;
@@ -175,9 +167,7 @@ Action declare_fleet(CLI::App& parser) {
       ->type_name("NAME");
   parser.add_option("--page", options->page, "also draw an HTML page: a row for each GPU, outliers first")
       ->type_name("FILE.html");
-  parser.add_option("--format", options->format, "table, or json: a line of JSON for each GPU")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  add_format(parser, options->format, {"table", "json"}, "table, or json: a line of JSON for each GPU");
   return [options](Console& console) { return fleet(*options, console); };
 }
 

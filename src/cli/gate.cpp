@@ -1,18 +1,10 @@
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <iosfwd>
 #include <map>
 #include <memory>
 #include <ostream>
 #include <ranges>
-#include <string>
-#include <unistd.h>
-#include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
@@ -23,28 +15,11 @@
 #include "gate/compare.hpp"
 #include "gate/outputs.hpp"
 #include "gate/tolerances.hpp"
-#include "occupancy/input_error.hpp"
-#include "occupancy/statuses.hpp"
-#include "orchestrate/child_process.hpp"
+#include "orchestrate/paired_runs.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"
 
 namespace occbench {
-
-/// Two builds to be run in turn on one machine.
-struct PairPlan {
-  std::filesystem::path build_a;  ///< the baseline's build folder: has bin/occbench
-  std::filesystem::path build_b;
-  std::filesystem::path folder;        ///< the runs are kept here: 01-a.csv, 02-b.csv, 03-b.csv, ...
-  int pairs = 6;                       ///< 5 to 50; fewer cannot decide on time
-  std::vector<std::string> arguments;  ///< of `occbench run`, for both: --suite, --filter, ...
-};
-
-/// Runs A B, B A, A B, ...: what drifts steadily meets both alike. Each run is `bin/occbench run ARGUMENTS
-/// --require-gpu --out FILE`, with its messages in a log beside FILE. One that ends with 2 (some row was not
-/// measured) counts; any other failure ends the comparison without a verdict, and a finding says of which.
-/// @throws InputError if a build has no bin/occbench or the folder cannot be written.
-Comparison run_pairs(const PairPlan& plan, const Tolerances& tolerances, std::ostream& progress);
 
 namespace {
 
@@ -60,6 +35,8 @@ const std::map<std::string, GateFormat> kGateFormats = {
     {"github-action-benchmark-smaller", GateFormat::github_action_benchmark_smaller},
     {"bencher", GateFormat::bencher},
 };
+
+constexpr int kMostPairs = 50;
 
 struct GateOptions {
   std::vector<std::string> runs;  ///< BASELINE CANDIDATE
@@ -136,8 +113,16 @@ Comparison compare(const GateOptions& options, const Tolerances& tolerances, Con
   if (options.builds.empty()) return compare_paths(options.runs[0], options.runs[1], tolerances);
   std::vector<std::string> arguments = {"--suite", options.suite, "--device", options.device};
   if (!options.filter.empty()) arguments.insert(arguments.end(), {"--filter", options.filter});
-  return run_pairs({options.builds[0], options.builds[1], options.keep, options.pairs, arguments}, tolerances,
-                   console.err);
+  const PairedRuns runs =
+      run_pairs({options.builds[0], options.builds[1], options.keep, options.pairs, arguments}, console.err);
+  if (!runs.failure.empty())
+    return {options.builds[0], options.builds[1], {}, {{Grade::no_verdict, "", "", "", runs.failure}}};
+  const auto read = [](const std::vector<fs::path>& files) {
+    std::vector<RecordedRun> recorded;
+    for (const fs::path& file : files) recorded.push_back(read_run(file));
+    return recorded;
+  };
+  return compare_pairs(read(runs.a), read(runs.b), tolerances);
 }
 
 /// A name that is misspelt would leave an experiment to the usual tolerances.
@@ -215,7 +200,7 @@ void declare_pairs(CLI::App& parser, GateOptions& options, CLI::Option* runs) {
     parser.add_option(name, value, meaning)->needs(pair)->capture_default_str();
   };
   add_number(parser, "--pairs", options.pairs,
-             fmt::format("how many pairs of runs (default: {})", options.pairs))
+             fmt::format("how many pairs of runs (default: {})", options.pairs), kFewestPairs, kMostPairs)
       ->needs(pair);
   of_pair("--suite", options.suite, "as in occbench run");
   of_pair("--filter", options.filter, "as in occbench run");
@@ -242,72 +227,6 @@ Action declare_gate(CLI::App& parser) {
                   "compare sampled occupancy with counted occupancy too (without it there is no verdict)");
   add_repeated(parser, "--write", options->write, "write a file as well")->type_name("FORMAT=FILE");
   return [options](Console& console) { return gate(*options, console); };
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr int kMostPairs = 50;
-
-fs::path program_of(const fs::path& build) {
-  const fs::path program = fs::absolute(build) / "bin" / "occbench";
-  if (::access(program.c_str(), X_OK) == 0) return program;
-  throw InputError(
-      fmt::format("{} is no build folder: {}: {}", build.string(), program.string(), std::strerror(errno)));
-}
-
-bool measured(Ending ending) {
-  return ending == Ending{.status = static_cast<int>(ExitStatus::done)} ||
-         ending == Ending{.status = static_cast<int>(ExitStatus::no_verdict)};
-}
-
-/// What kept the program from writing a file of rows; empty if it did.
-std::string run_once(const fs::path& program, const PairPlan& plan, const fs::path& out) {
-  std::vector<std::string> arguments = {"run"};
-  arguments.insert(arguments.end(), plan.arguments.begin(), plan.arguments.end());
-  arguments.insert(arguments.end(), {"--require-gpu", "--out", out.string()});
-  fs::path log = out;
-  log.replace_extension(".log");
-  const Ending ending =
-      ChildProcess(ProgramStart{.program = program, .arguments = std::move(arguments), .output = log}).wait();
-  if (measured(ending) && fs::exists(out)) return "";
-  return fmt::format("{} ended with {} and wrote no rows; see {}", program.string(), to_string(ending),
-                     log.string());
-}
-
-Comparison without_verdict(const PairPlan& plan, const std::string& reason) {
-  return {plan.build_a.string(), plan.build_b.string(), {}, {{Grade::no_verdict, "", "", "", reason}}};
-}
-
-}  // namespace
-
-Comparison run_pairs(const PairPlan& plan, const Tolerances& tolerances, std::ostream& progress) {
-  if (plan.pairs < kFewestPairs || plan.pairs > kMostPairs) {
-    throw InputError(fmt::format("pairs = {} is out of range: {} to {}, and fewer do not share their drift",
-                                 plan.pairs, kFewestPairs, kMostPairs));
-  }
-  const fs::path program_a = program_of(plan.build_a);
-  const fs::path program_b = program_of(plan.build_b);
-  std::error_code error;
-  fs::create_directories(plan.folder, error);
-  if (error) throw InputError(fmt::format("cannot write {}: {}", plan.folder.string(), error.message()));
-
-  std::vector<RecordedRun> runs_a;
-  std::vector<RecordedRun> runs_b;
-  for (int run = 0; run < 2 * plan.pairs; ++run) {
-    // A B B A A B B A ...
-    const bool is_a = run % 4 == 0 || run % 4 == 3;
-    const fs::path out = plan.folder / fmt::format("{:02}-{}.csv", run + 1, is_a ? 'a' : 'b');
-    set_aside(out);  // a run of before
-    fmt::print(progress, "run {} of {}: {}\n", run + 1, 2 * plan.pairs,
-               (is_a ? plan.build_a : plan.build_b).string());
-    progress.flush();
-    const std::string failure = run_once(is_a ? program_a : program_b, plan, out);
-    if (!failure.empty()) return without_verdict(plan, failure);
-    (is_a ? runs_a : runs_b).push_back(read_run(out));
-  }
-  return compare_pairs(runs_a, runs_b, tolerances);
 }
 
 }  // namespace occbench

@@ -2,11 +2,7 @@
 
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
-#include <fmt/core.h>
-
 #include "cli/command.hpp"
-#include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
 
 namespace occbench {
@@ -32,6 +28,39 @@ void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& 
       ->type_name("SMS")
       ->excludes(name)
       ->group(group);
+}
+
+void declare_launch_options(CLI::App& parser, LaunchOptions& options, const std::string& group) {
+  auto& [gpu, launch, usage] = options;
+  const auto add = [&](const char* name, auto& value, const char* meaning, const char* type) {
+    add_number(parser, name, value, meaning, 0, kMostOfInt)->type_name(type)->group(group);
+  };
+  declare_gpu_option(parser, gpu, group);
+  add_shape_option(parser, "--block-size", launch.block_threads, launch.block_shape, kMostBlockShape,
+                   "threads per block")
+      ->group(group);
+  add("--registers", usage.registers_per_thread, "registers per thread; calc without it: they do not limit",
+      "REGISTERS");
+  add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block")
+      ->group(group);
+  add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block")
+      ->group(group);
+  add("--carveout", launch.carveout_pct, "preferred shared-memory carveout, % of the SM's maximum", "PCT");
+  add("--barriers", usage.barriers, "named barriers per block", "BARRIERS");
+  add("--cluster", launch.cluster_blocks, "blocks per cluster", "BLOCKS");
+  add_shape_option(parser, "--grid", launch.grid_blocks, launch.grid_shape, kMostGridShape,
+                   "blocks in the grid")
+      ->group(group);
+}
+
+void require_launch(const LaunchOptions& options) {
+  const auto require = [](bool good, std::string_view option, std::string_view what) {
+    if (!good) throw InputError(fmt::format("{}: give the {}, at least 1", option, what));
+  };
+  require(options.launch.block_threads > 0, "--block-size", "threads per block");
+  require(options.launch.grid_blocks > 0, "--grid", "blocks in the grid");
+  require(options.usage.registers_per_thread > 0, "--registers",
+          "registers per thread, as a profiler or -Xptxas -v shows them");
 }
 
 const Gpu* named_gpu(const GpuOption& option) {

@@ -29,6 +29,20 @@ struct GpuOption {
 /// @param group  of the help text
 void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& group = "Options");
 
+/// A launch as the user describes it, and the GPU.
+struct LaunchOptions {
+  GpuOption gpu;
+  Launch launch;
+  Usage usage;
+};
+
+/// Declares those of declare_gpu_option(), `--block-size`, `--grid`, `--registers`, `--static-smem`, `--dynamic-smem`,
+/// `--carveout`, `--barriers` and `--cluster`.
+void declare_launch_options(CLI::App& parser, LaunchOptions& options, const std::string& group = "Options");
+
+/// @throws InputError naming the option, where block size, grid or registers are missing
+void require_launch(const LaunchOptions& options);
+
 /// The line of the table that `--gpu` names, nullptr where it is not given. @throws InputError as gpu_of()
 const Gpu* named_gpu(const GpuOption& option);
 

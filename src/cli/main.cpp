@@ -1,9 +1,8 @@
 #include <iostream>
-#include <span>
 #include <unistd.h>
 
 #include "cli/command.hpp"
-#include "cli/terminal.hpp"
+#include "orchestrate/terminal.hpp"
 
 int main(int argc, char** argv) {
   occbench::TerminalStream out(std::cout, STDOUT_FILENO);

@@ -1,10 +1,7 @@
 #include <filesystem>
 #include <memory>
 #include <ostream>
-#include <string>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 

@@ -3,28 +3,22 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <string>
 #include <tuple>
-#include <vector>
 
-#include <CLI/CLI.hpp>
-#include <fmt/core.h>
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/batch_file.hpp"
 #include "cli/command.hpp"
 #include "cli/gpu_option.hpp"
-#include "cli/waiting.hpp"
 #include "diagnose/diagnose.hpp"
 #include "files/input.hpp"
 #include "occupancy/gpus.hpp"
-#include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "orchestrate/waiting.hpp"
 #include "predict/advice.hpp"
 #include "predict/inferred_work.hpp"
+#include "record/batch_file.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -32,7 +26,6 @@
 #include "record/replay.hpp"
 
 namespace occbench {
-
 /// The note of a prediction with a profile that was made on no such GPU.
 inline constexpr const char* kUnverified =
     "unverified: no such GPU was calibrated; the interval covers the range of every parameter of the profile "
@@ -50,11 +43,8 @@ std::string predict_batch(const std::string& file, const std::string& profile);
 
 namespace {
 
-struct PredictOptions {
+struct PredictOptions : LaunchOptions {
   std::string profile;
-  GpuOption gpu;
-  Launch launch;
-  Usage usage;
   Chance chance;
   std::optional<std::string> work;
   std::string durations_file;
@@ -64,7 +54,7 @@ struct PredictOptions {
   std::optional<double> time_us;
   std::optional<double> achieved_pct;
   std::string batch;
-  std::string format = "table";
+  std::string format;
 };
 
 /// The clock that is given, else the highest one of the GPU that is named or that the profile is of.
@@ -85,19 +75,12 @@ struct Answer {
   std::string clock_note;  ///< how microseconds became cycles; empty where none were given
 };
 
-/// @throws InputError naming the option that is missing or out of its range
-void require_launch(const PredictOptions& options) {
-  const auto require = [](bool good, const char* option, const std::string& why) {
-    if (!good) throw InputError(fmt::format("{}: {}", option, why));
-  };
-  require(options.launch.block_threads > 0, "--block-size", "give the threads per block, at least 1");
-  require(
-      options.launch.grid_blocks > 0, "--grid",
-      fmt::format("give the blocks in the grid, at least 1 (grid_blocks = {})", options.launch.grid_blocks));
-  require(options.usage.registers_per_thread > 0, "--registers", "give the registers per thread, at least 1");
-  require(options.work || !options.durations_file.empty() || options.time_us ||
-              options.observed.cycles_active_mean,
-          "--work", "say what the blocks do: --work, --durations, --time-us or --sm-cycles-active-avg");
+/// @throws InputError naming the option that is missing
+void require_work(const PredictOptions& options) {
+  if (!options.work && options.durations_file.empty() && !options.time_us &&
+      !options.observed.cycles_active_mean)
+    throw InputError(
+        "--work: say what the blocks do: --work, --durations, --time-us or --sm-cycles-active-avg");
 }
 
 /// What the blocks do.
@@ -211,7 +194,7 @@ Answer predict_launch(const PredictOptions& options) {
 
 /// predict_launch(), which tells on a terminal that it is at work.
 Answer waited_for(const PredictOptions& options) {
-  const Waiting waiting(fmt::format("predicting {} blocks", with_thousands(options.launch.grid_blocks)));
+  const Waiting waiting(fmt::format("predicting {} blocks", grouped(options.launch.grid_blocks)));
   return predict_launch(options);
 }
 
@@ -267,12 +250,7 @@ void print_csv(const Answer& answer, std::ostream& out) {
 }
 
 void print_json(const Answer& answer, std::ostream& out) {
-  const nlohmann::ordered_json row = row_to_json(answer.row);
-  nlohmann::ordered_json object;
-  for (const Column& column : columns()) {
-    const std::string name(column.name);
-    if (!cell_text(answer.row, column).empty()) object[name] = row.at(name);
-  }
+  nlohmann::ordered_json object = known_cells(answer.row);
   object["profile_quality"] = to_string(*answer.prediction.profile_quality);
   object["predicted_elapsed_low_pct"] = answer.prediction.elapsed_interval.low;
   object["predicted_elapsed_high_pct"] = answer.prediction.elapsed_interval.high;
@@ -325,96 +303,34 @@ void declare_work(CLI::App& parser, PredictOptions& options) {
   parser.add_flag("--per-warp", options.per_warp, "the file has a line a warp, block by block")->needs(file);
 }
 
-}  // namespace
+constexpr auto kNeededToPredict = std::to_array<std::string_view>(
+    {"compute_capability", "sm_count", "block_threads", "grid_blocks", "registers_per_thread"});
 
-Action declare_predict(CLI::App& parser) {
-  auto options = std::make_shared<PredictOptions>();
-  Launch& launch = options->launch;
-  Usage& usage = options->usage;
-  parser.add_option(
-      "--profile", options->profile,
-      "device profile: a built-in one or a file (default: the best known of --gpu, of --cc with "
-      "--sm-count, or of this machine's GPU)");
-  declare_gpu_option(parser, options->gpu);
-  add_shape_option(parser, "--block-size", launch.block_threads, launch.block_shape, kMostBlockShape,
-                   "threads per block");
-  add_shape_option(parser, "--grid", launch.grid_blocks, launch.grid_shape, kMostGridShape,
-                   "blocks in the grid");
-  add_number(parser, "--registers", usage.registers_per_thread, "registers per thread");
-  add_size_option(parser, "--static-smem", usage.static_shared_bytes, "static shared memory per block");
-  add_size_option(parser, "--dynamic-smem", launch.dynamic_shared_bytes, "dynamic shared memory per block");
-  add_number(parser, "--carveout", launch.carveout_pct, "preferred shared-memory carveout, %");
-  add_number(parser, "--cluster", launch.cluster_blocks, "blocks per cluster");
-  add_number(parser, "--seed", options->chance.seed,
-             fmt::format("first of the seeds that decide how ties fall (default: {})", options->chance.seed));
-  add_number(parser, "--first-gpc", options->chance.first_gpc,
-             "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
-             "after another, because it is not known)");
-  declare_work(parser, *options);
-  parser.add_option(
-      "--batch", options->batch,
-      "predict every row of this CSV file (- = standard input), with columns as in a recorded row: "
-      "the same rows come out with the prediction; work that is empty is inferred from "
-      "sm_cycles_active_avg, or from time_us and sm_clock_mhz (else the highest clock of the row's gpu)");
-  parser
-      .add_option(
-          "--format", options->format,
-          "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, "
-          "in cycles")
-      ->check(CLI::IsMember({"table", "csv", "json", "blocks"}));
-  return [options](Console& console) {
-    if (!options->batch.empty()) {
-      fmt::print(console.out, "{}", predict_batch(options->batch, options->profile));
-      return ExitStatus::done;
-    }
-    require_launch(*options);
-    if (options->format == "blocks") {
-      fmt::print(console.out, "{}\n", blocks_json(*options));
-      return ExitStatus::done;
-    }
-    kPrinters.at(options->format)(waited_for(*options), console.out);
-    return ExitStatus::done;
-  };
-}
-
-namespace {
-
-constexpr std::array<std::string_view, 5> kNeededToPredict = {
-    "compute_capability", "sm_count", "block_threads", "grid_blocks", "registers_per_thread"};
-
-constexpr std::array<std::string_view, 11> kReadToPredict = {"static_shared_bytes",
-                                                             "dynamic_shared_bytes",
-                                                             "carveout_pct",
-                                                             "cluster_blocks",
-                                                             "work",
-                                                             "gpu",
-                                                             "sm_clock_mhz",
-                                                             "time_us",
-                                                             "sm_cycles_active_avg",
-                                                             "case",
-                                                             "note"};
+constexpr auto kReadToPredict = std::to_array<std::string_view>(
+    {"static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "cluster_blocks", "work", "gpu",
+     "sm_clock_mhz", "time_us", "sm_cycles_active_avg", "case", "note"});
 
 /// Columns that come out whether the file has them or not.
-constexpr std::array<std::string_view, 20> kPredictedColumns = {"work",
-                                                                "work_source",
-                                                                "blocks_per_sm",
-                                                                "limiter",
-                                                                "waves",
-                                                                "theoretical_pct",
-                                                                "device_profile",
-                                                                "predicted_pct",
-                                                                "predicted_low_pct",
-                                                                "predicted_high_pct",
-                                                                "predicted_elapsed_pct",
-                                                                "predicted_cycles_active",
-                                                                "loss_small_grid_points",
-                                                                "loss_tail_points",
-                                                                "loss_between_blocks_points",
-                                                                "loss_within_block_points",
-                                                                "loss_overhead_points",
-                                                                "loss_contention_points",
-                                                                "explanation",
-                                                                "note"};
+constexpr auto kPredictedColumns = std::to_array<std::string_view>({"work",
+                                                                    "work_source",
+                                                                    "blocks_per_sm",
+                                                                    "limiter",
+                                                                    "waves",
+                                                                    "theoretical_pct",
+                                                                    "device_profile",
+                                                                    "predicted_pct",
+                                                                    "predicted_low_pct",
+                                                                    "predicted_high_pct",
+                                                                    "predicted_elapsed_pct",
+                                                                    "predicted_cycles_active",
+                                                                    "loss_small_grid_points",
+                                                                    "loss_tail_points",
+                                                                    "loss_between_blocks_points",
+                                                                    "loss_within_block_points",
+                                                                    "loss_overhead_points",
+                                                                    "loss_contention_points",
+                                                                    "explanation",
+                                                                    "note"});
 
 /// Of the GPU that a row names, or else the given profile; empty where neither is known.
 std::optional<double> highest_clock_mhz(const Row& row, const std::optional<DeviceProfile>& profile) {
@@ -422,12 +338,7 @@ std::optional<double> highest_clock_mhz(const Row& row, const std::optional<Devi
   return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
 }
 
-Row row_of_cells(const CsvTable& table, const std::vector<std::string>& cells,
-                 const std::optional<DeviceProfile>& profile) {
-  Row row;
-  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
-    if (const Column* column = find_column(table.names[cell])) set_cell(row, *column, cells[cell]);
-  }
+Row row_in_cycles(Row row, const std::optional<DeviceProfile>& profile) {
   const std::optional<double> clock_mhz =
       row.sm_clock_mhz ? row.sm_clock_mhz : highest_clock_mhz(row, profile);
   const auto note_highest_clock = [&](std::string_view column) {
@@ -478,7 +389,7 @@ std::vector<std::string> names_out(const CsvTable& table) {
 std::vector<std::string> predicted_cells(const CsvTable& table, const std::vector<std::string>& cells,
                                          std::span<const std::string> names,
                                          const std::optional<DeviceProfile>& profile) {
-  CaseRecord record = case_record(row_of_cells(table, cells, profile));
+  CaseRecord record = case_record(row_in_cycles(row_of_cells(table, cells), profile));
   record.prediction.reset();
   predict_record(record, profile);
   const Row row = row_of(record);
@@ -492,6 +403,43 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
 
 }  // namespace
 
+Action declare_predict(CLI::App& parser) {
+  auto options = std::make_shared<PredictOptions>();
+  parser.add_option(
+      "--profile", options->profile,
+      "device profile: a built-in one or a file (default: the best known of --gpu, of --cc with "
+      "--sm-count, or of this machine's GPU)");
+  declare_launch_options(parser, *options);
+  add_number(parser, "--seed", options->chance.seed,
+             fmt::format("first of the seeds that decide how ties fall (default: {})", options->chance.seed));
+  add_number(parser, "--first-gpc", options->chance.first_gpc,
+             "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
+             "after another, because it is not known)");
+  declare_work(parser, *options);
+  parser.add_option(
+      "--batch", options->batch,
+      "predict every row of this CSV file (- = standard input), with columns as in a recorded row: "
+      "the same rows come out with the prediction; work that is empty is inferred from "
+      "sm_cycles_active_avg, or from time_us and sm_clock_mhz (else the highest clock of the row's gpu)");
+  add_format(parser, options->format, {"table", "csv", "json", "blocks"},
+             "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, in "
+             "cycles");
+  return [options](Console& console) {
+    if (!options->batch.empty()) {
+      fmt::print(console.out, "{}", predict_batch(options->batch, options->profile));
+      return ExitStatus::done;
+    }
+    require_launch(*options);
+    require_work(*options);
+    if (options->format == "blocks") {
+      fmt::print(console.out, "{}\n", blocks_json(*options));
+      return ExitStatus::done;
+    }
+    kPrinters.at(options->format)(waited_for(*options), console.out);
+    return ExitStatus::done;
+  };
+}
+
 std::string predict_batch(const std::string& file, const std::string& profile) {
   const std::string source = batch_source(file);
   const CsvTable table = read_batch(file, {.command = "predict",
@@ -504,12 +452,9 @@ std::string predict_batch(const std::string& file, const std::string& profile) {
   std::string text = csv_record(names);
   Waiting waiting("predicting rows:", table.rows.size());
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    try {
-      text += csv_record(predicted_cells(table, table.rows[row], names, given));
-      waiting.step();
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, line {}: {}", source, table.lines[row], error.what()));
-    }
+    text += at_line(source, table.lines[row],
+                    [&] { return csv_record(predicted_cells(table, table.rows[row], names, given)); });
+    waiting.step();
   }
   return text;
 }

@@ -5,14 +5,13 @@
 #include <map>
 #include <optional>
 #include <ostream>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/ostream.h>
 
 #include "cli/text_table.hpp"
 #include "diagnose/diagnose.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/progress.hpp"
 #include "programs/program.hpp"
 #include "record/kernel_library.hpp"
@@ -21,16 +20,10 @@
 namespace occbench {
 namespace {
 
-std::string percent(const std::optional<double>& value) {
-  return value ? fmt::format("{:.1f}", *value) : "-";
-}
-
 /// What tells kernels apart stands at both ends of their names.
 std::string narrow(const std::string& name) {
   constexpr std::size_t kWidest = 44;
-  if (name.size() <= kWidest) return name;
-  const std::size_t tail = kWidest / 2;
-  return name.substr(0, kWidest - tail - 3) + "..." + name.substr(name.size() - tail);
+  return shortened(name, kWidest, kWidest / 2);
 }
 
 std::string interval_of_line(const CaseRecord& record) {
@@ -55,9 +48,9 @@ std::vector<std::string> table_line(const CaseToTell& saved, double all_us) {
           milliseconds(total_us),
           all_us > 0 ? fmt::format("{:.1f}", 100 * total_us / all_us) : "-",
           fmt::format("{}", record.program.launches.value_or(0)),
-          record.theory ? percent(record.theory->theoretical_pct) : "-",
+          record.theory ? number_or_dash(record.theory->theoretical_pct, 1) : "-",
           interval_of_line(record),
-          percent(record.readings.counters.achieved_pct),
+          number_or_dash(record.readings.counters.achieved_pct, 1),
           narrow(record.identity.name),
           finding_text(saved)};
 }

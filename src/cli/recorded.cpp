@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
-#include <system_error>
 #include <vector>
 
 #include <fmt/ostream.h>
@@ -21,9 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The GPU model whose recorded suite the project shows where there is no GPU.
-constexpr std::string_view kModel = "nvidia-h200";
-
 /// @returns whether theory computed again is what the row records
 bool recompute_theory(Theory& theory, const LaunchOnDevice& on) {
   const double recorded_pct = theory.theoretical_pct;
@@ -31,41 +27,12 @@ bool recompute_theory(Theory& theory, const LaunchOnDevice& on) {
   return std::abs(recorded_pct - theory.theoretical_pct) < 1e-3;
 }
 
-}  // namespace
-
-std::vector<fs::path> project_roots() {
-  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
-  std::vector<fs::path> roots = {program.parent_path() / "share" / "occbench"};
-  const auto add_with_all_above = [&](fs::path folder) {
-    for (; folder != folder.parent_path(); folder = folder.parent_path()) roots.push_back(folder);
-  };
-  add_with_all_above(program);
-  // A program that was built or copied elsewhere.
-  std::error_code error;
-  add_with_all_above(fs::current_path(error));
-  roots.emplace_back(OCCBENCH_SOURCE);
-  return roots;
-}
-
-std::optional<fs::path> recorded_suite() {
-  std::error_code error;
-  for (const fs::path& root : project_roots()) {
-    for (const char* suite : {"full.csv", "quick.csv"}) {
-      fs::path file = root / "results" / kModel / suite;
-      if (fs::exists(file, error)) return file;
-    }
-  }
-  return std::nullopt;
-}
-
-namespace {
-
 /// Those that the filter matches; empty, and said so, where there are no recorded rows at all.
 std::vector<CaseRecord> recorded_cases(const std::string& filter, Console& console) {
   const std::optional<fs::path> file = recorded_suite();
   if (!file) {
     fmt::print(console.err, "no recorded rows of {} were found near this program or the current folder\n",
-               kModel);
+               kRecordedModel);
     return {};
   }
   std::vector<CaseRecord> cases = read_case_records(*file);

@@ -1,24 +1,17 @@
-#include "cli/report.hpp"
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <string>
 #include <unistd.h>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
 #include "cli/command.hpp"
-#include "cli/recorded.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
-#include "occupancy/input_error.hpp"
+#include "orchestrate/installation.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"
@@ -84,7 +77,7 @@ void become(std::vector<std::string> arguments) {
 
 ExitStatus report(const ReportOptions& options, Console& console) {
   check_files(options, console);
-  const std::optional<PythonTools> tools = find_python_tools(console);
+  const std::optional<PythonTools> tools = find_python_tools(console.err);
   if (!tools) return ExitStatus::no_verdict;
   set_python_path(tools->scripts);
   ::setenv("OCCBENCH_MAX_SIZE", std::to_string(max_file_bytes()).c_str(), 1);
@@ -130,43 +123,6 @@ Action declare_report(CLI::App& parser) {
                   "only rows in whose experiment/case this regular expression is found")
       ->type_name("RE");
   return [options](Console& console) { return report(*options, console); };
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
-std::string python_of(const fs::path& root) {
-  if (const char* named = std::getenv("OCCBENCH_PYTHON"); named != nullptr && *named != '\0') {
-    if (::access(named, X_OK) != 0) {
-      throw InputError(fmt::format("OCCBENCH_PYTHON={}: {}; name a Python with the packages of {}", named,
-                                   std::strerror(errno),
-                                   (root / "scripts/occbench_tools/pyproject.toml").string()));
-    }
-    return named;
-  }
-  const fs::path python = root / "build" / "python" / "bin" / "python";
-  return ::access(python.c_str(), X_OK) == 0 ? python.string() : "python3";
-}
-
-}  // namespace
-
-std::optional<PythonTools> find_python_tools(Console& console) {
-  for (const fs::path& root : project_roots()) {
-    if (fs::exists(root / "scripts" / "occbench_tools" / "__main__.py"))
-      return PythonTools{python_of(root), root / "scripts"};
-  }
-  fmt::print(console.err,
-             "occbench: scripts/occbench_tools, which draws the report, is not near this program.\n"
-             "Use the occbench of a checkout's build folder, of a bundle, or of an installation.\n");
-  return std::nullopt;
-}
-
-void set_python_path(const fs::path& folder) {
-  const char* before = std::getenv("PYTHONPATH");
-  const std::string after = before != nullptr && *before != '\0' ? fmt::format(":{}", before) : "";
-  ::setenv("PYTHONPATH", (folder.string() + after).c_str(), 1);
-  ::setenv("PYTHONSAFEPATH", "1", 1);
 }
 
 }  // namespace occbench

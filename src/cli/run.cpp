@@ -1,18 +1,9 @@
 #include "orchestrate/run.hpp"
 
-#include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <ostream>
-#include <set>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ostream.h>
 
 #include "cli/calibrate.hpp"
@@ -21,7 +12,6 @@
 #include "cli/gpu_option.hpp"
 #include "cli/recorded.hpp"
 #include "files/lock.hpp"
-#include "occupancy/input_error.hpp"
 #include "orchestrate/plan.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/case_filter.hpp"
@@ -31,12 +21,6 @@
 #include "record/stop_signals.hpp"
 
 namespace occbench {
-
-/// The cases of the recorded rows `options.rehearse` with their recorded predictions in place of measurements, a row after
-/// another as a run writes them: filter, shard, output and resume as of a run. The scripts of a cluster run so where there
-/// is no GPU. Rows have time_status and counters_status `simulated`.
-/// @returns no_verdict if the run was stopped
-ExitStatus rehearse(const RunOptions& options, Console& console);
 
 namespace {
 
@@ -59,7 +43,7 @@ bool calibrate_first(const RunOptions& options, Console& console) {
   }
 }
 
-ExitStatus measure(const RunOptions& options, Console& console) {
+ExitStatus measure(const RunOptions& options, const CLI::App& parser, Console& console) {
   const bool calibrated = !options.calibrate || options.list || calibrate_first(options, console);
   const StopOnSignals stop;
   std::vector<Bench> benches;
@@ -74,8 +58,7 @@ ExitStatus measure(const RunOptions& options, Console& console) {
     return ExitStatus::done;
   }
   const std::filesystem::path out = output_file(options.out, options.suite);
-  const ExitStatus status =
-      measure_benches(options, std::move(benches), out, resuming_command(options, out), console);
+  const ExitStatus status = measure_benches(options, benches, out, resuming_command(parser, out), console);
   return calibrated || status != ExitStatus::done ? status : ExitStatus::no_verdict;
 }
 
@@ -84,16 +67,17 @@ ExitStatus run_on_gpus(RunOptions options, const CLI::App& parser, Console& cons
   const std::vector<GpuHere> gpus =
       options.rehearse.empty() ? listed_gpus(options.device) : listed_gpus(options.device, std::nullopt);
   if (gpus.size() > 1 && !options.list) {
-    EachDevice each =
-        each_device(parser, gpus, {{"--timeline", options.timeline}, {"--per-sm", options.per_sm}});
+    EachDevice each = each_device(parser, gpus, {"--timeline", "--per-sm"});
     each.rows = output_file(options.out, options.suite);
     each.resume = options.resume;
-    each.at_once = options.at_once;
-    each.resuming = resuming_command(options, each.rows);
+    each.resuming = resuming_command(parser, each.rows);
     return run_on_each(each, console);
   }
   if (!gpus.empty()) options.device = std::to_string(gpus.front().index);
-  return options.rehearse.empty() ? measure(options, console) : rehearse(options, console);
+  if (options.rehearse.empty()) return measure(options, parser, console);
+  if (options.device != "auto" && !read_number(options.device, 0))
+    throw InputError(fmt::format("--device {}: write a number", options.device));
+  return rehearse(options, console);
 }
 
 ExitStatus run(const RunOptions& options, const CLI::App& parser, Console& console) {
@@ -123,13 +107,11 @@ void declare_depth(CLI::App& parser, RunOptions& options) {
   add_comma_list(parser, "--metrics", options.metrics,
                  "more hardware metrics, separated by commas: a column each, and their samples")
       ->type_name("NAME,NAME");
-  parser.add_option("--timeline", options.timeline, "write occupancy over time there, a file a case")
+  pass_on(parser, "--timeline", options.flags, "write occupancy over time there, a file a case")
       ->type_name("FOLDER");
-  parser
-      .add_option("--per-sm", options.per_sm,
-                  "write what each SM did there, a file a case that can be traced")
+  pass_on(parser, "--per-sm", options.flags, "write what each SM did there, a file a case that can be traced")
       ->type_name("FOLDER");
-  parser.add_option("--shuffle", options.shuffle, "cases of an experiment in random order, with this seed")
+  pass_on(parser, "--shuffle", options.flags, "cases of an experiment in random order, with this seed")
       ->type_name("SEED");
 }
 
@@ -158,17 +140,18 @@ Action declare_run(CLI::App& parser) {
   add_device_option(parser, options->device, kDeviceMeaning)
       ->capture_default_str()
       ->type_name("N|auto|all|N,N");
-  declare_at_once(parser, options->at_once);
+  declare_at_once(parser);
   parser
       .add_option("--counters", options->counters,
                   "auto, off, or require: status 2 where they cannot be read")
       ->check(CLI::IsMember({"auto", "off", "require"}))
       ->capture_default_str();
   CLI::Option* const profile =
-      parser
-          .add_option("--profile", options->profile,
-                      "device profile to predict with, a built-in one or a file of `occbench calibrate` "
-                      "(default: the best that is known of the GPU)")
+      pass_on(
+          parser, "--profile", options->flags,
+          "device profile to predict with, a built-in one or a file of `occbench calibrate` (default: the "
+          "best that is known of the GPU)",
+          "device_profile")
           ->type_name("NAME|FILE");
   parser
       .add_flag("--calibrate", options->calibrate,
@@ -184,102 +167,6 @@ Action declare_run(CLI::App& parser) {
       ->type_name("FILE.csv");
   parser.add_flag("--resume", options->resume, "keep the rows of --out and run what is missing");
   return [options, &parser](Console& console) { return run(*options, parser, console); };
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
-/// Several of Slurm's nodes can be one machine; then each has a name of its own.
-std::string node_name() {
-  const char* node = std::getenv("SLURMD_NODENAME");
-  return node != nullptr && *node != '\0' ? node : host_name();
-}
-
-std::vector<CaseRecord> chosen_cases(const RunOptions& options) {
-  std::vector<CaseRecord> cases = read_case_records(options.rehearse);
-  const auto matches = case_filter(options.filter);
-  std::erase_if(cases, [&](const CaseRecord& each) { return !matches(full_name(each.identity)); });
-  if (cases.empty()) {
-    throw InputError(
-        fmt::format("{} has no case that --filter '{}' matches", options.rehearse, options.filter));
-  }
-  if (!options.shard.empty()) {
-    const std::set<std::string> names = cases_of_shard(cases, parse_shard(options.shard));
-    std::erase_if(cases, [&](const CaseRecord& each) { return !names.contains(full_name(each.identity)); });
-  }
-  return cases;
-}
-
-Provenance provenance_of(Provenance recorded, const RunOptions& options) {
-  const bool chosen = options.device != "auto";
-  recorded.commit = build_commit();
-  recorded.host = node_name();
-  recorded.gpu_uuid = fmt::format("simulated-{}-{}", recorded.host, chosen ? std::stoi(options.device) : 0);
-  return recorded;
-}
-
-/// The recorded prediction in place of what a launch would have measured. The clock is the recorded one.
-CaseRecord simulated(const CaseRecord& recorded, const Provenance& provenance) {
-  CaseRecord record;
-  record.provenance = provenance;
-  record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());
-  record.identity = recorded.identity;
-  record.launch = recorded.launch;
-  record.first_gpc = recorded.first_gpc;
-  record.compiled = recorded.compiled;
-  record.theory = recorded.theory;
-  record.prediction = recorded.prediction;
-  record.readings.status = CountersStatus::off;
-  record.times.status = TimeStatus::simulated;
-  record.note = "rehearsed: predicted, not measured";
-  if (!record.prediction) return record;
-  CounterValues& counters = record.readings.counters;
-  record.readings.achieved_source = AchievedSource::simulated;
-  record.readings.achieved_elapsed_pct = record.prediction->predicted_elapsed_pct;
-  counters.achieved_pct = record.prediction->predicted_pct;
-  counters.sm_cycles_active_avg = record.prediction->cycles_active_mean;
-  counters.sm_clock_mhz = recorded.readings.counters.sm_clock_mhz;
-  if (counters.sm_clock_mhz)
-    record.times.time_us = record.prediction->cycles_active_mean / *counters.sm_clock_mhz;
-  return record;
-}
-
-}  // namespace
-
-ExitStatus rehearse(const RunOptions& options, Console& console) {
-  if (options.device != "auto" && options.device.find_first_not_of("0123456789") != std::string::npos)
-    throw InputError(fmt::format("--device {}: write a number", options.device));
-  const std::vector<CaseRecord> cases = chosen_cases(options);
-  if (options.list) {
-    for (const CaseRecord& each : cases) fmt::print(console.out, "{}\n", full_name(each.identity));
-    return ExitStatus::done;
-  }
-  const StopOnSignals stop;
-  const fs::path out = output_file(options.out, options.suite);
-  const fs::path recorded = options.rehearse;
-  require_not_input(out, {&recorded, 1});
-  std::error_code ignored;
-  if (out.has_parent_path()) fs::create_directories(out.parent_path(), ignored);
-  const FileLock lock(out);  // before its rows get another name: who writes them would go on there
-  if (!options.resume) keep_older_rows(out, console);
-  RunFile file(out, options.resume ? RunFile::Mode::resume : RunFile::Mode::create);
-  std::set<std::string> finished;
-  SimulatedOrMeasured kind;
-  kind.add(to_string(TimeStatus::simulated), "this run");
-  for (const Row& row : file.finished()) {
-    kind.add(row.time_status, out.string());
-    finished.insert(full_name(row));
-  }
-  for (const CaseRecord& each : cases) {
-    if (finished.contains(full_name(each.identity))) continue;
-    if (stop_asked()) break;
-    file.append(row_of(simulated(each, provenance_of(each.provenance, options))), {});
-    finished.insert(full_name(each.identity));
-  }
-  fmt::print(console.out, "{}\n{} of {} cases. Rows: {}\n", kSimulatedLine, finished.size(), cases.size(),
-             out.string());
-  return finished.size() < cases.size() ? ExitStatus::no_verdict : ExitStatus::done;
 }
 
 }  // namespace occbench

@@ -7,26 +7,15 @@
 #include <memory>
 #include <ostream>
 #include <set>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include <CLI/CLI.hpp>
-#include <fmt/core.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
-#include "cli/gpu_option.hpp"
 #include "cli/text_table.hpp"
-#include "occupancy/input_error.hpp"
-#include "orchestrate/child_process.hpp"
-#include "orchestrate/plan.hpp"
 #include "orchestrate/run.hpp"
-#include "record/json.hpp"
 #include "record/race.hpp"
 #include "record/stop_signals.hpp"
 
@@ -92,38 +81,29 @@ void print_list(const Bench& bench, Console& console) {
 }
 
 /// The programs that are asked, with what they are asked for.
-void choose_program(SweepRequest& request) {
+void choose_program(SweepRequest& request, const CLI::App& parser) {
   if (request.kernel.empty() == request.source.empty())
     throw InputError(
         "name a kernel (occbench sweep --help lists them), or give --source FILE.cu --kernel NAME");
-  if (request.source.empty() != request.source_kernels.empty())
+  if (request.source.empty() != (parser.count("--kernel") == 0))
     throw InputError("--source FILE.cu and --kernel NAME go together: the file, and the kernel in it");
   if (request.gpu.compute_capability.empty() == request.gpu.sm_count.has_value())
     throw InputError("--cc and --sm-count go together: the device that cases are listed for");
   RunOptions& run = request.run;
   run.programs = {request.source.empty() ? find_kernel(swept_kernels(run.benches), request.kernel).program
                                          : sweep_program(run.benches)};
-  run.sweep = program_arguments(request);
-  if (request.run.list) {
-    run.sweep.emplace_back("--occ_predict");
-    if (named_gpu(request.gpu) != nullptr) {
-      run.sweep.push_back("--occ_gpu=" + request.gpu.name);
-    } else if (request.gpu.given()) {
-      run.sweep.push_back("--occ_cc=" + request.gpu.compute_capability);
-      run.sweep.push_back(fmt::format("--occ_sm_count={}", *request.gpu.sm_count));
-    }
-  }
+  run.flags = program_flags(request);
 }
 
 std::string name_of(const SweepRequest& request) {
   return "sweep-" + (request.kernel.empty() ? fs::path(request.source).stem().string() : request.kernel);
 }
 
-ExitStatus sweep(SweepRequest request, Console& console) {
+ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console) {
   if (request.run.resume && request.run.out.empty())
     throw InputError("--resume needs the file to go on with: --out FILE.csv");
   const StopOnSignals stop;
-  choose_program(request);
+  choose_program(request, parser);
   if (!request.gpu.given()) {
     if (const std::string reason = why_no_gpu(); !reason.empty()) {
       fmt::print(console.err, "nothing is measured: {}\n", reason);
@@ -150,7 +130,8 @@ ExitStatus sweep(SweepRequest request, Console& console) {
                              : announcement(benches.front()));
   const fs::path out = output_file(request.run.out, name_of(request));
   if (request.budget) request.run.budget = std::chrono::seconds(std::llround(*request.budget));
-  const ExitStatus status = measure_benches(request.run, benches, out, resuming_sweep(request, out), console);
+  const ExitStatus status =
+      measure_benches(request.run, benches, out, resuming_command(parser, out), console);
   if (!request.fastest) return status;
   std::vector<CaseRecord> cases = read_case_records(out);
   std::set<std::string> wanted;
@@ -179,38 +160,41 @@ ExitStatus help(const CLI::App& parser, const SweepRequest& request, Console& co
 }
 
 void declare_source(CLI::App& parser, SweepRequest& request) {
-  const auto list = [&](const char* name, std::vector<std::string>& values, const char* meaning) {
-    return add_repeated(parser, name, values, meaning);
+  const auto passed = [&](const char* name, const char* meaning) {
+    return pass_on(parser, name, request.run.flags, meaning);
   };
   parser
-      .add_option("--source", request.source, "a CUDA file with a kernel of your own, compiled at run time")
+      .add_option_function<std::string>(
+          "--source",
+          [&request](const std::string& file) {
+            request.source = file;
+            request.run.flags.push_back("--occ_source=" + file);
+          },
+          "a CUDA file with a kernel of your own, compiled at run time")
       ->check(CLI::ExistingFile)
       ->type_name("FILE.cu");
-  list("--kernel", request.source_kernels,
-       "the kernel in it, with its template arguments: 'product<32>'; several are an axis")
+  passed("--kernel", "the kernel in it, with its template arguments: 'product<32>'; several are an axis")
+      ->take_all()
       ->type_name("NAME");
-  list("--arg", request.arguments,
-       "an argument, in order: float[1<<24], float[1024]=zeros, int[64]=iota, float[9]=@FILE, int=5; {NAME} "
-       "is "
-       "the value of an axis, {4096 / TILE} of an expression")
+  passed(
+      "--arg",
+      "an argument, in order: float[1<<24], float[1024]=zeros, int[64]=iota, float[9]=@FILE, int=5; {NAME} "
+      "is the value of an axis, {4096 / TILE} of an expression")
+      ->take_all()
       ->type_name("TYPE[N]|VALUE");
-  list("--define", request.defines, "definitions for the preprocessor, an axis: TILE=16,32")
+  passed("--define", "definitions for the preprocessor, an axis: TILE=16,32")
+      ->take_all()
       ->type_name("NAME=VALUES");
-  list("--include", request.includes, "folder of headers")->type_name("FOLDER");
-  parser.add_option("--std", request.standard, "C++ standard of the file (default c++20)")
-      ->type_name("c++17|c++20");
-  parser
-      .add_option("--check", request.check,
-                  "equal: configurations of equal grids must leave the same in the buffers")
+  passed("--include", "folder of headers")->take_all()->type_name("FOLDER");
+  passed("--std", "C++ standard of the file (default c++20)")->type_name("c++17|c++20");
+  passed("--check", "equal: configurations of equal grids must leave the same in the buffers")
       ->check(CLI::IsMember({"equal"}));
-  parser
-      .add_option(
-          "--check-against", request.check_against,
-          "what must be in the buffers: a kernel of the file with its launch, 'naive<<<64x64,16x16>>>' "
-          "(grid, block), or the bytes of a file")
+  passed("--check-against",
+         "what must be in the buffers: a kernel of the file with its launch, 'naive<<<64x64,16x16>>>' (grid, "
+         "block), or the bytes of a file")
       ->type_name("KERNEL|[N=]@FILE");
-  add_number(parser, "--tolerance", request.tolerance,
-             "of decimal elements, times the larger of 1 and what is expected (default 1e-4)", 0, 1);
+  passed("--tolerance", "of decimal elements, times the larger of 1 and what is expected (default 1e-4)")
+      ->check(CLI::Range(0.0, 1.0));
 }
 
 void declare_measuring(CLI::App& parser, RunOptions& run) {
@@ -220,13 +204,38 @@ void declare_measuring(CLI::App& parser, RunOptions& run) {
   parser.add_option("--counters", run.counters, "auto, off, or require: status 2 where they cannot be read")
       ->check(CLI::IsMember({"auto", "off", "require"}))
       ->capture_default_str();
-  parser.add_option("--profile", run.profile, "device profile to predict with")->type_name("NAME|FILE");
+  pass_on(parser, "--profile", run.flags, "device profile to predict with", "device_profile")
+      ->type_name("NAME|FILE");
   parser.add_option("--benches", run.benches, "folder of the bench binaries (default: beside occbench)")
       ->type_name("FOLDER");
   parser
       .add_option("--out", run.out, "rows go here, samples beside it (default: a new file in results/local/)")
       ->type_name("FILE.csv");
   parser.add_flag("--resume", run.resume, "keep the rows of --out and measure what is missing");
+}
+
+bool has_right_time(const CaseRecord& record) {
+  return record.times.time_us && record.times.status != TimeStatus::failed && record.check != Check::wrong;
+}
+
+double time_of(const CaseRecord& record) {
+  return *record.times.time_us;
+}
+
+std::string occupancy_of(const CaseRecord& fastest, std::span<const CaseRecord* const> timed) {
+  if (!fastest.theory) return {};
+  const auto theory = [](const CaseRecord* each) { return each->theory ? each->theory->theoretical_pct : 0; };
+  // Of those with the highest, the fastest.
+  const CaseRecord& highest = **std::ranges::max_element(
+      timed, {}, [&](const CaseRecord* each) { return std::pair(theory(each), -time_of(*each)); });
+  std::string text =
+      fmt::format("occupancy    theoretical {}", percent_text(fastest.theory->theoretical_pct));
+  if (const auto achieved = fastest.readings.counters.achieved_pct)
+    text += fmt::format(", achieved {}", percent_text(*achieved));
+  if (theory(&highest) <= fastest.theory->theoretical_pct) return text + ": the highest of the sweep\n";
+  return text + fmt::format("; the highest of the sweep is {}: {}, {:.2f} times as long\n",
+                            percent_text(theory(&highest)), highest.identity.name,
+                            time_of(highest) / time_of(fastest));
 }
 
 }  // namespace
@@ -237,11 +246,13 @@ Action declare_sweep(CLI::App& parser) {
   parser.allow_extras();
   parser.set_help_flag();
   parser.add_flag("-h,--help", *wants_help, "this text, and of a kernel its axes");
-  parser.add_flag("--zip", request->zip, "pair the values of the axes");
+  parser.add_flag_callback(
+      "--zip", [request] { request->run.flags.emplace_back("--occ_zip"); }, "pair the values of the axes");
   parser.add_flag("--fastest", request->fastest, "find the fastest configuration without measuring all");
   add_number(parser, "--budget", request->budget, "seconds that --fastest may measure", 1, 1e6);
-  add_repeated(parser, "--where", request->where,
-               "leave out configurations that do not meet it: 'block_size.x * block_size.y <= 1024'")
+  pass_on(parser, "--where", request->run.flags,
+          "leave out configurations that do not meet it: 'block_size.x * block_size.y <= 1024'")
+      ->take_all()
       ->type_name("EXPRESSION");
   declare_source(parser, *request);
   declare_measuring(parser, request->run);
@@ -251,49 +262,8 @@ Action declare_sweep(CLI::App& parser) {
     if (request->budget && !request->fastest)
       throw InputError("--budget SECONDS is for --fastest: add it, or leave the budget out");
     if (*wants_help) return help(parser, *request, console);
-    return sweep(*request, console);
+    return sweep(*request, parser, console);
   };
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
-/// The kernels that a program describes in a line of its answer to --occ_describe.
-void add_kernels(const fs::path& program, std::string_view line, std::vector<SweptKernel>& kernels) {
-  if (!line.starts_with('{')) return;
-  const nlohmann::ordered_json described = parse_json(line, program.string());
-  if (!described.contains("families")) return;
-  for (const auto& family : described.at("families")) {
-    SweptKernel kernel{program, family.at("name"), family.at("description"), {}};
-    for (const auto& axis : family.at("axes"))
-      kernel.axes.push_back({axis.at("name"), axis.at("meaning"), axis.at("values")});
-    kernels.push_back(std::move(kernel));
-  }
-}
-
-}  // namespace
-
-std::vector<SweptKernel> swept_kernels(const fs::path& folder) {
-  std::vector<fs::path> programs = bench_programs(folder);
-  std::error_code error;
-  const fs::path sweep = programs_folder(folder) / "sweep";
-  if (fs::exists(sweep, error) || programs.empty()) programs.insert(programs.begin(), sweep_program(folder));
-  std::vector<SweptKernel> kernels;
-  for (const fs::path& program : programs) {
-    run_and_read({.program = program, .arguments = {"--occ_describe"}},
-                 [&](std::string_view line) { add_kernels(program, line, kernels); });
-  }
-  return kernels;
-}
-
-const SweptKernel& find_kernel(const std::vector<SweptKernel>& kernels, const std::string& name) {
-  const auto found = std::ranges::find(kernels, name, &SweptKernel::name);
-  if (found != kernels.end()) return *found;
-  std::vector<std::string> names;
-  for (const SweptKernel& kernel : kernels) names.push_back(kernel.name);
-  throw InputError(fmt::format("there is no kernel {} to sweep; the nearest are {}", name,
-                               fmt::join(nearest_names(name, names, 3), ", ")));
 }
 
 std::string axes_help(const SweptKernel& kernel) {
@@ -303,17 +273,6 @@ std::string axes_help(const SweptKernel& kernel) {
     text += fmt::format("  {:<26} {}{}\n", fmt::format("--{} VALUES", axis.name), axis.meaning, otherwise);
   }
   return text;
-}
-
-fs::path sweep_program(const fs::path& folder) {
-  const fs::path program = programs_folder(folder) / "sweep";
-  std::error_code error;
-  if (fs::exists(program, error)) return program;
-  throw InputError(
-      fmt::format("there is no {}: it is part of builds with CUDA, which `CUDAARCHS=90 scripts/run --list` "
-                  "makes without a "
-                  "GPU too; --benches says where it is",
-                  program.string()));
 }
 
 void take_axes(const std::vector<std::string>& words, SweepRequest& request) {
@@ -342,84 +301,22 @@ void take_axes(const std::vector<std::string>& words, SweepRequest& request) {
   }
 }
 
-std::vector<std::string> program_arguments(const SweepRequest& request) {
-  std::vector<std::string> arguments;
-  const auto add = [&](std::string_view flag, const std::string& value) {
-    if (!value.empty()) arguments.push_back(fmt::format("--occ_{}={}", flag, value));
-  };
-  add("sweep", request.kernel);
-  add("source", request.source);
-  for (const std::string& kernel : request.source_kernels) add("kernel", kernel);
-  for (const std::string& argument : request.arguments) add("arg", argument);
-  for (const std::string& define : request.defines) add("define", define);
-  for (const std::string& folder : request.includes) add("include", folder);
-  add("std", request.standard);
-  add("check", request.check);
-  add("check_against", request.check_against);
-  if (request.tolerance) add("tolerance", fmt::format("{}", *request.tolerance));
-  for (const auto& [name, values] : request.axes) add("axis", fmt::format("{}={}", name, values));
-  for (const std::string& constraint : request.where) add("where", constraint);
-  if (request.zip) arguments.emplace_back("--occ_zip");
-  if (request.fastest) arguments.emplace_back("--occ_fastest");
-  return arguments;
+std::vector<std::string> program_flags(const SweepRequest& request) {
+  std::vector<std::string> flags = request.run.flags;
+  if (!request.kernel.empty()) flags.push_back("--occ_sweep=" + request.kernel);
+  for (const auto& [name, values] : request.axes)
+    flags.push_back(fmt::format("--occ_axis={}={}", name, values));
+  if (request.fastest) flags.emplace_back("--occ_fastest");
+  if (!request.run.list) return flags;
+  flags.emplace_back("--occ_predict");
+  if (named_gpu(request.gpu) != nullptr) {
+    flags.push_back("--occ_gpu=" + request.gpu.name);
+  } else if (request.gpu.given()) {
+    flags.push_back("--occ_cc=" + request.gpu.compute_capability);
+    flags.push_back(fmt::format("--occ_sm_count={}", *request.gpu.sm_count));
+  }
+  return flags;
 }
-
-std::string resuming_sweep(const SweepRequest& request, const std::filesystem::path& out) {
-  const RunOptions usual;
-  std::string command = "occbench sweep";
-  const auto add = [&](std::string_view flag, const std::string& value, const std::string& otherwise = "") {
-    if (value != otherwise) command += fmt::format(" {} {}", flag, for_shell(value));
-  };
-  if (!request.kernel.empty()) command += fmt::format(" {}", for_shell(request.kernel));
-  add("--source", request.source);
-  for (const std::string& kernel : request.source_kernels) add("--kernel", kernel);
-  for (const std::string& argument : request.arguments) add("--arg", argument);
-  for (const std::string& define : request.defines) add("--define", define);
-  for (const std::string& folder : request.includes) add("--include", folder);
-  add("--std", request.standard);
-  add("--check", request.check);
-  add("--check-against", request.check_against);
-  if (request.tolerance) add("--tolerance", fmt::format("{}", *request.tolerance));
-  for (const auto& [name, values] : request.axes) add("--" + name, values);
-  for (const std::string& constraint : request.where) add("--where", constraint);
-  if (request.zip) command += " --zip";
-  if (request.fastest) command += " --fastest";
-  if (request.budget) command += fmt::format(" --budget {}", *request.budget);
-  add("--device", request.run.device, usual.device);
-  add("--counters", request.run.counters, usual.counters);
-  add("--profile", request.run.profile);
-  add("--benches", request.run.benches.string());
-  add("--out", out.string());
-  return command + " --resume";
-}
-
-namespace {
-
-bool has_right_time(const CaseRecord& record) {
-  return record.times.time_us && record.times.status != TimeStatus::failed && record.check != Check::wrong;
-}
-
-double time_of(const CaseRecord& record) {
-  return *record.times.time_us;
-}
-
-std::string occupancy_of(const CaseRecord& fastest, std::span<const CaseRecord* const> timed) {
-  if (!fastest.theory) return {};
-  const auto theory = [](const CaseRecord* each) { return each->theory ? each->theory->theoretical_pct : 0; };
-  // Of those with the highest, the fastest.
-  const CaseRecord& highest = **std::ranges::max_element(
-      timed, {}, [&](const CaseRecord* each) { return std::pair(theory(each), -time_of(*each)); });
-  std::string text =
-      fmt::format("occupancy    theoretical {}", percent_text(fastest.theory->theoretical_pct));
-  if (const auto achieved = fastest.readings.counters.achieved_pct)
-    text += fmt::format(", achieved {}", percent_text(*achieved));
-  if (theory(&highest) <= fastest.theory->theoretical_pct) return text + ": the highest of the sweep\n";
-  return text + fmt::format("; the highest of the sweep is {}: {}, {:.2f} times as long\n",
-                            percent_text(theory(&highest)), highest.identity.name,
-                            time_of(highest) / time_of(fastest));
-}
-
-}  // namespace
 
 std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
   std::vector<const CaseRecord*> timed;

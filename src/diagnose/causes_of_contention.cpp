@@ -4,6 +4,7 @@
 
 #include "diagnose/situation.hpp"
 #include "occupancy/rules.hpp"
+#include "occupancy/text.hpp"
 #include "occupancy/warps.hpp"
 #include "predict/kernel_costs.hpp"
 

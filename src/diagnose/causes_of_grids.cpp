@@ -5,6 +5,7 @@
 
 #include "diagnose/situation.hpp"
 #include "occupancy/rules.hpp"
+#include "occupancy/text.hpp"
 #include "predict/parameters.hpp"
 
 namespace occbench {

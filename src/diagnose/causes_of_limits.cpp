@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "diagnose/situation.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/rules.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -66,6 +66,17 @@ std::optional<Claim> limit_claim(
   return claim;
 }
 
+/// A counter's value this much above what a launch can reach is another launch's.
+constexpr double kBeyondReach = 1;
+/// Points between the counter and the same over elapsed cycles from which on SMs are idle.
+constexpr double kIdlePoints = 1;
+/// Points by which a counter may lie outside the prediction's interval.
+constexpr double kOutsideRange = 1;
+/// Achieved occupancy, percent, below which a reader may wonder whether more of it would help.
+constexpr double kLowPct = 60;
+/// Share of a block's lanes without a thread from which on the counter of warps misleads.
+constexpr double kIdleLanes = 0.25;
+
 }  // namespace
 
 std::optional<Claim> register_limit(const Situation& situation) {
@@ -88,21 +99,6 @@ std::optional<Claim> block_size_limit(const Situation& situation) {
 std::optional<Claim> barrier_limit(const Situation& situation) {
   return limit_claim(situation, Limiter::barriers, {{"barriers", situation.usage.barriers}});
 }
-
-namespace {
-
-/// A counter's value this much above what a launch can reach is another launch's.
-constexpr double kBeyondReach = 1;
-/// Points between the counter and the same over elapsed cycles from which on SMs are idle.
-constexpr double kIdlePoints = 1;
-/// Points by which a counter may lie outside the prediction's interval.
-constexpr double kOutsideRange = 1;
-/// Achieved occupancy, percent, below which a reader may wonder whether more of it would help.
-constexpr double kLowPct = 60;
-/// Share of a block's lanes without a thread from which on the counter of warps misleads.
-constexpr double kIdleLanes = 0.25;
-
-}  // namespace
 
 std::optional<Claim> another_launch(const Situation& situation) {
   if (!situation.achieved_pct) return std::nullopt;

@@ -19,9 +19,6 @@ enum class Cause : unsigned char {
 /// "small_grid", "tail", ...
 std::string_view to_string(Cause cause);
 
-/// @throws InputError for a word that is no cause, naming all of them
-Cause parse_cause(std::string_view word);
-
 /// How sure the points of a finding are.
 enum class Confidence : unsigned char {
   measured,   ///< the row's counters say so

@@ -18,6 +18,31 @@ double pct_by_grid(const Situation& situation) {
   return situation.theoretical_pct * situation.waves() / std::ceil(situation.waves());
 }
 
+/// Of a launch's time, at most which another build takes that is called faster.
+constexpr double kFaster = 0.95;
+/// Useful work of two launches that is alike, relative.
+constexpr double kAlike = 0.01;
+
+bool says_how_fast(const CaseRecord& record) {
+  return record.launch && record.compiled && record.compiled->spill_bytes && record.times.time_us &&
+         record.times.throughput && record.readings.counters.achieved_pct;
+}
+
+bool is_another_build(const CaseRecord& record, const CaseRecord& other) {
+  if (!says_how_fast(record) || !says_how_fast(other)) return false;
+  const CaseIdentity& one = record.identity;
+  const CaseIdentity& two = other.identity;
+  if (one.experiment != two.experiment || one.kernel != two.kernel || one.parameters != two.parameters ||
+      one.work != two.work || record.launch != other.launch ||
+      record.provenance.gpu_uuid != other.provenance.gpu_uuid ||
+      record.times.throughput_unit != other.times.throughput_unit)
+    return false;
+  const auto amount = [](const Times& times) { return *times.throughput * *times.time_us; };
+  return std::abs(amount(other.times) / amount(record.times) - 1) < kAlike &&
+         record.compiled->spill_bytes != other.compiled->spill_bytes &&
+         record.compiled->usage.registers_per_thread != other.compiled->usage.registers_per_thread;
+}
+
 }  // namespace
 
 double Situation::blocks_of_busy_sm() const {
@@ -72,35 +97,6 @@ std::optional<Situation> situation_of(const LaunchFacts& facts) {
   }
   return situation;
 }
-
-namespace {
-
-/// Of a launch's time, at most which another build takes that is called faster.
-constexpr double kFaster = 0.95;
-/// Useful work of two launches that is alike, relative.
-constexpr double kAlike = 0.01;
-
-bool says_how_fast(const CaseRecord& record) {
-  return record.launch && record.compiled && record.compiled->spill_bytes && record.times.time_us &&
-         record.times.throughput && record.readings.counters.achieved_pct;
-}
-
-bool is_another_build(const CaseRecord& record, const CaseRecord& other) {
-  if (!says_how_fast(record) || !says_how_fast(other)) return false;
-  const CaseIdentity& one = record.identity;
-  const CaseIdentity& two = other.identity;
-  if (one.experiment != two.experiment || one.kernel != two.kernel || one.parameters != two.parameters ||
-      one.work != two.work || record.launch != other.launch ||
-      record.provenance.gpu_uuid != other.provenance.gpu_uuid ||
-      record.times.throughput_unit != other.times.throughput_unit)
-    return false;
-  const auto amount = [](const Times& times) { return *times.throughput * *times.time_us; };
-  return std::abs(amount(other.times) / amount(record.times) - 1) < kAlike &&
-         record.compiled->spill_bytes != other.compiled->spill_bytes &&
-         record.compiled->usage.registers_per_thread != other.compiled->usage.registers_per_thread;
-}
-
-}  // namespace
 
 LaunchFacts facts_of(const CaseRecord& record) {
   const auto& capability = record.provenance.compute_capability;

@@ -1,7 +1,6 @@
 #include "entries/process_files.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <system_error>
 
@@ -10,6 +9,7 @@
 #include "entries/entries.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -29,11 +29,7 @@ std::string stem_of(const fs::path& out) {
 
 /// "41", or "41-2": a process, and which of its programs.
 bool is_process(std::string_view text) {
-  const auto is_number = [](std::string_view digits) {
-    int number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    return error == std::errc() && end == digits.data() + digits.size() && number >= 0;
-  };
+  const auto is_number = [](std::string_view digits) { return read_number(digits, 0).has_value(); };
   const std::size_t dash = text.find('-', 1);
   return is_number(text.substr(0, dash)) && (dash == text.npos || is_number(text.substr(dash + 1)));
 }
@@ -73,6 +69,13 @@ std::vector<fs::path> process_files(const fs::path& out) {
   }
   std::ranges::sort(files);
   return files;
+}
+
+void remove_process_files(const std::vector<fs::path>& files) {
+  std::error_code ignored;
+  for (const fs::path& file : files) {
+    fs::remove(file, ignored);
+  }
 }
 
 }  // namespace occbench

@@ -34,4 +34,7 @@ std::filesystem::path make_process_file(const std::filesystem::path& out, int pr
 /// The files that processes have beside `out`, in order: of those named so, the ones that begin as such files do.
 std::vector<std::filesystem::path> process_files(const std::filesystem::path& out);
 
+/// Removes files of processes.
+void remove_process_files(const std::vector<std::filesystem::path>& files);
+
 }  // namespace occbench

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <istream>
-#include <system_error>
 #include <zlib.h>
 
 #include <fmt/core.h>
@@ -19,6 +18,13 @@ void require_allowed(std::int64_t bytes, std::int64_t most, std::string_view sou
   if (bytes <= most) return;
   throw InputError(fmt::format(
       "cannot read {}: it holds more than {} bytes; --max-size SIZE raises this limit", source, most));
+}
+
+/// How many bytes a character has that begins with this one; 0 if none does.
+std::size_t length_of(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
 }  // namespace
@@ -71,17 +77,6 @@ std::string read_text(std::istream& stream, std::string_view source) {
   }
   return text;
 }
-
-namespace {
-
-/// How many bytes a character has that begins with this one; 0 if none does.
-std::size_t length_of(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-}
-
-}  // namespace
 
 Utf8Character first_character(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);

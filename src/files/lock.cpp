@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <fcntl.h>
 #include <string>
 #include <string_view>

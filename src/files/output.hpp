@@ -14,6 +14,9 @@ bool write_all(int descriptor, std::string_view text);
 /// @throws InputError if that is a folder, a device, a FIFO or a socket, or the links lead nowhere
 std::filesystem::path output_target(const std::filesystem::path& file);
 
+/// The folder that a file will lie in, where it can be made; writing the file says more where not.
+void make_folder_of(const std::filesystem::path& file);
+
 /// When a file counts as written.
 enum class WrittenTo {
   disk,   ///< after fsync: it survives the machine

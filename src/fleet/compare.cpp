@@ -6,8 +6,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <string>
-#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -39,10 +37,11 @@ void require_one_model(const FleetRows& rows, std::span<const std::size_t> gpus)
                   fmt::join(told, "; ")));
 }
 
-/// The commit of most; of several equally frequent ones the first by name.
-std::string usual_commit(const FleetRows& rows, std::span<const std::size_t> gpus) {
+/// The value of most; of several equally frequent ones the first in order.
+std::string most_frequent(const FleetRows& rows, std::span<const std::size_t> gpus,
+                          std::string MeasuredGpu::*value) {
   std::map<std::string, std::size_t> counts;
-  for (const std::size_t gpu : gpus) ++counts[rows.gpus[gpu].commit];
+  for (const std::size_t gpu : gpus) ++counts[rows.gpus[gpu].*value];
   return std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; })->first;
 }
 
@@ -105,70 +104,6 @@ std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::
 bool says(const FleetRows& rows, std::size_t gpu, FleetQuantity quantity, const std::string& usual_sms) {
   return quantity != FleetQuantity::counters || rows.gpus[gpu].sm_count == usual_sms;
 }
-
-std::string usual_sm_count(const FleetRows& rows, std::span<const std::size_t> gpus) {
-  std::map<std::string, std::size_t> counts;
-  for (const std::size_t gpu : gpus) ++counts[rows.gpus[gpu].sm_count];
-  return std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; })->first;
-}
-
-}  // namespace
-
-Middle middle_of(std::span<const double> values, double least) {
-  constexpr double kSigmaOfDeviation = 1.4826;
-  constexpr double kSigmas = 5;
-  constexpr std::size_t kFewestForSpread = 5;
-  const double middle = median(values);
-  if (values.size() < kFewestForSpread) return {middle, least};
-  std::vector<double> distances;
-  for (const double value : values) distances.push_back(std::abs(value - middle));
-  return {middle, std::max(least, kSigmas * kSigmaOfDeviation * median(distances))};
-}
-
-bool ComparedGpu::out_of_line() const {
-  return std::ranges::any_of(findings, [](const FleetFinding& finding) { return !finding.note; });
-}
-
-ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> judged,
-                           std::span<const std::size_t> baseline) {
-  std::vector<std::size_t> all(judged.begin(), judged.end());
-  all.insert(all.end(), baseline.begin(), baseline.end());
-  if (all.empty()) return {};
-  require_one_model(rows, all);
-  const std::string commit = usual_commit(rows, all);
-  std::vector<std::size_t> peers;
-  for (const std::size_t gpu : all) {
-    if (why_not(rows, rows.gpus[gpu], commit, kFewestPeers).empty()) peers.push_back(gpu);
-  }
-
-  ComparedFleet result;
-  std::vector<ComparedGpu>& compared = result.gpus;
-  for (const std::size_t gpu : judged)
-    compared.push_back({gpu, {}, {}, why_not(rows, rows.gpus[gpu], commit, peers.size())});
-  std::vector<ComparedGpu*> place(rows.gpus.size(), nullptr);
-  for (ComparedGpu& each : compared) place[each.gpu] = &each;
-
-  const std::vector<Deviations> deviations = deviations_of(rows, peers);
-  const std::string sms = usual_sm_count(rows, all);
-  for (const FleetQuantity quantity : kFleetQuantities) {
-    std::vector<Value> values;
-    for (std::size_t i = 0; i < peers.size(); ++i) {
-      const auto& deviation = deviations[i][static_cast<std::size_t>(quantity)];
-      if (deviation && says(rows, peers[i], quantity, sms)) values.push_back({place[peers[i]], *deviation});
-    }
-    result.named_from[static_cast<std::size_t>(quantity)] = judge(rows, quantity, values);
-  }
-  for (std::size_t i = 0; i < peers.size(); ++i) {
-    if (place[peers[i]] != nullptr) place[peers[i]]->deviations = deviations[i];
-  }
-  if (peers.size() >= kFewestPeers) {
-    add_events(rows, peers, compared);
-    add_differences(rows, peers, compared);
-  }
-  return result;
-}
-
-namespace {
 
 /// Something that happens in a case or does not.
 struct Event {
@@ -279,48 +214,6 @@ void add_failures(const FleetRows& rows, ComparedGpu& compared) {
        .worst_case = first});
 }
 
-}  // namespace
-
-void add_events(const FleetRows& rows, std::span<const std::size_t> peers, std::span<ComparedGpu> compared) {
-  for (const Event& event : events_of(rows)) {
-    std::vector<double> shares;
-    for (const std::size_t gpu : peers) shares.push_back(count_of(rows, rows.gpus[gpu], event).pct());
-    const Middle usual = middle_of(shares, kEventsNamedFrom);
-    for (ComparedGpu& each : compared) {
-      const Count own = count_of(rows, rows.gpus[each.gpu], event);
-      const double more = own.pct() - usual.median;
-      if (own.happened < kFewestEvents || more <= usual.named_from) continue;
-      each.findings.push_back({.cause = event.cause,
-                               .size = more,
-                               .size_unit = "% of cases",
-                               .named_from = usual.named_from,
-                               .sentence = fmt::format("{} in {} of {} cases; its peers: in {:.0f} %.",
-                                                       event.words, own.happened, own.cases, usual.median)});
-    }
-  }
-}
-
-void add_differences(const FleetRows& rows, std::span<const std::size_t> peers,
-                     std::span<ComparedGpu> compared) {
-  for (const Attribute& attribute : kAttributes) {
-    const std::string usual = usual_value(rows, peers, attribute.value);
-    if (usual.empty()) continue;
-    for (ComparedGpu& each : compared) {
-      const std::string& value = rows.gpus[each.gpu].*attribute.value;
-      if (value.empty() || value == usual) continue;
-      each.findings.push_back({.cause = attribute.column,
-                               .size = difference(value, usual),
-                               .size_unit = attribute.unit[0] == ' ' ? attribute.unit + 1 : attribute.unit,
-                               .note = attribute.note,
-                               .sentence = fmt::format("{}{}{}; most of its peers have {}.", attribute.words,
-                                                       value, attribute.unit, usual)});
-    }
-  }
-  for (ComparedGpu& each : compared) add_failures(rows, each);
-}
-
-namespace {
-
 /// Below this a launch's overhead is a good part of its time. Adds of 5 us differed by 7 % between twenty runs of
 /// one H200.
 constexpr double kShortestTime_us = 50;
@@ -419,6 +312,98 @@ Deviation deviation_of(const std::vector<SaidByCase>& said) {
 }
 
 }  // namespace
+
+Middle middle_of(std::span<const double> values, double least) {
+  constexpr double kSigmaOfDeviation = 1.4826;
+  constexpr double kSigmas = 5;
+  constexpr std::size_t kFewestForSpread = 5;
+  const double middle = median(values);
+  if (values.size() < kFewestForSpread) return {middle, least};
+  std::vector<double> distances;
+  for (const double value : values) distances.push_back(std::abs(value - middle));
+  return {middle, std::max(least, kSigmas * kSigmaOfDeviation * median(distances))};
+}
+
+bool ComparedGpu::out_of_line() const {
+  return std::ranges::any_of(findings, [](const FleetFinding& finding) { return !finding.note; });
+}
+
+ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> judged,
+                           std::span<const std::size_t> baseline) {
+  std::vector<std::size_t> all(judged.begin(), judged.end());
+  all.insert(all.end(), baseline.begin(), baseline.end());
+  if (all.empty()) return {};
+  require_one_model(rows, all);
+  const std::string commit = most_frequent(rows, all, &MeasuredGpu::commit);
+  std::vector<std::size_t> peers;
+  for (const std::size_t gpu : all) {
+    if (why_not(rows, rows.gpus[gpu], commit, kFewestPeers).empty()) peers.push_back(gpu);
+  }
+
+  ComparedFleet result;
+  std::vector<ComparedGpu>& compared = result.gpus;
+  for (const std::size_t gpu : judged)
+    compared.push_back({gpu, {}, {}, why_not(rows, rows.gpus[gpu], commit, peers.size())});
+  std::vector<ComparedGpu*> place(rows.gpus.size(), nullptr);
+  for (ComparedGpu& each : compared) place[each.gpu] = &each;
+
+  const std::vector<Deviations> deviations = deviations_of(rows, peers);
+  const std::string sms = most_frequent(rows, all, &MeasuredGpu::sm_count);
+  for (const FleetQuantity quantity : kFleetQuantities) {
+    std::vector<Value> values;
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      const auto& deviation = deviations[i][static_cast<std::size_t>(quantity)];
+      if (deviation && says(rows, peers[i], quantity, sms)) values.push_back({place[peers[i]], *deviation});
+    }
+    result.named_from[static_cast<std::size_t>(quantity)] = judge(rows, quantity, values);
+  }
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    if (place[peers[i]] != nullptr) place[peers[i]]->deviations = deviations[i];
+  }
+  if (peers.size() >= kFewestPeers) {
+    add_events(rows, peers, compared);
+    add_differences(rows, peers, compared);
+  }
+  return result;
+}
+
+void add_events(const FleetRows& rows, std::span<const std::size_t> peers, std::span<ComparedGpu> compared) {
+  for (const Event& event : events_of(rows)) {
+    std::vector<double> shares;
+    for (const std::size_t gpu : peers) shares.push_back(count_of(rows, rows.gpus[gpu], event).pct());
+    const Middle usual = middle_of(shares, kEventsNamedFrom);
+    for (ComparedGpu& each : compared) {
+      const Count own = count_of(rows, rows.gpus[each.gpu], event);
+      const double more = own.pct() - usual.median;
+      if (own.happened < kFewestEvents || more <= usual.named_from) continue;
+      each.findings.push_back({.cause = event.cause,
+                               .size = more,
+                               .size_unit = "% of cases",
+                               .named_from = usual.named_from,
+                               .sentence = fmt::format("{} in {} of {} cases; its peers: in {:.0f} %.",
+                                                       event.words, own.happened, own.cases, usual.median)});
+    }
+  }
+}
+
+void add_differences(const FleetRows& rows, std::span<const std::size_t> peers,
+                     std::span<ComparedGpu> compared) {
+  for (const Attribute& attribute : kAttributes) {
+    const std::string usual = usual_value(rows, peers, attribute.value);
+    if (usual.empty()) continue;
+    for (ComparedGpu& each : compared) {
+      const std::string& value = rows.gpus[each.gpu].*attribute.value;
+      if (value.empty() || value == usual) continue;
+      each.findings.push_back({.cause = attribute.column,
+                               .size = difference(value, usual),
+                               .size_unit = attribute.unit[0] == ' ' ? attribute.unit + 1 : attribute.unit,
+                               .note = attribute.note,
+                               .sentence = fmt::format("{}{}{}; most of its peers have {}.", attribute.words,
+                                                       value, attribute.unit, usual)});
+    }
+  }
+  for (ComparedGpu& each : compared) add_failures(rows, each);
+}
 
 const FleetQuantityFacts& facts_of(FleetQuantity quantity) {
   // In the order of the enumerators.

@@ -1,7 +1,6 @@
 #include "fleet/fleet_rows.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/bound_by.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
@@ -46,25 +46,15 @@ class Cells {
   double number(std::string_view name) const {
     const std::string& cell = text(name);
     if (cell.empty()) return kNoReading;
-    double value = 0;
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value)) {
-      throw InputError(fmt::format("{}, line {}: {} is '{}', which is no finite number", stream_.source(),
-                                   stream_.line(), name, cell));
-    }
-    require_possible(name, value);
-    return value;
+    return at_line(stream_.source(), stream_.line(), [&] {
+      const std::optional<double> value = read_number<double>(cell);
+      if (!value) throw InputError(fmt::format("{} is '{}', which is no finite number", name, cell));
+      require_in_range(*find_column(name), *value);
+      return *value;
+    });
   }
 
  private:
-  void require_possible(std::string_view name, double value) const {
-    try {
-      require_in_range(*find_column(name), value);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, line {}: {}", stream_.source(), stream_.line(), error.what()));
-    }
-  }
-
   const RowStream& stream_;
   std::map<std::string, std::size_t, std::less<>> where_;
   std::vector<std::string> cells_;
@@ -94,11 +84,7 @@ MeasuredGpu gpu_of(const Cells& cells, const GpuState& state, const std::string&
 }
 
 GpuState state_of(const Cells& cells, const RowStream& stream) {
-  try {
-    return parse_gpu_state(cells.text("gpu_state"));
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}, line {}: {}", stream.source(), stream.line(), error.what()));
-  }
+  return at_line(stream.source(), stream.line(), [&] { return parse_gpu_state(cells.text("gpu_state")); });
 }
 
 /// Else rows of two models have one UUID.

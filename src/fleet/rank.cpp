@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "occupancy/text.hpp"
 #include "record/json.hpp"
 
 namespace occbench {
@@ -124,38 +125,6 @@ std::vector<std::string> remarks_on_hosts(const FleetRows& rows, std::span<const
   return remarks;
 }
 
-}  // namespace
-
-std::size_t RankedFleet::out_of_line() const {
-  return static_cast<std::size_t>(std::ranges::count_if(gpus, &ComparedGpu::out_of_line));
-}
-
-std::size_t RankedFleet::no_verdict() const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      gpus, [](const ComparedGpu& gpu) { return !gpu.no_verdict.empty() && !gpu.out_of_line(); }));
-}
-
-RankedFleet rank_fleet(const FleetRows& rows, const FleetQuestion& question) {
-  RankedFleet ranked;
-  ComparedFleet compared = compare_gpus(rows, question.judged, question.baseline);
-  ranked.gpus = std::move(compared.gpus);
-  ranked.named_from = compared.named_from;
-  if (!question.earlier.empty()) {
-    const std::vector<PastRun> runs = past_runs(rows, question);
-    std::map<std::string, Numbers> earlier;
-    for (const std::size_t gpu : question.earlier) earlier[rows.gpus[gpu].uuid].push_back(gpu);
-    for (ComparedGpu& each : ranked.gpus) {
-      say_since_when(rows, runs, each);
-      add_changes(rows, earlier, each);
-    }
-  }
-  ranked.remarks = remarks_on_hosts(rows, ranked.gpus);
-  std::ranges::stable_sort(ranked.gpus, {}, place_in_order);
-  return ranked;
-}
-
-namespace {
-
 /// More lines than this nobody reads; JSON has all.
 constexpr std::size_t kMostLines = 40;
 
@@ -164,13 +133,6 @@ constexpr const char* kDistances = "distance from the peers' median";
 std::string_view verdict_of(const ComparedGpu& gpu) {
   if (gpu.out_of_line()) return "out of line";
   return gpu.no_verdict.empty() ? "in line" : "no verdict";
-}
-
-/// No control character of a file reaches the terminal.
-std::string one_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char character) { return character < 0x20 || character == 0x7f; }, ' ');
-  return text;
 }
 
 std::string told(const FleetFinding& finding) {
@@ -199,9 +161,9 @@ std::string heading(const FleetRows& rows, const RankedFleet& ranked) {
     from = std::min(from, gpu.recorded_at);
     to = std::max(to, gpu.recorded_at);
   }
-  return fmt::format("{}: {} GPU{} on {} node{}, {} cases, {} to {}\n\n", rows.gpus[ranked.gpus[0].gpu].model,
-                     ranked.gpus.size(), ranked.gpus.size() == 1 ? "" : "s", hosts.size(),
-                     hosts.size() == 1 ? "" : "s", rows.cases.size(), from, to);
+  return fmt::format("{}: {} on {}, {} cases, {} to {}\n\n", rows.gpus[ranked.gpus[0].gpu].model,
+                     counted(std::ssize(ranked.gpus), "GPU"), counted(std::ssize(hosts), "node"),
+                     rows.cases.size(), from, to);
 }
 
 std::string distances(const ComparedGpu& gpu) {
@@ -252,10 +214,38 @@ nlohmann::ordered_json json_of(const FleetFinding& finding) {
 
 }  // namespace
 
+std::size_t RankedFleet::out_of_line() const {
+  return static_cast<std::size_t>(std::ranges::count_if(gpus, &ComparedGpu::out_of_line));
+}
+
+std::size_t RankedFleet::no_verdict() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      gpus, [](const ComparedGpu& gpu) { return !gpu.no_verdict.empty() && !gpu.out_of_line(); }));
+}
+
+RankedFleet rank_fleet(const FleetRows& rows, const FleetQuestion& question) {
+  RankedFleet ranked;
+  ComparedFleet compared = compare_gpus(rows, question.judged, question.baseline);
+  ranked.gpus = std::move(compared.gpus);
+  ranked.named_from = compared.named_from;
+  if (!question.earlier.empty()) {
+    const std::vector<PastRun> runs = past_runs(rows, question);
+    std::map<std::string, Numbers> earlier;
+    for (const std::size_t gpu : question.earlier) earlier[rows.gpus[gpu].uuid].push_back(gpu);
+    for (ComparedGpu& each : ranked.gpus) {
+      say_since_when(rows, runs, each);
+      add_changes(rows, earlier, each);
+    }
+  }
+  ranked.remarks = remarks_on_hosts(rows, ranked.gpus);
+  std::ranges::stable_sort(ranked.gpus, {}, place_in_order);
+  return ranked;
+}
+
 std::string fleet_headline(const RankedFleet& ranked) {
   const std::size_t out = ranked.out_of_line();
-  std::string text = fmt::format("{} of {} GPU{} {} out of line", out, ranked.gpus.size(),
-                                 ranked.gpus.size() == 1 ? "" : "s", out == 1 ? "is" : "are");
+  std::string text = fmt::format("{} of {} {} out of line", out, counted(std::ssize(ranked.gpus), "GPU"),
+                                 out == 1 ? "is" : "are");
   if (ranked.no_verdict() > 0) text += fmt::format(", {} without a verdict", ranked.no_verdict());
   return text + ".";
 }

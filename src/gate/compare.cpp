@@ -1,9 +1,7 @@
 #include "gate/compare.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -178,19 +176,6 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   return comparison;
 }
 
-}  // namespace
-
-Comparison compare(const RecordedRun& baseline, const RecordedRun& candidate, const Tolerances& tolerances) {
-  return compare_runs({&baseline, 1}, {&candidate, 1}, tolerances, false);
-}
-
-Comparison compare_pairs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
-                         const Tolerances& tolerances) {
-  return compare_runs(baseline, candidate, tolerances, true);
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 struct FilePair {
@@ -251,7 +236,26 @@ Plan plan_of(const fs::path& baseline, const fs::path& candidate) {
   return plan;
 }
 
+bool worse(const ComparedCase& left, const ComparedCase& right) {
+  const auto gravest = [](const ComparedCase& compared) {
+    std::pair<Grade, double> most{Grade::note, -1};
+    for (const GateFinding& finding : compared.findings)
+      most = std::max(most, std::pair(finding.grade, finding.weight));
+    return most;
+  };
+  return gravest(left) > gravest(right);
+}
+
 }  // namespace
+
+Comparison compare(const RecordedRun& baseline, const RecordedRun& candidate, const Tolerances& tolerances) {
+  return compare_runs({&baseline, 1}, {&candidate, 1}, tolerances, false);
+}
+
+Comparison compare_pairs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
+                         const Tolerances& tolerances) {
+  return compare_runs(baseline, candidate, tolerances, true);
+}
 
 Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, const Tolerances& tolerances) {
   const Plan plan = plan_of(baseline, candidate);
@@ -272,44 +276,14 @@ Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, co
   return all;
 }
 
-namespace {
-
-bool worse(const ComparedCase& left, const ComparedCase& right) {
-  const auto gravest = [](const ComparedCase& compared) {
-    std::pair<Grade, double> most{Grade::note, -1};
-    for (const GateFinding& finding : compared.findings)
-      most = std::max(most, std::pair(finding.grade, finding.weight));
-    return most;
-  };
-  return gravest(left) > gravest(right);
-}
-
-}  // namespace
-
 std::string_view to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass:
-      return "pass";
-    case Verdict::no_verdict:
-      return "no verdict";
-    case Verdict::regression:
-      return "regression";
-  }
-  return "";
+  static constexpr std::string_view kWords[] = {"pass", "no verdict", "regression"};
+  return kWords[static_cast<std::size_t>(verdict)];
 }
 
 std::string_view to_string(Grade grade) {
-  switch (grade) {
-    case Grade::note:
-      return "note";
-    case Grade::advisory:
-      return "advisory";
-    case Grade::no_verdict:
-      return "no verdict";
-    case Grade::regression:
-      return "regression";
-  }
-  return "";
+  static constexpr std::string_view kWords[] = {"note", "advisory", "no verdict", "regression"};
+  return kWords[static_cast<std::size_t>(grade)];
 }
 
 std::string ComparedCase::full_name() const {

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 
@@ -382,36 +380,9 @@ void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& i
   if (same_grid) judge_time(fit, context, into);
 }
 
-}  // namespace
-
-void judge(const Sides& sides, const GateContext& context, ComparedCase& into) {
-  apply_rules(sides, context, into);
-  // Of one grade, in the order of the rules: causes before what follows from them, occupancy before time.
-  std::ranges::stable_sort(into.findings, std::ranges::greater(), &GateFinding::grade);
-}
-
-namespace {
-
 std::string shown(std::string_view value) {
   return value.empty() ? "(empty)" : std::string(value);
 }
-
-}  // namespace
-
-std::string change_text(std::string_view what, std::string_view before, std::string_view now) {
-  return fmt::format("{} {} -> {}", what, shown(before), shown(now));
-}
-
-void add_finding(ComparedCase& into, Grade grade, std::string_view subject, std::string message,
-                 double weight) {
-  into.findings.push_back({grade, std::string(subject), "", "", std::move(message), weight});
-}
-
-std::array<std::pair<std::string_view, const Cases*>, 2> named(const Sides& sides) {
-  return {{{"baseline", &sides.baseline}, {"candidate", &sides.candidate}}};
-}
-
-namespace {
 
 /// How grave it is that a column differs; consequences are as grave as their causes and have no grade yet.
 std::optional<Grade> grade_of(const Column& column, const Row& before, const Row& now) {
@@ -428,7 +399,34 @@ bool is_inferred(const Column& column, const Row& row) {
   return column.name == "work" && is_inferred_work(row.work_source);
 }
 
+std::string explanation(const Cases& cases) {
+  try {
+    return explanation_of(facts_of(case_record(cases.front()->row)));
+  } catch (const InputError&) {
+    return "";  // a row that says something impossible; the gate has its own word for it
+  }
+}
+
 }  // namespace
+
+void judge(const Sides& sides, const GateContext& context, ComparedCase& into) {
+  apply_rules(sides, context, into);
+  // Of one grade, in the order of the rules: causes before what follows from them, occupancy before time.
+  std::ranges::stable_sort(into.findings, std::ranges::greater(), &GateFinding::grade);
+}
+
+std::string change_text(std::string_view what, std::string_view before, std::string_view now) {
+  return fmt::format("{} {} -> {}", what, shown(before), shown(now));
+}
+
+void add_finding(ComparedCase& into, Grade grade, std::string_view subject, std::string message,
+                 double weight) {
+  into.findings.push_back({grade, std::string(subject), "", "", std::move(message), weight});
+}
+
+std::array<std::pair<std::string_view, const Cases*>, 2> named(const Sides& sides) {
+  return {{{"baseline", &sides.baseline}, {"candidate", &sides.candidate}}};
+}
 
 bool is_one_launch(const Sides& sides, const GateContext& context, ComparedCase& into) {
   for (const auto& [side, runs] : named(sides)) {
@@ -486,18 +484,6 @@ bool was_never_launched(const Sides& sides) {
   return std::ranges::all_of(sides.baseline, is_calculated) &&
          std::ranges::all_of(sides.candidate, is_calculated);
 }
-
-namespace {
-
-std::string explanation(const Cases& cases) {
-  try {
-    return explanation_of(facts_of(case_record(cases.front()->row)));
-  } catch (const InputError&) {
-    return "";  // a row that says something impossible; the gate has its own word for it
-  }
-}
-
-}  // namespace
 
 void add_loss_change(const Sides& sides, ComparedCase& into) {
   const std::string now = explanation(sides.candidate);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 
 #include "files/input.hpp"
 #include "gate/tolerances.hpp"
+#include "occupancy/text.hpp"
 #include "record/json.hpp"
 #include "record/simulated.hpp"
 #include "record/statistics.hpp"
@@ -398,14 +398,6 @@ std::size_t shown_of(const std::vector<Group>& groups) {
 
 std::string left_out(std::size_t shown, std::size_t all) {
   return fmt::format("... and {} more (formats json and junit have all)", all - shown);
-}
-
-/// One line, whatever a cell holds; no control character reaches the terminal.
-std::string one_line(std::string text) {
-  for (char& character : text) {
-    if (static_cast<unsigned char>(character) < 0x20 || character == 0x7f) character = ' ';
-  }
-  return text;
 }
 
 /// Of the row that was recorded first, whatever the two sides have in common.

@@ -5,8 +5,6 @@
 #include <map>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include "files/input.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -67,12 +65,11 @@ std::string samples_of(const fs::path& file) {
 bool begins_like_rows(const fs::path& file) {
   const std::string text = read_text(file);
   if (is_blank(text)) return true;
-  const std::string_view first_line = std::string_view(text).substr(0, text.find_first_of("\r\n"));
-  const std::string names = fmt::format(",{},", first_line);
-  return std::ranges::all_of(columns(), [&](const Column& column) {
-    const bool needed = column.gate == GateRule::key || column.name == "schema";
-    return !needed || names.find(fmt::format(",{},", column.name)) != std::string::npos;
-  });
+  std::vector<std::string_view> needed = {"schema"};
+  for (const Column& column : columns()) {
+    if (column.gate == GateRule::key) needed.push_back(column.name);
+  }
+  return has_names(text, needed);
 }
 
 }  // namespace

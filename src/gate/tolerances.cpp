@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -98,80 +96,6 @@ double largest_difference(const std::vector<double>& values, const Quantity& qua
   const auto [least, most] = std::ranges::minmax(values);
   return quantity.unit == "%" ? 100 * (most / least - 1) : most - least;
 }
-
-}  // namespace
-
-std::vector<std::string> Tolerances::experiments() const {
-  std::vector<std::string> names;
-  for (const auto& [experiment, quantities] : given_) {
-    if (!experiment.empty()) names.push_back(experiment);
-  }
-  return names;
-}
-
-Tolerance Tolerances::of(std::string_view experiment, const Quantity& quantity) const {
-  for (const std::string_view scope : {experiment, std::string_view()}) {
-    const auto quantities = given_.find(scope);
-    if (quantities == given_.end()) continue;
-    const auto found = quantities->second.find(quantity.name);
-    if (found != quantities->second.end()) return found->second;
-  }
-  return quantity.tolerance;
-}
-
-void Tolerances::set(std::string_view experiment, std::string_view quantity, Tolerance tolerance) {
-  given_[std::string(experiment)][std::string(quantity)] = tolerance;
-}
-
-std::string Tolerances::to_json() const {
-  Json root = Json::object();
-  for (const auto& [experiment, quantities] : given_) {
-    Json& scope = experiment.empty() ? root["all"] : root["experiments"][experiment];
-    for (const auto& [name, tolerance] : quantities) {
-      scope[name] = {{"limit", tolerance.limit}, {"spreads", tolerance.spreads}};
-    }
-  }
-  return json_text(root) + "\n";
-}
-
-Tolerances parse_tolerances(std::string_view json, std::string_view source) {
-  return TolerancesReader(source).read(parse_json(json, source));
-}
-
-Tolerances tolerances_from(std::span<const RecordedRun> runs) {
-  if (runs.size() < 2) throw InputError("tolerances need two runs or more of one build; better are five");
-  std::vector<const Quantity*> quantities = {&time_quantity()};
-  for (const Quantity& quantity : measured_quantities()) quantities.push_back(&quantity);
-
-  std::map<std::pair<Key, const Quantity*>, std::vector<double>> readings;
-  for (const RecordedRun& run : runs) {
-    for (const RecordedCase& recorded : run.cases) {
-      for (const Quantity* quantity : quantities) {
-        const Real value = quantity->value(recorded.row);
-        if (value) readings[{{recorded.row.experiment, recorded.row.case_}, quantity}].push_back(*value);
-      }
-    }
-  }
-  Tolerances tolerances;
-  bool shared = false;
-  std::map<std::pair<std::string, const Quantity*>, double> largest;
-  for (const auto& [where, values] : readings) {
-    const auto& [key, quantity] = where;
-    if (values.size() < 2 || (quantity->unit == "%" && *std::ranges::min_element(values) <= 0)) continue;
-    double& most = largest[{key.first, quantity}];
-    most = std::max(most, largest_difference(values, *quantity));
-    shared = true;
-  }
-  if (!shared) throw InputError("the runs that tolerances are to come from share no measured case");
-  for (const auto& [where, most] : largest) {
-    const double limit = std::clamp(kMargin * most, kLeast, kLargest);
-    // Tenths are as much as a handful of runs can say.
-    tolerances.set(where.first, where.second->name, {std::ceil(10 * limit - 1e-6) / 10, 0});
-  }
-  return tolerances;
-}
-
-namespace {
 
 // Medians of 8 readings of unchanged code on an H200 differed from run to run by 0.1 points at the median
 // case. Three interquartile ranges of the readings are more than six standard deviations of the difference of
@@ -284,6 +208,76 @@ Quantity of_time(std::string_view name, Tolerance tolerance,
 }
 
 }  // namespace
+
+std::vector<std::string> Tolerances::experiments() const {
+  std::vector<std::string> names;
+  for (const auto& [experiment, quantities] : given_) {
+    if (!experiment.empty()) names.push_back(experiment);
+  }
+  return names;
+}
+
+Tolerance Tolerances::of(std::string_view experiment, const Quantity& quantity) const {
+  for (const std::string_view scope : {experiment, std::string_view()}) {
+    const auto quantities = given_.find(scope);
+    if (quantities == given_.end()) continue;
+    const auto found = quantities->second.find(quantity.name);
+    if (found != quantities->second.end()) return found->second;
+  }
+  return quantity.tolerance;
+}
+
+void Tolerances::set(std::string_view experiment, std::string_view quantity, Tolerance tolerance) {
+  given_[std::string(experiment)][std::string(quantity)] = tolerance;
+}
+
+std::string Tolerances::to_json() const {
+  Json root = Json::object();
+  for (const auto& [experiment, quantities] : given_) {
+    Json& scope = experiment.empty() ? root["all"] : root["experiments"][experiment];
+    for (const auto& [name, tolerance] : quantities) {
+      scope[name] = {{"limit", tolerance.limit}, {"spreads", tolerance.spreads}};
+    }
+  }
+  return json_text(root) + "\n";
+}
+
+Tolerances parse_tolerances(std::string_view json, std::string_view source) {
+  return TolerancesReader(source).read(parse_json(json, source));
+}
+
+Tolerances tolerances_from(std::span<const RecordedRun> runs) {
+  if (runs.size() < 2) throw InputError("tolerances need two runs or more of one build; better are five");
+  std::vector<const Quantity*> quantities = {&time_quantity()};
+  for (const Quantity& quantity : measured_quantities()) quantities.push_back(&quantity);
+
+  std::map<std::pair<Key, const Quantity*>, std::vector<double>> readings;
+  for (const RecordedRun& run : runs) {
+    for (const RecordedCase& recorded : run.cases) {
+      for (const Quantity* quantity : quantities) {
+        const Real value = quantity->value(recorded.row);
+        if (value) readings[{{recorded.row.experiment, recorded.row.case_}, quantity}].push_back(*value);
+      }
+    }
+  }
+  Tolerances tolerances;
+  bool shared = false;
+  std::map<std::pair<std::string, const Quantity*>, double> largest;
+  for (const auto& [where, values] : readings) {
+    const auto& [key, quantity] = where;
+    if (values.size() < 2 || (quantity->unit == "%" && *std::ranges::min_element(values) <= 0)) continue;
+    double& most = largest[{key.first, quantity}];
+    most = std::max(most, largest_difference(values, *quantity));
+    shared = true;
+  }
+  if (!shared) throw InputError("the runs that tolerances are to come from share no measured case");
+  for (const auto& [where, most] : largest) {
+    const double limit = std::clamp(kMargin * most, kLeast, kLargest);
+    // Tenths are as much as a handful of runs can say.
+    tolerances.set(where.first, where.second->name, {std::ceil(10 * limit - 1e-6) / 10, 0});
+  }
+  return tolerances;
+}
 
 double Tolerance::allowed(double spread) const {
   return std::max(limit, spreads * spread);

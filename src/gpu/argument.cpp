@@ -1,7 +1,6 @@
 #include "gpu/argument.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -70,11 +70,7 @@ ElementType required_type(std::string_view name, std::string_view text) {
 }
 
 std::optional<double> decimal(std::string_view text) {
-  double value = 0;
-  text = trimmed(text);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
+  return read_number<double>(trimmed(text));
 }
 
 std::int64_t whole(std::string_view part, std::string_view text) {
@@ -85,12 +81,9 @@ std::int64_t whole(std::string_view part, std::string_view text) {
     shift = 10 * static_cast<int>(kSuffixes.find(part.back()) + 1);
     part.remove_suffix(1);
   }
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-  if (error != std::errc() || end != part.data() + part.size() || part.empty() || value < 0 ||
-      value > (kMostBytes >> shift))
-    refuse(text, fmt::format("'{}' is no number of elements", part));
-  return value << shift;
+  const auto value = read_number<std::int64_t>(part, 0, kMostBytes >> shift);
+  if (!value) refuse(text, fmt::format("'{}' is no number of elements", part));
+  return *value << shift;
 }
 
 /// "1<<24", "512*512", "48K"

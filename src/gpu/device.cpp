@@ -1,7 +1,6 @@
 #include "gpu/device.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <cuda_runtime_api.h>
 #include <fmt/core.h>
@@ -9,6 +8,7 @@
 
 #include "gpu/error.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -141,17 +141,14 @@ const Device& choose_device(std::span<const Device> devices, std::string_view ch
       return std::pair{!device.integrated, device.sm_count};
     });
   }
-  int index = -1;
-  const auto [end, error] = std::from_chars(choice.data(), choice.data() + choice.size(), index);
-  if (error != std::errc() || end != choice.data() + choice.size()) {
-    throw InputError(fmt::format("'{}' is not a device; write its number, or auto", choice));
-  }
-  const auto found = std::ranges::find(devices, index, &Device::index);
+  const std::optional<int> index = read_number<int>(choice);
+  if (!index) throw InputError(fmt::format("'{}' is not a device; write its number, or auto", choice));
+  const auto found = std::ranges::find(devices, *index, &Device::index);
   if (found == devices.end()) {
     throw InputError(
         fmt::format("--device {}: there is no such GPU; this machine has {}, and occbench devices "
                     "lists them",
-                    index, devices.size()));
+                    *index, devices.size()));
   }
   return *found;
 }

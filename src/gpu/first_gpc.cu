@@ -6,7 +6,6 @@
 
 #include "gpu/first_gpc.hpp"
 #include "gpu/kernel.hpp"
-#include "gpu/launch.hpp"
 #include "gpu/warp_record.hpp"
 #include "occupancy/occupancy.hpp"
 

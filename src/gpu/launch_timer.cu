@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <stdexcept>
 
 #include "gpu/launch_timer.hpp"

@@ -16,7 +16,6 @@
 
 #include "files/output.hpp"
 #include "gpu/cuda_library.hpp"
-#include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {
@@ -111,6 +110,47 @@ void* open_library() {
                   library_name(kNewest), why, kNewest, CUDART_VERSION % 1000 / 10));
 }
 
+/// FNV-1a of 64 bits. It only names the file: the content itself is in the file and is compared.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char letter : text) {
+    hash ^= static_cast<unsigned char>(letter);
+    hash *= 0x100000001b3U;
+  }
+  return hash;
+}
+
+constexpr std::string_view kFirstLine = "occbench kernel 1";
+
+/// The parts of a file: the first line, a line with the parts' lengths, and the parts.
+std::string file_text(const std::array<std::string_view, 4>& parts) {
+  std::string text = fmt::format("{}\n", kFirstLine);
+  for (const std::string_view part : parts) text += fmt::format("{} ", part.size());
+  text += '\n';
+  for (const std::string_view part : parts) text += part;
+  return text;
+}
+
+std::optional<std::array<std::string, 4>> parts_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::string line;
+  if (!std::getline(stream, line) || line != kFirstLine) return std::nullopt;
+  std::array<std::size_t, 4> lengths{};
+  for (std::size_t& length : lengths) {
+    if (!(stream >> length) || length > text.size()) return std::nullopt;
+  }
+  if (!std::getline(stream, line)) return std::nullopt;
+  auto at = static_cast<std::size_t>(stream.tellg());
+  std::array<std::string, 4> parts;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (at + lengths[i] > text.size()) return std::nullopt;
+    parts[i] = text.substr(at, lengths[i]);
+    at += lengths[i];
+  }
+  if (at != text.size()) return std::nullopt;
+  return parts;
+}
+
 }  // namespace
 
 Nvrtc::Nvrtc(void* library) : library_(library), include_folders_(folders_beside(library)) {
@@ -164,53 +204,6 @@ Nvrtc::Output Nvrtc::compile(const std::string& text, const std::string& name,
   output.cubin = bytes_of(library_, program.get(), "nvrtcGetCUBINSize", "nvrtcGetCUBIN");
   return output;
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-/// FNV-1a of 64 bits. It only names the file: the content itself is in the file and is compared.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char letter : text) {
-    hash ^= static_cast<unsigned char>(letter);
-    hash *= 0x100000001b3U;
-  }
-  return hash;
-}
-
-constexpr std::string_view kFirstLine = "occbench kernel 1";
-
-/// The parts of a file: the first line, a line with the parts' lengths, and the parts.
-std::string file_text(const std::array<std::string_view, 4>& parts) {
-  std::string text = fmt::format("{}\n", kFirstLine);
-  for (const std::string_view part : parts) text += fmt::format("{} ", part.size());
-  text += '\n';
-  for (const std::string_view part : parts) text += part;
-  return text;
-}
-
-std::optional<std::array<std::string, 4>> parts_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::string line;
-  if (!std::getline(stream, line) || line != kFirstLine) return std::nullopt;
-  std::array<std::size_t, 4> lengths{};
-  for (std::size_t& length : lengths) {
-    if (!(stream >> length) || length > text.size()) return std::nullopt;
-  }
-  if (!std::getline(stream, line)) return std::nullopt;
-  auto at = static_cast<std::size_t>(stream.tellg());
-  std::array<std::string, 4> parts;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (at + lengths[i] > text.size()) return std::nullopt;
-    parts[i] = text.substr(at, lengths[i]);
-    at += lengths[i];
-  }
-  if (at != text.size()) return std::nullopt;
-  return parts;
-}
-
-}  // namespace
 
 fs::path KernelCache::file_of(const std::string& content) const {
   return folder_ / fmt::format("{:016x}.kernel", hash_of(content));

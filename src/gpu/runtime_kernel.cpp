@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <elf.h>
 #include <fstream>
@@ -12,7 +11,6 @@
 #include <mutex>
 #include <set>
 #include <sstream>
-#include <stdexcept>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>

@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "axes/point.hpp"
 #include "harness/plan.hpp"
 #include "occupancy/input_error.hpp"
 

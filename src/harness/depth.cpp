@@ -1,10 +1,8 @@
 #include "harness/depth.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <exception>
-#include <limits>
 #include <map>
 
 #include <fmt/core.h>

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>

@@ -74,14 +74,6 @@ std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(std::string_view for
   return std::make_unique<benchmark::JSONReporter>();
 }
 
-std::optional<double> number(const Row& row, const Column& column) {
-  if (const auto* real = std::get_if<Real Row::*>(&column.where)) return row.**real;
-  if (const auto* integer = std::get_if<Integer Row::*>(&column.where)) {
-    if (const Integer& value = row.**integer) return static_cast<double>(*value);
-  }
-  return std::nullopt;
-}
-
 bool is_aggregate(const benchmark::BenchmarkReporter::Run& run) {
   return run.run_type == benchmark::BenchmarkReporter::Run::RT_Aggregate;
 }
@@ -182,7 +174,7 @@ void GoogleBenchmark::report(Runs runs, const Row& row) {
     for (benchmark::BenchmarkReporter::Run& run : shown) {
       if (is_aggregate(run)) continue;
       for (const std::string_view name : output.columns) {
-        const std::optional<double> value = number(row, *find_column(name));
+        const Real value = number_of(row, *find_column(name));
         if (value) run.counters[std::string(name)] = benchmark::Counter(*value);
       }
     }

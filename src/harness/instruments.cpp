@@ -1,6 +1,5 @@
 #include "harness/instruments.hpp"
 
-#include <optional>
 #include <utility>
 
 #include "gpu/error.hpp"

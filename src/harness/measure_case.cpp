@@ -4,9 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
-#include <memory>
-#include <optional>
-#include <vector>
 
 #include <fmt/core.h>
 

@@ -2,21 +2,19 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <random>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 
 #include <CLI/CLI.hpp>
-#include <benchmark/benchmark.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -115,24 +113,21 @@ std::vector<std::string> names(const auto& values) {
   return result;
 }
 
-std::vector<std::string> split_at_commas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    if (part.empty()) throw InputError(fmt::format("--occ_metrics={}: a name is empty", text));
+std::vector<std::string> metrics_of(const std::string& text) {
+  std::vector<std::string> names;
+  if (text.empty()) return names;
+  for (const std::string_view name : split(text, ',')) {
+    if (name.empty()) throw InputError(fmt::format("--occ_metrics={}: a name is empty", text));
     // Two columns of one name would make a file that no reader takes.
-    if (std::ranges::find(parts, part) == parts.end()) parts.push_back(part);
+    if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   }
-  return parts;
+  return names;
 }
 
 std::uint64_t seed_of(const std::string& text) {
   if (text == "random") return std::random_device{}();
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw InputError(fmt::format("--occ_shuffle={}: a seed is a whole number from 0 on", text));
-  return seed;
+  if (const auto seed = read_number<std::uint64_t>(text)) return *seed;
+  throw InputError(fmt::format("--occ_shuffle={}: a seed is a whole number from 0 on", text));
 }
 
 /// "NAME=VALUES". @throws InputError where there is no name or no value
@@ -209,15 +204,8 @@ struct Parser {
   Options options;
   std::string suite = "quick";
   std::string counters = "auto";
-  std::string csv;
-  std::string cases;
   std::string list_file;
   CLI::Option* list = nullptr;
-  std::string device_profile;
-  std::string metrics;
-  std::string timeline;
-  std::string per_sm;
-  std::string shuffle;
   std::string compute_capability;
   std::string gpu;
   int sm_count = 0;
@@ -229,8 +217,8 @@ struct Parser {
         ->check(CLI::IsMember(names(kSuites)));
     app.add_option("--occ_device", options.device,
                    "number of the GPU, or auto (default): the discrete one with most SMs");
-    app.add_option("--occ_cases", cases, "only the cases whose full names stand in this file, one a line");
-    app.add_option("--occ_csv", csv, "append a row a case to this file, and its samples to FILE.samples.csv");
+    path("--occ_cases", options.cases, "only the cases whose full names stand in this file, one a line");
+    path("--occ_csv", options.csv, "append a row a case to this file, and its samples to FILE.samples.csv");
     app.add_flag("--occ_resume", options.resume,
                  "keep the rows of --occ_csv and run the cases that it lacks");
     app.add_option("--occ_counters", counters,
@@ -238,18 +226,21 @@ struct Parser {
         ->check(CLI::IsMember(names(kCounterModes)));
     app.add_option("--occ_readings", options.readings, "counted launches a case, 1 to 1000 (default 16)")
         ->check(CLI::Range(1, 1000));
-    app.add_option("--occ_metrics", metrics,
-                   "more hardware metrics, separated by commas: a column each, and their samples");
-    app.add_option("--occ_timeline", timeline,
-                   "write occupancy over time to FOLDER/EXPERIMENT.CASE.timeline.csv, predicted beside it");
-    app.add_option(
-        "--occ_per_sm", per_sm,
-        "write what each SM did to FOLDER/EXPERIMENT.CASE.per_sm.csv, where the kernel can be traced");
-    app.add_option("--occ_shuffle", shuffle, "cases in random order; a number repeats an order")
+    text(
+        "--occ_metrics", [this](const std::string& names) { options.metrics = metrics_of(names); },
+        "more hardware metrics, separated by commas: a column each, and their samples");
+    path("--occ_timeline", options.timeline,
+         "write occupancy over time to FOLDER/EXPERIMENT.CASE.timeline.csv, predicted beside it");
+    path("--occ_per_sm", options.per_sm,
+         "write what each SM did to FOLDER/EXPERIMENT.CASE.per_sm.csv, where the kernel can be traced");
+    text(
+        "--occ_shuffle", [this](const std::string& seed) { options.shuffle = seed_of(seed); },
+        "cases in random order; a number repeats an order")
         ->expected(0, 1)
         ->default_str("random");
-    app.add_option(
-        "--occ_device_profile", device_profile,
+    text(
+        "--occ_device_profile",
+        [this](const std::string& name) { options.device_profile = find_profile(name); },
         "predict with this device profile: a built-in one, or a file that occbench calibrate wrote");
     app.add_flag("--occ_small", options.small, "small grids and short work, as compute-sanitizer needs");
     app.add_flag("--occ_profile", options.profile,
@@ -284,19 +275,27 @@ struct Parser {
     sweep.declare(app);
   }
 
+  /// A flag whose text, unless it is empty, is made into a value.
+  CLI::Option* text(const char* name, const std::function<void(const std::string&)>& take,
+                    const char* meaning) {
+    return app.add_option_function<std::string>(
+        name,
+        [take](const std::string& value) {
+          if (!value.empty()) take(value);
+        },
+        meaning);
+  }
+  void path(const char* name, std::optional<std::filesystem::path>& file, const char* meaning) {
+    text(
+        name, [&file](const std::string& value) { file = value; }, meaning);
+  }
+
   /// Makes values of what was parsed as text. @throws InputError for what does not go together
   void finish() {
     options.suite = kSuites.at(suite);
     options.counters = kCounterModes.at(counters);
-    if (!device_profile.empty()) options.device_profile = find_profile(device_profile);
-    if (!csv.empty()) options.csv = csv;
-    if (!cases.empty()) options.cases = cases;
     options.list = list->count() > 0;
     if (!list_file.empty()) options.list_file = list_file;
-    if (!timeline.empty()) options.timeline = timeline;
-    if (!per_sm.empty()) options.per_sm = per_sm;
-    if (!shuffle.empty()) options.shuffle = seed_of(shuffle);
-    options.metrics = split_at_commas(metrics);
     options.sweep = sweep.options();
     if (!compute_capability.empty()) {
       options.planned_for =

@@ -26,7 +26,6 @@
 #include "harness/fastest.hpp"
 #include "harness/google_benchmark.hpp"
 #include "harness/measure_case.hpp"
-#include "harness/plan.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/warps.hpp"

@@ -12,11 +12,10 @@
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
-#include "gpu/argument.hpp"
 #include "gpu/prepared_arguments.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
-#include "predict/numbers.hpp"
+#include "occupancy/text.hpp"
 #include "record/kernel_name.hpp"
 
 namespace occbench {

@@ -10,7 +10,6 @@
 #include <fmt/core.h>
 
 #include "gpu/error.hpp"
-#include "measure/cupti.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -28,6 +27,19 @@ CUcontext current_context() {
                               "the driver has no current context to read counters of");
   }
   return context;
+}
+
+constexpr int kCuptiSuccess = 0;
+
+/// Where the roll-up of a full name begins: behind the base metric, whose own name may have points in front
+/// of its "__", as in TPC.TriageCompute.tpc__warps_active_realtime.sum.
+std::size_t end_of_base(std::string_view metric) {
+  const std::size_t unit = metric.find("__");
+  return std::min(metric.find('.', unit == std::string_view::npos ? 0 : unit), metric.size());
+}
+
+std::string chip_of(const Device& device) {
+  return supported_chip(Cupti({}), device.index, Profiler::range);
 }
 
 }  // namespace
@@ -111,23 +123,6 @@ CounterReadings Counters::read(const std::vector<std::string>& metrics, const st
                                const std::function<void()>& before) {
   return session_->read(metrics, launch, before);
 }
-
-namespace {
-
-constexpr int kCuptiSuccess = 0;
-
-/// Where the roll-up of a full name begins: behind the base metric, whose own name may have points in front
-/// of its "__", as in TPC.TriageCompute.tpc__warps_active_realtime.sum.
-std::size_t end_of_base(std::string_view metric) {
-  const std::size_t unit = metric.find("__");
-  return std::min(metric.find('.', unit == std::string_view::npos ? 0 : unit), metric.size());
-}
-
-std::string chip_of(const Device& device) {
-  return supported_chip(Cupti({}), device.index, Profiler::range);
-}
-
-}  // namespace
 
 class MetricCatalog::Names {
  public:

@@ -1,6 +1,5 @@
 #include "measure/cupti.hpp"
 
-#include <array>
 #include <cstdlib>
 #include <system_error>
 

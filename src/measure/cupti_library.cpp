@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <filesystem>
-#include <string>
 
 #include <fmt/core.h>
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <dlfcn.h>
-#include <memory>
 #include <string_view>
 #include <type_traits>
 #include <vector>

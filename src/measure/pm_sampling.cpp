@@ -31,6 +31,33 @@ double interval_ns(double expected_us) {
   return std::max(wanted, 1000 * expected_us / kMostSamples);
 }
 
+/// Where the sampling hardware counts cycles of the system clock instead of nanoseconds. The samples say when
+/// they were taken, so that nothing depends on how fast that clock is.
+constexpr double kSystemCyclesPerNs = 1.5;
+
+std::vector<std::uint8_t> counter_availability(const Cupti& cupti, int device_index) {
+  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_GetCounterAvailability_Params);
+  params.deviceIndex = static_cast<std::size_t>(device_index);
+  cupti.call("cuptiPmSamplingGetCounterAvailability", cuptiPmSamplingGetCounterAvailability, params);
+  std::vector<std::uint8_t> image(params.counterAvailabilityImageSize);
+  params.pCounterAvailabilityImage = image.data();
+  cupti.call("cuptiPmSamplingGetCounterAvailability", cuptiPmSamplingGetCounterAvailability, params);
+  return image;
+}
+
+/// One pass on every chip from GA10x on that CUPTI 13.0 knows, and on Turing.
+const std::vector<std::string> kMetrics = {"gr__ctas_launched.sum", "sm__warps_active.sum",
+                                           "sm__cycles_active.sum", "sm__cycles_active.max",
+                                           "sm__cycles_elapsed.avg"};
+
+/// What the hardware writes down of one sample (up to 10.7 KB, H100).
+constexpr std::size_t kWindowBytesPerSample = 12 << 10;
+constexpr std::size_t kLeastWindowBytes = 32 << 20;
+constexpr std::size_t kMostWindowBytes = 512 << 20;
+
+/// Of start and stop, which take 2.3 ms, 0.4 to 0.5 ms are sampled too (H100).
+constexpr std::uint64_t kWindowMarginNs = 700'000;
+
 }  // namespace
 
 const std::vector<std::string> kActivityMetrics = {"sm__warps_active.sum", "sm__cycles_active.max",
@@ -74,24 +101,6 @@ ActivitySamples PmSampling::sample(double expected_us, const std::function<void(
   }
   return result;
 }
-
-namespace {
-
-/// Where the sampling hardware counts cycles of the system clock instead of nanoseconds. The samples say when
-/// they were taken, so that nothing depends on how fast that clock is.
-constexpr double kSystemCyclesPerNs = 1.5;
-
-std::vector<std::uint8_t> counter_availability(const Cupti& cupti, int device_index) {
-  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_GetCounterAvailability_Params);
-  params.deviceIndex = static_cast<std::size_t>(device_index);
-  cupti.call("cuptiPmSamplingGetCounterAvailability", cuptiPmSamplingGetCounterAvailability, params);
-  std::vector<std::uint8_t> image(params.counterAvailabilityImageSize);
-  params.pCounterAvailabilityImage = image.data();
-  cupti.call("cuptiPmSamplingGetCounterAvailability", cuptiPmSamplingGetCounterAvailability, params);
-  return image;
-}
-
-}  // namespace
 
 PmSession::PmSession(int device_index, std::vector<std::string> metrics, CuptiInterceptor intercept)
     : cupti_(std::move(intercept)),
@@ -226,23 +235,6 @@ std::vector<PmSession::Sample> PmSession::samples(std::size_t completed) const {
   }
   return result;
 }
-
-namespace {
-
-/// One pass on every chip from GA10x on that CUPTI 13.0 knows, and on Turing.
-const std::vector<std::string> kMetrics = {"gr__ctas_launched.sum", "sm__warps_active.sum",
-                                           "sm__cycles_active.sum", "sm__cycles_active.max",
-                                           "sm__cycles_elapsed.avg"};
-
-/// What the hardware writes down of one sample (up to 10.7 KB, H100).
-constexpr std::size_t kWindowBytesPerSample = 12 << 10;
-constexpr std::size_t kLeastWindowBytes = 32 << 20;
-constexpr std::size_t kMostWindowBytes = 512 << 20;
-
-/// Of start and stop, which take 2.3 ms, 0.4 to 0.5 ms are sampled too (H100).
-constexpr std::uint64_t kWindowMarginNs = 700'000;
-
-}  // namespace
 
 std::uint64_t cupti_time_ns() {
   std::uint64_t time = 0;

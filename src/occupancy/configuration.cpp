@@ -31,19 +31,9 @@ std::vector<std::int64_t> curve_values(Axis axis, const Limits& limits) {
 }  // namespace
 
 std::string_view to_string(Axis axis) {
-  switch (axis) {
-    case Axis::block_threads:
-      return "block_threads";
-    case Axis::registers_per_thread:
-      return "registers_per_thread";
-    case Axis::shared_bytes_per_block:
-      return "shared_bytes_per_block";
-    case Axis::carveout_pct:
-      return "carveout_pct";
-    case Axis::barriers:
-      return "barriers";
-  }
-  throw std::logic_error("not an Axis");
+  static constexpr std::string_view kWords[] = {"block_threads", "registers_per_thread",
+                                                "shared_bytes_per_block", "carveout_pct", "barriers"};
+  return kWords[static_cast<std::size_t>(axis)];
 }
 
 std::int64_t value_on(Axis axis, const Configuration& configuration) {

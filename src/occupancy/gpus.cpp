@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
-#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

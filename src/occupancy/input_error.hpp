@@ -16,6 +16,16 @@ class InputError : public std::runtime_error {
   explicit InputError(const std::string& message) : std::runtime_error(message) {}
 };
 
+/// Does what reads a line of a file. @throws InputError with the place, "FILE, line 3: ", in front of what it throws
+template <typename Act>
+auto at_line(std::string_view source, std::size_t line, const Act& act) {
+  try {
+    return act();
+  } catch (const InputError& error) {
+    throw InputError(std::string(source) + ", line " + std::to_string(line) + ": " + error.what());
+  }
+}
+
 /// The names among `known` that are most like `wanted`, best first, at most `count`: those that begin with
 /// `wanted`, then those with the fewest letters to insert, delete or replace (Levenshtein distance). Equals
 /// in alphabetical order.

@@ -1,6 +1,5 @@
 #include "occupancy/launch.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 #include <fmt/core.h>

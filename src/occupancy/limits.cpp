@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstdlib>
 #include <utility>
 
@@ -11,6 +10,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -117,27 +117,6 @@ int distance(ComputeCapability one, ComputeCapability other) {
   return std::abs(10 * (one.major - other.major) + one.minor - other.minor);
 }
 
-}  // namespace
-
-std::span<const Limits> all_limits() {
-  return kLimits;
-}
-
-const Limits* find_limits(ComputeCapability capability) {
-  const auto found = std::ranges::find(kLimits, capability, &Limits::compute_capability);
-  return found == kLimits.end() ? nullptr : &*found;
-}
-
-const Limits& limits_of(ComputeCapability capability) {
-  if (const Limits* const found = find_limits(capability)) return *found;
-  const auto nearest = std::ranges::min_element(
-      kLimits, {}, [capability](const Limits& of) { return distance(of.compute_capability, capability); });
-  throw InputError(fmt::format("the limits of compute capability {} are not known; the nearest known is {}",
-                               to_string(capability), to_string(nearest->compute_capability)));
-}
-
-namespace {
-
 template <auto Member>
 constexpr std::int64_t value_of(const Limits& limits) {
   return limits.*Member;
@@ -194,6 +173,23 @@ constexpr LimitColumn kLimitColumns[] = {
 
 }  // namespace
 
+std::span<const Limits> all_limits() {
+  return kLimits;
+}
+
+const Limits* find_limits(ComputeCapability capability) {
+  const auto found = std::ranges::find(kLimits, capability, &Limits::compute_capability);
+  return found == kLimits.end() ? nullptr : &*found;
+}
+
+const Limits& limits_of(ComputeCapability capability) {
+  if (const Limits* const found = find_limits(capability)) return *found;
+  const auto nearest = std::ranges::min_element(
+      kLimits, {}, [capability](const Limits& of) { return distance(of.compute_capability, capability); });
+  throw InputError(fmt::format("the limits of compute capability {} are not known; the nearest known is {}",
+                               to_string(capability), to_string(nearest->compute_capability)));
+}
+
 std::span<const LimitColumn> limit_columns() {
   return kLimitColumns;
 }
@@ -215,8 +211,9 @@ ComputeCapability parse_compute_capability(std::string_view text) {
   const std::string_view minor_text = digits.substr(split + (dotted ? 1 : 0));
 
   const auto number = [](std::string_view part, int& value) {
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    return error == std::errc() && end == part.data() + part.size() && part.size() <= 2 && value >= 0;
+    const std::optional<int> read = read_number(part, 0, 99);
+    value = read.value_or(0);
+    return read && part.size() <= 2;
   };
   ComputeCapability capability;
   if (!number(major_text, capability.major) || !number(minor_text, capability.minor) ||

@@ -93,19 +93,8 @@ int configured_shared_bytes(const Limits& limits, std::optional<int> carveout_pc
 }  // namespace
 
 std::string_view to_string(Limiter limiter) {
-  switch (limiter) {
-    case Limiter::warps:
-      return "warps";
-    case Limiter::blocks:
-      return "blocks";
-    case Limiter::registers:
-      return "registers";
-    case Limiter::shared_memory:
-      return "shared_memory";
-    case Limiter::barriers:
-      return "barriers";
-  }
-  throw std::logic_error("not a Limiter");
+  static constexpr std::string_view kWords[] = {"warps", "blocks", "registers", "shared_memory", "barriers"};
+  return kWords[static_cast<std::size_t>(limiter)];
 }
 
 std::string to_string(Limiters limiters) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/allocation.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -154,14 +155,6 @@ std::vector<AppliedRule> applied_rules(const Limits& limits, const Configuration
 
 std::string to_string(const AppliedRule& rule) {
   return std::visit([&](const auto& figures) { return sentence(figures, rule.blocks); }, rule.figures);
-}
-
-std::string grouped(std::int64_t value) {
-  std::string digits = std::to_string(value);
-  const std::ptrdiff_t first = value < 0 ? 1 : 0;
-  for (std::ptrdiff_t place = std::ssize(digits) - 3; place > first; place -= 3)
-    digits.insert(static_cast<std::size_t>(place), 1, ',');
-  return digits;
 }
 
 }  // namespace occbench

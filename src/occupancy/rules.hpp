@@ -78,7 +78,4 @@ std::vector<AppliedRule> applied_rules(const Limits& limits, const Configuration
 /// thread by the 256-register unit per warp, 20,480 registers a block; 65,536 / 20,480 = 3 blocks".
 std::string to_string(const AppliedRule& rule);
 
-/// "65,536"
-std::string grouped(std::int64_t value);
-
 }  // namespace occbench

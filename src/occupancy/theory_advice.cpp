@@ -88,57 +88,6 @@ std::string sentence(std::string_view before, const Step& step) {
                      outcome(step.theoretical_pct, step.blocks_per_sm), price_of(step.change));
 }
 
-}  // namespace
-
-TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configuration) {
-  const auto& [launch, usage] = configuration;
-  TheoryAdvice advice{theoretical_occupancy(limits, launch, usage).theoretical_pct, {}, {}, {}, {}};
-  const std::vector<Step> steps = steps_up(limits, configuration, advice.theoretical_pct);
-  const double highest_pct = highest_below(steps, 101);
-  const double below_pct = highest_below(steps, highest_pct);
-  for (const Step& step : steps) {
-    if (step.theoretical_pct == below_pct && !advice.below) advice.below = step;
-    const auto is_smaller = [&](const Step& other) { return same_direction(other.change, step.change); };
-    if (step.theoretical_pct == highest_pct && std::ranges::none_of(advice.highest, is_smaller))
-      advice.highest.push_back(step);
-  }
-  if (!steps.empty() || advice.theoretical_pct >= 100) return advice;
-  for (const Cliffs& on_axis : cliffs(limits, configuration)) {
-    if (on_axis.up && (!advice.beyond || cost_of(on_axis.up->change) < cost_of(advice.beyond->change)))
-      advice.beyond = on_axis.up;
-  }
-  if (!advice.beyond) advice.pair = cheapest_pair(limits, configuration);
-  return advice;
-}
-
-std::vector<std::string> sentences(const TheoryAdvice& advice) {
-  const std::string now = fmt::format("{:.4g} %", advice.theoretical_pct);
-  std::vector<std::string> all;
-  for (const Step& step : advice.highest) all.push_back(sentence("", step));
-  if (advice.below) all.push_back(sentence("Next below that: ", *advice.below));
-  if (advice.beyond)
-    all.push_back(
-        sentence(fmt::format("No small change raises {}; the smallest that does: ", now), *advice.beyond));
-  if (advice.pair) {
-    const auto& [first, second, blocks, pct] = *advice.pair;
-    all.push_back(fmt::format("No single change raises {}. {} and {} together: {}; {}, and {}.", now,
-                              to_string(first), to_string(second), outcome(pct, blocks), price_of(first),
-                              price_of(second)));
-  }
-  if (all.empty())
-    all.push_back(advice.theoretical_pct >= 100
-                      ? "Nothing to gain: 100 %."
-                      : fmt::format("Nothing to gain: no one or two changes raise {}.", now));
-  return all;
-}
-
-double most_time_saved_pct(const TheoryAdvice& advice, const Step& step) {
-  return step.theoretical_pct > 0 ? 100 * std::max(0.0, 1 - advice.theoretical_pct / step.theoretical_pct)
-                                  : 0;
-}
-
-namespace {
-
 std::int64_t as_percentage(std::int64_t carveout) {
   return carveout == kDefaultCarveout ? 100 : carveout;
 }
@@ -197,6 +146,53 @@ std::vector<Change> distinct_changes(const Limits& limits, const Configuration& 
 }
 
 }  // namespace
+
+TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configuration) {
+  const auto& [launch, usage] = configuration;
+  TheoryAdvice advice{theoretical_occupancy(limits, launch, usage).theoretical_pct, {}, {}, {}, {}};
+  const std::vector<Step> steps = steps_up(limits, configuration, advice.theoretical_pct);
+  const double highest_pct = highest_below(steps, 101);
+  const double below_pct = highest_below(steps, highest_pct);
+  for (const Step& step : steps) {
+    if (step.theoretical_pct == below_pct && !advice.below) advice.below = step;
+    const auto is_smaller = [&](const Step& other) { return same_direction(other.change, step.change); };
+    if (step.theoretical_pct == highest_pct && std::ranges::none_of(advice.highest, is_smaller))
+      advice.highest.push_back(step);
+  }
+  if (!steps.empty() || advice.theoretical_pct >= 100) return advice;
+  for (const Cliffs& on_axis : cliffs(limits, configuration)) {
+    if (on_axis.up && (!advice.beyond || cost_of(on_axis.up->change) < cost_of(advice.beyond->change)))
+      advice.beyond = on_axis.up;
+  }
+  if (!advice.beyond) advice.pair = cheapest_pair(limits, configuration);
+  return advice;
+}
+
+std::vector<std::string> sentences(const TheoryAdvice& advice) {
+  const std::string now = fmt::format("{:.4g} %", advice.theoretical_pct);
+  std::vector<std::string> all;
+  for (const Step& step : advice.highest) all.push_back(sentence("", step));
+  if (advice.below) all.push_back(sentence("Next below that: ", *advice.below));
+  if (advice.beyond)
+    all.push_back(
+        sentence(fmt::format("No small change raises {}; the smallest that does: ", now), *advice.beyond));
+  if (advice.pair) {
+    const auto& [first, second, blocks, pct] = *advice.pair;
+    all.push_back(fmt::format("No single change raises {}. {} and {} together: {}; {}, and {}.", now,
+                              to_string(first), to_string(second), outcome(pct, blocks), price_of(first),
+                              price_of(second)));
+  }
+  if (all.empty())
+    all.push_back(advice.theoretical_pct >= 100
+                      ? "Nothing to gain: 100 %."
+                      : fmt::format("Nothing to gain: no one or two changes raise {}.", now));
+  return all;
+}
+
+double most_time_saved_pct(const TheoryAdvice& advice, const Step& step) {
+  return step.theoretical_pct > 0 ? 100 * std::max(0.0, 1 - advice.theoretical_pct / step.theoretical_pct)
+                                  : 0;
+}
 
 std::vector<Cliffs> cliffs(const Limits& limits, const Configuration& configuration) {
   std::vector<Cliffs> all;

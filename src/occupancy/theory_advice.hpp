@@ -1,9 +1,7 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "occupancy/configuration.hpp"

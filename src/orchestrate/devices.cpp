@@ -1,7 +1,6 @@
 #include "orchestrate/devices.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <exception>
 #include <fstream>
@@ -15,7 +14,9 @@
 #include <fmt/ostream.h>
 
 #include "files/lock.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/run.hpp"
 #include "record/csv.hpp"
@@ -26,21 +27,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "3" or "0-3" @returns whether it is that
-bool add_range(std::string_view text, std::set<int>& cores) {
-  int first = 0;
-  const char* const end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, first);
-  if (error != std::errc()) return false;
-  int last = first;
-  if (at != end && *at == '-') {
-    const auto [after, wrong] = std::from_chars(at + 1, end, last);
-    if (wrong != std::errc()) return false;
-    at = after;
+constexpr int kMostDevices = 1000;
+
+int device_number(std::string_view text, const std::string& choice) {
+  if (const std::optional<int> number = read_number(text, 0, kMostDevices - 1)) return *number;
+  throw InputError(
+      fmt::format("--device '{}': '{}' is no GPU's number from 0 to {}; write auto, all, a number, or a list "
+                  "such as 0,2",
+                  choice, text, kMostDevices - 1));
+}
+
+GpuHere gpu_of(int number, const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
+  if (!here || here->empty()) return {number, "", ""};
+  const auto found = std::ranges::find(*here, number, &GpuHere::index);
+  if (found == here->end()) {
+    throw InputError(
+        fmt::format("--device {}: there is no GPU {}; this machine has {} (0 to {}), and occbench devices "
+                    "lists them",
+                    choice, number, here->size(), static_cast<long long>(here->size()) - 1));
   }
-  if (at != end || first < 0 || last < first || last >= CPU_SETSIZE) return false;
-  for (int core = first; core <= last; ++core) cores.insert(core);
-  return true;
+  return *found;
 }
 
 /// Passes on the lines that a program writes, each with a prefix.
@@ -196,8 +202,9 @@ std::vector<Ending> run_together(const EachDevice& each, std::span<const GpuHere
 
 /// Of the GPUs that were begun, in their order.
 std::vector<Ending> run_all(const EachDevice& each, Console& console) {
-  fmt::print(console.err, "{}: {} GPU{} {}\n", each.command, each.gpus.size(),
-             each.gpus.size() == 1 ? "" : "s", each.at_once ? "at once" : "one after another");
+  fmt::print(console.err, "{}: {} {}\n", each.command,
+             counted(static_cast<std::int64_t>(each.gpus.size()), "GPU"),
+             each.at_once ? "at once" : "one after another");
   if (each.at_once) return run_together(each, each.gpus, console);
   std::vector<Ending> endings;
   for (const GpuHere& gpu : each.gpus) {
@@ -294,15 +301,46 @@ bool merge_rows(const EachDevice& each, const std::vector<fs::path>& files, Cons
 
 }  // namespace
 
+bool names_several(const std::string& choice) {
+  return choice == "all" || choice.find(',') != std::string::npos;
+}
+
+void check_device_choice(const std::string& choice) {
+  if (choice != "auto" && !names_several(choice)) device_number(choice, choice);
+  if (names_several(choice)) static_cast<void>(listed_gpus(choice, std::vector<GpuHere>()));
+}
+
+std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
+  if (choice == "all") {
+    if (!here) {
+      throw InputError("--device all: this command looks for no GPU; name numbers instead, such as 0,1,2");
+    }
+    return *here;
+  }
+  if (!names_several(choice)) return {};
+  std::vector<GpuHere> gpus;
+  for (const std::string_view part : split(choice, ',')) {
+    const int number = device_number(part, choice);
+    if (std::ranges::find(gpus, number, &GpuHere::index) != gpus.end())
+      throw InputError(
+          fmt::format("--device {}: GPU {} stands there twice; name each GPU once", choice, number));
+    gpus.push_back(gpu_of(number, choice, here));
+  }
+  return here && here->empty() ? std::vector<GpuHere>() : gpus;
+}
+
 std::set<int> parse_cpu_list(std::string_view text) {
   if (const std::size_t end = text.find_last_not_of(" \n"); end != std::string_view::npos)
     text = text.substr(0, end + 1);
   std::set<int> cores;
-  for (bool more = true; more;) {
-    const std::size_t comma = text.find(',');
-    if (!add_range(text.substr(0, comma), cores)) return {};
-    more = comma != std::string_view::npos;
-    if (more) text.remove_prefix(comma + 1);
+  for (const std::string_view range : split(text, ',')) {
+    const std::size_t dash = range.find('-');
+    const std::optional<int> first = read_number(range.substr(0, dash), 0, CPU_SETSIZE - 1);
+    if (!first) return {};
+    const std::optional<int> last =
+        dash == range.npos ? first : read_number(range.substr(dash + 1), *first, CPU_SETSIZE - 1);
+    if (!last) return {};
+    for (int core = *first; core <= *last; ++core) cores.insert(core);
   }
   return cores;
 }
@@ -335,8 +373,7 @@ fs::path file_of_gpu(const fs::path& file, int index) {
 
 ExitStatus run_on_each(const EachDevice& each, Console& console) {
   if (each.resume) require_all_rows(each);
-  std::error_code ignored;
-  if (each.rows.has_parent_path()) fs::create_directories(each.rows.parent_path(), ignored);
+  make_folder_of(each.rows);
   std::optional<FileLock> lock;
   if (!each.rows.empty()) lock.emplace(each.rows);
   const std::vector<TimeOfWrite> before = written_before(each);

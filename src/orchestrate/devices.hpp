@@ -24,6 +24,18 @@ struct GpuHere {
   std::string pci_bus_id;  ///< "0000:3b:00.0", as in /sys/bus/pci/devices; empty where it is not known
 };
 
+/// Whether `--device` is `all` or a list.
+bool names_several(const std::string& choice);
+
+/// @throws InputError for what names no GPU in any machine
+void check_device_choice(const std::string& choice);
+
+/// The GPUs that `all` or a list such as "0,2" names. Empty where `choice` is one number or auto, and where there is no
+/// GPU: the command then says so.
+/// @param here  the GPUs of this machine, numbered from 0; without it a list may have any numbers
+/// @throws InputError if the list has a GPU twice, one that is not there or something else than numbers
+std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<std::vector<GpuHere>>& here);
+
 /// Where Linux describes PCI devices, a folder each.
 inline constexpr const char* kPciDevices = "/sys/bus/pci/devices";
 
@@ -66,7 +78,7 @@ struct EachDevice {
   std::filesystem::path rows;  ///< the rows of all GPUs go here; empty: none are kept
   MergeRows merge;             ///< where rows are kept
   bool resume = false;         ///< rows that are there stay
-  bool at_once = kAtOnce;
+  bool at_once = true;
   std::string
       resuming;  ///< the command line that measures what is missing, for a shell; empty: there is none
   std::filesystem::path pci_devices = kPciDevices;

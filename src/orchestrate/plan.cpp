@@ -1,25 +1,25 @@
 #include "orchestrate/plan.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <memory>
-#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
+#include "record/json.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {
@@ -83,16 +83,23 @@ constexpr double kCyclesPerSecond = 1.7e9;
 
 constexpr int kMostShards = 100'000;
 
-int number_of(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : 0;
-}
-
 struct ExpectedCase {
   double seconds;
   std::string name;
 };
+
+/// The kernels that a program describes in a line of its answer to --occ_describe.
+void add_kernels(const fs::path& program, std::string_view line, std::vector<SweptKernel>& kernels) {
+  if (!line.starts_with('{')) return;
+  const nlohmann::ordered_json described = parse_json(line, program.string());
+  if (!described.contains("families")) return;
+  for (const auto& family : described.at("families")) {
+    SweptKernel kernel{program, family.at("name"), family.at("description"), {}};
+    for (const auto& axis : family.at("axes"))
+      kernel.axes.push_back({axis.at("name"), axis.at("meaning"), axis.at("values")});
+    kernels.push_back(std::move(kernel));
+  }
+}
 
 }  // namespace
 
@@ -118,29 +125,12 @@ std::vector<fs::path> bench_programs(const fs::path& asked_for) {
   return programs;
 }
 
-std::string for_shell(const std::string& text) {
-  const auto is_plain = [](char letter) {
-    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
-           std::string_view("_-./=,:+").find(letter) != std::string_view::npos;
-  };
-  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
-  std::string quoted = "'";
-  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return quoted + "'";
-}
-
 std::vector<std::string> common_arguments(const RunOptions& options) {
   std::vector<std::string> arguments = {"--occ_suite=" + options.suite, "--occ_device=" + options.device,
                                         "--occ_counters=" + options.counters};
-  const auto pass_on = [&](std::string_view flag, const std::string& value) {
-    if (!value.empty()) arguments.push_back(fmt::format("--occ_{}={}", flag, value));
-  };
-  pass_on("device_profile", options.profile);
-  pass_on("metrics", fmt::format("{}", fmt::join(options.metrics, ",")));
-  pass_on("timeline", options.timeline);
-  pass_on("per_sm", options.per_sm);
-  pass_on("shuffle", options.shuffle);
-  arguments.insert(arguments.end(), options.sweep.begin(), options.sweep.end());
+  if (!options.metrics.empty())
+    arguments.push_back(fmt::format("--occ_metrics={}", fmt::join(options.metrics, ",")));
+  arguments.insert(arguments.end(), options.flags.begin(), options.flags.end());
   return arguments;
 }
 
@@ -190,16 +180,12 @@ double expected_seconds(const CaseRecord& record) {
 }
 
 Shard parse_shard(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  const std::string_view whole = text;
-  Shard shard{0, 0};
-  if (slash != std::string::npos)
-    shard = {number_of(whole.substr(0, slash)), number_of(whole.substr(slash + 1))};
-  if (shard.index < 1 || shard.index > shard.count || shard.count > kMostShards) {
-    throw InputError(
-        fmt::format("--shard {}: write I/N with 1 <= I <= N <= {}, as in 3/16", text, kMostShards));
-  }
-  return shard;
+  const std::vector<std::string_view> parts = split(text, '/');
+  const std::optional<int> count = read_number(parts.back(), 1, kMostShards);
+  const std::optional<int> index = read_number(parts.front(), 1, count.value_or(0));
+  if (parts.size() == 2 && index) return {*index, *count};
+  throw InputError(
+      fmt::format("--shard {}: write I/N with 1 <= I <= N <= {}, as in 3/16", text, kMostShards));
 }
 
 std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard shard) {
@@ -223,27 +209,37 @@ std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard sh
   return names;
 }
 
-std::string resuming_command(const RunOptions& options, const fs::path& out) {
-  const RunOptions usual;
-  std::string command = "occbench run";
-  const auto add = [&](std::string_view flag, const std::string& value, const std::string& otherwise) {
-    if (value != otherwise) command += fmt::format(" {} {}", flag, for_shell(value));
-  };
-  add("--suite", options.suite, "");
-  add("--filter", options.filter, usual.filter);
-  add("--shard", options.shard, usual.shard);
-  add("--rehearse", options.rehearse, usual.rehearse);
-  add("--device", options.device, usual.device);
-  add("--counters", options.counters, usual.counters);
-  add("--profile", options.profile, usual.profile);
-  add("--metrics", fmt::format("{}", fmt::join(options.metrics, ",")), "");
-  add("--timeline", options.timeline, usual.timeline);
-  add("--per-sm", options.per_sm, usual.per_sm);
-  add("--shuffle", options.shuffle, usual.shuffle);
-  add("--benches", options.benches.string(), "");
-  add("--out", out.string(), "");
-  if (options.at_once != usual.at_once) command += options.at_once ? " --at-once" : " --one-after-another";
-  return command + " --resume";
+fs::path sweep_program(const fs::path& folder) {
+  const fs::path program = programs_folder(folder) / "sweep";
+  std::error_code error;
+  if (fs::exists(program, error)) return program;
+  throw InputError(
+      fmt::format("there is no {}: it is part of builds with CUDA, which `CUDAARCHS=90 scripts/run --list` "
+                  "makes without a "
+                  "GPU too; --benches says where it is",
+                  program.string()));
+}
+
+std::vector<SweptKernel> swept_kernels(const fs::path& folder) {
+  std::vector<fs::path> programs = bench_programs(folder);
+  std::error_code error;
+  const fs::path sweep = programs_folder(folder) / "sweep";
+  if (fs::exists(sweep, error) || programs.empty()) programs.insert(programs.begin(), sweep_program(folder));
+  std::vector<SweptKernel> kernels;
+  for (const fs::path& program : programs) {
+    run_and_read({.program = program, .arguments = {"--occ_describe"}},
+                 [&](std::string_view line) { add_kernels(program, line, kernels); });
+  }
+  return kernels;
+}
+
+const SweptKernel& find_kernel(const std::vector<SweptKernel>& kernels, const std::string& name) {
+  const auto found = std::ranges::find(kernels, name, &SweptKernel::name);
+  if (found != kernels.end()) return *found;
+  std::vector<std::string> names;
+  for (const SweptKernel& kernel : kernels) names.push_back(kernel.name);
+  throw InputError(fmt::format("there is no kernel {} to sweep; the nearest are {}", name,
+                               fmt::join(nearest_names(name, names, 3), ", ")));
 }
 
 }  // namespace occbench

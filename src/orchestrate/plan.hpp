@@ -17,9 +17,6 @@
 // What a run will measure, before anything is measured.
 namespace occbench {
 
-/// Whether several GPUs measure at once where the user does not say.
-inline constexpr bool kAtOnce = true;
-
 /// What `occbench run` was asked for.
 struct RunOptions {
   std::string suite = "quick";
@@ -30,19 +27,14 @@ struct RunOptions {
   std::string counters = "auto";
   std::string out;
   std::filesystem::path benches;     ///< folder of the bench programs; empty = that of this program
-  std::string profile;               ///< as --occ_device_profile of the programs
-  std::vector<std::string> metrics;  ///< as --occ_metrics of the programs; likewise the next three
-  std::string timeline;
-  std::string per_sm;
-  std::string shuffle;
+  std::vector<std::string> metrics;  ///< hardware metrics beside those of the columns
   std::vector<std::filesystem::path> programs;  ///< instead of the bench programs of the folder
-  std::vector<std::string> sweep;               ///< further arguments of theirs: those of a sweep
+  std::vector<std::string> flags;               ///< further ones of theirs, --occ_NAME=VALUE
   std::optional<std::chrono::seconds> budget;   ///< of a sweep's race, from its start
   bool calibrate = false;                       ///< first make a profile of the GPU where there is none
   bool list = false;
   bool require_gpu = false;
   bool resume = false;
-  bool at_once = kAtOnce;  ///< where `device` names several GPUs
 };
 
 /// Percent of the device's warps, as `occbench predict` has it.
@@ -108,10 +100,30 @@ Shard parse_shard(const std::string& text);
 /// @throws InputError if the shard has none
 std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard shard);
 
-/// The command line that goes on with a run whose rows are in `out`, for a shell.
-std::string resuming_command(const RunOptions& options, const std::filesystem::path& out);
+/// An axis of a kernel, as its program describes it.
+struct DescribedAxis {
+  std::string name;
+  std::string meaning;
+  std::string values;  ///< where the user gives none
+};
 
-/// In quotes where a shell could take it for something else.
-std::string for_shell(const std::string& text);
+/// A kernel that can be swept, and the program that measures it.
+struct SweptKernel {
+  std::filesystem::path program;
+  std::string name;
+  std::string description;
+  std::vector<DescribedAxis> axes;
+};
+
+/// The kernels of the programs in a folder: those of `sweep` first, then those of the bench binaries of the
+/// user's own. Needs no GPU.
+/// @throws InputError where there is no such program: this build has no CUDA
+std::vector<SweptKernel> swept_kernels(const std::filesystem::path& folder);
+
+/// @throws InputError for a kernel that is not among them, naming the nearest
+const SweptKernel& find_kernel(const std::vector<SweptKernel>& kernels, const std::string& name);
+
+/// `sweep` in the folder, which compiles and measures kernels in files. @throws InputError as swept_kernels()
+std::filesystem::path sweep_program(const std::filesystem::path& folder);
 
 }  // namespace occbench

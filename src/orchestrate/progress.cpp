@@ -9,6 +9,7 @@
 #include <fmt/ostream.h>
 
 #include "files/output.hpp"
+#include "occupancy/text.hpp"
 #include "record/replay.hpp"
 
 namespace occbench {
@@ -17,16 +18,9 @@ namespace {
 constexpr std::size_t kWidest = 56;
 constexpr std::size_t kNarrowest = 24;
 
-std::string number(const Real& value, int decimals) {
-  return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
-}
-
 std::string name_of(const CaseRecord& record, std::size_t width) {
-  const std::string name = full_name(record.identity);
-  if (name.size() <= width) return name;
   // What tells cases apart stands at the end.
-  const std::size_t head = width / 3;
-  return fmt::format("{}…{}", name.substr(0, head), name.substr(name.size() - (width - head - 1)));
+  return shortened(full_name(record.identity), width, width / 3);
 }
 
 std::string verdict(const CaseRecord& record) {
@@ -84,12 +78,13 @@ std::string RowTable::header() const {
 }
 
 std::string RowTable::line(const CaseRecord& record) const {
-  return fmt::format("{:<{}} {:>8} {:>9} {:>13} {:>8} {:>6} {:>11} {:>6}  {}", name_of(record, name_width_),
-                     name_width_, number(theoretical_pct(record), 2), number(predicted_pct(record), 2),
-                     record.prediction ? to_string(record.prediction->interval) : "-",
-                     number(record.readings.counters.achieved_pct, 2),
-                     number(record.readings.achieved_spread_points, 2), number(record.times.time_us, 2),
-                     number(record.times.time_spread_pct, 2), verdict(record));
+  return fmt::format(
+      "{:<{}} {:>8} {:>9} {:>13} {:>8} {:>6} {:>11} {:>6}  {}", name_of(record, name_width_), name_width_,
+      number_or_dash(theoretical_pct(record), 2), number_or_dash(predicted_pct(record), 2),
+      record.prediction ? to_string(record.prediction->interval) : "-",
+      number_or_dash(record.readings.counters.achieved_pct, 2),
+      number_or_dash(record.readings.achieved_spread_points, 2), number_or_dash(record.times.time_us, 2),
+      number_or_dash(record.times.time_spread_pct, 2), verdict(record));
 }
 
 std::string agreement(std::span<const CaseRecord> records) {

@@ -25,6 +25,12 @@ void keep_older_rows(const std::filesystem::path& out, Console& console);
 ExitStatus measure_benches(const RunOptions& options, const std::vector<Bench>& benches,
                            const std::filesystem::path& out, const std::string& resuming, Console& console);
 
+/// The cases of the recorded rows `options.rehearse` with their recorded predictions in place of measurements, a row after
+/// another as a run writes them: filter, shard, output and resume as of a run; `device` is a number or auto. The scripts of a cluster run so where there
+/// is no GPU. Rows have time_status and counters_status `simulated`.
+/// @returns no_verdict if the run was stopped
+ExitStatus rehearse(const RunOptions& options, Console& console);
+
 /// What came of a program that measures launches which are part of no suite.
 struct ToolRun {
   ExitStatus status = ExitStatus::done;

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/occupancy.hpp"
+#include "occupancy/text.hpp"
 #include "occupancy/warps.hpp"
 
 namespace occbench {
@@ -134,10 +135,10 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   const double predicted_pct =
       simulate_often(best->launch, usage, limits, profile, best->tasks(), chance).achieved.middle;
   const double gain_points = predicted_pct - prediction.predicted_pct;
-  const std::string what =
-      of_warps ? "The same work with equal shares for all warps"
-               : fmt::format("{} blocks of {} threads", with_thousands(best->launch.grid_blocks),
-                             best->launch.block_threads);
+  const std::string what = of_warps
+                               ? "The same work with equal shares for all warps"
+                               : fmt::format("{} blocks of {} threads", grouped(best->launch.grid_blocks),
+                                             best->launch.block_threads);
   return Advice{
       best->launch,
       best->work,

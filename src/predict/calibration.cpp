@@ -1,21 +1,15 @@
 #include "predict/calibration.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <optional>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "occupancy/occupancy.hpp"
-#include "predict/device_profile.hpp"
 #include "predict/parallel.hpp"
 #include "predict/parameters.hpp"
-#include "predict/work.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {
@@ -145,32 +139,6 @@ bool leaves_nothing_to_chance(const CalibrationLaunch& measured, const Limits& l
   return measured.launch.cluster_blocks == 1 && (blocks <= wave || (wave > 0 && blocks % wave == 0)) &&
          Tasks(measured.work, blocks, occupancy.warps_per_block).all_equal();
 }
-
-}  // namespace
-
-double misfit(const DeviceProfile& profile, const Limits& limits,
-              std::span<const CalibrationLaunch> launches) {
-  return misfit(profile, limits, launches, kRuns);
-}
-
-DeviceProfile fit_parameters(DeviceProfile profile, const Limits& limits,
-                             std::span<const CalibrationLaunch> launches, bool clocks_are_known,
-                             const FitSearch& search) {
-  for (const CalibrationLaunch& each : launches) Seeds({.first_gpc = each.first_gpc}, profile);
-  const DeviceModel& model = profile.model;
-  const std::vector<Knob> whole_waves = knobs_of(FittedTo::whole_waves, model);
-  std::vector<CalibrationLaunch> ordered(launches.begin(), launches.end());
-  const auto by_chance =
-      std::stable_partition(ordered.begin(), ordered.end(), [&](const CalibrationLaunch& each) {
-        return leaves_nothing_to_chance(each, limits, profile.sm_count());
-      });
-  fit(profile, whole_waves, limits, {ordered.begin(), by_chance}, kCertainRuns, search);
-  if (!clocks_are_known) return profile;
-  return fit_known_clocks(profile, knobs_of(FittedTo::known_clocks, model), limits,
-                          {by_chance, ordered.end()}, search);
-}
-
-namespace {
 
 /// SMs that were visited together.
 struct Run {
@@ -337,6 +305,28 @@ std::vector<int> clock_ppm(std::span<const Run> runs, const ClockRates& rates) {
 }
 
 }  // namespace
+
+double misfit(const DeviceProfile& profile, const Limits& limits,
+              std::span<const CalibrationLaunch> launches) {
+  return misfit(profile, limits, launches, kRuns);
+}
+
+DeviceProfile fit_parameters(DeviceProfile profile, const Limits& limits,
+                             std::span<const CalibrationLaunch> launches, bool clocks_are_known,
+                             const FitSearch& search) {
+  for (const CalibrationLaunch& each : launches) Seeds({.first_gpc = each.first_gpc}, profile);
+  const DeviceModel& model = profile.model;
+  const std::vector<Knob> whole_waves = knobs_of(FittedTo::whole_waves, model);
+  std::vector<CalibrationLaunch> ordered(launches.begin(), launches.end());
+  const auto by_chance =
+      std::stable_partition(ordered.begin(), ordered.end(), [&](const CalibrationLaunch& each) {
+        return leaves_nothing_to_chance(each, limits, profile.sm_count());
+      });
+  fit(profile, whole_waves, limits, {ordered.begin(), by_chance}, kCertainRuns, search);
+  if (!clocks_are_known) return profile;
+  return fit_known_clocks(profile, knobs_of(FittedTo::known_clocks, model), limits,
+                          {by_chance, ordered.end()}, search);
+}
 
 bool find_gpcs(DeviceModel& model, std::span<const TracedBlock> blocks, std::span<const TracedBlock> again) {
   constexpr std::size_t kMostSmsOfGpc = 64;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 #include <fmt/core.h>
@@ -10,8 +9,8 @@
 
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "predict/built_in_profiles.hpp"
-#include "predict/numbers.hpp"
 #include "predict/parameters.hpp"
 
 namespace occbench {

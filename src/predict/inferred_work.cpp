@@ -10,7 +10,6 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/warps.hpp"
-#include "predict/prediction.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {
@@ -44,6 +43,12 @@ Cut cut(const Launch& launch, std::int64_t wave) {
   result.launch.grid_blocks = kept * wave + rest;
   return result;
 }
+
+/// Launches that differ less between never and always in lockstep tell nothing: streams of such warps are
+/// predicted to some two points.
+constexpr double kLeastSpanPoints = 5;
+/// Of two readings of a launch.
+constexpr double kPointsOfNoise = 0.5;
 
 }  // namespace
 
@@ -79,16 +84,6 @@ std::optional<InferredWork> infer_work(const Launch& launch, const Usage& usage,
   }
   return InferredWork{Work::equal(cycles), from_time ? "time" : "cycles"};
 }
-
-namespace {
-
-/// Launches that differ less between never and always in lockstep tell nothing: streams of such warps are
-/// predicted to some two points.
-constexpr double kLeastSpanPoints = 5;
-/// Of two readings of a launch.
-constexpr double kPointsOfNoise = 0.5;
-
-}  // namespace
 
 void require_lockstep(const Work& work, const DeviceProfile& profile) {
   const double least_issue = profile.model.parameters.always_issuing_share;

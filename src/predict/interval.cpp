@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "occupancy/occupancy.hpp"
+#include "occupancy/text.hpp"
 #include "predict/interval_margins.hpp"
 #include "predict/parameters.hpp"
 #include "simulate/simulate.hpp"
@@ -64,20 +62,12 @@ const KindText& text_of(WorkKind kind) {
 std::vector<std::string_view> next_cells(std::string_view& text) {
   std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(text.size(), line.size() + 1));
-  std::vector<std::string_view> cells;
-  while (!line.empty()) {
-    cells.push_back(line.substr(0, line.find(',')));
-    line.remove_prefix(std::min(line.size(), cells.back().size() + 1));
-  }
-  return cells;
+  return line.empty() ? std::vector<std::string_view>() : split(line, ',');
 }
 
 double share(std::string_view pct) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(pct.data(), pct.data() + pct.size(), value);
-  if (error != std::errc() || end != pct.data() + pct.size())
-    throw std::logic_error(fmt::format("interval_margins.csv: '{}' is no number", pct));
-  return value / 100;
+  if (const auto value = read_number<double>(pct)) return *value / 100;
+  throw std::logic_error(fmt::format("interval_margins.csv: '{}' is no number", pct));
 }
 
 using Table = std::array<KindMargins, kWorkKinds>;
@@ -98,6 +88,41 @@ Table parse_margins(std::string_view text) {
   }
   if (found != kKinds.size()) throw std::logic_error("interval_margins.csv lacks a kind of work");
   return table;
+}
+
+struct Ends {
+  double DeviceParameters::*value;
+  double low, high;
+};
+
+bool matters(const Parameter& parameter, const Tasks& tasks, std::int64_t wave,
+             const DeviceParameters& of_device) {
+  switch (parameter.matters_to) {
+    case MattersTo::every_launch:
+      return true;
+    case MattersTo::more_than_a_wave:
+      return tasks.grid_blocks() > wave;
+    case MattersTo::less_than_a_wave:
+      return tasks.grid_blocks() < wave;
+    case MattersTo::always_issuing:
+      return tasks.rates().always_issues(of_device.always_issuing_share);
+    case MattersTo::memory:
+      return tasks.rates().bytes > 0;
+  }
+  return true;
+}
+
+std::vector<Ends> ends_that_matter(const Tasks& tasks, std::int64_t wave, const ChosenProfile& chosen) {
+  const Bandwidth& bandwidth = chosen.bandwidth;
+  std::vector<Ends> ends;
+  for (const Parameter& parameter : parameters()) {
+    if (!matters(parameter, tasks, wave, chosen.profile.model.parameters)) continue;
+    const bool is_bandwidth = parameter.value == &DeviceParameters::bytes_per_cycle;
+    const Ends its{parameter.value, is_bandwidth ? std::max(1.0, bandwidth.low) : parameter.least_elsewhere,
+                   is_bandwidth ? std::max(1.0, bandwidth.high) : parameter.most_elsewhere};
+    if (its.low < its.high) ends.push_back(its);
+  }
+  return ends;
 }
 
 }  // namespace
@@ -177,45 +202,6 @@ std::string interval_text(const Interval& interval, WorkKind kind, ProfileQualit
   if (interval.width() >= kWideIntervalPoints) text += fmt::format("; {}", why_wide(kind, quality));
   return text;
 }
-
-namespace {
-
-struct Ends {
-  double DeviceParameters::*value;
-  double low, high;
-};
-
-bool matters(const Parameter& parameter, const Tasks& tasks, std::int64_t wave,
-             const DeviceParameters& of_device) {
-  switch (parameter.matters_to) {
-    case MattersTo::every_launch:
-      return true;
-    case MattersTo::more_than_a_wave:
-      return tasks.grid_blocks() > wave;
-    case MattersTo::less_than_a_wave:
-      return tasks.grid_blocks() < wave;
-    case MattersTo::always_issuing:
-      return tasks.rates().always_issues(of_device.always_issuing_share);
-    case MattersTo::memory:
-      return tasks.rates().bytes > 0;
-  }
-  return true;
-}
-
-std::vector<Ends> ends_that_matter(const Tasks& tasks, std::int64_t wave, const ChosenProfile& chosen) {
-  const Bandwidth& bandwidth = chosen.bandwidth;
-  std::vector<Ends> ends;
-  for (const Parameter& parameter : parameters()) {
-    if (!matters(parameter, tasks, wave, chosen.profile.model.parameters)) continue;
-    const bool is_bandwidth = parameter.value == &DeviceParameters::bytes_per_cycle;
-    const Ends its{parameter.value, is_bandwidth ? std::max(1.0, bandwidth.low) : parameter.least_elsewhere,
-                   is_bandwidth ? std::max(1.0, bandwidth.high) : parameter.most_elsewhere};
-    if (its.low < its.high) ends.push_back(its);
-  }
-  return ends;
-}
-
-}  // namespace
 
 double simulation_microseconds(const Limits& limits, const Tasks& tasks) {
   const auto blocks = static_cast<double>(tasks.grid_blocks());

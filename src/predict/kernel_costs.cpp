@@ -1,6 +1,5 @@
 #include "predict/kernel_costs.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <stdexcept>

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
-#include "predict/interval.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -170,8 +169,8 @@ void require_simulable(const Limits& limits, const Tasks& tasks) {
       fmt::format("a prediction simulates all of these {} uneven blocks some ten times or more, each time "
                   "for about {:.0f} s; at most "
                   "{:.0f} s are taken: predict the same work in a grid of at most {} blocks",
-                  with_thousands(tasks.grid_blocks()), seconds, kMostSimulationSeconds,
-                  with_thousands(static_cast<std::int64_t>(fits))));
+                  grouped(tasks.grid_blocks()), seconds, kMostSimulationSeconds,
+                  grouped(static_cast<std::int64_t>(fits))));
 }
 
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
@@ -200,17 +199,6 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
   prediction.interval = interval_of(simulations.achieved, margins.achieved, tasks.mean_cycles(), most);
   prediction.elapsed_interval = interval_of(simulations.elapsed, margins.elapsed, tasks.mean_cycles(), most);
   return prediction;
-}
-
-std::string with_thousands(std::int64_t number) {
-  const std::string digits = fmt::format("{}", number);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    const std::size_t left = digits.size() - i;
-    if (i > 0 && left % 3 == 0 && digits[i - 1] != '-') text += ',';
-    text += digits[i];
-  }
-  return text;
 }
 
 }  // namespace occbench

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "predict/device_profile.hpp"
 #include "predict/interval.hpp"
@@ -92,8 +90,5 @@ inline constexpr double kMostSimulationSeconds = 10;
 /// @throws InputError if the grid has so many uneven blocks that a simulation would take longer than
 /// kMostSimulationSeconds. Equal ones are no matter: most of their waves are skipped.
 void require_simulable(const Limits& limits, const Tasks& tasks);
-
-/// 1234567 as "1,234,567".
-std::string with_thousands(std::int64_t number);
 
 }  // namespace occbench

@@ -11,7 +11,6 @@
 #include "predict/parameters.hpp"
 
 namespace occbench {
-
 namespace fs = std::filesystem;
 
 namespace {
@@ -23,18 +22,39 @@ bool is_file_name(const std::string& uuid) {
   });
 }
 
+/// Bandwidth of a GPU that nobody measured, of its data sheet's. Calibrations of H200s and an H100 found 0.91 to
+/// 0.97 (docs/any-gpu.md); no launch goes above 1.
+constexpr double kLeastOfPeak = 0.85;
+constexpr double kTypicalOfPeak = 0.93;
+
+double peak_bytes_per_cycle(const Gpu& gpu) {
+  return gpu.bandwidth_gb_s * 1000 / gpu.clock_mhz;
+}
+
+/// Within a major version first.
+int versions_between(ComputeCapability one, ComputeCapability other) {
+  return 100 * std::abs(one.major - other.major) + std::abs(one.minor - other.minor);
+}
+
+/// Peaks by SM of the GPUs whose compute capability is nearest, ascending.
+std::vector<double> peaks_by_sm(ComputeCapability compute_capability) {
+  const auto distance_of = [&](const Gpu& gpu) {
+    return versions_between(gpu.compute_capability, compute_capability);
+  };
+  const int nearest = distance_of(*std::ranges::min_element(all_gpus(), {}, distance_of));
+  std::vector<double> peaks;
+  for (const Gpu& gpu : all_gpus()) {
+    if (distance_of(gpu) == nearest) peaks.push_back(peak_bytes_per_cycle(gpu) / gpu.sm_count);
+  }
+  std::ranges::sort(peaks);
+  return peaks;
+}
+
 }  // namespace
 
 std::string_view to_string(ProfileQuality quality) {
-  switch (quality) {
-    case ProfileQuality::calibrated_device:
-      return "calibrated_device";
-    case ProfileQuality::calibrated_model:
-      return "calibrated_model";
-    case ProfileQuality::generic:
-      return "generic";
-  }
-  return "generic";
+  static constexpr std::string_view kWords[] = {"calibrated_device", "calibrated_model", "generic"};
+  return kWords[static_cast<std::size_t>(quality)];
 }
 
 ProfileQuality quality_of(const DeviceProfile& profile, const GpuIdentity& gpu) {
@@ -114,38 +134,6 @@ ChosenProfile choose_profile(const GpuIdentity& gpu, const fs::path& folder) {
   }
   return {generic_profile(gpu), ProfileQuality::generic, bandwidth_of(gpu)};
 }
-
-namespace {
-
-/// Bandwidth of a GPU that nobody measured, of its data sheet's. Calibrations of H200s and an H100 found 0.91 to
-/// 0.97 (docs/any-gpu.md); no launch goes above 1.
-constexpr double kLeastOfPeak = 0.85;
-constexpr double kTypicalOfPeak = 0.93;
-
-double peak_bytes_per_cycle(const Gpu& gpu) {
-  return gpu.bandwidth_gb_s * 1000 / gpu.clock_mhz;
-}
-
-/// Within a major version first.
-int versions_between(ComputeCapability one, ComputeCapability other) {
-  return 100 * std::abs(one.major - other.major) + std::abs(one.minor - other.minor);
-}
-
-/// Peaks by SM of the GPUs whose compute capability is nearest, ascending.
-std::vector<double> peaks_by_sm(ComputeCapability compute_capability) {
-  const auto distance_of = [&](const Gpu& gpu) {
-    return versions_between(gpu.compute_capability, compute_capability);
-  };
-  const int nearest = distance_of(*std::ranges::min_element(all_gpus(), {}, distance_of));
-  std::vector<double> peaks;
-  for (const Gpu& gpu : all_gpus()) {
-    if (distance_of(gpu) == nearest) peaks.push_back(peak_bytes_per_cycle(gpu) / gpu.sm_count);
-  }
-  std::ranges::sort(peaks);
-  return peaks;
-}
-
-}  // namespace
 
 GpuIdentity identity_of(const Gpu& gpu) {
   return {.name = std::string(gpu.driver_name.empty() ? gpu.name : gpu.driver_name),

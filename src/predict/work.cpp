@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <set>
-#include <vector>
 
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
-#include "predict/numbers.hpp"
+#include "occupancy/text.hpp"
 #include "simulate/draws.hpp"
 
 namespace occbench {
@@ -166,28 +164,19 @@ class Parser {
   }
 
   double number(const Field& field, const Parameter& parameter) const {
-    double value = 0;
-    const char* const last = field.text.data() + field.text.size();
-    const auto [end, error] = std::from_chars(field.text.data(), last, value);
-    if (error != std::errc() || end != last) {
-      fail(field, fmt::format("{} must be a number, not '{}'", parameter.name, field.text));
-    }
-    if (!(value >= parameter.least && value <= parameter.most) ||
-        (parameter.whole && value != std::floor(value))) {
-      fail(field, fmt::format("{} must be a {}number from {} to {}, not {}", parameter.name,
+    const auto value = read_number<double>(field.text, parameter.least, parameter.most);
+    if (!value || (parameter.whole && *value != std::floor(*value))) {
+      fail(field, fmt::format("{} must be a {}number from {} to {}, not '{}'", parameter.name,
                               parameter.whole ? "whole " : "", parameter.least, parameter.most, field.text));
     }
-    return value == 0 ? 0 : value;  // no -0 in a canonical string
+    return *value == 0 ? 0 : *value;  // no -0 in a canonical string
   }
 
   std::uint64_t whole_64_bits(const Field& field) const {
-    std::uint64_t value = 0;
-    const char* const last = field.text.data() + field.text.size();
-    const auto [end, error] = std::from_chars(field.text.data(), last, value);
-    if (error != std::errc() || end != last) {
+    const auto value = read_number<std::uint64_t>(field.text);
+    if (!value)
       fail(field, fmt::format("seed must be a whole number from 0 to 2^64 - 1, not '{}'", field.text));
-    }
-    return value;
+    return *value;
   }
 
   /// Reads `seed=` and the other named fields, each at most once, in any order; gives the seed.
@@ -256,6 +245,21 @@ Overloaded(Functions...) -> Overloaded<Functions...>;  // which Clang before 17 
 /// cycles x factor as a whole number.
 std::int64_t whole(double amount) {
   return static_cast<std::int64_t>(std::clamp(amount, 1.0, kMaxUnitCycles) + 0.5);
+}
+
+std::int64_t parse_cycles(std::string_view text, std::string_view source, std::size_t line) {
+  const auto value = read_number<double>(text);
+  if (!value) {
+    throw InputError(
+        fmt::format("{}:{}: '{}' is not a number of cycles; write one number a line", source, line, text));
+  }
+  const double cycles = std::floor(*value + 0.5);
+  // Blocks that take no time never make the SMs busy: the simulation would not end.
+  if (!(cycles >= 1 && cycles <= kMaxUnitCycles)) {
+    throw InputError(fmt::format("{}:{}: {} cycles are out of range: 1 to {}, once rounded", source, line,
+                                 text, kMaxUnitCycles));
+  }
+  return static_cast<std::int64_t>(cycles);
 }
 
 }  // namespace
@@ -337,15 +341,14 @@ std::string work_in_cycles(std::string_view text, std::optional<double> clock_mh
   const std::string_view amount = text.substr(begin, end - begin);
   if (begin == 0 || !amount.ends_with(kMicroseconds)) return std::string(text);
   const std::string_view number = amount.substr(0, amount.size() - kMicroseconds.size());
-  double microseconds = 0;
-  const auto [last, error] = std::from_chars(number.data(), number.data() + number.size(), microseconds);
-  if (error != std::errc() || last != number.data() + number.size())
+  const auto microseconds = read_number<double>(number);
+  if (!microseconds)
     throw InputError(fmt::format("work '{}': '{}' is no number of microseconds", text, amount));
   if (!clock_mhz || *clock_mhz <= 0) {
     throw InputError(fmt::format(
         "work '{}' is in microseconds, and the GPU's clock is not known: give its MHz, or cycles", text));
   }
-  return fmt::format("{}{}{}", text.substr(0, begin), std::round(microseconds * *clock_mhz),
+  return fmt::format("{}{}{}", text.substr(0, begin), std::round(*microseconds * *clock_mhz),
                      text.substr(end));
 }
 
@@ -374,27 +377,6 @@ std::string work_grammar() {
 Work parse_work(std::string_view text) {
   return Parser(text).parse();
 }
-
-namespace {
-
-std::int64_t parse_cycles(std::string_view text, std::string_view source, std::size_t line) {
-  double value = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error != std::errc() || end != last) {
-    throw InputError(
-        fmt::format("{}:{}: '{}' is not a number of cycles; write one number a line", source, line, text));
-  }
-  const double cycles = std::floor(value + 0.5);
-  // Blocks that take no time never make the SMs busy: the simulation would not end.
-  if (!(cycles >= 1 && cycles <= kMaxUnitCycles)) {
-    throw InputError(fmt::format("{}:{}: {} cycles are out of range: 1 to {}, once rounded", source, line,
-                                 text, kMaxUnitCycles));
-  }
-  return static_cast<std::int64_t>(cycles);
-}
-
-}  // namespace
 
 Durations parse_durations(std::string_view text, std::string_view source, bool per_warp) {
   Durations durations{{}, per_warp, std::string(source)};

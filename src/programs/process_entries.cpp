@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 
 #include <fmt/core.h>
+#include <fmt/ostream.h>
 
-#include "entries/entries.hpp"
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/kernel_name.hpp"
 #include "record/statistics.hpp"
 
@@ -331,6 +331,33 @@ TracedProcess parse_process_entries(std::string_view bytes, std::string_view sou
 
 TracedProcess read_process_file(const std::filesystem::path& file) {
   return parse_process_entries(read_text(file), file.string());
+}
+
+MergedProcesses merged_processes(const std::vector<std::filesystem::path>& files, std::ostream& err) {
+  MergedProcesses merged;
+  for (const std::filesystem::path& file : files) {
+    try {
+      TracedProcess process = read_process_file(file);
+      std::ranges::move(process.entries, std::back_inserter(merged.entries));
+      merged.windows += process.windows;
+      if (process.impossible > 0)
+        fmt::print(err, "occbench trace: {} is damaged: {} left out that no GPU can launch\n", file.string(),
+                   counted(process.impossible, "kernel"));
+      merged.files.push_back(file);
+    } catch (const InputError& unreadable) {
+      fmt::print(err, "occbench trace: {}; {} stays, and its launches are in no row\n", unreadable.what(),
+                 file.string());
+    }
+  }
+  if (merged.entries.empty() && !merged.files.empty()) {
+    const std::size_t count = merged.files.size();
+    fmt::print(err,
+               "occbench trace: {} initialized CUDA, and no kernel launch was traced: it launched "
+               "none, or it says above why it is not traced\n",
+               count == 1 ? "a process" : fmt::format("{} processes", count));
+  }
+  merged.entries = occbench::merged(std::move(merged.entries));
+  return merged;
 }
 
 }  // namespace occbench

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,16 @@ struct TracedProcess {
 
 /// @throws InputError if it cannot be read, or is no such file of this version
 TracedProcess read_process_file(const std::filesystem::path& file);
+
+/// What the processes of a traced command wrote.
+struct MergedProcesses {
+  std::vector<ProgramEntry> entries;
+  WindowTotals windows;
+  std::vector<std::filesystem::path> files;  ///< that were read
+};
+
+/// Reads the files of processes. Says on `err` which cannot be read, and where they have no launch.
+MergedProcesses merged_processes(const std::vector<std::filesystem::path>& files, std::ostream& err);
 
 /// @param source names the bytes in messages
 TracedProcess parse_process_entries(std::string_view bytes, std::string_view source);

@@ -1,10 +1,7 @@
 #include "programs/program.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <map>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -186,6 +183,23 @@ std::string device_text(const ProgramDevice& device) {
   return device.uuid.empty() ? fmt::format("GPU {}", device.index) : device.uuid.substr(0, 12);
 }
 
+double share_saved(const Finding& finding) {
+  return finding.time ? finding.time->share : 0;
+}
+
+CaseToTell to_tell(const CaseRecord& record) {
+  const std::vector<Finding> findings = diagnose(facts_of(record));
+  const auto is_behind = [](const Finding& one, const Finding& other) {
+    const auto rank = [](const Finding& each) {
+      return std::tuple(share_saved(each), each.list == FindingList::losses, each.points);
+    };
+    return rank(one) < rank(other);
+  };
+  const auto first = std::ranges::max_element(findings, is_behind);
+  if (first == findings.end()) return {&record, std::nullopt, 0};
+  return {&record, *first, share_saved(*first) * record.program.total_time_us.value_or(0)};
+}
+
 }  // namespace
 
 std::string to_string(const Extent& extent) {
@@ -283,27 +297,6 @@ std::vector<CaseRecord> program_cases(std::span<const ProgramEntry> entries) {
   }
   return cases;
 }
-
-namespace {
-
-double share_saved(const Finding& finding) {
-  return finding.time ? finding.time->share : 0;
-}
-
-CaseToTell to_tell(const CaseRecord& record) {
-  const std::vector<Finding> findings = diagnose(facts_of(record));
-  const auto is_behind = [](const Finding& one, const Finding& other) {
-    const auto rank = [](const Finding& each) {
-      return std::tuple(share_saved(each), each.list == FindingList::losses, each.points);
-    };
-    return rank(one) < rank(other);
-  };
-  const auto first = std::ranges::max_element(findings, is_behind);
-  if (first == findings.end()) return {&record, std::nullopt, 0};
-  return {&record, *first, share_saved(*first) * record.program.total_time_us.value_or(0)};
-}
-
-}  // namespace
 
 void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entries) {
   std::map<std::string, std::vector<double>> counted;

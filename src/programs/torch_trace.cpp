@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <istream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
 #include <fmt/core.h>
+#include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
 #include "entries/entries.hpp"
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
+#include "occupancy/text.hpp"
 #include "record/json.hpp"
 #include "record/replay.hpp"
 
@@ -235,6 +238,43 @@ TorchTrace Reader::finish() {
   return std::move(trace_);
 }
 
+/// The clock of each GPU of the trace, and a line about it.
+void choose_clocks(TorchTrace& trace, const std::optional<double>& given, std::ostream& err) {
+  std::set<std::string> said;
+  for (TorchKernel& kernel : trace.kernels) {
+    ProgramDevice& device = kernel.entry.device;
+    const std::optional<double> clock = given ? given : highest_sm_clock_mhz(device.name);
+    device.highest_clock_mhz = clock.value_or(0);
+    if (given || !said.insert(device.name).second) continue;
+    if (clock) {
+      fmt::print(err, "{}: the trace has no SM clock; {} MHz, the GPU's highest, is taken (--clock-mhz N)\n",
+                 device.name, *clock);
+    } else {
+      fmt::print(
+          err,
+          "{}: the trace has no SM clock, and this GPU's highest is not known: nothing is predicted without "
+          "--clock-mhz N\n",
+          device.name);
+    }
+  }
+}
+
+void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, std::ostream& err) {
+  const auto say = [&](EstimateFault fault, std::string_view what) {
+    const auto found = launches.find(fault);
+    if (found == launches.end()) return;
+    fmt::print(err, "the trace's \"est. achieved occupancy %\" of {} {}\n",
+               counted(found->second, "launch", "es"), what);
+  };
+  say(EstimateFault::shared_memory,
+      "is 0, which is wrong: PyTorch's calculator allows no more than 48 KB of shared memory per block");
+  say(EstimateFault::spread_over_sms,
+      "is the grid's threads over those of all SMs, idle ones included, which no counter reads");
+  say(EstimateFault::other, "is not theoretical occupancy for a reason that is not known");
+  say(EstimateFault::none,
+      "is theoretical occupancy, not achieved: it knows no tail, no uneven blocks, no overhead");
+}
+
 }  // namespace
 
 TorchTrace parse_torch_trace(std::istream& text, std::string_view source) {
@@ -287,6 +327,31 @@ std::string to_string(EstimateFault fault, double estimate_pct) {
       return estimate + "is not theoretical occupancy";
   }
   return "";
+}
+
+ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err) {
+  TorchTrace trace = read_torch_trace(options.file);
+  choose_clocks(trace, options.clock_mhz, err);
+  if (trace.malformed > 0) {
+    fmt::print(err, "{} of {} is left out: no launch has such a grid, block or time\n",
+               counted(trace.malformed, "event"), options.file.string());
+  }
+  ProgramTable table;
+  for (const TorchKernel& kernel : trace.kernels) table.entries.push_back(kernel.entry);
+  table.cases = program_cases(table.entries);
+  std::map<EstimateFault, std::int64_t> estimates;
+  for (std::size_t i = 0; i < table.cases.size(); ++i) {
+    CaseRecord& record = table.cases[i];
+    const TorchKernel& kernel = trace.kernels[i];
+    add_note(record.note, fmt::format("imported from {}", options.file.filename().string()));
+    if (options.clock_mhz) record.readings.counters.sm_clock_mhz = options.clock_mhz;
+    if (!kernel.estimate_pct || !record.theory) continue;
+    const EstimateFault fault = fault_of_estimate(kernel, record);
+    estimates[fault] += kernel.entry.seen.launches;
+    add_note(record.note, to_string(fault, *kernel.estimate_pct));
+  }
+  report_estimates(estimates, err);
+  return table;
 }
 
 }  // namespace occbench

@@ -46,4 +46,19 @@ EstimateFault fault_of_estimate(const TorchKernel& kernel, const CaseRecord& rec
 /// A sentence for the row's note; empty for none.
 std::string to_string(EstimateFault fault, double estimate_pct);
 
+struct ImportOptions {
+  std::filesystem::path file;
+  std::optional<double> clock_mhz;
+};
+
+/// A program's cases, without predictions, and the entries that they are made of.
+struct ProgramTable {
+  std::vector<CaseRecord> cases;
+  std::vector<ProgramEntry> entries;
+};
+
+/// The cases of a trace of torch.profiler. Says on `err` what clock it takes and where the trace's
+/// own estimate of occupancy is wrong. @throws InputError as read_torch_trace()
+ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err);
+
 }  // namespace occbench

@@ -8,7 +8,6 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/warps.hpp"
-#include "predict/calibration.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"
 

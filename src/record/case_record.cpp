@@ -1,20 +1,16 @@
 #include "record/case_record.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <limits>
 #include <tuple>
-#include <utility>
 
 #include <fmt/core.h>
 
 #include "files/input.hpp"
-#include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/row.hpp"
 
 namespace occbench {
 namespace {
@@ -97,25 +93,21 @@ void read_origin(std::string_view text, ProgramUse& program) {
     if (key == "stream") program.streams = std::move(value);
     if (key == "graph_node") program.graph_nodes = std::move(value);
     if (key != "graph_launches") continue;
-    std::int64_t launches = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), launches);
-    if (error != std::errc() || end != value.data() + value.size() || launches < 0)
+    program.of_graphs = read_number<std::int64_t>(value, 0);
+    if (!program.of_graphs)
       throw InputError(fmt::format("origin has graph_launches={}, which is no number from 0 on", value));
-    program.of_graphs = launches;
   }
 }
 
-Limiters parse_limiters(std::string_view text) {
+Limiters parse_limiters(std::string_view text, std::string_view column = "limiter") {
   Limiters limiters;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find('+'));
-    const auto found =
+  if (text.empty()) return limiters;
+  for (const std::string_view word : split(text, '+')) {
+    const auto* const found =
         std::ranges::find(kAllLimiters, word, [](Limiter limiter) { return to_string(limiter); });
-    if (found == std::end(kAllLimiters)) {
-      throw InputError(fmt::format("limiter = '{}': there is no limiter '{}'", text, word));
-    }
+    if (found == std::end(kAllLimiters))
+      throw InputError(fmt::format("{} = '{}': there is no limiter '{}'", column, text, word));
     limiters.add(*found, true);
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
   }
   return limiters;
 }
@@ -285,6 +277,19 @@ void put_prediction(Row& row, const Prediction& prediction) {
   row.device_profile = profile_text(prediction.device_profile, prediction.profile_quality);
 }
 
+constexpr std::string_view kNone = "none";
+
+/// Of the longest stall: allocations that stall as long run out together.
+constexpr double kAsLong = 0.9;
+
+constexpr std::string_view kColumn = "gpu_state";
+
+template <typename Number>
+Number number_of(std::string_view key, std::string_view text, Number least) {
+  if (const auto value = occbench::read_number<Number>(text, least)) return *value;
+  throw InputError(fmt::format("{} has {}={}, which is no number from {} on", kColumn, key, text, least));
+}
+
 }  // namespace
 
 std::string profile_text(const std::string& name, const std::optional<ProfileQuality>& quality) {
@@ -383,34 +388,12 @@ std::vector<CaseRecord> read_case_records(const std::filesystem::path& file) {
   std::vector<CaseRecord> records;
   for (const Row& row : rows_of(table, file.string())) {
     const std::size_t line = table.lines[records.size()];
-    try {
-      records.push_back(case_record(row));
-      records.back().file = file;
-      records.back().line = line;
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, line {}: {}", file.string(), line, error.what()));
-    }
+    records.push_back(at_line(file.string(), line, [&] { return case_record(row); }));
+    records.back().file = file;
+    records.back().line = line;
   }
   return records;
 }
-
-namespace {
-
-constexpr std::string_view kNone = "none";
-
-/// Of the longest stall: allocations that stall as long run out together.
-constexpr double kAsLong = 0.9;
-
-Limiter parse_limiter(std::string_view word) {
-  const auto* const found =
-      std::ranges::find(kAllLimiters, word, [](Limiter limiter) { return to_string(limiter); });
-  if (found == std::end(kAllLimiters))
-    throw InputError(
-        fmt::format("hardware_limiter has '{}', which is neither a limiter nor {}", word, kNone));
-  return *found;
-}
-
-}  // namespace
 
 std::optional<Limiters> hardware_limiters_of(
     std::span<const std::pair<Limiter, std::optional<double>>> stalls) {
@@ -428,30 +411,8 @@ std::string hardware_limiter_text(Limiters limiters) {
 }
 
 Limiters parse_hardware_limiter(std::string_view text) {
-  Limiters limiters;
-  if (text == kNone) return limiters;
-  while (true) {
-    const std::size_t plus = text.find('+');
-    limiters.add(parse_limiter(text.substr(0, plus)), true);
-    if (plus == std::string_view::npos) return limiters;
-    text.remove_prefix(plus + 1);
-  }
+  return text == kNone ? Limiters() : parse_limiters(text, "hardware_limiter");
 }
-
-namespace {
-
-constexpr std::string_view kColumn = "gpu_state";
-
-template <typename Number>
-Number number_of(std::string_view key, std::string_view text, Number least) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= least))
-    throw InputError(fmt::format("{} has {}={}, which is no number from {} on", kColumn, key, text, least));
-  return value;
-}
-
-}  // namespace
 
 std::string pairs_text(const Pairs& pairs) {
   std::string text;
@@ -468,13 +429,12 @@ Pairs known_pairs(Pairs pairs) {
 
 Pairs parse_pairs(std::string_view text, std::string_view column) {
   Pairs pairs;
-  while (!text.empty()) {
-    const std::string_view one = text.substr(0, text.find(';'));
+  if (text.empty()) return pairs;
+  for (const std::string_view one : split(text, ';')) {
     const std::size_t equals = one.find('=');
     if (equals == std::string_view::npos)
       throw InputError(fmt::format("{} = '{}' has no key=value in '{}'", column, text, one));
     pairs.emplace_back(one.substr(0, equals), one.substr(equals + 1));
-    text.remove_prefix(std::min(text.size(), one.size() + 1));
   }
   return pairs;
 }

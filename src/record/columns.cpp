@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -70,6 +68,7 @@ constexpr auto kColumns = std::to_array<Column>({
    ColumnCounter{METRIC, SCALE, CounterRead::READ, &CounterValues::NAME},  \
    MEANING,                                                                \
    &Row::NAME},
+#include "occupancy/text.hpp"
 #include "record/columns.inc"
 #undef OCC_NAME
 });
@@ -81,144 +80,11 @@ std::string range_text(const Range& range) {
 
 template <typename Number>
 Number parse_number(const Column& column, std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  bool good = error == std::errc() && end == text.data() + text.size();
-  if constexpr (std::is_floating_point_v<Number>) good = good && std::isfinite(value);
-  if (!good) {
-    throw InputError(fmt::format("'{}' is not a {} for column {}", text,
-                                 std::is_floating_point_v<Number> ? "finite number" : "whole number",
-                                 column.name));
-  }
-  return value;
+  if (const auto value = read_number<Number>(text)) return *value;
+  throw InputError(fmt::format("'{}' is not a {} for column {}", text,
+                               std::is_floating_point_v<Number> ? "finite number" : "whole number",
+                               column.name));
 }
-
-}  // namespace
-
-std::string_view to_string(GateRule rule) {
-  switch (rule) {
-    case GateRule::none:
-      return "none";
-    case GateRule::key:
-      return "key";
-    case GateRule::machine:
-      return "machine";
-    case GateRule::exact:
-      return "exact";
-    case GateRule::lower_is_better:
-      return "lower_is_better";
-    case GateRule::higher_is_better:
-      return "higher_is_better";
-    case GateRule::consequence:
-      return "consequence";
-    case GateRule::measured:
-      return "measured";
-    case GateRule::time:
-      return "time";
-    case GateRule::status:
-      return "status";
-  }
-  return "";
-}
-
-std::string_view to_string(CounterRead read) {
-  switch (read) {
-    case CounterRead::always:
-      return "always";
-    case CounterRead::every_case:
-      return "every_case";
-    case CounterRead::full_suite:
-      return "full_suite";
-  }
-  return "";
-}
-
-std::span<const Column> columns() {
-  return kColumns;
-}
-
-std::string reader_of_schema(Integer schema) {
-  if (!schema) return "its rows do not say their schema";
-  if (*schema > kSchema) return "a newer occbench wrote it";
-  // The last commit that wrote schema 1.
-  return "occbench up to commit 2128df7 reads it; record it again for this one";
-}
-
-std::string_view type_name(const Column& column) {
-  constexpr std::array<std::string_view, 3> kNames = {"text", "integer", "real"};
-  return kNames[column.where.index()];
-}
-
-const Column* find_column(std::string_view name) {
-  const auto found = std::ranges::find(kColumns, name, &Column::name);
-  return found == kColumns.end() ? nullptr : &*found;
-}
-
-std::string real_text(double value) {
-  std::string text = fmt::format("{:.4f}", value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text == "-0" ? "0" : text;
-}
-
-Real number_of(const Row& row, const Column& column) {
-  return std::visit(
-      [&](auto member) -> Real {
-        const auto& value = row.*member;
-        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Text>) {
-          return std::nullopt;
-        } else {
-          return value ? Real(static_cast<double>(*value)) : std::nullopt;
-        }
-      },
-      column.where);
-}
-
-std::string cell_text(const Row& row, const Column& column) {
-  return std::visit(
-      [&](auto member) -> std::string {
-        const auto& value = row.*member;
-        using Value = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, Text>) {
-          return value;
-        } else if constexpr (std::is_same_v<Value, Integer>) {
-          return value ? fmt::format("{}", *value) : "";
-        } else {
-          return value ? real_text(*value) : "";
-        }
-      },
-      column.where);
-}
-
-void set_cell(Row& row, const Column& column, std::string_view text) {
-  std::visit(
-      [&](auto member) {
-        auto& value = row.*member;
-        using Value = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, Text>) {
-          value = text;
-        } else if (text.empty()) {
-          value.reset();
-        } else {
-          value = parse_number<typename Value::value_type>(column, text);
-        }
-      },
-      column.where);
-  require_in_range(row, column);
-}
-
-void require_in_range(const Column& column, double value) {
-  if (value >= static_cast<double>(column.range.low) && value <= static_cast<double>(column.range.high))
-    return;
-  throw InputError(
-      fmt::format("{} = {} is out of range: it is {}", column.name, value, range_text(column.range)));
-}
-
-void require_in_range(const Row& row, const Column& column) {
-  if (const Real value = number_of(row, column)) require_in_range(column, *value);
-}
-
-namespace {
 
 constexpr std::string_view kResultsReadme = R"(# Recorded runs
 
@@ -295,15 +161,13 @@ std::string markdown() {
 }
 
 std::string table() {
-  std::size_t width = 0;
-  for (const Column& column : columns()) width = std::max(width, column.name.size());
-  std::string text;
+  std::vector<std::vector<std::string>> lines;
   for (const Column& column : columns()) {
     const std::string unit = column.unit.empty() ? "" : fmt::format(" [{}]", column.unit);
-    text += fmt::format("{:<{}}  {:<8}  {}{}\n", column.name, width, to_string(column.gate), column.meaning,
-                        unit);
+    lines.push_back({std::string(column.name), std::string(to_string(column.gate)),
+                     fmt::format("{}{}", column.meaning, unit)});
   }
-  return text;
+  return text_table(lines, "<");
 }
 
 std::string csv() {
@@ -324,6 +188,100 @@ std::string json() {
 }
 
 }  // namespace
+
+std::string_view to_string(GateRule rule) {
+  static constexpr std::string_view kWords[] = {
+      "none",        "key",      "machine", "exact", "lower_is_better", "higher_is_better",
+      "consequence", "measured", "time",    "status"};
+  return kWords[static_cast<std::size_t>(rule)];
+}
+
+std::string_view to_string(CounterRead read) {
+  static constexpr std::string_view kWords[] = {"always", "every_case", "full_suite"};
+  return kWords[static_cast<std::size_t>(read)];
+}
+
+std::span<const Column> columns() {
+  return kColumns;
+}
+
+std::string reader_of_schema(Integer schema) {
+  if (!schema) return "its rows do not say their schema";
+  if (*schema > kSchema) return "a newer occbench wrote it";
+  // The last commit that wrote schema 1.
+  return "occbench up to commit 2128df7 reads it; record it again for this one";
+}
+
+std::string_view type_name(const Column& column) {
+  constexpr std::array<std::string_view, 3> kNames = {"text", "integer", "real"};
+  return kNames[column.where.index()];
+}
+
+const Column* find_column(std::string_view name) {
+  const auto found = std::ranges::find(kColumns, name, &Column::name);
+  return found == kColumns.end() ? nullptr : &*found;
+}
+
+std::string real_text(double value) {
+  return decimal_text(value, 4);
+}
+
+Real number_of(const Row& row, const Column& column) {
+  return std::visit(
+      [&](auto member) -> Real {
+        const auto& value = row.*member;
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Text>) {
+          return std::nullopt;
+        } else {
+          return value ? Real(static_cast<double>(*value)) : std::nullopt;
+        }
+      },
+      column.where);
+}
+
+std::string cell_text(const Row& row, const Column& column) {
+  return std::visit(
+      [&](auto member) -> std::string {
+        const auto& value = row.*member;
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Text>) {
+          return value;
+        } else if constexpr (std::is_same_v<Value, Integer>) {
+          return value ? fmt::format("{}", *value) : "";
+        } else {
+          return value ? real_text(*value) : "";
+        }
+      },
+      column.where);
+}
+
+void set_cell(Row& row, const Column& column, std::string_view text) {
+  std::visit(
+      [&](auto member) {
+        auto& value = row.*member;
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Text>) {
+          value = text;
+        } else if (text.empty()) {
+          value.reset();
+        } else {
+          value = parse_number<typename Value::value_type>(column, text);
+        }
+      },
+      column.where);
+  require_in_range(row, column);
+}
+
+void require_in_range(const Column& column, double value) {
+  if (value >= static_cast<double>(column.range.low) && value <= static_cast<double>(column.range.high))
+    return;
+  throw InputError(
+      fmt::format("{} = {} is out of range: it is {}", column.name, value, range_text(column.range)));
+}
+
+void require_in_range(const Row& row, const Column& column) {
+  if (const Real value = number_of(row, column)) require_in_range(column, *value);
+}
 
 std::string column_list(ColumnListFormat format) {
   switch (format) {

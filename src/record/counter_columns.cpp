@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <string_view>
-#include <utility>
 
 #include <fmt/core.h>
 
-#include "record/case_record.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <initializer_list>
 #include <unordered_set>
 #include <utility>
 
@@ -12,6 +9,7 @@
 
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/columns.hpp"
 #include "record/row_stream.hpp"
 
@@ -157,13 +155,62 @@ void require_keys(const CsvTable& table, std::string_view source) {
 template <typename Number>
 Number sample_number(const std::string& text, std::string_view what, std::string_view source,
                      std::size_t line) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() ||
-      !std::isfinite(static_cast<double>(value))) {
-    throw InputError(fmt::format("{}, line {}: '{}' is not a {}", source, line, text, what));
+  if (const auto value = read_number<Number>(text)) return *value;
+  throw InputError(fmt::format("{}, line {}: '{}' is not a {}", source, line, text, what));
+}
+
+/// What begins with certain bytes is no CSV at all.
+struct Beginning {
+  std::string_view bytes;
+  std::string_view what;
+};
+
+constexpr std::array<Beginning, 8> kBeginnings = {{
+    {"\x7f"
+     "ELF",
+     "it is a binary; occbench calc --from reads its kernels"},
+    {"!<arch>", "it is a library; occbench calc --from reads its kernels"},
+    {"SQLite format 3", "it is a database, as Nsight Systems exports it; no command of occbench reads it"},
+    {"<!doctype html", "it is a page, as occbench report writes it; a browser shows it"},
+    {"<html", "it is a page, as occbench report writes it; a browser shows it"},
+    {"<?xml", "it is XML, as occbench gate writes it for CI (junit); rows are CSV"},
+    {"{", "it is JSON (a trace, tolerances, or what --format json prints); rows are CSV"},
+    {"[", "it is JSON (what --format json prints); rows are CSV: --format csv"},
+}};
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
   }
-  return value;
+  return lower;
+}
+
+/// "run.csv" of "run.samples.csv"
+std::string rows_beside(std::string_view source) {
+  constexpr std::string_view kEnding = ".samples.csv";
+  return source.ends_with(kEnding) ? fmt::format("{}.csv", source.substr(0, source.size() - kEnding.size()))
+                                   : "FILE.csv of FILE.samples.csv";
+}
+
+std::string what_table_it_is(std::string_view line, std::string_view source) {
+  if (has_names(line, {"experiment", "case", "quantity", "index", "value"}))
+    return "it has the readings behind rows (samples); name the file of rows: " + rows_beside(source);
+  if (has_names(line, {"case", "time_us", "active_warps_pct"}))
+    return "it has a case's occupancy over time; occbench report FILE.csv --timeline FOLDER draws it";
+  if (has_names(line, {"case", "launch", "sm", "blocks"}))
+    return "it has a case's launches by SM; occbench report FILE.csv --per-sm FOLDER draws it";
+  if (has_names(line, {"schema", "experiment", "theoretical_pct"}) && !has_names(line, {"case"}))
+    return "its rows have no names; give the file of occbench calc --batch a column case";
+  if (has_names(line, {"compute_capability", "block_threads", "registers_per_thread"}) &&
+      !has_names(line, {"experiment"}))
+    return "it has launches without names; occbench calc --batch answers them";
+  if (has_names(line, {"compute_capability", "max_warps_per_sm"}))
+    return "it has the limits of compute capabilities, as occbench calc --limits prints them";
+  if (line.starts_with("\"ID\",\"Process ID\"") || line.starts_with("==PROF=="))
+    return "it is what ncu --csv prints; scripts/python -m occbench_tools compare-ncu compares it with rows";
+  if (line.starts_with("name = ")) return "it is a device profile; occbench predict --profile reads it";
+  return "";
 }
 
 }  // namespace
@@ -258,11 +305,7 @@ std::vector<Row> rows_of(const CsvTable& table, std::string_view source) {
         row.extra.emplace_back(table.names[cell], text);
         continue;
       }
-      try {
-        set_cell(row, *known[cell], text);
-      } catch (const InputError& error) {
-        throw InputError(fmt::format("{}, line {}: {}", source, table.lines[i], error.what()));
-      }
+      at_line(source, table.lines[i], [&] { set_cell(row, *known[cell], text); });
     }
   }
   return rows;
@@ -273,13 +316,8 @@ CsvTable parse_row_table(std::string_view text, std::string_view source) {
   CsvTable table = parse_csv(text, source, LastLine::torn);
   const FromSchema2 conversion(table.names);
   table.names = conversion.names();
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    try {
-      table.rows[i] = conversion.cells(table.rows[i]);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, line {}: {}", source, table.lines[i], error.what()));
-    }
-  }
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    at_line(source, table.lines[i], [&] { table.rows[i] = conversion.cells(table.rows[i]); });
   return table;
 }
 
@@ -355,75 +393,11 @@ std::vector<Sample> read_samples(const std::filesystem::path& samples_file) {
   return parse_samples(read_text(samples_file), samples_file.string());
 }
 
-namespace {
-
-/// What begins with certain bytes is no CSV at all.
-struct Beginning {
-  std::string_view bytes;
-  std::string_view what;
-};
-
-constexpr std::array<Beginning, 8> kBeginnings = {{
-    {"\x7f"
-     "ELF",
-     "it is a binary; occbench calc --from reads its kernels"},
-    {"!<arch>", "it is a library; occbench calc --from reads its kernels"},
-    {"SQLite format 3", "it is a database, as Nsight Systems exports it; no command of occbench reads it"},
-    {"<!doctype html", "it is a page, as occbench report writes it; a browser shows it"},
-    {"<html", "it is a page, as occbench report writes it; a browser shows it"},
-    {"<?xml", "it is XML, as occbench gate writes it for CI (junit); rows are CSV"},
-    {"{", "it is JSON (a trace, tolerances, or what --format json prints); rows are CSV"},
-    {"[", "it is JSON (what --format json prints); rows are CSV: --format csv"},
-}};
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return lower;
+bool has_names(std::string_view text, const std::vector<std::string_view>& names) {
+  const std::vector<std::string_view> there = split(text.substr(0, text.find_first_of("\r\n")), ',');
+  return std::ranges::all_of(
+      names, [&](std::string_view name) { return std::ranges::find(there, name) != there.end(); });
 }
-
-std::string_view first_line(std::string_view text) {
-  return text.substr(0, text.find_first_of("\r\n"));
-}
-
-/// Whether a line of names has all of these.
-bool has_names(std::string_view line, std::initializer_list<std::string_view> names) {
-  const std::string within = fmt::format(",{},", line);
-  return std::ranges::all_of(names, [&](std::string_view name) {
-    return within.find(fmt::format(",{},", name)) != std::string::npos;
-  });
-}
-
-/// "run.csv" of "run.samples.csv"
-std::string rows_beside(std::string_view source) {
-  constexpr std::string_view kEnding = ".samples.csv";
-  return source.ends_with(kEnding) ? fmt::format("{}.csv", source.substr(0, source.size() - kEnding.size()))
-                                   : "FILE.csv of FILE.samples.csv";
-}
-
-std::string what_table_it_is(std::string_view line, std::string_view source) {
-  if (has_names(line, {"experiment", "case", "quantity", "index", "value"}))
-    return "it has the readings behind rows (samples); name the file of rows: " + rows_beside(source);
-  if (has_names(line, {"case", "time_us", "active_warps_pct"}))
-    return "it has a case's occupancy over time; occbench report FILE.csv --timeline FOLDER draws it";
-  if (has_names(line, {"case", "launch", "sm", "blocks"}))
-    return "it has a case's launches by SM; occbench report FILE.csv --per-sm FOLDER draws it";
-  if (has_names(line, {"schema", "experiment", "theoretical_pct"}) && !has_names(line, {"case"}))
-    return "its rows have no names; give the file of occbench calc --batch a column case";
-  if (has_names(line, {"compute_capability", "block_threads", "registers_per_thread"}) &&
-      !has_names(line, {"experiment"}))
-    return "it has launches without names; occbench calc --batch answers them";
-  if (has_names(line, {"compute_capability", "max_warps_per_sm"}))
-    return "it has the limits of compute capabilities, as occbench calc --limits prints them";
-  if (line.starts_with("\"ID\",\"Process ID\"") || line.starts_with("==PROF=="))
-    return "it is what ncu --csv prints; scripts/python -m occbench_tools compare-ncu compares it with rows";
-  if (line.starts_with("name = ")) return "it is a device profile; occbench predict --profile reads it";
-  return "";
-}
-
-}  // namespace
 
 std::string what_else_it_is(std::string_view text, std::string_view source) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -440,7 +414,7 @@ std::string what_else_it_is(std::string_view text, std::string_view source) {
   for (const auto& [bytes, what] : kBeginnings) {
     if (head.starts_with(lower_case(bytes))) return std::string(what);
   }
-  return what_table_it_is(first_line(text.substr(begin)), source);
+  return what_table_it_is(text.substr(begin), source);
 }
 
 void refuse_other_files(std::string_view text, std::string_view source) {

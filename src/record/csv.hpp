@@ -121,6 +121,9 @@ class RunFile {
   AppendFile samples_;
 };
 
+/// Whether the first line of a text names all of these columns.
+bool has_names(std::string_view text, const std::vector<std::string_view>& names);
+
 /// What a file is that a user took for a file of rows, and which command reads it: "it has the readings
 /// behind rows (samples); name the file of rows, run.csv". Empty for a file of rows, and for what is not
 /// known.

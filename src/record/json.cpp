@@ -1,6 +1,5 @@
 #include "record/json.hpp"
 
-#include <cmath>
 #include <set>
 #include <type_traits>
 
@@ -31,6 +30,16 @@ Json row_to_json(const Row& row) {
   }
   for (const auto& [name, value] : row.extra) object[name] = value;
   return object;
+}
+
+Json known_cells(const Row& row) {
+  const Json all = row_to_json(row);
+  Json known;
+  for (const Column& column : columns()) {
+    const std::string name(column.name);
+    if (!cell_text(row, column).empty()) known[name] = all.at(name);
+  }
+  return known;
 }
 
 std::string json_text(const Json& value, int indent) {

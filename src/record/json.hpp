@@ -13,6 +13,9 @@ namespace occbench {
 /// not known an empty string. Columns beyond the table follow as text.
 nlohmann::ordered_json row_to_json(const Row& row);
 
+/// The columns of row_to_json() that have a value.
+nlohmann::ordered_json known_cells(const Row& row);
+
 /// JSON as text, with two spaces of indent (-1: on one line); bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const nlohmann::ordered_json& value, int indent = 2);
 

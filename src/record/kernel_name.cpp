@@ -4,12 +4,10 @@
 #include <cctype>
 #include <charconv>
 #include <csetjmp>
-#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <regex.h>
-#include <string>
 #include <utility>
 #include <vector>
 

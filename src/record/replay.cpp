@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,6 +26,39 @@ std::optional<DeviceProfile> profile_beside(const CaseRecord& record) {
   DeviceProfile profile = find_profile(file.string());
   const bool of_another = !profile.gpu_uuid.empty() && profile.gpu_uuid != record.provenance.gpu_uuid;
   return of_another ? std::nullopt : std::optional(std::move(profile));
+}
+
+constexpr std::string_view kInferred = "inferred from ";
+constexpr std::string_view kReconstructed = "reconstructed from ";
+
+std::optional<double> above_zero(const std::optional<double>& value) {
+  return value && *value > 0 ? value : std::nullopt;
+}
+
+std::optional<double> clock_mhz(const CaseRecord& record, const DeviceProfile& profile) {
+  const CounterValues& counters = record.readings.counters;
+  if (!counters.achieved_pct && above_zero(counters.sm_clock_mhz)) return counters.sm_clock_mhz;
+  const std::string& name = record.provenance.gpu.empty() ? profile.gpu : record.provenance.gpu;
+  const Gpu* const gpu = find_gpu_by_driver_name(name);
+  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
+}
+
+struct Clock {
+  std::string_view part_of_name;
+  double mhz;
+};
+
+/// What nvidia-smi -q -d CLOCK gives as Max Clocks, SM. The first that fits holds.
+constexpr Clock kClocks[] = {
+    {"H200", 1980}, {"GH200", 1980}, {"H100 PCIe", 1755}, {"H100", 1980},      {"A100", 1410},
+    {"A10G", 1710}, {"A30", 1440},   {"A40", 1740},       {"L40S", 2520},      {"L40", 2490},
+    {"L4", 2040},   {"T4", 1590},    {"V100-PCIE", 1380}, {"V100-SXM2", 1530},
+};
+
+/// What the case was drawn for; of other cases their experiment.
+std::string drawn_kind(const CaseIdentity& identity) {
+  const std::string* const kind = find_parameter(identity, "kind");
+  return kind == nullptr ? identity.experiment : *kind;
 }
 
 }  // namespace
@@ -119,25 +150,6 @@ std::set<std::string> remarks_on_profiles(std::span<const CaseRecord> cases) {
   return remarks;
 }
 
-namespace {
-
-constexpr std::string_view kInferred = "inferred from ";
-constexpr std::string_view kReconstructed = "reconstructed from ";
-
-std::optional<double> above_zero(const std::optional<double>& value) {
-  return value && *value > 0 ? value : std::nullopt;
-}
-
-std::optional<double> clock_mhz(const CaseRecord& record, const DeviceProfile& profile) {
-  const CounterValues& counters = record.readings.counters;
-  if (!counters.achieved_pct && above_zero(counters.sm_clock_mhz)) return counters.sm_clock_mhz;
-  const std::string& name = record.provenance.gpu.empty() ? profile.gpu : record.provenance.gpu;
-  const Gpu* const gpu = find_gpu_by_driver_name(name);
-  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
-}
-
-}  // namespace
-
 ObservedLaunch observed_of(const CaseRecord& record, const DeviceProfile& profile) {
   ObservedLaunch observed;
   const std::optional<double> clock = clock_mhz(record, profile);
@@ -184,27 +196,34 @@ Inference infer_and_predict(CaseRecord& record, const std::optional<DeviceProfil
   }
 }
 
-namespace {
-
-struct Clock {
-  std::string_view part_of_name;
-  double mhz;
-};
-
-/// What nvidia-smi -q -d CLOCK gives as Max Clocks, SM. The first that fits holds.
-constexpr Clock kClocks[] = {
-    {"H200", 1980}, {"GH200", 1980}, {"H100 PCIe", 1755}, {"H100", 1980},      {"A100", 1410},
-    {"A10G", 1710}, {"A30", 1440},   {"A40", 1740},       {"L40S", 2520},      {"L40", 2490},
-    {"L4", 2040},   {"T4", 1590},    {"V100-PCIE", 1380}, {"V100-SXM2", 1530},
-};
-
-}  // namespace
-
 std::optional<double> highest_sm_clock_mhz(std::string_view gpu) {
   for (const Clock& clock : kClocks) {
     if (gpu.find(clock.part_of_name) != std::string_view::npos) return clock.mhz;
   }
   return std::nullopt;
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CaseRecord>& cases) {
+  std::vector<ErrorsOfKind> kinds;
+  for (const CaseRecord& each : cases) {
+    const std::string kind = drawn_kind(each.identity);
+    auto of = std::ranges::find(kinds, kind, &ErrorsOfKind::kind);
+    if (of == kinds.end()) of = kinds.insert(of, ErrorsOfKind{kind, {}, {}, {}, {}, 0});
+    const CounterValues& counters = each.readings.counters;
+    of->theory.push_back(std::abs(each.theory->theoretical_pct - *counters.achieved_pct));
+    of->predicted.push_back(std::abs(each.prediction->predicted_pct - *counters.achieved_pct));
+    of->widths.push_back(each.prediction->interval.width());
+    if (each.prediction->interval.contains(*counters.achieved_pct)) ++of->inside;
+    if (counters.sm_cycles_active_avg) {
+      of->active_pct.push_back(
+          100 * std::abs(each.prediction->cycles_active_mean / *counters.sm_cycles_active_avg - 1));
+    }
+  }
+  return kinds;
 }
 
 }  // namespace occbench

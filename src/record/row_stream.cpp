@@ -1,13 +1,13 @@
 #include "record/row_stream.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
 
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -36,86 +36,6 @@ std::string csv_line(std::span<const std::string> cells) {
   line.pop_back();
   return line;
 }
-
-}  // namespace
-
-RowStream::RowStream(const std::filesystem::path& file)
-    : source_(file.string()), file_(file, std::numeric_limits<std::int64_t>::max()) {
-  if (!read_record()) {
-    refuse_other_files(record_, source_);
-    throw InputError(fmt::format("{} is empty: there is no line of column names", source_));
-  }
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (record_.starts_with(kByteOrderMark)) record_.erase(0, kByteOrderMark.size());
-  header_ = record_;
-  conversion_.emplace(csv_cells(header_, source_, line_));
-  if (conversion_->needed()) header_ = csv_line(conversion_->names());
-}
-
-std::size_t RowStream::column(std::string_view name) const {
-  const auto found = std::ranges::find(names(), name);
-  if (found == names().end()) {
-    refuse_other_files(header_ + "\n", source_);
-    throw InputError(fmt::format("{}, line 1: no column '{}'; this is not a file of rows", source_, name));
-  }
-  return static_cast<std::size_t>(found - names().begin());
-}
-
-/// A record of one empty cell is a blank line, in quotes too, unless there is one column.
-bool RowStream::next() {
-  while (read_record()) {
-    if (names().size() != 1 && (record_.empty() || record_ == "\"\"")) continue;
-    cells_ = csv_cells(record_, source_, line_);
-    if (cells_.size() != conversion_->old_names().size())
-      throw InputError(fmt::format("{}, line {}: {} cells where the first line names {} columns", source_,
-                                   line_, cells_.size(), conversion_->old_names().size()));
-    try {
-      cells_ = conversion_->cells(cells_);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, line {}: {}", source_, line_, error.what()));
-    }
-    if (conversion_->needed()) record_ = csv_line(cells_);
-    return true;
-  }
-  return false;
-}
-
-/// Up to its end, which is taken from the file. @returns whether it has one
-bool RowStream::read_line(std::string& line) {
-  line.clear();
-  for (auto letter = file_.sbumpc(); letter != InputBuffer::traits_type::eof(); letter = file_.sbumpc()) {
-    if (letter == '\n') return true;
-    line.push_back(static_cast<char>(letter));
-    if (record_.size() + line.size() > kMaxRecordBytes) {
-      throw InputError(fmt::format("{}, line {}: a row of more than {} bytes; this is not a file of rows",
-                                   source_, line_, kMaxRecordBytes));
-    }
-  }
-  return false;
-}
-
-/// A line end inside quotes belongs to the record.
-bool RowStream::read_record() {
-  record_.clear();
-  line_ = next_line_;
-  std::string line;
-  bool inside_quotes = false;
-  while (read_line(line)) {
-    ++next_line_;
-    inside_quotes = quotes_open(line, inside_quotes);
-    record_ += line;
-    if (!inside_quotes) {
-      if (record_.ends_with('\r')) record_.pop_back();
-      return true;
-    }
-    record_ += '\n';
-  }
-  record_ += line;
-  torn_ = !record_.empty();
-  return false;
-}
-
-namespace {
 
 constexpr std::string_view kGone[] = {"device_index",
                                       "memory_bus_bits",
@@ -165,12 +85,10 @@ std::string sum_of(const Named& record, std::initializer_list<std::string_view> 
   for (const std::string_view column : columns) {
     const auto found = record.find(column);
     if (found == record.end() || found->second.empty()) continue;
-    double value = 0;
-    const char* const end = found->second.data() + found->second.size();
-    if (const auto read = std::from_chars(found->second.data(), end, value);
-        read.ec != std::errc() || read.ptr != end)
+    const std::optional<double> value = read_number<double>(found->second);
+    if (!value)
       throw InputError(fmt::format("'{}' is not a finite number for column {}", found->second, column));
-    sum += value;
+    sum += *value;
     text = real_text(sum);
   }
   return text;
@@ -229,6 +147,78 @@ void convert(Named& record) {
 }
 
 }  // namespace
+
+RowStream::RowStream(const std::filesystem::path& file)
+    : source_(file.string()), file_(file, std::numeric_limits<std::int64_t>::max()) {
+  if (!read_record()) {
+    refuse_other_files(record_, source_);
+    throw InputError(fmt::format("{} is empty: there is no line of column names", source_));
+  }
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (record_.starts_with(kByteOrderMark)) record_.erase(0, kByteOrderMark.size());
+  header_ = record_;
+  conversion_.emplace(csv_cells(header_, source_, line_));
+  if (conversion_->needed()) header_ = csv_line(conversion_->names());
+}
+
+std::size_t RowStream::column(std::string_view name) const {
+  const auto found = std::ranges::find(names(), name);
+  if (found == names().end()) {
+    refuse_other_files(header_ + "\n", source_);
+    throw InputError(fmt::format("{}, line 1: no column '{}'; this is not a file of rows", source_, name));
+  }
+  return static_cast<std::size_t>(found - names().begin());
+}
+
+/// A record of one empty cell is a blank line, in quotes too, unless there is one column.
+bool RowStream::next() {
+  while (read_record()) {
+    if (names().size() != 1 && (record_.empty() || record_ == "\"\"")) continue;
+    cells_ = csv_cells(record_, source_, line_);
+    if (cells_.size() != conversion_->old_names().size())
+      throw InputError(fmt::format("{}, line {}: {} cells where the first line names {} columns", source_,
+                                   line_, cells_.size(), conversion_->old_names().size()));
+    cells_ = at_line(source_, line_, [&] { return conversion_->cells(cells_); });
+    if (conversion_->needed()) record_ = csv_line(cells_);
+    return true;
+  }
+  return false;
+}
+
+/// Up to its end, which is taken from the file. @returns whether it has one
+bool RowStream::read_line(std::string& line) {
+  line.clear();
+  for (auto letter = file_.sbumpc(); letter != InputBuffer::traits_type::eof(); letter = file_.sbumpc()) {
+    if (letter == '\n') return true;
+    line.push_back(static_cast<char>(letter));
+    if (record_.size() + line.size() > kMaxRecordBytes) {
+      throw InputError(fmt::format("{}, line {}: a row of more than {} bytes; this is not a file of rows",
+                                   source_, line_, kMaxRecordBytes));
+    }
+  }
+  return false;
+}
+
+/// A line end inside quotes belongs to the record.
+bool RowStream::read_record() {
+  record_.clear();
+  line_ = next_line_;
+  std::string line;
+  bool inside_quotes = false;
+  while (read_line(line)) {
+    ++next_line_;
+    inside_quotes = quotes_open(line, inside_quotes);
+    record_ += line;
+    if (!inside_quotes) {
+      if (record_.ends_with('\r')) record_.pop_back();
+      return true;
+    }
+    record_ += '\n';
+  }
+  record_ += line;
+  torn_ = !record_.empty();
+  return false;
+}
 
 FromSchema2::FromSchema2(std::vector<std::string> names) : old_names_(std::move(names)) {
   const auto is_gone = [](std::string_view name) {

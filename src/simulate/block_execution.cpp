@@ -1,10 +1,5 @@
 #include "simulate/block_execution.hpp"
 
-#include <algorithm>
-#include <limits>
-
-#include "simulate/draws.hpp"
-
 namespace occbench {
 namespace {
 
@@ -14,6 +9,18 @@ IssueContention::Rules issue_rules(const Execution& execution, const DeviceParam
   const Rates alone = execution.workload.rates();
   return IssueContention::rules(alone, alone.always_issues(parameters.always_issuing_share), lockstep,
                                 GreedyGroups(parameters.greedy_of_three_share, execution.draws));
+}
+
+/// Warps that one sub-partition can hold, by the SM's warp limit and by its registers; never fewer than the
+/// SM's blocks need, where registers are handed out to blocks instead of warps (1.x) or sub-partitions share
+/// them (2.x).
+int slots_of_partition(const Limits& limits, const Occupancy& occupancy, int partitions) {
+  const int by_warps = limits.max_warps_per_sm / partitions;
+  if (occupancy.registers_per_block == 0) return by_warps;
+  const int registers_per_warp =
+      (occupancy.registers_per_block + occupancy.warps_per_block - 1) / occupancy.warps_per_block;
+  const int needed = (occupancy.blocks_per_sm * occupancy.warps_per_block + partitions - 1) / partitions;
+  return std::max(needed, std::min(by_warps, limits.registers_per_sm / partitions / registers_per_warp));
 }
 
 }  // namespace
@@ -184,22 +191,6 @@ double IndependentBlocks::run_warps(const RunningBlock& running, double begin, d
   }
   return last;
 }
-
-namespace {
-
-/// Warps that one sub-partition can hold, by the SM's warp limit and by its registers; never fewer than the
-/// SM's blocks need, where registers are handed out to blocks instead of warps (1.x) or sub-partitions share
-/// them (2.x).
-int slots_of_partition(const Limits& limits, const Occupancy& occupancy, int partitions) {
-  const int by_warps = limits.max_warps_per_sm / partitions;
-  if (occupancy.registers_per_block == 0) return by_warps;
-  const int registers_per_warp =
-      (occupancy.registers_per_block + occupancy.warps_per_block - 1) / occupancy.warps_per_block;
-  const int needed = (occupancy.blocks_per_sm * occupancy.warps_per_block + partitions - 1) / partitions;
-  return std::max(needed, std::min(by_warps, limits.registers_per_sm / partitions / registers_per_warp));
-}
-
-}  // namespace
 
 WarpSlots::WarpSlots(const Limits& limits, const Occupancy& occupancy, int sm_count)
     : partitions_(static_cast<std::size_t>(std::clamp(limits.sub_partitions, 1, kMaxPartitions))),

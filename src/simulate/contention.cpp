@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <utility>
-
-#include "simulate/draws.hpp"
 
 namespace occbench {
 

@@ -1,6 +1,5 @@
 #include "simulate/residency.hpp"
 
-#include <algorithm>
 #include <limits>
 
 namespace occbench {

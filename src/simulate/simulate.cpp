@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 

@@ -1,5 +1,8 @@
 #include "cli/device_list.hpp"
 
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,6 +67,36 @@ TEST(DeviceList, RefusesWhatIsNoNumber) {
 TEST(DeviceList, HasAnyNumbersWhereNoGpuIsLookedForButNotAll) {
   EXPECT_THAT(numbers("5,70", std::nullopt), ElementsAre(5, 70));
   EXPECT_THAT(refusal("all", std::nullopt), HasSubstr("name numbers"));
+}
+
+/// @param words  without the command's name
+std::string resumed(const std::string& name, Action (*declare)(CLI::App&), std::vector<std::string> words) {
+  CLI::App parser("", name);
+  const Action unused = declare(parser);
+  std::ranges::reverse(words);
+  parser.parse(words);
+  return resuming_command(parser, "rows.csv");
+}
+
+TEST(ResumedCommand, IsTheSameWithItsFileAndResume) {
+  EXPECT_EQ(
+      resumed(
+          "run", declare_run,
+          {"--suite", "full", "--filter", "waves=(1|2)", "--shard", "2/2", "--profile", "my.profile",
+           "--metrics", "a.sum,b.avg", "--timeline", "it's here", "--out", "old.csv", "--one-after-another"}),
+      "occbench run --suite full --filter 'waves=(1|2)' --shard 2/2 --at-once=false --profile my.profile "
+      "--metrics a.sum,b.avg --timeline 'it'\\''s here' --out rows.csv --resume");
+}
+
+TEST(ResumedCommand, OfASweepHasItsKernelAndAxes) {
+  EXPECT_EQ(
+      resumed("sweep", declare_sweep,
+              {"spin", "--check-against", "naive<<<64,256>>>", "--tolerance", "0.01", "--block-size",
+               "16x16,{TILE}x8", "--where", "block_size.x > 8", "--fastest", "--budget", "30", "--counters",
+               "off", "--arg", "float[4]", "--arg", "int=5"}),
+      "occbench sweep spin --block-size '16x16,{TILE}x8' --fastest --budget 30 --where 'block_size.x > 8' "
+      "--arg 'float[4]' --arg int=5 --check-against 'naive<<<64,256>>>' --tolerance 0.01 --counters off "
+      "--out rows.csv --resume");
 }
 
 }  // namespace

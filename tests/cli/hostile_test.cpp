@@ -19,9 +19,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/terminal.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
+#include "orchestrate/terminal.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"

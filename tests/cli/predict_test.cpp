@@ -194,7 +194,7 @@ TEST_F(PredictFromFile, ABadFileIsWrongInputWithFileAndLine) {
   // Blocks of no time would never fill the GPU.
   refuses("1\n0\n3\n", {}, ":2: 0 cycles are out of range: 1 to");
   refuses("0.4\n", {}, ":1: 0.4 cycles are out of range: 1 to");
-  refuses("nan\n", {}, ":1: nan cycles are out of range");
+  refuses("nan\n", {}, ":1: 'nan' is not a number of cycles");
   refuses("1\ntwo\n3\n", {}, ":2: 'two'");
   refuses("1\n2\n3\n", {"--per-warp"}, ":4: 3 durations for a grid of 24 warps");
 }
@@ -232,7 +232,7 @@ TEST(Predict, WrongInputIsStatus64) {
   refuses("3", {"--work", "equal:5", "--durations", "file"}, "--work,--durations");
   refuses("3", {"--work", "equal:5", "--per-warp"}, "--durations");
   refuses("3", {"--durations", "no/such/file"}, "no/such/file");
-  refuses("0", {"--work", "equal:5"}, "grid_blocks = 0");
+  refuses("0", {"--work", "equal:5"}, "--grid: give the blocks in the grid, at least 1");
   refuses("3", {"--work", "equal:5", "--dynamic-smem", "300000"}, "300000");
   refuses("3", {"--work", "equal:5", "--cluster", "2"}, "cluster_blocks = 2");
   refuses("3", {"--work", "equal:5", "--first-gpc", "8"},

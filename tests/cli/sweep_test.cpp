@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "run_command.hpp"
@@ -14,6 +15,7 @@ namespace occbench {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
@@ -35,53 +37,16 @@ TEST(SweepWords, OfAnAxisMayBeSeveralAndFollowAnEqualsSign) {
               ElementsAre(Pair("block-size", "64,128"), Pair("registers", "=31,33")));
 }
 
-TEST(SweepArguments, AreThoseOfARaceToo) {
-  SweepRequest request = request_of({"spin", "--block-size", "16x16,{TILE}x8"});
-  request.where = {"block_size.x > 8"};
-  request.fastest = true;
-  request.budget = 30;
-  request.check_against = "naive<<<64,256>>>";
-  request.tolerance = 0.01;
-  EXPECT_THAT(
-      program_arguments(request),
-      ElementsAre("--occ_sweep=spin", "--occ_check_against=naive<<<64,256>>>", "--occ_tolerance=0.01",
-                  "--occ_axis=block-size=16x16,{TILE}x8", "--occ_where=block_size.x > 8", "--occ_fastest"));
-  EXPECT_EQ(resuming_sweep(request, "rows.csv"),
-            "occbench sweep spin --check-against 'naive<<<64,256>>>' --tolerance 0.01 --block-size "
-            "'16x16,{TILE}x8' --where 'block_size.x > 8' --fastest --budget 30 --out rows.csv --resume");
-}
-
 TEST(SweepWords, ThatBelongToNoAxisAreRefused) {
   EXPECT_THROW(request_of({"spin", "reads"}), InputError);
   EXPECT_THROW(request_of({"spin", "--block-size"}), InputError);
 }
 
-TEST(SweepArguments, AskTheProgramForKernelAxesAndSource) {
-  SweepRequest request = request_of({"spin", "--block-size", "64,128"});
-  request.zip = true;
-  EXPECT_THAT(program_arguments(request),
-              ElementsAre("--occ_sweep=spin", "--occ_axis=block-size=64,128", "--occ_zip"));
-  SweepRequest file;
-  file.source = "my.cu";
-  file.source_kernels = {"product<32>"};
-  file.arguments = {"float[1<<24]", "int=5"};
-  file.defines = {"TILE=16,32"};
-  EXPECT_THAT(program_arguments(file),
-              ElementsAre("--occ_source=my.cu", "--occ_kernel=product<32>", "--occ_arg=float[1<<24]",
-                          "--occ_arg=int=5", "--occ_define=TILE=16,32"));
-}
-
-TEST(ResumedSweep, IsTheSameCommandWithItsFileAndResume) {
-  SweepRequest request;
-  request.source = "my kernel.cu";
-  request.source_kernels = {"product<32>"};
-  request.arguments = {"float[1<<24]"};
-  take_axes({"--registers", "24:128:8"}, request);
-  request.run.counters = "off";
-  EXPECT_EQ(resuming_sweep(request, "rows.csv"),
-            "occbench sweep --source 'my kernel.cu' --kernel 'product<32>' --arg 'float[1<<24]' --registers "
-            "24:128:8 "
-            "--counters off --out rows.csv --resume");
+TEST(SweepArguments, AskTheProgramForKernelAndAxes) {
+  SweepRequest request = request_of({"spin", "--block-size", "16x16,{TILE}x8"});
+  request.fastest = true;
+  EXPECT_THAT(program_flags(request),
+              ElementsAre("--occ_sweep=spin", "--occ_axis=block-size=16x16,{TILE}x8", "--occ_fastest"));
 }
 
 /// A program that describes one kernel, and lists two cases of whatever it is asked for.
@@ -111,6 +76,48 @@ TEST_F(DescribedPrograms, OfferTheirKernelsThoseOfSweepFirst) {
   EXPECT_EQ(kernels[0].name, "spin");
   EXPECT_EQ(kernels[1].program, folder_ / "bench_mine");
   EXPECT_EQ(find_kernel(kernels, "mine").name, "mine");
+}
+
+TEST_F(DescribedPrograms, AreAskedForAxesSourceAndChecksAsTheUserGaveThem) {
+  const fs::path asked = folder_ / "asked";
+  std::ofstream script(folder_ / "sweep");
+  script << "#!/bin/sh\nprintf '%s\\n' \"$@\" > " << asked.string() << "; exit 64\n";
+  script.close();
+  const std::string folder = folder_.string();
+  const std::string source = (folder_ / "my kernel.cu").string();
+  std::ofstream(source) << "";
+  run_command({"sweep",
+               "--source",
+               source.c_str(),
+               "--kernel",
+               "product<32>",
+               "--arg",
+               "float[1]",
+               "--arg",
+               "int=5",
+               "--define",
+               "TILE=16,32",
+               "--check-against",
+               "naive<<<64,256>>>",
+               "--tolerance",
+               "0.01",
+               "--where",
+               "TILE > 8",
+               "--zip",
+               "--block-size",
+               "64",
+               "--list",
+               "--gpu",
+               "h200",
+               "--benches",
+               folder.c_str()});
+  EXPECT_THAT(
+      read_text(asked),
+      AllOf(HasSubstr("--occ_source=" + source + "\n"), HasSubstr("--occ_kernel=product<32>\n"),
+            HasSubstr("--occ_arg=float[1]\n--occ_arg=int=5\n"), HasSubstr("--occ_define=TILE=16,32\n"),
+            HasSubstr("--occ_check_against=naive<<<64,256>>>\n--occ_tolerance=0.01\n"),
+            HasSubstr("--occ_where=TILE > 8\n"), HasSubstr("--occ_zip\n"),
+            HasSubstr("--occ_axis=block-size=64\n"), HasSubstr("--occ_gpu=h200\n")));
 }
 
 TEST_F(DescribedPrograms, NameTheNearestOfAnUnknownKernel) {

@@ -298,12 +298,19 @@ TEST_P(ExpectedCauses, AreNotNamedFirstWhereTheyAreNotExpected) {
   }
 }
 
+bool is_cause(std::string_view word) {
+  for (std::size_t cause = 0; cause <= static_cast<std::size_t>(Cause::unexplained); ++cause) {
+    if (to_string(static_cast<Cause>(cause)) == word) return true;
+  }
+  return false;
+}
+
 TEST_P(ExpectedCauses, AreCauses) {
   for (const Told& each : rows_) {
     std::string words = each.record.identity.expected_cause;
     while (!words.empty()) {
       const std::string word = words.substr(0, words.find('+'));
-      EXPECT_TRUE(word == "none" || to_string(parse_cause(word)) == word);
+      EXPECT_TRUE(word == "none" || is_cause(word));
       words.erase(0, std::min(words.size(), word.size() + 1));
     }
   }

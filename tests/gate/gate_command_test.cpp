@@ -295,7 +295,7 @@ TEST_F(GatePairCommand, RefusesCountsOfPairsThatCannotBe) {
   const std::string a = build("a", made_up_run());
   EXPECT_EQ(gate_pair(a, a, {"--pairs", "51"}), 64);
   EXPECT_EQ(gate_pair(a, a, {"--pairs", "4"}), 64) << "too few to decide on time";
-  EXPECT_THAT(err_, HasSubstr("pairs = 4 is out of range: 5 to 50"));
+  EXPECT_THAT(err_, HasSubstr("--pairs = '4' is not a whole number from 5 to 50"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -150,6 +151,8 @@ TEST(Rules, FiguresAreGroupedByThousands) {
   EXPECT_EQ(grouped(1'234'567), "1,234,567");
   EXPECT_EQ(grouped(-1'000), "-1,000");
   EXPECT_EQ(grouped(-100), "-100");
+  EXPECT_EQ(grouped(-123456), "-123,456");
+  EXPECT_EQ(grouped(2147483647), "2,147,483,647");
 }
 
 }  // namespace

@@ -110,7 +110,6 @@ TEST_F(RunningBenches, PlansOnlyTheCasesOfTheShardAndAsksTheProgramForThem) {
   EXPECT_EQ(benches[0].cases[0].identity.name, "b");
   measure();
   EXPECT_THAT(verdicts(), ElementsAre("b ok"));
-  EXPECT_THAT(resuming_command(options_, options_.out), HasSubstr("--shard 2/2"));
 }
 
 TEST_F(RunningBenches, AResumedFileWithRowsOfOtherCasesCountsThoseThatAreMissing) {
@@ -201,7 +200,7 @@ TEST_F(RunningBenches, AFlagThatOnlyABinaryCanJudgeIsWrongUseInItsWords) {
 
 TEST_F(RunningBenches, WhatABinaryRefusesIsWrongUseBeforeAFileIsTouchedAndWhatItSaysOfTheRestIsKept) {
   options_.metrics = {"a_metric"};
-  options_.timeline = "over_time";
+  options_.flags = {"--occ_timeline=over_time"};
   write_bench({"a"}, "finish");
   const std::string script = read_text(folder_ / "bench_fake");
   const auto beginning_with = [&](const std::string& line) {
@@ -214,24 +213,9 @@ TEST_F(RunningBenches, WhatABinaryRefusesIsWrongUseBeforeAFileIsTouchedAndWhatIt
   EXPECT_THROW(planned_benches(options_), InputError);
 }
 
-TEST_F(RunningBenches, TheCommandThatGoesOnAsksForTheSame) {
-  options_.suite = "full";
-  options_.filter = "waves=(1|2)";
-  options_.profile = "my.profile";
-  options_.timeline = "it's here";
-  options_.metrics = {"a.sum", "b.avg"};
-  options_.benches = "";
-  EXPECT_EQ(resuming_command(options_, "rows.csv"),
-            "occbench run --suite full --filter 'waves=(1|2)' --profile my.profile --metrics a.sum,b.avg "
-            "--timeline 'it'\\''s here' "
-            "--out rows.csv --resume");
-}
-
 TEST_F(RunningBenches, WhatIsMeasuredInDepthIsForTheBinariesToDo) {
-  options_.profile = "my.profile";
-  options_.timeline = "over_time";
-  options_.per_sm = "each_sm";
-  options_.shuffle = "7";
+  options_.flags = {"--occ_device_profile=my.profile", "--occ_timeline=over_time", "--occ_per_sm=each_sm",
+                    "--occ_shuffle=7"};
   write_bench({"a"}, "printf '%s\\n' \"$*\" > \"$csv.asked\"; finish");
   measure();
   const std::string asked = read_text(options_.out + ".asked");

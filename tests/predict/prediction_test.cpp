@@ -130,14 +130,6 @@ TEST(Seeds, OfADeviceThatTheProfileIsNotOfGoByItsOwnGpcs) {
   EXPECT_EQ(Seeds({.seed = 5}, half).of_run(1), 6u);
 }
 
-TEST(Prediction, NumbersAreWrittenWithThousands) {
-  EXPECT_EQ(with_thousands(0), "0");
-  EXPECT_EQ(with_thousands(999), "999");
-  EXPECT_EQ(with_thousands(1056), "1,056");
-  EXPECT_EQ(with_thousands(-123456), "-123,456");
-  EXPECT_EQ(with_thousands(2147483647), "2,147,483,647");
-}
-
 TEST(Advice, APartialLastWaveIsRoundedAway) {
   const auto advice =
       advise({.block_threads = 256, .grid_blocks = 1162}, {.registers_per_thread = 20}, limits_of({9, 0}),

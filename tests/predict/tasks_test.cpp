@@ -28,7 +28,7 @@ TEST(Durations, ComplaintsNameFileAndLine) {
   complains("1\n-2\n", "cycles.txt:2: -2 cycles are out of range");
   complains("0\n", "cycles.txt:1: 0 cycles are out of range: 1 to");
   complains("0.4\n", "cycles.txt:1: 0.4 cycles are out of range: 1 to 1000000000000000, once rounded");
-  complains("1\nnan\n", "cycles.txt:2: nan");
+  complains("1\nnan\n", "cycles.txt:2: 'nan' is not a number");
   complains("1e16\n", "cycles.txt:1: 1e16");
   complains("1 2\n", "cycles.txt:1: '1 2'");
 }

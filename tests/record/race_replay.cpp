@@ -18,7 +18,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
-#include "predict/numbers.hpp"
+#include "occupancy/text.hpp"
 #include "record/case_record.hpp"
 #include "record/csv.hpp"
 #include "record/race.hpp"

@@ -1,4 +1,4 @@
-#include "cli/batch_file.hpp"
+#include "record/batch_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,14 +6,12 @@
 #include <iterator>
 #include <utility>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "cli/command.hpp"
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/columns.hpp"
-#include "record/csv.hpp"
 
 namespace occbench {
 namespace {
@@ -70,11 +68,7 @@ void check_names(std::span<const std::string> names, const BatchColumns& columns
 
 /// A page or a binary is told what it is. What has the columns that are needed is a batch, whatever else it may be.
 void check_kind(std::string_view text, const BatchColumns& columns, std::string_view source) {
-  const std::string line = fmt::format(",{},", text.substr(0, text.find_first_of("\r\n")));
-  const bool has_needed = std::ranges::all_of(columns.needed, [&](std::string_view name) {
-    return line.find(fmt::format(",{},", name)) != std::string::npos;
-  });
-  if (has_needed) return;
+  if (has_names(text, columns.needed)) return;
   const std::string what = what_else_it_is(text, source);
   if (!what.empty()) throw InputError(fmt::format("{} is no file of launches: {}", source, what));
 }
@@ -94,6 +88,14 @@ std::string batch_source(const std::string& file) {
   return file == "-" ? "standard input" : file;
 }
 
+Row row_of_cells(const CsvTable& table, std::span<const std::string> cells) {
+  Row row;
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    if (const Column* column = find_column(table.names[cell])) set_cell(row, *column, cells[cell]);
+  }
+  return row;
+}
+
 CsvTable read_batch(const std::string& file, const BatchColumns& columns) {
   const std::string source = batch_source(file);
   const std::string text = file == "-" ? read_text(std::cin, source) : read_text(std::filesystem::path(file));
@@ -101,11 +103,7 @@ CsvTable read_batch(const std::string& file, const BatchColumns& columns) {
   CsvTable table = parse_csv(text, source);
   check_names(table.names, columns, source);
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    try {
-      write_sizes_in_full(table.names, table.rows[row]);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}, line {}: {}", source, table.lines[row], error.what()));
-    }
+    at_line(source, table.lines[row], [&] { write_sizes_in_full(table.names, table.rows[row]); });
   }
   return table;
 }

@@ -1,4 +1,4 @@
-#include "cli/waiting.hpp"
+#include "orchestrate/waiting.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -8,8 +8,8 @@
 
 #include <fmt/core.h>
 
-#include "cli/terminal.hpp"
 #include "files/output.hpp"
+#include "orchestrate/terminal.hpp"
 
 namespace occbench {
 namespace {

@@ -27,4 +27,7 @@ std::string batch_source(const std::string& file);
 /// command does not know, with the nearest that it does
 CsvTable read_batch(const std::string& file, const BatchColumns& columns);
 
+/// A row of the table; columns of no recorded row are left out. @throws InputError as set_cell()
+Row row_of_cells(const CsvTable& table, std::span<const std::string> cells);
+
 }  // namespace occbench

@@ -5,7 +5,7 @@
 
 namespace occbench {
 
-/// A page has no terminal to tell: in place of src/cli/waiting.hpp.
+/// A page has no terminal to tell: in place of src/orchestrate/waiting.hpp.
 class Waiting {
  public:
   explicit Waiting(const std::string&, std::size_t = 0) {}

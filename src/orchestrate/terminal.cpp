@@ -1,4 +1,4 @@
-#include "cli/terminal.hpp"
+#include "orchestrate/terminal.hpp"
 
 #include <cstdint>
 #include <unistd.h>

@@ -1,0 +1,125 @@
+#include "occupancy/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <iterator>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+/// Characters of UTF-8 text.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
+}
+
+/// What a suffix multiplies by; 0 for one that is none.
+std::int64_t factor_of(std::string_view suffix) {
+  if (suffix.empty()) return 1;
+  constexpr std::array<std::pair<char, std::int64_t>, 3> kFactors = {
+      {{'k', 1 << 10}, {'m', 1 << 20}, {'g', 1 << 30}}};
+  std::string lower;
+  for (const char letter : suffix)
+    lower.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(letter))));
+  for (const auto& [letter, factor] : kFactors) {
+    if (lower.front() == letter && (lower.size() == 1 || lower.substr(1) == "b" || lower.substr(1) == "ib"))
+      return factor;
+  }
+  return lower == "b" ? 1 : 0;
+}
+
+}  // namespace
+
+std::int64_t parse_size(std::string_view text, std::string_view what) {
+  const std::size_t digits = std::min(text.find_first_not_of("-0123456789"), text.size());
+  const std::int64_t factor = factor_of(text.substr(digits));
+  const auto number = read_number<std::int64_t>(text.substr(0, digits));
+  std::int64_t bytes = 0;
+  if (!number || factor == 0 || __builtin_mul_overflow(*number, factor, &bytes))
+    throw InputError(fmt::format("{} = {} is not a size: write it in bytes, or as 12K, 1M", what, text));
+  return bytes;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += std::string_view("<({").find(text[i]) != std::string_view::npos ? 1 : 0;
+    depth -= std::string_view(">)}").find(text[i]) != std::string_view::npos ? 1 : 0;
+    if (text[i] != separator || depth > 0) continue;
+    parts.push_back(text.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+std::string grouped(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  const std::ptrdiff_t first = value < 0 ? 1 : 0;
+  for (std::ptrdiff_t place = std::ssize(digits) - 3; place > first; place -= 3)
+    digits.insert(static_cast<std::size_t>(place), 1, ',');
+  return digits;
+}
+
+std::string decimal_text(double value, int decimals) {
+  std::string text = fmt::format("{:.{}f}", value, decimals);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
+std::string number_or_dash(const std::optional<double>& value, int decimals) {
+  return value ? fmt::format("{:.{}f}", *value, decimals) : "-";
+}
+
+std::string counted(std::int64_t count, std::string_view one, std::string_view ending) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : ending);
+}
+
+std::string shortened(const std::string& name, std::size_t width, std::size_t head) {
+  if (name.size() <= width) return name;
+  return fmt::format("{}…{}", name.substr(0, head), name.substr(name.size() - (width - head - 1)));
+}
+
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char character) { return character < 0x20 || character == 0x7f; }, ' ');
+  return text;
+}
+
+std::string text_table(std::span<const std::vector<std::string>> lines, std::string_view alignment) {
+  std::vector<std::size_t> widths;
+  for (const auto& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (std::size_t cell = 0; cell < line.size(); ++cell) {
+      widths[cell] = std::max(widths[cell], width_of(line[cell]));
+    }
+  }
+  std::string text;
+  for (const auto& line : lines) {
+    for (std::size_t cell = 0; cell < line.size(); ++cell) {
+      const std::string padding(widths[cell] - width_of(line[cell]), ' ');
+      const bool to_the_left = alignment[std::min(cell, alignment.size() - 1)] == '<';
+      text += (cell > 0 ? "  " : "") + (to_the_left ? line[cell] + padding : padding + line[cell]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace occbench

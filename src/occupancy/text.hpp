@@ -1,0 +1,60 @@
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+// Numbers and lists in texts, for all modules.
+namespace occbench {
+
+/// The whole text as a finite number from `low` to `high`; empty if it is none.
+template <typename Number>
+std::optional<Number> read_number(std::string_view text, Number low = std::numeric_limits<Number>::lowest(),
+                                  Number high = std::numeric_limits<Number>::max()) {
+  Number value{};
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc() || end != last || !(value >= low && value <= high)) return std::nullopt;
+  return value;
+}
+
+/// "12288", "12K", "12KB", "12KiB", "1M" or "1G" as bytes; K, M and G are powers of 1024, in either case.
+/// @throws InputError naming `what` and the text where it is none of these.
+std::int64_t parse_size(std::string_view text, std::string_view what);
+
+/// Without the blanks, tabs and carriage returns around it.
+std::string_view trimmed(std::string_view text);
+
+/// The parts between separators that stand in no brackets; one part, the text itself, where there is none.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// "65,536"
+std::string grouped(std::int64_t value);
+
+/// "75", "41.67": with at most so many decimals, and without zeros at the end.
+std::string decimal_text(double value, int decimals);
+
+/// With so many decimals; "-" where there is none.
+std::string number_or_dash(const std::optional<double>& value, int decimals);
+
+/// "1 block", "3 blocks", "2 launches". @param ending  of more than one
+std::string counted(std::int64_t count, std::string_view one, std::string_view ending = "s");
+
+/// Its begin and its end, `width` characters with what stands between them: names differ at both ends.
+/// @param head  characters of the begin
+std::string shortened(const std::string& name, std::size_t width, std::size_t head);
+
+/// One line, whatever a text holds: control characters become blanks.
+std::string one_line(std::string text);
+
+/// Lines of a table for a terminal: columns as wide as their widest cell, two spaces apart.
+/// @param alignment '<' or '>' for each column; the last holds for all further ones
+std::string text_table(std::span<const std::vector<std::string>> lines, std::string_view alignment);
+
+}  // namespace occbench

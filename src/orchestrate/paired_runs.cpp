@@ -1,0 +1,73 @@
+#include "orchestrate/paired_runs.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <ostream>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/ostream.h>
+
+#include "occupancy/input_error.hpp"
+#include "occupancy/statuses.hpp"
+#include "orchestrate/child_process.hpp"
+#include "record/csv.hpp"
+
+namespace occbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path program_of(const fs::path& build) {
+  const fs::path program = fs::absolute(build) / "bin" / "occbench";
+  if (::access(program.c_str(), X_OK) == 0) return program;
+  throw InputError(
+      fmt::format("{} is no build folder: {}: {}", build.string(), program.string(), std::strerror(errno)));
+}
+
+bool measured(Ending ending) {
+  return ending == Ending{.status = static_cast<int>(ExitStatus::done)} ||
+         ending == Ending{.status = static_cast<int>(ExitStatus::no_verdict)};
+}
+
+/// What kept the program from writing a file of rows; empty if it did.
+std::string run_once(const fs::path& program, const PairPlan& plan, const fs::path& out) {
+  std::vector<std::string> arguments = {"run"};
+  arguments.insert(arguments.end(), plan.arguments.begin(), plan.arguments.end());
+  arguments.insert(arguments.end(), {"--require-gpu", "--out", out.string()});
+  fs::path log = out;
+  log.replace_extension(".log");
+  const Ending ending =
+      ChildProcess(ProgramStart{.program = program, .arguments = std::move(arguments), .output = log}).wait();
+  if (measured(ending) && fs::exists(out)) return "";
+  return fmt::format("{} ended with {} and wrote no rows; see {}", program.string(), to_string(ending),
+                     log.string());
+}
+
+}  // namespace
+
+PairedRuns run_pairs(const PairPlan& plan, std::ostream& progress) {
+  const fs::path program_a = program_of(plan.build_a);
+  const fs::path program_b = program_of(plan.build_b);
+  std::error_code error;
+  fs::create_directories(plan.folder, error);
+  if (error) throw InputError(fmt::format("cannot write {}: {}", plan.folder.string(), error.message()));
+
+  PairedRuns runs;
+  for (int run = 0; run < 2 * plan.pairs; ++run) {
+    // A B B A A B B A ...
+    const bool is_a = run % 4 == 0 || run % 4 == 3;
+    const fs::path out = plan.folder / fmt::format("{:02}-{}.csv", run + 1, is_a ? 'a' : 'b');
+    set_aside(out);  // a run of before
+    fmt::print(progress, "run {} of {}: {}\n", run + 1, 2 * plan.pairs,
+               (is_a ? plan.build_a : plan.build_b).string());
+    progress.flush();
+    runs.failure = run_once(is_a ? program_a : program_b, plan, out);
+    if (!runs.failure.empty()) return runs;
+    (is_a ? runs.a : runs.b).push_back(out);
+  }
+  return runs;
+}
+
+}  // namespace occbench
