@@ -12,9 +12,9 @@
 #include "cli/calc_batch.hpp"
 #include "cli/command.hpp"
 #include "cli/gpu_option.hpp"
-#include "cli/text_table.hpp"
 #include "occupancy/gpus.hpp"
 #include "occupancy/runtime_answers.hpp"
+#include "occupancy/text.hpp"
 #include "record/json.hpp"
 
 namespace occbench {

@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/rules.hpp"
 #include "occupancy/runtime_answers.hpp"

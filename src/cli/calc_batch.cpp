@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/text_table.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
 #include "record/batch_file.hpp"

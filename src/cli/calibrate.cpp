@@ -11,8 +11,8 @@
 
 #include "cli/command.hpp"
 #include "cli/gpu_option.hpp"
-#include "cli/text_table.hpp"
 #include "files/output.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/waiting.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"

@@ -13,11 +13,11 @@
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
 #include "cli/gpu_option.hpp"
-#include "cli/text_table.hpp"
 #include "gpu/device.hpp"
 #include "gpu/error.hpp"
 #include "gpu/first_gpc.hpp"
 #include "measure/nvml.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {

@@ -15,7 +15,7 @@
 #include "gate/compare.hpp"
 #include "gate/outputs.hpp"
 #include "gate/tolerances.hpp"
-#include "orchestrate/paired_runs.hpp"
+#include "orchestrate/run.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"
 

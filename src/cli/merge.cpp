@@ -7,7 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
-#include "cli/text_table.hpp"
+#include "occupancy/text.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"
 

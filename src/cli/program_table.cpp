@@ -9,7 +9,6 @@
 
 #include <fmt/ostream.h>
 
-#include "cli/text_table.hpp"
 #include "diagnose/diagnose.hpp"
 #include "occupancy/text.hpp"
 #include "orchestrate/progress.hpp"

@@ -14,7 +14,7 @@
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
-#include "cli/text_table.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/run.hpp"
 #include "record/race.hpp"
 #include "record/stop_signals.hpp"

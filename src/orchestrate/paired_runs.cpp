@@ -1,5 +1,3 @@
-#include "orchestrate/paired_runs.hpp"
-
 #include <cerrno>
 #include <cstring>
 #include <ostream>
@@ -12,6 +10,7 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/statuses.hpp"
 #include "orchestrate/child_process.hpp"
+#include "orchestrate/run.hpp"
 #include "record/csv.hpp"
 
 namespace occbench {
