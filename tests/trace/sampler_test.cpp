@@ -269,6 +269,24 @@ TEST_F(SampledProgramTest, HasRowsOfItsSamplesAndNoLaunchIsCountedAlone) {
   EXPECT_THAT(said, IsEmpty());
 }
 
+TEST_F(SampledProgramTest, HasNoCounterAboveTheory) {
+  Program sampled{*tracer, gpu};
+  gpu.read_samples = [] {
+    std::vector<SmSample> samples = samples_of({66, 67, 66, 67, 66});
+    for (SmSample& sample : samples) sample.warp_cycles = 49 * sample.active_cycles;
+    return samples;
+  };
+  sampled.has_records = false;
+  launch_until_sampled([&](int i) { sampled.launch(66 + i % 2); });
+  ASSERT_THAT(rows(), SizeIs(2));
+  for (const Row& row : rows()) {
+    EXPECT_EQ(row.theoretical_pct, 75) << "48 warps";
+    EXPECT_FALSE(row.achieved_pct);
+    EXPECT_TRUE(row.time_us);
+    EXPECT_THAT(row.note, HasSubstr("samples hold other kernels too"));
+  }
+}
+
 TEST_F(SampledProgramTest, IsCountedWhereTheGpuCannotBeSampled) {
   gpu.failing = 0;
   gpu.status = CountersStatus::unsupported;
