@@ -14,13 +14,13 @@ export function make(name, attributes = {}, ...children) {
 export const grouped = (number) => Number(number).toLocaleString("en-US");
 export const percent = (number) => `${Number(number.toFixed(2))} %`;
 
-/** The SM as a floor plan: places for warps and blocks, the register file, shared memory. Neighbouring blocks have different shades. */
+/** The SM as a floor plan: places for warps and blocks, the register file, shared memory beside L1 cache. Neighbouring blocks have different shades. */
 export function floorPlan(theory, limits) {
   const width = 640;
   const blocks = theory.blocks_per_sm;
   const warpsOfBlock = Math.ceil(theory.block_threads / 32);
   const lastThreads = theory.block_threads - 32 * (warpsOfBlock - 1);
-  const svg = make("svg", { viewBox: `0 -8 ${width} 296`, class: "plan", role: "img", "aria-label": planInWords(theory, limits) });
+  const svg = make("svg", { viewBox: `0 -8 ${width} 316`, class: "plan", role: "img", "aria-label": planInWords(theory, limits) });
   const label = (y, name, value) =>
     svg.append(make("text", { x: 0, y, class: "name" }, name), make("text", { x: width, y, class: "value" }, value));
   const shade = (block) => (block % 2 ? "block odd" : "block even");
@@ -44,22 +44,36 @@ export function floorPlan(theory, limits) {
     svg.append(make("rect", { x: place * slot + 1, y: 138, width: slot - 2, height: 19, class: kind }));
   }
 
-  const bar = (y, name, each, all, unit) => {
+  const bar = (y, name, each, all, unit, whole = all) => {
     label(y, name, each == null ? "not given" : `${grouped(blocks * each)} of ${grouped(all)}${unit}`);
-    svg.append(make("rect", { x: 0, y: y + 8, width, height: 24, class: "idle" }));
+    svg.append(make("rect", { x: 0, y: y + 8, width: (width * all) / whole, height: 24, class: "idle" }));
     for (let block = 0; each > 0 && block < blocks; ++block) {
-      const part = (width * each) / all;
+      const part = (width * each) / whole;
       svg.append(make("rect", { x: block * part, y: y + 8, width: Math.max(part - 1, 0.5), height: 24, class: shade(block) }));
     }
   };
   bar(184, "Registers", theory.registers_per_block, limits.registers_per_sm, "");
-  bar(250, "Shared memory", theory.shared_bytes_per_block, theory.shared_bytes_per_sm, " B");
+  const shared = theory.shared_bytes_per_sm;
+  const l1 = l1Bytes(theory, limits);
+  bar(250, "Shared memory", theory.shared_bytes_per_block, shared, " B", shared + l1);
+  if (l1 > 0) {
+    const x = (width * shared) / (shared + l1);
+    svg.append(make("rect", { x, y: 258, width: width - x, height: 24, class: "l1" }));
+    label(302, "", l1Words(theory, l1));
+  }
   return svg;
 }
 
+/** Of the cache that shared memory is a part of, what is not shared memory; 0 where it has a store of its own. */
+const l1Bytes = (theory, limits) => Math.max(0, limits.unified_data_cache_bytes - theory.shared_bytes_per_sm);
+
+// Without a carveout theory has the most shared memory, and the driver may configure less.
+const l1Words = (theory, bytes) => `L1 cache: ${theory.carveout_pct == null ? "at least " : ""}${grouped(bytes)} B`;
+
 function planInWords(theory, limits) {
   const { blocks_per_sm: blocks, warps_per_sm: warps } = theory;
-  return `An SM holds ${blocks} blocks and ${warps} of ${limits.max_warps_per_sm} warps; idle: ${theory.idle_threads} threads.`;
+  const l1 = l1Bytes(theory, limits);
+  return `An SM holds ${blocks} blocks and ${warps} of ${limits.max_warps_per_sm} warps; idle: ${theory.idle_threads} threads.${l1 > 0 ? ` ${l1Words(theory, l1)}.` : ""}`;
 }
 
 /** One of the three curves. Calls `onMove` with a value of its axis as the point is dragged. */

@@ -276,31 +276,51 @@ function rowsOf(name, text) {
   return rows.map((cells) => Object.fromEntries(columns.map((column, place) => [column, cells[place] ?? ""])));
 }
 
-/** The kernels of a trace of torch.profiler, each configuration once, with the time of its first launch. */
+/** Whether these are three sizes, of no more than `most` together. */
+const isShape = (sizes, most) =>
+  Array.isArray(sizes) && sizes.length === 3 && sizes.every((size) => Number.isInteger(size) && size >= 1) && product(sizes) <= most;
+const product = (sizes) => sizes.reduce((all, size) => all * size, 1);
+
+function median(numbers) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** The kernels of a trace of torch.profiler, as `occbench trace --import` has them: each configuration once, with the median time
+ * of its launches, those first that took most. */
 function kernelsOf(trace) {
-  const devices = new Map((trace.deviceProperties ?? []).map((device) => [device.id, device]));
+  const devices = new Map((trace.deviceProperties ?? []).map((device, place) => [device.id ?? place, device]));
   const seen = new Map();
   for (const { cat, name, dur, args } of trace.traceEvents ?? []) {
-    if (cat !== "kernel" || !Array.isArray(args?.block) || !Array.isArray(args.grid)) continue;
-    const product = (sizes) => sizes.reduce((all, size) => all * size, 1);
-    const device = devices.get(args.device) ?? {};
-    const row = {
-      case: name, gpu: device.name ?? "", sm_count: device.numSms ?? "",
-      compute_capability: device.computeMajor ? `${device.computeMajor}.${device.computeMinor}` : "",
-      block_threads: product(args.block), grid_blocks: product(args.grid),
-      registers_per_thread: args["registers per thread"] ?? "", dynamic_shared_bytes: args["shared memory"] ?? 0,
-    };
-    const key = JSON.stringify(row);
-    if (!seen.has(key)) seen.set(key, { ...row, time_us: String(dur ?? "") });
+    if (!/^[kK]ernel$/.test(cat) || !name || !(dur >= 0) || !isShape(args?.block, 1024) || !isShape(args.grid, 2147483647)) continue;
+    const registers = args["registers per thread"];
+    if (!(registers >= 0 && registers <= 255)) continue;
+    const shared = args["shared memory"] ?? 0;
+    const key = JSON.stringify([args.device, name, args.block, args.grid, registers, shared]);
+    const device = devices.get(args.device ?? 0) ?? {};
+    if (!seen.has(key)) {
+      const row = {
+        case: name, gpu: device.name ?? "", sm_count: device.numSms ?? "",
+        compute_capability: device.computeMajor ? `${device.computeMajor}.${device.computeMinor}` : "",
+        block_threads: product(args.block), grid_blocks: product(args.grid), registers_per_thread: registers, dynamic_shared_bytes: shared,
+      };
+      seen.set(key, { row, times: [] });
+    }
+    seen.get(key).times.push(dur);
   }
   if (seen.size === 0) throw new Error("the trace has no kernels");
-  return [...seen.values()];
+  const longest = [...seen.values()].sort((a, b) => sum(b.times) - sum(a.times));
+  return longest.map(({ row, times }) => ({ ...row, time_us: String(Number(median(times).toFixed(6))) }));
 }
+
+const textOf = (file) =>
+  file.name.endsWith(".gz") ? new Response(file.stream().pipeThrough(new DecompressionStream("gzip"))).text() : file.text();
 
 async function readFile(file) {
   $("launches").replaceChildren();
   try {
-    const rows = rowsOf(file.name, await file.text());
+    const rows = rowsOf(file.name, await textOf(file));
     const shown = rows.slice(0, mostShown);
     $("read").textContent = `${grouped(rows.length)} ${rows.length === 1 ? "launch" : "launches"} in ${file.name}` + (shown.length < rows.length ? `; the first ${mostShown} are listed` : "");
     const columns = ["case", "block_threads", "grid_blocks", "registers_per_thread", "theoretical_pct", "achieved_pct"];

@@ -175,6 +175,20 @@ Explained explained(CaseRecord record, std::span<const CaseRecord> all) {
   return {std::move(record), std::move(findings)};
 }
 
+/// What its achieved occupancy is read by: "counter", "trace" or "simulated".
+std::string_view read_by(const CaseRecord& record) {
+  switch (record.readings.achieved_source.value_or(AchievedSource::counter)) {
+    case AchievedSource::simulated:
+      return "simulated";
+    case AchievedSource::trace:
+      return "trace";
+    case AchievedSource::counter:
+    case AchievedSource::sampled:
+      return "counter";
+  }
+  return "";
+}
+
 /// Of a row that nothing can be said of.
 std::string why_there_is_none(const CaseRecord& record) {
   const auto& capability = record.provenance.compute_capability;
@@ -194,7 +208,7 @@ void print_case(const Explained& each, std::ostream& out) {
   fmt::print(out, "{}\n  theory {:.1f} %", full_name(record.identity), record.theory->theoretical_pct);
   if (record.prediction) fmt::print(out, ", {}", prediction_text(record));
   if (const auto& achieved = record.readings.counters.achieved_pct)
-    fmt::print(out, ", counter {:.1f} %", *achieved);
+    fmt::print(out, ", {} {:.1f} %", read_by(record), *achieved);
   if (const auto& total_us = record.program.total_time_us)
     fmt::print(out, "; {} ms in {} launches", milliseconds(*total_us), record.program.launches.value_or(0));
   fmt::print(out, "\n");
@@ -232,12 +246,13 @@ RowFormat row_format(const std::string& name) {
 }
 
 /// A line a row, in the order of the files, as they were recorded.
-void print_lines(std::span<const CaseRecord> cases, std::ostream& out) {
+void print_lines(std::span<const CaseRecord> cases, bool simulated, std::ostream& out) {
   const auto cell = [](const std::optional<double>& value, int decimals) {
     return value ? fmt::format("{:.{}f}", *value, decimals) : "";
   };
-  std::vector<std::vector<std::string>> lines = {
-      {"case", "theory", "predicted", "counter", "time, us", "issue, %", "eligible", "GPU"}};
+  std::vector<std::vector<std::string>> lines = {{"case", "theory", "predicted",
+                                                  simulated ? "simulated" : "counter", "time, us", "issue, %",
+                                                  "eligible", "GPU"}};
   for (const CaseRecord& each : cases) {
     const auto& counters = each.readings.counters;
     const std::optional<double> predicted =
@@ -253,14 +268,15 @@ void print_lines(std::span<const CaseRecord> cases, std::ostream& out) {
 ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   const std::vector<CaseRecord> of_files = all_cases(options);
   std::vector<CaseRecord> cases = counted_cases(of_files, options);
-  const auto is_simulated = [](const CaseRecord& each) { return each.times.status == TimeStatus::simulated; };
-  if (std::ranges::any_of(cases, is_simulated)) {
+  const bool simulated = std::ranges::any_of(
+      cases, [](const CaseRecord& each) { return each.times.status == TimeStatus::simulated; });
+  if (simulated) {
     const bool for_reading = options.format == "table" || options.format == "lines";
     fmt::print(for_reading ? console.out : console.err, "{}\n", kSimulatedLine);
   }
   if (options.format == "lines") {
     const std::size_t shown = options.top > 0 ? std::min(options.top, cases.size()) : cases.size();
-    print_lines({cases.data(), shown}, console.out);
+    print_lines({cases.data(), shown}, simulated, console.out);
     fmt::print(console.err, "{} of {} rows.\n", shown, cases.size());
     return ExitStatus::done;
   }

@@ -133,6 +133,11 @@ std::vector<Finding> diagnose(const LaunchFacts& facts) {
   leave_out_small(claims);
   std::vector<Finding> findings;
   for (CauseClaim& each : claims) findings.push_back(finding_of(std::move(each), *situation));
+  if (facts.readings.achieved_source == AchievedSource::simulated) {
+    for (Finding& each : findings) {
+      if (each.confidence == Confidence::measured) each.confidence = Confidence::simulated;
+    }
+  }
   std::ranges::stable_sort(findings, std::ranges::greater{}, &Finding::points);
   std::stable_partition(findings.begin(), findings.end(), comes_first);
   return findings;

@@ -66,6 +66,15 @@ std::string write_comparison(const Comparison& comparison, GateFormat format) {
   return "";
 }
 
+namespace {
+
+/// Names of simulated results are never those of measured ones.
+std::string marked(const Comparison& comparison, std::string name) {
+  return comparison.simulated ? "simulated: " + std::move(name) : std::move(name);
+}
+
+}  // namespace
+
 std::string headline(const Comparison& comparison) {
   const auto not_compared =
       static_cast<std::size_t>(std::ranges::count_if(comparison.cases, &ComparedCase::not_compared));
@@ -74,7 +83,8 @@ std::string headline(const Comparison& comparison) {
       {comparison.count(Verdict::no_verdict), to_string(Verdict::no_verdict)},
       {comparison.count(Verdict::pass) - not_compared, to_string(Verdict::pass)},
       {not_compared, "not compared"}};
-  std::string text = fmt::format("{}: {} cases", to_string(comparison.verdict()), comparison.cases.size());
+  std::string text = fmt::format("{}{}: {} cases", to_string(comparison.verdict()),
+                                 comparison.simulated ? " (simulated)" : "", comparison.cases.size());
   for (const auto& [count, what] : counts) {
     if (count > 0) text += fmt::format(", {} {}", count, what);
   }
@@ -199,7 +209,7 @@ std::string comparison_github_action_benchmark(const Comparison& comparison, boo
       // The action alerts on ratios, which say nothing of a difference near 0.
       if (metric.bigger_is_better != bigger_is_better || metric.unit == "points") continue;
       Json& entry = list.emplace_back();
-      entry["name"] = fmt::format("{} {}", compared.full_name(), metric.name);
+      entry["name"] = marked(comparison, fmt::format("{} {}", compared.full_name(), metric.name));
       entry["unit"] = metric.unit;
       entry["value"] = metric.value;
       if (metric.lower && metric.upper)
@@ -224,7 +234,7 @@ std::string comparison_bencher(const Comparison& comparison) {
       if (metric.lower) measure["lower_value"] = scale * *metric.lower;
       if (metric.upper) measure["upper_value"] = scale * *metric.upper;
     }
-    if (!measures.empty()) root[compared.full_name()] = measures;
+    if (!measures.empty()) root[marked(comparison, compared.full_name())] = measures;
   }
   return json_text(root) + "\n";
 }
@@ -322,8 +332,8 @@ struct Suite {
 std::string comparison_junit(const Comparison& comparison) {
   std::map<std::string, Suite> suites;
   for (const ComparedCase& compared : comparison.cases) {
-    const std::string suite =
-        compared.file.empty() ? compared.experiment : compared.file + ":" + compared.experiment;
+    const std::string suite = marked(
+        comparison, compared.file.empty() ? compared.experiment : compared.file + ":" + compared.experiment);
     suites[suite].add(suite, compared);
   }
   // What concerns the runs as a whole is a test too, so that it cannot be overlooked.

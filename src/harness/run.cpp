@@ -252,6 +252,7 @@ ExitStatus measure(std::vector<PlannedCase> cases, const Options& options, const
   if (file) leave_out_finished(cases, *file);
   const std::optional<double> known_us = file ? fastest_of(*file) : std::nullopt;
   if (cases.empty()) {
+    if (options.fastest) RaceFile(*options.csv, cases).remove();
     fmt::print(stderr, "nothing is missing in {}\n", options.csv->string());
     return ExitStatus::done;
   }
@@ -260,10 +261,21 @@ ExitStatus measure(std::vector<PlannedCase> cases, const Options& options, const
   const CounterSetup counters = set_up_counters(instruments, options);
   const MeasureWith with{device, instruments, options, counters, profile, benchmark};
   if (!options.fastest) return measure_each(cases, with, output);
-  return measure_fastest(cases, with,
-                         {[&](const PlannedCase& planned) { output.begin(planned); },
-                          [&](const std::vector<MeasuredCase>& ended) { output.end(ended); }},
-                         known_us);
+  std::optional<RaceFile> launches;
+  if (options.csv) launches.emplace(*options.csv, cases);
+  std::size_t ended = 0;
+  const ExitStatus status =
+      measure_fastest(cases, with,
+                      {.begin = [&](const PlannedCase& planned) { output.begin(planned); },
+                       .end =
+                           [&](const std::vector<MeasuredCase>& measured) {
+                             output.end(measured);
+                             ended += measured.size();
+                           },
+                       .launches = launches ? &*launches : nullptr},
+                      known_us);
+  if (launches && ended == cases.size()) launches->remove();
+  return status;
 }
 
 /// Which profile predicts, where it is not the GPU's own.
@@ -383,37 +395,41 @@ int measuring_main(std::span<const Experiment* const> suite, std::span<const Exp
 
 namespace {
 
-/// Of simulation for each list: predictions, and for them ranges. By the estimate of simulation_microseconds(), so that a list
-/// is the same on every machine. A list of ten thousand cases is there within 10 s of two cores.
-constexpr double kMostMicroseconds = 10e6;
+/// What a list simulates for predictions, and for their ranges, by the estimate of simulation_microseconds(), so that a list
+/// is the same on every machine. 10,752 cases of equal blocks took a third of it.
+constexpr double kMostOfPredictions = 50e6;
+constexpr double kMostOfRanges = 10e6;
 
 bool can_be_predicted(const CaseRecord& record) {
   return record.identity.work && record.launch && record.compiled && record.theory && !record.times.status;
 }
 
 struct ListedCase {
-  std::optional<double> pct;      ///< empty where the simulation refuses the launch or would take too long
-  std::optional<Interval> range;  ///< by a generic profile
+  std::optional<RunRange> simulated;  ///< empty where the launch is refused or would take too long
+  std::optional<Interval> range;      ///< by a generic profile
 };
 
 Tasks tasks_of(const CaseRecord& record) {
   return {*record.identity.work, record.launch->grid_blocks, warps_of_block(record.launch->block_threads)};
 }
 
-std::optional<double> predicted_pct(const CaseRecord& record, const Limits& limits,
-                                    const DeviceProfile& profile) {
+/// As a row of the case that knows no first GPC has it.
+std::optional<RunRange> simulated(const CaseRecord& record, const Limits& limits,
+                                  const ChosenProfile& profile) {
   try {
-    return simulate(*record.launch, record.compiled->usage, limits, profile.model, tasks_of(record),
-                    kDefaultSeed)
-        .achieved_pct;
+    const Tasks tasks = tasks_of(record);
+    require_simulable(limits, tasks);
+    return simulate_often(*record.launch, record.compiled->usage, limits, profile.profile, tasks,
+                          chance_of(profile, limits, tasks))
+        .achieved;
   } catch (const InputError&) {
     return std::nullopt;
   }
 }
 
-/// The 90 % interval of a prediction of `pct`, by parameters that nobody measured and the model's error.
-Interval range_around(double pct, const CaseRecord& record, const Limits& limits,
-                      const ChosenProfile& profile) {
+/// The 90 % interval, by parameters that nobody measured and the model's error.
+Interval interval_around(const RunRange& runs, const CaseRecord& record, const Limits& limits,
+                         const ChosenProfile& profile) {
   const Launch& launch = *record.launch;
   const Usage& usage = record.compiled->usage;
   const Tasks tasks = tasks_of(record);
@@ -421,16 +437,17 @@ Interval range_around(double pct, const CaseRecord& record, const Limits& limits
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   const WorkKind kind =
       kind_of(launch, usage, occupancy, profile.profile.sm_count(), tasks, WorkOrigin::given);
-  return interval_of({std::min(range.low, pct), pct, std::max(range.high, pct)}, margins_of(kind).achieved,
-                     tasks.mean_cycles(), most_pct(launch, occupancy, profile.profile.sm_count(), tasks));
+  return interval_of({std::min(range.low, runs.low), runs.middle, std::max(range.high, runs.high)},
+                     margins_of(kind).achieved, tasks.mean_cycles(),
+                     most_pct(launch, occupancy, profile.profile.sm_count(), tasks));
 }
 
 /// Of `numbers`, in their order, those whose work together is little enough.
 /// @param microseconds  of each, on one core
+/// @param left          microseconds for all of them
 std::vector<std::size_t> affordable(std::span<const std::size_t> numbers,
-                                    const std::function<double(std::size_t)>& microseconds) {
+                                    const std::function<double(std::size_t)>& microseconds, double left) {
   std::vector<std::size_t> chosen;
-  double left = kMostMicroseconds;
   for (const std::size_t number : numbers) {
     const double needed = microseconds(number);
     if (needed > left) continue;
@@ -440,11 +457,12 @@ std::vector<std::size_t> affordable(std::span<const std::size_t> numbers,
   return chosen;
 }
 
-void tell_left_out(std::size_t left_out, std::size_t cases, std::string_view what) {
+void tell_left_out(std::size_t left_out, std::size_t cases, std::string_view what, double most) {
   if (left_out == 0) return;
   fmt::print(stderr,
-             "{} of {} cases are listed without a {}: a list simulates no more than {:.0f} s of one core\n",
-             left_out, cases, what, kMostMicroseconds / 1e6);
+             "{} of {} cases are listed without a {}: a list simulates no more than {:.0f} s of one core, by "
+             "estimate\n",
+             left_out, cases, what, most / 1e6);
 }
 
 /// As far as the work goes, in the order of the cases: predictions first, then ranges.
@@ -454,25 +472,31 @@ std::vector<ListedCase> predict_all(std::span<const PlannedCase> cases, const De
   const auto microseconds = [&](std::size_t i) {
     return simulation_microseconds(device.limits, tasks_of(cases[i].known));
   };
+  const auto of_all_runs = [&](std::size_t i) {
+    const Tasks tasks = tasks_of(cases[i].known);
+    const std::int64_t runs = runs_of(tasks, chance_of(profile, device.limits, tasks));
+    return static_cast<double>(runs) * microseconds(i);
+  };
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (can_be_predicted(cases[i].known)) numbers.push_back(i);
   }
   const std::size_t predictable = numbers.size();
-  numbers = affordable(numbers, microseconds);
-  tell_left_out(predictable - numbers.size(), cases.size(), "prediction");
+  numbers = affordable(numbers, of_all_runs, kMostOfPredictions);
+  tell_left_out(predictable - numbers.size(), cases.size(), "prediction", kMostOfPredictions);
   for_each_parallel(numbers.size(), [&](std::size_t each) {
     const std::size_t i = numbers[each];
-    predicted[i].pct = predicted_pct(cases[i].known, device.limits, profile.profile);
+    predicted[i].simulated = simulated(cases[i].known, device.limits, profile);
   });
   if (profile.quality != ProfileQuality::generic) return predicted;
-  std::erase_if(numbers, [&](std::size_t i) { return !predicted[i].pct; });
-  const std::vector<std::size_t> with_range =
-      affordable(numbers, [&](std::size_t i) { return std::max(kRangeMicroseconds, 2 * microseconds(i)); });
-  tell_left_out(numbers.size() - with_range.size(), cases.size(), "range of the prediction");
+  std::erase_if(numbers, [&](std::size_t i) { return !predicted[i].simulated; });
+  const std::vector<std::size_t> with_range = affordable(
+      numbers, [&](std::size_t i) { return std::max(kRangeMicroseconds, 2 * microseconds(i)); },
+      kMostOfRanges);
+  tell_left_out(numbers.size() - with_range.size(), cases.size(), "range of the prediction", kMostOfRanges);
   for_each_parallel(with_range.size(), [&](std::size_t each) {
     const std::size_t i = with_range[each];
-    predicted[i].range = range_around(*predicted[i].pct, cases[i].known, device.limits, profile);
+    predicted[i].range = interval_around(*predicted[i].simulated, cases[i].known, device.limits, profile);
   });
   return predicted;
 }
@@ -497,8 +521,8 @@ void list_cases(std::span<const PlannedCase> cases, const Device& device, const 
   std::string rows = csv_header();
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Row row = row_of(cases[i].known);
-    if (predicted[i].pct) {
-      row.predicted_pct = predicted[i].pct;
+    if (predicted[i].simulated) {
+      row.predicted_pct = predicted[i].simulated->middle;
       row.device_profile = profile_text(profile.profile.name, profile.quality);
     }
     if (predicted[i].range) {

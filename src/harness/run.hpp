@@ -25,8 +25,8 @@ int measuring_main(std::span<const Experiment* const> suite, std::span<const Exp
                    int argc, char** argv);
 
 /// Prints the cases as JSON, one a line, with what is known of them before a launch and no empty cell, or
-/// writes them to Options::list_file as rows. With Options::predict also what is predicted: one simulated run
-/// each, where a measured row has the median of nine. What goes beyond some seconds of simulation is left out,
+/// writes them to Options::list_file as rows. With Options::predict also what a row would have as its
+/// prediction, had its launches no known first GPC. What goes beyond some seconds of simulation is left out,
 /// the same on every machine, and standard error says of how many cases.
 void list_cases(std::span<const PlannedCase> cases, const Device& device, const ChosenProfile& profile,
                 const Options& options);

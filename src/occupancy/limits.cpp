@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <cstdlib>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -146,6 +147,17 @@ constexpr std::int64_t max_threads_per_sm(const Limits& limits) {
   return limits.max_threads_per_sm();
 }
 
+/// The data cache that shared memory is a part of; what is not configured as shared memory is L1 cache. 0 where
+/// shared memory has a store of its own. Sources: GOLD for 2.x and 3.x, G13 from 7.0 on.
+std::int64_t unified_data_cache_bytes(const Limits& limits) {
+  constexpr std::pair<const int*, int> kKilobytes[] = {{kFermi, 64},    {kKepler, 64},  {kGk210, 128},
+                                                       {kVolta, 128},   {kTuring, 96},  {kUpTo100, 128},
+                                                       {kUpTo164, 192}, {kUpTo228, 256}};
+  const auto* const found =
+      std::ranges::find(kKilobytes, limits.carveouts_kb.data(), &std::pair<const int*, int>::first);
+  return found == std::end(kKilobytes) ? 0 : 1024 * found->second;
+}
+
 constexpr std::int64_t max_cluster_blocks_per_sm(const Limits& limits) {
   return limits.max_cluster_blocks > 1 ? kMaxClusterBlocksPerSm : 0;
 }
@@ -169,6 +181,7 @@ constexpr LimitColumn kLimitColumns[] = {
     {"warp_allocation_granularity", "warps", "warps get registers in multiples of this", value_of<&Limits::warp_allocation_granularity>},
     {"launch_check_granularity", "warps", "a block's warps, rounded up to this, must fit max_registers_per_block", value_of<&Limits::launch_check_granularity>},
     {"shared_bytes_per_sm", "B", "shared memory of an SM", value_of<&Limits::shared_bytes_per_sm>},
+    {"unified_data_cache_bytes", "B", "cache that shared memory is a part of, the rest is L1; 0: shared memory is apart", unified_data_cache_bytes},
     {"max_shared_bytes_per_block_default", "B", "shared memory of a block without opting in to more; also the most static shared memory", value_of<&Limits::max_shared_bytes_per_block_default>},
     {"max_shared_bytes_per_block", "B", "shared memory of a block that opted in, the reserved bytes not counted", value_of<&Limits::max_shared_bytes_per_block>},
     {"reserved_shared_bytes_per_block", "B", "shared memory that the driver takes of each block", value_of<&Limits::reserved_shared_bytes_per_block>},

@@ -45,7 +45,7 @@ struct RunOptions {
   bool at_once = kAtOnce;  ///< where `device` names several GPUs
 };
 
-/// Percent of the device's warps, by one simulation of a case.
+/// Percent of the device's warps, as `occbench predict` has it.
 struct ListedPrediction {
   double pct = 0;
   std::optional<Interval> range;  ///< by a generic profile

@@ -93,6 +93,10 @@ std::string RowTable::line(const CaseRecord& record) const {
 }
 
 std::string agreement(std::span<const CaseRecord> records) {
+  const auto is_simulated = [](const CaseRecord& each) {
+    return each.readings.achieved_source == AchievedSource::simulated;
+  };
+  if (std::ranges::any_of(records, is_simulated)) return "";
   std::size_t count = 0;
   const std::optional<double> theory = mean_error(records, theoretical_pct, count);
   if (!theory) return "";

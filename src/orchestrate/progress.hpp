@@ -24,7 +24,7 @@ class RowTable {
 };
 
 /// How far theory, and where there are some the predictions, are from the counter over cases that have it,
-/// in a sentence; empty if none has.
+/// in a sentence; empty if none has, or they are simulated.
 std::string agreement(std::span<const CaseRecord> records);
 
 /// Prints cases as they end, and on a terminal a last line with what is left.

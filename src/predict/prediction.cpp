@@ -14,11 +14,11 @@
 namespace occbench {
 namespace {
 
-/// Blocks simulated for one figure, over all runs: in large grids chance matters less, and fewer runs do.
+/// Blocks simulated for one figure, over all runs.
 /// Blocks that contend take ten times as long to simulate.
 constexpr std::int64_t kMostBlocksOfRuns = 1 << 16;
 constexpr std::int64_t kMostContendingBlocksOfRuns = 1 << 15;
-/// Those of a generic prediction may cost so much: its parameters are less certain than chance.
+/// Runs of a generic prediction may cost so much.
 constexpr double kGenericRunsMicroseconds = 10'000;
 
 /// Work of this mean length has no overheads to speak of.
@@ -51,13 +51,10 @@ class Runs {
         limits_(limits),
         model_(profile.model),
         seeds_(chance, profile),
-        most_runs_(chance.most_runs) {}
+        chance_(chance) {}
 
   std::vector<Simulation> operator()(const Tasks& tasks) const {
-    const std::int64_t most = tasks.contends() ? kMostContendingBlocksOfRuns : kMostBlocksOfRuns;
-    const std::int64_t fit = most / std::max<std::int64_t>(1, tasks.grid_blocks());
-    // An odd number: the median is then one of them.
-    const std::int64_t runs = (std::clamp<std::int64_t>(fit, 1, most_runs_) - 1) / 2 * 2 + 1;
+    const std::int64_t runs = runs_of(tasks, chance_);
     std::vector<Simulation> simulations;
     DeviceModel model = model_;
     for (std::size_t run = 0; run < static_cast<std::size_t>(runs); ++run) {
@@ -86,7 +83,7 @@ class Runs {
   const Limits& limits_;
   const DeviceModel& model_;
   Seeds seeds_;
-  std::int64_t most_runs_;
+  Chance chance_;
 };
 
 Simulations summary(std::vector<Simulation> simulations) {
@@ -112,14 +109,6 @@ void widen(RunRange& spread, const Interval& range) {
   spread.high = std::max(spread.high, range.high);
 }
 
-/// Simulations of a generic prediction are as many as its time allows.
-Chance chance_of(const ChosenProfile& chosen, const Limits& limits, const Tasks& tasks, Chance chance) {
-  if (chosen.quality != ProfileQuality::generic) return chance;
-  const double fit = kGenericRunsMicroseconds / std::max(1.0, simulation_microseconds(limits, tasks));
-  chance.most_runs = std::clamp(static_cast<std::int64_t>(fit), std::int64_t{1}, chance.most_runs);
-  return chance;
-}
-
 /// `predicted` = with everything; `wave` = blocks the device holds at once.
 Losses find_losses(const Runs& runs, const Tasks& tasks, double theoretical, double predicted,
                    std::int64_t wave) {
@@ -141,6 +130,20 @@ Losses find_losses(const Runs& runs, const Tasks& tasks, double theoretical, dou
 }
 
 }  // namespace
+
+std::int64_t runs_of(const Tasks& tasks, const Chance& chance) {
+  const std::int64_t most = tasks.contends() ? kMostContendingBlocksOfRuns : kMostBlocksOfRuns;
+  const std::int64_t fit = most / std::max<std::int64_t>(1, tasks.grid_blocks());
+  // The median of an odd number is one of them.
+  return (std::clamp<std::int64_t>(fit, 1, chance.most_runs) - 1) / 2 * 2 + 1;
+}
+
+Chance chance_of(const ChosenProfile& chosen, const Limits& limits, const Tasks& tasks, Chance chance) {
+  if (chosen.quality != ProfileQuality::generic) return chance;
+  const double fit = kGenericRunsMicroseconds / std::max(1.0, simulation_microseconds(limits, tasks));
+  chance.most_runs = std::clamp(static_cast<std::int64_t>(fit), std::int64_t{1}, chance.most_runs);
+  return chance;
+}
 
 Simulations simulate_often(const Launch& launch, const Usage& usage, const Limits& limits,
                            const DeviceProfile& profile, const Tasks& tasks, const Chance& chance) {

@@ -62,6 +62,13 @@ struct Simulations {
   Timeline timeline;  ///< of the run in the middle
 };
 
+/// Simulations that a figure is the median of, an odd number: in large grids chance matters less, and fewer are made.
+std::int64_t runs_of(const Tasks& tasks, const Chance& chance);
+
+/// As predict() simulates for a GPU. Of a generic prediction there are as many simulations as its time allows: its
+/// parameters are less certain than chance.
+Chance chance_of(const ChosenProfile& chosen, const Limits& limits, const Tasks& tasks, Chance chance = {});
+
 /// Simulates a launch several times. Where the profile has no GPC clocks, runs draw them up to two to four times
 /// `gpc_clock_spread_ppm` from the mean: GPUs of one model differ in how far their clocks are apart.
 /// @throws InputError as Seeds and simulate() do

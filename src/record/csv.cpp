@@ -297,6 +297,10 @@ std::filesystem::path samples_path(const std::filesystem::path& rows_file) {
   return path += ".samples.csv";
 }
 
+std::filesystem::path race_path(const std::filesystem::path& rows_file) {
+  return rows_file.string() + ".race";
+}
+
 std::filesystem::path samples_beside(const std::filesystem::path& rows_file) {
   const std::filesystem::path samples = samples_path(rows_file);
   const std::filesystem::path compressed = samples.string() + ".gz";

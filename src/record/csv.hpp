@@ -56,6 +56,8 @@ std::vector<Row> rows_of(const CsvTable& table, std::string_view source);
 
 /// `FILE.samples.csv` for `FILE.csv`.
 std::filesystem::path samples_path(const std::filesystem::path& rows_file);
+/// `FILE.csv.race` for `FILE.csv`: what a race that is not over has of cases without a row (harness/fastest.hpp).
+std::filesystem::path race_path(const std::filesystem::path& rows_file);
 /// The samples beside a file of rows, as they are or compressed by gzip. Empty where there are none.
 std::filesystem::path samples_beside(const std::filesystem::path& rows_file);
 /// @throws InputError if `output`, or samples beside it, would take the place of a file that is read or of its samples
@@ -69,7 +71,7 @@ struct SetAside {
   std::filesystem::path kept_as;
 };
 
-/// Renames a file of rows that a new run would replace, and its samples, to `FILE.csv.20261123T113502Z`: by the
+/// Renames a file of rows that a new run would replace, its samples and what a race has left beside it to `FILE.csv.20261123T113502Z`: by the
 /// time of their last change, and with an end that no folder of runs is searched for. A link stays. Files with nothing
 /// below a header are left.
 /// @throws InputError if one cannot be renamed

@@ -34,11 +34,11 @@ constexpr std::size_t kFirstSample = 20;
 
 class Field {
  public:
-  Field(std::span<const std::vector<int>> places, Racers& racers, std::optional<double> known_us,
+  Field(std::span<const std::vector<int>> places, Racers& racers, const RaceProgress& progress,
         std::uint64_t seed)
       : places_(places),
         racers_(racers),
-        known_us_(known_us.value_or(kNever)),
+        known_us_(progress.known_us.value_or(kNever)),
         runners_(places.size()),
         estimates_(places.size(), kNever) {
     for (std::size_t i = 0; i < places.size(); ++i) waiting_.push_back(i);
@@ -46,9 +46,11 @@ class Field {
     std::mt19937_64 generator(seed);
     for (std::size_t left = waiting_.size(); left > 1; --left)
       std::swap(waiting_[left - 1], waiting_[generator() % left]);
+    if (!progress.times.empty()) go_on(progress.times);
   }
 
   RaceResult run() {
+    if (launched_ > 0 && !stops()) find_best();
     while (!waiting_.empty() && !stops()) first_launches(next());
     rule_out([&](const Runner& each) { return fastest_launch(each) * (1 - kSpread) - kResolutionUs; });
     while (!is_decided() && !stops()) take_turns();
@@ -61,6 +63,21 @@ class Field {
     bool in = false;
     std::optional<bool> right;
   };
+
+  /// Where a race with these launches stopped.
+  void go_on(const std::vector<std::vector<double>>& times) {
+    std::erase_if(waiting_, [&](std::size_t number) { return !times[number].empty(); });
+    launched_ = times.size() - waiting_.size();
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (times[i].empty()) continue;
+      runners_[i] = {.times = times[i], .in = true, .right = {}};
+      tell_neighbours(i, fastest_launch(runners_[i]));
+      most = std::max(most, times[i].size());
+    }
+    if (most >= kTurn)
+      places_in_turn_ = std::max(kFewestPlaces, launched_ >> std::min<std::size_t>(most / kTurn, 32));
+  }
 
   bool stops() {
     return stopped_ = stopped_ || racers_.must_stop();
@@ -252,9 +269,9 @@ class Field {
 
 }  // namespace
 
-RaceResult race(std::span<const std::vector<int>> places, Racers& racers, std::optional<double> known_us,
+RaceResult race(std::span<const std::vector<int>> places, Racers& racers, const RaceProgress& progress,
                 std::uint64_t seed) {
-  return Field(places, racers, known_us, seed).run();
+  return Field(places, racers, progress, seed).run();
 }
 
 std::pair<double, double> median_interval(std::span<const double> readings) {

@@ -37,6 +37,13 @@ class Racers {
   virtual bool must_stop() = 0;
 };
 
+/// What a race that was stopped has left.
+struct RaceProgress {
+  std::optional<double> known_us;  ///< least time of the configurations that are out
+  std::vector<std::vector<double>>
+      times;  ///< of each that is not, microseconds; empty where it was not launched
+};
+
 /// A race that is over.
 struct RaceResult {
   std::optional<std::size_t> fastest;      ///< empty where no configuration ran with a right result
@@ -56,9 +63,9 @@ struct RaceResult {
 ///    fastest.
 ///
 /// A configuration rules others out only if its result is right.
-/// @param known_us  time of a configuration that was raced before, as after a resumed run
+/// @param progress  of the race that this one resumes: none of its launches is made again
 /// @param seed      of the random sample
-RaceResult race(std::span<const std::vector<int>> places, Racers& racers, std::optional<double> known_us,
+RaceResult race(std::span<const std::vector<int>> places, Racers& racers, const RaceProgress& progress,
                 std::uint64_t seed);
 
 /// Interval that covers the median of the readings' distribution, whatever that is, with at least 95 %: the

@@ -100,14 +100,15 @@ fs::path renamed_aside(const fs::path& name) {
 
 std::vector<SetAside> set_aside(const fs::path& rows_file) {
   std::vector<SetAside> kept;
-  for (const fs::path& file : {rows_file, samples_path(rows_file)}) {
+  const fs::path race = race_path(rows_file);
+  for (const fs::path& file : {rows_file, samples_path(rows_file), race, samples_path(race)}) {
     std::error_code missing;
     if (!fs::is_regular_file(file, missing)) continue;
     std::ifstream stream(file, std::ios::binary);
     std::string line;
     std::getline(stream, line);
     // Names of columns alone, and metrics behind them, are what a run begins with.
-    const std::string begin = file == rows_file ? csv_header() : samples_header();
+    const std::string begin = file == rows_file || file == race ? csv_header() : samples_header();
     const bool is_begun = line.empty() || line.starts_with(begin.substr(0, begin.size() - 1));
     const bool has_more = stream.peek() != std::ifstream::traits_type::eof();
     if (has_more || !is_begun) kept.push_back({file, renamed_aside(file)});

@@ -177,13 +177,15 @@ void ContextCounter::finish(bool gone) {
   }
 }
 
-bool ContextCounter::hand_over() {
+bool ContextCounter::hand_over(const std::function<void()>& when_idle) {
   usable_ = false;
   const Patience patience = 4 * times_.tending;
   const LaunchGate::Closed closed = take_over(patience);
   if (!closed) return false;
-  if (broken_ || !is_set_up_) return true;
+  if (broken_) return true;
   if (!idle(patience)) return false;
+  when_idle();
+  if (!is_set_up_) return true;
   end_session();
   if (!broken_) context_->tear_down();
   is_set_up_ = false;

@@ -75,7 +75,7 @@ void GpuSamplers::sample(UsedGpu& gpu) {
   const Inside inside;
   const auto end = [&](CountersStatus status, const std::string& why) {
     gpu.way = CountersWay::neither;
-    listener_.ended(gpu.number, status, why);
+    listener_.ended(gpu, status, why);
   };
   try {
     if (begin_to_sample(gpu)) {

@@ -33,6 +33,7 @@ struct UsedGpu {
   UsedGpu(int number_, CountersWay way_) : number(number_), way(way_) {}
   const int number;
   std::atomic<CountersWay> way;
+  std::atomic<bool> lacks_records{false};  ///< of some launches: CUPTI's were off
   std::unique_ptr<SampledGpu> sampled;
   std::unique_ptr<Sampler> sampler;
   std::thread thread;
@@ -47,7 +48,7 @@ class GpuSamplers {
     std::function<bool(const UsedGpu&)> hand_over;
     std::function<void(const UsedGpu&)> take_back;  ///< the GPU cannot be sampled
     std::function<void(const UsedGpu&)> begins;     ///< a GPU is sampled from now on
-    std::function<void(int device, CountersStatus, const std::string& why)> ended;  ///< for good
+    std::function<void(const UsedGpu&, CountersStatus, const std::string& why)> ended;  ///< for good
   };
 
   /// @param after   launches are counted one by one for so long; empty = for good

@@ -47,8 +47,9 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
             {[this](const UsedGpu& gpu) { return hand_over(gpu); },
              [this](const UsedGpu& gpu) { take_back(gpu); },
              [this](const UsedGpu& gpu) { is_sampled_now(gpu); },
-             [this](int device, CountersStatus status, const std::string& why) {
-               counting_ended(device, status, why);
+             [this](const UsedGpu& gpu, CountersStatus status, const std::string& why) {
+               keep_records(gpu, true);
+               counting_ended(gpu.number, status, why);
              }}) {
   if (may_not_count()) say_once(fmt::format("nothing is counted, for {}", options_.why_not_counted));
 }
@@ -80,6 +81,7 @@ std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
     counting_ended(device, status, why);
   };
   auto context = std::make_shared<Context>();
+  context->handle = handle;
   if (device >= 0) context->gpu = gpus_.of(device);
   context->counter = std::make_unique<ContextCounter>(driver_.make_context(handle, options_.metrics),
                                                       captures_, std::move(listener), options_.times);
@@ -91,8 +93,15 @@ std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
     is_second = device >= 0 && !counted_of_device_.try_emplace(device, handle).second;
     if (is_second || device < 0) context->counter.reset();
   }
-  if (context->gpu != nullptr && context->gpu->way == CountersWay::sampled)
+  const auto is_without_records = [&] {
+    return context->gpu != nullptr &&
+           (context->gpu->way == CountersWay::sampled || context->gpu->way == CountersWay::undecided);
+  };
+  if (is_without_records()) {
+    context->gpu->lacks_records = true;
     driver_.keep_records(handle, false);
+    if (!is_without_records()) driver_.keep_records(handle, true);  // it was decided meanwhile
+  }
   if (is_second && !options_.samples_after) {
     say_once(fmt::format(
         "GPU {} has a second context in this process: its launches have theory and time, and are not "
@@ -106,19 +115,29 @@ std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
 bool Tracer::hand_over(const UsedGpu& gpu) {
   const std::vector<std::shared_ptr<Context>> contexts = counted_contexts();
   return std::ranges::all_of(contexts, [&](const std::shared_ptr<Context>& context) {
-    return context->gpu != &gpu || context->counter->hand_over();
+    if (context->gpu != &gpu) return true;
+    // The record of a graph's kernel that runs meanwhile would have lasted for seconds (H100, CUDA 13.0).
+    return context->counter->hand_over([&] {
+      context->gpu->lacks_records = true;
+      driver_.keep_records(context->handle, false);
+    });
   });
 }
 
 void Tracer::take_back(const UsedGpu& gpu) {
+  keep_records(gpu, true);
   for (const auto& context : counted_contexts()) {
     if (context->gpu == &gpu) context->counter->resume();
   }
 }
 
-/// Kernels run as without a trace, and samples say how long.
 void Tracer::is_sampled_now(const UsedGpu& gpu) {
   options_.sampling_begins();
+  keep_records(gpu, false);
+}
+
+/// Without them kernels run as without a trace, and samples say how long.
+void Tracer::keep_records(const UsedGpu& gpu, bool kept) {
   std::vector<void*> handles;
   {
     const std::shared_lock lock(contexts_mutex_);
@@ -126,7 +145,7 @@ void Tracer::is_sampled_now(const UsedGpu& gpu) {
       if (context->gpu == &gpu) handles.push_back(handle);
     }
   }
-  for (void* const handle : handles) driver_.keep_records(handle, false);
+  for (void* const handle : handles) driver_.keep_records(handle, kept);
 }
 
 std::shared_ptr<Tracer::Context> Tracer::find_context(void* handle) const {
@@ -494,8 +513,7 @@ void Tracer::append_process(std::string& file, bool all) {
     ends_written_.clear();
   }
   bool has_all_records = has_records_;
-  for (const UsedGpu* const gpu : gpus_.all())
-    has_all_records = has_all_records && gpu->way != CountersWay::sampled;
+  for (const UsedGpu* const gpu : gpus_.all()) has_all_records = has_all_records && !gpu->lacks_records;
   if (const bool before = has_records_written_.has_value();
       !before || *has_records_written_ != has_all_records) {
     has_records_written_ = has_all_records;

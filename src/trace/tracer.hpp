@@ -136,6 +136,7 @@ class Tracer : public ProgramListener {
  private:
   /// One context of the program.
   struct Context {
+    void* handle = nullptr;
     UsedGpu* gpu = nullptr;                   ///< none if the driver does not say
     std::unique_ptr<ContextCounter> counter;  ///< none where another context of the GPU is counted
     /// Correlation of the latest launch that is to have a record; 0 before one.
@@ -166,6 +167,7 @@ class Tracer : public ProgramListener {
 
   bool hand_over(const UsedGpu& gpu);
   void take_back(const UsedGpu& gpu);
+  void keep_records(const UsedGpu& gpu, bool kept);
   void is_sampled_now(const UsedGpu& gpu);
   Launched launched_by(const LaunchCall& call, const Context& context);
   TracedKernel* kernel_of(const LaunchCall& call, const Context& context);

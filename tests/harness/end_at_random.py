@@ -47,6 +47,20 @@ def check(rows_file: Path, names: set[str]) -> set[str]:
     return set(finished)
 
 
+def kept_launches(rows_file: Path) -> collections.Counter[str]:
+    """Timed launches of each case, by the rows and by what a race that is not over has."""
+    kept: collections.Counter[str] = collections.Counter()
+    race = rows_file.with_name(rows_file.name + ".race")
+    for file, samples in (
+        (rows_file, rows_file.with_suffix(".samples.csv")),
+        (race, race.with_name(race.name + ".samples.csv")),
+    ):
+        launched = {row["case"] for row in whole_lines(file)} - kept.keys()
+        times = [sample["case"] for sample in whole_lines(samples) if sample["quantity"] == "time_us"]
+        kept.update(case for case in times if case in launched)
+    return kept
+
+
 def main() -> None:
     runs, program, *arguments = sys.argv[1:]
     listed = subprocess.run([program, *arguments, "--occ_list"], check=True, capture_output=True, text=True).stdout
@@ -59,16 +73,27 @@ def main() -> None:
         whole_run = time.monotonic() - start
         assert check(file, names) == names, "a run that nobody ended lacks cases"
         file.unlink()
-        completed = ended = 0
+        completed = ended = resumed = 0
+        before: collections.Counter[str] = collections.Counter()
         chance = random.Random(1)
         for run in range(int(runs)):
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(chance.uniform(0, whole_run))
             process.send_signal(signal.SIGINT if run % 2 else signal.SIGKILL)
-            ended += process.wait() != 0
+            is_ended = process.wait() != 0
+            ended += is_ended
+            kept = kept_launches(file)
+            assert before <= kept, f"launches are lost: {before - kept}"
+            resumed += bool(before)
+            before = kept
             if file.exists() and check(file, names) == names:
                 completed += 1
-                file.unlink()
+                left = list(file.parent.glob("*.race*"))
+                assert is_ended or not left, f"a race that is over has left {left}"
+                for each in (file, *left):
+                    each.unlink()
+                before.clear()
+        assert resumed, "no run was ended that had kept a launch"
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert check(file, names) == names, "resuming did not complete the file"
     print(

@@ -20,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string kRecorded = OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv";
 
@@ -172,6 +173,30 @@ TEST_F(Rehearsing, EveryCommandThatReadsSimulatedRowsSaysSoInItsFirstLine) {
     command.insert(command.end(), {"--format", "json"});
     EXPECT_EQ(run(command), ExitStatus::done);
     EXPECT_EQ(first_line(err_), kSimulatedLine) << command[0] << ": standard output is JSON";
+  }
+}
+
+TEST_F(Rehearsing, ExplainCallsNoSimulatedValueMeasured) {
+  ASSERT_EQ(rehearse("a.csv", {}), ExitStatus::done);
+  const std::string rows = file("a.csv");
+  for (const char* const format : {"table", "lines"}) {
+    ASSERT_EQ(run({"explain", rows, "--format", format}), ExitStatus::done) << err_;
+    // Below the line that says so of all rows.
+    EXPECT_THAT(out_.substr(out_.find('\n')), HasSubstr("simulated")) << format;
+    for (const char* const word : {", counter ", " counter  ", ", measured]", "from the counter"})
+      EXPECT_THAT(out_ + err_, Not(HasSubstr(word))) << format;
+  }
+}
+
+TEST_F(Rehearsing, EachFormatOfTheGateMarksSimulatedRows) {
+  ASSERT_EQ(rehearse("a.csv", {}), ExitStatus::done);
+  for (const auto& [format, mark] : {std::pair{"junit", R"(<testsuite name="simulated: waves")"},
+                                     {"json", R"("headline": "pass (simulated): )"},
+                                     {"annotations", "pass (simulated): "},
+                                     {"github-action-benchmark-bigger", R"("name": "simulated: waves/)"},
+                                     {"bencher", R"("simulated: waves/)"}}) {
+    ASSERT_EQ(run({"gate", file("a.csv"), file("a.csv"), "--format", format}), ExitStatus::done) << err_;
+    EXPECT_THAT(out_, HasSubstr(mark)) << format;
   }
 }
 

@@ -114,7 +114,7 @@ void replay(const std::string& file, int repetitions) {
   if (best == nullptr) throw InputError(file + ": no configuration ran with a right result");
   for (int seed = 1; seed <= repetitions; ++seed) {
     Replay racers(table, static_cast<std::uint64_t>(seed));
-    const RaceResult result = race(places, racers, std::nullopt, static_cast<std::uint64_t>(seed));
+    const RaceResult result = race(places, racers, {}, static_cast<std::uint64_t>(seed));
     const Recorded& chosen = table[result.fastest.value()];
     fmt::print("{},{},{},{},{},{:.2f},{},{:.3f},{:.2f},{}\n", file, seed, table.size(),
                racers.launched.size(), racers.launches, 100 * racers.microseconds / all_us, chosen.name,

@@ -60,6 +60,29 @@ class DrawnRacers final : public Racers {
   std::mt19937_64 generator_;
 };
 
+/// Some of them.
+class RenumberedRacers final : public Racers {
+ public:
+  RenumberedRacers(Racers& all, std::vector<std::size_t> numbers) : all_(all), numbers_(std::move(numbers)) {}
+
+  std::vector<double> time(std::size_t number, std::size_t launches) override {
+    return all_.time(numbers_[number], launches);
+  }
+  bool is_right(std::size_t number) override {
+    return all_.is_right(numbers_[number]);
+  }
+  void ruled_out(std::size_t number, const std::string& why) override {
+    all_.ruled_out(numbers_[number], why);
+  }
+  bool must_stop() override {
+    return all_.must_stop();
+  }
+
+ private:
+  Racers& all_;
+  std::vector<std::size_t> numbers_;
+};
+
 /// A grid of two axes, with the least time at one place.
 struct Landscape {
   std::vector<std::vector<int>> places;
@@ -80,7 +103,7 @@ TEST(Race, FindsTheFastestWithAFewLaunchesOfMost) {
   const Landscape of = bowl(20);
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     DrawnRacers racers(of.medians, 0.005, seed);
-    const RaceResult result = race(of.places, racers, std::nullopt, seed);
+    const RaceResult result = race(of.places, racers, {}, seed);
     EXPECT_EQ(result.fastest, 5U * 20 + 7);
     EXPECT_FALSE(result.stopped);
     EXPECT_THAT(result.waiting, IsEmpty());
@@ -98,11 +121,46 @@ TEST(Race, OfNearEqualsChoosesOneWithinOnePercentAndNamesTheOthers) {
   }
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     DrawnRacers racers(medians, 0.02, seed);
-    const RaceResult result = race(places, racers, std::nullopt, seed);
+    const RaceResult result = race(places, racers, {}, seed);
     EXPECT_LT(medians[*result.fastest], 101);
     EXPECT_THAT(result.as_fast, Not(IsEmpty()));
     EXPECT_LE(racers.counts[*result.fastest], 96U + 6);
     EXPECT_LE(racers.total, 2 * 100U + 2 * 10 * 6 + 5 * 96);
+  }
+}
+
+/// Stopped ten times and more, it has the launches of a race that nobody stopped, and its result.
+TEST(Race, ThatIsResumedGoesOnFromItsLaunches) {
+  const Landscape of = bowl(20);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    DrawnRacers racers(of.medians, 0.005, seed);
+    std::set<std::size_t> out;
+    std::vector<std::vector<double>> times(of.places.size());
+    for (racers.most = 40;; racers.most += 40) {
+      std::vector<std::size_t> in;
+      std::vector<std::vector<int>> places;
+      RaceProgress progress;
+      for (std::size_t i = 0; i < of.places.size(); ++i) {
+        if (out.contains(i)) {
+          const double least = *std::ranges::min_element(times[i]);
+          progress.known_us = std::min(progress.known_us.value_or(least), least);
+        } else {
+          in.push_back(i);
+          places.push_back(of.places[i]);
+          progress.times.push_back(times[i]);
+        }
+      }
+      RenumberedRacers renumbered(racers, in);
+      const RaceResult result = race(places, renumbered, progress, seed);
+      for (std::size_t i = 0; i < in.size(); ++i) times[in[i]] = result.times[i];
+      for (const auto& [number, why] : racers.out) out.insert(number);
+      if (result.stopped) continue;
+      EXPECT_EQ(in[result.fastest.value()], 5U * 20 + 7);
+      break;
+    }
+    EXPECT_GE(racers.most, 400U);
+    EXPECT_EQ(racers.counts.size(), 400U);
+    EXPECT_LT(racers.total, 400U * 3);
   }
 }
 
@@ -115,7 +173,7 @@ TEST(Race, SeldomRulesTheFastestOut) {
   int lost = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     DrawnRacers racers(medians, 0.01, seed);
-    race(places, racers, std::nullopt, seed);
+    race(places, racers, {}, seed);
     lost += racers.out.contains(17) ? 1 : 0;
   }
   EXPECT_LE(lost, 10);
@@ -128,7 +186,7 @@ TEST(Race, IsNotWonByAWrongResultWhichRulesNobodyOut) {
   DrawnRacers racers(medians, 0.005, 1);
   racers.wrong = {3};
   racers.cannot = {0, 1};
-  const RaceResult result = race(of.places, racers, std::nullopt, 1);
+  const RaceResult result = race(of.places, racers, {}, 1);
   EXPECT_EQ(result.fastest, 57U);
   EXPECT_EQ(racers.asked[3], 1);
   EXPECT_FALSE(racers.out.contains(0));
@@ -138,7 +196,7 @@ TEST(Race, ThatMustStopSaysWhatItDidNotReach) {
   const Landscape of = bowl(20);
   DrawnRacers racers(of.medians, 0.005, 1);
   racers.most = 200;
-  const RaceResult result = race(of.places, racers, std::nullopt, 1);
+  const RaceResult result = race(of.places, racers, {}, 1);
   EXPECT_TRUE(result.stopped);
   EXPECT_EQ(result.waiting.size() + racers.counts.size(), 400U);
   // Neighbours of the fastest came first.
@@ -147,7 +205,8 @@ TEST(Race, ThatMustStopSaysWhatItDidNotReach) {
 
 TEST(Race, IsAgainstTheFastestOfARunBefore) {
   DrawnRacers racers({100, 120}, 0.001, 1);
-  const RaceResult result = race(std::vector<std::vector<int>>{{0}, {1}}, racers, 50, 1);
+  const RaceResult result =
+      race(std::vector<std::vector<int>>{{0}, {1}}, racers, {.known_us = 50, .times = {}}, 1);
   EXPECT_EQ(result.fastest, std::nullopt);
   EXPECT_EQ(racers.out.size(), 2U);
 }

@@ -118,6 +118,19 @@ TEST_F(RunFileTest, SamplesThatStandAloneAreSetAsideToo) {
   EXPECT_EQ(read_text(kept[0].kept_as), "somebody's\nsamples\n");
 }
 
+/// Else a new race would go on from them.
+TEST_F(RunFileTest, LaunchesOfARaceAreSetAsideWithItsRows) {
+  {
+    RunFile rows(file_, RunFile::Mode::create);
+    RunFile launches(race_path(file_), RunFile::Mode::create);
+    write_rows(rows, 1);
+    write_rows(launches, 1);
+  }
+  EXPECT_EQ(set_aside(file_).size(), 4U);
+  EXPECT_FALSE(fs::exists(race_path(file_)));
+  EXPECT_FALSE(fs::exists(samples_path(race_path(file_))));
+}
+
 TEST_F(RunFileTest, AFileOfOneLineThatNoRunWroteIsNeverReplaced) {
   for (const std::string text : {"somebody's", "somebody's\n", "schema\n"}) {
     put(file_, text);

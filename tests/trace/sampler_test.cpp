@@ -269,6 +269,24 @@ TEST_F(SampledProgramTest, HasRowsOfItsSamplesAndNoLaunchIsCountedAlone) {
   EXPECT_THAT(said, IsEmpty());
 }
 
+TEST_F(SampledProgramTest, HasNoCounterAboveTheory) {
+  Program sampled{*tracer, gpu};
+  gpu.read_samples = [] {
+    std::vector<SmSample> samples = samples_of({66, 67, 66, 67, 66});
+    for (SmSample& sample : samples) sample.warp_cycles = 49 * sample.active_cycles;
+    return samples;
+  };
+  sampled.has_records = false;
+  launch_until_sampled([&](int i) { sampled.launch(66 + i % 2); });
+  ASSERT_THAT(rows(), SizeIs(2));
+  for (const Row& row : rows()) {
+    EXPECT_EQ(row.theoretical_pct, 75) << "48 warps";
+    EXPECT_FALSE(row.achieved_pct);
+    EXPECT_TRUE(row.time_us);
+    EXPECT_THAT(row.note, HasSubstr("samples hold other kernels too"));
+  }
+}
+
 TEST_F(SampledProgramTest, IsCountedWhereTheGpuCannotBeSampled) {
   gpu.failing = 0;
   gpu.status = CountersStatus::unsupported;
@@ -363,6 +381,7 @@ TEST_F(CountedFirstTest, IsTriedAgainWhereItsKernelsHaveNotEnded) {
     std::this_thread::sleep_for(1ms);
   }
   EXPECT_EQ(gpu.count("configure"), 0);
+  EXPECT_TRUE(gpu.keeps_records(handle(0x10)));
   gpu.idle = true;
   launch_until_sampled([&](int) { counted.launch(66); });
   EXPECT_GT(gpu.count("configure"), 0);
@@ -385,6 +404,7 @@ TEST_F(CountedFirstTest, IsCountedAgainWhereTheGpuCannotBeSampled) {
   finish();
   EXPECT_EQ(gpu.count("configure"), 1);
   EXPECT_EQ(gpu.count("set_up"), 2);
+  EXPECT_TRUE(gpu.keeps_records(handle(0x10)));
   ASSERT_THAT(rows(), SizeIs(2));
   for (const Row& row : rows()) EXPECT_EQ(row.counters_status, "ok");
   EXPECT_THAT(said, IsEmpty());

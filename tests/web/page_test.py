@@ -17,7 +17,10 @@ from playwright.sync_api import sync_playwright
 
 COMMAND = os.environ["OCCBENCH"]
 PAGE = Path(os.environ["OCCBENCH_PAGE"])
-SUITE = Path(__file__).resolve().parents[2] / "results" / "nvidia-h200" / "full.csv"
+ROOT = Path(__file__).resolve().parents[2]
+SUITE = ROOT / "results" / "nvidia-h200" / "full.csv"
+TRACE = ROOT / "results" / "nvidia-h100-80gb-hbm3" / "programs" / "training.json.gz"
+CUBIN = ROOT / "tests" / "binary" / "cuobjdump" / "kernels.2.sm_90.cubin"
 PREDICTED = "html[data-shown=prediction]"
 
 
@@ -158,6 +161,21 @@ class Answers(InBrowser):
         self.assertEqual(page.inner_text("#better"), said["advice"]["sentence"])
         self.assertEqual(page.input_value("#text"), f"occbench predict {' '.join(launch)} --work=equal:200000")
 
+    def test_what_the_carveout_leaves_is_l1_cache(self) -> None:
+        # Of 256 KB of an SM of 9.0; shared memory of 6.1 has a store of its own.
+        for state, words, share in (
+            ("#carveout=25&dynamic=8192", "L1 cache: 196,608 B", 192 / 256),
+            ("#carveout=100", "L1 cache: 28,672 B", 28 / 256),
+            ("", "L1 cache: at least 28,672 B", 28 / 256),
+            ("#gpu=&cc=8.6&sms=84&carveout=0", "L1 cache: 122,880 B", 120 / 128),
+            ("#gpu=&cc=6.1&sms=20", "", 0),
+        ):
+            plan = self.open(state).locator("#plan svg")
+            self.assertEqual("L1" in plan.get_attribute("aria-label"), bool(words))
+            self.assertIn(words, plan.get_attribute("aria-label"))
+            widths = plan.locator(".l1").evaluate_all("drawn => drawn.map((each) => each.width.baseVal.value / 640)")
+            self.assertAlmostEqual(sum(widths), share, places=5)
+
     def test_what_cannot_be_is_refused_with_the_message_of_the_command(self) -> None:
         page = self.open()
         page.fill("#block", "2000")
@@ -230,7 +248,7 @@ class Use(InBrowser):
         page = self.open()
         with open(SUITE, newline="") as file:
             rows = {f"{row['experiment']}/{row['case']}": row for row in csv.DictReader(file)}
-        lessons = json.loads((Path(__file__).resolve().parents[2] / "web" / "lessons.json").read_text())
+        lessons = json.loads((ROOT / "web" / "lessons.json").read_text())
         self.assertEqual(len(lessons), 6)
         for place, lesson in enumerate(lessons):
             page.click(f"#lessons button >> nth={place}")
@@ -273,6 +291,56 @@ class Use(InBrowser):
         page.wait_for_selector(PREDICTED)
         self.assertIn("--gpu=h200 --block-size=128 --registers=168", page.input_value("#text"))
         self.assertIn("--time-us=40.5", page.input_value("#text"))
+
+    def test_a_recorded_trace_gives_the_launches_that_the_command_imports(self) -> None:
+        rows_file = self.folder / "imported.csv"
+        command("trace", "--import", str(TRACE), "--out", str(rows_file))
+        with open(rows_file, newline="") as file:
+            rows = list(csv.DictReader(file))
+        page = self.open()
+        page.set_input_files("#file", TRACE)
+        page.locator("#read", has_text=f"{len(rows)} launches in {TRACE.name}").wait_for()
+        columns = {"block-size": "block_threads", "grid": "grid_blocks", "registers": "registers_per_thread"}
+        of_page = []
+        for button in page.locator("#launches button").all():
+            button.click()
+            said = dict(word[2:].split("=", 1) for word in page.input_value("#text").split() if word.startswith("--"))
+            launch = [button.text_content(), *(said[option] for option in columns), said.get("dynamic-smem", "0")]
+            theory = float(page.inner_text("#theoretical").split()[0])
+            of_page.append((*launch, theory, round(float(said["time-us"]), 3)))
+        expected = [
+            (row["kernel"], *(row[column] for column in columns.values()), row["dynamic_shared_bytes"],
+             round(float(row["theoretical_pct"]), 2), round(float(row["time_us"]), 3))
+            for row in rows
+        ]  # fmt: skip
+        self.assertGreater(len(expected), 80)
+        self.assertTrue(any(row["launches"] != "1" for row in rows))
+        self.assertCountEqual(of_page, expected)
+        first = rows[0]
+        page.click("#launches button >> nth=0")
+        page.wait_for_selector(PREDICTED)
+        self.assertAlmostEqual(
+            float(page.inner_text("#predicted").split()[0]), float(first["predicted_pct"]), delta=0.1
+        )
+
+    def test_kernels_of_a_binary_are_dropped_on_it(self) -> None:
+        text = command("calc", "--from", str(CUBIN), "--block-size=256", "--format=csv")
+        rows = list(csv.DictReader(text.splitlines()))
+        self.assertGreater(len(rows), 1)
+        page = self.open()
+        dropped = page.evaluate_handle(
+            """text => { const data = new DataTransfer();
+                 data.items.add(new File([text], "kernels.csv", { type: "text/csv" })); return data; }""",
+            text,
+        )
+        page.dispatch_event("#drop", "drop", {"dataTransfer": dropped})
+        page.locator("#read", has_text=f"{len(rows)} launches in kernels.csv").wait_for()
+        for place, row in enumerate(rows):
+            button = page.locator(f"#launches button >> nth={place}")
+            self.assertEqual(button.text_content(), row["case"])
+            button.click()
+            self.assertEqual(page.inner_text("#theoretical"), f"{round(float(row['theoretical_pct']), 2):g} %")
+            self.assertIn(f"--registers={row['registers_per_thread']}", page.input_value("#text"))
 
     def test_hostile_contents_stay_text(self) -> None:
         hostile = self.folder / "hostile.csv"

@@ -14,6 +14,14 @@ RULES = {name: pl.String for name in ("experiment", "case", "rule", "begins", "e
 WAVES = ("1.25", "1.50", "2.50", "4.50", "1_plus_one_block")
 SHAPES = ("equal", "uniform")
 UNEVEN = ("linear_up", "uniform_1", "lognormal_1", "heaviest_last")
+# Of blocks of 8 uneven warps: mean work of a warp, in that of a warp of `slow_1`, where all are equal.
+UNEVEN_WARPS = {
+    "slow_4": (7 + 4) / 8,
+    "slow_16": (7 + 16) / 8,
+    "uniform_1": 1,
+    "lognormal_1": 1,
+    "bimodal_1": 0.9 + 0.1 * 8,
+}
 HEAD = (
     "launch",
     "ncu: launch:",
@@ -26,15 +34,16 @@ HEAD = (
 )
 
 
-def remedies() -> list[tuple[str, str, str, str]]:
-    """Experiment, case, what is done instead, and the case that does it."""
-    waves = [("waves", f"spin/plain/waves={each}", "whole waves", "") for each in WAVES]
+def remedies() -> list[tuple[str, str, str, str, float]]:
+    """Experiment, case, what is done instead, the case that does it, and how much of the work that case has to do."""
+    waves = [("waves", f"spin/plain/waves={each}", "whole waves", "", 1) for each in WAVES]
     tails = [
         (
             "tail_remedies",
             f"spin/plain/remedy=plain/waves=1.50/shape={shape}",
             "shorter blocks",
             f"spin/plain/remedy=shorter_blocks/waves=1.50/shape={shape}",
+            1,
         )
         for shape in SHAPES
     ]
@@ -44,16 +53,33 @@ def remedies() -> list[tuple[str, str, str, str]]:
             f"spin/plain/shape={shape}/waves=1",
             "16 times as many, shorter blocks",
             f"spin/plain/shape={shape}/waves=16",
+            1,
         )
         for shape in UNEVEN
     ]
-    return waves + tails + uneven
+    within = [
+        (
+            "imbalance_within_block",
+            f"spin/plain/warps_per_block=8/shape={shape}",
+            remedy,
+            f"spin/plain/warps_per_block={instead}",
+            work,
+        )
+        for shape, mean in UNEVEN_WARPS.items()
+        for remedy, instead, work in (
+            ("equal warps", "8/shape=slow_1", mean),
+            ("blocks of 2 warps", f"2/shape={shape}", 1),
+        )
+        # A warp in eight that is slow is not one in two.
+        if remedy == "equal warps" or not shape.startswith("slow")
+    ]
+    return waves + tails + uneven + within
 
 
-def saved_pct(row: Row, instead: str, rows: dict[str, Row]) -> float:
+def saved_pct(row: Row, instead: str, work: float, rows: dict[str, Row]) -> float:
     """Of the time, for the same work. Whole waves: the time per block of the next whole number of waves."""
     if instead:
-        return 100 * (1 - rows[instead]["time_us"] / row["time_us"])
+        return 100 * (1 - work * rows[instead]["time_us"] / row["time_us"])
     whole = rows[f"spin/plain/waves={math.ceil(row['waves'] + 1e-9):.2f}"]
     return 100 * (1 - whole["time_us"] * row["grid_blocks"] / whole["grid_blocks"] / row["time_us"])
 
@@ -92,7 +118,7 @@ def table_of(model: Results, results: Results) -> str:
     rules = read_table(model.folder / "ncu_rules.csv", RULES)
     rows = {(row["experiment"], row["case"]): row for row in each(model.rows("full.csv"))}
     lines = []
-    for experiment, case, remedy, instead in remedies():
+    for experiment, case, remedy, instead, work in remedies():
         of_case = rules.filter((pl.col("experiment") == experiment) & (pl.col("case") == case))
         row = rows[experiment, case]
 
@@ -105,7 +131,7 @@ def table_of(model: Results, results: Results) -> str:
                 up_to(of_case, "WorkloadImbalance"),
                 f"{explained_pct(row, results, model):.0f} %",
                 f"{predicted_pct(row, results, model):.0f} %",
-                f"{saved_pct(row, instead, of_experiment):.0f} %",
+                f"{saved_pct(row, instead, work, of_experiment):.0f} %",
                 remedy,
             )
         )
