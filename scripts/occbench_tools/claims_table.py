@@ -1,4 +1,4 @@
-"""Prints the table of claims: what documents say, what recorded rows show, and whether the two agree.
+"""The table of claims: what documents say, what recorded rows show, and whether the two agree.
 
 Claims and sources are those of the experiments, which their bench binaries print. What was measured and the verdict are
 computed from the rows and their samples (FILE.samples.csv). Each experiment has a rule (occbench_tools/experiments),
@@ -7,13 +7,10 @@ name; one rule makes the verdict of them.
 The table has one line an experiment; its text under results/ has the source and all findings.
 """
 
-import argparse
-from pathlib import Path
-
 from occbench_tools import experiments
-from occbench_tools.dataset import Run, gpu_of, read_run
+from occbench_tools.dataset import Run
 from occbench_tools.markdown import table
-from occbench_tools.program import Claim, Occbench, binaries_of, declare_binaries, read_claims
+from occbench_tools.program import Claim
 from occbench_tools.verdicts import measured, verdict
 
 
@@ -33,14 +30,3 @@ def table_of_claims(runs: dict[str, Run], claims: list[Claim], texts: str | None
         name = f"[{claim.experiment}]({texts}/{claim.experiment}.md)" if texts else f"`{claim.experiment}`"
         lines.append((name, claim.claim, measured(findings[first]), told))
     return table(("experiment", "claim", f"measured, {first}", f"verdict, {' and '.join(runs)}"), lines)
-
-
-def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.csv", help="recorded rows")
-    declare_binaries(parser, "bench_*")
-
-
-def run(options: argparse.Namespace) -> None:
-    binaries = binaries_of(options, "bench_*")
-    run = read_run(options.files, Occbench(binaries / "occbench"))
-    print(table_of_claims({gpu_of(run.rows): run}, read_claims(binaries)))

@@ -158,10 +158,9 @@ def each(rows: pl.DataFrame) -> Iterator[Row]:
 def pick(rows: pl.DataFrame, **wanted: object) -> pl.DataFrame:
     """Rows with these values of parameters, or of columns where a row has no such parameter."""
     for name, value in wanted.items():
-        cell = parameter(name)
-        if name in rows.columns:
-            cell = pl.coalesce(cell, pl.col(name).cast(pl.String))
-        rows = rows.filter(cell == str(value))
+        cells = [parameter(name)] if "parameters" in rows.columns else []
+        cells += [pl.col(name).cast(pl.String)] if name in rows.columns else []
+        rows = rows.filter(pl.coalesce(cells) == str(value))
     return rows
 
 

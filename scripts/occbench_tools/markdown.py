@@ -1,10 +1,12 @@
 """What the texts are made of: tables, lists, and figures in words."""
 
 import re
+import string
+from collections.abc import Callable, Iterable
 
 import polars as pl
 
-from occbench_tools.dataset import Row, error
+from occbench_tools.dataset import Results, Row, each, error, gpu_of, packed, parameter_of, read_text
 from occbench_tools.statistics import median
 
 
@@ -15,6 +17,51 @@ def table(head, lines) -> str:
     return "\n".join(
         [f"| {' | '.join(names)} |", f"|{'|'.join(rule)}|", *(f"| {' | '.join(map(str, line))} |" for line in lines)]
     )
+
+
+class Cells(string.Formatter):
+    """`{time_us:.1f}` of a row, or of its parameters; `{throughput:.2f/1e12}` divides first. A null is empty."""
+
+    def get_value(self, key, args, row):
+        name = str(key)  # a number names a column too
+        return row[name] if name in row else parameter_of(row, name)
+
+    def format_field(self, value, form):
+        form, _, unit = form.partition("/")
+        return "" if value is None else format(value / float(unit) if unit else value, form)
+
+
+Form = str | Callable[[Row], object]
+
+
+def fill(form: Form, row: Row | None, absent: str = "–") -> object:
+    """A text with the cells of a row in the places of their names, as `Cells` has them; or a function's value of the row."""
+    if row is None:
+        return absent
+    return Cells().vformat(form, (), row) if isinstance(form, str) else form(row)
+
+
+def table_of(rows: pl.DataFrame | Iterable[Row], columns: dict[str, Form]) -> str:
+    """A line for each row. `columns`: what `fill` puts below each name."""
+    rows = each(rows) if isinstance(rows, pl.DataFrame) else rows
+    return table(columns, ([fill(form, row) for form in columns.values()] for row in rows))
+
+
+def grid(corner: str, down: dict, across: dict, form: Form, find: Callable[..., Row | None]) -> str:
+    """A table of rows by two of their values. `down`, `across`: what `find` looks for in each line and column, by its name."""
+    lines = ([name, *(fill(form, find(**of, **to)) for to in across.values())] for name, of in down.items())
+    return table((corner, *(f"{name}:" for name in across)), lines)
+
+
+def along(name: str, labels: dict | Iterable) -> dict[str, dict]:
+    """For `grid`: values of one parameter, or texts by such values."""
+    labels = labels if isinstance(labels, dict) else {value: str(value) for value in labels}
+    return {text: {name: value} for value, text in labels.items()}
+
+
+def of_models(results: Results, name: str, text: Callable[[Results], str]) -> str:
+    """The text of each GPU model that has this file."""
+    return "\n\n".join(text(model) for model in results.models if packed(model.folder / name))
 
 
 def bullets(*lines: str) -> str:
@@ -47,6 +94,12 @@ def revision(row: Row) -> str:
     return f"commit `{short(row['commit'])}`, {row['recorded_at'][:10]}"
 
 
+def stamped(rows: pl.DataFrame) -> str:
+    """GPU, driver, commit and day of the first row."""
+    row = rows.row(0, named=True)
+    return f"{gpu_of(rows)}, driver {row['driver']}, {revision(row)}"
+
+
 def of_most(rows: pl.DataFrame, tell_gpus: bool = False) -> tuple[Row, str]:
     """A row of the build that recorded most of the rows, and in words which experiments another build recorded; with
     `tell_gpus`, also where it was on another GPU."""
@@ -66,3 +119,14 @@ def machine(row: Row) -> str:
         f"{row['gpu']} ({row['sm_count']} SMs, compute capability {row['compute_capability']}), driver {row['driver']}, "
         f"CUDA {row['cuda_toolkit']}, {revision(row)}"
     )
+
+
+def of_tables(results: Results, name: str, text: Callable[[pl.DataFrame], str]) -> str:
+    """The text of this file of each GPU model that has it, all cells as text."""
+    return of_models(results, name, lambda model: text(read_text(model.folder / name)))
+
+
+def table_by(lines: Iterable[dict[str, object]]) -> str:
+    """A table of lines that have their cells by the names of the columns."""
+    lines = list(lines)
+    return table(lines[0], (line.values() for line in lines))

@@ -10,8 +10,9 @@ line with empty cells. Cases that launch several kernels are left out.
 
 import argparse
 import csv
-import io
+import itertools
 import json
+import math
 import subprocess
 import tempfile
 from datetime import UTC, datetime
@@ -29,7 +30,6 @@ COLUMNS = (
     "achieved_pct", "rule", "begins", "estimate", "estimated_speedup_pct",
 )  # fmt: skip
 WORDS = 6  # of a rule's text, which tell its findings apart
-MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "nsecond": 1e-3, "usecond": 1.0, "msecond": 1e3}
 
 
 def output_of(*command: str | Path) -> str:
@@ -49,28 +49,29 @@ def planned_cases(bench: Path, experiment: str) -> list[dict]:
     return [case for line in lines if (case := json.loads(line)).get("time_status") != "skipped"]
 
 
+def under_ncu(log: Path, *arguments: str | Path) -> list[dict[str, str]]:
+    """The lines of the page that ncu writes of a program, times in ns, with clocks and caches left alone."""
+    ncu = ["ncu", "--clock-control", "none", "--cache-control", "none", "--print-units", "base", "--csv"]
+    output_of(*ncu, "--log-file", log, *arguments)
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    return list(csv.DictReader(line for line in lines if line.startswith('"')))
+
+
 def profiled(bench: Path, experiment: str, log: Path) -> list[list[dict[str, str]]]:
     """The lines of ncu's details page, in a list for each launch."""
-    ncu = ["ncu", "--clock-control", "none", "--cache-control", "none", "--kernel-id", SECOND_LAUNCHES]
-    for section in SECTIONS:
-        ncu += ["--section", section]
-    output_of(*ncu, "--csv", "--page", "details", "--log-file", log, bench, *flags_of(experiment), "--occ_profile")
-    lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
-    launches: dict[str, list[dict[str, str]]] = {}
-    for line in csv.DictReader(io.StringIO("".join(line for line in lines if line.startswith('"')))):
-        launches.setdefault(line["ID"], []).append(line)
-    return list(launches.values())
+    sections = [word for section in SECTIONS for word in ("--section", section)]
+    only = ["--kernel-id", SECOND_LAUNCHES, "--page", "details", *sections]
+    lines = under_ncu(log, *only, bench, *flags_of(experiment), "--occ_profile")
+    return [list(launch) for _, launch in itertools.groupby(lines, key=lambda line: line["ID"])]
 
 
 def product(triple: str) -> int:
     """Of "(132, 1, 1)"."""
-    numbers = [int(part) for part in triple.strip("() ").split(",")]
-    return numbers[0] * numbers[1] * numbers[2]
+    return math.prod(int(part) for part in triple.strip("() ").split(","))
 
 
-def metric(launch: list[dict[str, str]], name: str) -> tuple[float, str]:
-    line = next(each for each in launch if each["Metric Name"] == name)
-    return float(line["Metric Value"].replace(",", "")), line["Metric Unit"]
+def metric(launch: list[dict[str, str]], name: str) -> float:
+    return float(next(each for each in launch if each["Metric Name"] == name)["Metric Value"].replace(",", ""))
 
 
 def lines_of(case: dict, launch: list[dict[str, str]], known: dict[str, str]) -> list[dict[str, object]]:
@@ -80,17 +81,15 @@ def lines_of(case: dict, launch: list[dict[str, str]], known: dict[str, str]) ->
             f"{case['experiment']}/{case['case']} has {case['grid_blocks']} blocks of {case['block_threads']} threads, and ncu's "
             f"launch {launch[0]['ID']} has {grid} of {block}: launches and cases are not in the same order"
         )
-    duration, unit = metric(launch, "Duration")
     row = known | {
         "experiment": case["experiment"],
         "case": case["case"],
         "kernel": launch[0]["Kernel Name"].split("(")[0],
         "grid_blocks": grid,
         "block_threads": block,
-        "duration_us": f"{duration * MICROSECONDS[unit]:.3f}",
-        "achieved_pct": metric(launch, "Achieved Occupancy")[0],
+        "duration_us": f"{1e-3 * metric(launch, 'Duration'):.3f}",
+        "achieved_pct": metric(launch, "Achieved Occupancy"),
     }
-    rules = [line for line in launch if line["Rule Name"] and line["Estimated Speedup"]]
     estimates = [
         {
             "rule": line["Rule Name"],
@@ -98,7 +97,8 @@ def lines_of(case: dict, launch: list[dict[str, str]], known: dict[str, str]) ->
             "estimate": line["Estimated Speedup Type"],
             "estimated_speedup_pct": line["Estimated Speedup"],
         }
-        for line in rules
+        for line in launch
+        if line["Rule Name"] and line["Estimated Speedup"]
     ]
     return [row | estimate for estimate in estimates or [{}]]
 

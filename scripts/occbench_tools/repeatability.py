@@ -1,27 +1,11 @@
 """How well two runs of one build agree, row by row: the error bars of the suite's times and occupancies. The second
-run may have only a part of the cases.
-
-Prints each figure, and ends with 1 if one exceeds its bound. The spread of times within a run: at most 0.5 % at the median
-of cases of 100 µs or more, and 2 % of those of 10 µs or more. The difference of achieved occupancy from run to run: at most
-0.2 points at the median, and 1.5 at the 90th percentile.
-"""
-
-import argparse
-from pathlib import Path
+run may have only a part of the cases."""
 
 import polars as pl
 
 from occbench_tools import WrongInput
-from occbench_tools.dataset import read_rows
-from occbench_tools.program import Occbench, binaries_of, declare_binaries
 from occbench_tools.statistics import median, quantile
 
-BOUNDS = {
-    "time_spread_from_100_us_pct": 0.5,
-    "time_spread_from_10_us_pct": 2.0,
-    "achieved_difference_median_points": 0.2,
-    "achieved_difference_p90_points": 1.5,
-}
 TIMED = ("ok", "unstable", "throttled")
 CASE = ["experiment", "case"]
 
@@ -58,18 +42,3 @@ def compare(first: pl.DataFrame, second: pl.DataFrame) -> dict[str, float]:
         "unstable": len(both.filter(time_status="unstable")),
         "throttled": len(both.filter(time_status="throttled")),
     }
-
-
-def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("first", type=Path, metavar="FIRST.csv")
-    parser.add_argument("second", type=Path, metavar="SECOND.csv")
-    declare_binaries(parser)
-
-
-def run(options: argparse.Namespace) -> int:
-    occbench = Occbench(binaries_of(options) / "occbench")
-    found = compare(read_rows(options.first, occbench), read_rows(options.second, occbench))
-    for name, value in found.items():
-        bound = BOUNDS.get(name)
-        print(f"{name:30} {value:10.4g}" + (f"  (bound {bound:g})" if bound is not None else ""))
-    return int(any(found[name] > bound for name, bound in BOUNDS.items()))

@@ -6,6 +6,7 @@
 #include "axes/axis.hpp"
 #include "axes/expression.hpp"
 #include "axes/point.hpp"
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -20,12 +21,7 @@ std::vector<std::string> values(AxisKind kind, std::string_view text) {
 }
 
 std::string message(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "nothing was refused";
+  return message_of([&] { act(); });
 }
 
 std::string refusal(AxisKind kind, std::string_view text) {

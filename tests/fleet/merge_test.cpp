@@ -17,6 +17,7 @@
 
 #include "files/input.hpp"
 #include "files/output.hpp"
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -60,12 +61,7 @@ class MergingFiles : public ::testing::Test {
   }
 
   std::string message_of(const std::vector<fs::path>& files) {
-    try {
-      merge(files);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return occbench::message_of([&] { merge(files); });
   }
 
   TemporaryFolder folder_;
@@ -184,7 +180,7 @@ TEST_F(MergingFiles, RefusesAFileThatAnotherMergeIsWriting) {
   EXPECT_THAT(message_of({file}), HasSubstr("is being written by another run (process 1)"));
   EXPECT_FALSE(fs::exists(out_));
   ::close(descriptor);
-  EXPECT_EQ(message_of({file}), "");
+  EXPECT_EQ(message_of({file}), "nothing was thrown");
 }
 
 TEST_F(MergingFiles, RefusesADeviceBeforeItReads) {

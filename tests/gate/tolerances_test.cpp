@@ -5,6 +5,7 @@
 
 #include "gate/compare.hpp"
 #include "made_up_run.hpp"
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -15,12 +16,7 @@ const Quantity& achieved() {
 }
 
 std::string refusal(std::string_view json) {
-  try {
-    parse_tolerances(json, "tolerances.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return message_of([&] { parse_tolerances(json, "tolerances.json"); });
 }
 
 TEST(Tolerances, AreWhatTheFileSaysAndElseTheDefaults) {

@@ -13,6 +13,7 @@
 
 #include "files/output.hpp"
 #include "gpu/prepared_arguments.hpp"
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -39,12 +40,7 @@ TEST(Arguments, AreValuesWithOrWithoutTheirType) {
 
 TEST(Arguments, ThatCannotBeReadAreRefusedWithTheReason) {
   const auto refusal = [](std::string_view text) -> std::string {
-    try {
-      parse_argument(text);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "nothing was refused";
+    return message_of([&] { parse_argument(text); });
   };
   EXPECT_THAT(refusal("float4[4]"),
               AllOf(HasSubstr("'float4' is none of float"), HasSubstr("float[4*1024] for float4[1024]")));
@@ -69,12 +65,7 @@ TEST(Arguments, AreBuffersWithTheBytesOfAFileOfTheirSize) {
   EXPECT_THAT(bytes_of_file(file, 16), ::testing::Each(std::byte{'x'}));
   EXPECT_THROW(bytes_of_file(file, 12), InputError);
   const auto refusal = [](const std::string& text) -> std::string {
-    try {
-      parse_argument(text);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "nothing was refused";
+    return message_of([&] { parse_argument(text); });
   };
   EXPECT_THAT(refusal("float[5]=@" + file), HasSubstr("has 16 bytes, and the buffer 20: give the count"));
   EXPECT_THAT(refusal("float[5]=@/nowhere"), HasSubstr("/nowhere cannot be read: No such file"));

@@ -11,6 +11,7 @@
 #include "gpu/nvrtc.hpp"
 #include "harness/plan.hpp"
 #include "harness/source_family.hpp"
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -54,12 +55,7 @@ class Sweeps : public RunCases {
     return all;
   }
   std::string refusal(std::vector<std::string> arguments) {
-    try {
-      sweep(std::move(arguments));
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "nothing was refused";
+    return message_of([&] { sweep(std::move(arguments)); });
   }
 };
 
@@ -325,12 +321,7 @@ class KernelsInFiles : public Sweeps {
     return run(fake_families(), std::move(arguments));
   }
   std::string refusal_of(const std::string& text, std::vector<std::string> arguments) {
-    try {
-      sweep_file(text, std::move(arguments));
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "nothing was refused";
+    return message_of([&] { sweep_file(text, std::move(arguments)); });
   }
   std::string listed(const std::string& text, std::vector<std::string> arguments) {
     arguments.emplace_back("--occ_list");

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
 
@@ -19,12 +20,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string why_not(std::string_view name) {
-  try {
-    gpu_of(name);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { gpu_of(name); });
 }
 
 TEST(Gpus, AreMoreThanAHundredFromG80ToBlackwell) {

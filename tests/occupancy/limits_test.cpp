@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -14,12 +15,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string refusal_of(ComputeCapability capability) {
-  try {
-    limits_of(capability);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { limits_of(capability); });
 }
 
 TEST(Limits, CoverAllThirtyComputeCapabilitiesFrom10To121) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -16,12 +17,7 @@ const Limits& hopper() {
 }
 
 std::string refusal_of(const Limits& limits, const Launch& launch, const Usage& usage) {
-  try {
-    theoretical_occupancy(limits, launch, usage);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { theoretical_occupancy(limits, launch, usage); });
 }
 
 TEST(Occupancy, OfABlockThatTheRegistersOfAnSmCannotHoldIsZeroAndSaysWhy) {
@@ -125,7 +121,7 @@ TEST(Occupancy, BlocksOfClustersHaveEightSlots) {
 TEST(Occupancy, RefusesWhatNoLaunchCanAskForAndNamesTheLimit) {
   const Launch launch{.block_threads = 256};
   const Usage usage{.registers_per_thread = 32};
-  EXPECT_EQ(refusal_of(hopper(), launch, usage), "");
+  EXPECT_EQ(refusal_of(hopper(), launch, usage), "nothing was thrown");
   const auto with_launch = [&](auto member, auto value) {
     Launch changed = launch;
     changed.*member = value;

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "files/output.hpp"
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/replay.hpp"
 #include "resident_bytes.hpp"
@@ -116,18 +117,15 @@ TEST(TorchTrace, LeavesOutKernelsThatNoLaunchCanBe) {
 }
 
 std::string refusal_of_trace(const std::string& text) {
-  try {
+  return message_of([&] {
     std::istringstream stream(text);
     parse_torch_trace(stream, "t.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(TorchTrace, ThatIsNoneIsRefusedWithTheReason) {
   const std::string whole = trace_text(kernel_event("good", 4.5, "64,1,1", "128,1,1", 32, 0, 3));
-  EXPECT_EQ(refusal_of_trace(whole), "");
+  EXPECT_EQ(refusal_of_trace(whole), "nothing was thrown");
   EXPECT_THAT(refusal_of_trace(whole.substr(0, whole.size() / 2)),
               HasSubstr("t.json is not a whole JSON file"));
   EXPECT_THAT(refusal_of_trace(""), HasSubstr("not a whole JSON file"));
@@ -178,12 +176,7 @@ TEST(TorchTrace, OfAGpuThatCannotBeIsRefused) {
 TEST(TorchTrace, NestedTooDeepIsRefused) {
   const auto refusal = [](const std::string& text) -> std::string {
     std::istringstream stream(text);
-    try {
-      parse_torch_trace(stream, "t.json");
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return message_of([&] { parse_torch_trace(stream, "t.json"); });
   };
   EXPECT_THAT(refusal("{\"traceEvents\": " + std::string(1'000'000, '[')),
               testing::HasSubstr("deeper than 64"));

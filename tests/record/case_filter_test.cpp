@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/kernel_name.hpp"
 
@@ -21,12 +22,7 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 std::string refusal(auto&& make, const std::string& text) {
-  try {
-    make(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return message_of([&] { make(text); });
 }
 
 /// Expressions that take a matcher that goes back time without end, and whether the name of 28,000 letters has them.
@@ -63,8 +59,8 @@ TEST(CaseFilter, ThatIsNoExpressionOrTooLargeIsAMessage) {
                 AllOf(StartsWith("'"), HasSubstr("' is not a regular expression: "), SizeIs(Lt(250u))))
         << text.substr(0, 30);
   }
-  EXPECT_EQ(refusal(case_filter, std::string(58'000, 'x')), "accepted");
-  EXPECT_EQ(refusal(case_filter, std::string(16'000, '(') + std::string(16'000, ')')), "accepted");
+  EXPECT_EQ(refusal(case_filter, std::string(58'000, 'x')), "nothing was thrown");
+  EXPECT_EQ(refusal(case_filter, std::string(16'000, '(') + std::string(16'000, ')')), "nothing was thrown");
 }
 
 TEST(KernelFilter, SelectsByPosixExtendedExpressions) {

@@ -11,6 +11,7 @@
 
 #include "files/input.hpp"
 #include "files/output.hpp"
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -115,12 +116,8 @@ TEST(CaseRecord, AWordThatItsColumnDoesNotHaveIsRefusedByCaseColumnAndWords) {
     Row row = small_row();
     row.theoretical_pct = 50;
     row.*column = "perhaps";
-    try {
-      case_record(row);
-      FAIL() << message;
-    } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("waves/spin: "), HasSubstr(message)));
-    }
+    EXPECT_THAT(message_of([&] { case_record(row); }),
+                testing::AllOf(HasSubstr("waves/spin: "), HasSubstr(message)));
   }
 }
 
@@ -147,12 +144,8 @@ TEST(CaseRecord, AWordThatItsColumnDoesNotHaveIsRefusedWithFileAndLine) {
   Row wrong = small_row();
   wrong.compute_capability = "x";
   std::ofstream(file) << csv_header() << csv_record(small_row()) << csv_record(wrong);
-  try {
-    read_case_records(file);
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), testing::StartsWith(file.string() + ", line 3: waves/spin: 'x'"));
-  }
+  EXPECT_THAT(message_of([&] { read_case_records(file); }),
+              testing::StartsWith(file.string() + ", line 3: waves/spin: 'x'"));
 }
 
 TEST(CaseRecord, ACaseOfAFileKnowsItsPlace) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 
@@ -14,12 +15,7 @@ namespace {
 using Cells = std::vector<std::vector<std::string>>;
 
 std::string refusal(std::string_view text, LastLine last_line = LastLine::complete) {
-  try {
-    parse_csv(text, "file.csv", last_line);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return message_of([&] { parse_csv(text, "file.csv", last_line); });
 }
 
 // The examples of RFC 4180, section 2, rules 1, 2, 5, 6 and 7.
@@ -98,12 +94,8 @@ TEST(Rows, TheGpcThatBeganComesBackAndIsNotKnownInAFileFromBeforeItWasWritten) {
 }
 
 TEST(Rows, RefuseACellWithFileLineAndColumn) {
-  try {
-    parse_rows("experiment,case,sm_count\na,b,132\na,c,many\n", "run.csv");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "run.csv, line 3: 'many' is not a whole number for column sm_count");
-  }
+  EXPECT_EQ(message_of([&] { parse_rows("experiment,case,sm_count\na,b,132\na,c,many\n", "run.csv"); }),
+            "run.csv, line 3: 'many' is not a whole number for column sm_count");
 }
 
 TEST(Rows, AFileOfSomethingElseIsRefused) {

@@ -6,6 +6,7 @@
 
 #include "files/input.hpp"
 #include "files/output.hpp"
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 #include "record/row_stream.hpp"
@@ -18,12 +19,7 @@ using testing::HasSubstr;
 const std::string kResults = OCCBENCH_SOURCE_DIR "/results/nvidia-h200/";
 
 std::string refusal_of(const std::string& text, const std::string& source = "FILE") {
-  try {
-    parse_rows(text, source);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { parse_rows(text, source); });
 }
 
 TEST(FileKind, OfRecordedRowsIsRows) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 
@@ -25,28 +26,19 @@ TEST(Json, TheNamesAreTheColumnsAndWhatWasNotMeasuredIsNull) {
 }
 
 TEST(Json, TextThatIsNoJsonIsRefusedWithItsPlace) {
-  try {
-    parse_json("[{]", "rows.json");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("rows.json: "), HasSubstr("line 1, column 3")));
-  }
+  EXPECT_THAT(message_of([&] { parse_json("[{]", "rows.json"); }),
+              AllOf(HasSubstr("rows.json: "), HasSubstr("line 1, column 3")));
 }
 
 std::string refusal_of_json(const std::string& text) {
-  try {
-    parse_json(text, "FILE");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return message_of([&] { parse_json(text, "FILE"); });
 }
 
 TEST(Json, NestedTooDeepIsRefusedAndNotWrittenIntoAMessage) {
   const auto nested = [](std::size_t depth, char open, char close) {
     return std::string(depth, open) + std::string(depth, close);
   };
-  EXPECT_EQ(refusal_of_json(nested(64, '[', ']')), "accepted");
+  EXPECT_EQ(refusal_of_json(nested(64, '[', ']')), "nothing was thrown");
   EXPECT_EQ(refusal_of_json(nested(65, '[', ']')),
             "FILE has objects or arrays within each other deeper than 64");
   EXPECT_EQ(refusal_of_json(nested(1'000'000, '[', ']')), refusal_of_json(nested(65, '[', ']')));
@@ -56,7 +48,7 @@ TEST(Json, NestedTooDeepIsRefusedAndNotWrittenIntoAMessage) {
 }
 
 TEST(Json, WithAKeyTwiceOrANulIsRefused) {
-  EXPECT_EQ(refusal_of_json(R"({"a": 1, "b": {"a": 1}, "c": [{"a": 1}, {"a": 1}]})"), "accepted");
+  EXPECT_EQ(refusal_of_json(R"({"a": 1, "b": {"a": 1}, "c": [{"a": 1}, {"a": 1}]})"), "nothing was thrown");
   EXPECT_EQ(refusal_of_json(R"({"b": {"a": 1, "a": 2}})"), "FILE: the key \"a\" stands in an object twice");
   EXPECT_EQ(refusal_of_json(std::string("{}\0", 3)), "FILE has a NUL character; JSON is text");
   EXPECT_EQ(refusal_of_json(std::string("{}\0{\"a\":", 8)), "FILE has a NUL character; JSON is text");

@@ -11,6 +11,7 @@
 
 #include "files/input.hpp"
 #include "files/output.hpp"
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 
@@ -38,12 +39,7 @@ class StreamingRows : public ::testing::Test {
   }
 
   std::string message_of(const std::string& text) {
-    try {
-      records_of(write(text));
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return occbench::message_of([&] { records_of(write(text)); });
   }
 
   TemporaryFolder folder_;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "files/input.hpp"
+#include "message_of.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -143,13 +144,10 @@ TEST(Schema2, AUsersColumnOfAGoneNameChangesNoRowOfSchema3) {
 }
 
 TEST(Schema2, ANumberThatIsNoneIsRefusedByFileLineAndColumn) {
-  try {
-    parse_rows("schema,experiment,case,local_load_sectors\n2,waves,a,many\n", "old.csv");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(),
-                HasSubstr("old.csv, line 2: 'many' is not a finite number for column local_load_sectors"));
-  }
+  EXPECT_THAT(message_of([&] {
+                parse_rows("schema,experiment,case,local_load_sectors\n2,waves,a,many\n", "old.csv");
+              }),
+              HasSubstr("old.csv, line 2: 'many' is not a finite number for column local_load_sectors"));
 }
 
 }  // namespace

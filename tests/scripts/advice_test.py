@@ -1,12 +1,12 @@
 """The tables of advice that was tried on a GPU: what `explain` said of the asked launch beside what was measured."""
 
-import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from made_up import OCCBENCH, ROOT, write
+from made_up import OCCBENCH, write
+from occbench_tools.dataset import Results
+from occbench_tools.figures.advice import BLOCKS
 
 # 512 threads and 33 registers: three of four blocks fit. In whole waves of both.
 ASKED = {
@@ -48,10 +48,8 @@ def pair(question: str, saved_pct: float, **asked) -> list[dict]:
 
 def printed(rows: list[dict]) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "advice.csv"
-        write(file, rows)
-        command = [sys.executable, "-m", "occbench_tools", "advice", "--binaries", Path(OCCBENCH.program).parent, file]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        write(Path(folder) / "advice.csv", rows)
+        return BLOCKS["advice: theory"](Results(Path(folder), OCCBENCH))
 
 
 class Advice(unittest.TestCase):
@@ -67,14 +65,6 @@ class Advice(unittest.TestCase):
 
     def test_that_saves_more_than_was_said_is_counted(self):
         self.assertIn("In 0 of 1 pairs no more was saved than was said", printed(pair("latency", 40)))
-
-    def test_that_was_recorded_is_printed_from_its_rows(self):
-        folder = ROOT / "results" / "nvidia-h200"
-        command = ["-m", "occbench_tools", "advice", "--binaries", Path(OCCBENCH.program).parent, folder / "advice.csv"]
-        text = subprocess.run([sys.executable, *command], check=True, capture_output=True, text=True).stdout
-        self.assertEqual(
-            text, (folder / "advice.md").read_text(encoding="utf-8"), "scripts/python -m occbench_tools advice"
-        )
 
 
 if __name__ == "__main__":

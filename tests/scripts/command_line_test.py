@@ -65,7 +65,7 @@ class CommandLine(unittest.TestCase):
 
     def test_a_file_that_is_not_there_is_wrong_input_without_a_traceback(self):
         folder = Path(made_up.OCCBENCH.program).parent
-        done = start("repeatability", "none.csv", "none.csv", "--binaries", folder)
+        done = start("repredict", "--binaries", folder, "none.csv")
         self.assertEqual(done.returncode, 64, done.stderr)
         self.assertEqual(done.stderr, "occbench: none.csv is not there, nor packed as .gz or .xz\n")
 

@@ -3,7 +3,7 @@
 import random
 import unittest
 
-from made_up import OCCBENCH, ROOT, run_of
+from made_up import OCCBENCH, ROOT, row_of, run_of
 from occbench_tools import WrongInput, experiments
 from occbench_tools.claims_table import table_of_claims
 from occbench_tools.dataset import Experiment, pick, read_run
@@ -17,26 +17,15 @@ def verdict_of(experiment, run):
 
 
 def block_size_row(threads, achieved):
-    return {
-        "experiment": "block_size",
-        "variant": "plain",
-        "block_threads": threads,
-        "achieved_pct": achieved,
-        "time_us": 1000,
-        "parameters": f"block_threads={threads}",
-    }
+    cells = {"variant": "plain", "block_threads": threads, "achieved_pct": achieved}
+    return row_of("block_size", {"block_threads": threads}, **cells)
 
 
 def cliff_row(body, registers, achieved, time, padded=""):
-    return {
-        "experiment": "register_cliff",
-        "block_threads": 512,
-        "registers_per_thread": registers,
-        "theoretical_pct": 100 if registers == 31 and not padded else 75,
-        "achieved_pct": achieved,
-        "time_us": time,
-        "parameters": f"body={body};block_threads=512" + (f";padded_as={padded}" if padded else ""),
-    }
+    parameters = {"body": body, "block_threads": 512} | ({"padded_as": padded} if padded else {})
+    theory = 100 if registers == 31 and not padded else 75
+    cells = {"theoretical_pct": theory, "achieved_pct": achieved, "time_us": time}
+    return row_of("register_cliff", parameters, block_threads=512, registers_per_thread=registers, **cells)
 
 
 class Verdicts(unittest.TestCase):
@@ -54,21 +43,13 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict([beyond]), "not measured")
 
     def test_a_block_size_that_misses_its_claimed_occupancy_is_named(self):
-        run = run_of(
-            [
-                block_size_row(32, 49.9),
-                block_size_row(64, 99.8),
-                block_size_row(768, 66.6),
-            ]
-        )
+        run = run_of([block_size_row(32, 49.9), block_size_row(64, 99.8), block_size_row(768, 66.6)])
         self.assertEqual(verdict_of("block_size", run), "partly holds (not: 768 threads)")
 
     def test_rows_without_counters_are_not_taken_for_measurements(self):
         self.assertEqual(experiments.findings(run_of([block_size_row(32, "")]).of("block_size")), [])
 
-    def test_a_cliff_that_costs_the_throughput_bound_kernel_no_time_is_an_exception(
-        self,
-    ):
+    def test_a_cliff_that_costs_the_throughput_bound_kernel_no_time_is_an_exception(self):
         run = run_of(
             [
                 cliff_row("latency", 31, 99, 1000),
@@ -78,14 +59,9 @@ class Verdicts(unittest.TestCase):
                 cliff_row("throughput", 33, 73, 1010),
             ]
         )
-        self.assertEqual(
-            verdict_of("register_cliff", run),
-            "partly holds (not: time of the throughput-bound kernel)",
-        )
+        self.assertEqual(verdict_of("register_cliff", run), "partly holds (not: time of the throughput-bound kernel)")
 
-    def test_a_control_that_is_as_fast_as_before_the_cliff_contradicts_the_claim_on_occupancy(
-        self,
-    ):
+    def test_a_control_that_is_as_fast_as_before_the_cliff_contradicts_the_claim_on_occupancy(self):
         run = run_of(
             [
                 cliff_row("latency", 31, 99, 1000),
@@ -93,36 +69,21 @@ class Verdicts(unittest.TestCase):
                 cliff_row("latency", 31, 74.6, 1000, padded=33),
             ]
         )
-        self.assertEqual(
-            verdict_of("register_cliff", run),
-            "partly holds (not: latency-bound control)",
-        )
+        self.assertEqual(verdict_of("register_cliff", run), "partly holds (not: latency-bound control)")
 
     def test_the_fastest_cap_must_beat_both_ends(self):
         def run(times):
-            return run_of(
-                [
-                    {
-                        "experiment": "register_cap",
-                        "variant": f"cap_{cap}",
-                        "block_threads": 256,
-                        "registers_per_thread": cap,
-                        "spill_bytes": 1000 - cap,
-                        "achieved_pct": 3200 / cap,
-                        "time_us": time,
-                        "parameters": "block_threads=256",
-                    }
-                    for cap, time in times.items()
-                ]
-            )
+            rows = []
+            for cap, time in times.items():
+                launch = {"block_threads": 256, "registers_per_thread": cap, "spill_bytes": 1000 - cap}
+                measured = {"achieved_pct": 3200 / cap, "time_us": time}
+                cells = {"variant": f"cap_{cap}"} | launch | measured
+                rows.append(row_of("register_cap", {"block_threads": 256}, **cells))
+            return run_of(rows)
 
+        self.assertEqual(verdict_of("register_cap", run({32: 900, 64: 500, 168: 700})), "holds")
         self.assertEqual(
-            verdict_of("register_cap", run({32: 900, 64: 500, 168: 700})),
-            "holds",
-        )
-        self.assertEqual(
-            verdict_of("register_cap", run({32: 900, 64: 800, 168: 700})),
-            "partly holds (not: the fastest)",
+            verdict_of("register_cap", run({32: 900, 64: 800, 168: 700})), "partly holds (not: the fastest)"
         )
 
     def test_a_tail_has_findings_over_active_and_over_elapsed_cycles(self):
@@ -141,8 +102,7 @@ class Verdicts(unittest.TestCase):
             ]
         )
         self.assertEqual(
-            verdict_of("waves", run),
-            "partly holds (not: achieved at 1.25 waves; over elapsed cycles at 1.50 waves)",
+            verdict_of("waves", run), "partly holds (not: achieved at 1.25 waves; over elapsed cycles at 1.50 waves)"
         )
 
     def test_few_long_warps_in_many_leave_less_empty_than_their_blocks_places(self):
@@ -152,16 +112,8 @@ class Verdicts(unittest.TestCase):
         self.assertAlmostEqual(imbalance_within_block.longest_of("bimodal_1", 10**6), 8 / 1.7)
 
     def test_a_gpu_of_which_the_claim_on_shared_memory_says_nothing_is_not_judged_by_it(self):
-        row = {
-            "experiment": "shared_memory",
-            "block_threads": 256,
-            "dynamic_shared_bytes": 102400,
-            "blocks_per_sm": 1,
-            "theoretical_pct": 12.5,
-            "achieved_pct": 12.5,
-            "time_us": 1,
-            "parameters": "block_threads=256",
-        }
+        launch = {"block_threads": 256, "dynamic_shared_bytes": 102400, "blocks_per_sm": 1}
+        row = row_of("shared_memory", {"block_threads": 256}, theoretical_pct=12.5, achieved_pct=12.5, **launch)
         for capability, expected in ("9.0", "partly holds (not: 100 KB)"), ("8.0", "holds"):
             run = run_of([row | {"compute_capability": capability}])
             self.assertEqual(verdict_of("shared_memory", run), expected)
@@ -209,22 +161,11 @@ class Placement(unittest.TestCase):
 
 
 def hiding_row(kernel, variant, theory, throughput, **parameters):
-    return {
-        "experiment": "latency_hiding",
-        "kernel": kernel,
-        "variant": variant,
-        "compute_capability": "9.0",
-        "theoretical_pct": theory,
-        "achieved_pct": theory or 50,
-        "time_us": 100,
-        "throughput": throughput,
-        "sm_count": 100,
-        "sm_clock_mhz": 1000,
-        "block_threads": 128,
-        "blocks_per_sm": theory and int(theory * 64 / 100 / 4),
-        "grid_blocks": theory and 100 * int(theory * 64 / 100 / 4),
-        "parameters": ";".join(f"{key}={value}" for key, value in parameters.items()),
-    }
+    blocks = theory and int(theory * 64 / 100 / 4)
+    device = {"compute_capability": "9.0", "sm_count": 100, "sm_clock_mhz": 1000}
+    launch = {"block_threads": 128, "blocks_per_sm": blocks, "grid_blocks": blocks and 100 * blocks}
+    read = {"theoretical_pct": theory, "achieved_pct": theory or 50, "throughput": throughput}
+    return row_of("latency_hiding", parameters, kernel=kernel, variant=variant, **device, **launch, **read)
 
 
 class EnoughOccupancy(unittest.TestCase):
@@ -233,15 +174,8 @@ class EnoughOccupancy(unittest.TestCase):
     def rows(self):
         peak = 100 * 128 * 1e9
         one_chain = [
-            hiding_row(
-                "fma_chains",
-                "multiply_add_1",
-                pct,
-                min(1, pct / 25) * peak,
-                chains=1,
-                blocks_per_sm=int(pct * 64 / 100 / 4),
-            )
-            for pct in (6.25, 12.5, 25, 50, 100)
+            hiding_row("fma_chains", "multiply_add_1", pct, min(1, pct / 25) * peak, chains=1, blocks_per_sm=blocks)
+            for pct, blocks in ((6.25, 1), (12.5, 2), (25, 4), (50, 8), (100, 16))
         ]
         # A warp of 8 loads of 16 bytes has 4096 bytes under way; a load takes 1000 cycles.
         reads = [
@@ -274,18 +208,11 @@ class PipeSaturation(unittest.TestCase):
     """One chain a thread, its pipe full from a quarter of the warps on."""
 
     def found(self, used):
-        rows = [
-            {
-                "experiment": "pipe_saturation",
-                "theoretical_pct": theory,
-                "achieved_pct": theory,
-                "time_us": 1000,
-                "fp32_pipe_pct": pct,
-                "throughput": pct * 1e11,
-                "parameters": f"pipe=fp32;chains=1;blocks_per_sm={theory * 16 // 100}",
-            }
-            for theory, pct in used.items()
-        ]
+        rows = []
+        for theory, pct in used.items():
+            read = {"theoretical_pct": theory, "achieved_pct": theory, "fp32_pipe_pct": pct, "throughput": pct * 1e11}
+            parameters = {"pipe": "fp32", "chains": 1, "blocks_per_sm": theory * 16 // 100}
+            rows.append(row_of("pipe_saturation", parameters, **read))
         return experiments.findings(run_of(rows).of("pipe_saturation"))
 
     def test_a_step_after_the_first_full_one_that_gets_less_done_is_named(self):
@@ -309,16 +236,8 @@ class PipeSaturation(unittest.TestCase):
 
 class GridSync(unittest.TestCase):
     def row(self, grid, status, note=""):
-        return {
-            "experiment": "grid_sync",
-            "variant": "grid",
-            "time_status": status,
-            "check": "ok" if status == "ok" else "",
-            "achieved_pct": "",
-            "time_us": "",
-            "note": note,
-            "parameters": f"grid={grid}",
-        }
+        nothing = {"achieved_pct": "", "time_us": "", "check": "ok" if status == "ok" else ""}
+        return row_of("grid_sync", {"grid": grid}, variant="grid", time_status=status, note=note, **nothing)
 
     def test_one_block_more_has_to_be_refused_and_not_only_skipped(self):
         limit = self.row("limit", "ok")
@@ -342,11 +261,6 @@ class GridSync(unittest.TestCase):
 
 
 CLAIMS = [Claim(name, f"the claim of {name}", "a document") for name in experiments.MODULES]
-
-
-def row_of(experiment, parameters, **cells):
-    named = ";".join(f"{name}={value}" for name, value in parameters.items())
-    return {"experiment": experiment, "parameters": named, "achieved_pct": 50, "time_us": 100} | cells
 
 
 class Volkov(unittest.TestCase):

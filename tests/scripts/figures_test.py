@@ -43,11 +43,11 @@ class Texts(unittest.TestCase):
             self.written("<!-- waves: figure -->\n<!-- end -->\n")
 
     def test_every_block_is_in_a_text(self):
-        marks = "".join(file.read_text(encoding="utf-8") for file in texts())
+        marks = "".join(file.read_text(encoding="utf-8") for file in [*texts(), *RESULTS.parent.glob("*/*.md")])
         for name in BLOCKS:
             if name.endswith((": claim", ": findings")):
                 continue  # an experiment may have been written and not recorded yet
-            self.assertIn(f"<!-- {name} -->\n", marks)
+            self.assertTrue(f"<!-- {name} -->\n" in marks, name)
 
     def test_what_python_printed_is_copied_from_where_it_was_recorded(self):
         text = self.written("<!-- python printed -->\n<!-- end -->\n")
@@ -87,10 +87,7 @@ class Builds(unittest.TestCase):
         first = [row("waves", "a" * 12, "GPU-1"), row("placement", "a" * 12, "GPU-1")]
         again = row("reductions", "b" * 12, "GPU-1")
         elsewhere = row("atomics", "b" * 12, "GPU-2")
-        self.assertEqual(
-            of_most(pl.DataFrame([*first, again]), tell_gpus=True)[1],
-            " (`reductions`: `bbbbbbbbbbbb`)",
-        )
+        self.assertEqual(of_most(pl.DataFrame([*first, again]), tell_gpus=True)[1], " (`reductions`: `bbbbbbbbbbbb`)")
         on, others = of_most(pl.DataFrame([*first, elsewhere]), tell_gpus=True)
         self.assertEqual(on["commit"], "a" * 12)
         self.assertEqual(others, " (`atomics`: `bbbbbbbbbbbb`, another GPU of this model)")

@@ -64,8 +64,7 @@ class Recording(unittest.TestCase):
         self.keep()
         kept = {file.name for file in self.results.glob("*/*.csv")}
         self.assertEqual(
-            kept,
-            {"waves.0.75.timeline.csv", "waves.0.75.per_sm.csv", "rows.csv", "all.csv", "traced.samples.csv"},
+            kept, {"waves.0.75.timeline.csv", "waves.0.75.per_sm.csv", "rows.csv", "all.csv", "traced.samples.csv"}
         )
         self.assertEqual(len(read_text(self.results / "timeline" / "rows.csv")), 2)
         results = Results(self.results, made_up.OCCBENCH)

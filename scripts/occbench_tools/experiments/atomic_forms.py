@@ -1,5 +1,5 @@
 from occbench_tools.dataset import first, one
-from occbench_tools.markdown import table
+from occbench_tools.markdown import fill, table
 from occbench_tools.verdicts import SAME_RATIO, WORTH, Finding, Findings
 
 ADDRESSES = {"one": "one address", "one_a_block": "one a block", "one_a_thread": "one a thread"}
@@ -43,19 +43,14 @@ def findings(of):
     return Findings(found, f"time over a relaxed add's; {', '.join(ADDRESSES.values())}: {'; '.join(told)}")
 
 
-def rate(row):
-    """Adds a nanosecond, or dashes where the case is not made."""
-    return f"{1e-9 * row['throughput']:.3g}" if row else "–"
-
-
 def cases(of):
-    columns = [(type_, scope) for type_ in TYPES for scope in SCOPES]
+    columns = {f"{kind}, {scope}": {"type": kind, "scope": scope} for kind in TYPES for scope in SCOPES}
     lines = []
     for addresses, words in ADDRESSES.items():
         for form, name in FORMS.items():
-            rows = (first(of.rows, addresses=addresses, form=form, type=type_, scope=scope) for type_, scope in columns)
-            lines.append((words, name, *map(rate, rows)))
-    return table(("addresses", "form", *(f"{type_}, {scope}:" for type_, scope in columns)), lines)
+            rows = (first(of.rows, addresses=addresses, form=form, **column) for column in columns.values())
+            lines.append((words, name, *(fill(RATE, row) for row in rows)))
+    return table(("addresses", "form", *(f"{name}:" for name in columns)), lines)
 
 
 def figures(of):
@@ -69,6 +64,9 @@ def figures(of):
         "With the default order and an address for each thread, `float32` adds reach this share of the rate of relaxed ones "
         f"of their scope: {', '.join(shares)}."
     )
+
+
+RATE = "{throughput:.3g/1e9}"  # adds a nanosecond
 
 
 BLOCKS = {"cases": cases, "figures": figures}

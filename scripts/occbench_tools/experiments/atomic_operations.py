@@ -1,5 +1,7 @@
+from functools import partial
+
 from occbench_tools.dataset import first
-from occbench_tools.markdown import table
+from occbench_tools.markdown import along, grid
 from occbench_tools.verdicts import SAME_RATIO, Finding, Findings
 
 ADDRESSES = {"one": "one address", "one_a_block": "one a block", "one_a_thread": "one a thread"}
@@ -22,11 +24,8 @@ def findings(of):
 
 
 def cases(of):
-    lines = []
-    for operation in ("add", *OPERATIONS):
-        rows = (first(of.rows, addresses=addresses, operation=operation) for addresses in ADDRESSES)
-        lines.append((operation, *(f"{1e-9 * row['throughput']:.3g}" if row else "–" for row in rows)))
-    return table(("operation", *(f"{words}:" for words in ADDRESSES.values())), lines)
+    down, across = along("operation", ("add", *OPERATIONS)), along("addresses", ADDRESSES)
+    return grid("operation", down, across, "{throughput:.3g/1e9}", partial(first, of.rows))
 
 
 BLOCKS = {"cases": cases}

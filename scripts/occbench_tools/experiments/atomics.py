@@ -1,5 +1,7 @@
+from functools import partial
+
 from occbench_tools.dataset import each, one, parameter, parameter_of, pick
-from occbench_tools.markdown import cell, table
+from occbench_tools.markdown import along, grid
 from occbench_tools.verdicts import WORTH, Finding, Findings
 
 SUMS = {
@@ -27,11 +29,8 @@ def findings(of):
 
 def cases(of):
     counts = of.rows.select(parameter("addresses").cast(int).unique().sort()).to_series()
-    lines = []
-    for name, words in SUMS.items():
-        chosen = (one(of.rows, sum=name, addresses=count) for count in counts)
-        lines.append((words, *(f"{cell(row, 'time_us')}, {cell(row, 'achieved_pct', 0)} %" for row in chosen)))
-    return table(("sum by", *(f"{count:,}:" for count in counts)), lines)
+    across = along("addresses", {count: f"{count:,}" for count in counts})
+    return grid("sum by", along("sum", SUMS), across, "{time_us:.1f}, {achieved_pct:.0f} %", partial(one, of.rows))
 
 
 BLOCKS = {"cases": cases}

@@ -1,5 +1,5 @@
-from occbench_tools.dataset import parameter, pick
-from occbench_tools.markdown import cell, table
+from occbench_tools.dataset import one, parameter, pick
+from occbench_tools.markdown import along, fill, grid
 from occbench_tools.verdicts import SAME_RATIO, WORTH, Finding
 
 KERNELS = ("copy", "stencil")
@@ -35,15 +35,13 @@ def findings(of):
 
 
 def cases(of):
-    lines = []
-    for size in SIZES:
-        line = [size]
-        for kernel in KERNELS:
-            for row in pick(of.rows, variant=kernel, block_threads=size).iter_rows(named=True):
-                line += [cell(row, "achieved_pct"), cell(row, "time_us"), cell(row, "throughput", 2, 1e-12)]
-        lines.append(line)
-    head = (f"{kernel}: {what}:" for kernel in KERNELS for what in ("achieved", "time, µs", "TB/s"))
-    return table(("threads a block:", *head), lines)
+    forms = {"achieved": "{achieved_pct:.1f}", "time, µs": "{time_us:.1f}", "TB/s": "{throughput:.2f/1e12}"}
+    across = {f"{kernel}: {what}": {"variant": kernel, "what": what} for kernel in KERNELS for what in forms}
+
+    def find(what, **wanted):
+        return {"text": fill(forms[what], one(of.rows, **wanted))}
+
+    return grid("threads a block:", along("block_threads", SIZES), across, "{text}", find)
 
 
 BLOCKS = {"cases": cases}

@@ -1,8 +1,9 @@
 import math
 import re
+from functools import partial
 
 from occbench_tools.dataset import each, first, parameter, parameter_of, pick
-from occbench_tools.markdown import table
+from occbench_tools.markdown import along, grid, table_of
 from occbench_tools.verdicts import Finding, Findings
 
 ADDERS = {"thread": "every thread", "block": "thread 0 of a block"}
@@ -87,33 +88,30 @@ def fewest_sms(rows):
 
 
 def cases(of):
-    grids = of.rows.select(parameter("blocks").cast(int).unique().sort()).to_series()
-    columns = [(form, adders) for adders in ADDERS for form in ("plain", "relaxed")]
-    lines = []
-    for blocks in grids:
-        rows = [first(of.rows, form=form, adders=adders, blocks=blocks) for form, adders in columns]
-        known = first(of.rows, blocks=blocks)
-        left = (lowest_to_highest(remaining(of, row)) if row else "" for row in rows)
-        updates_of_threads = f"{blocks * known['block_threads']:,}"
-        used = (parameter_of(known, "sms"), fewest_sms(pick(of.rows, blocks=blocks)))
-        lines.append((f"{blocks:,}", *used, updates_of_threads, *left))
-    head = (f"{FORMS[form]}; {ADDERS[adders]}:" for form, adders in columns)
-    return table(("blocks:", "SMs, assumed:", "SMs, at least:", "updates of every thread:", *head), lines)
+    def left(form, adders, known):
+        row = first(of.rows, form=form, adders=adders, blocks=known["grid_blocks"])
+        return lowest_to_highest(remaining(of, row)) if row else ""
+
+    columns = {
+        "blocks:": "{grid_blocks:,}",
+        "SMs, assumed:": "{sms}",
+        "SMs, at least:": lambda row: fewest_sms(pick(of.rows, blocks=row["grid_blocks"])),
+        "updates of every thread:": lambda row: f"{row['grid_blocks'] * row['block_threads']:,}",
+    }
+    for adders, words in ADDERS.items():
+        columns |= {f"{FORMS[form]}; {words}:": partial(left, form, adders) for form in ("plain", "relaxed")}
+    return table_of((first(of.rows, blocks=blocks) for blocks in grids(of)), columns)
 
 
 def costs(of):
     """Time of the racing add and of the atomic, one line a grid."""
-    grids = of.rows.select(parameter("blocks").cast(int).unique().sort()).to_series()
-    lines = []
-    for blocks in grids:
-        times = []
-        for adders in ADDERS:
-            for form in FORMS:
-                row = first(of.rows, form=form, adders=adders, blocks=blocks)
-                times.append(f"{row['time_us']:.1f}" if row else "")
-        lines.append((f"{blocks:,}", *times))
-    head = (f"{FORMS[form]}; {ADDERS[adders]}:" for adders in ADDERS for form in FORMS)
-    return table(("blocks:", *head), lines)
+    across = {f"{FORMS[form]}; {ADDERS[who]}": {"form": form, "adders": who} for who in ADDERS for form in FORMS}
+    down = along("blocks", {blocks: f"{blocks:,}" for blocks in grids(of)})
+    return grid("blocks:", down, across, lambda row: f"{row['time_us']:.1f}" if row else "", partial(first, of.rows))
+
+
+def grids(of):
+    return of.rows.select(parameter("blocks").cast(int).unique().sort()).to_series()
 
 
 BLOCKS = {"cases": cases, "costs": costs}

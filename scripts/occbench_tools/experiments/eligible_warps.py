@@ -1,5 +1,7 @@
-from occbench_tools.dataset import pick
-from occbench_tools.markdown import cell, table
+import polars as pl
+
+from occbench_tools.dataset import each, pick
+from occbench_tools.markdown import fill, table_of
 from occbench_tools.verdicts import WORTH, Finding
 
 BOUND_BY = {"latency": True, "fp32": False, "xu": False, "memory": False}  # whether more warps should help
@@ -15,42 +17,37 @@ def findings(of):
     found = []
     for bound_by, helps in BOUND_BY.items():
         rows = by_occupancy(of, bound_by).drop_nulls("eligible_warps")
-        rows = rows.filter((rows["theoretical_pct"] == 50) | (rows["theoretical_pct"] == 100))
+        rows = rows.filter(rows["theoretical_pct"].is_in([50.0, 100.0]))
         if len(rows) != 2:
             continue
-        half, full = rows.row(0, named=True), rows.row(1, named=True)
-        grows = full["eligible_warps"] >= WORTH * half["eligible_warps"]
-        found.append(
-            Finding(
-                f"eligible, {bound_by}",
-                grows == helps,
-                f"{bound_by}, 50 → 100 %: eligible {cell(half, 'eligible_warps', 2)} → {cell(full, 'eligible_warps', 2)}",
-            )
-        )
-        issues = full["issue_active_pct"] >= WORTH * half["issue_active_pct"]
-        found.append(
-            Finding(
-                f"issue, {bound_by}",
-                issues == helps,
-                f"issue {cell(half, 'issue_active_pct', 0)} → {cell(full, 'issue_active_pct', 0)} %",
-            )
-        )
+        half, full = each(rows)
+        for what, column, form, words in (
+            ("eligible", "eligible_warps", "{eligible_warps:.2f}", f"{bound_by}, 50 → 100 %: eligible {{}} → {{}}"),
+            ("issue", "issue_active_pct", "{issue_active_pct:.0f}", "issue {} → {} %"),
+        ):
+            grows = full[column] >= WORTH * half[column]
+            measured = words.format(fill(form, half), fill(form, full))
+            found.append(Finding(f"{what}, {bound_by}", grows == helps, measured))
     return found
 
 
 def cases(of):
     """Of one warp scheduler, means over active cycles. `ncu` calls a cycle without an issue one without an eligible warp."""
-    lines = []
-    for bound_by in BOUND_BY:
-        for row in by_occupancy(of, bound_by).iter_rows(named=True):
-            resident = row["blocks_per_sm"] * row["block_threads"] / WARP / SCHEDULERS
-            active = row["achieved_pct"] / row["theoretical_pct"] * resident
-            eligible, issue = row["eligible_warps"], row["issue_active_pct"]
-            counts = (f"{value:.2f}" for value in (active, eligible, active - eligible, issue / 100))
-            stalled = cell(row, "memory_stall_warps", 2)
-            lines.append((bound_by, f"{row['theoretical_pct']:g}", *counts, f"{100 - issue:.1f}", stalled))
-    head = ("bound by", "theory:", "active:", "eligible:", "stalled:", "issued:", "cycles without one, %:")
-    return table((*head, "stalled by memory:"), lines)
+    resident = pl.col("blocks_per_sm") * pl.col("block_threads") / WARP / SCHEDULERS
+    active = pl.col("achieved_pct") / pl.col("theoretical_pct") * resident
+    more = {"active": active, "stalled": active - pl.col("eligible_warps"), "idle": 100 - pl.col("issue_active_pct")}
+    columns = {
+        "bound by": "{bound_by}",
+        "theory:": "{theoretical_pct:g}",
+        "active:": "{active:.2f}",
+        "eligible:": "{eligible_warps:.2f}",
+        "stalled:": "{stalled:.2f}",
+        "issued:": "{issue_active_pct:.2f/100}",
+        "cycles without one, %:": "{idle:.1f}",
+        "stalled by memory:": "{memory_stall_warps:.2f}",
+    }
+    rows = (row for bound_by in BOUND_BY for row in each(by_occupancy(of, bound_by).with_columns(**more)))
+    return table_of(rows, columns)
 
 
 BLOCKS = {"cases": cases}

@@ -1,5 +1,5 @@
 from occbench_tools.dataset import each, first, parameter_of, pick
-from occbench_tools.markdown import cell, table
+from occbench_tools.markdown import table_of
 from occbench_tools.verdicts import WORTH, Finding, Findings
 
 PROBLEMS = {
@@ -16,47 +16,38 @@ CLAIMED = {
 CLAIMED_OF_WARPS = ("spread_evenly", "queue_of_warps", "blocks_of_64")
 
 
-def gain(row, plain):
-    return row["throughput"] / plain["throughput"]
-
-
 def findings(of):
     found, told = [], []
     for problem, words in PROBLEMS.items():
         plain = first(of.rows, problem=problem, remedy="none")
-        gains = []
+        gains = {}
         for remedy in CLAIMED.get(problem, CLAIMED_OF_WARPS) if plain else ():
-            row = first(of.rows, problem=problem, remedy=remedy)
-            if row:
-                name = remedy.replace("_", " ")
-                found.append(
-                    Finding(f"{words}, {name}", gain(row, plain) >= WORTH, f"throughput × {gain(row, plain):.2f}")
-                )
-                gains.append(gain(row, plain))
+            if row := first(of.rows, problem=problem, remedy=remedy):
+                gains[remedy.replace("_", " ")] = row["throughput"] / plain["throughput"]
+        for name, gain in gains.items():
+            found.append(Finding(f"{words}, {name}", gain >= WORTH, f"throughput × {gain:.2f}"))
         if gains:
-            told.append(f"{words}, × {min(gains):.2f} to {max(gains):.2f}")
+            told.append(f"{words}, × {min(gains.values()):.2f} to {max(gains.values()):.2f}")
     return Findings(found, f"throughput at equal work, by remedy: {'; '.join(told)}")
 
 
 def cases(of):
-    lines = []
-    for problem, words in PROBLEMS.items():
-        plain = first(of.rows, problem=problem, remedy="none")
-        for row in each(pick(of.rows, problem=problem)) if plain else ():
-            lines.append(
-                (
-                    words,
-                    parameter_of(row, "remedy").replace("_", " "),
-                    row["grid_blocks"],
-                    cell(row, "theoretical_pct", 0),
-                    cell(row, "achieved_pct"),
-                    cell(row, "achieved_elapsed_pct"),
-                    cell(row, "time_us"),
-                    f"{gain(row, plain):.2f}",
-                )
-            )
-    head = ("problem", "remedy", "blocks:", "theory:", "achieved:", "over elapsed cycles:", "time, µs:", "gain:")
-    return table(head, lines)
+    plain = {name: first(of.rows, problem=name, remedy="none") for name in PROBLEMS}
+
+    def gain(row):
+        return f"{row['throughput'] / plain[parameter_of(row, 'problem')]['throughput']:.2f}"
+
+    columns = {
+        "problem": lambda row: PROBLEMS[parameter_of(row, "problem")],
+        "remedy": lambda row: parameter_of(row, "remedy").replace("_", " "),
+        "blocks:": "{grid_blocks}",
+        "theory:": "{theoretical_pct:.0f}",
+        "achieved:": "{achieved_pct:.1f}",
+        "over elapsed cycles:": "{achieved_elapsed_pct:.1f}",
+        "time, µs:": "{time_us:.1f}",
+        "gain:": gain,
+    }
+    return table_of((row for name in PROBLEMS if plain[name] for row in each(pick(of.rows, problem=name))), columns)
 
 
 BLOCKS = {"cases": cases}

@@ -1,7 +1,7 @@
 import polars as pl
 
-from occbench_tools.dataset import clock_hz, each, first, parameter, parameter_of, pick
-from occbench_tools.markdown import cell, table
+from occbench_tools.dataset import clock_hz, first, parameter, parameter_of, pick
+from occbench_tools.markdown import fill, table_of
 from occbench_tools.verdicts import WORTH, Finding, Findings
 
 
@@ -49,51 +49,49 @@ def findings_of_clusters(rows):
 
 
 def grids(of):
-    lines = []
-    for row in each(pick(of.rows, variant="grid")):
+    def cost(row):
         blocks = parameter_of(row, "blocks_per_sm")
-        if not blocks:
-            continue
         cost = sync_cost_us(of.rows, block_threads=row["block_threads"], blocks_per_sm=blocks)
-        occupancies = (cell(row, f"{kind}_pct", 2) for kind in ("theoretical", "achieved"))
-        lines.append(
-            (row["block_threads"], blocks, row["grid_blocks"], *occupancies, "" if cost is None else f"{cost:.2f}")
-        )
-    head = ("threads a block:", "blocks per SM:", "blocks:", "theory:", "achieved:", "grid.sync(), µs:")
-    return table(head, lines)
+        return "" if cost is None else f"{cost:.2f}"
+
+    columns = {
+        "threads a block:": "{block_threads}",
+        "blocks per SM:": lambda row: parameter_of(row, "blocks_per_sm"),
+        "blocks:": "{grid_blocks}",
+        "theory:": "{theoretical_pct:.2f}",
+        "achieved:": "{achieved_pct:.2f}",
+        "grid.sync(), µs:": cost,
+    }
+    return table_of(pick(of.rows, variant="grid").filter(parameter("blocks_per_sm").is_not_null()), columns)
 
 
 def groups(of):
-    lines = []
-    for row in each(pick(of.rows, kernel="grid_barrier")):
-        group = row["variant"]
-        if group in ("grid", "alone") or (group == "cluster" and row["block_threads"] != 256):
-            continue
-        size = f" of {row['cluster_blocks']}" if group == "cluster" else f", {row['block_threads']} threads a block"
-        seconds = 1 / row["throughput"]
-        per_round = (f"{1e9 * seconds:.0f}", f"{clock_hz(row) * seconds:.0f}")
-        lines.append((group.replace("_", " of ") + size, cell(row, "achieved_pct"), *per_round))
-    return table(("group", "achieved:", "ns a round:", "cycles:"), lines)
+    def group(row):
+        size = " of {cluster_blocks}" if row["variant"] == "cluster" else ", {block_threads} threads a block"
+        return row["variant"].replace("_", " of ") + fill(size, row)
+
+    columns = {
+        "group": group,
+        "achieved:": "{achieved_pct:.1f}",
+        "ns a round:": lambda row: f"{1e9 / row['throughput']:.0f}",
+        "cycles:": lambda row: f"{clock_hz(row) / row['throughput']:.0f}",
+    }
+    whole = pl.col("variant").is_in(["grid", "alone"])
+    rows = pick(of.rows, kernel="grid_barrier").filter(~whole)
+    return table_of(rows.filter((pl.col("variant") != "cluster") | (pl.col("block_threads") == 256)), columns)
 
 
 def clusters(of):
-    lines = [
-        (
-            row["block_threads"],
-            row["cluster_blocks"],
-            row["grid_blocks"],
-            cell(row, "waves", 3),
-            cell(row, "achieved_pct", 2),
-            cell(row, "achieved_elapsed_pct", 2),
-            cell(row, "time_us"),
-        )
-        for row in each(pick(of.rows, kernel="spin"))
-    ]
-    head = (
-        *("threads a block:", "blocks a cluster:", "blocks at once:", "of a wave:"),
-        *("achieved:", "over elapsed cycles:", "time, µs:"),
-    )
-    return table(head, lines)
+    columns = {
+        "threads a block:": "{block_threads}",
+        "blocks a cluster:": "{cluster_blocks}",
+        "blocks at once:": "{grid_blocks}",
+        "of a wave:": "{waves:.3f}",
+        "achieved:": "{achieved_pct:.2f}",
+        "over elapsed cycles:": "{achieved_elapsed_pct:.2f}",
+        "time, µs:": "{time_us:.1f}",
+    }
+    return table_of(pick(of.rows, kernel="spin"), columns)
 
 
 BLOCKS = {"grids": grids, "groups": groups, "clusters": clusters}

@@ -1,5 +1,7 @@
+from functools import partial
+
 from occbench_tools.dataset import error, first, most, one, parameter, parameter_of
-from occbench_tools.markdown import bullets, cell, prediction_error, table
+from occbench_tools.markdown import along, bullets, fill, grid, prediction_error
 from occbench_tools.verdicts import SAME_POINTS, WORTH, Finding, Findings
 
 
@@ -31,32 +33,30 @@ def findings(of):
 
 
 def cases(of):
-    lines = []
-    for shape in ("equal", "linear_up", "linear_down", "uniform_1", "lognormal_1", "bimodal_1", "heaviest_last"):
-        cells = (
-            f"{cell(row, 'achieved_pct', 0)} / {cell(row, 'achieved_elapsed_pct', 0)}, {cell(row, 'time_us', 0)} µs"
-            for row in (one(of.rows, shape=shape, waves=waves) for waves in (1, 2, 4, 16))
-        )
-        lines.append((shape, *cells))
-    return table(("work of a block", "1 wave:", "2 waves:", "4 waves:", "16 waves:"), lines)
+    shapes = ("equal", "linear_up", "linear_down", "uniform_1", "lognormal_1", "bimodal_1", "heaviest_last")
+    across = along("waves", {1: "1 wave"} | {waves: f"{waves} waves" for waves in (2, 4, 16)})
+    form = "{achieved_pct:.0f} / {achieved_elapsed_pct:.0f}, {time_us:.0f} µs"
+    return grid("work of a block", along("shape", shapes), across, form, partial(one, of.rows))
 
 
 def figures(of):
     def time(shape, waves):
         return one(of.rows, shape=shape, waves=waves)["time_us"]
 
+    def ends(waves):
+        return f"{time('linear_down', waves):.0f} and {time('linear_up', waves):.0f}"
+
     far = most(of.rows.with_columns(error=error()), "error")
     uneven = most(of.rows, "achieved_spread_points")
     return bullets(
-        f"Longest blocks first (linear_down) and last (linear_up): {time('linear_down', 1):.0f} and {time('linear_up', 1):.0f} µs at one "
-        f"wave, {time('linear_down', 2):.0f} and {time('linear_up', 2):.0f} at two, {time('linear_down', 16):.0f} and "
-        f"{time('linear_up', 16):.0f} at 16.",
+        f"Longest blocks first (linear_down) and last (linear_up): {ends(1)} µs at one wave, {ends(2)} at two, {ends(16)} at 16.",
         f"Two draws of the lognormal distribution, 16 waves: {time('lognormal_1', 16):.0f} and {time('lognormal_2', 16):.0f} µs.",
         f"Cutting equal blocks into 16 takes {100 * (time('equal', 16) / time('equal', 1) - 1):.1f} % more time.",
         f"The readings spread most for {parameter_of(uneven, 'shape')} at {parameter_of(uneven, 'waves')} waves: "
-        f"{cell(uneven, 'achieved_pct')} % with an interquartile range of {cell(uneven, 'achieved_spread_points')} points.",
+        + fill("{achieved_pct:.1f} % with an interquartile range of {achieved_spread_points:.1f} points.", uneven),
         f"Prediction error: {prediction_error(of.rows)}; the worst case is {parameter_of(far, 'shape')} at {parameter_of(far, 'waves')} waves "
-        f"(predicted {cell(far, 'predicted_pct')}, achieved {cell(far, 'achieved_pct')}). Over elapsed cycles: {prediction_error(of.rows, elapsed=True)}.",
+        + fill("(predicted {predicted_pct:.1f}, achieved {achieved_pct:.1f}). ", far)
+        + f"Over elapsed cycles: {prediction_error(of.rows, elapsed=True)}.",
     )
 
 

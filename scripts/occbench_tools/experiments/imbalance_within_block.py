@@ -1,7 +1,7 @@
 import polars as pl
 
 from occbench_tools.dataset import each, error, most, one, parameter_of, pick
-from occbench_tools.markdown import bullets, cell, prediction_error, table
+from occbench_tools.markdown import along, bullets, cell, grid, prediction_error
 from occbench_tools.verdicts import SAME_POINTS, Finding, Findings, near
 
 
@@ -49,19 +49,20 @@ def findings(of):
 
 
 def cases(of):
-    lines = []
-    for warps in (2, 4, 8, 16, 32):
-        chosen = [
-            one(of.rows, warps_per_block=warps, shape=shape)
-            for shape in ("slow_2", "slow_16", "uniform_1", "bimodal_1")
-        ]
-        cells = (
-            f"{with_empty_places_pct(row):.1f} / {cell(row, 'predicted_pct')} / {cell(row, 'achieved_pct')}"
-            for row in chosen
-        )
-        lines.append((warps, *cells))
-    head = ("warps a block:", "one slow, ×2:", "one slow, ×16:", "uniform, 0.5 to 1.5:", "bimodal, 10 % × 8:")
-    return table(head, lines)
+    shapes = {
+        "slow_2": "one slow, ×2",
+        "slow_16": "one slow, ×16",
+        "uniform_1": "uniform, 0.5 to 1.5",
+        "bimodal_1": "bimodal, 10 % × 8",
+    }
+
+    def find(**wanted):
+        row = one(of.rows, **wanted)
+        return row | {"claimed": with_empty_places_pct(row)}
+
+    down = along("warps_per_block", (2, 4, 8, 16, 32))
+    form = "{claimed:.1f} / {predicted_pct:.1f} / {achieved_pct:.1f}"
+    return grid("warps a block:", down, along("shape", shapes), form, find)
 
 
 def figures(of):

@@ -1,5 +1,7 @@
+from functools import partial
+
 from occbench_tools.dataset import first, one, parameter
-from occbench_tools.markdown import cell, table
+from occbench_tools.markdown import along, grid
 from occbench_tools.verdicts import WORTH, Finding, Findings
 
 
@@ -15,12 +17,10 @@ def findings(of):
 
 
 def cases(of):
-    carveouts = ("0", "25", "50", "75", "100", "default")
-    lines = []
-    for kilobytes in of.rows.select(parameter("kilobytes").cast(int).unique().sort()).to_series():
-        chosen = (one(of.rows, kilobytes=kilobytes, carveout_pct=carveout) for carveout in carveouts)
-        lines.append((kilobytes, *(cell(row, "throughput", 1, 1e-12) for row in chosen)))
-    return table(("KiB read again and again:", *(f"{each}:" for each in carveouts)), lines)
+    sizes = of.rows.select(parameter("kilobytes").cast(int).unique().sort()).to_series()
+    across = along("carveout_pct", ("0", "25", "50", "75", "100", "default"))
+    find = partial(one, of.rows)
+    return grid("KiB read again and again:", along("kilobytes", sizes), across, "{throughput:.1f/1e12}", find)
 
 
 BLOCKS = {"cases": cases}

@@ -1,5 +1,5 @@
-from occbench_tools.dataset import first, least, pick
-from occbench_tools.markdown import cell, table
+from occbench_tools.dataset import first, least, parameter_of, pick
+from occbench_tools.markdown import cell, table_of
 from occbench_tools.verdicts import SAME_RATIO, WORTH, Finding
 
 
@@ -36,18 +36,19 @@ def registers(row):
 
 
 def cases(of):
-    lines = []
-    for way, name in (("launch_bounds", "`__launch_bounds__`"), ("maxrregcount", "`-maxrregcount`")):
-        for blocks in range(1, 9):
-            row = first(of.rows, way=way, min_blocks=blocks)
-            if row:
-                counts = (cell(row, "achieved_pct"), cell(row, "eligible_warps", 2), cell(row, "issue_active_pct"))
-                lines.append(
-                    (name, blocks, row["registers_per_thread"], row["spill_bytes"], *counts, cell(row, "time_us", 0))
-                )
-    return table(
-        ("way", "blocks:", "registers:", "spills, B:", "achieved:", "eligible warps:", "issue, %:", "time, µs:"), lines
-    )
+    ways = {"launch_bounds": "`__launch_bounds__`", "maxrregcount": "`-maxrregcount`"}
+    columns = {
+        "way": lambda row: ways[parameter_of(row, "way")],
+        "blocks:": "{min_blocks}",
+        "registers:": "{registers_per_thread}",
+        "spills, B:": "{spill_bytes}",
+        "achieved:": "{achieved_pct:.1f}",
+        "eligible warps:": "{eligible_warps:.2f}",
+        "issue, %:": "{issue_active_pct:.1f}",
+        "time, µs:": "{time_us:.0f}",
+    }
+    rows = (first(of.rows, way=way, min_blocks=blocks) for way in ways for blocks in range(1, 9))
+    return table_of(filter(None, rows), columns)
 
 
 BLOCKS = {"cases": cases}

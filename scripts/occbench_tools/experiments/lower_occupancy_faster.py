@@ -1,5 +1,5 @@
 from occbench_tools.dataset import first
-from occbench_tools.markdown import cell, table
+from occbench_tools.markdown import cell, fill, table
 from occbench_tools.verdicts import WORTH, Finding
 
 BODIES = {
@@ -30,13 +30,14 @@ def findings(of):
 
 
 def cases(of):
+    form = "{time_us:.0f} ({eligible_warps:.2f})"
     lines = []
     for body, name in BODIES.items():
         for results in (1, 2, 4, 8):
             rows = [first(of.rows, body=body, results=results, blocks_per_sm=blocks) for blocks in BLOCKS_PER_SM]
             known = next(row for row in rows if row)
-            times = (f"{cell(row, 'time_us', 0)} ({cell(row, 'eligible_warps', 2)})" if row else "–" for row in rows)
-            lines.append((name, results, known["registers_per_thread"], known["spill_bytes"], *times))
+            used = (known["registers_per_thread"], known["spill_bytes"])
+            lines.append((name, results, *used, *(fill(form, row) for row in rows)))
     heads = (f"{100 * blocks // 8} %:" for blocks in BLOCKS_PER_SM)
     return table(("kernel", "results a thread:", "registers:", "spills, B:", *heads), lines)
 

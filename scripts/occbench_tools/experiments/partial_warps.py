@@ -1,5 +1,5 @@
 from occbench_tools.dataset import each, one, pick
-from occbench_tools.markdown import bullets, cell, prediction_error, table
+from occbench_tools.markdown import bullets, fill, prediction_error, table_of
 from occbench_tools.verdicts import SAME_POINTS, SAME_RATIO, Finding, near
 
 
@@ -22,25 +22,20 @@ def findings(of):
 
 
 def cases(of):
-    lines = []
-    for threads in (1, 16, 31, 32, 33, 48, 64):
-        held, computed = (one(of.rows, block_threads=threads, kernel=kernel) for kernel in ("spin", "live_registers"))
-        lines.append(
-            (
-                threads,
-                f"{computed['theoretical_pct']:g}",
-                cell(held, "achieved_pct", 2),
-                cell(computed, "achieved_pct", 2),
-                cell(computed, "issue_active_pct", 2),
-                cell(computed, "time_us"),
-                cell(computed, "throughput", 2, 1e-12),
-            )
-        )
-    head = (
-        *("threads a block:", "theory:", "spin: achieved:", "multiply-adds: achieved:", "issue slots used, %:"),
-        *("time, µs:", "10¹² multiply-adds/s:"),
-    )
-    return table(head, lines)
+    def spun(row):
+        return fill("{achieved_pct:.2f}", one(of.rows, block_threads=row["block_threads"], kernel="spin"))
+
+    columns = {
+        "threads a block:": "{block_threads}",
+        "theory:": "{theoretical_pct:g}",
+        "spin: achieved:": spun,
+        "multiply-adds: achieved:": "{achieved_pct:.2f}",
+        "issue slots used, %:": "{issue_active_pct:.2f}",
+        "time, µs:": "{time_us:.1f}",
+        "10¹² multiply-adds/s:": "{throughput:.2f/1e12}",
+    }
+    sizes = (1, 16, 31, 32, 33, 48, 64)
+    return table_of((one(of.rows, block_threads=size, kernel="live_registers") for size in sizes), columns)
 
 
 def figures(of):

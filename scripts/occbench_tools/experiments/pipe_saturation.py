@@ -1,7 +1,9 @@
+from functools import partial
+
 import polars as pl
 
 from occbench_tools.dataset import least, most, one, parameter, pick
-from occbench_tools.markdown import cell, table
+from occbench_tools.markdown import cell, fill, table_of
 from occbench_tools.verdicts import ENOUGH, SAME_RATIO, WORTH, Finding, Findings
 
 
@@ -41,20 +43,18 @@ def findings(of):
 
 
 def cases(of):
-    lines = []
-    for blocks in of.rows.select(parameter("blocks_per_sm").cast(int).unique().sort()).to_series():
-        chosen = [
-            (pipe, one(of.rows, pipe=pipe, chains=chains, blocks_per_sm=blocks))
-            for pipe in ("fp32", "xu")
-            for chains in (1, 4)
-        ]
-        cells = (
-            f"{cell(row, f'{pipe}_pipe_pct')}, {cell(row, 'eligible_warps', 2)}, {cell(row, 'throughput', 2, 1e-12)}"
-            for pipe, row in chosen
-        )
-        lines.append((blocks, cell(chosen[-1][1], "theoretical_pct", 2), *cells))
-    head = ("warps a scheduler:", "theory:", "FP32, 1 chain:", "FP32, 4 chains:", "XU, 1 chain:", "XU, 4 chains:")
-    return table(head, lines)
+    columns = {"warps a scheduler:": "{blocks_per_sm}", "theory:": "{theoretical_pct:.2f}"}
+    for pipe in ("fp32", "xu"):
+        for chains in (1, 4):
+            text = f"{{{pipe}_pipe_pct:.1f}}, {{eligible_warps:.2f}}, {{throughput:.2f/1e12}}"
+            find = partial(one, of.rows, pipe=pipe, chains=chains)
+            columns[f"{pipe.upper()}, {chains} {'chain' if chains == 1 else 'chains'}:"] = partial(beside, find, text)
+    counts = of.rows.select(parameter("blocks_per_sm").cast(int).unique().sort()).to_series()
+    return table_of((one(of.rows, pipe="xu", chains=4, blocks_per_sm=count) for count in counts), columns)
+
+
+def beside(find, text, row):
+    return fill(text, find(blocks_per_sm=row["blocks_per_sm"]))
 
 
 BLOCKS = {"cases": cases}

@@ -1,6 +1,8 @@
 import math
 from collections import Counter
 
+import polars as pl
+
 from occbench_tools.dataset import each, parameter_of
 from occbench_tools.markdown import bullets, cell, table
 from occbench_tools.statistics import median, quantile
@@ -15,12 +17,8 @@ def clock_step(traces):
 
 def starts_ascending(starts, step):
     """Whether no block started later than one of a higher number did, by more than the clock's step."""
-    earliest_above = math.inf
-    for start in reversed(starts):
-        if start > earliest_above + step:
-            return False
-        earliest_above = min(earliest_above, start)
-    return True
+    starts = pl.Series(starts)
+    return (starts - starts.cum_min(reverse=True)).max() <= step
 
 
 def swapped(starts, again, step):
@@ -40,13 +38,10 @@ class Trace:
     """What was traced of a case: lists with a value a block, of one launch and of the same `again`."""
 
     def __init__(self, of, row):
-        self._samples = lambda quantity: of.samples(row, f"trace_{quantity}").to_list()
+        self.samples = lambda quantity: of.samples(row, f"trace_{quantity}").to_list()
         self.row = row
-        self.sms, self.starts = self._samples("sm"), self._samples("start_ns")
-        self.again_sms, self.again_starts = self._samples("again_sm"), self._samples("again_start_ns")
-
-    def samples(self, quantity):
-        return self._samples(quantity)
+        self.sms, self.starts = self.samples("sm"), self.samples("start_ns")
+        self.again_sms, self.again_starts = self.samples("again_sm"), self.samples("again_start_ns")
 
 
 def traces_of(of):
@@ -83,43 +78,35 @@ def line(trace):
     shares = Counter(trace.sms).values()
     gaps = trace.samples("replacement_latency_cycles")
     names = (parameter_of(row, name).replace("_", " ") for name in ("grid", "shape"))
-    return (
-        ", ".join((str(row["block_threads"]), *names)),
-        row["grid_blocks"],
-        len(set(trace.sms[: row["sm_count"]])),
-        min(shares) if min(shares) == max(shares) else f"{min(shares)} to {max(shares)}",
-        f"{max(trace.samples('most_blocks')):.0f} ({row['blocks_per_sm']})",
-        f"{median(gaps):.0f}" if gaps else "",
-        f"{trace.samples('achieved_pct')[0]:.1f}",
-        cell(row, "achieved_pct"),
-    )
+    return {
+        "threads, grid, work": ", ".join((str(row["block_threads"]), *names)),
+        "blocks:": row["grid_blocks"],
+        f"SMs of the first {row['sm_count']}:": len(set(trace.sms[: row["sm_count"]])),
+        "blocks per SM:": min(shares) if min(shares) == max(shares) else f"{min(shares)} to {max(shares)}",
+        "at once (theory):": f"{max(trace.samples('most_blocks')):.0f} ({row['blocks_per_sm']})",
+        "block replacement, cycles:": f"{median(gaps):.0f}" if gaps else "",
+        "traced occupancy:": f"{trace.samples('achieved_pct')[0]:.1f}",
+        "counter:": cell(row, "achieved_pct"),
+    }
 
 
 def cases(of):
-    head = (
-        *("threads, grid, work", "blocks:", f"SMs of the first {of.rows['sm_count'][0]}:", "blocks per SM:"),
-        *("at once (theory):", "block replacement, cycles:", "traced occupancy:", "counter:"),
-    )
-    return table(head, map(line, traces_of(of)))
+    lines = [line(trace) for trace in traces_of(of)]
+    return table(lines[0], (found.values() for found in lines))
 
 
 def figures(of):
     traces = traces_of(of)
     step = clock_step([trace.starts for trace in traces])
-    late, spreads, gaps = [], [], []
-    for trace in traces:
-        # Of the first wave: blocks that found a place at once.
-        starts = trace.starts[: trace.row["blocks_per_sm"] * trace.row["sm_count"]]
-        spreads.append(max(starts) - min(starts))
-        earliest = math.inf
-        for start in reversed(starts):
-            late.append(start - earliest)
-            earliest = min(earliest, start)
-        if parameter_of(trace.row, "shape") != "uneven_warps":
-            gaps += trace.samples("replacement_latency_cycles")
+    # Of the first wave: blocks that found a place at once.
+    firsts = [pl.Series(trace.starts[: trace.row["blocks_per_sm"] * trace.row["sm_count"]]) for trace in traces]
+    late = max((starts - starts.cum_min(reverse=True)).max() for starts in firsts)
+    spread = max(starts.max() - starts.min() for starts in firsts)
+    even = (trace for trace in traces if parameter_of(trace.row, "shape") != "uneven_warps")
+    gaps = [gap for trace in even for gap in trace.samples("replacement_latency_cycles")]
     return bullets(
-        f"The clock of starts steps {step:.0f} ns. In the first wave no block starts more than {max(late):.0f} ns after one of a "
-        f"higher number, and all blocks of the wave start within {max(spreads):.0f} ns.",
+        f"The clock of starts steps {step:.0f} ns. In the first wave no block starts more than {late:.0f} ns after one of a "
+        f"higher number, and all blocks of the wave start within {spread:.0f} ns.",
         f"Uneven warps aside, block replacement takes {median(gaps):.0f} cycles at the median, "
         f"{quantile(gaps, 0.05):.0f} to {quantile(gaps, 0.95):.0f} from the 5th to the 95th percentile.",
     )

@@ -1,5 +1,5 @@
 from occbench_tools.dataset import each, first, parameter, parameter_of, pick
-from occbench_tools.markdown import bullets, cell, table
+from occbench_tools.markdown import bullets, cell, table_of
 from occbench_tools.verdicts import ENOUGH, WORTH, Finding, Findings
 
 WAYS = {
@@ -48,34 +48,23 @@ def findings(of):
     return Findings(found, summary)
 
 
-def occupancies(row):
-    return cell(row, "achieved_pct", 0), cell(row, "achieved_elapsed_pct", 0)
-
-
 def cases(of):
     limit = first(of.rows, by="nothing")
-    lines = []
-    for grid, words in GRIDS.items():
-        for way, name in WAYS.items():
-            row = first(of.rows, by=way, grid=grid)
-            if row:
-                share = (
-                    f"{100 * traffic(row) / traffic(limit):.0f}" if limit and traffic(limit) and traffic(row) else ""
-                )
-                blocks = "" if row["grid_blocks"] is None else row["grid_blocks"]
-                rate = cell(row, "throughput", 0, 1e-9)
-                lines.append((name, words, blocks, cell(row, "time_us"), rate, share, *occupancies(row)))
-    head = (
-        "put together by",
-        "grid",
-        "blocks:",
-        "time, µs:",
-        "GB/s:",
-        "% of traffic:",
-        "achieved:",
-        "over elapsed cycles:",
-    )
-    return table(head, lines)
+
+    def share(row):
+        return f"{100 * traffic(row) / traffic(limit):.0f}" if limit and traffic(limit) and traffic(row) else ""
+
+    columns = {
+        "put together by": lambda row: WAYS[parameter_of(row, "by")],
+        "grid": lambda row: GRIDS[parameter_of(row, "grid")],
+        "blocks:": "{grid_blocks}",
+        "time, µs:": "{time_us:.1f}",
+        "GB/s:": "{throughput:.0f/1e9}",
+        "% of traffic:": share,
+        "achieved:": "{achieved_pct:.0f}",
+        "over elapsed cycles:": "{achieved_elapsed_pct:.0f}",
+    }
+    return table_of(filter(None, (first(of.rows, by=way, grid=grid) for grid in GRIDS for way in WAYS)), columns)
 
 
 def figures(of):

@@ -1,7 +1,7 @@
 import polars as pl
 
 from occbench_tools.dataset import least, one, pick, spread_pct
-from occbench_tools.markdown import bullets, cell, prediction_error, table
+from occbench_tools.markdown import bullets, cell, fill, prediction_error, table
 from occbench_tools.verdicts import SAME_POINTS, WORTH, Finding
 
 
@@ -43,17 +43,16 @@ def findings(of):
 
 
 def cases(of):
-    lines = []
-    for variant in ("uncapped", *(f"cap_{cap}" for cap in (128, 96, 80, 72, 64, 56, 48, 40, 32))):
-        of_threads = [one(of.rows, variant=variant, block_threads=threads) for threads in (256, 128)]
-        line = [variant.removeprefix("cap_"), of_threads[0]["registers_per_thread"], of_threads[0]["spill_bytes"]]
-        for row in of_threads:
-            counts = (cell(row, "achieved_pct"), cell(row, "issue_active_pct"), cell(row, "eligible_warps", 2))
-            values = (f"{row['theoretical_pct']:g}", *counts)
-            line += [", ".join(values), cell(row, "time_us", 0)]
-        lines.append(line)
-    head = ("cap", "registers:", "spills, B:", "256 threads: theory, achieved, issue, eligible:", "time, µs:")
-    return table((*head, "128 threads: theory, achieved, issue, eligible:", "time, µs:"), lines)
+    lines, caps = [], (f"cap_{cap}" for cap in (128, 96, 80, 72, 64, 56, 48, 40, 32))
+    forms = ("{theoretical_pct:g}, {achieved_pct:.1f}, {issue_active_pct:.1f}, {eligible_warps:.2f}", "{time_us:.0f}")
+    head = ["cap", "registers:", "spills, B:"]
+    for threads in (256, 128):
+        head += [f"{threads} threads: theory, achieved, issue, eligible:", "time, µs:"]
+    for variant in ("uncapped", *caps):
+        pair = [one(of.rows, variant=variant, block_threads=threads) for threads in (256, 128)]
+        used = (variant.removeprefix("cap_"), pair[0]["registers_per_thread"], pair[0]["spill_bytes"])
+        lines.append((*used, *(fill(form, row) for row in pair for form in forms)))
+    return table(head, lines)
 
 
 def figures(of):

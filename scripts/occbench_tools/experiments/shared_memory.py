@@ -1,5 +1,5 @@
 from occbench_tools.dataset import each, error, first, one, parameter, pick
-from occbench_tools.markdown import bullets, cell, table
+from occbench_tools.markdown import bullets, cell, fill, table
 from occbench_tools.statistics import median
 from occbench_tools.verdicts import SAME_POINTS, Finding
 
@@ -46,32 +46,15 @@ def findings(of):
 
 
 def edges(of):
+    forms = ("{blocks_per_sm:.1f}", "{theoretical_pct:.2f}", "{achieved_pct:.2f}")
+    sizes = {128: (13568, 115712), 256: (28160, 115712), 512: (57344, 115712), 1024: (115712,)}
     lines = []
-    for threads, most in (
-        (128, 13568),
-        (128, 115712),
-        (256, 28160),
-        (256, 115712),
-        (512, 57344),
-        (512, 115712),
-        (1024, 115712),
-    ):
+    for threads, most in ((threads, most) for threads, of_threads in sizes.items() for most in of_threads):
         pair = [one(of.rows, block_threads=threads, dynamic_bytes=size, variant="dynamic") for size in (most, most + 1)]
-        both = (
-            " → ".join(f"{row[column]:.{decimals}f}".rstrip("0").rstrip(".") for row in pair)
-            for column, decimals in (("blocks_per_sm", 1), ("theoretical_pct", 2), ("achieved_pct", 2))
-        )
-        left = pair[1]["throughput"] / pair[0]["throughput"]
-        lines.append((threads, most, *both, f"{100 * left:.0f}"))
-    head = (
-        "threads a block:",
-        "bytes, then one more:",
-        "blocks per SM:",
-        "theory:",
-        "achieved:",
-        "throughput left, %:",
-    )
-    return table(head, lines)
+        both = (" → ".join(fill(form, row).rstrip("0").rstrip(".") for row in pair) for form in forms)
+        lines.append((threads, most, *both, f"{100 * pair[1]['throughput'] / pair[0]['throughput']:.0f}"))
+    head = ("threads a block:", "bytes, then one more:", "blocks per SM:", "theory:", "achieved:")
+    return table((*head, "throughput left, %:"), lines)
 
 
 def carveouts(of):

@@ -1,5 +1,5 @@
-from occbench_tools.dataset import first, one
-from occbench_tools.markdown import bullets, cell, table
+from occbench_tools.dataset import first, one, pick
+from occbench_tools.markdown import along, bullets, cell, grid
 from occbench_tools.verdicts import WORTH, Finding, Findings
 
 SHAPES = ("equal", "uniform")
@@ -46,15 +46,16 @@ def findings(of):
 
 
 def cases(of):
-    counts = ("1.05", "1.25", "1.50", "2.10", "4.30")
-    lines = []
+    def pair(remedy, waves):
+        return [gain(of, remedy, waves, shape) for shape in SHAPES]
+
+    def cells(gains):
+        return " / ".join("–" if times is None else f"{times:.2f}" for times in gains)
+
     # Recordings from before the unclaimed ones were added have no such rows.
-    for remedy, words in (CLAIMED | UNCLAIMED).items():
-        gains = [[gain(of, remedy, waves, shape) for shape in SHAPES] for waves in counts]
-        if any(times is not None for pair in gains for times in pair):
-            cells = (" / ".join("–" if times is None else f"{times:.2f}" for times in pair) for pair in gains)
-            lines.append((words, *cells))
-    return table(("remedy", *(f"{count} waves:" for count in counts)), lines)
+    known = [name for name in CLAIMED | UNCLAIMED if len(pick(of.rows, remedy=name))]
+    across = along("waves", {count: f"{count} waves" for count in ("1.05", "1.25", "1.50", "2.10", "4.30")})
+    return grid("remedy", {(CLAIMED | UNCLAIMED)[name]: {"remedy": name} for name in known}, across, cells, pair)
 
 
 def figures(of):

@@ -1,7 +1,8 @@
 import math
+from functools import partial
 
-from occbench_tools.dataset import each, error, most, one, pick
-from occbench_tools.markdown import bullets, cell, prediction_error, table
+from occbench_tools.dataset import each, error, most, one, parameter_of, pick
+from occbench_tools.markdown import bullets, cell, fill, prediction_error, table_of
 from occbench_tools.verdicts import Finding, Findings, near
 
 SHOWN = ("one_block", "0.25", "0.75", "1.00", "1_plus_one_block", "1.25", "1.50", "1.75", "2.00", "4.25", "8.00")
@@ -37,26 +38,17 @@ def spread(of, row):
 
 def cases(of):
     ncu = {row["case"]: row for row in each(of.against_ncu)}
-    lines = []
-    for waves in SHOWN:
-        row = one(of.rows, waves=waves)
-        lines.append(
-            (
-                NAMES.get(waves, waves),
-                cell(row, "predicted_pct"),
-                cell(row, "achieved_pct"),
-                lowest_to_highest(of, row),
-                cell(row, "predicted_elapsed_pct"),
-                cell(row, "achieved_elapsed_pct"),
-                cell(ncu[row["case"]], "ncu_achieved_pct") if row["case"] in ncu else "",
-                cell(row, "time_us"),
-            )
-        )
-    head = (
-        *("waves", "predicted:", "achieved:", "lowest to highest of 16:"),
-        *("over elapsed cycles, predicted:", "over elapsed cycles, achieved:", "`ncu`:", "time, µs:"),
-    )
-    return table(head, lines)
+    columns = {
+        "waves": lambda row: NAMES.get(parameter_of(row, "waves"), parameter_of(row, "waves")),
+        "predicted:": "{predicted_pct:.1f}",
+        "achieved:": "{achieved_pct:.1f}",
+        "lowest to highest of 16:": partial(lowest_to_highest, of),
+        "over elapsed cycles, predicted:": "{predicted_elapsed_pct:.1f}",
+        "over elapsed cycles, achieved:": "{achieved_elapsed_pct:.1f}",
+        "`ncu`:": lambda row: fill("{ncu_achieved_pct:.1f}", ncu.get(row["case"]), ""),
+        "time, µs:": "{time_us:.1f}",
+    }
+    return table_of((one(of.rows, waves=waves) for waves in SHOWN), columns)
 
 
 def figures(of):

@@ -1,10 +1,12 @@
 """How far theory and prediction are from the counter, on each GPU model that is recorded under results/."""
 
+from functools import partial
+
 import polars as pl
 
 from occbench_tools.compare_profiles import COLUMNS
-from occbench_tools.dataset import Results, each, error, gpu_of, packed, read_table
-from occbench_tools.markdown import of_most, revision, table
+from occbench_tools.dataset import Results, error, first, gpu_of, packed, read_table
+from occbench_tools.markdown import along, grid, of_most, revision, table
 from occbench_tools.statistics import median, quantile
 
 # The prediction used a reading of the same machine code: for how long its warps stay in lockstep.
@@ -51,18 +53,17 @@ def line(name: str, rows: pl.DataFrame) -> tuple[str, ...]:
 def accuracy(results: Results) -> str:
     lines, recorded = [], []
     for model in results.models:
-        suite, random = (
-            predicted(model.rows(name)) if packed(model.folder / name) else None
-            for name in ("full.csv", "validation.csv")
-        )
-        rows = random if suite is None else suite
+        files = {
+            name: predicted(model.rows(name)) for name in ("full.csv", "validation.csv") if packed(model.folder / name)
+        }
+        rows = next(iter(files.values()))
         (on, others), gpu = of_most(rows), gpu_of(rows)
         recorded.append(f"{gpu}: driver {on['driver']}, CUDA {on['cuda_toolkit']}, {revision(on)}{others}")
-        if suite is not None:
-            lines.append(line(f"{gpu}, the suite", suite.filter(~USES_A_READING)))
-            lines.append(line(f"{gpu}, the suite, with a reading of the same code", suite.filter(USES_A_READING)))
-        if random is not None:
-            lines.append(line(f"{gpu}, random launches", random))
+        if "full.csv" in files:
+            lines.append(line(f"{gpu}, the suite", rows.filter(~USES_A_READING)))
+            lines.append(line(f"{gpu}, the suite, with a reading of the same code", rows.filter(USES_A_READING)))
+        if "validation.csv" in files:
+            lines.append(line(f"{gpu}, random launches", files["validation.csv"]))
     return f"{table(HEAD, lines)}\n\nErrors are points of occupancy. {'; '.join(recorded)}."
 
 
@@ -89,13 +90,10 @@ def headline(results: Results) -> str:
 def profiles(results: Results) -> str:
     """What each quality of a profile is worth, and what a profile is worth on the other model."""
     rows = read_table(results.folder.parent / "profiles.csv", COLUMNS)
-    gpus = rows["gpu"].unique(maintain_order=True).to_list()
-    lines = []
-    for made in rows["profile"].unique(maintain_order=True):
-        of_profile = {row["gpu"]: row for row in each(rows.filter(pl.col("profile") == made))}
-        cells = (f"{of_profile[gpu]['mean_error_points']:.2f} ({of_profile[gpu]['profile_quality']})" for gpu in gpus)
-        lines.append((made, *cells))
-    return table(("profile", *(f"{gpu}, mean error:" for gpu in gpus)), lines)
+    down, across = (rows[name].unique(maintain_order=True) for name in ("profile", "gpu"))
+    across = along("gpu", {gpu: f"{gpu}, mean error" for gpu in across})
+    find = partial(first, rows)
+    return grid("profile", along("profile", down), across, "{mean_error_points:.2f} ({profile_quality})", find)
 
 
 BLOCKS = {"accuracy": accuracy, "headline": headline, "profiles": profiles}

@@ -13,22 +13,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from occbench_tools import WrongInput, experiments
+from occbench_tools import WrongInput, experiments, figures
 from occbench_tools.claims_table import table_of_claims
 from occbench_tools.dataset import Results, Run, gpu_of, packed
 from occbench_tools.experiments import NOT_RECORDED
-from occbench_tools.figures import (
-    accuracy,
-    gate,
-    intervals,
-    ncu_rules,
-    programs,
-    scheduling,
-    suite,
-    sums,
-    timelines,
-    traces,
-)
 from occbench_tools.markdown import machine, table
 from occbench_tools.program import RESULTS, SOURCES, Claim, Occbench, binaries_of, declare_binaries, read_claims
 from occbench_tools.verdicts import verdict
@@ -93,20 +81,7 @@ def blocks(claims: list[Claim]) -> Blocks:
     table_of_all: Blocks = {
         "claims": lambda results: table_of_claims(suites(results), claims, "../results/nvidia-h200")
     }
-    return (
-        of_experiments
-        | table_of_all
-        | accuracy.BLOCKS
-        | intervals.BLOCKS
-        | ncu_rules.BLOCKS
-        | suite.BLOCKS
-        | timelines.BLOCKS
-        | gate.BLOCKS
-        | scheduling.BLOCKS
-        | programs.BLOCKS
-        | traces.BLOCKS
-        | sums.BLOCKS
-    )
+    return of_experiments | table_of_all | figures.BLOCKS
 
 
 def texts(folder: Path = RESULTS) -> list[Path]:

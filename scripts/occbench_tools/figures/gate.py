@@ -2,41 +2,41 @@
 
 import polars as pl
 
-from occbench_tools.dataset import Results, each, error, read_table, read_text
-from occbench_tools.markdown import revision, table
+from occbench_tools.dataset import Results, error, read_table, read_text
+from occbench_tools.markdown import stamped, table_of
 
 MOST_NAMED = 4
 CASE = ["experiment", "case"]
 RANGES = dict.fromkeys(("achieved_range_points", "achieved_elapsed_range_points", "time_range_pct"), pl.Float64)
 
 
-def gpu_of(line) -> str:
-    return f"{line['gpu']}, driver {line['driver']}, {revision(line)}"
-
-
 def unchanged(results: Results) -> str:
     ranges = read_table(results.file("gate_unchanged.csv"), RANGES).sort(*RANGES, descending=True)
-    lines = [
-        (f"{row['experiment']}, {row['case']}", *(f"{row[name]:.2f}" for name in RANGES))
-        for row in each(ranges.head(MOST_NAMED))
-    ]
-    rest = ranges.tail(-MOST_NAMED)
-    lines.append((f"the other {len(rest)}, at most", *(f"{rest[name].max():.2f}" for name in RANGES)))
-    head = ("case", "`achieved_pct`, points:", "`achieved_elapsed_pct`, points:", "time, %:")
-    on = ranges.row(0, named=True)
-    return f"{gpu_of(on)}: {on['runs']} runs of {len(ranges)} cases.\n\n" + table(head, lines)
+    rest = ranges.tail(-MOST_NAMED).select(pl.max(*RANGES), of=pl.format("the other {}, at most", pl.len()))
+    named = ranges.head(MOST_NAMED).select(*RANGES, of=pl.format("{}, {}", *CASE))
+    columns = {
+        "case": "{of}",
+        "`achieved_pct`, points:": "{achieved_range_points:.2f}",
+        "`achieved_elapsed_pct`, points:": "{achieved_elapsed_range_points:.2f}",
+        "time, %:": "{time_range_pct:.2f}",
+    }
+    return f"{stamped(ranges)}: {ranges['runs'][0]} runs of {len(ranges)} cases.\n\n{table_of(pl.concat([named, rest]), columns)}"
 
 
 def injected(results: Results) -> str:
-    lines = list(each(read_text(results.file("gate_injected.csv"))))
-    wrong = [line["what"] for line in lines if line["as_expected"] != "yes"]
+    lines = read_text(results.file("gate_injected.csv"))
+    wrong = lines.filter(pl.col("as_expected") != "yes")["what"]
     right = f"{len(lines) - len(wrong)} of {len(lines)} came out as expected"
-    right += f"; not so: {', '.join(wrong)}" if wrong else ""
-    head = ("injected", "exit status:", "regressions:", "the gate names first")
-    said = [(line["what"], line["exit_status"], line["regressions"], line["finding"] or "nothing") for line in lines]
-    on = "; ".join(dict.fromkeys(map(gpu_of, lines)))
-    what = f"{on}: {lines[0]['pairs']} pairs of runs each, of {lines[0]['cases']} cases. {right}."
-    return f"{what}\n\n{table(head, said)}"
+    right += f"; not so: {', '.join(wrong)}" if len(wrong) else ""
+    columns = {
+        "injected": "{what}",
+        "exit status:": "{exit_status}",
+        "regressions:": "{regressions}",
+        "the gate names first": lambda row: row["finding"] or "nothing",
+    }
+    on = "; ".join(dict.fromkeys(stamped(row) for row in lines.iter_slices(1)))
+    what = f"{on}: {lines['pairs'][0]} pairs of runs each, of {lines['cases'][0]} cases. {right}."
+    return f"{what}\n\n{table_of(lines, columns)}"
 
 
 def two_gpus(results: Results) -> pl.DataFrame:

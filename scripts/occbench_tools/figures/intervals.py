@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from occbench_tools.dataset import Results, Row, each, read_table
-from occbench_tools.markdown import table
+from occbench_tools.dataset import Results, Row, first, least, read_table
+from occbench_tools.markdown import along, fill, grid, table_of
 from occbench_tools.program import SOURCES
 
 MARGINS = SOURCES / "src/predict/interval_margins.csv"
@@ -24,66 +24,52 @@ COVERAGE = {"profile": pl.String, "launches_of": pl.String, "kind": pl.String, "
 
 
 def margins(_: Results) -> str:
-    lines = [
-        (
-            row["kind"].replace("_", " "),
-            row["launches"],
-            *(f"{row[f'{quantity}below_pct']:.2f}, {row[f'{quantity}above_pct']:.2f}" for quantity in ("", "elapsed_")),
-        )
-        for row in each(read_table(MARGINS, MARGIN))
-    ]
-    head = ("kind of work", "launches:", "below, above, % of the prediction:", "over elapsed cycles:")
-    return table(head, lines)
+    columns = {
+        "kind of work": lambda row: row["kind"].replace("_", " "),
+        "launches:": "{launches}",
+        "below, above, % of the prediction:": "{below_pct:.2f}, {above_pct:.2f}",
+        "over elapsed cycles:": "{elapsed_below_pct:.2f}, {elapsed_above_pct:.2f}",
+    }
+    return table_of(read_table(MARGINS, MARGIN), columns)
 
 
-def cells_of(results: Results) -> dict[tuple[str, str], dict[str, Row]]:
-    """By profile and launches, a row for each kind of work."""
-    cells: dict[tuple[str, str], dict[str, Row]] = {}
-    for row in each(read_table(results.folder.parent / "interval_coverage.csv", COVERAGE)):
-        cells.setdefault((row["profile"], row["launches_of"]), {})[row["kind"]] = row
-    return cells
+def cells_of(results: Results) -> pl.DataFrame:
+    """A row for each kind of work of a profile and launches, which `of` names."""
+    cells = read_table(results.folder.parent / "interval_coverage.csv", COVERAGE)
+    return cells.with_columns(of=pl.format("{}, {}", "profile", "launches_of"))
 
 
 def coverage(results: Results) -> str:
-    def cell(row: Row, column: str, form: str) -> str:
-        return "" if row[column] is None else form.format(row[column])
+    cells = cells_of(results)
 
-    lines = []
-    for (profile, launches), kinds in cells_of(results).items():
-        of_all = kinds["all"]
-        lowest = min((row for kind, row in kinds.items() if kind != "all"), key=lambda row: row["inside_pct"])
-        lines.append(
-            (
-                f"{profile}, {launches}",
-                of_all["launches"],
-                cell(of_all, "inside_pct", "{:.0f} %"),
-                f"{lowest['inside_pct']:.0f} % of {lowest['launches']}: {lowest['kind']}",
-                *(cell(of_all, name, "{:.1f}") for name in ("width_points", "score", "constant_width_score")),
-                cell(of_all, "elapsed_inside_pct", "{:.0f} %"),
-            )
-        )
-    head = (
-        "profile, launches",
-        "launches:",
-        "inside:",
-        "lowest kind",
-        "width, points:",
-        "score:",
-        "constant width's:",
-        "inside over elapsed cycles:",
-    )
-    return table(head, lines)
+    def lowest(row: Row) -> str:
+        kinds = cells.filter(pl.col("of") == row["of"], pl.col("kind") != "all")
+        return fill("{inside_pct:.0f} % of {launches}: {kind}", least(kinds, "inside_pct"))
+
+    columns = {
+        "profile, launches": "{of}",
+        "launches:": "{launches}",
+        "inside:": "{inside_pct:.0f} %",
+        "lowest kind": lowest,
+        "width, points:": "{width_points:.1f}",
+        "score:": "{score:.1f}",
+        "constant width's:": "{constant_width_score:.1f}",
+        "inside over elapsed cycles:": lambda row: (
+            row["elapsed_inside_pct"] and fill("{elapsed_inside_pct:.0f} %", row) or ""
+        ),
+    }
+    return table_of(cells.filter(kind="all"), columns)
 
 
 def coverage_by_kind(results: Results) -> str:
     cells = cells_of(results)
-    kinds = [kind for kind in dict.fromkeys(kind for of in cells.values() for kind in of) if kind != "all"]
+    kinds, of = (cells[name].unique(maintain_order=True) for name in ("kind", "of"))
+    down = along("kind", [kind for kind in kinds if kind != "all"])
 
-    def inside(row: Row | None) -> str:
-        return f"{row['inside_pct']:.0f} % ({row['launches']})" if row else ""
+    def find(**wanted: str) -> Row:
+        return {"text": fill("{inside_pct:.0f} % ({launches})", first(cells, **wanted), "")}
 
-    lines = [(kind, *(inside(of.get(kind)) for of in cells.values())) for kind in kinds]
-    return table(("kind of work", *(f"{profile}, {launches}:" for profile, launches in cells)), lines)
+    return grid("kind of work", down, along("of", of), "{text}", find)
 
 
 BLOCKS = {

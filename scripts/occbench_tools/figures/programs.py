@@ -3,13 +3,13 @@ docs/any-program.md and docs/notes/tracing.md."""
 
 import itertools
 import random
-from collections.abc import Collection
-from statistics import mean, median
+from collections.abc import Callable, Collection
+from statistics import mean
 
 import polars as pl
 
-from occbench_tools.dataset import Results, each, gpu_of, packed, read_rows, read_table
-from occbench_tools.markdown import bullets, revision, table
+from occbench_tools.dataset import Results, Row, each, gpu_of, read_rows, read_table
+from occbench_tools.markdown import bullets, fill, of_models, of_tables, revision, stamped, table, table_by, table_of
 
 SUMS = "programs/python_sums.csv"
 PRINTED = "programs/python_sums.txt"
@@ -21,8 +21,6 @@ KILLED = "programs/killed.csv"
 OWN_CLOCKS = "programs/own_clocks.csv"
 SAMPLED = "programs/sampled.csv"
 PERMUTATIONS = 2000
-#: Kernels from 5 us on, and shorter ones.
-NEAR = (("long_within_pct", "long_kernels"), ("short_within_pct", "short_kernels"))
 #: As the costs name them; activity records are what a trace without counters costs.
 WAYS = {
     "alone": "alone",
@@ -37,137 +35,111 @@ COLUMNS_OF_COSTS = dict.fromkeys(("recorded_at", "commit", "gpu_uuid", "what", "
 
 
 def python_sums(results: Results) -> str:
-    texts = []
-    for model in results.models:
-        if not packed(model.folder / SUMS):
-            continue
+    def text(model: Results) -> str:
         rows = read_rows(model.file(SUMS), model.occbench).sort("time_us", descending=True)
-        lines = [
-            (
-                f"`{row['case'].removeprefix('trace/')}`",
-                f"{row['time_us']:,.0f}",
-                f"{row['theoretical_pct']:.1f} %",
-                f"{row['predicted_pct']:.1f} %",
-                f"{row['achieved_pct']:.1f} %",
-                row["explanation"],
-            )
-            for row in each(rows)
-        ]
-        head = ("kernel", "time, µs:", "theory:", "predicted:", "achieved:", "finding")
-        on = rows.row(0, named=True)
-        texts.append(f"On an {gpu_of(rows)}, driver {on['driver']}, {revision(on)}:\n\n{table(head, lines)}")
-    return "\n\n".join(texts)
+        columns = {
+            "kernel": lambda row: f"`{row['case'].removeprefix('trace/')}`",
+            "time, µs:": "{time_us:,.0f}",
+            "theory:": "{theoretical_pct:.1f} %",
+            "predicted:": "{predicted_pct:.1f} %",
+            "achieved:": "{achieved_pct:.1f} %",
+            "finding": "{explanation}",
+        }
+        return f"On an {stamped(rows)}:\n\n{table_of(rows, columns)}"
+
+    return of_models(results, SUMS, text)
 
 
 def python_printed(results: Results) -> str:
-    files = [model.folder / PRINTED for model in results.models if (model.folder / PRINTED).exists()]
-    return "\n".join(f"```\n{file.read_text(encoding='utf-8')}```" for file in files)
-
-
-def rounded(value: float, digits: int) -> float:
-    return float(f"{value:.{digits}g}")
+    return "\n".join(
+        f"```\n{file.read_text(encoding='utf-8')}```"
+        for model in results.models
+        if (file := model.folder / PRINTED).exists()
+    )
 
 
 def costs_of_steps(rows: pl.DataFrame) -> str:
     """By how much traced training steps take longer than those that another process takes between them."""
-    seconds: dict[str, dict[str, list[float]]] = {}
-    for row in each(rows):
-        seconds.setdefault(row["what"], {})[row["way"]] = list(map(float, row["values"].split()))
     lines = []
-    for what, of in seconds.items():
-        rounds = list(zip(of["traced"], of["alone"], strict=True))
-        percent = [100 * (traced / alone - 1) for traced, alone in rounds]
-        added = median(1000 * (traced - alone) for traced, alone in rounds)
+    for (what,), of in rows.group_by("what", maintain_order=True):
+        seconds = {row["way"]: row["values"].split() for row in each(of)}
+        rounds = pl.DataFrame({way: map(float, seconds[way]) for way in ("traced", "alone")})
+        percent = rounds.select(100 * (pl.col("traced") / pl.col("alone") - 1)).to_series()
+        added = 1000 * (rounds["traced"] - rounds["alone"]).median()
         lines.append(
-            f"{what} take {added:.0f} ms longer when traced: {median(percent):.1f} % at the median of {len(rounds)} rounds, "
-            f"{min(percent):.0f} to {max(percent):.0f} % in single ones."
+            f"{what} take {added:.0f} ms longer when traced: {percent.median():.1f} % at the median of {len(rounds)} rounds, "
+            f"{percent.min():.0f} to {percent.max():.0f} % in single ones."
         )
     return bullets(*lines)
 
 
-def spread(values: list[float], unit: str) -> str:
+def spread(values: pl.Series, unit: str) -> str:
     """The lowest and the highest of the GPUs' medians."""
-    ends = dict.fromkeys(f"{rounded(value, 3):,g}" for value in (min(values), max(values)))
+    ends = dict.fromkeys(f"{float(f'{value:.3g}'):,g}" for value in (values.min(), values.max()))
     return f"{' to '.join(ends)} {unit}"
 
 
 def costs(results: Results) -> str:
     """Of each GPU model, what each way takes: the range over its GPUs."""
-    texts = []
-    for model in results.models:
-        if not packed(model.folder / COSTS):
-            continue
+    ways = dict.fromkeys(WAYS.values())
+
+    def text(model: Results) -> str:
         what_and_way = pl.col("what").str.extract_groups(r"^(?<what>.*), (?<way>.*)$").struct.unnest()
         rows = read_table(model.file(COSTS), COLUMNS_OF_COSTS).with_columns(what_and_way)
         rows = rows.with_columns(pl.col("way").replace_strict(WAYS))
         lines = []
         for (what,), of in rows.group_by("what", maintain_order=True):
-            ways = (of.filter(way=way) for way in dict.fromkeys(WAYS.values()))
-            cells = (spread(one["median"].to_list(), one["unit"][0]) if len(one) else "" for one in ways)
+            of_ways = (of.filter(way=way) for way in ways)
+            cells = (spread(one["median"], one["unit"][0]) if len(one) else "" for one in of_ways)
             lines.append((what, *cells, of["gpu_uuid"].n_unique()))
-        head = ("what", *(f"{way}:" for way in dict.fromkeys(WAYS.values())), "GPUs:")
-        days = sorted(rows["recorded_at"].str.slice(0, 10).unique())
-        recorded = " to ".join(dict.fromkeys((days[0], days[-1])))
+        found = table(("what", *(f"{way}:" for way in ways), "GPUs:"), lines)
+        days = rows["recorded_at"].str.slice(0, 10)
+        recorded = " to ".join(dict.fromkeys((days.min(), days.max())))
         steps = rows.filter(pl.col("what").str.starts_with(STEPS))
-        texts.append(f"Medians on {gpu_of(model.suite.rows)}, {recorded}:\n\n{table(head, lines)}")
-        texts += [costs_of_steps(steps)] if len(steps) else []
-    return "\n\n".join(texts)
+        more = f"\n\n{costs_of_steps(steps)}" if len(steps) else ""
+        return f"Medians on {gpu_of(model.suite.rows)}, {recorded}:\n\n{found}{more}"
 
-
-def stamped(rows: pl.DataFrame) -> str:
-    on = rows.row(0, named=True)
-    return f"{gpu_of(rows)}, driver {on['driver']}, {revision(on)}"
-
-
-def tables(results: Results, name: str) -> list[pl.DataFrame]:
-    """The file of that name of each model that has one, all as text."""
-    files = [model.folder / name for model in results.models if (model.folder / name).exists()]
-    return [pl.read_csv(file, infer_schema=False) for file in files]
+    return of_models(results, COSTS, text)
 
 
 def sampled(results: Results) -> str:
     """Shares, overheads and differences of programs that were sampled."""
-    texts = []
-    for rows in tables(results, SAMPLED):
-        lines = []
-        for row in each(rows):
-            overhead = (
-                row["overhead_pct"]
-                and f"{row['overhead_pct']} ({row['overhead_least_pct']} to {row['overhead_most_pct']})"
-            )
-            near = [row[name] and f"{row[name]} % of {row[count]}" for name, count in NEAR]
-            shares = (row["with_counter_pct"], row["attributed_pct"])
-            lines.append((row["program"], *shares, overhead, *near, f"`{row['commit']}`, {row['recorded_at']}"))
-        head = (
-            "program",
-            "GPU time with a counter, %:",
-            "told apart in windows, %:",
-            "longer, %:",
-            "within 0.5 points:",
-            "short, within 1:",
-            "recorded",
-        )
-        texts.append(
-            f"On an {gpu_of(rows)}, driver {rows['driver'].first()}:\n\n{table(head, [[cell or '' for cell in line] for line in lines])}"
-        )
-    return "\n\n".join(texts) or "Not recorded."
+
+    def if_known(column: str, form: str) -> Callable[[Row], str]:
+        return lambda row: fill(form, row) if row[column] else ""
+
+    # Kernels from 5 us on, and shorter ones.
+    columns = {
+        "program": "{program}",
+        "GPU time with a counter, %:": "{with_counter_pct}",
+        "told apart in windows, %:": "{attributed_pct}",
+        "longer, %:": if_known("overhead_pct", "{overhead_pct} ({overhead_least_pct} to {overhead_most_pct})"),
+        "within 0.5 points:": if_known("long_within_pct", "{long_within_pct} % of {long_kernels}"),
+        "short, within 1:": if_known("short_within_pct", "{short_within_pct} % of {short_kernels}"),
+        "recorded": "`{commit}`, {recorded_at}",
+    }
+
+    def text(rows: pl.DataFrame) -> str:
+        return f"On an {gpu_of(rows)}, driver {rows['driver'].first()}:\n\n{table_of(rows, columns)}"
+
+    return of_tables(results, SAMPLED, text) or "Not recorded."
 
 
 def in_the_way(results: Results) -> str:
-    texts = []
-    for rows in tables(results, IN_THE_WAY):
-        lines = []
-        for row in each(rows):
-            kinds = {"theory": row["rows"], "time": row["timed"], "counter": row["counted"]}
-            has = ", ".join(kind for kind, count in kinds.items() if count != "0") or "no rows"
-            lines.append((row["case"], row["status"], has))
+    def has(row: Row) -> str:
+        kinds = {"rows": "theory", "timed": "time", "counted": "counter"}
+        return ", ".join(kind for column, kind in kinds.items() if row[column] != "0") or "no rows"
+
+    def text(rows: pl.DataFrame) -> str:
         computed = rows["computed"].drop_nulls().str.extract(r"^(\d+),")
         same = (computed == computed.first()).sum()  # the first case has nothing in the way
-        texts.append(
+        found = table_of(rows, {"case": "{case}", "exit status:": "{status}", "rows have": has})
+        return (
             f"On an {stamped(rows)}. Of {len(rows)} cases, {len(computed)} have a program that prints what it computed; in {same} "
-            f"of them that was the same as without a trace.\n\n{table(('case', 'exit status:', 'rows have'), lines)}"
+            f"of them that was the same as without a trace.\n\n{found}"
         )
-    return "\n\n".join(texts)
+
+    return of_tables(results, IN_THE_WAY, text)
 
 
 def differing(pairs: Collection[tuple[str, str]]) -> str:
@@ -199,62 +171,53 @@ def p_value(runs: Collection[tuple[list[str], list[str]]]) -> float:
 
 def choices(results: Results) -> str:
     """How often two runs of a program choose differently, traced or not."""
-    texts = []
-    for rows in tables(results, CHOICES):
-        lines = []
-        for (tuner,), of in rows.group_by("tuner", maintain_order=True):
-            runs = [(row["alone"].split(), row["traced"].split()) for row in each(of)]
-            both_alone = [pair for alone, _ in runs for pair in itertools.combinations(alone, 2)]
-            both_traced = [pair for _, traced in runs for pair in itertools.combinations(traced, 2)]
-            mixed = [pair for alone, traced in runs for pair in itertools.product(alone, traced)]
-            shares = [differing(pairs) for pairs in (both_alone, both_traced, mixed)]
-            on = revision(of.row(0, named=True))
-            lines.append((tuner, len(runs[0][0]), len(runs), *shares, f"{p_value(runs):.3f}", on))
-        head = (
-            "tuner",
-            "runs each way:",
-            "choices:",
-            "two runs without trace differ in:",
-            "two with trace:",
-            "one of each:",
-            "p:",
-            "recorded",
-        )
-        texts.append(f"On an {gpu_of(rows)}:\n\n{table(head, lines)}")
-    return "\n\n".join(texts)
+
+    def line(of: pl.DataFrame) -> dict[str, object]:
+        runs = [(row["alone"].split(), row["traced"].split()) for row in each(of)]
+        return {
+            "tuner": of["tuner"][0],
+            "runs each way:": len(runs[0][0]),
+            "choices:": len(runs),
+            "two runs without trace differ in:": differing(
+                [pair for alone, _ in runs for pair in itertools.combinations(alone, 2)]
+            ),
+            "two with trace:": differing([pair for _, traced in runs for pair in itertools.combinations(traced, 2)]),
+            "one of each:": differing([pair for run in runs for pair in itertools.product(*run)]),
+            "p:": f"{p_value(runs):.3f}",
+            "recorded": revision(of.row(0, named=True)),
+        }
+
+    def text(rows: pl.DataFrame) -> str:
+        lines = [line(of) for _, of in rows.group_by("tuner", maintain_order=True)]
+        return f"On an {gpu_of(rows)}:\n\n{table_by(lines)}"
+
+    return of_tables(results, CHOICES, text)
 
 
 def killed(results: Results) -> str:
-    texts = []
-    for rows in tables(results, KILLED):
-        number = {name: rows[name].cast(pl.Float64) for name in ("milliseconds", "launched", "in_the_file")}
-        missing = number["milliseconds"] * (1 - number["in_the_file"] / number["launched"])
-        read = (number["in_the_file"] > 0).sum()
+    def text(rows: pl.DataFrame) -> str:
+        number = rows.select(pl.col("milliseconds", "launched", "in_the_file").cast(float))
+        missing = number.select(pl.col("milliseconds") * (1 - pl.col("in_the_file") / pl.col("launched"))).to_series()
         first, last = number["milliseconds"].min(), number["milliseconds"].max()
-        texts.append(
+        return (
             f"On an {stamped(rows)}: {len(rows)} processes were killed {first:.0f} to {last:,.0f} ms after they began to "
-            f"launch. {read} of their files had rows, and lacked the launches of the last {missing.max():.0f} ms at most."
+            f"launch. {(number['in_the_file'] > 0).sum()} of their files had rows, and lacked the launches of the last "
+            f"{missing.max():.0f} ms at most."
         )
-    return "\n\n".join(texts)
+
+    return of_tables(results, KILLED, text)
 
 
 def own_clocks(results: Results) -> str:
     """Whether kernels run as without a tool, as they say themselves."""
-    texts = []
-    for rows in tables(results, OWN_CLOCKS):
-        lines = [
-            (
-                row["kernel"],
-                row["way"],
-                row["achieved_pct"],
-                f"{float(row['cycles_active']):,.0f}",
-                row["counter_pct"] or "",
-            )
-            for row in each(rows)
-        ]
-        head = ("kernel", "run", "occupancy by its own clocks, %:", "its active cycles:", "tool's counter, %:")
-        texts.append(f"On an {stamped(rows)}, medians:\n\n{table(head, lines)}")
-    return "\n\n".join(texts)
+    columns = {
+        "kernel": "{kernel}",
+        "run": "{way}",
+        "occupancy by its own clocks, %:": "{achieved_pct}",
+        "its active cycles:": lambda row: f"{float(row['cycles_active']):,.0f}",
+        "tool's counter, %:": "{counter_pct}",
+    }
+    return of_tables(results, OWN_CLOCKS, lambda rows: f"On an {stamped(rows)}, medians:\n\n{table_of(rows, columns)}")
 
 
 BLOCKS = {

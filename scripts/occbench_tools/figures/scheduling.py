@@ -4,8 +4,8 @@ the recorded suite, and random launches; and what other launches recorded on an 
 import polars as pl
 
 from occbench_tools import WrongInput
-from occbench_tools.dataset import Results, each, error, gpu_of, packed, pick, read_table
-from occbench_tools.markdown import revision, table
+from occbench_tools.dataset import Results, Row, each, error, gpu_of, packed, pick, read_table
+from occbench_tools.markdown import revision, table, table_by, table_of
 from occbench_tools.program import SOURCES
 from occbench_tools.statistics import median, quantile
 
@@ -45,10 +45,9 @@ def random_launches(results: Results) -> str:
     lines = []
     for kind, name in RANDOM_KINDS.items():
         figures = []
-        for rows in models.values():
-            of_kind = pick(rows, kind=kind)
-            theory = of_kind.select(error("theoretical_pct")).to_series().mean()
-            figures.append((str(len(of_kind)), f"{theory:.1f}", *errors(of_kind)))
+        for rows in (pick(rows, kind=kind) for rows in models.values()):
+            theory = rows.select(error("theoretical_pct")).to_series().mean()
+            figures.append((str(len(rows)), f"{theory:.1f}", *errors(rows)))
         lines.append((name, *(", ".join(of_all) for of_all in zip(*figures, strict=True))))
     for gpu, rows in models.items():
         if len(rows) != sum(len(pick(rows, kind=kind)) for kind in RANDOM_KINDS):
@@ -71,16 +70,9 @@ def without_contention(results: Results) -> str:
         "equal or uneven blocks, second run (`repeat.csv`)": held(results.rows("repeat.csv")).filter(~BY_WARP),
         "uneven warps within a block": suite.filter(BY_WARP),
     }
-    lines = [(kind, len(chosen), *errors(chosen)) for kind, chosen in kinds.items()]
-    head = (
-        "rows of `full.csv`",
-        "rows:",
-        "mean error, points:",
-        "median:",
-        "95th percentile:",
-        "active cycles, median:",
-    )
-    return table(head, lines)
+    head = ("rows of `full.csv`", "rows:", "mean error, points:", "median:", "95th percentile:")
+    lines = ((kind, len(chosen), *errors(chosen)) for kind, chosen in kinds.items())
+    return table((*head, "active cycles, median:"), lines)
 
 
 def with_contention(results: Results) -> str:
@@ -92,14 +84,18 @@ def with_contention(results: Results) -> str:
         "exponentials": pl.col("variant").str.starts_with("exponential"),
         "streaming reads": pl.col("kernel") == "reads",
     }
-    lines = []
-    for kind, of_kind in kinds.items():
-        points = rows.filter(of_kind)["error"]
-        shares = (100 * (points <= limit).mean() for limit in (2, 4))
-        mean, most = f"{points.mean():.2f}", f"{points.max():.1f}"
-        lines.append((kind, len(points), mean, most, *(f"{share:.0f} %" for share in shares)))
-    head = ("rows of `full.csv`", "rows:", "mean error, points:", "worst case:", "within 2 points:", "within 4:")
-    return table(head, lines)
+    points = {kind: rows.filter(of_kind)["error"] for kind, of_kind in kinds.items()}
+    return table_by(
+        {
+            "rows of `full.csv`": kind,
+            "rows:": len(off),
+            "mean error, points:": f"{off.mean():.2f}",
+            "worst case:": f"{off.max():.1f}",
+            "within 2 points:": f"{100 * (off <= 2).mean():.0f} %",
+            "within 4:": f"{100 * (off <= 4).mean():.0f} %",
+        }
+        for kind, off in points.items()
+    )
 
 
 def recorded_launches(name: str, **types: type[pl.DataType]) -> pl.DataFrame:
@@ -130,16 +126,14 @@ def rules(_: Results) -> str:
 
 def tails(_: Results) -> str:
     """SMs that take a tail after one whole wave of equal blocks."""
-    launches = recorded_launches(
-        "tails.csv", block_threads=pl.Int64, blocks_per_sm=pl.Int64, grid_blocks=pl.Int64, sms_with_tail=pl.Float64
-    ).filter(work="equal:20000")
-    shape = ["block_threads", "blocks_per_sm"]
-    sms = {row[:3]: row[3] for row in launches.select(*shape, "grid_blocks", "sms_with_tail").iter_rows()}
-    lines = []
-    for threads, per_sm in launches.select(shape).unique().sort(shape).iter_rows():
-        taken = [sms.get((threads, per_sm, 132 * per_sm + tail)) for tail in (20, 60, 132)]
-        lines.append((f"{threads:,}", per_sm, *("" if each is None else f"{each:.0f}" for each in taken)))
-    return table(("threads", "blocks per SM:", "SMs with a tail of 20:", "of 60:", "of 132:"), lines)
+    whole = ["block_threads", "blocks_per_sm", "grid_blocks"]
+    launches = recorded_launches("tails.csv", **dict.fromkeys(whole, pl.Int64), sms_with_tail=pl.Float64)
+    launches = launches.filter(work="equal:20000").sort(whole)
+    names = {20: "SMs with a tail of 20:", 60: "of 60:", 132: "of 132:"}
+    launches = launches.with_columns(tail=pl.col("grid_blocks") - 132 * pl.col("blocks_per_sm"))
+    found = launches.pivot("tail", on_columns=list(names), index=whole[:2], values="sms_with_tail")
+    columns = {"threads": "{block_threads:,}", "blocks per SM:": "{blocks_per_sm}"}
+    return table_of(found, columns | {name: f"{{{tail}:.0f}}" for tail, name in names.items()})
 
 
 def reads(_: Results) -> str:
@@ -149,16 +143,13 @@ def reads(_: Results) -> str:
         "reads.csv", **dict.fromkeys([*key, "block_threads"], pl.Int64), achieved_pct=pl.Float64
     )
     share = 2048 * pl.col("achieved_pct") / (pl.col("block_threads") * pl.col("blocks_per_sm"))
-    shares = {row[:4]: row[4] for row in launches.select(*key, share).iter_rows()}
     blocks = (4, 6, 8, 10, 12, 14, 16)
-    lines = []
-    for size, loads in launches.select(key[:2]).unique().sort(key[:2]).iter_rows():
-        for carveout in (100, 0):
-            of_blocks = (shares.get((size, loads, carveout, count)) for count in blocks)
-            cells = ("" if each is None else f"{each:.0f}" for each in of_blocks)
-            lines.append((f"{loads} of {size} B", f"{carveout} %", *cells))
-    head = ("loads in flight", "carveout:", "4 blocks per SM:", *(f"{count}:" for count in blocks[1:]))
-    return table(head, lines)
+    launches = launches.filter(pl.col("carveout_pct").is_in([0, 100])).with_columns(share=share)
+    found = launches.pivot("blocks_per_sm", on_columns=blocks, index=key[:3], values="share")
+    columns = {"loads in flight": "{loads_in_flight} of {bytes_per_load} B", "carveout:": "{carveout_pct} %"}
+    columns |= {f"{count}:": f"{{{count}:.0f}}" for count in blocks}
+    columns = {name.replace("4:", "4 blocks per SM:") if name == "4:" else name: form for name, form in columns.items()}
+    return table_of(found.sort(key[:3], descending=[False, False, True]), columns)
 
 
 def after_the_loop(_: Results) -> str:
@@ -169,24 +160,22 @@ def after_the_loop(_: Results) -> str:
     chosen = launches.filter(
         pl.col("block_threads") == "128", total.is_between(350_000, 450_000, "none"), pl.col("grid_blocks") != "6336"
     )
-    lines = [(row["chains"], row["blocks_per_sm"], *(f"{row[name]:.1f} %" for name in read)) for row in each(chosen)]
-    return table(("chains", "warps a sub-partition:", "counter:", "with a store after the loop:"), lines)
+    columns = {"chains": "{chains}", "warps a sub-partition:": "{blocks_per_sm}", "counter:": "{achieved_pct:.1f} %"}
+    return table_of(chosen, columns | {"with a store after the loop:": "{achieved_with_store_pct:.1f} %"})
 
 
 def streams(_: Results) -> str:
     """What streams of warps that always issue read, by block size."""
     shapes = [(64, 50), (256, 50), (512, 50), (64, 100), (256, 100), (512, 100), (1024, 100)]
-    launches = recorded_launches("streams.csv", block_threads=pl.Int64, grid_blocks=pl.Int64, blocks_per_sm=pl.Int64)
-    long = launches.filter(
-        pl.col("instructions") == "20480", pl.col("grid_blocks") == 8 * 132 * pl.col("blocks_per_sm")
-    )
-    read = {}
-    for row in each(long):
-        shape = row["block_threads"], round(100 * row["block_threads"] * row["blocks_per_sm"] / 2048)
-        read.setdefault((row["chains"], row["loop_instructions"]), {})[shape] = row["achieved_pct"]
-    lines = [(*code, *(of_code[shape] for shape in shapes)) for code, of_code in read.items()]
-    head = ("chains", "loop:", *(f"{threads} threads, {pct} %:" for threads, pct in shapes))
-    return table(head, lines)
+    whole = ("block_threads", "grid_blocks", "blocks_per_sm")
+    launches = recorded_launches("streams.csv", **dict.fromkeys(whole, pl.Int64))
+    full = pl.col("block_threads") * pl.col("blocks_per_sm") / 2048
+    long = launches.filter(instructions="20480").filter(pl.col("grid_blocks") == 8 * 132 * pl.col("blocks_per_sm"))
+    long = long.with_columns(shape=pl.format("{} threads, {} %", "block_threads", (100 * full).round().cast(int)))
+    names = [f"{threads} threads, {pct} %" for threads, pct in shapes]
+    found = long.pivot("shape", on_columns=names, index=["chains", "loop_instructions"], values="achieved_pct")
+    columns = {"chains": "{chains}", "loop:": "{loop_instructions}"}
+    return table_of(found, columns | {f"{name}:": f"{{{name}}}" for name in names})
 
 
 def sms_of_gpcs() -> list[int]:
@@ -200,26 +189,24 @@ def sms_of_gpcs() -> list[int]:
 def first_blocks(_: Results) -> str:
     """When SMs begin, of the recorded starts; SMs are numbered in dispatch order, GPC by GPC, pairs side by side."""
     gpcs = pl.Series([gpc for gpc, sms in enumerate(sms_of_gpcs()) for _ in range(sms)])
-    launches = recorded_launches("first_blocks.csv", block_threads=pl.Int64, launch_to_launch=pl.Float64)
-    lines = []
-    for row in each(launches):
+
+    def line(row: Row) -> dict[str, str]:
         starts = pl.DataFrame({"gpc": gpcs, "start": map(float, row["start_cycles"].split())}).with_row_index("sm")
         second = pl.col("sm") % 2 == 1
         later = starts.select(pl.col("start").filter(second).mean() - pl.col("start").filter(~second).mean()).item()
         rest = starts.select(pl.col("start") + pl.when(second).then(-later / 2).otherwise(later / 2)).to_series()
         of_gpcs = starts.group_by("gpc").agg(pl.col("start").mean())["start"]
-        spread = (of_gpcs.std(ddof=0), rest.std(ddof=0), row["launch_to_launch"])
-        threads = f"{row['block_threads']:,}"
-        lines.append((threads, row["launches"], f"{later:.0f}", *(f"{cycles:.0f}" for cycles in spread)))
-    head = (
-        "threads",
-        "launches:",
-        "second SM of a TPC after the first:",
-        "GPCs, standard deviation:",
-        "SMs without both:",
-        "from launch to launch:",
-    )
-    return table(head, lines)
+        return {
+            "threads": f"{row['block_threads']:,}",
+            "launches:": row["launches"],
+            "second SM of a TPC after the first:": f"{later:.0f}",
+            "GPCs, standard deviation:": f"{of_gpcs.std(ddof=0):.0f}",
+            "SMs without both:": f"{rest.std(ddof=0):.0f}",
+            "from launch to launch:": f"{row['launch_to_launch']:.0f}",
+        }
+
+    launches = recorded_launches("first_blocks.csv", block_threads=pl.Int64, launch_to_launch=pl.Float64)
+    return table_by(map(line, each(launches)))
 
 
 BLOCKS = {

@@ -2,30 +2,30 @@
 
 import collections
 import json
+from pathlib import Path
 
 import polars as pl
 
-from occbench_tools.dataset import Results, Row, each, error, gpu_of, one, packed, pick
-from occbench_tools.markdown import machine, of_most, revision, table
+from occbench_tools.dataset import Results, error, gpu_of, one, packed, pick
+from occbench_tools.markdown import machine, of_most, revision, table_by, table_of
 from occbench_tools.statistics import median
 
 
 def worked_examples(results: Results) -> str:
     block_size, waves = (results.experiment(name).rows for name in ("block_size", "waves"))
-    examples = [
-        *(
-            (f"{threads} threads a block, 4 waves", one(block_size, variant="plain", block_threads=threads))
-            for threads in (32, 64, 768, 1024)
-        ),
-        ("256 threads a block, three quarters of a wave", one(waves, waves="0.75")),
-        ("256 threads a block, one wave and a half", one(waves, waves="1.50")),
-    ]
-    columns = ("theoretical_pct", "predicted_pct", "achieved_pct")
-    lines = [(what, *(f"{row[column]:.2f} %" for column in columns)) for what, row in examples]
+    examples = {
+        f"{threads} threads a block, 4 waves": one(block_size, variant="plain", block_threads=threads)
+        for threads in (32, 64, 768, 1024)
+    } | {
+        "256 threads a block, three quarters of a wave": one(waves, waves="0.75"),
+        "256 threads a block, one wave and a half": one(waves, waves="1.50"),
+    }
+    columns = {"worked example": "{what}", "theory:": "{theoretical_pct:.2f} %"}
+    columns |= {"predicted:": "{predicted_pct:.2f} %", "counter:": "{achieved_pct:.2f} %"}
     whole = pick(block_size, variant="plain").filter(pl.col("block_threads") % 32 == 0)
     worst = whole.select(error("theoretical_pct")).to_series().max()
     return (
-        f"{table(('worked example', 'theory:', 'predicted:', 'counter:'), lines)}\n\n"
+        f"{table_of((row | {'what': what} for what, row in examples.items()), columns)}\n\n"
         f"Every block size that is a multiple of 32 ({len(whole)} of them, 4 whole waves of 400,000 cycles) is within "
         f"{worst:.2f} points of theory."
     )
@@ -37,55 +37,46 @@ FAR_BELOW = 10  # points between theory and the counter
 
 def imbalance_share(results: Results) -> str:
     """Of the rows far below theory, those whose largest loss is uneven work: of suites, and of programs that were traced."""
+
+    def line(model: Results, what: str, files: list[Path]) -> dict[str, object]:
+        text = model.occbench.output("explain", *map(packed, files), "--top", "0", "--format", "json")
+        read = [row for row in json.loads(text) if row.get("achieved_pct") is not None]
+        far = [row for row in read if row["theoretical_pct"] - row["achieved_pct"] > FAR_BELOW]
+        losses = [[found["cause"] for found in row["findings"] if found["list"] == "losses"] for row in far]
+        first = collections.Counter(causes[0] for causes in losses if causes)
+        named = ("uneven_blocks", "uneven_warps", "tail")
+        return {
+            "rows of": f"{gpu_of(model.suite.rows)}, {what}",
+            "rows:": len(read),
+            f"more than {FAR_BELOW} points below theory:": len(far),
+            "uneven work:": first["uneven_blocks"] + first["uneven_warps"],
+            "tail:": first["tail"],
+            "other causes": ", ".join(f"{cause} {count}" for cause, count in first.most_common() if cause not in named),
+        }
+
     lines = []
     for model in results.models:
         programs = [file for name in PROGRAMS if packed(file := model.folder / "programs" / f"{name}.csv")]
-        for what, files in (("the suite", [model.file("full.csv")]), ("programs", programs)):
-            if not files:
-                continue
-            text = model.occbench.output("explain", *map(packed, files), "--top", "0", "--format", "json")
-            read = [row for row in json.loads(text) if row.get("achieved_pct") is not None]
-            far = [row for row in read if row["theoretical_pct"] - row["achieved_pct"] > FAR_BELOW]
-            losses = [[found["cause"] for found in row["findings"] if found["list"] == "losses"] for row in far]
-            first = collections.Counter(causes[0] for causes in losses if causes)
-            uneven = first["uneven_blocks"] + first["uneven_warps"]
-            others = ", ".join(
-                f"{cause} {count}" for cause, count in first.most_common() if "uneven" not in cause and cause != "tail"
-            )
-            lines.append((f"{gpu_of(model.suite.rows)}, {what}", len(read), len(far), uneven, first["tail"], others))
-    head = ("rows of", "rows:", f"more than {FAR_BELOW} points below theory:", "uneven work:", "tail:", "other causes")
-    return table(head, lines)
+        lines += [line(model, "the suite", [model.file("full.csv")])]
+        lines += [line(model, "programs", programs)] if programs else []
+    return table_by(lines)
 
 
 def against_ncu_in_short(results: Results) -> str:
-    lines = []
-    for model in results.models:
-        if not packed(model.folder / "against_ncu.csv"):
-            continue
+    def line(model: Results) -> dict[str, object]:
         rows = model.against_ncu
         points = rows["achieved_difference_points"]
-        ours, ncu = (f"{median(rows[f'{each}_ms_per_launch']):.1f} ms" for each in ("counting", "ncu"))
-        lines.append(
-            (
-                f"[{gpu_of(rows)}](../results/{model.folder.name}/against_ncu.csv)",
-                len(rows),
-                (points.abs() <= 0.3).sum(),
-                f"{points.min():+.1f} to {points.max():+.1f}",
-                f"{rows['time_difference_us'].abs().max():.2f} µs",
-                ours,
-                ncu,
-            )
-        )
-    head = (
-        "GPU",
-        "launches:",
-        "within 0.3 points:",
-        "difference, points:",
-        "times within:",
-        "a counted launch here:",
-        "by `ncu`:",
-    )
-    return table(head, lines)
+        return {
+            "GPU": f"[{gpu_of(rows)}](../results/{model.folder.name}/against_ncu.csv)",
+            "launches:": len(rows),
+            "within 0.3 points:": (points.abs() <= 0.3).sum(),
+            "difference, points:": f"{points.min():+.1f} to {points.max():+.1f}",
+            "times within:": f"{rows['time_difference_us'].abs().max():.2f} µs",
+            "a counted launch here:": f"{rows['counting_ms_per_launch'].median():.1f} ms",
+            "by `ncu`:": f"{rows['ncu_ms_per_launch'].median():.1f} ms",
+        }
+
+    return table_by(line(model) for model in results.models if packed(model.folder / "against_ncu.csv"))
 
 
 def differences(one: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> str:
@@ -142,25 +133,14 @@ def recorded_run(results: Results) -> str:
 
 def hardware_limiter(results: Results) -> str:
     """The calculator's limiter against the hardware's, by how many cases of each recorded suite have both."""
-    waits = pl.col("waves") >= 1.2
-    counts = []
-    for model in results.models:
-        if not packed(model.folder / "full.csv"):
-            continue
-        rows = model.suite.rows.filter(waits).drop_nulls("hardware_limiter")
-        both = rows.group_by("limiter", "hardware_limiter").len(gpu_of(rows))
-        counts.append(both)
-    joined = counts[0]
-    for other in counts[1:]:
-        joined = joined.join(other, on=["limiter", "hardware_limiter"], how="full", coalesce=True)
-    joined = joined.filter(pl.col("hardware_limiter") != "").sort("limiter", "hardware_limiter").fill_null(0)
-    gpus = joined.columns[2:]
-    lines = [tuple(f"`{row[name]}`" for name in joined.columns[:2]) + row_of(row, gpus) for row in each(joined)]
-    return table(("calculator", "hardware", *(f"{gpu}, cases:" for gpu in gpus)), lines)
-
-
-def row_of(row: Row, names: list[str]) -> tuple[str, ...]:
-    return tuple(str(row[name]) for name in names)
+    models = [model.suite.rows for model in results.models if packed(model.folder / "full.csv")]
+    rows = pl.concat(rows.select("gpu", "waves", "limiter", "hardware_limiter") for rows in models)
+    rows = rows.filter(pl.col("waves") >= 1.2, pl.col("hardware_limiter") != "")
+    keys = ["limiter", "hardware_limiter"]
+    counts = rows.pivot("gpu", index=keys, values="waves", aggregate_function="len").sort(keys).fill_null(0)
+    columns = {"calculator": "`{limiter}`", "hardware": "`{hardware_limiter}`"}
+    columns |= {f"{gpu.removeprefix('NVIDIA ')}, cases:": f"{{{gpu}}}" for gpu in counts.columns[2:]}
+    return table_of(counts, columns)
 
 
 BLOCKS = {

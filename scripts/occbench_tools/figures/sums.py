@@ -3,45 +3,45 @@ CUB outside the suite."""
 
 import polars as pl
 
-from occbench_tools.dataset import Results, each, gpu_of, packed, read_table
+from occbench_tools.dataset import Results, each, gpu_of, read_text
 from occbench_tools.experiments.reductions import WAYS
 from occbench_tools.figures.timelines import Timeline
-from occbench_tools.markdown import bullets, revision, table
+from occbench_tools.markdown import bullets, fill, of_models, revision, table_by
 
 #: Percent; one block of 256 threads is less.
 HARDLY = 1
-GPU_TESTS = dict.fromkeys(("recorded_at", "commit", "gpu", "driver", "test", "status", "measured"), pl.String)
 
 
 def over_time(results: Results) -> str:
-    files = [
-        (gpu_of(model.suite.rows), file)
+    def line(gpu: str, timeline: Timeline) -> dict[str, str]:
+        steps = timeline.steps.drop_nulls("measured")
+        hardly, rest = steps.filter(pl.col("measured") < HARDLY), steps.filter(pl.col("measured") >= HARDLY)
+        busy = (rest["length"] * rest["measured"]).sum() / rest["length"].sum()
+        return {
+            "put together by": WAYS[timeline.key[1].split("/")[1]],
+            "GPU": gpu,
+            "time, µs:": f"{steps['length'].sum():.0f}",
+            f"of it below {HARDLY} % of occupancy, µs:": f"{hardly['length'].sum():.0f}",
+            "mean occupancy of the rest, %:": f"{busy:.0f}",
+        }
+
+    return table_by(
+        line(gpu_of(model.suite.rows), Timeline(file))
         for model in results.models
         for file in sorted((model.folder / "sums_over_time").glob("*.timeline.csv"))
-    ]
-    lines = []
-    for gpu, file in files:
-        timeline = Timeline(file)
-        way = timeline.key[1].split("/")[1]
-        steps = timeline.steps.drop_nulls("measured")
-        whole, hardly = (frame["length"].sum() for frame in (steps, steps.filter(pl.col("measured") < HARDLY)))
-        rest = steps.filter(pl.col("measured") >= HARDLY)
-        busy = (rest["length"] * rest["measured"]).sum() / rest["length"].sum()
-        lines.append((WAYS[way], gpu, f"{whole:.0f}", f"{hardly:.0f}", f"{busy:.0f}"))
-    below = f"of it below {HARDLY} % of occupancy, µs:"
-    return table(("put together by", "GPU", "time, µs:", below, "mean occupancy of the rest, %:"), lines)
+    )
 
 
 def outside(results: Results) -> str:
-    lines = []
-    for model in results.models:
-        file = packed(model.folder / "gpu_tests.csv")
-        tests = read_table(file, GPU_TESTS) if file else pl.DataFrame(schema=GPU_TESTS)
-        for row in each(
-            tests.filter(pl.col("test").str.ends_with("TheDeviceWideReductionTakesAsLongAsOutsideTheSuite"))
-        ):
-            lines.append(f"{gpu_of(model.suite.rows)}: {row['measured']} (driver {row['driver']}, {revision(row)}).")
-    return bullets(*lines)
+    name = "gpu_tests.csv"
+    tests = pl.col("test").str.ends_with("TheDeviceWideReductionTakesAsLongAsOutsideTheSuite")
+
+    def text(model: Results) -> str:
+        rows = each(read_text(model.folder / name).filter(tests))
+        form = f"{gpu_of(model.suite.rows)}: {{measured}} (driver {{driver}}, "
+        return bullets(*(f"{fill(form, row)}{revision(row)})." for row in rows))
+
+    return of_models(results, name, text).replace("\n\n", "\n")
 
 
 BLOCKS = {"sums over time": over_time, "sums outside the suite": outside}

@@ -4,7 +4,7 @@ import polars as pl
 
 from occbench_tools import repeatability
 from occbench_tools.dataset import PER_SM, SAMPLE, TIMELINE, Results, Row, each, read_table
-from occbench_tools.markdown import bullets, table
+from occbench_tools.markdown import bullets, table_by
 from occbench_tools.statistics import median
 
 ALL_TIMELINES = {"mean_pct": pl.Float64, "achieved_elapsed_pct": pl.Float64, "rms_points": pl.Float64}
@@ -45,36 +45,32 @@ class Timeline:
 
 
 def timeline_table(results: Results) -> str:
-    lines, differences, misses = [], [], []
     recorded = rows_by_case(results.rows("timeline/rows.csv"))
-    for timeline in map(Timeline, sorted((results.folder / "timeline").glob("*.timeline.csv"))):
-        row = recorded[timeline.key]
-        counter = row["achieved_elapsed_pct"]
-        differences.append(timeline.mean() - counter)
-        misses.append(timeline.rms())
-        lines.append(
-            (
-                timeline.key[0],
-                row["parameters"].replace(";", ", "),
-                f"{timeline.step_us():.2f}",
-                f"{timeline.mean():.2f}",
-                f"{counter:.2f}",
-                f"{timeline.rms():.1f}",
-            )
-        )
-    head = ("experiment", "case", "step, µs:", "mean over time:", "counter, over elapsed cycles:", "simulator, RMS:")
-    close = sum(abs(difference) <= 1 for difference in differences)
-    return (
-        table(head, lines)
-        + "\n\n"
-        + bullets(
-            f"The mean over time is within 1 point of the range counter in {close} of {len(lines)} cases, "
-            f"{max(map(abs, differences)):.2f} points from it at most.",
-            f"The simulated timeline is {median(misses):.1f} points (root mean square over time) from the measured "
-            f"one at the median, {max(misses):.1f} at most.",
-            *all_timelines(results),
-        )
+    found = [
+        (timeline, recorded[timeline.key])
+        for timeline in map(Timeline, sorted((results.folder / "timeline").glob("*.timeline.csv")))
+    ]
+    lines = (
+        {
+            "experiment": timeline.key[0],
+            "case": row["parameters"].replace(";", ", "),
+            "step, µs:": f"{timeline.step_us():.2f}",
+            "mean over time:": f"{timeline.mean():.2f}",
+            "counter, over elapsed cycles:": f"{row['achieved_elapsed_pct']:.2f}",
+            "simulator, RMS:": f"{timeline.rms():.1f}",
+        }
+        for timeline, row in found
     )
+    off = [abs(timeline.mean() - row["achieved_elapsed_pct"]) for timeline, row in found]
+    misses = [timeline.rms() for timeline, _ in found]
+    told = bullets(
+        f"The mean over time is within 1 point of the range counter in {sum(each <= 1 for each in off)} of {len(off)} cases, "
+        f"{max(off):.2f} points from it at most.",
+        f"The simulated timeline is {median(misses):.1f} points (root mean square over time) from the measured "
+        f"one at the median, {max(misses):.1f} at most.",
+        *all_timelines(results),
+    )
+    return f"{table_by(lines)}\n\n{told}"
 
 
 def all_timelines(results: Results):

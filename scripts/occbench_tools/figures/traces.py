@@ -2,14 +2,14 @@
 from times, and beside PyTorch's own trace."""
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import polars as pl
 
-from occbench_tools.dataset import Results, error, gpu_of, packed, parameter, read_rows, read_table
+from occbench_tools.dataset import Results, error, gpu_of, parameter, read_rows, read_table
 from occbench_tools.figures.accuracy import is_inside, predicted
-from occbench_tools.markdown import bullets, revision, table
+from occbench_tools.markdown import bullets, of_models, stamped, table
 from occbench_tools.statistics import median, quantile
 
 FOLDER = "programs"
@@ -26,8 +26,8 @@ CLOSE_POINTS = 0.3
 TORCH = "training"
 
 
-def models_with_traces(results: Results) -> Iterable[Results]:
-    return (model for model in results.models if packed(model.folder / AGAINST_NCU))
+def models_with_traces(results: Results, text: Callable[[Results], str]) -> str:
+    return of_models(results, AGAINST_NCU, text)
 
 
 def rows_of(model: Results, programs: Iterable[str]) -> pl.DataFrame:
@@ -45,35 +45,27 @@ def is_close() -> pl.Expr:
 
 
 def beside_ncu(results: Results) -> str:
-    texts = []
-    for model in models_with_traces(results):
+    def text(model: Results) -> str:
         both = read_table(model.file(AGAINST_NCU), COLUMNS)
-        programs = both["program"].unique(maintain_order=True).to_list()
-        rows = rows_of(model, programs)
-        steady = both.filter(pl.col("ncu_range_points") <= CLOSE_POINTS).join(
-            rows.select("program", "case", "total_time_us"),
-            on=["program", "case"],
-            validate="1:1",
-        )
+        rows = rows_of(model, both["program"].unique(maintain_order=True))
+        keys = ["program", "case"]
+        steady = both.filter(pl.col("ncu_range_points") <= CLOSE_POINTS)
+        steady = steady.join(rows.select(*keys, "total_time_us"), on=keys, validate="1:1")
         close, far = steady.filter(is_close()), steady.filter(~is_close())
-        others = (
-            [f"The other {len(far)} differ by at most {far['difference_points'].abs().max():.1f} points."]
-            if len(far)
-            else []
-        )
+        others = f"The other {len(far)} differ by at most {far['difference_points'].abs().max():.1f} points."
         share_of_time = close["total_time_us"].sum() / steady["total_time_us"].sum()
         same = read_table(model.file(f"{FOLDER}/unchanged.csv"), UNCHANGED)["same"] == "true"
-        on = both.row(0, named=True)
         lines = bullets(
             f"{rows['achieved_pct'].count()} of {len(rows)} kernel configurations were counted. `ncu` also counted {len(both)} "
             f"of them. The median difference is {median(both['difference_points'].abs()):.2f} points.",
             f"`ncu` repeats {len(steady)} of them within {CLOSE_POINTS} points. {len(close)} of these "
             f"({100 * len(close) / len(steady):.0f} %, with {100 * share_of_time:.0f} % of the time) are within {CLOSE_POINTS} points of `ncu`.",
-            *others,
+            *([others] if len(far) else []),
             f"{same.sum()} of {len(same)} programs computed the same to all printed digits with and without trace.",
         )
-        texts.append(f"On an {gpu_of(both)}, driver {on['driver']}, {revision(on)}:\n\n{lines}")
-    return "\n\n".join(texts)
+        return f"On an {stamped(both)}:\n\n{lines}"
+
+    return models_with_traces(results, text)
 
 
 def line(name: str, rows: pl.DataFrame, column: str) -> tuple[str, ...]:
@@ -89,58 +81,55 @@ def line(name: str, rows: pl.DataFrame, column: str) -> tuple[str, ...]:
 
 def predictions(results: Results) -> str:
     """From times of launches that were not counted, against the counter of those that were."""
-    texts = []
-    for model in models_with_traces(results):
+    head = ("points from the counter", "launches:", "mean:", "median:", "95th percentile:")
+    held_out = pl.col("program").is_in(HELD_OUT)
+
+    def text(model: Results) -> str:
         programs = read_table(model.file(AGAINST_NCU), COLUMNS)["program"].unique(maintain_order=True)
         rows = rows_of(model, programs).drop_nulls("achieved_pct")
         compared = predicted(rows)
-        held_out = pl.col("program").is_in(HELD_OUT)
         lines = []
         for kind, some in (("held out", compared.filter(held_out)), ("others", compared.filter(~held_out))):
             width = (some["predicted_high_pct"] - some["predicted_low_pct"]).mean()
             inside = 100 * some.select(is_inside()).to_series().mean()
             lines.append((*line(f"{kind}: theory", some, "theoretical_pct"), "", ""))
             lines.append((*line(f"{kind}: prediction", some, "predicted_pct"), f"{inside:.0f} %", f"{width:.1f}"))
-        head = ("points from the counter", "launches:", "mean:", "median:", "95th percentile:")
-        texts.append(
+        return (
             f"On an {gpu_of(rows)}. Held out are {', '.join(f'`{name}`' for name in HELD_OUT)}. The margins of intervals and the "
             f"overhead of records were chosen by the others.\n\n"
             + table((*head, "in the 90 % interval:", "its width, mean:"), lines)
             + f"\n\n{len(rows) - len(compared)} counted configurations have no launch that was not counted. They are reconstructed, "
             "and not in the table."
         )
-    return "\n\n".join(texts)
+
+    return models_with_traces(results, text)
 
 
 def imported(results: Results) -> str:
     """How far a trace of PyTorch's profiler gets, over the kernels that occbench counted in another run of the program."""
-    texts = []
-    for model in models_with_traces(results):
+    # The profiler gives shared memory as one sum.
+    shared = pl.col("static_shared_bytes") + pl.col("dynamic_shared_bytes")
+    grid, block = (parameter(name).alias(name) for name in ("grid", "block"))
+    launch = ("kernel", grid, block, "registers_per_thread", shared)
+
+    def text(model: Results) -> str:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "imported.csv"
             model.occbench.output("trace", "--import", model.folder / FOLDER / f"{TORCH}.json.gz", "--out", out)
             rows = read_rows(out, model.occbench)
-        # The profiler gives shared memory as one sum.
-        shared = pl.col("static_shared_bytes") + pl.col("dynamic_shared_bytes")
-        launch = (
-            "kernel",
-            parameter("grid").alias("grid"),
-            parameter("block").alias("block"),
-            "registers_per_thread",
-            shared,
-        )
         both = rows.select(*launch, "theoretical_pct", "predicted_pct").join(
             counted(model, [TORCH]).select(*launch, "achieved_pct"),
             on=["kernel", "grid", "block", "registers_per_thread", "static_shared_bytes"],
             validate="1:1",
         )
         theory, prediction = (both.select(error(name)).to_series() for name in ("theoretical_pct", "predicted_pct"))
-        texts.append(
+        return (
             f"Over the {len(both)} kernels of this trace that `{TORCH}.csv` counted, the prediction is "
             f"{prediction.mean():.1f} points from the counter on average (median {median(prediction):.1f}), and theory "
             f"{theory.mean():.0f}."
         )
-    return "\n\n".join(texts)
+
+    return models_with_traces(results, text)
 
 
 BLOCKS = {"traces beside ncu": beside_ncu, "predictions of traces": predictions, "imported trace": imported}

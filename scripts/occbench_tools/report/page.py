@@ -29,7 +29,7 @@ MOST_VALUES = 3
 
 def specification(panel: Panel) -> dict:
     sized = panel.chart.properties(width="container", height=panel.height)
-    return finite(sized.to_dict()) | {"autosize": {"type": "fit-x", "contains": "padding"}, "config": {}}
+    return finite(sized.to_dict(validate=False)) | {"autosize": {"type": "fit-x", "contains": "padding"}, "config": {}}
 
 
 def in_html(value: object) -> str:

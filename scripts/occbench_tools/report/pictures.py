@@ -31,7 +31,7 @@ def specification(entry: Drawn) -> dict:
     )
     light = configuration() | {"background": "white"}
     light["legend"]["columns"] = 4
-    text = json.dumps(finite(whole.to_dict()) | {"config": light, "description": entry.drawing.text})
+    text = json.dumps(finite(whole.to_dict(validate=False)) | {"config": light, "description": entry.drawing.text})
     for name, value in light_colours().items():
         text = text.replace(name, value)
     return json.loads(text)

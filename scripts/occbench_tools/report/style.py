@@ -189,12 +189,12 @@ def occupancies(frame: pl.DataFrame, x: str) -> pl.DataFrame:
         .unpivot(columns, index=[RUN, x, "rows"], variable_name="kind", value_name="occupancy")
         .drop_nulls("occupancy")
         .with_columns(pl.col("kind").str.strip_suffix("_pct"))
-        .sort(x)
+        .sort(x, maintain_order=True)
     )
 
 
 def occupancy_axis(**options) -> alt.Y:
-    return alt.Y("occupancy:Q", title="occupancy, %", scale=alt.Scale(domainMax=105, domainMin=0), **options)
+    return percent(alt.Y, "occupancy", "occupancy, %", **options)
 
 
 def occupancy_panel(rows: Rows, frame: pl.DataFrame, x: str, title: str) -> Panel:
@@ -204,7 +204,7 @@ def occupancy_panel(rows: Rows, frame: pl.DataFrame, x: str, title: str) -> Pane
     base = alt.Chart(points).encode(
         x=alt.X(f"{x}:Q", title=x_title),
         y=occupancy_axis(),
-        tooltip=[*tip(rows), tooltip(x, x_title), alt.Tooltip("kind:N"), tooltip("occupancy", "occupancy, %")],
+        tooltip=tips(rows, tooltip(x, x_title), "kind", occupancy="occupancy, %"),
     )
     lines = base.transform_filter(alt.datum["kind"] != "achieved").mark_line(strokeWidth=2)
     marks = base.transform_filter(alt.datum["kind"] == "achieved").mark_point(filled=True, size=40, opacity=1)
@@ -229,3 +229,48 @@ def tip(rows: Rows) -> list[alt.Tooltip]:
 
 def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def percent(channel: type, field: str, title: str, **options):
+    """An axis from 0 to a little above 100."""
+    return channel(f"{field}:Q", title=title, scale=alt.Scale(domainMin=0, domainMax=105), **options)
+
+
+def series_channels(rows: Rows, points: pl.DataFrame, series: str = "series") -> dict:
+    """As `told_apart`; one series of one run needs no legend."""
+    names = names_in(points[series])
+    channels = told_apart(rows, series, names)
+    if len(names) == 1 and len(rows.runs) == 1:
+        channels["color"].legend = None
+    return channels
+
+
+def titles(rows: Rows, *columns: str) -> dict[str, str]:
+    return {name: rows.occbench.title(name) for name in columns}
+
+
+def tips(rows: Rows, /, *names: str | alt.Tooltip, **numbers: str) -> list[alt.Tooltip]:
+    """What a mark says of itself: its run, where there are several, its names, and numbers by their titles."""
+    named = (alt.Tooltip(f"{name}:N") if isinstance(name, str) else name for name in names)
+    return [*tip(rows), *named, *(tooltip(field, title) for field, title in numbers.items())]
+
+
+def dashed_rule(value: float, channel: str = "x") -> alt.Chart:
+    """Where two things are equal."""
+    rule = alt.Chart(pl.DataFrame({"equal": [value]})).mark_rule(color=colour("muted"), strokeDash=[4, 3])
+    return rule.encode(**{channel: "equal:Q"})
+
+
+def bars_of(parts: pl.DataFrame, by: str, names: list[str], scale: alt.Scale, x: alt.X, tooltips: list) -> alt.Chart:
+    """A bar for each value of `by`, of `part`s in the order of `names`, as long as `drawn`."""
+    order = pl.col("part").replace_strict({name: i for i, name in enumerate(names)}, return_dtype=pl.Int64)
+    marks = alt.Chart(parts.with_columns(order=order)).mark_bar(
+        stroke=colour("paper"), strokeWidth=0.5, height=BAR - 4, clip=True
+    )
+    return marks.encode(
+        y=alt.Y(f"{by}:N", title=None, sort=None),
+        x=x,
+        color=alt.Color("part:N", title=None, sort=names, scale=scale),
+        order=alt.Order("order:Q"),
+        tooltip=tooltips,
+    )

@@ -56,12 +56,6 @@ CHARTS = [
     Chart("per_sm", "Occupancy of each SM", [], sms.per_sm),
     Chart("throughput", "Throughput against occupancy", ["achieved_pct", "throughput"], performance.throughput),
     Chart(
-        "throughput_varied",
-        "Throughput at equal occupancy",
-        ["achieved_pct", "throughput"],
-        performance.throughput_varied,
-    ),
-    Chart(
         "issue", "Issue and eligible warps against occupancy", ["issue_active_pct", "eligible_warps"], launches.issue
     ),
     Chart("pipes", "Use of pipes against occupancy", ["achieved_pct"], launches.pipes),

@@ -3,6 +3,7 @@
 import altair as alt
 import polars as pl
 
+from occbench_tools.dataset import error
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import (
     GROUP,
@@ -10,14 +11,13 @@ from occbench_tools.report.style import (
     Drawing,
     Missing,
     Panel,
-    colour,
     counted,
+    dashed_rule,
     grouped,
     numbered,
     swatches,
-    tip,
+    tips,
     told_apart,
-    tooltip,
 )
 from occbench_tools.statistics import median, quantile
 
@@ -30,36 +30,22 @@ def agreement(rows: Rows) -> Drawing:
     if frame.is_empty():
         raise Missing("no row was counted")
     kinds = ["theoretical", "predicted"]
-    errors = frame.select(
-        RUN, GROUP, *((pl.col(f"{kind}_pct") - pl.col("achieved_pct")).abs().alias(kind) for kind in kinds)
-    )
+    errors = frame.select(RUN, GROUP, *(error(f"{kind}_pct").alias(kind) for kind in kinds))
     long = errors.unpivot(kinds, index=[RUN, GROUP], variable_name="kind", value_name="error").drop_nulls("error")
     means = long.group_by(RUN, GROUP, "kind", maintain_order=True).agg(
         pl.col("error").mean(), pl.col("error").max().alias("most"), pl.len().alias("cases")
     )
-    top = means.group_by(GROUP).agg(pl.col("cases").sum()).sort("cases", descending=True).head(MOST_GROUPS)
+    top = means.group_by(GROUP, maintain_order=True).agg(pl.col("cases").sum())
+    top = top.sort("cases", descending=True, maintain_order=True).head(MOST_GROUPS)
     means = means.filter(pl.col(GROUP).is_in(top[GROUP].implode())).sort("error", descending=True)
-    marks = (
-        alt.Chart(means)
-        .mark_point(filled=True, size=80, opacity=1)
-        .encode(
-            y=alt.Y(
-                f"{GROUP}:N",
-                title=None,
-                sort=alt.EncodingSortField("error", op="max", order="descending"),
-                axis=alt.Axis(grid=True),
-            ),
-            x=alt.X("error:Q", title="mean distance from counter, points"),
-            tooltip=[
-                *tip(rows),
-                alt.Tooltip(f"{GROUP}:N", title=noun),
-                alt.Tooltip("kind:N"),
-                tooltip("error", "mean, points"),
-                tooltip("most", "most, points"),
-                tooltip("cases", "cases"),
-            ],
-            **told_apart(rows, "kind", kinds, swatches(kinds)),
-        )
+    order = alt.EncodingSortField("error", op="max", order="descending")
+    of_group = alt.Tooltip(f"{GROUP}:N", title=noun)
+    marks = alt.Chart(means).mark_point(filled=True, size=80, opacity=1)
+    marks = marks.encode(
+        y=alt.Y(f"{GROUP}:N", title=None, sort=order, axis=alt.Axis(grid=True)),
+        x=alt.X("error:Q", title="mean distance from counter, points"),
+        tooltip=tips(rows, of_group, "kind", error="mean, points", most="most, points", cases="cases"),
+        **told_apart(rows, "kind", kinds, swatches(kinds)),
     )
     of_prediction = means.filter(pl.col("kind") == "predicted")
     if of_prediction.is_empty():
@@ -92,16 +78,10 @@ def difference_panel(rows: Rows, frame: pl.DataFrame, value: str, title: str, sa
     frame = frame.drop_nulls(value).filter(pl.col(value).is_finite())
     if frame.is_empty():
         return None
+    shares = {"least": 0, "low": 0.25, "middle": 0.5, "high": 0.75, "most": 1}
     quartiles = (
         frame.group_by(RUN, GROUP, maintain_order=True)
-        .agg(
-            quantile(pl.col(value), 0.25).alias("low"),
-            median(pl.col(value)).alias("middle"),
-            quantile(pl.col(value), 0.75).alias("high"),
-            pl.col(value).min().alias("least"),
-            pl.col(value).max().alias("most"),
-            pl.len().alias("cases"),
-        )
+        .agg(cases=pl.len(), **{name: quantile(pl.col(value), share) for name, share in shares.items()})
         .filter(pl.col(GROUP).rank("dense") <= MOST_GROUPS)
     )
     later = rows.runs[1:]
@@ -109,18 +89,11 @@ def difference_panel(rows: Rows, frame: pl.DataFrame, value: str, title: str, sa
         y=alt.Y(f"{GROUP}:N", title=None, axis=alt.Axis(grid=True)),
         yOffset=alt.YOffset(f"{RUN}:N", scale=alt.Scale(domain=later)),
         color=alt.Color(f"{RUN}:N", title=None, scale=numbered(rows.runs), legend=alt.Legend(**LIST, values=later)),
-        tooltip=[
-            *tip(rows),
-            alt.Tooltip(f"{GROUP}:N"),
-            *(tooltip(name, name) for name in ("least", "low", "middle", "high", "most", "cases")),
-        ],
-    )
-    rule = (
-        alt.Chart(pl.DataFrame({"same": [same]})).mark_rule(color=colour("muted"), strokeDash=[4, 3]).encode(x="same:Q")
+        tooltip=tips(rows, GROUP, **{name: name for name in (*shares, "cases")}),
     )
     x = alt.X("least:Q", title=title, scale=alt.Scale(zero=False))
     layers = [
-        rule,
+        dashed_rule(same),
         base.mark_rule(strokeWidth=1).encode(x=x, x2="most:Q"),
         base.mark_rule(strokeWidth=4).encode(x="low:Q", x2="high:Q"),
         base.mark_point(filled=True, size=60, opacity=1).encode(x="middle:Q"),

@@ -4,9 +4,9 @@ import altair as alt
 import polars as pl
 
 from occbench_tools.dataset import parameter
-from occbench_tools.report.charts.resources import AXES, SHARED, shared
+from occbench_tools.report.charts.resources import AXES, SHARED, corners, shared
 from occbench_tools.report.rows import RUN, Rows
-from occbench_tools.report.style import Drawing, Missing, Panel, colour, told_apart, tooltip
+from occbench_tools.report.style import Drawing, Missing, Panel, colour, percent, told_apart, tooltip
 
 # With their units in the sentence.
 UNITS = {
@@ -25,27 +25,20 @@ def points(rows: Rows) -> pl.DataFrame:
 
 
 def panel(rows: Rows, frame: pl.DataFrame, axis: str) -> Panel:
-    on_axis = frame.filter(pl.col("axis") == axis)
-    # The last value of each step is all of it.
-    step = pl.col("theoretical_pct")
-    ends = (step != step.shift(-1)).fill_null(True) | (pl.col(RUN) != pl.col(RUN).shift(-1)).fill_null(True)
-    first = (pl.col(RUN) != pl.col(RUN).shift(1)).fill_null(True)
+    on_axis = frame.filter(pl.col("axis") == axis).select(RUN, "value", "theoretical_pct", "blocks_per_sm", "current")
     title = AXES[axis]
     x = alt.X("value:Q", title=title, scale=alt.Scale(nice=False))
-    y = alt.Y("theoretical_pct:Q", title="theoretical occupancy, %", scale=alt.Scale(domainMin=0, domainMax=105))
+    y = percent(alt.Y, "theoretical_pct", "theoretical occupancy, %")
     several = len(rows.runs) > 1
     colours = told_apart(rows, RUN, rows.runs) if several else {"color": alt.value(colour("theoretical"))}
-    tips = [
-        tooltip("value", title),
-        tooltip("theoretical_pct", "theoretical occupancy, %"),
-        tooltip("blocks_per_sm", "blocks"),
-    ]
-    line = alt.Chart(on_axis.filter(ends | first).select(RUN, "value", "theoretical_pct")).mark_line(
-        interpolate="step-before", strokeWidth=2
+    told = {"value": title, "theoretical_pct": "theoretical occupancy, %", "blocks_per_sm": "blocks"}
+    steps = pl.concat(
+        corners(of).select(RUN, "value", "theoretical_pct") for _, of in on_axis.group_by(RUN, maintain_order=True)
     )
-    current = on_axis.filter("current").select(RUN, "value", "theoretical_pct", "blocks_per_sm")
-    marks = alt.Chart(current).mark_point(filled=True, size=90, opacity=1)
-    layers = [line.encode(x=x, y=y, **colours), marks.encode(x=x, y=y, tooltip=tips, **colours)]
+    line = alt.Chart(steps).mark_line(interpolate="step-before", strokeWidth=2)
+    marks = alt.Chart(on_axis.filter("current").drop("current")).mark_point(filled=True, size=90, opacity=1)
+    tooltips = [tooltip(field, name) for field, name in told.items()]
+    layers = [line.encode(x=x, y=y, **colours), marks.encode(x=x, y=y, tooltip=tooltips, **colours)]
     return Panel(f"Over {title.split(',')[0]}", alt.layer(*layers))
 
 

@@ -15,7 +15,9 @@ from occbench_tools.report.style import (
     medians,
     most_frequent,
     names_in,
-    tip,
+    occupancy_axis,
+    percent,
+    tips,
     told_apart,
     tooltip,
 )
@@ -57,25 +59,16 @@ def curve_panel(steps: pl.DataFrame, axis: str, launch: dict) -> Panel:
     title = f"{kernels_in_words(launch['kernels'])}: {usage_in_words(launch)}"
     # A circle at 0 stays clear of the other axis.
     scale = alt.Scale(domainMin=0, domainMax=steps["value"].max(), nice=False, padding=12)
-    x = alt.X("value:Q", title=AXES[axis], scale=scale)
-    y = alt.Y("occupancy:Q", title="occupancy, %", scale=alt.Scale(domainMin=0, domainMax=105))
-    line = step_line(steps).encode(x=x, y=y)
-    kinds = [("theoretical", launch["theoretical_pct"]), ("achieved", launch["achieved_pct"])]
-    points = pl.DataFrame(
-        [{"value": launch[axis], "kind": kind, "occupancy": value} for kind, value in kinds if value is not None]
-    )
-    base = alt.Chart(points).encode(
-        x=x, y=y, tooltip=[alt.Tooltip("kind:N"), tooltip("value", AXES[axis]), tooltip("occupancy", "occupancy, %")]
-    )
-    circle = base.transform_filter("datum.kind === 'theoretical'").mark_point(
-        size=220, strokeWidth=2, opacity=1, color=colour("ink")
-    )
-    if launch["achieved_pct"] is None:
-        return Panel(title, alt.layer(line, circle))
-    dot = base.transform_filter("datum.kind === 'achieved'").mark_point(
-        filled=True, size=45, opacity=1, color=colour("achieved")
-    )
-    return Panel(title, alt.layer(line, circle, dot))
+    place = {"x": alt.X("value:Q", title=AXES[axis], scale=scale), "y": occupancy_axis()}
+    marks = {"theoretical": {"size": 220, "strokeWidth": 2, "color": colour("ink")}}
+    marks["achieved"] = {"filled": True, "size": 45, "color": colour("achieved")}
+    tooltips = [alt.Tooltip("kind:N"), tooltip("value", AXES[axis]), tooltip("occupancy", "occupancy, %")]
+    layers = [step_line(steps).encode(**place)]
+    for kind, mark in marks.items():
+        if launch[f"{kind}_pct"] is not None:
+            point = pl.DataFrame({"value": [launch[axis]], "kind": [kind], "occupancy": [launch[f"{kind}_pct"]]})
+            layers.append(alt.Chart(point).mark_point(opacity=1, **mark).encode(**place, tooltip=tooltips))
+    return Panel(title, alt.layer(*layers))
 
 
 def calculator_of_launches(rows: Rows) -> Drawing:
@@ -101,23 +94,15 @@ def calculator_of_launches(rows: Rows) -> Drawing:
 
 
 def counter_panel(rows: Rows, points: pl.DataFrame, value: str, series: str, title: str, **scale) -> Panel:
-    names = names_in(points[series])
-    encoding = told_apart(rows, series, names)
-    base = alt.Chart(points).encode(
-        x=alt.X(
-            "achieved_pct:Q", title=rows.occbench.title("achieved_pct"), scale=alt.Scale(domainMin=0, domainMax=105)
-        ),
+    x_title = rows.occbench.title("achieved_pct")
+    marks = alt.Chart(points).mark_point(filled=True, size=35, opacity=0.85)
+    marks = marks.encode(
+        x=percent(alt.X, "achieved_pct", x_title),
         y=alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domainMin=0, **(scale or {"nice": True}))),
-        tooltip=[
-            *tip(rows),
-            alt.Tooltip(f"{series}:N"),
-            tooltip("achieved_pct", rows.occbench.title("achieved_pct")),
-            tooltip(value, title),
-            tooltip("rows", "rows"),
-        ],
-        **encoding,
+        tooltip=tips(rows, series, **{"achieved_pct": x_title, value: title, "rows": "rows"}),
+        **told_apart(rows, series, names_in(points[series])),
     )
-    return Panel(title, base.mark_point(filled=True, size=35, opacity=0.85))
+    return Panel(title, marks)
 
 
 def issue(rows: Rows) -> Drawing:

@@ -1,4 +1,4 @@
-"""What occupancy is worth: useful throughput against it, and where more of it does not help."""
+"""What occupancy is worth: useful throughput against it."""
 
 import itertools
 
@@ -15,9 +15,9 @@ from occbench_tools.report.style import (
     colour,
     medians,
     names_in,
-    tip,
-    told_apart,
-    tooltip,
+    percent,
+    series_channels,
+    tips,
 )
 from occbench_tools.statistics import median
 
@@ -25,8 +25,6 @@ from occbench_tools.statistics import median
 WHOLE_PCT = 95
 LEAST_RANGE_POINTS = 10
 SAME_POINTS = 1
-# Values that span more are drawn on a logarithmic axis.
-WIDE = 50
 MOST_SERIES = 6
 MOST_PANELS = 12
 MOST_FACTORS = 12
@@ -73,17 +71,18 @@ def moves_occupancy(frame: pl.DataFrame, name: str, others: list[str]) -> bool:
 
 def series_of(frame: pl.DataFrame) -> pl.DataFrame:
     """`series`: the factors that leave theoretical occupancy as it is. Those that change it move along a series."""
-    values = factors(frame)
-    columns = {name: f"factor {name}" for name in values}
-    frame = frame.with_columns(value.alias(columns[name]) for name, value in values.items())
-    kept: list[str] = []
-    for name in values:
-        told = frame.select(pl.struct(RUN, *(columns[other] for other in kept)).n_unique()).item()
-        adds = frame.select(pl.struct(RUN, *(columns[other] for other in [*kept, name])).n_unique()).item() > told
-        others = [RUN, *(columns[other] for other in values if other != name)]
-        if adds and not moves_occupancy(frame, columns[name], others):
-            kept.append(name)
-    series = in_words({name: pl.col(columns[name]) for name in kept})
+    values = {name: value.alias(f"factor {name}") for name, value in factors(frame).items()}
+    frame = frame.with_columns(values.values())
+    columns = {name: pl.col(f"factor {name}") for name in values}
+    still = {
+        name: column
+        for name, column in columns.items()
+        if not moves_occupancy(
+            frame, f"factor {name}", [RUN, *(f"factor {other}" for other in values if other != name)]
+        )
+    }
+    kept = told_once(frame, still, RUN)
+    series = in_words({name: columns[name] for name in kept})
     return frame.with_columns(series=pl.when((series == "") & bool(kept)).then(pl.lit("others")).otherwise(series))
 
 
@@ -112,33 +111,21 @@ def told_difference_parts(points: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def throughput_panel(rows: Rows, points: pl.DataFrame, title: str) -> Panel:
-    names = names_in(points["series"])
-    encoding = told_apart(rows, "series", names)
-    if len(names) == 1 and len(rows.runs) == 1:
-        encoding["color"].legend = None
+    x_title, y_title = rows.occbench.title("achieved_pct"), "throughput, % of the series' most"
+    useful = alt.Tooltip("throughput:Q", title="throughput", format=".4~s")
+    unit = alt.Tooltip("throughput_unit:N", title="unit")
     base = alt.Chart(points).encode(
-        x=alt.X(
-            "achieved_pct:Q", title=rows.occbench.title("achieved_pct"), scale=alt.Scale(domainMin=0, domainMax=105)
-        ),
-        y=alt.Y("relative:Q", title="throughput, % of the series' most", scale=alt.Scale(domainMin=0, domainMax=105)),
-        tooltip=[
-            *tip(rows),
-            alt.Tooltip("series:N"),
-            tooltip("achieved_pct", rows.occbench.title("achieved_pct")),
-            tooltip("relative", "throughput, % of the series' most"),
-            alt.Tooltip("throughput:Q", title="throughput", format=".4~s"),
-            alt.Tooltip("throughput_unit:N", title="unit"),
-        ],
-        **encoding,
+        x=percent(alt.X, "achieved_pct", x_title),
+        y=percent(alt.Y, "relative", y_title),
+        tooltip=[*tips(rows, "series", achieved_pct=x_title, relative=y_title), useful, unit],
+        **series_channels(rows, points),
     )
     through = {name: f"median({name})" for name in ("achieved_pct", "relative")}
     middles = base.transform_aggregate(**through, groupby=[RUN, "series", "theoretical_pct"])
     lines = middles.mark_line(strokeWidth=1.5, opacity=0.6, tooltip=None)
     marks = base.mark_point(filled=True, size=35, opacity=1)
-    knee = base.transform_filter("datum.knee").mark_point(
-        size=200, strokeWidth=2, opacity=1, shape="diamond", stroke=colour("ink")
-    )
-    return Panel(title, alt.layer(lines, marks, knee))
+    outline = {"size": 200, "strokeWidth": 2, "opacity": 1, "shape": "diamond", "stroke": colour("ink")}
+    return Panel(title, alt.layer(lines, marks, base.transform_filter("datum.knee").mark_point(**outline)))
 
 
 def throughput(rows: Rows) -> Drawing:
@@ -189,84 +176,13 @@ def sentence_of(told: list[tuple[str, pl.DataFrame]]) -> str:
     )
 
 
-def numeric_parameter(frame: pl.DataFrame) -> str | None:
-    """The parameter with most values, at least three, of those that are all numbers."""
-    counts = {}
-    for name in parameter_names(frame)[:MOST_FACTORS]:
-        texts = frame.select(parameter(name)).to_series().drop_nulls().unique()
-        if texts.cast(pl.Float64, strict=False).is_finite().fill_null(False).all():
-            counts[name] = len(texts)
-    best = max(counts, key=counts.get, default=None)
-    return best if best and counts[best] >= 3 else None
-
-
-def others_of(frame: pl.DataFrame, name: str) -> pl.Expr:
-    """All other factors, as text; of two that say the same the first."""
+def told_once(frame: pl.DataFrame, values: dict[str, pl.Expr], *keys: str) -> list[str]:
+    """The factors that tell rows apart which the `keys` and the factors before them do not."""
     kept: list[str] = []
-    values = {other: value.alias(other) for other, value in factors(frame).items() if other != name}
-    for other, value in values.items():
-        before = frame.select(pl.struct(pl.lit(0), *(values[one] for one in kept)).n_unique()).item()
-        if frame.select(pl.struct(pl.lit(0), *(values[one] for one in kept), value).n_unique()).item() > before:
-            kept.append(other)
-    return in_words({other: values[other] for other in kept})
-
-
-def varied_panel(rows: Rows, points: pl.DataFrame, x: str, title: str) -> Panel:
-    names = names_in(points["series"])
-    encoding = told_apart(rows, "series", names)
-    if len(names) == 1 and len(rows.runs) == 1:
-        encoding["color"].legend = None
-
-    def scale(values: pl.Series, **otherwise: object) -> alt.Scale:
-        wide = values.min() > 0 and values.max() / values.min() > WIDE
-        return alt.Scale(type="log") if wide else alt.Scale(**otherwise)
-
-    base = alt.Chart(points).encode(
-        x=alt.X("x:Q", title=x.replace("_", " "), scale=scale(points["x"], zero=False)),
-        y=alt.Y("relative:Q", title="throughput, % of the most", scale=scale(points["relative"], zero=True, nice=True)),
-        tooltip=[
-            *tip(rows),
-            alt.Tooltip("series:N"),
-            tooltip("x", x),
-            tooltip("relative", "throughput, % of the most"),
-            tooltip("achieved_pct", rows.occbench.title("achieved_pct")),
-        ],
-        **encoding,
-    )
-    return Panel(title, alt.layer(base.mark_line(strokeWidth=1.5, opacity=0.6), base.mark_point(filled=True, size=35)))
-
-
-def throughput_varied(rows: Rows) -> Drawing:
-    panels = []
-    told = []
-    for (experiment, unit), frame in candidates(rows).group_by(GROUP, maintain_order=True):
-        name = numeric_parameter(frame)
-        if not name or frame["achieved_pct"].max() - frame["achieved_pct"].min() >= LEAST_RANGE_POINTS:
-            continue
-        frame = frame.with_columns(
-            x=parameter(name).cast(pl.Float64, strict=False), series=others_of(frame, name)
-        ).drop_nulls("x")
-        points = medians(frame, ["x", "series"], ["achieved_pct", "throughput"]).sort("series", "x")
-        points = points.with_columns(relative=100 * pl.col("throughput") / pl.col("throughput").max().over(RUN))
-        panels += [varied_panel(rows, part, name, f"{experiment} ({unit})") for part in told_difference_parts(points)]
-        told.append(sentence_of_varied(experiment, name, points))
-    if not panels:
-        raise Missing("needs counted rows of equal occupancy that differ in a numeric parameter")
-    return Drawing(" ".join(told), panels[:MOST_PANELS])
-
-
-def sentence_of_varied(experiment: str, name: str, points: pl.DataFrame) -> str:
-    low, high = f"{points['achieved_pct'].min():.0f}", f"{points['achieved_pct'].max():.0f}"
-    occupancy = low if low == high else f"{low} to {high}"
-    best, worst = (
-        points.row(index, named=True) for index in (points["relative"].arg_max(), points["relative"].arg_min())
-    )
-    gain = best["throughput"] / worst["throughput"]
-
-    def place(point: dict) -> str:
-        return f"{name}={point['x']:g}" + (f", {point['series']}" if point["series"] else "")
-
-    return (
-        f"At {occupancy} % achieved occupancy {experiment} gets × "
-        f"{gain:,.{0 if gain >= 100 else 2}f} as much done at best ({place(best)}) as at worst ({place(worst)})."
-    )
+    for name in values:
+        told, more = (
+            frame.select(pl.struct(pl.lit(0), *keys, *(values[one].alias(one) for one in of)).n_unique()).item()
+            for of in (kept, [*kept, name])
+        )
+        kept += [name] if more > told else []
+    return kept

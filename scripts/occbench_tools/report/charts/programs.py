@@ -4,7 +4,7 @@ import altair as alt
 import polars as pl
 
 from occbench_tools.report.rows import RUN, Rows
-from occbench_tools.report.style import BAR, Drawing, Missing, Panel, colour, counted, tooltip
+from occbench_tools.report.style import BAR, Drawing, Missing, Panel, bars_of, colour, counted, tooltip
 
 MOST_KERNELS = 20
 MOST_REGIONS = 4
@@ -29,23 +29,15 @@ def bars(frame: pl.DataFrame, title: str, of: str = "case") -> Panel:
     names = list(PARTS)
     details = [name for name in DETAILS if of == "case" or name == "launches"]
     parts = frame.drop("ms").unpivot(names, index=[of, *details], variable_name="part", value_name="ms")
-    order = pl.col("part").replace_strict({name: i for i, name in enumerate(names)}, return_dtype=pl.Int64)
-    parts = parts.with_columns(order=order, drawn=pl.col("ms").clip(0))
-    tips = [alt.Tooltip(f"{of}:N", title="kernel" if of == "case" else of), alt.Tooltip("part:N"), tooltip("ms", "ms")]
-    chart = (
-        alt.Chart(parts)
-        .mark_bar(stroke=colour("paper"), strokeWidth=0.5, height=BAR - 4)
-        .encode(
-            y=alt.Y(f"{of}:N", title=None, sort=None),
-            x=alt.X("drawn:Q", title="GPU time, ms"),
-            color=alt.Color(
-                "part:N", title=None, sort=names, scale=alt.Scale(domain=names, range=[*map(colour, PARTS.values())])
-            ),
-            order=alt.Order("order:Q"),
-            tooltip=[*tips, *(tooltip(name, name) for name in details)],
-        )
+    kernel = alt.Tooltip(f"{of}:N", title="kernel" if of == "case" else of)
+    tooltips = [kernel, alt.Tooltip("part:N"), *(tooltip(name, name) for name in ("ms", *details))]
+    colours = alt.Scale(domain=names, range=[*map(colour, PARTS.values())])
+    x = alt.X("drawn:Q", title="GPU time, ms")
+    return Panel(
+        title,
+        bars_of(parts.with_columns(drawn=pl.col("ms").clip(0)), of, names, colours, x, tooltips),
+        60 + BAR * len(frame),
     )
-    return Panel(title, chart, 60 + BAR * len(frame))
 
 
 def by_region(frame: pl.DataFrame) -> pl.DataFrame:

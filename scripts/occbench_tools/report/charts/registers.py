@@ -4,7 +4,7 @@ import altair as alt
 import polars as pl
 
 from occbench_tools.dataset import parameter
-from occbench_tools.report.charts.performance import factors, in_words
+from occbench_tools.report.charts.performance import factors, in_words, told_once
 from occbench_tools.report.charts.resources import (
     candidates,
     equal_but_for,
@@ -22,9 +22,12 @@ from occbench_tools.report.style import (
     medians,
     most_frequent,
     names_in,
-    tip,
+    occupancy_axis,
+    percent,
+    series_channels,
+    tips,
+    titles,
     told_apart,
-    tooltip,
 )
 
 REGISTERS = "registers_per_thread"
@@ -35,17 +38,12 @@ MOST_FALLS = 6
 
 def series_along(frame: pl.DataFrame, axis: str) -> pl.Expr:
     """What rows differ in beside `axis`, as text: neither what goes along with it nor what says the same as another."""
-    kept: dict[str, pl.Expr] = {}
-    for name, text in factors(frame).items():
-        value = text.alias(name)
-        along = frame.group_by(value.alias("value")).agg(pl.col(axis).n_unique())[axis].max() == 1
-        told, more = (
-            frame.select(pl.struct(pl.lit(0), *values).n_unique()).item()
-            for values in (kept.values(), [*kept.values(), value])
-        )
-        if not along and more > told:
-            kept[name] = value
-    return in_words(kept)
+    values = {
+        name: value
+        for name, value in factors(frame).items()
+        if frame.group_by(value.alias("value")).agg(pl.col(axis).n_unique())[axis].max() > 1
+    }
+    return in_words({name: values[name] for name in told_once(frame, values)})
 
 
 def sweep_of_registers(rows: Rows) -> pl.DataFrame:
@@ -137,30 +135,17 @@ def register_cliff(rows: Rows) -> Drawing:
     )
 
 
-def series_channels(rows: Rows, points: pl.DataFrame) -> dict:
-    names = names_in(points["series"])
-    channels = told_apart(rows, "series", names)
-    if len(names) == 1 and len(rows.runs) == 1:
-        channels["color"].legend = None
-    return channels
-
-
 def place(rows: Rows) -> alt.X:
     return alt.X("value:Q", title=rows.occbench.title(REGISTERS), scale=alt.Scale(zero=False))
 
 
-def tips(rows: Rows) -> list[alt.Tooltip]:
-    columns = (REGISTERS, "theoretical_pct", "achieved_pct", "time_us")
-    return [*tip(rows), alt.Tooltip("series:N"), *(tooltip(name, rows.occbench.title(name)) for name in columns)]
-
-
 def cliff_panel(rows: Rows, points: pl.DataFrame, steps: pl.DataFrame, title: str) -> Panel:
-    y = alt.Y("occupancy:Q", title="occupancy, %", scale=alt.Scale(domainMin=0, domainMax=105))
-    line = step_line(steps).encode(x=place(rows), y=y)
+    line = step_line(steps).encode(x=place(rows), y=occupancy_axis())
     counted = points.drop_nulls("achieved_pct").with_columns(occupancy="achieved_pct")
     marks = alt.Chart(counted).mark_point(filled=True, size=45, opacity=1)
-    layers = [marks.encode(x=place(rows), y=y, tooltip=tips(rows), **series_channels(rows, counted))]
-    return Panel(title, alt.layer(line, *layers if len(counted) else []))
+    tooltips = tips(rows, "series", **numbers(rows))
+    marks = marks.encode(x=place(rows), y=occupancy_axis(), tooltip=tooltips, **series_channels(rows, counted))
+    return Panel(title, alt.layer(line, *[marks] if len(counted) else []))
 
 
 def gain_panel(rows: Rows, points: pl.DataFrame, column: str) -> Panel | None:
@@ -168,15 +153,13 @@ def gain_panel(rows: Rows, points: pl.DataFrame, column: str) -> Panel | None:
     points = points.filter(pl.col(column) > 0, pl.col("value").n_unique().over(RUN, "series") > 1)
     if points.is_empty():
         return None
-    y = (
-        alt.Y("relative:Q", title="throughput, % of the most", scale=alt.Scale(domainMin=0, domainMax=105))
-        if column == "throughput"
-        else alt.Y("time_us:Q", title=rows.occbench.title("time_us"), scale=alt.Scale(zero=True, nice=True))
-    )
+    of_most = "throughput, % of the most"
     base = alt.Chart(points).encode(
         x=place(rows),
-        y=y,
-        tooltip=[*tips(rows), tooltip("relative", "throughput, % of the most")],
+        y=percent(alt.Y, "relative", of_most)
+        if column == "throughput"
+        else alt.Y("time_us:Q", title=rows.occbench.title("time_us"), scale=alt.Scale(zero=True, nice=True)),
+        tooltip=tips(rows, "series", **numbers(rows), relative=of_most),
         **series_channels(rows, points),
     )
     line = base.transform_filter("!datum.padded").mark_line(point={"filled": True, "size": 45}, strokeWidth=2)
@@ -197,57 +180,42 @@ def most_spills(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def register_cap(rows: Rows) -> Drawing:
-    frame = rows.frame.drop_nulls(["registers_per_thread", "spill_bytes"]).filter(pl.col("time_us") > 0)
-    frame = (
-        most_spills(frame)
-        .with_columns(
-            series=pl.format("{} threads a block", "block_threads"),
-            occupancy=pl.coalesce("achieved_pct", "theoretical_pct"),
-        )
-        .drop_nulls(["series", "occupancy"])
+    frame = most_spills(rows.frame.drop_nulls([REGISTERS, "spill_bytes"]).filter(pl.col("time_us") > 0))
+    frame = frame.with_columns(
+        series=pl.format("{} threads a block", "block_threads"),
+        occupancy=pl.coalesce("achieved_pct", "theoretical_pct"),
     )
-    frame = most_frequent(frame, "series")
+    frame = most_frequent(frame.drop_nulls(["series", "occupancy"]), "series")
     if frame.is_empty():
         raise Missing("needs rows of one kernel that differ in registers and spills, with time and occupancy")
     values = ["theoretical_pct", "achieved_pct", "occupancy", "spill_bytes", "time_us"]
-    points = medians(frame, ["registers_per_thread", "series"], values).sort("registers_per_thread", "series")
-    names = names_in(points["series"])
+    points = medians(frame, [REGISTERS, "series"], values).sort(REGISTERS, "series")
     points = points.with_columns(fastest=pl.col("time_us") == pl.col("time_us").min().over(RUN, "series"))
     title = rows.occbench.title
     shown = "achieved_pct" if points["achieved_pct"].is_not_null().any() else "theoretical_pct"
+    told = titles(rows, REGISTERS, "achieved_pct", "spill_bytes", "time_us")
     base = alt.Chart(points).encode(
-        x=alt.X("occupancy:Q", title=title(shown), scale=alt.Scale(domainMin=0, domainMax=105)),
-        order="registers_per_thread:Q",
-        tooltip=[
-            *tip(rows),
-            alt.Tooltip("series:N", title="launch"),
-            *(tooltip(n, title(n)) for n in ("registers_per_thread", "achieved_pct", "spill_bytes", "time_us")),
-        ],
-        **told_apart(rows, "series", names),
+        x=percent(alt.X, "occupancy", title(shown)),
+        order=f"{REGISTERS}:Q",
+        tooltip=tips(rows, alt.Tooltip("series:N", title="launch"), **told),
+        **told_apart(rows, "series", names_in(points["series"])),
     )
     line = base.mark_line(point={"filled": True, "size": 45}, strokeWidth=2)
+    spills, time = (line.encode(y=alt.Y(f"{name}:Q", title=title(name))) for name in ("spill_bytes", "time_us"))
     fastest = base.transform_filter("datum.fastest").mark_point(size=220, strokeWidth=2, opacity=1)
     one = points.filter(pl.struct(RUN, "series") == pl.struct(RUN, "series").last())
-    launch = one["series"][0]
     fewest, most = one.row(0, named=True), one.row(-1, named=True)
     best = one.row(one["time_us"].arg_min(), named=True)
+    reach = "{registers_per_thread} reach {occupancy:.0f} % and spill {spill_bytes:.0f} B"
     sentence = (
-        f"With {launch}, {fewest['registers_per_thread']} registers reach {fewest['occupancy']:.0f} % and spill "
-        f"{fewest['spill_bytes']:.0f} B, {most['registers_per_thread']} reach {most['occupancy']:.0f} % and spill "
-        f"{most['spill_bytes']:.0f} B; {best['registers_per_thread']} registers ({best['occupancy']:.0f} %, "
+        f"With {one['series'][0]}, {reach.format(**fewest).replace(' reach', ' registers reach')}, {reach.format(**most)}; "
+        f"{best[REGISTERS]} registers ({best['occupancy']:.0f} %, "
         f"{best['spill_bytes']:.0f} B) are the fastest, in {100 * best['time_us'] / fewest['time_us']:.0f} % of the time of the "
         f"fewest registers and {100 * best['time_us'] / most['time_us']:.0f} % of that of the most."
     )
-    return Drawing(
-        sentence,
-        [
-            Panel("Spills", line.encode(y=alt.Y("spill_bytes:Q", title=title("spill_bytes")))),
-            Panel(
-                "Time (circle: the fastest)",
-                alt.layer(
-                    line.encode(y=alt.Y("time_us:Q", title=title("time_us"))),
-                    fastest.encode(y="time_us:Q"),
-                ),
-            ),
-        ],
-    )
+    both = alt.layer(time, fastest.encode(y="time_us:Q"))
+    return Drawing(sentence, [Panel("Spills", spills), Panel("Time (circle: the fastest)", both)])
+
+
+def numbers(rows: Rows) -> dict[str, str]:
+    return titles(rows, REGISTERS, "theoretical_pct", "achieved_pct", "time_us")

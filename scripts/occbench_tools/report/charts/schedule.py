@@ -12,18 +12,22 @@ from occbench_tools.report.style import (
     Drawing,
     Missing,
     Panel,
+    bars_of,
     binned,
     colour,
     counted,
+    dashed_rule,
     grouped,
     kernel_name,
     medians,
     most_frequent,
     names_in,
     occupancy_panel,
+    percent,
     shapes,
     swatches,
-    tip,
+    tips,
+    titles,
     told_apart,
     tooltip,
 )
@@ -100,27 +104,18 @@ def stacked(rows: Rows, frame: pl.DataFrame, by: str, title: str) -> Panel:
     parts = means.rename({"predicted_pct": "predicted"} | {name: loss_name(name) for name in losses})
     names = ["predicted", *map(loss_name, losses)]
     parts = parts.unpivot(names, index=by, variable_name="part", value_name="points").drop_nulls("points")
-    order = pl.col("part").replace_strict({name: i for i, name in enumerate(names)}, return_dtype=pl.Int64)
     # The differences between simulations can be slightly negative: drawn as nothing, told as they are.
-    parts = parts.with_columns(order=order, drawn=pl.col("points").clip(0))
-    y = alt.Y(f"{by}:N", title=None, sort=None)
-    bars = (
-        alt.Chart(parts)
-        .mark_bar(stroke=colour("paper"), strokeWidth=0.5, height=BAR - 4, clip=True)
-        .encode(
-            y=y,
-            x=alt.X("drawn:Q", title="share of the SM's warps, %", scale=alt.Scale(domain=[0, 100])),
-            color=alt.Color("part:N", title=None, sort=names, scale=part_colours(names)),
-            order=alt.Order("order:Q"),
-            tooltip=[alt.Tooltip(f"{by}:N", title="of"), alt.Tooltip("part:N"), tooltip("points", "points")],
-        )
+    parts = parts.with_columns(drawn=pl.col("points").clip(0))
+    x = alt.X("drawn:Q", title="share of the SM's warps, %", scale=alt.Scale(domain=[0, 100]))
+    tooltips = [alt.Tooltip(f"{by}:N", title="of"), alt.Tooltip("part:N"), tooltip("points", "points")]
+    bars = bars_of(parts, by, names, part_colours(names), x, tooltips)
+    ticks = alt.Chart(means.select(by, "achieved_pct").drop_nulls()).mark_tick(
+        thickness=3, color=colour("ink"), size=BAR - 2
     )
-    ticks = (
-        alt.Chart(means.select(by, "achieved_pct").drop_nulls())
-        .mark_tick(thickness=3, color=colour("ink"), size=BAR - 2)
-        .encode(
-            y=y, x="achieved_pct:Q", tooltip=[f"{by}:N", tooltip("achieved_pct", rows.occbench.title("achieved_pct"))]
-        )
+    ticks = ticks.encode(
+        y=alt.Y(f"{by}:N", title=None, sort=None),
+        x="achieved_pct:Q",
+        tooltip=[f"{by}:N", tooltip("achieved_pct", rows.occbench.title("achieved_pct"))],
     )
     return Panel(title, alt.layer(bars, ticks), 60 + BAR * len(means))
 
@@ -211,35 +206,19 @@ def tail_remedies(rows: Rows) -> Drawing:
         {"waves_text": "waves"}
     )
     counts = names_in(points["waves"])
-    title = rows.occbench.title
+    told = {"gain": "throughput over plain"} | titles(rows, "achieved_pct", "time_us")
     panels = []
     for shape in points["shape"].unique(maintain_order=True).head(MOST_RECORDINGS):
         chosen = points.filter(pl.col("shape") == shape)
-        marks = (
-            alt.Chart(chosen)
-            .mark_point(filled=True, size=70, opacity=1)
-            .encode(
-                y=alt.Y("remedy:N", title=None, sort=None),
-                x=alt.X("gain:Q", title="throughput over that of the plain launch", scale=alt.Scale(zero=False)),
-                tooltip=[
-                    *tip(rows),
-                    alt.Tooltip("remedy:N"),
-                    alt.Tooltip("waves:N"),
-                    tooltip("gain", "throughput over plain"),
-                    tooltip("achieved_pct", title("achieved_pct")),
-                    tooltip("time_us", title("time_us")),
-                ],
-                **waves_of_remedies(rows, counts),
-            )
+        marks = alt.Chart(chosen).mark_point(filled=True, size=70, opacity=1)
+        marks = marks.encode(
+            y=alt.Y("remedy:N", title=None, sort=None),
+            x=alt.X("gain:Q", title="throughput over that of the plain launch", scale=alt.Scale(zero=False)),
+            tooltip=tips(rows, "remedy", "waves", **told),
+            **waves_of_remedies(rows, counts),
         )
-        one = (
-            alt.Chart(pl.DataFrame({"gain": [1.0]}))
-            .mark_rule(color=colour("muted"), strokeDash=[4, 3])
-            .encode(x="gain:Q")
-        )
-        panels.append(
-            Panel(f"Work: {shape}" if shape else "", alt.layer(one, marks), 70 + 30 * chosen["remedy"].n_unique())
-        )
+        height = 70 + 30 * chosen["remedy"].n_unique()
+        panels.append(Panel(f"Work: {shape}" if shape else "", alt.layer(dashed_rule(1), marks), height))
     best = points.row(points["gain"].arg_max(), named=True)
     means = points.group_by("remedy").agg(median(pl.col("gain"))).sort("gain", descending=True)
     ranking = ", ".join(f"{name} × {gain:.2f}" for name, gain in means.iter_rows())
@@ -278,23 +257,19 @@ def timeline(rows: Rows) -> Drawing:
     if frame.is_empty():
         raise Missing("needs recordings of occupancy over time (--timeline FOLDER)")
     cases, count = recordings(frame)
+    kinds = {"predicted_active_warps_pct": "predicted", "active_warps_pct": "achieved"}
     panels = []
     for experiment, case in cases:
-        points = binned(of_case(frame, experiment, case), "time_us")
-        points = points.group_by("time_us").agg(pl.col("active_warps_pct", "predicted_active_warps_pct").mean())
-        points = points.rename({"active_warps_pct": "achieved", "predicted_active_warps_pct": "predicted"}).sort(
-            "time_us"
-        )
-        kinds = ["predicted", "achieved"]
-        lines = (
-            alt.Chart(points.unpivot(kinds, index="time_us", variable_name="kind", value_name="active").drop_nulls())
-            .mark_line(strokeWidth=1.5, interpolate="step-after")
-            .encode(
-                x=alt.X("time_us:Q", title="time since the launch began, us"),
-                y=alt.Y("active:Q", title="active warps, %", scale=alt.Scale(domainMin=0, domainMax=105)),
-                color=alt.Color("kind:N", title=None, sort=kinds, scale=swatches(kinds)),
-                tooltip=[tooltip("time_us", "time, us"), alt.Tooltip("kind:N"), tooltip("active", "active warps, %")],
-            )
+        points = binned(of_case(frame, experiment, case), "time_us").rename(kinds)
+        points = points.group_by("time_us").agg(pl.col(kinds.values()).mean()).sort("time_us")
+        long = points.unpivot(list(kinds.values()), index="time_us", variable_name="kind", value_name="active")
+        lines = alt.Chart(long.drop_nulls()).mark_line(strokeWidth=1.5, interpolate="step-after")
+        names = list(kinds.values())
+        lines = lines.encode(
+            x=alt.X("time_us:Q", title="time since the launch began, us"),
+            y=percent(alt.Y, "active", "active warps, %"),
+            color=alt.Color("kind:N", title=None, sort=names, scale=swatches(names)),
+            tooltip=[tooltip("time_us", "time, us"), alt.Tooltip("kind:N"), tooltip("active", "active warps, %")],
         )
         panels.append(Panel(f"{experiment}: {case}", lines))
     difference = (frame["active_warps_pct"] - frame["predicted_active_warps_pct"]).abs().drop_nulls()

@@ -5,7 +5,7 @@ import polars as pl
 
 from occbench_tools.report.charts.schedule import of_case, recordings, shown
 from occbench_tools.report.rows import Rows
-from occbench_tools.report.style import Drawing, Missing, Panel, colour, tooltip
+from occbench_tools.report.style import Drawing, Missing, Panel, colour, percent, tooltip
 
 IDLE = "idle_pct"
 IDLE_TITLE = "idle, % of the launch"
@@ -30,22 +30,13 @@ def of_each_sm(frame: pl.DataFrame, sm_count: int | None) -> pl.DataFrame:
 
 def bars(sms: pl.DataFrame, value: str, title: str, shade: str) -> alt.LayerChart:
     """One bar an SM; the mean as a line."""
-    y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domainMin=0, domainMax=105))
     labelled = [sm for sm in sms["sm"] if sm % (20 if len(sms) > 40 else 4) == 0]
-    axis = alt.Axis(labelAngle=0, values=labelled)
-    each = (
-        alt.Chart(sms)
-        .mark_bar(color=colour(shade), stroke=colour("paper"), strokeWidth=0.3)
-        .encode(
-            x=alt.X("sm:O", title="SM", axis=axis),
-            y=y,
-            tooltip=[
-                tooltip("sm", "SM"),
-                tooltip(value, title),
-                tooltip("blocks", "blocks"),
-                tooltip("launches", "launches"),
-            ],
-        )
+    told = {"sm": "SM", value: title, "blocks": "blocks", "launches": "launches"}
+    each = alt.Chart(sms).mark_bar(color=colour(shade), stroke=colour("paper"), strokeWidth=0.3)
+    each = each.encode(
+        x=alt.X("sm:O", title="SM", axis=alt.Axis(labelAngle=0, values=labelled)),
+        y=percent(alt.Y, value, title),
+        tooltip=[tooltip(field, name) for field, name in told.items()],
     )
     middle = pl.DataFrame({"mean": [sms[value].mean()]})
     mean = alt.Chart(middle).mark_rule(color=colour("ink"), strokeWidth=1.5, strokeDash=[6, 3])

@@ -15,10 +15,10 @@ from occbench_tools.report.style import (
     colour,
     counted,
     medians,
-    names_in,
     occupancy_axis,
+    series_channels,
     swatches,
-    tip,
+    tips,
     told_apart,
     tooltip,
 )
@@ -166,10 +166,6 @@ def cliff_marks(found: pl.DataFrame) -> list[alt.Chart]:
     return [rules, labels]
 
 
-def series_channels(rows: Rows, points: pl.DataFrame) -> dict:
-    return told_apart(rows, SERIES, names_in(points[SERIES]))
-
-
 def occupancies(points: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
     """Long form, `kind` and `occupancy`: theory by its `lines`, the others by the points."""
     index = [RUN, X, SERIES]
@@ -187,37 +183,24 @@ def occupancy_panel(rows: Rows, points: pl.DataFrame, lines: pl.DataFrame, x_tit
     """Points of each place, and the lines of theory."""
     long = occupancies(points, lines)
     one = long[SERIES].n_unique() == 1 and len(rows.runs) == 1
-    channels = (
-        told_apart(rows, "kind", list(KINDS.values()), swatches(list(KINDS.values())))
-        if one
-        else series_channels(rows, points)
-    )
+    kinds = list(KINDS.values())
     base = alt.Chart(long).encode(
         x=alt.X(f"{X}:Q", title=x_title, scale=alt.Scale(zero=False)),
         y=occupancy_axis(),
-        tooltip=[
-            *tip(rows),
-            tooltip(X, x_title),
-            alt.Tooltip(f"{SERIES}:N"),
-            alt.Tooltip("kind:N"),
-            tooltip("occupancy", "occupancy, %"),
-        ],
-        **channels,
+        tooltip=tips(rows, tooltip(X, x_title), SERIES, "kind", occupancy="occupancy, %"),
+        **(told_apart(rows, "kind", kinds, swatches(kinds)) if one else series_channels(rows, points)),
     )
+    of_kind = {kind: base.transform_filter(alt.datum["kind"] == kind) for kind in long["kind"].unique()}
     layers = [
-        base.transform_filter(alt.datum["stepped"] == stepped)
-        .transform_filter(alt.datum["kind"] == "theoretical")
+        of_kind["theoretical"]
+        .transform_filter(alt.datum["stepped"] == stepped)
         .mark_line(strokeWidth=2, interpolate="step-before" if stepped else "linear")
         for stepped in long.filter(pl.col("kind") == "theoretical")["stepped"].unique()
     ]
-    marks = {
-        "predicted": lambda chart: chart.mark_line(strokeDash=[4, 2], strokeWidth=1.5),
-        "achieved": lambda chart: chart.mark_point(filled=True, size=30, opacity=1),
-    }
-    present = long["kind"].unique()
-    layers += [
-        mark(base.transform_filter(alt.datum["kind"] == kind)) for kind, mark in marks.items() if kind in present
-    ]
+    if "predicted" in of_kind:
+        layers.append(of_kind["predicted"].mark_line(strokeDash=[4, 2], strokeWidth=1.5))
+    if "achieved" in of_kind:
+        layers.append(of_kind["achieved"].mark_point(filled=True, size=30, opacity=1))
     return Panel(title, alt.layer(*cliff_marks(cliffs(lines)), *layers))
 
 
@@ -228,15 +211,12 @@ def time_panel(rows: Rows, points: pl.DataFrame, x_title: str, units: list[str])
     if read.is_empty():
         return None
     title = f"throughput, {unit}" if column == "throughput" else rows.occbench.title("time_us")
-    names = names_in(read[SERIES])
-    channels = told_apart(rows, SERIES, names)
-    if len(names) == 1 and len(rows.runs) == 1:
-        channels = {"color": alt.value(colour("achieved"))}
+    one = read[SERIES].n_unique() == 1 and len(rows.runs) == 1
     base = alt.Chart(read).encode(
         x=alt.X(f"{X}:Q", title=x_title, scale=alt.Scale(zero=False)),
         y=alt.Y(f"{column}:Q", title=title, scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(format="~s")),
-        tooltip=[*tip(rows), tooltip(X, x_title), alt.Tooltip(f"{SERIES}:N"), tooltip(column, title)],
-        **channels,
+        tooltip=tips(rows, tooltip(X, x_title), SERIES, **{column: title}),
+        **({"color": alt.value(colour("achieved"))} if one else series_channels(rows, read)),
     )
     return Panel(title, alt.layer(base.mark_line(strokeWidth=1.5, opacity=0.6), base.mark_point(filled=True, size=30)))
 
@@ -337,25 +317,16 @@ def sweep_points(rows: Rows) -> Drawing:
 def points_of_theory(rows: Rows, of: pl.DataFrame) -> alt.LayerChart:
     equal = alt.Chart(pl.DataFrame({"theoretical_pct": [0, 100], "achieved_pct": [0, 100]}))
     line = equal.mark_line(color=colour("muted"), strokeDash=[4, 3]).encode(x="theoretical_pct:Q", y="achieved_pct:Q")
+    told = {"theoretical_pct": "theoretical, %", "achieved_pct": "achieved, %", "time_us": "time, us"}
+    told["times"] = "over the fastest"
     # The fastest are drawn last, and so are seen.
-    shown = of.sort("times", descending=True).select(
-        RUN, "parameters", "theoretical_pct", "achieved_pct", "time_us", "times"
-    )
-    marks = alt.Chart(shown).mark_point(filled=True, size=30, opacity=0.9)
+    shown = of.sort("times", descending=True).select(RUN, "parameters", *told)
     scale = alt.Scale(type="log", domain=[1, MOST_TIMES], clamp=True, scheme="viridis")
-    return alt.layer(
-        line,
-        marks.encode(
-            x=alt.X("theoretical_pct:Q", title="theoretical occupancy, %"),
-            y=alt.Y("achieved_pct:Q", title="achieved occupancy, %"),
-            color=alt.Color("times:Q", title="time over the fastest", scale=scale),
-            tooltip=[
-                *tip(rows),
-                alt.Tooltip("parameters:N"),
-                tooltip("theoretical_pct", "theoretical, %"),
-                tooltip("achieved_pct", "achieved, %"),
-                tooltip("time_us", "time, us"),
-                tooltip("times", "over the fastest"),
-            ],
-        ),
+    marks = alt.Chart(shown).mark_point(filled=True, size=30, opacity=0.9)
+    marks = marks.encode(
+        x=alt.X("theoretical_pct:Q", title="theoretical occupancy, %"),
+        y=alt.Y("achieved_pct:Q", title="achieved occupancy, %"),
+        color=alt.Color("times:Q", title="time over the fastest", scale=scale),
+        tooltip=tips(rows, "parameters", **told),
     )
+    return alt.layer(line, marks)

@@ -21,9 +21,9 @@ from occbench_tools.report.style import (
     medians,
     occupancy_axis,
     swatches,
-    tip,
+    tips,
+    titles,
     told_apart,
-    tooltip,
 )
 from occbench_tools.statistics import median
 
@@ -43,29 +43,20 @@ def calculator_panel(rows: Rows, axis: str) -> tuple[Panel, pl.DataFrame] | None
     fixed = ", ".join(f"{first[name]} {unit}" for name, unit in UNITS.items() if name != axis)
     name = AXES[axis] if axis == SHARED else rows.occbench.title(axis)
     x = alt.X("value:Q", title=name, scale=alt.Scale(domainMin=0, domainMax=steps["value"].max(), nice=False))
-    several = len(rows.runs) > 1
-    line = step_line(steps).encode(
-        x=x, y=alt.Y("occupancy:Q"), **({} if several else {"color": alt.datum("theoretical")})
-    )
+    colours = {} if len(rows.runs) > 1 else {"color": alt.datum("theoretical")}
+    line = step_line(steps).encode(x=x, y=alt.Y("occupancy:Q"), **colours)
     points = medians(measured, [axis], ["achieved_pct", "theoretical_pct"]).drop_nulls("achieved_pct")
     points = points.rename({axis: "value", "achieved_pct": "occupancy"}).with_columns(kind=pl.lit("achieved"))
-    marks = (
-        alt.Chart(points)
-        .mark_point(filled=True, size=45, opacity=1)
-        .encode(
-            x=x,
-            y=occupancy_axis(),
-            **told_apart(rows, "kind", ["achieved"], swatches(["theoretical", "achieved"])),
-            tooltip=[
-                *tip(rows),
-                tooltip("value", name),
-                tooltip("occupancy", rows.occbench.title("achieved_pct")),
-                tooltip("theoretical_pct", rows.occbench.title("theoretical_pct")),
-            ],
-        )
+    told = titles(rows, "achieved_pct", "theoretical_pct")
+    tooltips = tips(rows, value=name, occupancy=told.pop("achieved_pct"), **told)
+    marks = alt.Chart(points).mark_point(filled=True, size=45, opacity=1)
+    marks = marks.encode(
+        x=x,
+        y=occupancy_axis(),
+        **told_apart(rows, "kind", ["achieved"], swatches(["theoretical", "achieved"])),
+        tooltip=tooltips,
     )
-    title = f"{fixed} on compute capability {first['compute_capability']}"
-    return Panel(title, alt.layer(line, marks)), points
+    return Panel(f"{fixed} on compute capability {first['compute_capability']}", alt.layer(line, marks)), points
 
 
 def calculator(rows: Rows) -> Drawing:
