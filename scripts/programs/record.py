@@ -29,6 +29,7 @@ from unittest import mock
 HERE = Path(__file__).resolve().parent
 ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 8
 TRIES_OF_NCU = 4
+ROUNDS_OF_SAMPLES = {"sample": 900, "inference": 1500, "training": 1000, "triton_kernels": 9000, "gemm": 900}
 ROUNDS_OF_TUNERS = {"xla": 10, "xla with its cache": 3, "cudnn": 10}
 BATCHES = (256, 1024)
 STEPS_OF_A_TURN = 100
@@ -243,6 +244,20 @@ class Recording:
         for line in unchanged:
             print(f"{line['program']}: results the same: {line['same']} ({line['computes']})", flush=True)
 
+    def compare_samples(self) -> None:
+        """Programs of some seconds that are sampled, beside ncu."""
+        against = []
+        for name, rounds in ROUNDS_OF_SAMPLES.items():
+            rows = self.folder / "scratch.csv"
+            rows.unlink(missing_ok=True)
+            traced = self.traced(self.command(name, rounds), "--counters", "sampled")
+            if rows.exists():
+                ncu = under_ncu(self.command(name, ROUNDS_OF_NCU))
+                lines = compared(name, rows, ncu.out)
+                against += lines
+                self.summarize(name, lines, traced.seconds, ncu.seconds)
+                write_table(self.folder / "sampled_against_ncu.csv", against)
+
     def stamp(self) -> dict[str, str]:
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return {"recorded_at": now, **self.provenance}
@@ -379,7 +394,9 @@ def main() -> None:
     parser.add_argument("--occbench", required=True, help="the program, with libocc_trace.so beside it")
     parser.add_argument("--programs", required=True, help="folder of scripts/programs/build")
     parser.add_argument("--counters", default="auto", help="of traces that choose none of their own")
-    parser.add_argument("--parts", default="compare,choices,costs,steps,kill", help="which parts, separated by commas")
+    parser.add_argument(
+        "--parts", default="compare,samples,choices,costs,steps,kill", help="which parts, separated by commas"
+    )
     parser.add_argument("--only", help="programs to compare or tuners, separated by commas")
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
@@ -390,6 +407,8 @@ def main() -> None:
     only = options.only.split(",") if options.only else []
     if "compare" in parts:
         recording.compare([name for name in PROGRAMS if name in only or not only])
+    if "samples" in parts:
+        recording.compare_samples()
     if "choices" in parts:
         recording.choose([name for name in ROUNDS_OF_TUNERS if name in only or not only])
     if "costs" in parts:

@@ -233,7 +233,7 @@ CaseRecord program_case(const ProgramEntry& entry) {
                     .of_graphs = seen.of_graphs,
                     .graph_nodes = joined(seen.graph_nodes, kMostNumbers),
                     .regions = kernel.region.empty() ? joined(seen.regions, kMostNumbers) : kernel.region};
-  record.note = seen.note;
+  if (seen.readings.empty() && seen.sampled.launches == 0) record.note = seen.note;
   set_theory(record);
   record.times = times_of(seen);
   set_readings(record, seen);

@@ -98,11 +98,17 @@ void GpuSamplers::sample(UsedGpu& gpu) {
 bool GpuSamplers::take_over(const UsedGpu& gpu) {
   constexpr int kMostTries = 6;
   const auto between_tries = std::min(*after_, std::chrono::milliseconds(1000));
-  if (!wait(*after_)) return false;
+  {
+    std::unique_lock lock(end_mutex_);
+    end_changed_.wait_for(lock, *after_, [&] { return ends_ || gpu.runs_graphs; });
+    if (ends_) return false;
+  }
   for (int tries = 0; tries < kMostTries;) {
-    const std::uint32_t before = table_.latest();
-    if (!wait(between_tries)) return false;
-    if (table_.latest() == before) continue;
+    if (!gpu.runs_graphs || tries > 0) {
+      const std::uint32_t before = table_.latest();
+      if (!wait(between_tries)) return false;
+      if (table_.latest() == before) continue;
+    }
     if (listener_.hand_over(gpu)) return true;
     ++tries;
   }

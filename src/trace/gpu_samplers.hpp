@@ -33,6 +33,7 @@ struct UsedGpu {
   UsedGpu(int number_, CountersWay way_) : number(number_), way(way_) {}
   const int number;
   std::atomic<CountersWay> way;
+  std::atomic<bool> runs_graphs{false};    ///< of several kernels
   std::atomic<bool> lacks_records{false};  ///< of some launches: CUPTI's were off
   std::unique_ptr<SampledGpu> sampled;
   std::unique_ptr<Sampler> sampler;
@@ -62,6 +63,13 @@ class GpuSamplers {
   /// When calls were made, on the samples' clock from the first on; 0 where nothing is sampled now.
   std::uint64_t time_of_call(const UsedGpu& gpu) const {
     return gpu.sampler && gpu.sampler->wants_times() ? driver_.time_ns() - began_ns_ : 0;
+  }
+  /// Kernels of a graph cannot be counted one by one, and take some 50 us longer while the counters are held for that (H100, H200,
+  /// CUDA 13.0): it is sampled at once.
+  void runs_graphs(UsedGpu& gpu) {
+    if (!after_ || gpu.runs_graphs.exchange(true)) return;
+    const std::lock_guard lock(end_mutex_);
+    end_changed_.notify_all();
   }
   /// Waits for a window that is open, and no longer.
   void stop();

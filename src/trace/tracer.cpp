@@ -337,6 +337,7 @@ void Tracer::launch_begins(const LaunchCall& call) {
       in_region.region = table_.region_number(current_region()) + 1;
     const Launched launched = launched_by(in_region, *context);
     note(call, *context, launched);
+    if (launched.graph != nullptr) gpus_.runs_graphs(*context->gpu);
     if (!current_region().empty()) name_region(launched);
     Begun begun;
     if (context->counter && context->gpu->way == CountersWay::counted) {

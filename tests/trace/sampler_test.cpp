@@ -387,6 +387,18 @@ TEST_F(CountedFirstTest, IsTriedAgainWhereItsKernelsHaveNotEnded) {
   EXPECT_GT(gpu.count("configure"), 0);
 }
 
+TEST_F(CountedFirstTest, IsSampledAtOnceWhereItLaunchesGraphs) {
+  tracer = make(1, true, Patience(60'000));
+  driver.graphs[handle(0x50)] = {kernel_node(), kernel_node("_Z5otherv")};
+  tracer->graph_instantiated(handle(0x60), handle(0x50));
+  Program graphs{*tracer, gpu};
+  graphs.has_records = false;
+  graphs.launch(66);
+  EXPECT_EQ(gpu.count("configure"), 0);
+  launch_until_sampled([&](int) { graphs.launch_graph(handle(0x60)); });
+  EXPECT_GT(gpu.count("configure"), 0);
+}
+
 TEST_F(CountedFirstTest, IsCountedAgainWhereTheGpuCannotBeSampled) {
   gpu.failing_call = "configure";
   gpu.status = CountersStatus::unsupported;

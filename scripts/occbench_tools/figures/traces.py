@@ -14,6 +14,7 @@ from occbench_tools.statistics import median, quantile
 
 FOLDER = "programs"
 AGAINST_NCU = f"{FOLDER}/against_ncu.csv"
+SAMPLED_AGAINST_NCU = f"{FOLDER}/sampled_against_ncu.csv"
 COLUMNS = dict.fromkeys(("recorded_at", "commit", "gpu", "driver", "program", "case"), pl.String) | (
     dict.fromkeys(("ncu_range_points", "difference_points"), pl.Float64)
 )
@@ -22,6 +23,7 @@ UNCHANGED = {"program": pl.String, "same": pl.String}
 HELD_OUT = ("training", "jax_gradient", "gemm")
 #: Readings that count as equal.
 CLOSE_POINTS = 0.3
+CLOSE_SAMPLED_POINTS = 0.5
 #: PyTorch's profiler saw one step of this program.
 TORCH = "training"
 
@@ -66,6 +68,22 @@ def beside_ncu(results: Results) -> str:
         return f"On an {stamped(both)}:\n\n{lines}"
 
     return models_with_traces(results, text)
+
+
+def samples_beside_ncu(results: Results) -> str:
+    def text(model: Results) -> str:
+        both = read_table(model.file(SAMPLED_AGAINST_NCU), COLUMNS)
+        steady = both.filter(pl.col("ncu_range_points") <= CLOSE_POINTS)
+        points = steady["difference_points"].abs()
+        close = (points <= CLOSE_SAMPLED_POINTS).sum()
+        programs = ", ".join(f"`{name}`" for name in both["program"].unique(maintain_order=True))
+        return (
+            f"On an {stamped(both)}, {programs}: `ncu` counted {len(both)} of the kernels and configurations that were sampled, "
+            f"and repeats {len(steady)} within {CLOSE_POINTS} points. {close} of these ({100 * close / len(steady):.0f} %) are within "
+            f"{CLOSE_SAMPLED_POINTS} points of `ncu`, the others within {points.max():.2f}."
+        )
+
+    return of_models(results, SAMPLED_AGAINST_NCU, text)
 
 
 def line(name: str, rows: pl.DataFrame, column: str) -> tuple[str, ...]:
@@ -132,4 +150,9 @@ def imported(results: Results) -> str:
     return models_with_traces(results, text)
 
 
-BLOCKS = {"traces beside ncu": beside_ncu, "predictions of traces": predictions, "imported trace": imported}
+BLOCKS = {
+    "traces beside ncu": beside_ncu,
+    "samples beside ncu": samples_beside_ncu,
+    "predictions of traces": predictions,
+    "imported trace": imported,
+}
