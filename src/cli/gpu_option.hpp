@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "occupancy/gpus.hpp"
+#include "occupancy/launch.hpp"
 #include "orchestrate/devices.hpp"
 #include "predict/profile_choice.hpp"
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/csv.hpp"
 #include "record/json.hpp"
 
@@ -68,7 +69,6 @@ constexpr auto kColumns = std::to_array<Column>({
    ColumnCounter{METRIC, SCALE, CounterRead::READ, &CounterValues::NAME},  \
    MEANING,                                                                \
    &Row::NAME},
-#include "occupancy/text.hpp"
 #include "record/columns.inc"
 #undef OCC_NAME
 });
