@@ -78,7 +78,7 @@ function planInWords(theory, limits) {
 
 /** One of the three curves. Calls `onMove` with a value of its axis as the point is dragged. */
 export function curve(title, unit, points, cliffs, onMove) {
-  const [width, height, left, bottom, top] = [300, 190, 34, 28, 12];
+  const [width, height, left, bottom, top] = [300, 190, 42, 28, 12];
   const last = points.at(-1).value || 1;
   const x = (value) => left + (value / last) * (width - left - 12);
   const y = (pct) => height - bottom - (pct / 100) * (height - bottom - top);
@@ -87,7 +87,7 @@ export function curve(title, unit, points, cliffs, onMove) {
   const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Theoretical occupancy by ${title}. ${here}` });
   for (const pct of [0, 25, 50, 75, 100]) {
     svg.append(make("line", { x1: left, x2: width - 12, y1: y(pct), y2: y(pct), class: "grid" }));
-    svg.append(make("text", { x: left - 6, y: y(pct) + 4, class: "value" }, pct));
+    svg.append(make("text", { x: left - 12, y: y(pct) + 4, class: "value" }, pct));
   }
   let path = "";
   points.forEach((point, place) => {

@@ -122,12 +122,13 @@ function show() {
     $("refused").textContent = error.message;
     $("answers").classList.add("refused");
     showText();
-    return showNoPrediction("");
+    return showNoPrediction("this launch is refused");
   }
   $("answers").classList.remove("refused");
   showTheory();
   showText();
-  if (!isLaunch(state) || theory.blocks_per_sm === 0) return showNoPrediction("");
+  if (!isLaunch(state)) return showNoPrediction("");
+  if (theory.blocks_per_sm === 0) return showNoPrediction("this launch is refused");
   for (const id of ["predicted", "losses"]) $(id).classList.add("stale");
   ask("blocks", predictWords(state, "blocks"), (answer) => {
     run = answer;
@@ -162,6 +163,11 @@ function showTheory() {
         make("th", { scope: "row" }, name.replace("_", " ") + (limiting ? " (limits)" : "")),
         ...[ask, get, has, blocks, left].map((value) => make("td", {}, text(value))));
     })));
+  const facts = theory.rules.filter(({ limits }) => limits).map(({ rule }) => rule);
+  if (theory.idle_threads > 0) facts.push(`${grouped(theory.idle_threads)} of ${grouped(of.max_threads_per_sm)} places for threads stay empty`);
+  if (theory.full_wave_blocks > 0) facts.push(`A full wave is ${grouped(theory.full_wave_blocks)} blocks on ${theory.sm_count} SMs`);
+  if (theory.opt_in_bytes != null) facts.push(`The host calls cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ${theory.opt_in_bytes}) first`);
+  $("facts").replaceChildren(...facts.map((fact) => make("li", {}, fact)));
   $("plan").replaceChildren(floorPlan(theory, of));
   $("advice").replaceChildren(...theory.what_to_do.map((sentence) => make("li", {}, sentence)));
 
@@ -192,7 +198,7 @@ function showTheory() {
 function showTimeline() {
   const { shown, end } = timeline($("timeline"), run, theory);
   const sms = shown < run.sm_count ? `${shown} of ${run.sm_count} SMs` : `All ${shown} SMs`;
-  $("time").textContent = `${sms} from top to bottom, their blocks as bars; below, the resident warps of the GPU, and theory as the dashed line. ${grouped(Math.round(end))} cycles from left to right.`;
+  $("moments").textContent = `${sms} from top to bottom, their blocks as bars; below, the resident warps of the GPU, and theory as the dashed line. ${grouped(Math.round(end))} cycles from left to right.`;
   $("timeline").setAttribute("aria-label", `${grouped(run.blocks.length)} blocks on ${run.sm_count} SMs over ${grouped(Math.round(end))} cycles`);
 }
 
@@ -229,7 +235,7 @@ function showNoPrediction(why) {
   $("predicted").textContent = "–";
   $("interval").textContent = why || "needs a GPU, a grid and work";
   $("losses").replaceChildren();
-  for (const id of ["explanation", "better", "time"]) $(id).textContent = "";
+  for (const id of ["explanation", "better", "moments"]) $(id).textContent = "";
   $("use").hidden = true;
   run = null;
   $("timeline").width = $("timeline").width; // empties it

@@ -159,6 +159,9 @@ class Answers(InBrowser):
         self.assertIn("10,240", page.inner_text("#resources"))  # registers that are left
         self.assertEqual(page.inner_text("#advice li >> nth=0"), theory["what_to_do"][0])
         self.assertEqual(page.inner_text("#better"), said["advice"]["sentence"])
+        self.assertIn("of 132 SMs from top to bottom", page.inner_text("#moments"))
+        names = page.locator("[id]").evaluate_all("all => all.map((each) => each.id)")
+        self.assertEqual(len(names), len(set(names)))
         self.assertEqual(page.input_value("#text"), f"occbench predict {' '.join(launch)} --work=equal:200000")
 
     def test_what_the_carveout_leaves_is_l1_cache(self) -> None:
@@ -360,6 +363,104 @@ class Use(InBrowser):
         state = self.open("#block=128&work=equal:1000&gpu=h200&x=%3Cscript%3E")
         self.assertIsNone(page.evaluate("window.ran ?? null"))
         self.assertEqual(state.input_value("#block"), "128")
+
+
+class Student(InBrowser):
+    """Ten sentences of docs/questions.md, from the page as it opens; docs/web.md has the table."""
+
+    def start(self) -> None:
+        self.page = self.open()
+        self.clicks = self.keys = 0
+
+    def lesson(self, place: int) -> None:
+        self.page.click(f"#lessons button >> nth={place - 1}")
+        self.clicks += 1
+        self.page.wait_for_selector("html[data-shown]")
+
+    def write(self, **fields: str) -> None:
+        """Each as a click into the field, a key that marks what is in it, and its letters."""
+        for name, text in fields.items():
+            self.page.click(f"#{name}")
+            self.clicks += 1
+            keys = (["Control+a"] if self.page.input_value(f"#{name}") else []) + (list(text) or ["Delete"])
+            for key in keys:
+                self.page.keyboard.press(key)
+            self.keys += len(keys)
+        self.page.wait_for_selector("html[data-shown]")
+
+    def sees(self, **facts: str) -> None:
+        """That what is visible in each place has this text."""
+        for place, fact in facts.items():
+            self.assertIn(fact, self.page.inner_text(f"#{place}"))
+            self.assertTrue(self.page.is_visible(f"#{place}"), place)
+
+    def block_slots(self) -> None:
+        self.lesson(1)
+        self.sees(theoretical="50 %", limiter="32 blocks per SM, limited by blocks")
+
+    def idle_threads(self) -> None:
+        self.lesson(2)
+        self.sees(theoretical="75 %", limiter="2 blocks per SM", facts="512 of 2,048 places for threads stay empty")
+
+    def register_cliff(self) -> None:
+        self.write(gpu="a100", block="512", registers="31")
+        self.sees(theoretical="100 %", limiter="4 blocks per SM")
+        self.write(registers="33")
+        self.sees(theoretical="75 %", limiter="3 blocks per SM, limited by registers", plan="61,440 of 65,536")
+        self.sees(facts="33 -> 40 per thread", resources="20,480")
+
+    def divisibility(self) -> None:
+        self.write(block="1000")
+        self.sees(theoretical="100 %", resources="1,000 threads")
+
+    def whole_blocks(self) -> None:
+        self.write(gpu="", cc="1.0", registers="11")
+        self.sees(theoretical="66.67 %", limiter="2 blocks per SM, limited by registers", plan="16 of 24")
+
+    def small_grid(self) -> None:
+        self.write(gpu="", cc="3.5", sms="15", block="512", grid="45")
+        self.page.wait_for_selector(PREDICTED)
+        self.sees(facts="A full wave is 60 blocks on 15 SMs", predicted="74.97 %", losses="-25.00 points")
+
+    def partial_wave(self) -> None:
+        self.lesson(5)
+        self.page.wait_for_selector(PREDICTED)
+        self.sees(losses="partial last wave", measured="87.65 %", explanation="1.25 waves")
+
+    def shared_memory(self) -> None:
+        self.write(gpu="b200", dynamic="102400")
+        self.sees(limiter="2 blocks per SM, limited by shared memory", facts="cudaFuncSetAttribute")
+
+    def too_many_registers(self) -> None:
+        self.write(gpu="4090", block="1024", registers="65")
+        self.sees(refused="a block may have 65536", theoretical="0 %")
+
+    def latency(self) -> None:
+        for place in range(1, 7):
+            self.lesson(place)
+            self.assertNotRegex(self.page.inner_text("body"), "(?i)eligible|issue rate")
+
+    def test_ten_sentences_are_seen_in_so_many_clicks(self) -> None:
+        sentences = [
+            (self.block_slots, "32 threads: 32 blocks, not 64, 50 %", "lesson 1"),
+            (self.idle_threads, "768 threads: 2 blocks, 75 %, 512 threads idle", "lesson 2"),
+            (self.register_cliff, "A100, 512 threads, 31 -> 33 registers: 4 -> 3 blocks", "yes; 61,440 registers, not 50,688"),
+            (self.divisibility, "100 %: block size divides 2,048", "1,000 reaches it too"),
+            (self.whole_blocks, "8,192 registers, 11 a thread: 512 of 768 threads", "yes"),
+            (self.small_grid, "15 SMs: a full wave is 60 blocks, 45 give 75 %", "yes"),
+            (self.partial_wave, "1.25 waves: 62.5 %", "lesson 5; the counter reads 87.65 %"),
+            (self.shared_memory, "100 KB a block: 2 blocks, and a call on the host", "yes"),
+            (self.too_many_registers, "RTX 4090, 1,024 threads, 65 registers: out of resources", "yes"),
+            (self.latency, "higher occupancy hides more latency", "no: the page has no issue rate"),
+        ]  # fmt: skip
+        table = ["| sentence | clicks | keys | seen |", "|---|---:|---:|---|"]
+        for steps, sentence, seen in sentences:
+            with self.subTest(sentence):
+                self.start()
+                steps()
+                count = "– | –" if seen.startswith("no") else f"{self.clicks} | {self.keys}"
+                table.append(f"| {sentence} | {count} | {seen} |")
+        self.assertIn("\n".join(table), (ROOT / "docs" / "web.md").read_text(), "the table of this page")
 
 
 class Page(InBrowser):
