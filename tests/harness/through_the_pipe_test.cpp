@@ -51,7 +51,7 @@ TEST(ThroughThePipe, ARaceEndsWithItsBudgetAndIsResumed) {
   options.suite = "smoke";
   options.benches = folder.path();
   options.resume = true;
-  options.sweep = {"--occ_fastest"};
+  options.flags = {"--occ_fastest"};
   options.budget = std::chrono::seconds(0);
   const fs::path out = folder.path() / "rows.csv";
   const std::vector<Bench> benches = planned_benches(options);
