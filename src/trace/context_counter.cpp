@@ -79,7 +79,8 @@ void ContextCounter::set_up() {
 void ContextCounter::prepare() {
   if (prepared_.exchange(true) || !usable()) return;
   const LaunchGate::Closed closed = take_over(times_.tending);
-  if (closed && idle(times_.tending)) attempt([&] { set_up(); });
+  // Its counters may have been handed over meanwhile.
+  if (closed && usable() && idle(times_.tending)) attempt([&] { set_up(); });
 }
 
 bool ContextCounter::begin(std::uint32_t kernel, const std::function<void()>& when_idle) {
@@ -92,7 +93,7 @@ bool ContextCounter::begin(std::uint32_t kernel, const std::function<void()>& wh
     }
     return false;
   }
-  if (!start_range(when_idle)) return false;
+  if (!usable() || !start_range(when_idle)) return false;
   kernels_.emplace_back(kernel);
   held_ = std::move(closed);
   return true;
