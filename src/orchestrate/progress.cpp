@@ -73,13 +73,13 @@ std::string why_not_measured(const CaseRecord& record) {
 RowTable::RowTable(std::size_t name_width) : name_width_(std::clamp(name_width, kNarrowest, kWidest)) {}
 
 std::string RowTable::header() const {
-  return fmt::format("{:<{}} {:>8} {:>9} {:>13} {:>8} {:>6} {:>11} {:>6}  {}", "case", name_width_,
-                     "theory %", "predict %", "90 %", "counter%", "+-", "time us", "+- %", "status");
+  return fmt::format("{:<{}} {:>8} {:>9} {:>13} {:>10} {:>6} {:>11} {:>6}  {}", "case", name_width_,
+                     "theory %", "predict %", "90 %", "achieved %", "+-", "time us", "+- %", "status");
 }
 
 std::string RowTable::line(const CaseRecord& record) const {
   return fmt::format(
-      "{:<{}} {:>8} {:>9} {:>13} {:>8} {:>6} {:>11} {:>6}  {}", name_of(record, name_width_), name_width_,
+      "{:<{}} {:>8} {:>9} {:>13} {:>10} {:>6} {:>11} {:>6}  {}", name_of(record, name_width_), name_width_,
       number_or_dash(theoretical_pct(record), 2), number_or_dash(predicted_pct(record), 2),
       record.prediction ? to_string(record.prediction->interval) : "-",
       number_or_dash(record.readings.counters.achieved_pct, 2),
