@@ -178,7 +178,7 @@ void ContextCounter::finish(bool gone) {
   }
 }
 
-bool ContextCounter::hand_over(const std::function<void()>& when_idle) {
+bool ContextCounter::release(const std::function<void()>& when_idle) {
   usable_ = false;
   const Patience patience = 4 * times_.tending;
   const LaunchGate::Closed closed = take_over(patience);

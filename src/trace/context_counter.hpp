@@ -202,7 +202,7 @@ class ContextCounter {
   /// As finish(), while the program goes on: somebody else gets the counters. @returns false where what runs has not ended, for which
   /// launches are held a fraction of a second; it can be tried again, and nothing is counted meanwhile
   /// @param when_idle called while nothing runs
-  bool hand_over(const std::function<void()>& when_idle);
+  bool release(const std::function<void()>& when_idle);
   /// Nobody else wants them after all.
   void resume() {
     usable_ = !ended_;

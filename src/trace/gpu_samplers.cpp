@@ -109,7 +109,7 @@ bool GpuSamplers::take_over(const UsedGpu& gpu) {
       if (!wait(between_tries)) return false;
       if (table_.latest() == before) continue;
     }
-    if (listener_.hand_over(gpu)) return true;
+    if (listener_.release_counters(gpu)) return true;
     ++tries;
   }
   throw CountersUnavailable(CountersStatus::off, "its kernels did not end in time for samples to begin");
@@ -125,7 +125,7 @@ bool GpuSamplers::begin_to_sample(UsedGpu& gpu) {
     if (failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy) throw;
     gpu.sampled->give_back();
     gpu.way = CountersWay::counted;
-    listener_.take_back(gpu);
+    listener_.reclaim_counters(gpu);
     return false;
   }
   gpu.way = CountersWay::sampled;

@@ -46,9 +46,9 @@ class GpuSamplers {
  public:
   struct Listener {
     /// Whoever counts a GPU's launches gives its counters back. @returns whether that was done; if not, it is tried again
-    std::function<bool(const UsedGpu&)> hand_over;
-    std::function<void(const UsedGpu&)> take_back;  ///< the GPU cannot be sampled
-    std::function<void(const UsedGpu&)> begins;     ///< a GPU is sampled from now on
+    std::function<bool(const UsedGpu&)> release_counters;
+    std::function<void(const UsedGpu&)> reclaim_counters;  ///< the GPU cannot be sampled
+    std::function<void(const UsedGpu&)> begins;            ///< a GPU is sampled from now on
     std::function<void(const UsedGpu&, CountersStatus, const std::string& why)> ended;  ///< for good
   };
 
@@ -66,7 +66,7 @@ class GpuSamplers {
   }
   /// Kernels of a graph cannot be counted one by one, and take some 50 us longer while the counters are held for that (H100, H200,
   /// CUDA 13.0): it is sampled at once.
-  void runs_graphs(UsedGpu& gpu) {
+  void launches_a_graph(UsedGpu& gpu) {
     if (!after_ || gpu.runs_graphs.exchange(true)) return;
     const std::lock_guard lock(end_mutex_);
     end_changed_.notify_all();

@@ -44,8 +44,8 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
       streams_(driver),
       file_(options_.file),
       gpus_(counts() ? options_.samples_after : std::nullopt, options_.windows, driver, table_, captures_,
-            {[this](const UsedGpu& gpu) { return hand_over(gpu); },
-             [this](const UsedGpu& gpu) { take_back(gpu); },
+            {[this](const UsedGpu& gpu) { return release_counters(gpu); },
+             [this](const UsedGpu& gpu) { reclaim_counters(gpu); },
              [this](const UsedGpu& gpu) { is_sampled_now(gpu); },
              [this](const UsedGpu& gpu, CountersStatus status, const std::string& why) {
                keep_records(gpu, true);
@@ -112,19 +112,19 @@ std::shared_ptr<Tracer::Context> Tracer::make_context(void* handle) {
 }
 
 /// The counters of a GPU, which those who count its launches hold. @returns false where its kernels have not ended: it can be tried again
-bool Tracer::hand_over(const UsedGpu& gpu) {
+bool Tracer::release_counters(const UsedGpu& gpu) {
   const std::vector<std::shared_ptr<Context>> contexts = counted_contexts();
   return std::ranges::all_of(contexts, [&](const std::shared_ptr<Context>& context) {
     if (context->gpu != &gpu) return true;
-    // The record of a graph's kernel that runs meanwhile would have lasted for seconds (H100, CUDA 13.0).
-    return context->counter->hand_over([&] {
+    // Records end while nothing runs: none is begun and never ended.
+    return context->counter->release([&] {
       context->gpu->lacks_records = true;
       driver_.keep_records(context->handle, false);
     });
   });
 }
 
-void Tracer::take_back(const UsedGpu& gpu) {
+void Tracer::reclaim_counters(const UsedGpu& gpu) {
   keep_records(gpu, true);
   for (const auto& context : counted_contexts()) {
     if (context->gpu == &gpu) context->counter->resume();
@@ -337,7 +337,7 @@ void Tracer::launch_begins(const LaunchCall& call) {
       in_region.region = table_.region_number(current_region()) + 1;
     const Launched launched = launched_by(in_region, *context);
     note(call, *context, launched);
-    if (launched.graph != nullptr) gpus_.runs_graphs(*context->gpu);
+    if (launched.graph != nullptr) gpus_.launches_a_graph(*context->gpu);
     if (!current_region().empty()) name_region(launched);
     Begun begun;
     if (context->counter && context->gpu->way == CountersWay::counted) {

@@ -165,8 +165,8 @@ class Tracer : public ProgramListener {
   std::shared_ptr<Context> make_context(void* handle);
   std::vector<std::shared_ptr<Context>> counted_contexts() const;
 
-  bool hand_over(const UsedGpu& gpu);
-  void take_back(const UsedGpu& gpu);
+  bool release_counters(const UsedGpu& gpu);
+  void reclaim_counters(const UsedGpu& gpu);
   void keep_records(const UsedGpu& gpu, bool kept);
   void is_sampled_now(const UsedGpu& gpu);
   Launched launched_by(const LaunchCall& call, const Context& context);
