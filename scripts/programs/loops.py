@@ -1,8 +1,8 @@
-"""Loops of one kind in PyTorch, one for each line of standard input; answers with its seconds and a value. `loops.py KIND [ungraphed]`
+"""Loops of one kind in PyTorch, one for each line of standard input; answers with its seconds and a value. `loops.py KIND [ungraphed] [short]`
 
 tokens: 64 tokens of a Llama of random weights (Transformers); tokens_graph: its forward pass as a CUDA graph; steps: 700 training steps
 of two layers; graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric). With "ungraphed"
-what would be a graph is launched one by one, a tenth as often, so that its kernels can be counted.
+what would be a graph is launched one by one, a tenth as often, so that its kernels can be counted; with "short" a loop is a tenth as long.
 """
 
 import sys
@@ -11,6 +11,7 @@ import time
 import torch
 
 kind = sys.argv[1]
+share = 0.1 if "short" in sys.argv else 1.0
 torch.manual_seed(0)
 cuda = torch.device("cuda")
 
@@ -38,7 +39,8 @@ def ungraphed(call, count):
     return loop
 
 
-def replays(call, count):
+def replays(call, most):
+    count = round(share * most)
     if "ungraphed" in sys.argv:
         return ungraphed(call, count // 10)
     graph, result = captured(call)
@@ -63,10 +65,11 @@ def language_model():
 
 def tokens():
     model, words = language_model()
+    count = {"max_new_tokens": round(share * 64), "min_new_tokens": round(share * 64)}
 
     def loop():
         with torch.no_grad():
-            return model.generate(words, max_new_tokens=64, min_new_tokens=64, do_sample=False, pad_token_id=0).sum()
+            return model.generate(words, **count, do_sample=False, pad_token_id=0).sum()
 
     return loop
 
@@ -94,7 +97,7 @@ def steps():
     inputs, targets = (torch.randn(256, 1024, device=cuda) for _ in range(2))
 
     def loop():
-        for _ in range(700):
+        for _ in range(round(share * 700)):
             optimizer.zero_grad()
             error = torch.nn.functional.mse_loss(net(inputs), targets)
             error.backward()
@@ -115,7 +118,7 @@ def network():
     adam = torch.optim.Adam([*first.parameters(), *second.parameters(), *third.parameters()], lr=0.01)
 
     def loop():
-        for _ in range(15):
+        for _ in range(round(share * 15)):
             adam.zero_grad()
             hidden = torch.relu(first(inputs, index))
             hidden = torch.nn.functional.elu(second(hidden, index))

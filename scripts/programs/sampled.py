@@ -51,11 +51,11 @@ for head, text in parts("shares.txt").items():
     row |= taken(r"Sampled: (\d+) windows, (\d+) thrown away", text, "windows", "thrown_away")
     row |= taken(r"; ([\d.]+) % of the GPU's active time", text, "attributed_pct")
 overhead = folder / "overhead.txt"
-pattern = r"^(\w+) (sampled|off): [\d.]+ s, ([-+\d.]+) % at the median, ([-+\d.]+) to ([-+\d.]+); values (\w+)"
+pattern = r"^(\w+) (sampled|auto|off): [\d.]+ s, ([-+\d.]+) % at the median, ([-+\d.]+) to ([-+\d.]+);.*? values (\w+)"
 for program, way, pct, least, most, same in (
     re.findall(pattern, overhead.read_text(encoding="utf-8"), flags=re.M) if overhead.exists() else ()
 ):
-    if way == "sampled":
+    if way != "off":
         row_of(program).update(
             {"overhead_pct": pct, "overhead_least_pct": least, "overhead_most_pct": most, "same_values": same}
         )

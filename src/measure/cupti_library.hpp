@@ -46,6 +46,7 @@ class CuptiFunction<CUptiResult(Parameters...)> {
 };
 
 #define OCC_CUPTI_FUNCTION(NAME) inline constinit const CuptiFunction<decltype(::NAME)> NAME(#NAME);
+OCC_CUPTI_FUNCTION(cuptiActivityDisable)
 OCC_CUPTI_FUNCTION(cuptiActivityDisableContext)
 OCC_CUPTI_FUNCTION(cuptiActivityEnable)
 OCC_CUPTI_FUNCTION(cuptiActivityEnableContext)

@@ -112,7 +112,7 @@ LaunchCall graph_launch(const CUpti_CallbackData& data) {
     call.function = params.hGraphExec;
   }
   call.stream = params.hStream;
-  call.name = {};
+  call.name = "";
   return call;
 }
 
@@ -329,6 +329,10 @@ void flush_kernel_records() {
 }
 
 bool keep_kernel_records(void* context, bool kept) {
+  if (context == nullptr) {
+    const auto& change = kept ? cuptiActivityEnable : cuptiActivityDisable;
+    return change(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
+  }
   const auto& change = kept ? cuptiActivityEnableContext : cuptiActivityDisableContext;
   return change(static_cast<CUcontext>(context), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
 }

@@ -29,7 +29,7 @@ struct LaunchCall {
   void* stream = nullptr;    ///< CUstream
   std::uint32_t correlation = 0;
   bool of_graph = false;
-  std::string_view name;  ///< mangled; empty for graphs. Valid during the call
+  const char* name = "";  ///< mangled; empty for graphs. Valid during the call
   EventExtent grid;
   EventExtent block;
   EventExtent cluster;
@@ -98,8 +98,8 @@ class ProgramListener {
 /// Hands over CUPTI's records of kernels that have ended.
 void flush_kernel_records();
 
-/// Whether CUPTI records the kernels of a context (CUcontext) from now on, where it records kernels. It does not wait
-/// for kernels that run. @returns false if CUPTI does not do it
+/// Whether CUPTI records the kernels of a context (CUcontext) from now on, where it records kernels; without a context, whether it
+/// records any. It does not wait for kernels that run. @returns false if CUPTI does not do it
 bool keep_kernel_records(void* context, bool kept);
 
 /// CUPTI's subscription to a process's launches, and its records of the kernels that ran. One a process;

@@ -37,8 +37,8 @@ class Driver {
 
   /// Hands over CUPTI's records of kernels that have ended.
   virtual void flush_records() = 0;
-  /// Whether CUPTI records the kernels of a context from now on. While it does, the blocks of a kernel start later after
-  /// each other: kernels of short blocks are active 5 % longer (H100, CUDA 13.0). @returns false if CUPTI does not do it
+  /// Whether CUPTI records the kernels of a context from now on; without a context, of any. While it does, the blocks of a kernel start
+  /// later after each other: kernels of short blocks are active 5 % longer (H100, CUDA 13.0). @returns false if CUPTI does not do it
   virtual bool keep_records(void* context, bool kept) = 0;
 
   virtual std::unique_ptr<SampledGpu> make_sampled_gpu(int device) = 0;

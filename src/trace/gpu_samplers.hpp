@@ -39,6 +39,10 @@ struct UsedGpu {
   std::unique_ptr<Sampler> sampler;
   std::thread thread;
   bool has_ended = false;  ///< the thread
+
+  bool is_without_records() const {
+    return way == CountersWay::sampled || way == CountersWay::undecided;
+  }
 };
 
 /// The GPUs of a program, each sampled by a thread of its own if they are sampled. Thread-safe.

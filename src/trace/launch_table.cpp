@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 namespace occbench {
@@ -48,13 +49,24 @@ void add_place(TracedKernel& kernel, PlaceKind kind, std::int64_t number) {
   if (numbers.size() < kMostPlaces) kernel.places_changed |= numbers.insert(number).second;
 }
 
+/// Names have some hundred characters: where one is at the place at which it was, its begin has to do. Of another module there it
+/// differs.
+bool has_name(TracedKernel& kernel, const char* name) {
+  constexpr std::size_t kBegin = 64;
+  if (kernel.told_name.load(std::memory_order_relaxed) == name)
+    return std::strncmp(kernel.name.data(), name, kBegin) == 0;
+  if (kernel.name != name) return false;
+  kernel.told_name.store(name, std::memory_order_relaxed);
+  return true;
+}
+
 std::uint64_t pair(std::uint32_t a, std::uint32_t b) {
   return static_cast<std::uint64_t>(a) << 32 | b;
 }
 
 }  // namespace
 
-std::size_t LaunchTable::Hash::operator()(const Key& key) const {
+std::size_t LaunchTable::Hash::operator()(const LaunchKey& key) const {
   std::size_t hash = reinterpret_cast<std::uintptr_t>(key.function);
   hash = mixed(hash, reinterpret_cast<std::uintptr_t>(key.context));
   hash = mixed(hash, pair(key.grid.x, key.grid.y));
@@ -71,16 +83,22 @@ std::size_t LaunchTable::Hash::operator()(const KernelFacts& facts) const {
   return mixed(hash, pair(facts.dynamic_shared_bytes, facts.device << 24 | facts.region));
 }
 
-LaunchTable::Key LaunchTable::key_of(const LaunchCall& call) {
+LaunchKey LaunchTable::key_of(const LaunchCall& call) {
   return {call.context, call.function, call.grid, call.block, call.cluster, call.dynamic_shared_bytes,
           call.region};
 }
 
 /// A handle is used again for another kernel when its module is unloaded.
 TracedKernel* LaunchTable::find(const LaunchCall& call) const {
+  const LaunchKey key = key_of(call);
+  std::atomic<TracedKernel*>& recent = recent_[Hash()(key) % recent_.size()];
+  if (TracedKernel* const kernel = recent;
+      kernel != nullptr && kernel->key == key && has_name(*kernel, call.name))
+    return kernel;
   const std::shared_lock lock(mutex_);
-  const auto found = by_call_.find(key_of(call));
-  return found != by_call_.end() && found->second->name == call.name ? found->second : nullptr;
+  const auto found = by_call_.find(key);
+  if (found == by_call_.end() || !has_name(*found->second, call.name)) return nullptr;
+  return recent = found->second;
 }
 
 TracedKernel* LaunchTable::add(const LaunchCall& call, KernelFacts facts, Uncounted uncounted) {
@@ -90,11 +108,12 @@ TracedKernel* LaunchTable::add(const LaunchCall& call, KernelFacts facts, Uncoun
   facts.region = call.region;
   if (call.cluster != EventExtent{}) facts.cluster = entry_extent(call.cluster);
   const std::unique_lock lock(mutex_);
-  TracedKernel*& kernel = by_call_[key_of(call)];
+  const LaunchKey key = key_of(call);
+  TracedKernel*& kernel = by_call_[key];
   if (kernel != nullptr && kernel->name == call.name) return kernel;
-  TracedKernel* const made = make(call.name, facts);
+  TracedKernel* const made = make(call.name, facts, key);
   if (made == nullptr) {
-    by_call_.erase(key_of(call));
+    by_call_.erase(key);
     return nullptr;
   }
   made->uncounted = uncounted;
@@ -102,11 +121,11 @@ TracedKernel* LaunchTable::add(const LaunchCall& call, KernelFacts facts, Uncoun
 }
 
 /// While mutex_ is held.
-TracedKernel* LaunchTable::make(std::string_view name, KernelFacts facts) {
+TracedKernel* LaunchTable::make(std::string_view name, KernelFacts facts, const LaunchKey& key) {
   if (kernels_.size() >= kMostKernels) return nullptr;
   facts.name = name_number(name);
   devices_.insert(static_cast<int>(facts.device));
-  return &kernels_.emplace_back(static_cast<std::uint32_t>(kernels_.size()), names_[facts.name], facts);
+  return &kernels_.emplace_back(static_cast<std::uint32_t>(kernels_.size()), names_[facts.name], facts, key);
 }
 
 std::uint32_t LaunchTable::name_number(std::string_view name) {
@@ -161,6 +180,7 @@ TracedGraph& LaunchTable::graph_at(std::uint32_t number) {
 void LaunchTable::context_is_gone(const void* context) {
   const std::unique_lock lock(mutex_);
   std::erase_if(by_call_, [&](const auto& one) { return one.first.context == context; });
+  for (auto& kernel : recent_) kernel = nullptr;
 }
 
 /// A kernel that is known by what it is alone: one that a graph of unknown kernels launches, or any where CUPTI does not tell
@@ -169,7 +189,7 @@ TracedKernel* LaunchTable::kernel_of_facts(std::string_view name, KernelFacts fa
   const std::unique_lock lock(mutex_);
   facts.name = name_number(name);
   if (const auto found = by_facts_.find(facts); found != by_facts_.end()) return found->second;
-  TracedKernel* const kernel = make(name, facts);
+  TracedKernel* const kernel = make(name, facts, {});
   if (kernel != nullptr) by_facts_.emplace(facts, kernel);
   return kernel;
 }

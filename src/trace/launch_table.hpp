@@ -54,8 +54,10 @@ class LaunchSlots {
   static constexpr std::uint32_t kMostNumbers = 1 << 24;  ///< of kernels or graphs
 
   void note(std::uint32_t correlation, NotedLaunch launch) {
-    slot(correlation).launch = std::uint64_t{correlation} << 32 | std::uint64_t{launch.number} << 8 |
-                               static_cast<std::uint64_t>(launch.kind);
+    slot(correlation)
+        .launch.store(std::uint64_t{correlation} << 32 | std::uint64_t{launch.number} << 8 |
+                          static_cast<std::uint64_t>(launch.kind),
+                      std::memory_order_release);
   }
   NotedLaunch find(std::uint32_t correlation) const {
     const std::uint64_t value = slot(correlation).launch;
@@ -97,18 +99,32 @@ class LaunchSlots {
   std::unique_ptr<std::array<Slot, kLaunches>> slots_ = std::make_unique<std::array<Slot, kLaunches>>();
 };
 
+/// By what a launch finds its kernel.
+struct LaunchKey {
+  const void* context = nullptr;
+  const void* function = nullptr;
+  EventExtent grid, block, cluster;
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::uint32_t region = 0;
+  bool operator==(const LaunchKey&) const = default;
+};
+
 /// A kernel and configuration that a program launches in one context, or that a record tells of. It is known by its number
 /// from its first launch on, and lives as long as the table.
-struct TracedKernel {
-  TracedKernel(std::uint32_t number_, std::string_view name_, const KernelFacts& facts_)
+struct alignas(16) TracedKernel {
+  TracedKernel(std::uint32_t number_, std::string_view name_, const KernelFacts& facts_,
+               const LaunchKey& key_)
       : number(number_),
+        key(key_),
         name(name_),
         device(static_cast<int>(facts_.device)),
         blocks(std::uint64_t{facts_.grid[0]} * facts_.grid[1] * facts_.grid[2]),
         facts(facts_) {}
 
   const std::uint32_t number;
-  const std::string_view name;  ///< mangled
+  const LaunchKey key;                          ///< of its calls; empty if a record alone tells of it
+  std::atomic<const char*> told_name{nullptr};  ///< where its calls have its name
+  const std::string_view name;                  ///< mangled; ends with 0
   const int device;
   const std::uint64_t blocks;                       ///< of its grid
   std::atomic<std::int64_t> seen{0};                ///< calls that launch it, captured ones too
@@ -139,7 +155,7 @@ struct TracedKernel {
 };
 
 /// A graph whose kernels are known.
-struct TracedGraph {
+struct alignas(16) TracedGraph {
   TracedGraph(std::uint32_t number_, std::vector<TracedKernel*> kernels_, std::vector<bool> branches_)
       : number(number_), kernels(std::move(kernels_)), branches(std::move(branches_)) {}
 
@@ -237,22 +253,14 @@ class LaunchTable {
   MissingRecords missing_records() const;
 
  private:
-  struct Key {
-    const void* context;
-    const void* function;
-    EventExtent grid, block, cluster;
-    std::uint32_t dynamic_shared_bytes;
-    std::uint32_t region;
-    bool operator==(const Key&) const = default;
-  };
   struct Hash {
-    std::size_t operator()(const Key& key) const;
+    std::size_t operator()(const LaunchKey& key) const;
     std::size_t operator()(const KernelFacts& facts) const;
   };
 
-  static Key key_of(const LaunchCall& call);
+  static LaunchKey key_of(const LaunchCall& call);
   std::uint32_t name_number(std::string_view name);
-  TracedKernel* make(std::string_view name, KernelFacts facts);
+  TracedKernel* make(std::string_view name, KernelFacts facts, const LaunchKey& key);
   std::vector<TracedKernel*> kernels() const;
   TracedKernel* recorded_kernel(const KernelRecord& record, NotedLaunch launch);
   TracedKernel* kernel_of_facts(std::string_view name, KernelFacts facts);
@@ -262,7 +270,9 @@ class LaunchTable {
   const bool by_region_;
   LaunchSlots slots_;
   mutable std::shared_mutex mutex_;  ///< of what finds kernels and names
-  std::unordered_map<Key, TracedKernel*, Hash> by_call_;
+  std::unordered_map<LaunchKey, TracedKernel*, Hash> by_call_;
+  /// Some of by_call_, found without a lock.
+  mutable std::array<std::atomic<TracedKernel*>, 1 << 12> recent_{};
   std::unordered_map<KernelFacts, TracedKernel*, Hash> by_facts_;
   mutable std::deque<TracedKernel> kernels_;
   std::deque<TracedGraph> graphs_;

@@ -154,20 +154,22 @@ class Tracer : public ProgramListener {
     TracedKernel* kernel = nullptr;
     TracedGraph* graph = nullptr;
   };
+  struct Begun;
   /// Why nothing is counted on a GPU any more.
   struct CountingEnd {
     CountersStatus status;
     std::string why;
   };
 
-  std::shared_ptr<Context> find_context(void* handle) const;
-  std::shared_ptr<Context> context_of(void* handle);
-  std::shared_ptr<Context> make_context(void* handle);
+  Context* find_context(void* handle) const;
+  Context& context_of(void* handle);
+  Context& make_context(void* handle);
   std::vector<std::shared_ptr<Context>> counted_contexts() const;
 
   bool release_counters(const UsedGpu& gpu);
   void reclaim_counters(const UsedGpu& gpu);
   void keep_records(const UsedGpu& gpu, bool kept);
+  void keep_records_if_needed();
   void is_sampled_now(const UsedGpu& gpu);
   Launched launched_by(const LaunchCall& call, const Context& context);
   TracedKernel* kernel_of(const LaunchCall& call, const Context& context);
@@ -201,6 +203,8 @@ class Tracer : public ProgramListener {
   const std::function<void(const std::string&)> say_;
   std::atomic<bool> has_records_{true};
   std::atomic<bool> records_go_elsewhere_{false};  ///< they were asked for, and none came since
+  std::mutex keeps_records_mutex_;
+  bool keeps_records_ = true;  ///< of any context
   std::atomic<bool> abandoned_{false};
   std::atomic<bool> finished_{false};
 
@@ -211,7 +215,9 @@ class Tracer : public ProgramListener {
 
   mutable std::shared_mutex contexts_mutex_;
   std::map<void*, std::shared_ptr<Context>> contexts_;
-  std::map<int, void*> counted_of_device_;  ///< the context whose launches are counted
+  std::vector<std::shared_ptr<Context>> gone_contexts_;    ///< kept for threads that look at them
+  mutable std::atomic<Context*> latest_context_{nullptr};  ///< one of contexts_
+  std::map<int, void*> counted_of_device_;                 ///< the context whose launches are counted
 
   mutable std::shared_mutex graphs_mutex_;
   std::unordered_map<void*, std::shared_ptr<Graph>> graphs_;  ///< executable ones

@@ -155,7 +155,7 @@ TEST_F(ProgramEventsTest, TellLaunchesOfEveryForm) {
 
   EXPECT_THAT(listener_.heard, ElementsAre("launch", "launched", "launch", "launched", "launch", "launched"));
   const LaunchCall& first = listener_.calls[0];
-  EXPECT_EQ(first.name, "_Z4spinx");
+  EXPECT_STREQ(first.name, "_Z4spinx");
   EXPECT_EQ(text(first.grid), "66,1,1");
   EXPECT_EQ(text(first.block), "16,8,1");
   EXPECT_EQ(text(first.cluster), "1,1,1");
@@ -168,7 +168,7 @@ TEST_F(ProgramEventsTest, TellLaunchesOfEveryForm) {
   EXPECT_EQ(text(listener_.calls[1].block), "384,1,1");
   EXPECT_TRUE(listener_.calls[2].of_graph);
   EXPECT_EQ(listener_.calls[2].function, reinterpret_cast<void*>(0x40));
-  EXPECT_EQ(listener_.calls[2].name, "");
+  EXPECT_STREQ(listener_.calls[2].name, "");
 }
 
 TEST_F(ProgramEventsTest, TellWhichLaunchesMayOverlapAndTheDefaultStreamOfAThread) {

@@ -13,7 +13,7 @@ namespace occbench {
 namespace {
 
 /// A launch of kernel `number`.
-LaunchCall launch(std::uintptr_t number, std::uint32_t grid = 66, std::string_view name = "_Z6reducePf") {
+LaunchCall launch(std::uintptr_t number, std::uint32_t grid = 66, const char* name = "_Z6reducePf") {
   LaunchCall call;
   call.function = reinterpret_cast<void*>(0x1000 + number);
   call.grid = {grid, 1, 1};

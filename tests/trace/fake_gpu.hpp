@@ -75,7 +75,7 @@ class FakeGpu {
 
   bool keeps_records(void* context) const {
     const std::lock_guard lock(mutex_);
-    return !without_records_.contains(context);
+    return !without_records_.contains(context) && !without_records_.contains(nullptr);
   }
   bool keep_records(void* context, bool kept) {
     if (records_stuck) return false;

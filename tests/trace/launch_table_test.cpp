@@ -39,7 +39,7 @@ struct Table : LaunchTable {
 
   /// A launch of the kernel as the driver took it.
   TracedKernel& launch(std::uint32_t correlation, LaunchKind kind = LaunchKind::plain,
-                       std::uint32_t grid = 66, std::string_view name = "_Z6reducePf",
+                       std::uint32_t grid = 66, const char* name = "_Z6reducePf",
                        std::uintptr_t function = 0x20) {
     LaunchCall call;
     call.function = reinterpret_cast<void*>(function);

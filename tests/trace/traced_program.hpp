@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -23,9 +24,9 @@ inline void* handle(std::uintptr_t number) {
 }
 
 inline constexpr std::string_view kAchieved = "sm__warps_active.avg.pct_of_peak_sustained_active";
-inline constexpr std::string_view kGraphKernel = "_Z5graphv";
+inline constexpr const char* kGraphKernel = "_Z5graphv";
 
-inline GraphNode kernel_node(std::string_view name = kGraphKernel) {
+inline GraphNode kernel_node(const char* name = kGraphKernel) {
   GraphNode node{GraphNode::Kind::kernel, handle(0x95), {}};
   node.launch.function = handle(0x90);
   node.launch.name = name;
@@ -43,12 +44,12 @@ struct Program {
   std::uint32_t registers = 40;
   int carveout_pct = -1;
 
-  void launch(std::uint32_t grid, void* context = handle(0x10), std::string_view name = "_Z6reducePf",
+  void launch(std::uint32_t grid, void* context = handle(0x10), const char* name = "_Z6reducePf",
               std::uint32_t dynamic_shared_bytes = 0, void* function = nullptr) {
     LaunchCall call;
     call.dynamic_shared_bytes = dynamic_shared_bytes;
     call.context = context;
-    call.function = function != nullptr ? function : handle(0x20 + name.size());
+    call.function = function != nullptr ? function : handle(0x20 + std::strlen(name));
     call.name = name;
     call.grid = {grid, 1, 1};
     call.block = {256, 1, 1};

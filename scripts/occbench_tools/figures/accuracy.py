@@ -20,6 +20,7 @@ HEAD = (
     "median:",
     "95th percentile:",
     "worst case:",
+    "in the 90 % interval:",
 )
 
 
@@ -47,6 +48,7 @@ def line(name: str, rows: pl.DataFrame) -> tuple[str, ...]:
         f"{median(prediction):.2f}",
         f"{quantile(prediction, 0.95):.1f}",
         f"{prediction.max():.1f}",
+        f"{100 * rows.select(is_inside()).to_series().mean():.0f} %",
     )
 
 
