@@ -32,13 +32,8 @@ def findings(of):
     ]
     spills = by_registers["spill_bytes"]
     if not spills.has_nulls():
-        found.append(
-            Finding(
-                "spills",
-                spills.is_sorted(descending=True) and spills[0] > 0,
-                f"spills of {spills[0]:.0f} and {spills[-1]:.0f} B a thread",
-            )
-        )
+        measured = f"spills of {spills[0]:.0f} and {spills[-1]:.0f} B a thread"
+        found.append(Finding("spills", spills.is_sorted(descending=True) and spills[0] > 0, measured))
     return found
 
 

@@ -27,13 +27,8 @@ def findings(of):
         told.append(f"{body}-bound: {occupancies[0]:.1f} → {occupancies[1]:.1f} %, time × {slower:.2f}")
         for control in each(pick(chosen, padded_as=33)):
             padded = control["time_us"] / before["time_us"]
-            found.append(
-                Finding(
-                    f"{body}-bound control",
-                    near(padded / slower, 1, SAME_RATIO),
-                    f"31 registers at the same occupancy: time × {padded:.2f}",
-                )
-            )
+            measured = f"31 registers at the same occupancy: time × {padded:.2f}"
+            found.append(Finding(f"{body}-bound control", near(padded / slower, 1, SAME_RATIO), measured))
             told[-1] += f" (31 registers at the same occupancy: × {padded:.2f})"
     return Findings(found, "; ".join(told))
 
