@@ -10,13 +10,8 @@ def findings(of):
         return []
     best, best_capped = least(bounded, "time_us"), least(capped, "time_us")
     ratio = best["time_us"] / best_capped["time_us"]
-    found = [
-        Finding(
-            "the same fastest",
-            abs(ratio - 1) < SAME_RATIO,
-            f"fastest by bounds {registers(best)}, by cap {registers(best_capped)}; time × {ratio:.2f}",
-        )
-    ]
+    measured = f"fastest by bounds {registers(best)}, by cap {registers(best_capped)}; time × {ratio:.2f}"
+    found = [Finding("the same fastest", abs(ratio - 1) < SAME_RATIO, measured)]
     spilling = bounded.filter(bounded["spill_bytes"] > 0)
     if len(spilling):
         quickest = least(spilling, "time_us")
