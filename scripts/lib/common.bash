@@ -65,6 +65,14 @@ configure_and_build() {
     cmake --build "$build/$preset" --target "${each_target[@]}" >&2
 }
 
+# The same, or the end of the script.
+build_or_exit() {
+  configure_and_build "$@" || {
+    say "the build failed; the compiler's messages are above"
+    exit 70
+  }
+}
+
 source "$(dirname "${BASH_SOURCE[0]}")/prerequisites.bash"
 source "$(dirname "${BASH_SOURCE[0]}")/python.bash"
 source "$(dirname "${BASH_SOURCE[0]}")/cuda.bash"

@@ -1,6 +1,7 @@
 """What a recorded measurement says of where it was made."""
 
 import csv
+import datetime
 import subprocess
 import tempfile
 from pathlib import Path
@@ -17,3 +18,15 @@ def measured_provenance() -> list[str]:
         with file.open(encoding="utf-8", newline="") as lines:
             row = next(csv.DictReader(lines))
     return [row[key] for key in PROVENANCE]
+
+
+def now() -> str:
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def recorded(file: Path) -> list[dict[str, str]]:
+    """Its rows; none where there is no such file."""
+    if not file.exists():
+        return []
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))

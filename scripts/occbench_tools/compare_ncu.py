@@ -13,10 +13,9 @@ import time
 from pathlib import Path
 
 from occbench_tools import WrongInput
-from occbench_tools.dataset import Row, each, read_rows, read_samples, write_table
+from occbench_tools.dataset import Row, each, median, read_rows, read_samples, write_table
 from occbench_tools.ncu_rules import output_of, under_ncu
 from occbench_tools.program import Occbench, binaries_of, declare_binaries
-from occbench_tools.statistics import median
 
 EXPERIMENTS = ("block_size", "waves")
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"

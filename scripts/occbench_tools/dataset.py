@@ -4,7 +4,7 @@ import gzip
 import io
 import lzma
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,30 +18,11 @@ from occbench_tools.program import Occbench
 Row = dict[str, Any]  # cells by column
 
 TYPES = {"text": pl.String, "integer": pl.Int64, "real": pl.Float64}
-SAMPLE = {
-    "experiment": pl.String,
-    "case": pl.String,
-    "quantity": pl.String,
-    "index": pl.Int64,
-    "value": pl.Float64,
-}
-TIMELINE = {
-    "experiment": pl.String,
-    "case": pl.String,
-    "time_us": pl.Float64,
-    "active_warps_pct": pl.Float64,
-    "predicted_active_warps_pct": pl.Float64,
-}
-PER_SM = {
-    "experiment": pl.String,
-    "case": pl.String,
-    "launch": pl.Int64,
-    "sm": pl.Int64,
-    "blocks": pl.Int64,
-    "achieved_pct": pl.Float64,
-    "first_start_us": pl.Float64,
-    "last_end_us": pl.Float64,
-}
+CASE = {"experiment": pl.String, "case": pl.String}
+SAMPLE = CASE | {"quantity": pl.String, "index": pl.Int64, "value": pl.Float64}
+TIMELINE = CASE | dict.fromkeys(("time_us", "active_warps_pct", "predicted_active_warps_pct"), pl.Float64)
+PER_SM = CASE | dict.fromkeys(("launch", "sm", "blocks"), pl.Int64)
+PER_SM |= dict.fromkeys(("achieved_pct", "first_start_us", "last_end_us"), pl.Float64)
 UNPACK: dict[str, Callable[..., IO[bytes]]] = {".gz": gzip.open, ".xz": lzma.open}
 GZIP = b"\x1f\x8b"  # what its files begin with, whatever their names
 
@@ -190,6 +171,21 @@ def spread_pct(values: pl.Series) -> float:
     return 100 * (values.max() / values.min() - 1)
 
 
+def quantile(values: pl.Expr | Iterable[float], share: float) -> Any:
+    """By linear interpolation between neighbours, as `occbench` and NumPy have it. Nulls are left out.
+
+    `share`: from 0 to 1. `values`: numbers, or an expression, of which the quantile is an expression."""
+    if not isinstance(values, pl.Expr):
+        values = pl.Series(values=values, dtype=pl.Float64)
+        if values.drop_nulls().is_empty():
+            raise ValueError("no values, no quantile")
+    return values.quantile(share, interpolation="linear")
+
+
+def median(values: pl.Expr | Iterable[float]) -> Any:
+    return quantile(values, 0.5)
+
+
 def error(against: str = "predicted_pct", of: str = "achieved_pct") -> pl.Expr:
     """Points between the counter and what was predicted, or what theory allows; null where one is not known."""
     return (pl.col(of) - pl.col(against)).abs()
@@ -242,13 +238,8 @@ def read_run(files: list[Path], occbench: Occbench) -> Run:
     return Run(pl.concat(rows, how="diagonal"), pl.concat(map(read_samples, files)))
 
 
-AGAINST_NCU = dict.fromkeys(
-    (
-        *("achieved_pct", "achieved_spread_points", "ncu_achieved_pct", "achieved_difference_points"),
-        *("time_us", "ncu_time_us", "time_difference_us", "counting_ms_per_launch", "ncu_ms_per_launch"),
-    ),
-    pl.Float64,
-)
+AGAINST_NCU = ("achieved_pct", "achieved_spread_points", "ncu_achieved_pct", "achieved_difference_points")
+AGAINST_NCU += ("time_us", "ncu_time_us", "time_difference_us", "counting_ms_per_launch", "ncu_ms_per_launch")
 
 
 class Results:
@@ -291,14 +282,12 @@ class Results:
         """The suite, and experiments that came after it was recorded: `added.csv`, until the suite is recorded again."""
         if not packed(self.folder / "added.csv"):
             return self.suite
-        added = Run(self.rows("added.csv"), read_samples(self.file("added.csv")))
-        parts = (self.suite, added)
-        rows = pl.concat((part.rows for part in parts), how="diagonal")
-        return Run(rows, pl.concat(part.samples for part in parts))
+        rows = pl.concat([self.suite.rows, self.rows("added.csv")], how="diagonal")
+        return Run(rows, pl.concat([self.suite.samples, read_samples(self.file("added.csv"))]))
 
     @cached_property
     def against_ncu(self) -> pl.DataFrame:
-        return read_table(self.file("against_ncu.csv"), AGAINST_NCU)
+        return read_table(self.file("against_ncu.csv"), dict.fromkeys(AGAINST_NCU, pl.Float64))
 
     def experiment(self, name: str) -> Experiment:
         return Experiment(name, self.with_added.rows, self.with_added.samples, self.against_ncu)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 
 import polars as pl
 
-from occbench_tools.dataset import Results, Row, each, error, gpu_of, packed, parameter_of, read_text
-from occbench_tools.statistics import median
+from occbench_tools.dataset import Results, Row, each, error, gpu_of, median, packed, parameter_of, read_text
 
 
 def table(head, lines) -> str:

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -53,7 +53,6 @@ class Occbench:
 
     def __init__(self, program: str | Path):
         self.program = program
-        self._curves: dict[tuple, pl.DataFrame | None] = {}
 
     @cached_property
     def _package(self) -> ModuleType:
@@ -80,26 +79,15 @@ class Occbench:
     def version(self) -> str:
         return self.output("--version").strip()
 
+    @cache  # noqa: B019  there is one program
     def curves(
         self, compute_capability: str, block_threads: int, registers: int, shared_bytes: int
     ) -> pl.DataFrame | None:
         """Theoretical occupancy along each axis with the other two as given: `axis, value, theoretical_pct, ...`. None if
         the calculator refuses them."""
-        launch = (compute_capability, block_threads, registers, shared_bytes)
-        if launch not in self._curves:
-            self._curves[launch] = self._calculated(*launch)
-        return self._curves[launch]
-
-    def _calculated(
-        self, compute_capability: str, block_threads: int, registers: int, shared_bytes: int
-    ) -> pl.DataFrame | None:
+        launch = {"block_size": block_threads, "registers": registers, "dynamic_smem": shared_bytes}
         try:
-            found = self._package.curves(
-                compute_capability=compute_capability,
-                block_size=block_threads,
-                registers=registers,
-                dynamic_smem=shared_bytes,
-            )
+            found = self._package.curves(compute_capability=compute_capability, **launch)
         except ValueError:
             return None
         return pl.DataFrame([{"axis": axis} | point for axis, points in found.points.items() for point in points])

@@ -9,17 +9,13 @@ import statistics
 import sys
 
 STABLE_POINTS = 0.3
+KEY = ("variant", "kernel", "grid_blocks", "block_threads", "dynamic_shared_bytes")
 CLASSES_US = (0, 5, 20, float("inf"))
 
 
 def rows(file):
     with open(file, encoding="utf-8", newline="") as lines:
-        return {
-            tuple(
-                row[name] for name in ("variant", "kernel", "grid_blocks", "block_threads", "dynamic_shared_bytes")
-            ): row
-            for row in csv.DictReader(lines)
-        }
+        return {tuple(map(row.get, KEY)): row for row in csv.DictReader(lines)}
 
 
 def number(row, column):

@@ -8,7 +8,6 @@ and how many were counted, what the program computed, and what the trace said. `
 has CUPTI 12. MPS is tried where its daemon is installed; it runs for this alone and changes no setting of the GPU.
 """
 
-import argparse
 import contextlib
 import csv
 import os
@@ -19,8 +18,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
-from record import HERE, NCU, Recording, write_table
+from record import HERE, NCU, Recording, arguments, remove_scratch, write_table
 
 CUPTI_13 = "libcupti.so.13"
 #: Of processes, and of a folder of this run.
@@ -34,14 +34,12 @@ def mps() -> Iterator[None]:
         places = {"CUDA_MPS_PIPE_DIRECTORY": f"{folder}/pipe", "CUDA_MPS_LOG_DIRECTORY": f"{folder}/log"}
         for place in places.values():
             Path(place).mkdir()
-        os.environ |= places
-        subprocess.run(["nvidia-cuda-mps-control", "-d"], check=True)
-        try:
-            yield
-        finally:
-            subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, check=False)
-            for name in places:
-                del os.environ[name]
+        with mock.patch.dict(os.environ, places):
+            subprocess.run(["nvidia-cuda-mps-control", "-d"], check=True)
+            try:
+                yield
+            finally:
+                subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, check=False)
 
 
 @contextlib.contextmanager
@@ -58,15 +56,6 @@ def another(recording: Recording, *, traced: bool) -> Iterator[None]:
         other.wait()
 
 
-@contextlib.contextmanager
-def variable(name: str, value: str) -> Iterator[None]:
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        del os.environ[name]
-
-
 class InTheWay:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -81,14 +70,12 @@ class InTheWay:
         read = list(csv.DictReader(rows.open(encoding="utf-8"))) if rows.exists() else []
         said = [line for line in done.err.splitlines() if line.startswith("occbench")]
         line = {"case": case, "status": f"{done.status}", "rows": f"{len(read)}"}
-        line |= {"timed": f"{sum(bool(row['time_us']) for row in read)}"}
-        line |= {"counted": f"{sum(bool(row['achieved_pct']) for row in read)}"}
-        line |= {"achieved_pct": " ".join(row["achieved_pct"] for row in read[:1])}
         line |= {
-            "computed": done.line("computed"),
-            "cupti": done.line("cupti"),
-            "said": NUMBERS.sub("", "; ".join(said)),
+            name: f"{sum(bool(row[of]) for row in read)}"
+            for name, of in (("timed", "time_us"), ("counted", "achieved_pct"))
         }
+        line |= {"achieved_pct": " ".join(row["achieved_pct"] for row in read[:1]), "computed": done.line("computed")}
+        line |= {"cupti": done.line("cupti"), "said": NUMBERS.sub("", "; ".join(said))}
         print(line, flush=True)
         self.lines.append(self.recording.stamp() | line)
         write_table(self.recording.folder / "in_the_way.csv", self.lines)
@@ -100,9 +87,9 @@ class InTheWay:
         self.case("the program ends with status 7", "sh", "-c", f"{own} none; exit 7")
         self.case("a command that does not exist", "./no-such-command")
         self.case("no CUDA in the program", "true")
-        with variable("CUDA_VISIBLE_DEVICES", ""):
+        with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=""):
             self.case("the program sees no GPU", own, "none")
-        with variable("CUDA_INJECTION64_PATH", "/another/library.so"):
+        with mock.patch.dict(os.environ, CUDA_INJECTION64_PATH="/another/library.so"):
             self.case("CUDA_INJECTION64_PATH is set", own, "none")
         self.case("the command is ncu", *NCU, sample, "2")
         self.case("the command is compute-sanitizer", "compute-sanitizer", own, "none")
@@ -130,19 +117,9 @@ class InTheWay:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--occbench", required=True, help="the program, with libocc_trace.so beside it")
-    parser.add_argument("--programs", required=True, help="folder of scripts/programs/build")
-    parser.add_argument("--counters", default="auto", help="of the traces but one")
-    parser.add_argument("--cupti12", help="a libcupti.so.12")
-    parser.add_argument("folder", type=Path)
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    os.environ.pop("CUDA_INJECTION64_PATH", None)
-    tried = InTheWay(Recording(options))
-    tried.all(options.cupti12)
-    for file in options.folder.glob("scratch*"):
-        file.unlink()
+    options = arguments(__doc__, cupti12="a libcupti.so.12")
+    InTheWay(Recording(options)).all(options.cupti12)
+    remove_scratch(options.folder)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,10 @@ those that are) and under ncu. `achieved_pct` and `cycles_active` are the progra
 counter reads, in which a warp's end after its last clock is too.
 """
 
-import argparse
-import os
 import re
-from pathlib import Path
 from statistics import median
 
-from record import ACHIEVED, NCU, Done, Recording, ncu_launches, traced_launches, write_table
+from record import ACHIEVED, NCU, Done, Recording, arguments, ncu_launches, remove_scratch, traced_launches, write_table
 
 ROUNDS = 3
 #: The trace counts the three launches of a kernel from here on; the first ones find caches that others left.
@@ -30,13 +27,7 @@ def lives(done: Done, name: str, launches: slice) -> list[tuple[float, float]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--occbench", required=True, help="the program, with libocc_trace.so beside it")
-    parser.add_argument("--programs", required=True, help="folder of scripts/programs/build")
-    parser.add_argument("folder", type=Path)
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    os.environ.pop("CUDA_INJECTION64_PATH", None)
+    options = arguments(__doc__)
     recording = Recording(options)
     command = [f"{options.programs}/own_clocks"]
     after = str(len(KERNELS) * COUNTED.start)
@@ -67,8 +58,7 @@ def main() -> None:
         lines.append(line)
         print(line, flush=True)
     write_table(options.folder / "own_clocks.csv", lines)
-    for file in options.folder.glob("scratch*"):
-        file.unlink()
+    remove_scratch(options.folder)
 
 
 if __name__ == "__main__":

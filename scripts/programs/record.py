@@ -158,12 +158,12 @@ def compared(program: str, rows: Path, ncu: str) -> list[dict[str, str]]:
             continue
         values = [reading[ACHIEVED] for reading in readings]
         middle = statistics.median(values)
+        kept = ("case", "theoretical_pct", "predicted_pct", "achieved_pct")
         line = {name: row[name] for name in ("commit", "gpu", "gpu_uuid", "driver", "recorded_at")}
-        line |= {"program": program, "case": row["case"], "theoretical_pct": row["theoretical_pct"]}
-        line |= {"predicted_pct": row["predicted_pct"], "achieved_pct": row["achieved_pct"]}
+        line |= {"program": program} | {name: row[name] for name in kept}
         line |= {"ncu_achieved_pct": f"{middle:.2f}", "ncu_range_points": f"{max(values) - min(values):.2f}"}
-        difference = float(row["achieved_pct"]) - middle
-        line |= {"difference_points": f"{difference:.2f}", "cycles_active": row["sm_cycles_active_avg"]}
+        line |= {"difference_points": f"{float(row['achieved_pct']) - middle:.2f}"}
+        line |= {"cycles_active": row["sm_cycles_active_avg"]}
         line |= {"ncu_cycles_active": f"{statistics.median(reading[CYCLES] for reading in readings):.0f}"}
         lines.append(line)
     return lines
@@ -228,51 +228,44 @@ class Recording:
             rows = self.folder / f"{name}.csv"
             if not rows.exists():
                 continue
-            ncu = under_ncu(self.command(name, ROUNDS_OF_NCU))
-            (self.folder / f"{name}.ncu.txt").write_text(ncu.out, encoding="utf-8")
-            lines = compared(name, rows, ncu.out)
-            against += lines
+            against += self.beside_ncu(name, rows, traced.seconds)
             computes, computes_traced = (done.line(name.split("_")[0]) for done in (plain[name], traced))
-            unchanged.append(
-                {**self.stamp(), "program": name, "computes": computes, "computes_traced": computes_traced}
-            )
-            unchanged[-1] |= {"same": str(computes == computes_traced).lower()}
-            self.summarize(name, lines, traced.seconds, ncu.seconds)
+            line = {**self.stamp(), "program": name, "computes": computes, "computes_traced": computes_traced}
+            unchanged.append(line | {"same": str(computes == computes_traced).lower()})
             write_table(self.folder / "against_ncu.csv", against)
             write_table(self.folder / "unchanged.csv", unchanged)
-        self.summarize("all", against, 0, 0)
+        self.summarize("all", against)
         for line in unchanged:
             print(f"{line['program']}: results the same: {line['same']} ({line['computes']})", flush=True)
 
     def compare_samples(self) -> None:
         """Programs of some seconds that are sampled, beside ncu."""
         against = []
+        rows = self.folder / "scratch.csv"
         for name, rounds in ROUNDS_OF_SAMPLES.items():
-            rows = self.folder / "scratch.csv"
             rows.unlink(missing_ok=True)
             traced = self.traced(self.command(name, rounds), "--counters", "sampled")
             if rows.exists():
-                ncu = under_ncu(self.command(name, ROUNDS_OF_NCU))
-                lines = compared(name, rows, ncu.out)
-                against += lines
-                self.summarize(name, lines, traced.seconds, ncu.seconds)
+                against += self.beside_ncu(name, rows, traced.seconds)
                 write_table(self.folder / "sampled_against_ncu.csv", against)
+
+    def beside_ncu(self, name: str, rows: Path, seconds: float) -> list[dict[str, str]]:
+        ncu = under_ncu(self.command(name, ROUNDS_OF_NCU))
+        (self.folder / f"{name}.ncu.txt").write_text(ncu.out, encoding="utf-8")
+        lines = compared(name, rows, ncu.out)
+        self.summarize(name, lines, seconds, ncu.seconds)
+        return lines
 
     def stamp(self) -> dict[str, str]:
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return {"recorded_at": now, **self.provenance}
 
     @staticmethod
-    def summarize(name: str, lines: list[dict[str, str]], traced: float, ncu: float) -> None:
-        steady = [line for line in lines if float(line["ncu_range_points"]) <= 0.3]
-        close = sum(abs(float(line["difference_points"])) <= 0.3 for line in steady)
+    def summarize(name: str, lines: list[dict[str, str]], traced: float = 0, ncu: float = 0) -> None:
+        steady = [abs(float(line["difference_points"])) for line in lines if float(line["ncu_range_points"]) <= 0.3]
+        close = sum(points <= 0.3 for points in steady)
         print(f"{name}: {len(lines)} launches compared, {len(steady)} that ncu repeats within 0.3 points, {close} of them"
               f" within 0.3 of ncu; {traced:.1f} s traced, {ncu:.1f} s under ncu", flush=True)  # fmt: skip
-        for word in ("theoretical_pct", "predicted_pct"):
-            errors = [abs(float(line[word]) - float(line["achieved_pct"])) for line in lines if line[word]]
-            if errors:
-                print(f"   {word}: {statistics.mean(errors):.2f} points from the counter on average,"
-                      f" {statistics.median(errors):.2f} at the median", flush=True)  # fmt: skip
 
     def cost(self, what: str, unit: str, values: list[float]) -> None:
         text = " ".join(f"{value:.4g}" for value in values)
@@ -380,43 +373,52 @@ class Recording:
             done = self.traced([f"{self.programs}/launches", "killed", str(milliseconds)])
             rows = self.folder / "scratch.csv"
             kept = sum(int(row["launches"]) for row in traced_launches(rows).values()) if rows.exists() else 0
-            for file in self.folder.glob("scratch*"):
-                file.unlink()
+            remove_scratch(self.folder)
             line = {"milliseconds": f"{milliseconds}", "status": f"{done.status}"}
-            lines.append({**line, "launched": done.line("launched"), "in_the_file": f"{kept}"})
+            lines.append(line | {"launched": done.line("launched"), "in_the_file": f"{kept}"})
         # Stamped at the end: a process that is killed early leaves no rows.
         write_table(self.folder / "killed.csv", [{**self.stamp(), **line} for line in lines])
         print("killed:", *lines, sep="\n  ", flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(of: str | None, parts: str | None = None, **others: str) -> argparse.Namespace:
+    """Of the command line, with what each of these programs takes. `others`: further options with their help."""
+    parser = argparse.ArgumentParser(description=of, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--occbench", required=True, help="the program, with libocc_trace.so beside it")
     parser.add_argument("--programs", required=True, help="folder of scripts/programs/build")
     parser.add_argument("--counters", default="auto", help="of traces that choose none of their own")
-    parser.add_argument(
-        "--parts", default="compare,samples,choices,costs,steps,kill", help="which parts, separated by commas"
-    )
-    parser.add_argument("--only", help="programs to compare or tuners, separated by commas")
     parser.add_argument("folder", type=Path)
+    if parts:
+        parser.add_argument("--parts", default=parts, help="which parts, separated by commas")
+    for name, told in others.items():
+        parser.add_argument(f"--{name}", help=told)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     os.environ.pop("CUDA_INJECTION64_PATH", None)
+    return options
+
+
+def remove_scratch(folder: Path) -> None:
+    for file in folder.glob("scratch*"):
+        file.unlink()
+
+
+def main() -> None:
+    parts = "compare,samples,choices,costs,steps,kill"
+    options = arguments(__doc__, parts, only="programs to compare or tuners, separated by commas")
     recording = Recording(options)
-    parts = options.parts.split(",")
     only = options.only.split(",") if options.only else []
-    if "compare" in parts:
-        recording.compare([name for name in PROGRAMS if name in only or not only])
-    if "samples" in parts:
-        recording.compare_samples()
-    if "choices" in parts:
-        recording.choose([name for name in ROUNDS_OF_TUNERS if name in only or not only])
-    if "costs" in parts:
-        recording.measure_costs()
-    if "steps" in parts:
-        recording.measure_steps()
-    if "kill" in parts:
-        recording.kill()
+    do = {
+        "compare": lambda: recording.compare([name for name in PROGRAMS if name in only or not only]),
+        "samples": recording.compare_samples,
+        "choices": lambda: recording.choose([name for name in ROUNDS_OF_TUNERS if name in only or not only]),
+        "costs": recording.measure_costs,
+        "steps": recording.measure_steps,
+        "kill": recording.kill,
+    }
+    for part, record in do.items():
+        if part in options.parts.split(","):
+            record()
 
 
 if __name__ == "__main__":

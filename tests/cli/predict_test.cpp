@@ -1,60 +1,58 @@
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/calibrate.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/statuses.hpp"
+#include "predict/profile_choice.hpp"
 #include "predict/work.hpp"
+#include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"
-#include "table_cell.hpp"
 
 namespace occbench {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 /// `occbench predict` of a grid on the built-in H200, with further arguments.
-Outcome predict(const std::string& grid, std::vector<const char*> more) {
-  std::vector<const char*> arguments{"predict",     "--profile", "h200",   "--block-size", "256",
-                                     "--registers", "20",        "--grid", grid.c_str()};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_command(arguments);
+Outcome predict(std::string_view grid, std::string_view more) {
+  return run_command(
+      fmt::format("predict --profile h200 --block-size 256 --registers 20 --grid {} {}", grid, more));
 }
 
 class PredictFromFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override {
-    std::filesystem::remove_all(folder_);
-  }
   std::string file(std::string_view text) {
     const std::filesystem::path path = folder_ / "cycles.txt";
     std::ofstream(path) << text;
     return path.string();
   }
 
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) /
-                                  testing::UnitTest::GetInstance()->current_test_info()->name();
+  TemporaryFolder temporary_;
+  std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST(Predict, OfAShapeIsThatOfItsTotal) {
   const auto of = [](const char* block, const char* grid) {
-    return run_command({"predict", "--profile", "h200", "--block-size", block, "--grid", grid, "--registers",
-                        "40", "--work", "equal:20000", "--format", "json"})
-        .out;
+    return printed({"predict", "--profile", "h200", "--block-size", block, "--grid", grid, "--registers",
+                    "40", "--work", "equal:20000", "--format", "json"});
   };
   const std::string shaped = of("32x8", "50x20");
   EXPECT_THAT(shaped, HasSubstr("\"block_threads\": 256"));
@@ -63,74 +61,66 @@ TEST(Predict, OfAShapeIsThatOfItsTotal) {
 }
 
 TEST(Predict, SaysWhatTheCounterWillReadAndWhereTheRestWent) {
-  const Outcome outcome = predict("2218", {"--work", "equal:200000"});
-  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("predicted"));
-  EXPECT_THAT(outcome.out, HasSubstr("points: the last wave has 106 of 1,056 blocks"));
-  EXPECT_THAT(outcome.out,
+  const std::string said = printed(predict("2218", "--work equal:200000"));
+  EXPECT_THAT(said, HasSubstr("predicted"));
+  EXPECT_THAT(said, HasSubstr("points: the last wave has 106 of 1,056 blocks"));
+  EXPECT_THAT(said,
               ContainsRegex("predicted +9[0-9.]+ % .90 %: [0-9.]+ to [0-9.]+; a partial wave depends on the "
                             "clocks of this GPU: calibrate"));
-  EXPECT_THAT(outcome.out, ContainsRegex("predicted over elapsed cycles +[0-9.]+ % .90 %: "));
+  EXPECT_THAT(said, ContainsRegex("predicted over elapsed cycles +[0-9.]+ % .90 %: "));
   for (const char* cause : {"grid smaller than one wave", "partial last wave", "uneven blocks",
                             "uneven warps within a block", "launch and replacement overhead", "contention"}) {
-    EXPECT_THAT(outcome.out, HasSubstr(cause)) << "as docs/prediction.md names the losses";
+    EXPECT_THAT(said, HasSubstr(cause)) << "as docs/prediction.md names the losses";
   }
 }
 
 TEST(Predict, AMissingGridIsAskedFor) {
-  const Outcome outcome = run_command(
-      {"predict", "--profile", "h200", "--block-size", "256", "--registers", "20", "--work", "equal:200000"});
-  EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("--grid: give the blocks in the grid"));
+  EXPECT_THAT(refusal("predict --profile h200 --block-size 256 --registers 20 --work equal:200000"),
+              HasSubstr("--grid: give the blocks in the grid"));
 }
 
 TEST(Predict, TakesSizesInKilobytesAndRefusesTooMuchStaticSharedMemory) {
-  const auto theory = [](const char* size) {
-    return predict("1056", {"--work", "equal:20000", "--dynamic-smem", size, "--format", "csv"}).out;
+  const auto theory = [](const std::string& size) {
+    return predict("1056", "--work equal:20000 --format csv --dynamic-smem " + size).out;
   };
   EXPECT_EQ(theory("100K"), theory("102400"));
-  const Outcome refused = predict("1056", {"--work", "equal:20000", "--static-smem", "49K"});
-  EXPECT_EQ(refused.status, ExitStatus::usage);
-  EXPECT_THAT(refused.err, HasSubstr("static_shared_bytes = 50176 is more than the 49152"));
+  EXPECT_THAT(refusal(predict("1056", "--work equal:20000 --static-smem 49K")),
+              HasSubstr("static_shared_bytes = 50176 is more than the 49152"));
 }
 
 TEST(Predict, TheSameQuestionHasTheSameAnswerByteForByte) {
-  const std::vector<const char*> question{"--work", "uniform:20000:0.5:1.5:seed=3", "--format", "json"};
+  const char* const question = "--work uniform:20000:0.5:1.5:seed=3 --format json";
   EXPECT_EQ(predict("2218", question).out, predict("2218", question).out);
 }
 
 TEST(Predict, WhatWasReadSaysForHowLongWarpsStayInLockstep) {
-  const char* const work = "equal:24768:issue=24768";
-  const Outcome outcome = predict("1056", {"--work", work, "--achieved", "80", "--format", "json"});
-  ASSERT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-  const nlohmann::json answer = nlohmann::json::parse(outcome.out);
-  EXPECT_THAT(answer.at("work").get<std::string>(), StartsWith(std::string(work) + ":lockstep="));
+  const std::string work = "equal:24768:issue=24768";
+  const auto answer =
+      nlohmann::json::parse(printed(predict("1056", "--achieved 80 --format json --work " + work)));
+  EXPECT_THAT(answer.at("work").get<std::string>(), StartsWith(work + ":lockstep="));
   EXPECT_NEAR(answer.at("predicted_pct").get<double>(), 80, 0.1);
-  EXPECT_THAT(predict("1056", {"--work", work, "--achieved", "80"}).out,
+  EXPECT_THAT(predict("1056", "--achieved 80 --work " + work).out,
               testing::AllOf(HasSubstr("fitted to what was read"),
                              HasSubstr("--work equal:24768:issue=24768:lockstep=")));
 }
 
 TEST(Predict, AReadingThatNoTimeInLockstepExplainsIsRefused) {
-  const auto refused = [](std::vector<const char*> arguments, const char* because) {
-    const Outcome outcome = predict("1056", std::move(arguments));
-    EXPECT_EQ(outcome.status, ExitStatus::usage);
-    EXPECT_THAT(outcome.err, HasSubstr(because));
+  const auto refused = [](std::string_view arguments, const char* because) {
+    EXPECT_THAT(refusal(predict("1056", arguments)), HasSubstr(because));
   };
-  refused({"--work", "equal:24768:issue=24768", "--achieved", "30"},
-          "no time in lockstep explains a reading of 30 %");
-  for (const char* impossible : {"130", "-1", "nan", "x"}) {
-    refused({"--work", "equal:24768:issue=24768", "--achieved", impossible}, "a number from 0 to 100");
-  }
-  refused({"--work", "equal:24768:issue=6192", "--achieved", "60"}, "issue must be at least 19814");
-  refused({"--work", "equal:24768:issue=6192:lockstep=5"},
-          "by the profile h200 issue must be at least 19814");
-  refused({"--durations", "missing.txt", "--achieved", "60"}, "--work");
-  refused({"--work", ""}, "'' is not a distribution");
+  refused("--work equal:24768:issue=24768 --achieved 30", "no time in lockstep explains a reading of 30 %");
+  for (const std::string impossible : {"130", "-1", "nan", "x"})
+    refused("--work equal:24768:issue=24768 --achieved " + impossible, "a number from 0 to 100");
+  refused("--work equal:24768:issue=6192 --achieved 60", "issue must be at least 19814");
+  refused("--work equal:24768:issue=6192:lockstep=5", "by the profile h200 issue must be at least 19814");
+  refused("--durations missing.txt --achieved 60", "--work");
+  EXPECT_THAT(refusal({"predict", "--profile", "h200", "--block-size", "256", "--registers", "20", "--grid",
+                       "9", "--work", ""}),
+              HasSubstr("'' is not a distribution"));
 }
 
 TEST(Predict, JsonHasTheNamesOfTheColumns) {
-  const Outcome outcome = predict("1584", {"--work", "equal:20000", "--format", "json"});
+  const Outcome outcome = predict("1584", "--work equal:20000 --format json");
   const nlohmann::json answer = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(answer.at("device_profile"), "h200 (calibrated_model)");
   EXPECT_EQ(answer.at("work"), "equal:20000");
@@ -145,24 +135,22 @@ TEST(Predict, JsonHasTheNamesOfTheColumns) {
 }
 
 TEST(Predict, TheGpcThatALaunchBeginsWithNarrowsTheIntervalAndStandsInTheAnswer) {
-  const auto answer = [](std::vector<const char*> more) {
-    more.insert(more.end(), {"--work", "uniform:200000:0.5:1.5:seed=3", "--format", "json"});
-    const Outcome outcome = predict("792", more);
-    EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-    return nlohmann::json::parse(outcome.out);
+  const auto answer = [](const std::string& more) {
+    return nlohmann::json::parse(
+        printed(predict("792", "--work uniform:200000:0.5:1.5:seed=3 --format json " + more)));
   };
   const auto range = [](const nlohmann::json& of) {
     return of.at("predicted_high_pct").get<double>() - of.at("predicted_low_pct").get<double>();
   };
-  const nlohmann::json any = answer({});
-  const nlohmann::json known = answer({"--first-gpc", "3"});
+  const nlohmann::json any = answer("");
+  const nlohmann::json known = answer("--first-gpc 3");
   EXPECT_FALSE(any.contains("first_gpc"));
   EXPECT_EQ(known.at("first_gpc"), 3);
   EXPECT_LT(range(known), range(any));
 }
 
 TEST(Predict, CsvIsAHeaderAndARow) {
-  const Outcome outcome = predict("1584", {"--work", "equal:20000", "--format", "csv"});
+  const Outcome outcome = predict("1584", "--work equal:20000 --format csv");
   EXPECT_THAT(outcome.out,
               StartsWith("compute_capability,sm_count,work,work_source,block_threads,grid_blocks,"));
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2);
@@ -172,74 +160,66 @@ TEST_F(PredictFromFile, DurationsOfEveryBlockAreTheSameAsTheWorkThatDrawsThem) {
   std::string lines;
   for (int block = 0; block < 1056; ++block) lines += block % 8 == 0 ? "80000\n" : "20000\n";
   const std::string path = file(lines);
-  const Outcome from_file = predict("1056", {"--durations", path.c_str(), "--format", "json"});
-  const Outcome from_work = predict("1056", {"--work", "every:20000:8:4", "--format", "json"});
+  const Outcome from_file = predict("1056", "--format json --durations " + path);
+  const Outcome from_work = predict("1056", "--work every:20000:8:4 --format json");
   EXPECT_EQ(nlohmann::json::parse(from_file.out).at("predicted_pct"),
             nlohmann::json::parse(from_work.out).at("predicted_pct"));
 }
 
 TEST_F(PredictFromFile, ABadFileIsWrongInputWithFileAndLine) {
-  const auto refuses = [&](std::string_view text, std::vector<const char*> more, std::string_view about) {
+  const auto refuses = [&](std::string_view text, const std::string& more, std::string_view about) {
     const std::string path = file(text);
-    more.insert(more.end(), {"--durations", path.c_str()});
-    const Outcome outcome = predict("3", more);
-    EXPECT_EQ(outcome.status, ExitStatus::usage);
+    const Outcome outcome = predict("3", more + " --durations " + path);
     EXPECT_EQ(outcome.out, "");
-    EXPECT_THAT(outcome.err, HasSubstr(path + std::string(about)));
+    EXPECT_THAT(refusal(outcome), HasSubstr(path + std::string(about)));
   };
-  refuses("", {}, ":1: no durations");
-  refuses("1\n2\n", {}, ":3: 2 durations for a grid of 3 blocks");
-  refuses("1\n2\n3\n4\n", {}, ":4: 4 durations");
-  refuses("1\n-2\n3\n", {}, ":2: -2 cycles are out of range");
+  refuses("", "", ":1: no durations");
+  refuses("1\n2\n", "", ":3: 2 durations for a grid of 3 blocks");
+  refuses("1\n2\n3\n4\n", "", ":4: 4 durations");
+  refuses("1\n-2\n3\n", "", ":2: -2 cycles are out of range");
   // Blocks of no time would never fill the GPU.
-  refuses("1\n0\n3\n", {}, ":2: 0 cycles are out of range: 1 to");
-  refuses("0.4\n", {}, ":1: 0.4 cycles are out of range: 1 to");
-  refuses("nan\n", {}, ":1: 'nan' is not a number of cycles");
-  refuses("1\ntwo\n3\n", {}, ":2: 'two'");
-  refuses("1\n2\n3\n", {"--per-warp"}, ":4: 3 durations for a grid of 24 warps");
+  refuses("1\n0\n3\n", "", ":2: 0 cycles are out of range: 1 to");
+  refuses("0.4\n", "", ":1: 0.4 cycles are out of range: 1 to");
+  refuses("nan\n", "", ":1: 'nan' is not a number of cycles");
+  refuses("1\ntwo\n3\n", "", ":2: 'two'");
+  refuses("1\n2\n3\n", "--per-warp", ":4: 3 durations for a grid of 24 warps");
 }
 
 TEST(Predict, AGridThatTakesTooLongToSimulateIsRefusedWithOneThatDoesNot) {
   const auto begin = std::chrono::steady_clock::now();
-  for (const char* work :
+  for (const std::string work :
        {"lognormal:2000:0.5", "uniform:2000:0.5:1.5:issue=900", "warp/uniform:2000:0.5:1.5"}) {
     for (const std::string grid : {"100000000", "2147483647"}) {
-      const Outcome outcome = predict(grid, {"--work", work});
-      EXPECT_EQ(outcome.status, ExitStatus::usage);
+      const Outcome outcome = predict(grid, "--work " + work);
       EXPECT_EQ(outcome.out, "");
-      EXPECT_THAT(outcome.err,
-                  HasSubstr(grid == "100000000" ? "these 100,000,000 uneven blocks" : "2,147,483,647"));
-      EXPECT_THAT(outcome.err,
-                  HasSubstr("at most 10 s are taken: predict the same work in a grid of at most"));
+      EXPECT_THAT(refusal(outcome),
+                  AllOf(HasSubstr(grid == "100000000" ? "these 100,000,000 uneven blocks" : "2,147,483,647"),
+                        HasSubstr("at most 10 s are taken: predict the same work in a grid of at most")));
     }
   }
-  EXPECT_THAT(predict("100000000", {"--work", "uniform:2000:0.5:1.5:issue=2000", "--achieved", "50"}).err,
+  EXPECT_THAT(predict("100000000", "--work uniform:2000:0.5:1.5:issue=2000 --achieved 50").err,
               HasSubstr("100,000,000"));
   // Of equal blocks most waves are skipped.
-  EXPECT_EQ(predict("2147483647", {"--work", "equal:2000"}).status, ExitStatus::done);
+  EXPECT_EQ(predict("2147483647", "--work equal:2000").status, ExitStatus::done);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 TEST(Predict, WrongInputIsStatus64) {
-  const auto refuses = [](const std::string& grid, const std::vector<const char*>& more,
-                          std::string_view about) {
-    const Outcome outcome = predict(grid, more);
-    EXPECT_EQ(outcome.status, ExitStatus::usage) << outcome.out;
-    EXPECT_THAT(outcome.err, HasSubstr(std::string(about)));
+  const auto refuses = [](std::string_view grid, std::string_view more, const char* about) {
+    EXPECT_THAT(refusal(predict(grid, more)), HasSubstr(about));
   };
-  refuses("3", {"--work", "equal:many"}, "character 7");
-  refuses("3", {}, "--work, --durations, --time-us or --sm-cycles-active-avg");
-  refuses("3", {"--work", "equal:5", "--durations", "file"}, "--work,--durations");
-  refuses("3", {"--work", "equal:5", "--per-warp"}, "--durations");
-  refuses("3", {"--durations", "no/such/file"}, "no/such/file");
-  refuses("0", {"--work", "equal:5"}, "--grid: give the blocks in the grid, at least 1");
-  refuses("3", {"--work", "equal:5", "--dynamic-smem", "300000"}, "300000");
-  refuses("3", {"--work", "equal:5", "--cluster", "2"}, "cluster_blocks = 2");
-  refuses("3", {"--work", "equal:5", "--first-gpc", "8"},
-          "first_gpc = 8 is out of range: 132 SMs have GPCs 0 to 7");
-  refuses("3", {"--work", "equal:5", "--first-gpc", "-1"}, "--first-gpc = '-1'");
-  refuses("3", {"--work", "equal:5", "--first-gpc", "two"}, "--first-gpc");
-  refuses("3", {"--work", "equal:5", "--format", "xml"}, "xml");
+  refuses("3", "--work equal:many", "character 7");
+  refuses("3", "", "--work, --durations, --time-us or --sm-cycles-active-avg");
+  refuses("3", "--work equal:5 --durations file", "--work,--durations");
+  refuses("3", "--work equal:5 --per-warp", "--durations");
+  refuses("3", "--durations no/such/file", "no/such/file");
+  refuses("0", "--work equal:5", "--grid: give the blocks in the grid, at least 1");
+  refuses("3", "--work equal:5 --dynamic-smem 300000", "300000");
+  refuses("3", "--work equal:5 --cluster 2", "cluster_blocks = 2");
+  refuses("3", "--work equal:5 --first-gpc 8", "first_gpc = 8 is out of range: 132 SMs have GPCs 0 to 7");
+  refuses("3", "--work equal:5 --first-gpc -1", "--first-gpc = '-1'");
+  refuses("3", "--work equal:5 --first-gpc two", "--first-gpc");
+  refuses("3", "--work equal:5 --format xml", "xml");
 }
 
 std::string predict_batch_of(const std::string& text) {
@@ -274,9 +254,7 @@ TEST(PredictBatch, InfersWorkThatIsNotGivenAndSaysSo) {
          "microseconds,9.0,132,256,2218,20,equal:100us,,2000,\n"
          "time,9.0,132,256,2218,20,,301,2000,\n"
          "cycles,9.0,132,256,1056,20,,,,200233\n";
-  const Outcome outcome = run_command({"predict", "--batch", file.c_str(), "--profile", "h200"});
-  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-  const CsvTable table = parse_csv(outcome.out, "out");
+  const CsvTable table = parse_csv(printed({"predict", "--batch", file.c_str(), "--profile", "h200"}), "out");
   ASSERT_EQ(table.rows.size(), 4U);
   const auto cell = [&](std::size_t row, std::string_view name) { return table_cell(table, row, name); };
   EXPECT_EQ(cell(0, "case"), "given");
@@ -337,13 +315,13 @@ TEST(PredictBatch, TimeAloneIsReadAtTheHighestClockOfTheGpu) {
 }
 
 TEST(PredictWork, InMicrosecondsSaysTheClockThatItWasTakenAt) {
-  const Outcome outcome = run_command({"predict", "--gpu", "rtx-4090", "--block-size", "256", "--registers",
-                                       "48", "--grid", "1000", "--work", "equal:50us"});
+  const Outcome outcome =
+      run_command("predict --gpu rtx-4090 --block-size 256 --registers 48 --grid 1000 --work equal:50us");
   EXPECT_THAT(outcome.out, HasSubstr("equal:50us is equal:126000 at 2520 MHz."));
 }
 
 TEST(PredictHelp, ShowsEachFormOfWorkAsItIsRead) {
-  const std::string help = run_command({"predict", "--help"}).out;
+  const std::string help = run_command("predict --help").out;
   for (const char* form : {"equal:200000", "equal:100us", "linear:", "uniform:", "lognormal:", "exponential:",
                            "bimodal:", "every:", "last:", "warp/"})
     EXPECT_THAT(help, HasSubstr(form));
@@ -364,6 +342,121 @@ TEST(WorkInMicroseconds, NeedsTheClock) {
   EXPECT_EQ(work_in_cycles("equal:20000", std::nullopt), "equal:20000");
   EXPECT_THROW(work_in_cycles("equal:100us", std::nullopt), InputError);
   EXPECT_THROW(work_in_cycles("equal:x1us", 1980), InputError);
+}
+
+Row drawn(const char* kind, double achieved_pct, double predicted_pct) {
+  Row row;
+  row.schema = kSchema;
+  row.experiment = "validation";
+  row.parameters = fmt::format("kind={};number=1", kind);
+  row.gpu = "NVIDIA H200";
+  row.compute_capability = "9.0";
+  row.sm_count = 132;
+  row.block_threads = 256;
+  row.grid_blocks = 1056;
+  row.registers_per_thread = 20;
+  row.work = "equal:200000";
+  row.device_profile = "unit";
+  row.theoretical_pct = 100;
+  row.achieved_pct = achieved_pct;
+  for (const Column& column : columns()) {
+    if (column.name.starts_with("predicted_") || column.name.starts_with("loss_")) set_cell(row, column, "0");
+  }
+  row.predicted_pct = predicted_pct;
+  row.predicted_low_pct = std::max(0.0, predicted_pct - 2);
+  row.predicted_high_pct = predicted_pct + 2;
+  row.sm_cycles_active_avg = 1000;
+  row.predicted_cycles_active = 1020;
+  return row;
+}
+
+class Validate : public testing::Test {
+ protected:
+  std::string write(std::initializer_list<Row> rows) const {
+    const std::filesystem::path path = folder_.path() / "rows.csv";
+    std::ofstream file(path);
+    file << csv_header();
+    for (const Row& row : rows) file << csv_record(row);
+    return path.string();
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST_F(Validate, SaysHowFarPredictionsOfEachKindAreOff) {
+  Row without = drawn("short", 50, 0);
+  without.predicted_pct.reset();
+  const std::string file =
+      write({drawn("blocks", 90, 91), drawn("blocks", 80, 77), drawn("warps", 70, 70), without});
+  const std::string said = printed({"validate", "--rows", file.c_str()});
+  EXPECT_THAT(said, HasSubstr("NVIDIA H200, predicted with the profile unit"));
+  // Launches, theory's mean, predictions' mean, median and 95th percentile, counters in the interval, its width,
+  // active cycles.
+  EXPECT_THAT(said, ContainsRegex("blocks +2 +15.00 +2.00 +2.00 +2.90 +50 % +4.00 +2.00 %"));
+  EXPECT_THAT(said, ContainsRegex("warps +1 +30.00 +0.00 +0.00 +0.00 +100 % +4.00 +2.00 %"));
+  EXPECT_THAT(said, Not(HasSubstr("short")));
+}
+
+TEST_F(Validate, PredictsAnewWithAnotherProfile) {
+  const std::string file = write({drawn("blocks", 99.8, 50)});
+  const std::string said = printed({"validate", "--profile", "h200", "--rows", file.c_str()});
+  EXPECT_THAT(said, HasSubstr("predicted with the profile h200"));
+  EXPECT_THAT(said, ContainsRegex("blocks +1 +0.20 +0.[01]"));
+}
+
+TEST_F(Validate, NeedsRowsWithAPredictionAndACountersValue) {
+  Row row = drawn("blocks", 0, 0);
+  row.achieved_pct.reset();
+  const std::string file = write({row});
+  EXPECT_THAT(refusal({"validate", "--rows", file.c_str()}),
+              HasSubstr("has no row with a prediction and a counter's value"));
+}
+
+TEST_F(Validate, MixesNoRowsWithThoseOfAnotherRun) {
+  const std::string file = write({drawn("blocks", 90, 91)});
+  EXPECT_THAT(refusal({"validate", "--out", file.c_str()}), HasSubstr("exists"));
+}
+
+class KeptProfile : public testing::Test {
+ protected:
+  KeptProfile() {
+    ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1);
+    profile_.gpu_uuid = "GPU-1";
+    profile_.name = name_of_profile(profile_.gpu, "GPU-91faaf4a-9cbf-8598-1b86-a06954d2532f");
+  }
+  ~KeptProfile() override {
+    ::unsetenv("XDG_CONFIG_HOME");
+  }
+
+  TemporaryFolder folder_;
+  DeviceProfile profile_ = find_profile("h200");
+  std::ostringstream out_;
+  std::ostringstream err_;
+  Console console_{out_, err_};
+};
+
+TEST_F(KeptProfile, IsTheOneThatItsGpuIsThenPredictedWith) {
+  const GpuIdentity gpu = identity_of(profile_);
+  EXPECT_EQ(choose_profile(gpu).quality, ProfileQuality::calibrated_model);
+  keep_profile(profile_, "", console_);
+  EXPECT_EQ(choose_profile(gpu).quality, ProfileQuality::calibrated_device);
+  EXPECT_EQ(choose_profile(gpu).profile.name, "h200-91faaf4a");
+  EXPECT_EQ(out_.str(), "");
+}
+
+TEST_F(KeptProfile, GoesWhereItIsToldTo) {
+  const std::filesystem::path file = folder_.path() / "new" / "my.profile";
+  keep_profile(profile_, file, console_);
+  EXPECT_EQ(find_profile(file.string()), profile_);
+  EXPECT_EQ(choose_profile(identity_of(profile_)).quality, ProfileQuality::calibrated_model);
+  keep_profile(profile_, "-", console_);
+  EXPECT_EQ(out_.str(), to_string(profile_));
+}
+
+TEST_F(KeptProfile, IsPrintedWhereItCannotBeWritten) {
+  EXPECT_THROW(keep_profile(profile_, folder_.path(), console_), InputError);
+  EXPECT_EQ(out_.str(), to_string(profile_));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/race.hpp"
 #include "run_command.hpp"
 
 namespace occbench {
@@ -18,6 +19,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 
 SweepRequest request_of(const std::vector<std::string>& words) {
@@ -86,31 +88,11 @@ TEST_F(DescribedPrograms, AreAskedForAxesSourceAndChecksAsTheUserGaveThem) {
   const std::string folder = folder_.string();
   const std::string source = (folder_ / "my kernel.cu").string();
   std::ofstream(source) << "";
-  run_command({"sweep",
-               "--source",
-               source.c_str(),
-               "--kernel",
-               "product<32>",
-               "--arg",
-               "float[1]",
-               "--arg",
-               "int=5",
-               "--define",
-               "TILE=16,32",
-               "--check-against",
-               "naive<<<64,256>>>",
-               "--tolerance",
-               "0.01",
-               "--where",
-               "TILE > 8",
-               "--zip",
-               "--block-size",
-               "64",
-               "--list",
-               "--gpu",
-               "h200",
-               "--benches",
-               folder.c_str()});
+  std::vector<std::string> words = words_of(
+      "sweep --kernel product<32> --arg float[1] --arg int=5 --define TILE=16,32 --check-against "
+      "naive<<<64,256>>> --tolerance 0.01 --zip --block-size 64 --list --gpu h200");
+  words.insert(words.end(), {"--source", source, "--where", "TILE > 8", "--benches", folder});
+  run_command(words);
   EXPECT_THAT(
       read_text(asked),
       AllOf(HasSubstr("--occ_source=" + source + "\n"), HasSubstr("--occ_kernel=product<32>\n"),
@@ -122,42 +104,86 @@ TEST_F(DescribedPrograms, AreAskedForAxesSourceAndChecksAsTheUserGaveThem) {
 
 TEST_F(DescribedPrograms, NameTheNearestOfAnUnknownKernel) {
   const std::string folder = folder_.string();
-  const Outcome outcome = run_command({"sweep", "spon", "--benches", folder.c_str(), "--block-size", "64"});
-  EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("there is no kernel spon to sweep; the nearest are spin, mine"));
+  EXPECT_THAT(refusal({"sweep", "spon", "--benches", folder.c_str(), "--block-size", "64"}),
+              HasSubstr("there is no kernel spon to sweep; the nearest are spin, mine"));
 }
 
 TEST_F(DescribedPrograms, ShowTheAxesOfAKernelInItsHelp) {
   const std::string folder = folder_.string();
-  const Outcome outcome = run_command({"sweep", "spin", "--help", "--benches", folder.c_str()});
-  EXPECT_EQ(outcome.status, ExitStatus::done);
-  EXPECT_THAT(outcome.out, HasSubstr("--block-size VALUES        threads per block (default 256)"));
-  EXPECT_THAT(outcome.out, HasSubstr("Usage: occbench sweep"));
+  const std::string said = printed({"sweep", "spin", "--help", "--benches", folder.c_str()});
+  EXPECT_THAT(said, HasSubstr("--block-size VALUES        threads per block (default 256)"));
+  EXPECT_THAT(said, HasSubstr("Usage: occbench sweep"));
 }
 
 TEST(SweepCommand, WithoutTheProgramThatMeasuresSaysWhereItComesFrom) {
   const TemporaryFolder empty;
   const std::string folder = empty.path().string();
-  const Outcome outcome = run_command({"sweep", "spin", "--list", "--benches", folder.c_str()});
-  EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("part of builds with CUDA"));
+  EXPECT_THAT(refusal({"sweep", "spin", "--list", "--benches", folder.c_str()}),
+              HasSubstr("part of builds with CUDA"));
 }
 
 TEST(SweepCommand, HasABudgetForARaceAlone) {
-  EXPECT_THAT(run_command({"sweep", "spin", "--budget", "5"}).err,
-              HasSubstr("--budget SECONDS is for --fastest"));
-  EXPECT_THAT(run_command({"sweep", "spin", "--fastest", "--budget", "0"}).err, HasSubstr("from 1 to"));
+  EXPECT_THAT(run_command("sweep spin --budget 5").err, HasSubstr("--budget SECONDS is for --fastest"));
+  EXPECT_THAT(run_command("sweep spin --fastest --budget 0").err, HasSubstr("from 1 to"));
 }
 
 TEST(SweepCommand, NeedsAKernelOrASource) {
-  EXPECT_THAT(run_command({"sweep", "--list"}).err, HasSubstr("name a kernel"));
-  EXPECT_EQ(run_command({"sweep", "--list"}).status, ExitStatus::usage);
-  EXPECT_THAT(run_command({"sweep", "--source", "/proc/self/maps"}).err,
-              HasSubstr("--kernel NAME go together"));
-  EXPECT_EQ(run_command({"sweep", "--source", "/nowhere.cu", "--kernel", "k"}).status, ExitStatus::usage);
-  EXPECT_THAT(run_command({"sweep", "spin", "--list", "--cc", "9.0"}).err,
-              HasSubstr("--cc and --sm-count go together"));
-  EXPECT_THAT(run_command({"sweep", "spin", "--resume"}).err, HasSubstr("--out FILE.csv"));
+  EXPECT_THAT(run_command("sweep --list").err, HasSubstr("name a kernel"));
+  EXPECT_EQ(run_command("sweep --list").status, ExitStatus::usage);
+  EXPECT_THAT(run_command("sweep --source /proc/self/maps").err, HasSubstr("--kernel NAME go together"));
+  EXPECT_EQ(run_command("sweep --source /nowhere.cu --kernel k").status, ExitStatus::usage);
+  EXPECT_THAT(run_command("sweep spin --list --cc 9.0").err, HasSubstr("--cc and --sm-count go together"));
+  EXPECT_THAT(run_command("sweep spin --resume").err, HasSubstr("--out FILE.csv"));
+}
+
+CaseRecord timed(const std::string& name, double time_us, double theoretical_pct,
+                 const std::string& note = "") {
+  CaseRecord record;
+  record.identity.name = name;
+  record.times.status = TimeStatus::ok;
+  record.times.time_us = time_us;
+  record.theory = Theory{.theoretical_pct = theoretical_pct, .blocks_per_sm = 1, .limiters = {}, .waves = 1};
+  record.note = note;
+  return record;
+}
+
+CaseRecord skipped(const std::string& note) {
+  CaseRecord record;
+  record.times.status = TimeStatus::skipped;
+  record.note = note;
+  return record;
+}
+
+TEST(FastestText, SaysHowSureItIsAndWhatWasLeftOut) {
+  CaseRecord wrong = timed("wrong", 1, 100, "its result is wrong");
+  wrong.check = Check::wrong;
+  CaseRecord fastest = timed("b", 10, 50);
+  fastest.readings.counters.achieved_pct = 47.5;
+  const std::string text =
+      fastest_text(std::vector{timed("a", 20, 100, "no work; " + std::string(kRuledOut) + "slower"), wrong,
+                               fastest, timed("c", 9.995, 25, std::string(kAsFast)),
+                               skipped(std::string(kLeftOut) + "spills"), skipped("too many threads"),
+                               timed("d", 15, 100, std::string(kRuledOut) + "slower (95 % intervals)")},
+                   10);
+  EXPECT_THAT(
+      text,
+      AllOf(
+          HasSubstr("fastest      b   10 us"),
+          HasSubstr("1 ruled out by 95 % intervals, 1 by one or two launches that were 5 % slower or more; 1 "
+                    "not told "
+                    "from the fastest"),
+          HasSubstr("c   9.995 us"), Not(HasSubstr("a   20 us")),
+          HasSubstr("1 without a launch, 2 that cannot run or are wrong, 3 not decided, of 10"),
+          HasSubstr("theoretical 50 %, achieved 47.5 %; the highest of the sweep is 100 %: d, 1.50 times")));
+}
+
+TEST(FastestText, SaysWhereTheFastestHasTheHighestOccupancy) {
+  EXPECT_THAT(fastest_text(std::vector{timed("a", 20, 50), timed("b", 10, 50)}, 2),
+              HasSubstr("theoretical 50 %: the highest of the sweep"));
+}
+
+TEST(FastestText, OfNoRightResultSaysSo) {
+  EXPECT_THAT(fastest_text(std::vector{skipped("none")}, 1), HasSubstr("No configuration ran"));
 }
 
 }  // namespace

@@ -90,9 +90,7 @@ TEST_F(TraceCommandTest, RowsThatItInferredAreExplainedAsTheyWerePredicted) {
   std::vector<Row> rows = read_rows(out_);
   for (Row& counted : rows) counted.achieved_pct = 50;
   std::ofstream(out_) << csv_header() << csv_record(rows[0]) << csv_record(rows[1]);
-  const Outcome outcome = run_command({"explain", "--csv", out_.c_str()});
-  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-  const std::vector<Row> explained = parse_rows(outcome.out, "explained");
+  const std::vector<Row> explained = parse_rows(printed({"explain", "--csv", out_.c_str()}), "explained");
   for (const Row& now : explained) {
     const Row& before = now.case_ == rows[0].case_ ? rows[0] : rows[1];
     EXPECT_NEAR(*now.predicted_pct, *before.predicted_pct, 1e-3);
@@ -128,9 +126,8 @@ TEST_F(TraceCommandTest, LeavesRowsWhereTheyAreUntilSomethingRuns) {
 }
 
 TEST_F(TraceCommandTest, RefusesToWriteRowsOverTheTraceThatItImports) {
-  const Outcome outcome = run_command({"trace", "--import", trace_.c_str(), "--out", trace_.c_str()});
-  EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("is a file that is read; name another file"));
+  EXPECT_THAT(refusal({"trace", "--import", trace_.c_str(), "--out", trace_.c_str()}),
+              HasSubstr("is a file that is read; name another file"));
   EXPECT_EQ(read_text(trace_), kTorchTrace);
 }
 
@@ -171,16 +168,14 @@ TEST_F(TraceCommandTest, HandsOverTheCommandsWordsAsTheyWereTyped) {
 }
 
 TEST_F(TraceCommandTest, RefusesACommandThatDoesNotStandBehindTwoDashes) {
-  const Outcome outcome = run_command({"trace", "--out", out_.c_str(), "true", "x"});
-  EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("'true'"));
-  EXPECT_THAT(outcome.err, HasSubstr("behind --"));
+  const std::string said = refusal({"trace", "--out", out_.c_str(), "true", "x"});
+  EXPECT_THAT(said, HasSubstr("'true'"));
+  EXPECT_THAT(said, HasSubstr("behind --"));
 }
 
 TEST_F(TraceCommandTest, RefusesACommandThatDoesNotExist) {
-  const Outcome outcome = run_command({"trace", "--out", out_.c_str(), "--", "/nonexistent/program"});
-  EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("cannot run '/nonexistent/program': No such file"));
+  EXPECT_THAT(refusal({"trace", "--out", out_.c_str(), "--", "/nonexistent/program"}),
+              HasSubstr("cannot run '/nonexistent/program': No such file"));
 }
 
 TEST_F(TraceCommandTest, RefusesWhatCannotBe) {
@@ -206,10 +201,8 @@ TEST_F(TraceCommandTest, RefusesWhatCannotBe) {
 
 TEST_F(TraceCommandTest, RefusesAProfileThatIsNoneBeforeTheCommandRuns) {
   const std::string file = folder_.path() / "ran";
-  const Outcome outcome =
-      run_command({"trace", "--profile", "nonsense", "--out", out_.c_str(), "--", "touch", file.c_str()});
-  EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("nonsense"));
+  EXPECT_THAT(refusal({"trace", "--profile", "nonsense", "--out", out_.c_str(), "--", "touch", file.c_str()}),
+              HasSubstr("nonsense"));
   EXPECT_FALSE(fs::exists(file));
 }
 
@@ -272,13 +265,12 @@ TEST_F(TraceCommandTest, HasARowForEachRegionAndKernelAndALineForEachRegion) {
   launched(out_, 41, "GPU-11111111-1", "forward");
   launched(out_, 42, "GPU-11111111-1", "forward");
   launched(out_, 43, "GPU-11111111-1", "backward");
-  const Outcome outcome = run_command({"trace", "--merge", "--out", out_.c_str()});
-  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
+  const std::string said = printed({"trace", "--merge", "--out", out_.c_str()});
   ASSERT_EQ(read_rows(out_).size(), 2);
   EXPECT_EQ(row("reduce<<<1584, 256>>> in forward").launches, 20);
   EXPECT_EQ(row("reduce<<<1584, 256>>> in backward").region, "backward");
   const auto line_of = [&](std::string_view region) {
-    std::istringstream lines(outcome.out);
+    std::istringstream lines(said);
     for (std::string line; std::getline(lines, line);) {
       std::istringstream words(line);
       std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
@@ -309,9 +301,7 @@ TEST_F(TraceCommandTest, MergesWhatIsWholeOfTheFileOfAProcessThatWasKilled) {
 }
 
 TEST_F(TraceCommandTest, SaysThatThereIsNothingToMerge) {
-  const Outcome outcome = run_command({"trace", "--merge", "--out", out_.c_str()});
-  EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("run.PID.entries"));
+  EXPECT_THAT(refusal({"trace", "--merge", "--out", out_.c_str()}), HasSubstr("run.PID.entries"));
 }
 
 TEST_F(TraceCommandTest, KeepsAFileNamedSoThatIsOfNoProcess) {

@@ -8,12 +8,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "entries/process_files.hpp"
+#include "files/output.hpp"
+#include "occupancy/input_error.hpp"
+
 namespace occbench {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 std::string file_of(const std::function<void(std::string&)>& append) {
   std::string file(kEntriesMagic);
@@ -99,6 +104,36 @@ TEST(Entries, OfABrokenFileAreThoseBeforeTheBreak) {
     ASSERT_THAT(entries_of(file), SizeIs(1)) << bytes;
     EXPECT_EQ(entries_of(file)[0].payload, "whole");
   }
+}
+
+struct ProcessFilesTest : testing::Test {
+  TemporaryFolder temporary;
+  fs::path folder = temporary.path();
+  fs::path out = folder / "run.csv";
+};
+
+TEST_F(ProcessFilesTest, AreNamedByProcessAndProgram) {
+  const fs::path first = make_process_file(out, 41);
+  const fs::path after_exec = make_process_file(out, 41);
+  EXPECT_EQ(first, folder / "run.41.entries");
+  EXPECT_EQ(after_exec, folder / "run.41-2.entries");
+  EXPECT_EQ(fs::file_size(first), kEntriesMagic.size());
+  EXPECT_THAT(process_files(out), ElementsAre(after_exec, first));
+}
+
+TEST_F(ProcessFilesTest, AreNotWhatOthersNamedSo) {
+  for (const char* name : {"run.1.entries", "run.41.csv", "run.entries", "run..entries", "run.4x.entries",
+                           "run.-2.entries", "runs.41.entries"}) {
+    std::ofstream(folder / name) << (std::string_view(name) == "run.1.entries" ? "mine" : kEntriesMagic);
+  }
+  EXPECT_TRUE(process_files(out).empty());
+  // A file of that name stays as it is.
+  EXPECT_EQ(make_process_file(out, 1), folder / "run.1-2.entries");
+}
+
+TEST_F(ProcessFilesTest, InAFolderThatIsNotThereAreRefusedAndNone) {
+  EXPECT_THROW(make_process_file("/nonexistent/run.csv", 1), InputError);
+  EXPECT_TRUE(process_files("/nonexistent/run.csv").empty());
 }
 
 }  // namespace

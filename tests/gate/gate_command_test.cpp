@@ -2,7 +2,6 @@
 #include <fstream>
 #include <sstream>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <vector>
 #include <zlib.h>
 
@@ -13,6 +12,7 @@
 
 #include "../cli/run_command.hpp"
 #include "files/input.hpp"
+#include "files/output.hpp"
 #include "made_up_run.hpp"
 
 namespace occbench {
@@ -23,15 +23,6 @@ using testing::HasSubstr;
 
 class GateCommand : public testing::Test {
  protected:
-  GateCommand() {
-    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    folder_ = fs::temp_directory_path() / fmt::format("occbench-gate-{}-{}", name, ::getpid());
-    fs::create_directories(folder_);
-  }
-  ~GateCommand() override {
-    fs::remove_all(folder_);
-  }
-
   std::string path(const std::string& name) const {
     return (folder_ / name).string();
   }
@@ -54,7 +45,8 @@ class GateCommand : public testing::Test {
     return static_cast<int>(outcome.status);
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
   std::string out_, err_;
 };
 

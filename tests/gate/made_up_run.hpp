@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "gate/compare.hpp"
+#include "gate/outputs.hpp"
 #include "gate/run.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -128,4 +130,28 @@ inline void one_slow_warp(Row& row) {
 }
 
 }  // namespace injected
+
+/// The run that candidates of these tests are compared with: four cases.
+inline const MadeUpRun& baseline() {
+  static const MadeUpRun run = made_up_run();
+  return run;
+}
+
+inline Comparison against_baseline(const MadeUpRun& candidate) {
+  return compare(baseline().run("baseline.csv"), candidate.run("candidate.csv"), {});
+}
+
+inline Comparison with_change(const std::function<void(MadeUpRun&)>& change) {
+  return against_baseline(baseline().with(change));
+}
+
+/// Of the worst case.
+inline std::string first_reason(const Comparison& comparison) {
+  return reason(comparison.cases.front());
+}
+
+inline std::string subject(const Comparison& comparison) {
+  return comparison.cases.front().findings.front().subject;
+}
+
 }  // namespace occbench

@@ -24,7 +24,7 @@ import json
 import pathlib
 import subprocess
 import sys
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 
 KEPT_RUNS = 3
 PROVENANCE = ("recorded_at", "commit", "gpu", "gpu_uuid", "driver", "cuda_toolkit")
@@ -108,20 +108,12 @@ def ranges(files: list[pathlib.Path]) -> list[dict]:
 
     lines = []
     for (experiment, case), rows in of_case.items():
-        achieved, elapsed, time = (
-            extremes(rows, column) for column in ("achieved_pct", "achieved_elapsed_pct", "time_us")
-        )
-        lines.append(
-            {
-                "experiment": experiment,
-                "case": case,
-                "runs": len(rows),
-                "achieved_range_points": f"{achieved[1] - achieved[0]:.4f}",
-                "achieved_elapsed_range_points": f"{elapsed[1] - elapsed[0]:.4f}",
-                "time_range_pct": f"{100 * (time[1] / time[0] - 1):.4f}",
-            }
-            | {name: rows[0][name] for name in PROVENANCE}
-        )
+        achieved, elapsed, time = (extremes(rows, name) for name in ("achieved_pct", "achieved_elapsed_pct", "time_us"))
+        line = {"experiment": experiment, "case": case, "runs": len(rows)}
+        line |= {"achieved_range_points": f"{achieved[1] - achieved[0]:.4f}"}
+        line |= {"achieved_elapsed_range_points": f"{elapsed[1] - elapsed[0]:.4f}"}
+        line |= {"time_range_pct": f"{100 * (time[1] / time[0] - 1):.4f}"}
+        lines.append(line | {name: rows[0][name] for name in PROVENANCE})
     return lines
 
 
@@ -161,31 +153,6 @@ INJECTIONS = {
 }
 
 
-@dataclass
-class Line:
-    """Of gate_injected.csv."""
-
-    injection: str
-    what: str
-    pairs: int
-    exit_status: int
-    verdict: str
-    cases: int
-    regressions: int
-    case: str  # the worst, and what is said of it first
-    cause: str
-    baseline: str
-    candidate: str
-    finding: str
-    as_expected: str
-    recorded_at: str
-    commit: str
-    gpu: str
-    gpu_uuid: str
-    driver: str
-    cuda_toolkit: str
-
-
 def runs_of_pairs(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted(folder.glob("??-[ab].csv"))
 
@@ -196,47 +163,33 @@ def provenance(folder: pathlib.Path) -> dict[str, str]:
     return {name: row[name] for name in PROVENANCE}
 
 
-def line_of(name: str, judged: Judged, pairs: int, runs: pathlib.Path) -> Line:
+def line_of(name: str, judged: Judged, pairs: int, runs: pathlib.Path) -> dict:
+    """Of gate_injected.csv; of the worst case, what is said of it first."""
     injection, cases = INJECTIONS[name], judged.verdict["cases"]
     regressions = [one for one in cases if one["verdict"] == "regression"]
     found = [(one["case"].split("=")[-1], one["findings"][0]["subject"]) for one in regressions]
     worst = next((one for one in cases if one["findings"]), {"case": "", "findings": []})
     first = next(iter(worst["findings"]), {"subject": "", "baseline": "", "candidate": "", "message": ""})
-    return Line(
-        injection=name,
-        what=injection.what,
-        pairs=pairs,
-        exit_status=judged.status,
-        verdict=judged.verdict.get("verdict", "none"),
-        cases=len(cases),
-        regressions=len(regressions),
-        case=worst["case"],
-        cause=first["subject"],
-        baseline=first["baseline"],
-        candidate=first["candidate"],
-        finding=first["message"],
-        as_expected="yes" if (judged.status, found) == (injection.status, injection.regressions) else "no",
-        **provenance(runs),
-    )
+    line = {"injection": name, "what": injection.what, "pairs": pairs, "exit_status": judged.status}
+    line |= {"verdict": judged.verdict.get("verdict", "none"), "cases": len(cases), "regressions": len(regressions)}
+    line |= {"case": worst["case"], "cause": first["subject"], "baseline": first["baseline"]}
+    line |= {"candidate": first["candidate"], "finding": first["message"]}
+    expected = (judged.status, found) == (injection.status, injection.regressions)
+    return line | {"as_expected": "yes" if expected else "no"} | provenance(runs)
 
 
 def injected(build: pathlib.Path, folder: pathlib.Path, pairs: int, names: list[str]) -> bool:
     lines = []
     print("| injected | status | verdict | reason |\n|---|---|---|---|")
-    with (folder / "gate_injected.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Line)], lineterminator="\n")
-        writer.writeheader()
-        for name in names:
-            arguments = ["--pair", str(build / "injected" / "none"), str(build / "injected" / name)]
-            arguments += ["--pairs", str(pairs), "--keep", str(folder / name)]
-            judged = gate(build / "bin" / "occbench", arguments, folder / f"{name}.json")
-            lines.append(line_of(name, judged, pairs, folder / name))
-            writer.writerow(asdict(lines[-1]))
-            file.flush()
-            print(f"| {name} | {judged.status} | {judged.verdict['headline']} | {lines[-1].finding} |", flush=True)
     for name in names:
+        arguments = ["--pair", str(build / "injected" / "none"), str(build / "injected" / name)]
+        arguments += ["--pairs", str(pairs), "--keep", str(folder / name)]
+        judged = gate(build / "bin" / "occbench", arguments, folder / f"{name}.json")
+        lines.append(line_of(name, judged, pairs, folder / name))
+        write(folder / "gate_injected.csv", lines)
+        print(f"| {name} | {judged.status} | {judged.verdict['headline']} | {lines[-1]['finding']} |", flush=True)
         pack(runs_of_pairs(folder / name), folder / f"{name}.csv.gz")
-    return all(line.as_expected == "yes" for line in lines)
+    return all(line["as_expected"] == "yes" for line in lines)
 
 
 def main() -> int:

@@ -1,16 +1,26 @@
 #include "gpu/runtime_kernel.hpp"
 
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/output.hpp"
+#include "gpu/argument.hpp"
+#include "gpu/cuda_library.hpp"
 #include "gpu/nvrtc.hpp"
+#include "gpu/prepared_arguments.hpp"
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -18,6 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// Sums of many values that live at once: as many registers as values, and some.
@@ -42,12 +53,6 @@ __global__ void sum(float* data, std::int32_t rounds) {
 
 class RuntimeKernels : public ::testing::Test {
  protected:
-  RuntimeKernels() : folder_(fs::temp_directory_path() / ("occbench_kernels_" + std::to_string(::getpid()))) {
-    fs::create_directories(folder_);
-  }
-  ~RuntimeKernels() override {
-    fs::remove_all(folder_);
-  }
   void SetUp() override {
     try {
       Nvrtc::loaded();
@@ -64,7 +69,8 @@ class RuntimeKernels : public ::testing::Test {
     return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 KernelBuild build_of(int values, std::optional<int> cap = {}) {
@@ -188,6 +194,113 @@ TEST_F(RuntimeKernels, TakeAtMostASecondToCompileAndNextToNothingFromTheCache) {
   const std::size_t content = text.find("NVRTC ");
   const std::string key = text.substr(content, std::stoul(text.substr(text.find('\n') + 1)));
   EXPECT_LT(seconds([&] { EXPECT_TRUE(cache.find(key)); }), 0.05);
+}
+
+TEST(Arguments, AreBuffersByTypeCountAndContents) {
+  EXPECT_EQ(parse_argument("float[1<<24]"), (Argument{.type = ElementType::float32, .count = 16'777'216}));
+  EXPECT_EQ(parse_argument("double[512*512]=zeros"),
+            (Argument{.type = ElementType::float64, .count = 262'144, .contents = Contents::zeros}));
+  EXPECT_EQ(parse_argument("unsigned char[48K]=iota"),
+            (Argument{.type = ElementType::uint8, .count = 49'152, .contents = Contents::iota}));
+}
+
+TEST(Arguments, AreValuesWithOrWithoutTheirType) {
+  EXPECT_EQ(parse_argument("int=5"), (Argument{.type = ElementType::int32, .value = 5}));
+  EXPECT_EQ(parse_argument("5"), (Argument{.type = ElementType::int32, .value = 5}));
+  EXPECT_EQ(parse_argument("0.25"), (Argument{.type = ElementType::float32, .value = 0.25}));
+  EXPECT_EQ(parse_argument("double=1e-3"), (Argument{.type = ElementType::float64, .value = 1e-3}));
+  EXPECT_EQ(parse_argument("size_t=1024"), (Argument{.type = ElementType::uint64, .value = 1024}));
+}
+
+TEST(Arguments, ThatCannotBeReadAreRefusedWithTheReason) {
+  const auto refusal = [](std::string_view text) -> std::string {
+    return message_of([&] { parse_argument(text); });
+  };
+  EXPECT_THAT(refusal("float4[4]"),
+              AllOf(HasSubstr("'float4' is none of float"), HasSubstr("float[4*1024] for float4[1024]")));
+  EXPECT_THAT(refusal("float[4"), HasSubstr("a ']' is missing"));
+  EXPECT_THAT(refusal("float[0]"), HasSubstr("at least one element"));
+  EXPECT_THAT(refusal("float[many]"), HasSubstr("'many' is no number of elements"));
+  EXPECT_THAT(refusal("float[1<<60]"), HasSubstr("no GPU has so much memory"));
+  EXPECT_THAT(refusal("float[1<<30*9]"), HasSubstr("'30*9' is no number"));
+  EXPECT_THAT(refusal("float[4]=ones"), HasSubstr("=random, =zeros, =iota and =@FILE"));
+  EXPECT_THAT(refusal("int=five"), HasSubstr("the value is not a number"));
+  EXPECT_THAT(refusal("int=2.5"), HasSubstr("not a whole number"));
+  EXPECT_THAT(refusal("float[99999999999999999999]"), HasSubstr("is no number of elements"));
+}
+
+TEST(Arguments, AreBuffersWithTheBytesOfAFileOfTheirSize) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "in.bin").string();
+  std::ofstream(file, std::ios::binary) << std::string(16, 'x');
+  const Argument argument = parse_argument("float[4]=@" + file);
+  EXPECT_EQ(argument.contents, Contents::file);
+  EXPECT_EQ(argument.file, file);
+  EXPECT_THAT(bytes_of_file(file, 16), ::testing::Each(std::byte{'x'}));
+  EXPECT_THROW(bytes_of_file(file, 12), InputError);
+  const auto refusal = [](const std::string& text) -> std::string {
+    return message_of([&] { parse_argument(text); });
+  };
+  EXPECT_THAT(refusal("float[5]=@" + file), HasSubstr("has 16 bytes, and the buffer 20: give the count"));
+  EXPECT_THAT(refusal("float[5]=@/nowhere"), HasSubstr("/nowhere cannot be read: No such file"));
+}
+
+template <typename T>
+bool equal(ElementType type, std::vector<T> found, std::vector<T> expected, double tolerance) {
+  return equal_within(type, std::as_bytes(std::span(found)), std::as_bytes(std::span(expected)), tolerance);
+}
+
+TEST(Results, AreEqualWithinATolerance) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto floats = [](float found, float expected) {
+    return equal<float>(ElementType::float32, {1, found}, {1, expected}, 1e-3);
+  };
+  EXPECT_TRUE(floats(1000.9F, 1000));  // 1e-3 of what is expected
+  EXPECT_FALSE(floats(1001.1F, 1000));
+  EXPECT_TRUE(floats(0.0009F, 0));  // 1e-3 of 1
+  EXPECT_FALSE(floats(0.0011F, 0));
+  EXPECT_FALSE(floats(kNan, 1));
+  EXPECT_FALSE(floats(1, kNan));
+  EXPECT_TRUE(floats(kNan, kNan));
+  EXPECT_TRUE(floats(kInfinity, kInfinity));
+  EXPECT_FALSE(floats(1, kInfinity));
+  EXPECT_FALSE(floats(-kInfinity, kInfinity));
+  EXPECT_TRUE(equal<double>(ElementType::float64, {2.0005}, {2}, 1e-3));
+  EXPECT_FALSE(equal<int>(ElementType::int32, {1000}, {1001}, 1));
+}
+
+class LibrariesOfCuda : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    // Where NVIDIA's wheels would lie beside this program: of CUDA 13 in one folder, of CUDA 12 in one each.
+    for (const fs::path& file : {beside_ / "cu13" / "lib" / "libocctest.so.13",
+                                 beside_ / "cuda_occtest" / "lib" / "libocctest.so.12"}) {
+      fs::create_directories(file.parent_path());
+      std::ofstream(file) << "no library";
+    }
+  }
+  void TearDown() override {
+    ::unsetenv("OCCBENCH_CUPTI");
+    fs::remove_all(beside_);
+  }
+
+  fs::path beside_ = fs::read_symlink("/proc/self/exe").parent_path() / "nvidia";
+};
+
+TEST_F(LibrariesOfCuda, AreThoseOfTheFolderThatIsNamedThenTheLoadersThenThoseOfWheels) {
+  const TemporaryFolder named;
+  std::ofstream(named.path() / "libocctest.so.13") << "no library";
+  ::setenv("OCCBENCH_CUPTI", named.path().c_str(), 1);
+  EXPECT_THAT(cuda_library_files("libocctest.so.13"),
+              ElementsAre(named.path() / "libocctest.so.13", "libocctest.so.13",
+                          beside_ / "cu13" / "lib" / "libocctest.so.13"));
+}
+
+TEST_F(LibrariesOfCuda, OfAnotherMajorVersionAreNotTaken) {
+  EXPECT_THAT(cuda_library_files("libocctest.so.12"),
+              ElementsAre("libocctest.so.12", beside_ / "cuda_occtest" / "lib" / "libocctest.so.12"));
+  EXPECT_THAT(cuda_library_files("libocctest.so.11"), ElementsAre("libocctest.so.11"));
 }
 
 }  // namespace

@@ -1,17 +1,36 @@
 #include "harness/benchmark.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "fake_gpu.hpp"
+#include "files/input.hpp"
+#include "files/output.hpp"
+#include "harness/options.hpp"
+#include "measure/counters.hpp"
+#include "measure/cupti.hpp"
+#include "measure/cupti_library.hpp"
 #include "message_of.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/columns.hpp"
+#include "record/counter_columns.hpp"
 
 namespace occbench {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 void plain_function(const float*, float*) {}
 
@@ -84,6 +103,228 @@ TEST(KernelArguments, HaveTheTypesOfTheirElements) {
   EXPECT_EQ(iota<unsigned char>(3),
             (Argument{.type = ElementType::uint8, .count = 3, .contents = Contents::iota}));
   EXPECT_EQ(value(5L), (Argument{.type = ElementType::int64, .value = 5}));
+}
+
+// Google Benchmark's flags and reports, with our numbers in them.
+std::ptrdiff_t occurrences(const std::string& text, const std::string& pattern) {
+  const std::regex expression(pattern);
+  return std::distance(std::sregex_iterator(text.begin(), text.end(), expression), std::sregex_iterator());
+}
+
+class GoogleBenchmarks : public RunCases {
+ protected:
+  /// What a run prints on standard output.
+  std::string console(const Experiment& of, std::vector<std::string> arguments = {}) {
+    testing::internal::CaptureStdout();
+    run(of, std::move(arguments));
+    std::fflush(stdout);
+    return testing::internal::GetCapturedStdout();
+  }
+
+  fs::path out() const {
+    return folder_ / "out";
+  }
+
+  nlohmann::json report() const {
+    std::ifstream stream(out());
+    return nlohmann::json::parse(stream);
+  }
+};
+
+TEST_F(GoogleBenchmarks, ConsoleHasOneHeaderAndALineACaseWithTheThreeOccupancies) {
+  const std::string text = console(experiment_of({64, 256}));
+  EXPECT_EQ(occurrences(text, "Benchmark +Time +CPU +Iterations"), 1) << text;
+  for (const char* threads : {"64", "256"}) {
+    EXPECT_THAT(text, ContainsRegex(std::string("fake_experiment/fake/plain/block_threads=") + threads +
+                                    "/manual_time +200 us .*achieved_pct=51 predicted_pct=[0-9.]+ "
+                                    "theoretical_pct=100 time_spread_pct=0"));
+  }
+}
+
+TEST_F(GoogleBenchmarks, JsonHasEveryCaseOnceAndTheContextOnce) {
+  run(experiment_of({64, kFailing, 256}), {"--benchmark_out=" + out().string()});
+  const nlohmann::json json = report();
+  EXPECT_TRUE(json.contains("context"));
+  ASSERT_EQ(json.at("benchmarks").size(), 3U);
+  EXPECT_EQ(json["benchmarks"][0].at("achieved_pct"), 51);
+  EXPECT_EQ(json["benchmarks"][0].at("family_index"), 0);
+  EXPECT_EQ(json["benchmarks"][2].at("family_index"), 2);
+  EXPECT_THAT(json["benchmarks"][1].at("error_message").get<std::string>(), HasSubstr("LaunchFailure"));
+}
+
+TEST_F(GoogleBenchmarks, RepetitionsHaveALineEachAndTheirAggregates) {
+  const std::string text = console(experiment_of({64}), {"--benchmark_repetitions=3"});
+  EXPECT_EQ(occurrences(text, "manual_time +200 us"), 3) << text;
+  for (const char* aggregate : {"_mean", "_median", "_stddev"}) EXPECT_THAT(text, HasSubstr(aggregate));
+}
+
+TEST_F(GoogleBenchmarks, AggregatesAloneOnTheConsoleLeaveEveryRunInTheFile) {
+  const std::string text =
+      console(experiment_of({64}), {"--benchmark_repetitions=3", "--benchmark_display_aggregates_only=true",
+                                    "--benchmark_out=" + out().string()});
+  EXPECT_EQ(occurrences(text, "manual_time +200 us"), 0) << text;
+  EXPECT_THAT(text, HasSubstr("_median"));
+  const nlohmann::json benchmarks = report().at("benchmarks");
+  EXPECT_EQ(
+      std::ranges::count(benchmarks, "iteration",
+                         [](const nlohmann::json& run) { return run.at("run_type").get<std::string>(); }),
+      3);
+}
+
+TEST_F(GoogleBenchmarks, AggregatesAloneInEveryReportLeaveTheRowAllTimes) {
+  run(experiment_of({64}), {"--benchmark_repetitions=3", "--benchmark_report_aggregates_only=true",
+                            "--benchmark_min_time=0.02", "--benchmark_out=" + out().string()});
+  const nlohmann::json benchmarks = report().at("benchmarks");
+  for (const nlohmann::json& each : benchmarks) EXPECT_EQ(each.at("run_type"), "aggregate");
+  EXPECT_GT(read_rows(csv()).at(0).repetitions.value(), 3 * 100);
+}
+
+/// In a process of its own: Google Benchmark makes the reporter of the console once.
+TEST(GoogleBenchmarksConsole, IsJsonWhereThatIsAskedFor) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out.json";
+  const std::string command = fmt::format(
+      "{} --benchmark_format=json --benchmark_filter=threads=176 --benchmark_min_time=0.001 > {} 2> {}/log",
+      OCC_BENCH_FAKE, out.string(), folder.path().string());
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const nlohmann::json benchmarks = nlohmann::json::parse(read_text(out)).at("benchmarks");
+  ASSERT_EQ(benchmarks.size(), 1U);
+  EXPECT_EQ(benchmarks[0].at("block_threads"), 176);
+}
+
+TEST_F(GoogleBenchmarks, FileHasTheFormatThatIsAskedFor) {
+  console(experiment_of({64}), {"--benchmark_format=console", "--benchmark_out=" + out().string(),
+                                "--benchmark_out_format=console"});
+  EXPECT_THAT(read_text(out()), ContainsRegex("manual_time +200 us .*achieved_pct=51"));
+  console(experiment_of({64}), {"--benchmark_out=" + out().string(), "--benchmark_out_format=csv"});
+  EXPECT_THAT(read_text(out()), HasSubstr("name,iterations,real_time"));
+  EXPECT_THAT(read_text(out()), Not(HasSubstr("achieved_pct")));
+}
+
+TEST_F(GoogleBenchmarks, TheListOfItsTestsMeasuresNothing) {
+  const std::string text = console(experiment_of({64, 256}), {"--benchmark_list_tests=true"});
+  EXPECT_EQ(text,
+            "fake_experiment/fake/plain/block_threads=64/manual_time\n"
+            "fake_experiment/fake/plain/block_threads=256/manual_time\n");
+  EXPECT_EQ(instruments_.launches, 0);
+}
+
+TEST(Options, GoogleBenchmarksFlagsPassThroughInOrder) {
+  const Options options =
+      parse_options({"--benchmark_filter=a", "--occ_suite=full", "--benchmark_repetitions=3"});
+  EXPECT_EQ(options.suite, Suite::full);
+  EXPECT_EQ(options.google_benchmark.size(), 3U);  // and a minimum time, since none was given
+  EXPECT_EQ(options.google_benchmark[1], "--benchmark_filter=a");
+  EXPECT_EQ(options.google_benchmark[2], "--benchmark_repetitions=3");
+}
+
+TEST(Options, WhatGoogleBenchmarkWouldBeginAnewWithEachCaseIsNotPassedOn) {
+  const std::string out = testing::TempDir() + "out.json";
+  const Options options =
+      parse_options({"--benchmark_out=" + out, "--benchmark_out_format=console", "--benchmark_list_tests",
+                     "--benchmark_display_aggregates_only=False", "--benchmark_format=json"});
+  EXPECT_EQ(options.reports.out, out);
+  EXPECT_EQ(options.reports.out_format, "console");
+  EXPECT_EQ(options.reports.format, "json");
+  EXPECT_FALSE(options.reports.display_aggregates_only);
+  EXPECT_TRUE(options.list_tests);
+  EXPECT_THAT(options.google_benchmark,
+              ElementsAre(testing::StartsWith("--benchmark_min_time="), "--benchmark_format=json"));
+}
+
+TEST(Options, GoogleBenchmarksEnvironmentVariablesHoldUntilAFlagSaysOtherwise) {
+  const std::string out = testing::TempDir() + "out.json";
+  ::setenv("BENCHMARK_OUT", out.c_str(), 1);
+  ::setenv("BENCHMARK_REPETITIONS", "3", 1);
+  EXPECT_EQ(parse_options({}).reports.out, out);
+  EXPECT_EQ(parse_options({}).reports.repetitions, 3);
+  EXPECT_EQ(parse_options({"--benchmark_out="}).reports.out, "");
+  ::unsetenv("BENCHMARK_OUT");
+  ::unsetenv("BENCHMARK_REPETITIONS");
+}
+
+TEST(Options, AMinimumTimeIsTakenWithAndWithoutItsUnit) {
+  const std::string with = parse_options({"--benchmark_min_time=0.5s"}).google_benchmark.at(0);
+  const std::string without = parse_options({"--benchmark_min_time=0.5"}).google_benchmark.at(0);
+  EXPECT_EQ(with, without);
+}
+
+TEST(Options, MetricsAreNamesBetweenCommasEachOnce) {
+  EXPECT_THAT(parse_options({"--occ_metrics=b.sum,a.avg,b.sum"}).metrics, ElementsAre("b.sum", "a.avg"));
+  EXPECT_TRUE(parse_options({}).metrics.empty());
+}
+
+TEST(Options, AShuffleHasASeedWhetherOneWasGivenOrNot) {
+  EXPECT_EQ(parse_options({"--occ_shuffle=17"}).shuffle, 17U);
+  EXPECT_TRUE(parse_options({"--occ_shuffle"}).shuffle);
+  EXPECT_FALSE(parse_options({}).shuffle);
+}
+
+TEST(Options, WhatNeedsCountersIsWrongUseWhereTheyAreOff) {
+  for (const char* argument : {"--occ_timeline=folder", "--occ_metrics=sm__inst_executed.sum"}) {
+    EXPECT_THROW(parse_options({"--occ_counters=off", argument}), InputError) << argument;
+  }
+  EXPECT_TRUE(parse_options({"--occ_counters=off", "--occ_per_sm=folder"}).per_sm);
+}
+
+TEST(Options, WrongFlagsOfEitherKindAreWrongUse) {
+  for (const char* argument :
+       {"--occ_nothing", "--occ_suite=huge", "--occ_counters=maybe", "--occ_readings=0", "--occ_resume",
+        "--occ_metrics=a,,b", "--occ_shuffle=yes", "--occ_shuffle=-1", "--benchmark_format=xml",
+        "--benchmark_out_format=xml", "--benchmark_time_unit=h",
+        "--benchmark_enable_random_interleaving=true", "--benchmark_out=/nowhere/at/all.json"}) {
+    EXPECT_THROW(parse_options({argument}), InputError) << argument;
+  }
+}
+
+std::vector<std::string> chips() {
+  auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetSupportedChips_Params);
+  EXPECT_EQ(cuptiProfilerHostGetSupportedChips(&params), CUPTI_SUCCESS);
+  return {params.ppChipNames, params.ppChipNames + params.numChips};
+}
+
+std::vector<std::string> metrics_read(CounterRead when) {
+  std::vector<std::string> metrics;
+  for (const Column& column : columns()) {
+    if (!column.counter || column.counter->read != when) continue;
+    for (const std::string_view metric : metrics_of(column.counter->metric)) metrics.emplace_back(metric);
+  }
+  return metrics;
+}
+
+TEST(TheSuitesMetrics, AreThoseThatTheirColumnsSayAreRead) {
+  std::vector<std::string> before;
+  for (const CounterRead when : {CounterRead::always, CounterRead::every_case, CounterRead::full_suite}) {
+    const std::vector<std::string> read = counters_read(when);
+    const std::vector<std::string> of_columns = metrics_read(when);
+    ASSERT_FALSE(of_columns.empty());
+    EXPECT_THAT(read, IsSupersetOf(before));
+    EXPECT_THAT(read, IsSupersetOf(of_columns));
+    for (const std::string& metric : of_columns) EXPECT_THAT(before, Not(Contains(metric)));
+    before = read;
+  }
+}
+
+/// More passes would mean that a reading of one column and of the next are of different launches. In the full
+/// suite, which takes two to four, each pass makes the launches once more.
+TEST(TheSuitesMetrics, FitOnePassOnEveryChipFromTuringOnThatCuptiKnows) {
+  int compared = 0;
+  for (const std::string& chip : chips()) {
+    if (chip.starts_with("GV")) continue;
+    const MetricCatalog catalog(chip);
+    const std::vector<std::string> of_each = counters_read(CounterRead::every_case);
+    for (const std::string& metric : of_each) EXPECT_TRUE(catalog.has(metric)) << chip << ": " << metric;
+    EXPECT_EQ(catalog.passes(of_each), 1U) << chip;
+    // An integrated GPU has no memory of its own that could be counted.
+    std::vector<std::string> full;
+    for (const std::string& metric : counters_read(CounterRead::full_suite)) {
+      if (catalog.has(metric)) full.push_back(metric);
+      EXPECT_TRUE(catalog.has(metric) || metric.starts_with("dram__")) << chip << ": " << metric;
+    }
+    EXPECT_LE(catalog.passes(full), chip.starts_with("GB2") ? 4U : 3U) << chip;
+    ++compared;
+  }
+  EXPECT_GT(compared, 20);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "kernels/assembled.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cxxabi.h>
 #include <map>
 #include <regex>
@@ -11,18 +12,20 @@
 #include <gtest/gtest.h>
 
 #include "kernels/live_registers.hpp"
+#include "kernels/random_words.hpp"
 #include "kernels/reads.hpp"
+#include "kernels/reductions.hpp"
 #include "kernels/register_pressure.hpp"
 #include "occupancy/occupancy.hpp"
 
 namespace occbench {
 namespace {
 
-using testing::AnyOf;
-using testing::Contains;
-using testing::IsSupersetOf;
-using testing::Key;
-using testing::Pair;
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::IsSupersetOf;
+using ::testing::Key;
+using ::testing::Pair;
 
 std::string demangled(std::string_view function) {
   int status = 0;
@@ -208,6 +211,31 @@ TEST(Chains, NoBuildSpillsAndAllLetAnSmHoldAllItsWarps) {
     EXPECT_EQ(build.assembled.spill_bytes, 0);
     EXPECT_EQ(occupancy_pct(build.assembled.architecture, build.assembled.registers_per_thread, 128), 100);
   }
+}
+
+TEST(SummationBound, IsHalfAnUlpForOneAdditionAndGrowsWithTheirNumber) {
+  EXPECT_DOUBLE_EQ(summation_bound(1), 0x1p-24);
+  EXPECT_NEAR(summation_bound(1000), 1000 * 0x1p-24, 1e-8);
+  EXPECT_EQ(summation_bound(0), 0);
+}
+
+TEST(SummationBound, HoldsForSumsFromFirstToLast) {
+  constexpr int kValues = 100'000;
+  float sum = 0;
+  double exact = 0;
+  for (const std::uint32_t word : random_words(kValues)) {
+    const float value = static_cast<float>(word >> 8) * 0x1p-24F;
+    sum += value;
+    exact += static_cast<double>(value);
+  }
+  const double error = std::abs(static_cast<double>(sum) - exact) / exact;
+  EXPECT_GT(error, 0);
+  EXPECT_LE(error, summation_bound(kValues));
+}
+
+TEST(SummationBound, IsExceededByASumThatLacksItsLastHundredth) {
+  constexpr int kValues = 10'000;
+  EXPECT_LT(summation_bound(kValues), 0.01);
 }
 
 }  // namespace

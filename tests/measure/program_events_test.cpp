@@ -1,19 +1,29 @@
 #include "measure/program_events.hpp"
 
+#include <cmath>
+#include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <cupti.h>
+#include <cupti_pmsampling.h>
+#include <cupti_profiler_host.h>
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fake_cupti.hpp"
+#include "measure/pm_sampling.hpp"
+#include "measure/trace.hpp"
+#include "occupancy/input_error.hpp"
+
 namespace occbench {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 #if CUPTI_API_VERSION >= 130000
 using KernelActivity = CUpti_ActivityKernel10;
@@ -340,6 +350,245 @@ TEST(ProgramEvents, WithoutRecordsSayWhy) {
     events.flush(true);
     EXPECT_THAT(calls.names, testing::Not(testing::Contains("cuptiActivityFlushAll")));
   }
+}
+
+constexpr double kExpectedUs = 100;
+
+/// PM sampling that delivers samples of 1 us.
+struct FakeSampling {
+  std::size_t samples = 3;
+  CUpti_PmSampling_DecodeStopReason stop_reason = CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
+  bool overflow = false;
+  std::size_t without_value = std::numeric_limits<std::size_t>::max();  ///< number of a sample
+  FakeCupti cupti = {.fill = [this](std::string_view call, void* parameters) { fill(call, parameters); }};
+
+  void fill(std::string_view call, void* parameters) const {
+    if (call == "cuptiPmSamplingDecodeData") {
+      auto& decode = *static_cast<CUpti_PmSampling_DecodeData_Params*>(parameters);
+      decode.decodeStopReason = stop_reason;
+      decode.overflow = overflow ? 1 : 0;
+    } else if (call == "cuptiPmSamplingGetCounterDataInfo") {
+      static_cast<CUpti_PmSampling_GetCounterDataInfo_Params*>(parameters)->numCompletedSamples = samples;
+    } else if (call == "cuptiPmSamplingCounterDataGetSampleInfo") {
+      auto& when = *static_cast<CUpti_PmSampling_CounterData_GetSampleInfo_Params*>(parameters);
+      when.startTimestamp = 1000 * when.sampleIndex;
+      when.endTimestamp = when.startTimestamp + 1000;
+    } else if (call == "cuptiProfilerHostEvaluateToGpuValues") {
+      auto& values = *static_cast<CUpti_Profiler_Host_EvaluateToGpuValues_Params*>(parameters);
+      for (std::size_t i = 0; i < values.numMetrics; ++i) {
+        values.pMetricValues[i] = values.rangeIndex == without_value ? std::nan("") : static_cast<double>(i);
+      }
+    }
+  }
+
+  ActivitySamples run(const std::function<void()>& launch = [] {}) {
+    return PmSampling(Device{}, cupti.interceptor()).sample(kExpectedUs, launch);
+  }
+};
+
+TEST(PmSampling, OneLaunchIsSampledBetweenStartAndStop) {
+  FakeSampling fake;
+  int launches = 0;
+  const ActivitySamples result = fake.run([&] {
+    ++launches;
+    EXPECT_EQ(fake.cupti.calls.back(), "cuptiPmSamplingStart");
+  });
+  EXPECT_EQ(launches, 1);
+  ASSERT_EQ(result.samples.size(), 3U);
+  EXPECT_EQ(result.samples[1].start_ns, 1000U);
+  EXPECT_EQ(result.samples[1].end_ns, 2000U);
+  EXPECT_EQ(result.samples[1].warp_cycles, 0);
+  EXPECT_EQ(result.samples[1].active_cycles, 1);
+  EXPECT_EQ(result.samples[1].elapsed_cycles, 2);
+  EXPECT_THAT(result.losses, IsEmpty());
+}
+
+TEST(PmSampling, AFullImageIsToldAndItsSamplesAreKept) {
+  FakeSampling fake{.samples = 5, .stop_reason = CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL};
+  const ActivitySamples result = fake.run();
+  EXPECT_EQ(result.samples.size(), 5U);
+  EXPECT_THAT(result.losses, ElementsAre(HasSubstr("full after 5")));
+}
+
+TEST(PmSampling, AnOverflowOfTheHardwaresBufferIsToldAndTheSamplesBeforeAreKept) {
+  FakeSampling fake{.samples = 5, .overflow = true};
+  const ActivitySamples result = fake.run();
+  EXPECT_EQ(result.samples.size(), 5U);
+  EXPECT_THAT(result.losses, ElementsAre(HasSubstr("overflowed")));
+}
+
+TEST(PmSampling, AnOverflowThatLeavesNothingIsToldAndNotAFault) {
+  FakeSampling whole;
+  whole.run();
+  FakeSampling fake{.samples = 0};
+  fake.cupti.failing_call = static_cast<int>(
+      std::ranges::find(whole.cupti.calls, "cuptiPmSamplingDecodeData") - whole.cupti.calls.begin());
+  fake.cupti.result = CUPTI_ERROR_OUT_OF_MEMORY;
+  const ActivitySamples result = fake.run();
+  EXPECT_THAT(result.samples, IsEmpty());
+  EXPECT_THAT(result.losses, ElementsAre(HasSubstr("overflowed")));
+}
+
+TEST(PmSampling, ASampleWithoutAValueIsMissingAndTold) {
+  FakeSampling fake{.samples = 5, .without_value = 2};
+  const ActivitySamples result = fake.run();
+  ASSERT_EQ(result.samples.size(), 4U);
+  EXPECT_EQ(result.samples[2].start_ns, 3000U);
+  EXPECT_THAT(result.losses, ElementsAre(HasSubstr("1 of 5 samples have no value")));
+}
+
+TEST(PmSampling, ATriggerThatTheChipDoesNotHaveGivesWayToTheSystemClock) {
+  FakeSampling fake;
+  std::vector<CUpti_PmSampling_TriggerMode> modes;
+  const auto fill = fake.cupti.fill;
+  fake.cupti.fill = [&](std::string_view call, void* parameters) {
+    fill(call, parameters);
+    if (call != "cuptiPmSamplingSetConfig") return;
+    modes.push_back(static_cast<CUpti_PmSampling_SetConfig_Params*>(parameters)->triggerMode);
+    if (modes.size() == 1) fake.cupti.failing_call = static_cast<int>(fake.cupti.calls.size()) - 1;
+  };
+  EXPECT_EQ(fake.run().samples.size(), 3U);
+  EXPECT_THAT(modes, ElementsAre(CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL,
+                                 CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL));
+}
+
+TEST(PmSampling, WhateverCuptiCallFailsTheReasonIsToldAndNothingElseBreaks) {
+  FakeSampling whole;
+  whole.run();
+  for (int failing = 0; failing < static_cast<int>(whole.cupti.calls.size()); ++failing) {
+    const std::string& name = whole.cupti.calls[static_cast<std::size_t>(failing)];
+    FakeSampling fake;
+    fake.cupti.failing_call = failing;
+    try {
+      fake.run();
+      // A configuration that is refused is tried in another way.
+      EXPECT_TRUE(is_cleaning_up(name) || name == "cuptiPmSamplingSetConfig") << name << " failed unheard";
+    } catch (const CountersUnavailable& unavailable) {
+      EXPECT_EQ(unavailable.status(), CountersStatus::failed) << name;
+      EXPECT_THAT(unavailable.what(), HasSubstr(name));
+    }
+    const std::size_t enabled = fake.cupti.count("cuptiPmSamplingEnable");
+    EXPECT_EQ(fake.cupti.count("cuptiPmSamplingDisable"), name == "cuptiPmSamplingEnable" ? 0 : enabled)
+        << name;
+  }
+}
+
+TEST(PmSampling, AKernelThatFailsLeavesTheSamplingStoppedAndDisabled) {
+  FakeSampling fake;
+  EXPECT_THROW(fake.run([] { throw std::runtime_error("the kernel failed"); }), std::runtime_error);
+  EXPECT_EQ(fake.cupti.count("cuptiPmSamplingStop"), 1U);
+  EXPECT_EQ(fake.cupti.count("cuptiPmSamplingDisable"), 1U);
+}
+
+TEST(PmSampling, SamplesOfALaunchOfUpToTwentyMillisecondsAreAtMostAMicrosecondApart) {
+  for (const double expected_us : {5.0, 100.0, 1000.0, 20'000.0, 200'000.0}) {
+    FakeSampling fake;
+    std::uint64_t interval = 0;
+    fake.cupti.fill = [&, fill = fake.cupti.fill](std::string_view call, void* parameters) {
+      fill(call, parameters);
+      if (call == "cuptiPmSamplingSetConfig") {
+        interval = static_cast<CUpti_PmSampling_SetConfig_Params*>(parameters)->samplingInterval;
+      }
+    };
+    PmSampling(Device{}, fake.cupti.interceptor()).sample(expected_us, [] {});
+    EXPECT_GT(interval, 0U);
+    EXPECT_LE(interval, expected_us > 20'000 ? 10'000U : 1'000U) << expected_us;
+  }
+}
+
+/// A warp on an SM whose clock runs at 1 GHz and started with the device's.
+WarpRecord warp(std::uint32_t sm, std::int64_t start, std::int64_t end) {
+  return {.start_cycles = start, .end_cycles = end, .start_ns = start, .end_ns = end, .sm = sm, .slot = 0};
+}
+
+TEST(Trace, ABlockLastsFromItsFirstWarpToItsLast) {
+  const std::vector<WarpRecord> records = {warp(3, 110, 500), warp(3, 100, 900), warp(7, 0, 10),
+                                           warp(7, 5, 8)};
+  const std::vector<BlockRecord> blocks = blocks_of(records, 2);
+  ASSERT_EQ(blocks.size(), 2U);
+  EXPECT_EQ(
+      blocks[0],
+      (BlockRecord{
+          .block = 0, .sm = 3, .start_cycles = 100, .end_cycles = 900, .start_ns = 100, .end_ns = 900}));
+  EXPECT_EQ(blocks[1].block, 1);
+  EXPECT_EQ(blocks[1].sm, 7U);
+}
+
+TEST(Trace, RecordsThatAreNoWholeNumberOfBlocksAreRefused) {
+  const std::vector<WarpRecord> records(3);
+  EXPECT_THROW(blocks_of(records, 2), InputError);
+  EXPECT_THROW(blocks_of(records, 0), InputError);
+  EXPECT_THAT(blocks_of({}, 2), IsEmpty());
+}
+
+TEST(Trace, IdleTimeBetweenBlocksIsNotActive) {
+  // Two warps from 0 to 100, nothing until 200, one warp until 300.
+  const std::vector<WarpRecord> records = {warp(0, 0, 100), warp(0, 0, 100), warp(0, 200, 300)};
+  const std::vector<SmRecord> sms = sms_of(records, 1);
+  ASSERT_EQ(sms.size(), 1U);
+  EXPECT_EQ(sms[0].active_cycles, 200);
+  EXPECT_EQ(sms[0].warp_cycles, 300);
+  EXPECT_DOUBLE_EQ(sms[0].achieved_pct(4), 37.5);  // 1.5 warps of 4
+}
+
+TEST(Trace, AWarpInsideAnothersTimeAddsNoActiveCycles) {
+  const std::vector<WarpRecord> records = {warp(0, 0, 1000), warp(0, 100, 200), warp(0, 900, 1100)};
+  EXPECT_EQ(sms_of(records, 1)[0].active_cycles, 1100);
+}
+
+TEST(Trace, OneSlowWarpInEightLeavesAnEighthOfTheBlockForTheRestOfItsTime) {
+  // 8 warps of 1000 cycles, one of 16000: 8 x 1000 + 15000 warp-cycles in 16000 cycles.
+  std::vector<WarpRecord> records(8, warp(0, 0, 1000));
+  records[0].end_cycles = 16000;
+  EXPECT_DOUBLE_EQ(sms_of(records, 8)[0].achieved_pct(8), 100.0 * 23000 / (16000 * 8));
+}
+
+TEST(Trace, ABlockIsResidentUntilItsLastWarpEnds) {
+  // Blocks of two warps: on SM 0 one for 100 of 200 active cycles beside one for all 200, on SM 5 one for 50.
+  const std::vector<WarpRecord> records = {warp(0, 0, 10),  warp(0, 0, 100), warp(0, 0, 200),
+                                           warp(0, 0, 150), warp(5, 0, 50),  warp(5, 0, 20)};
+  EXPECT_DOUBLE_EQ(resident_blocks(records, 2), (100.0 + 200 + 50) / (200 + 50));
+}
+
+TEST(Trace, OccupancyOfTheDeviceIsOverTheActiveCyclesOfAllSmsTogether) {
+  // Full for 100 cycles on SM 0, half full for 300 on SM 5: 2*100 + 1*300 of 2*400.
+  const std::vector<WarpRecord> records = {warp(5, 0, 300), warp(0, 0, 100), warp(0, 0, 100)};
+  const std::vector<SmRecord> sms = sms_of(records, 1);
+  EXPECT_EQ(sms[0].sm, 0U);
+  EXPECT_EQ(sms[1].sm, 5U);
+  EXPECT_DOUBLE_EQ(achieved_pct(sms, 2), 62.5);
+}
+
+TEST(Trace, ABlockThatStartsAsAnotherEndsIsNotResidentWithIt) {
+  const std::vector<WarpRecord> records = {warp(0, 0, 100), warp(0, 0, 150), warp(0, 100, 200),
+                                           warp(0, 150, 200)};
+  EXPECT_EQ(sms_of(records, 1)[0].most_blocks, 2);
+  EXPECT_EQ(sms_of(records, 1)[0].blocks, 4);
+  EXPECT_EQ(sms_of(records, 2)[0].most_blocks, 2);
+  EXPECT_EQ(sms_of(records, 2)[0].blocks, 2);
+}
+
+TEST(Trace, ABlockIsOutOfOrderIfALaterOneStartedBeforeIt) {
+  const auto late = [](std::vector<std::int64_t> starts) {
+    std::vector<WarpRecord> records;
+    for (const std::int64_t start : starts) records.push_back(warp(0, start, start + 1));
+    return out_of_order(blocks_of(records, 1));
+  };
+  EXPECT_EQ(late({0, 32, 32, 64}), 0);
+  EXPECT_EQ(late({0, 64, 32, 64}), 1);
+  EXPECT_EQ(late({96, 64, 32, 0}), 3);
+  EXPECT_EQ(late({}), 0);
+}
+
+TEST(Trace, ReplacementLatencyIsFromTheLatestEndOnTheSameSm) {
+  const std::vector<WarpRecord> records = {
+      warp(0, 0, 100),    // the first of its SM takes nothing over
+      warp(1, 0, 500),    // another SM
+      warp(0, 0, 300),    // likewise a first
+      warp(0, 140, 400),  // 40 after block 0
+      warp(0, 420, 600),  // 20 after block 3, not 120 after block 2
+  };
+  EXPECT_THAT(replacement_latency_cycles(blocks_of(records, 1)), ElementsAre(40, 20));
 }
 
 }  // namespace

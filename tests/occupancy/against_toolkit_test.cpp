@@ -26,7 +26,7 @@ std::vector<Limits> known_to_the_header() {
 
 // 3.7 has twice the registers that a block may have. NVIDIA's last spreadsheet fills the halves one by one;
 // the header shares all of them out over the sub-partitions. The spreadsheet is the newer source for Kepler
-// and is followed (spreadsheet_rules_test.cpp).
+// and is followed (runtime_answers_test.cpp).
 bool header_has_other_register_rule(const Limits& limits) {
   return limits.compute_capability == ComputeCapability{3, 7};
 }

@@ -1,23 +1,37 @@
 #include "orchestrate/child_process.hpp"
 
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <sys/wait.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "files/input.hpp"
 #include "files/output.hpp"
+#include "orchestrate/devices.hpp"
+#include "orchestrate/run.hpp"
+#include "record/csv.hpp"
 
 namespace occbench {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
 
 class ChildProcessTest : public ::testing::Test {
  protected:
@@ -137,6 +151,178 @@ TEST_F(ChildProcessTest, EveryLineOfOutputAndErrorsIsReadOnceHoweverLong) {
       [&](std::string_view line) { lengths.push_back(line.size()); });
   EXPECT_EQ(ending, (Ending{.status = 5}));
   EXPECT_EQ(lengths, (std::vector<std::size_t>{300'000, 3, 6}));
+}
+
+/// The tool program is a shell script here, and temporary folders lie where they can be counted.
+class ToolPrograms : public ::testing::Test {
+ protected:
+  ToolPrograms() {
+    fs::create_directory(temporaries_);
+    ::setenv("TMPDIR", temporaries_.c_str(), 1);
+  }
+  ~ToolPrograms() override {
+    ::unsetenv("TMPDIR");
+  }
+
+  /// A program that has $csv, the file for its rows.
+  ToolRun run(const std::string& script, const fs::path& rows = {}) {
+    std::ofstream(folder_.path() / "tool")
+        << "#!/bin/bash\nfor a in \"$@\"; do case $a in --occ_csv=*) csv=${a#*=};; esac; done\n"
+        << script << '\n';
+    fs::permissions(folder_.path() / "tool", fs::perms::owner_all);
+    Console console{out_, err_};
+    return run_tool(folder_.path() / "tool", {"--occ_suite=smoke"}, rows, console);
+  }
+
+  std::string rows_and_samples() const {
+    Row row;
+    row.experiment = "calibration";
+    row.case_ = "spin";
+    const Sample sample{"calibration", "spin", "time_us", 0, 1.5};
+    std::ofstream(folder_.path() / "one.csv") << csv_header() << csv_record(row);
+    std::ofstream(folder_.path() / "one.samples.csv") << samples_header() << csv_record(sample);
+    return "cp " + (folder_.path() / "one.csv").string() + " \"$csv\"; cp " +
+           (folder_.path() / "one.samples.csv").string() + " \"${csv%.csv}.samples.csv\"";
+  }
+
+  TemporaryFolder folder_;
+  fs::path temporaries_ = folder_.path() / "temporaries";
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(ToolPrograms, GiveTheirCasesAndSamplesAndLeaveNothingBehind) {
+  const ToolRun measured = run(rows_and_samples());
+  EXPECT_EQ(measured.status, ExitStatus::done) << err_.str();
+  ASSERT_EQ(measured.cases.size(), 1U);
+  EXPECT_EQ(measured.cases[0].identity.name, "spin");
+  EXPECT_EQ(measured.samples.size(), 1U);
+  EXPECT_TRUE(fs::is_empty(temporaries_));
+}
+
+TEST_F(ToolPrograms, RowsThatAreAskedForAreKept) {
+  const fs::path kept = folder_.path() / "kept.csv";
+  run(rows_and_samples(), kept);
+  EXPECT_EQ(read_rows(kept).size(), 1U);
+}
+
+TEST_F(ToolPrograms, OneThatFailsIsHeard) {
+  const ToolRun measured = run("echo the counters are denied; exit 2");
+  EXPECT_EQ(measured.status, ExitStatus::no_verdict);
+  EXPECT_THAT(err_.str(), HasSubstr("exit status 2"));
+  EXPECT_THAT(err_.str(), HasSubstr("the counters are denied"));
+}
+
+TEST_F(ToolPrograms, OneThatTheUserInterruptsLeavesNothingBehindNeitherFilesNorAProcess) {
+  const fs::path begun = folder_.path() / "begun";
+  std::thread user([&] {
+    while (!fs::exists(begun)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_FALSE(fs::is_empty(temporaries_));
+    ::kill(::getpid(), SIGINT);
+  });
+  // As a bench binary, it ends when it is asked to.
+  const ToolRun measured = run("echo $$ > " + begun.string() + "; exec sleep 60");
+  user.join();
+  EXPECT_EQ(measured.status, ExitStatus::no_verdict);
+  EXPECT_THAT(err_.str(), HasSubstr("interrupted"));
+  EXPECT_TRUE(fs::is_empty(temporaries_));
+  pid_t process = 0;
+  std::ifstream(begun) >> process;
+  EXPECT_NE(::kill(process, 0), 0);
+}
+
+/// All lines that a shell script says through the pipe, whose number it has in $fd.
+std::vector<std::string> lines_of(const std::string& script) {
+  const TemporaryFolder folder;
+  LinePipe pipe;
+  const std::vector<std::string> arguments = {"-c", "fd=" + std::to_string(pipe.write_end()) + "; " + script};
+  ChildProcess process(ProgramStart{.program = "/bin/bash",
+                                    .arguments = arguments,
+                                    .output = folder.path() / "log",
+                                    .inherited = pipe.write_end()});
+  pipe.close_write_end();
+  std::vector<std::string> all;
+  while (!pipe.ended()) {
+    for (std::string& line : pipe.lines(10s)) all.push_back(std::move(line));
+  }
+  EXPECT_EQ(process.wait(), Ending{});
+  return all;
+}
+
+TEST(LinePipe, GivesWholeLinesAndEndsWithTheProgram) {
+  EXPECT_THAT(lines_of("printf 'one\\ntw' >&$fd; sleep 0.1; printf 'o\\n\\nthree' >&$fd"),
+              ElementsAre("one", "two", ""))
+      << "what the program did not end is no line";
+}
+
+TEST(LinePipe, HoldsManyMoreLinesThanAPipeDoes) {
+  EXPECT_EQ(lines_of("for i in $(seq 20000); do echo 0123456789; done >&$fd").size(), 20000U);
+}
+
+TEST(LinePipe, WaitsNoLongerThanItsReaderHasPatience) {
+  LinePipe pipe;
+  EXPECT_TRUE(pipe.lines(1ms).empty());
+  EXPECT_FALSE(pipe.ended());
+  pipe.close_write_end();
+  EXPECT_TRUE(pipe.lines(10s).empty());
+  EXPECT_TRUE(pipe.ended());
+}
+
+std::set<int> allowed_cores() {
+  cpu_set_t allowed{};
+  ::sched_getaffinity(0, sizeof(allowed), &allowed);
+  std::set<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &allowed)) cores.insert(core);
+  }
+  return cores;
+}
+
+TEST(CpuList, HasRangesAndSingleCores) {
+  EXPECT_THAT(parse_cpu_list("0-3,8\n"), ElementsAre(0, 1, 2, 3, 8));
+  EXPECT_THAT(parse_cpu_list("12"), ElementsAre(12));
+  EXPECT_EQ(parse_cpu_list("0-47,96-143").size(), 96U);
+}
+
+TEST(CpuList, WhatIsNoListNamesNoCore) {
+  for (const char* const text : {"", "\n", "-", "0-", "3-1", "0,", "0;1", "a", "0-3x", "-1", "0-1000000000"})
+    EXPECT_THAT(parse_cpu_list(text), IsEmpty()) << text;
+}
+
+class NearGpu : public ::testing::Test {
+ protected:
+  NearGpu() {
+    std::filesystem::create_directory(folder_.path() / "0000:3b:00.0");
+  }
+  std::set<int> cores(const std::string& list, const std::string& bus_id = "0000:3b:00.0") const {
+    std::ofstream(folder_.path() / "0000:3b:00.0" / "local_cpulist") << list << '\n';
+    return cores_near(bus_id, folder_.path());
+  }
+
+  TemporaryFolder folder_;
+  std::set<int> allowed_ = allowed_cores();
+};
+
+TEST_F(NearGpu, CoresAreThoseThatTheSystemNamesAndAllows) {
+  EXPECT_THAT(cores(fmt::format("{},{}", *allowed_.begin(), *allowed_.rbegin() + 1)),
+              ElementsAre(*allowed_.begin()));
+}
+
+TEST_F(NearGpu, NoCoreIsNearWhereNoneIsNamedOrAllowed) {
+  EXPECT_THAT(cores(""), IsEmpty());
+  EXPECT_THAT(cores(fmt::format("{}", *allowed_.rbegin() + 1)), IsEmpty());
+  EXPECT_THAT(cores("0-1023", "0000:99:00.0"), IsEmpty());
+  EXPECT_THAT(cores("0-1023", ""), IsEmpty());
+}
+
+TEST_F(NearGpu, AProcessIsBoundForAWhileAndNotWithoutCores) {
+  {
+    const OnCores bound({*allowed_.rbegin()});
+    EXPECT_THAT(allowed_cores(), ElementsAre(*allowed_.rbegin()));
+  }
+  EXPECT_EQ(allowed_cores(), allowed_);
+  const OnCores unbound({});
+  EXPECT_EQ(allowed_cores(), allowed_);
 }
 
 }  // namespace

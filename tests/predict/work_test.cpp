@@ -1,21 +1,26 @@
 #include "predict/work.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "occupancy/input_error.hpp"
+#include "predict/inferred_work.hpp"
+#include "predict/parallel.hpp"
+#include "simulate/simulate.hpp"
 
 namespace occbench {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 std::vector<std::int64_t> all_cycles(std::string_view text, std::int64_t count) {
   const Work work = parse_work(text);
@@ -175,6 +180,141 @@ TEST(Work, ComplaintsNameThePartAndItsPlace) {
   complains("equal:100:issue=0:lockstep=5", "character 28:", "issue must be above 0");
   complains("equal:100:issue=90:pipe=95:lockstep=5", "character 37:", "no less than pipe");
   complains("equal:100:lockstep=5", "character 20:", "issue must be above 0");
+}
+
+const Usage kUsage{.registers_per_thread = 32};
+
+Launch launch(std::int64_t grid_blocks) {
+  return {.block_threads = 256, .grid_blocks = grid_blocks};
+}
+
+/// What a launch of equal blocks takes, with another seed than the one that infers.
+Simulation simulated(std::int64_t grid_blocks, double cycles) {
+  const Tasks tasks(Work::equal(cycles), grid_blocks, 8);
+  return simulate(launch(grid_blocks), kUsage, limits_of({9, 0}), find_profile("h200").model, tasks, 5);
+}
+
+std::optional<InferredWork> inferred(std::int64_t grid_blocks, const ObservedLaunch& observed) {
+  return infer_work(launch(grid_blocks), kUsage, limits_of({9, 0}), find_profile("h200"), observed);
+}
+
+// Whole and partial waves (a wave is 1,056 blocks), and grids that are simulated in part.
+class EqualWorkOfEveryGrid : public testing::TestWithParam<std::int64_t> {};
+INSTANTIATE_TEST_SUITE_P(Grids, EqualWorkOfEveryGrid,
+                         testing::Values(1, 132, 1056, 1057, 1500, 5280, 20000, 150000));
+
+TEST_P(EqualWorkOfEveryGrid, IsFoundFromTheTime) {
+  const auto found = inferred(GetParam(), {.elapsed_cycles = simulated(GetParam(), 30000).cycles_active_max});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->source, "time");
+  EXPECT_NEAR(found->work.cycles, 30000, GetParam() > 16384 ? 1200 : 300);
+}
+
+TEST_P(EqualWorkOfEveryGrid, IsFoundFromTheMeanOfTheActiveCycles) {
+  const auto found =
+      inferred(GetParam(), {.cycles_active_mean = simulated(GetParam(), 30000).cycles_active_mean});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->source, "cycles");
+  // A grid with a tail has as many SMs in it as chance will have.
+  EXPECT_NEAR(found->work.cycles, 30000, GetParam() == 1500 ? 3000 : 600);
+}
+
+TEST(InferredWork, TakesTheTimeWhereBothAreKnown) {
+  const auto found = inferred(132, {.elapsed_cycles = 20000, .cycles_active_mean = 10000});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->source, "time");
+  EXPECT_NEAR(found->work.cycles, 20000, 600);
+}
+
+TEST(InferredWork, IsNotThereWhereNothingIsKnown) {
+  EXPECT_FALSE(inferred(132, {}));
+}
+
+TEST(InferredWork, OfTheLargestGridTakesItsTime) {
+  const auto found = inferred(2147483647, {.elapsed_cycles = 1e12});
+  ASSERT_TRUE(found);
+  // Blocks of 200 cycles are launched as fast as the device can, 1,056 at once.
+  EXPECT_NEAR(found->work.cycles, 1e12 / (2147483647.0 / 1056), 0.1 * 1e12 / (2147483647.0 / 1056));
+}
+
+TEST(Durations, AreOneNumberALine) {
+  EXPECT_THAT(parse_durations("100\n200\r\n 3.5e2 \n", "f", false).cycles, ElementsAre(100, 200, 350));
+  EXPECT_THAT(parse_durations("7", "f", false).cycles, ElementsAre(7));
+}
+
+TEST(Durations, ComplaintsNameFileAndLine) {
+  const auto complains = [](std::string_view text, std::string_view about) {
+    EXPECT_THAT([&] { parse_durations(text, "cycles.txt", false); },
+                ThrowsMessage<InputError>(HasSubstr(std::string(about))))
+        << text;
+  };
+  complains("", "cycles.txt:1: no durations");
+  complains("1\n\n3\n", "cycles.txt:2: '' is not a number");
+  complains("1\n2\nthree\n", "cycles.txt:3: 'three'");
+  complains("1\n-2\n", "cycles.txt:2: -2 cycles are out of range");
+  complains("0\n", "cycles.txt:1: 0 cycles are out of range: 1 to");
+  complains("0.4\n", "cycles.txt:1: 0.4 cycles are out of range: 1 to 1000000000000000, once rounded");
+  complains("1\nnan\n", "cycles.txt:2: 'nan' is not a number");
+  complains("1e16\n", "cycles.txt:1: 1e16");
+  complains("1 2\n", "cycles.txt:1: '1 2'");
+}
+
+TEST(Durations, TooFewOrTooManyForTheGridAreRefusedWithTheLine) {
+  const auto complains = [](std::string_view text, bool per_warp, std::string_view about) {
+    EXPECT_THAT([&] { Tasks(parse_durations(text, "f", per_warp), 3, 2); },
+                ThrowsMessage<InputError>(HasSubstr(std::string(about))));
+  };
+  complains("1\n2\n", false, "f:3: 2 durations for a grid of 3 blocks");
+  complains("1\n2\n3\n4\n", false, "f:4: 4 durations for a grid of 3 blocks");
+  complains("1\n2\n3\n", true, "f:4: 3 durations for a grid of 6 warps");
+  EXPECT_NO_THROW(Tasks(parse_durations("1\n2\n3\n4\n5\n6\n", "f", true), 3, 2));
+}
+
+TEST(Tasks, OneNumberServesAll) {
+  const Tasks tasks(parse_durations("500\n", "f", true), 3, 2);
+  EXPECT_TRUE(tasks.all_equal());
+  EXPECT_EQ(tasks.warp_cycles(2, 1), 500);
+}
+
+TEST(Tasks, EvenedOutKeepTheirTotal) {
+  const Tasks tasks({{100, 200, 300, 600}, true}, 2, 2);
+  EXPECT_TRUE(tasks.differ_within_blocks());
+  EXPECT_EQ(tasks.mean_cycles(), 300);
+  EXPECT_EQ(tasks.block_cycles(0), 200);  // until its longest warp is done
+
+  const Tasks within = tasks.even_within_blocks();
+  EXPECT_FALSE(within.differ_within_blocks());
+  EXPECT_EQ(within.block_cycles(0), 150);
+  EXPECT_EQ(within.warp_cycles(1, 0), 450);
+
+  const Tasks everywhere = tasks.even_everywhere().stretched(10);
+  EXPECT_TRUE(everywhere.all_equal());
+  EXPECT_EQ(everywhere.warp_cycles(1, 0), 3000);
+}
+
+TEST(Tasks, RatesAreThoseOfAWarpAlone) {
+  const Tasks tasks(parse_work("every:80000:2:3:issue=20000:pipe=60000:bytes=40000"), 4, 8);
+  EXPECT_EQ(tasks.rates(), (Rates{.issue = 0.25, .pipe = 0.75, .bytes = 0.5}));
+  EXPECT_TRUE(tasks.contends());
+  EXPECT_FALSE(tasks.alone().contends());
+}
+
+TEST(Parallel, CallsWithEachNumberOnce) {
+  for (const std::size_t count : {0, 1, 2, 1000}) {
+    std::vector<std::atomic<int>> calls(count);
+    for_each_parallel(count, [&](std::size_t i) { ++calls[i]; });
+    for (const std::atomic<int>& each : calls) EXPECT_EQ(each, 1);
+  }
+}
+
+TEST(Parallel, ThrowsWhatACallThrowsAndBeginsNoOther) {
+  std::atomic<int> calls = 0;
+  const auto fail = [&](std::size_t i) {
+    ++calls;
+    if (i == 3) throw std::runtime_error("the fourth");
+  };
+  EXPECT_THROW(for_each_parallel(1'000'000, fail), std::runtime_error);
+  EXPECT_LT(calls, 1'000'000);
 }
 
 }  // namespace

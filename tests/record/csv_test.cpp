@@ -1,18 +1,33 @@
 #include "record/csv.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/input.hpp"
+#include "files/output.hpp"
 #include "message_of.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/case_record.hpp"
 #include "record/columns.hpp"
+#include "record/row_stream.hpp"
 
 namespace occbench {
 namespace {
 
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Cells = std::vector<std::vector<std::string>>;
+using Records = std::vector<std::vector<std::string>>;
 
 std::string refusal(std::string_view text, LastLine last_line = LastLine::complete) {
   return message_of([&] { parse_csv(text, "file.csv", last_line); });
@@ -119,6 +134,277 @@ TEST(Samples, LieBesideTheirRows) {
   EXPECT_EQ(samples_path("results/nvidia-h200/full.csv"), "results/nvidia-h200/full.samples.csv");
   EXPECT_EQ(samples_path("run"), "run.samples.csv");
   EXPECT_EQ(samples_path("v1.2"), "v1.2.samples.csv");
+}
+
+const std::string kResults = OCCBENCH_SOURCE_DIR "/results/nvidia-h200/";
+
+std::string refusal_of(const std::string& text, const std::string& source = "FILE") {
+  return message_of([&] { parse_rows(text, source); });
+}
+
+TEST(FileKind, OfRecordedRowsIsRows) {
+  for (const char* file : {"full.csv", "validation.csv", "advice.csv", "calibration.csv"})
+    EXPECT_EQ(what_else_it_is(read_text(kResults + file), file), "") << file;
+  EXPECT_EQ(what_else_it_is("", "empty.csv"), "");
+  EXPECT_EQ(what_else_it_is("some,other,table\n1,2,3\n", "other.csv"), "");
+}
+
+TEST(FileKind, OfARecordingBesideRowsIsNamedWithTheCommandThatReadsIt) {
+  const auto refusal_of_recorded = [](const std::string& file) {
+    return refusal_of(read_text(kResults + file), file);
+  };
+  EXPECT_THAT(refusal_of_recorded("per_sm/waves.spin_plain_waves=1.50.per_sm.csv"),
+              HasSubstr("by SM; occbench report FILE.csv --per-sm FOLDER"));
+  EXPECT_THAT(refusal_of_recorded("timeline/waves.spin_plain_waves=1.50.timeline.csv"),
+              HasSubstr("over time; occbench report FILE.csv --timeline FOLDER"));
+  EXPECT_THAT(refusal_of_recorded("per_sm/traced.samples.csv"),
+              HasSubstr("(samples); name the file of rows: per_sm/traced.csv"));
+  EXPECT_THAT(refusal_of_recorded("full.samples.csv.gz"), HasSubstr("(samples)")) << "whatever compressed it";
+  EXPECT_THAT(refusal_of_recorded("h200_recorded.profile"), HasSubstr("occbench predict --profile"));
+  EXPECT_THAT(refusal_of_recorded("waves.svg"), testing::AnyOf(HasSubstr("no column"), HasSubstr("line 1")));
+}
+
+TEST(FileKind, OfASingleLineWithoutAnEndIsNamedToo) {
+  TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "tolerances.json";
+  std::ofstream(file) << "{\"all\": {}}";
+  EXPECT_THAT(
+      [&] { RowStream stream(file); },
+      testing::ThrowsMessage<InputError>(HasSubstr("tolerances.json is no file of rows: it is JSON")));
+}
+
+TEST(FileKind, OfWhatOtherCommandsAndToolsWriteIsNamed) {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"<!DOCTYPE html>\n<html>", "it is a page, as occbench report writes it"},
+      {"\n  <html lang=en>", "it is a page"},
+      {"<?xml version=\"1.0\"?>", "it is XML"},
+      {"{\"traceEvents\": []}", "occbench trace --import"},
+      {"{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [", "occbench trace --import"},
+      {"{\"all\": {}}", "it is JSON"},
+      {"[\n {}]", "it is JSON"},
+      {"\xEF\xBB\xBF{}", "it is JSON"},
+      {"SQLite format 3\0", "Nsight Systems"},
+      {"\x7f"
+       "ELF\x02",
+       "occbench calc --from reads its kernels"},
+      {"!<arch>\n", "occbench calc --from reads its kernels"},
+      {"\"ID\",\"Process ID\",\"Process Name\"\n", "occbench_tools compare-ncu"},
+      {"compute_capability,block_threads,registers_per_thread\n", "occbench calc --batch answers them"},
+      {"schema,experiment,compute_capability,theoretical_pct\n", "a column case"},
+      {"compute_capability,max_warps_per_sm\n", "occbench calc --limits"},
+  };
+  for (const auto& [text, what] : kinds) {
+    EXPECT_THAT(refusal_of(text),
+                testing::AllOf(testing::StartsWith("FILE is no file of rows: "), HasSubstr(what)))
+        << text;
+  }
+}
+
+class StreamingRows : public ::testing::Test {
+ protected:
+  fs::path write(const std::string& text) {
+    std::ofstream(file_, std::ios::binary) << text;
+    return file_;
+  }
+
+  static Records records_of(const fs::path& file) {
+    Records records;
+    RowStream stream(file);
+    while (stream.next()) records.push_back(stream.cells());
+    return records;
+  }
+
+  std::string message_of(const std::string& text) {
+    return occbench::message_of([&] { records_of(write(text)); });
+  }
+
+  TemporaryFolder folder_;
+  fs::path file_ = folder_.path() / "rows.csv";
+};
+
+TEST_F(StreamingRows, HasTheRecordsOfTheReaderOfWholeFiles) {
+  for (const char* name : {"full.csv", "repeat.csv", "validation.csv"}) {
+    const fs::path file = fs::path(OCCBENCH_SOURCE_DIR) / "results/nvidia-h200" / name;
+    const CsvTable whole = parse_csv(read_text(file), name);
+    EXPECT_EQ(RowStream(file).names(), whole.names);
+    EXPECT_EQ(records_of(file), whole.rows);
+  }
+}
+
+TEST_F(StreamingRows, ReadsAnyTextThatTheReaderOfWholeFilesAccepts) {
+  std::mt19937 generator(1);
+  const std::string letters = "ab,,\"\"\n\r\n";
+  int accepted = 0;
+  for (int i = 0; i < 4'000; ++i) {
+    std::string text = "x,y\n";
+    for (auto length = generator() % 14; length > 0; --length) text += letters[generator() % letters.size()];
+    Records expected;
+    try {
+      expected = parse_csv(text, "text", LastLine::torn).rows;
+    } catch (const InputError&) {
+      continue;
+    }
+    ++accepted;
+    SCOPED_TRACE(::testing::PrintToString(text));
+    EXPECT_EQ(records_of(write(text)), expected);
+  }
+  EXPECT_GT(accepted, 500);
+}
+
+TEST_F(StreamingRows, PassesOverByteOrderMarkCarriageReturnsAndBlankLines) {
+  EXPECT_THAT(records_of(write("\xEF\xBB\xBFx,y\r\n1,2\r\n\r\n3,\"4\r\n5\"\r\n")),
+              ElementsAre(ElementsAre("1", "2"), ElementsAre("3", "4\r\n5")));
+}
+
+TEST_F(StreamingRows, LeavesOutALineWithoutItsEndAndRemembersIt) {
+  RowStream stream(write("x,y\n1,2\n3,4"));
+  EXPECT_TRUE(stream.next());
+  EXPECT_FALSE(stream.torn());
+  EXPECT_FALSE(stream.next());
+  EXPECT_TRUE(stream.torn());
+  RowStream quoted(write("x,y\n1,\"2\n"));
+  EXPECT_FALSE(quoted.next());
+  EXPECT_TRUE(quoted.torn());
+}
+
+TEST_F(StreamingRows, NamesFileAndLineOfADamagedRecord) {
+  EXPECT_THAT(message_of("x,y\n1,2\n3\n"), HasSubstr("rows.csv, line 3: 1 cells"));
+  EXPECT_THAT(message_of("x,y\n1,2\"\n"), HasSubstr("rows.csv, line 2"));
+  EXPECT_THAT(message_of(""), HasSubstr("is empty"));
+  EXPECT_THROW(RowStream(folder_.path() / "none.csv"), InputError);
+  EXPECT_THROW(RowStream(folder_.path()), InputError);
+}
+
+using OldCells = std::map<std::string, std::string>;
+
+/// Files that an occbench of schema 2 wrote.
+std::vector<fs::path> old_files() {
+  std::vector<fs::path> files;
+  for (const char* name : {"suite.csv", "program.csv", "sweep.csv"})
+    files.push_back(fs::path(OCCBENCH_SOURCE_DIR) / "tests/data/schema_2" / name);
+  return files;
+}
+
+std::vector<OldCells> old_cells(const fs::path& file) {
+  const CsvTable table = parse_csv(read_text(file), file.string());
+  std::vector<OldCells> all;
+  for (const auto& row : table.rows) {
+    OldCells& cells = all.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) cells[table.names[i]] = row[i];
+  }
+  return all;
+}
+
+double old_number(const OldCells& cells, const char* name) {
+  return std::stod(cells.at(name));
+}
+
+std::string new_cell(const Row& row, std::string_view name) {
+  return cell_text(row, *find_column(name));
+}
+
+TEST(Schema2, ColumnsThatStayKeepTheirValues) {
+  const std::set<std::string> rewritten = {"schema", "device_profile", "note"};
+  std::size_t compared = 0;
+  for (const fs::path& file : old_files()) {
+    const std::vector<OldCells> before = old_cells(file);
+    const std::vector<Row> after = read_rows(file);
+    ASSERT_EQ(after.size(), before.size());
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      EXPECT_EQ(after[i].schema, kSchema);
+      for (const auto& [name, value] : before[i]) {
+        if (find_column(name) == nullptr || rewritten.contains(name)) continue;
+        EXPECT_EQ(new_cell(after[i], name), value) << file << ", " << name;
+        ++compared;
+      }
+      EXPECT_TRUE(after[i].extra.empty());
+    }
+  }
+  EXPECT_GT(compared, 400U);
+}
+
+TEST(Schema2, PairsOfCountersThatReadersAddBecomeTheirSum) {
+  const fs::path file = old_files()[0];
+  const std::vector<OldCells> before = old_cells(file);
+  const std::vector<Row> after = read_rows(file);
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    EXPECT_NEAR(*after[i].local_sectors,
+                old_number(before[i], "local_load_sectors") + old_number(before[i], "local_store_sectors"),
+                1e-4);
+    EXPECT_NEAR(*after[i].atomic_requests,
+                old_number(before[i], "global_reductions") + old_number(before[i], "global_atomics"), 1e-4);
+    EXPECT_NEAR(*after[i].memory_stall_warps,
+                old_number(before[i], "long_scoreboard_stall_warps") +
+                    old_number(before[i], "lg_throttle_stall_warps"),
+                1e-4);
+  }
+  EXPECT_GT(*after.at(1).atomic_requests + *after.at(0).memory_stall_warps, 0);
+}
+
+TEST(Schema2, StateAndOriginKeepWhatTheirColumnsSaid) {
+  const fs::path suite = old_files()[0];
+  const OldCells before = old_cells(suite).at(0);
+  const CaseRecord of_suite = read_case_records(suite).at(0);
+  EXPECT_EQ(of_suite.provenance.gpu_settings, before.at("gpu_settings"));
+  EXPECT_EQ(of_suite.provenance.memory_bus_bits, old_number(before, "memory_bus_bits"));
+  EXPECT_EQ(of_suite.condition.memory_clock_mhz, old_number(before, "memory_clock_mhz"));
+  EXPECT_EQ(of_suite.condition.temperature_c, old_number(before, "temperature_c"));
+  EXPECT_EQ(of_suite.condition.power_w, old_number(before, "power_w"));
+  EXPECT_EQ(of_suite.condition.throttle_reasons, before.at("throttle_reasons"));
+  EXPECT_EQ(of_suite.condition.other_processes, old_number(before, "other_processes"));
+  EXPECT_EQ(of_suite.readings.achieved_source, AchievedSource::counter);
+  const OldCells lost = old_cells(suite).at(1);
+  EXPECT_THAT(read_rows(suite).at(1).note, HasSubstr(lost.at("lost_updates_pct") + " % of updates lost"));
+
+  const fs::path program = old_files()[1];
+  const OldCells launched = old_cells(program).at(0);
+  const ProgramUse use = read_case_records(program).at(0).program;
+  EXPECT_EQ(use.processes, launched.at("process"));
+  EXPECT_EQ(use.contexts, launched.at("context"));
+  EXPECT_EQ(use.streams, launched.at("stream"));
+  EXPECT_EQ(use.of_graphs, old_number(launched, "graph"));
+}
+
+TEST(Schema2, StreamsAndFilesOfRowsAreConvertedAlike) {
+  for (const fs::path& file : old_files()) {
+    RowStream stream(file);
+    EXPECT_EQ(stream.header() + "\n", csv_header());
+    for (const Row& row : read_rows(file)) {
+      ASSERT_TRUE(stream.next());
+      EXPECT_EQ(stream.record() + "\n", csv_record(row));
+    }
+    EXPECT_FALSE(stream.next());
+  }
+}
+
+TEST(Schema2, ARangeOfAnotherMeaningIsNoInterval) {
+  const std::vector<Row> rows = parse_rows(
+      "schema,experiment,case,device_index,predicted_pct,predicted_low_pct,predicted_high_pct\n"
+      "2,waves,a,0,50,40,60\n",
+      "old.csv");
+  EXPECT_EQ(rows.at(0).predicted_pct, 50);
+  EXPECT_FALSE(rows.at(0).predicted_low_pct || rows.at(0).predicted_high_pct);
+}
+
+TEST(Schema2, AUsersColumnOfAGoneNameChangesNoRowOfSchema3) {
+  Row row;
+  row.schema = kSchema;
+  row.local_sectors = 12;
+  row.predicted_low_pct = 70;
+  row.extra = {{"stream", "left"}, {"achieved_source", "mine"}};
+  const std::string text =
+      csv_header(std::vector<std::string>{"stream", "achieved_source"}) + csv_record(row);
+  const Row read = parse_rows(text, "rows").at(0);
+  EXPECT_EQ(read.local_sectors, 12);
+  EXPECT_EQ(read.predicted_low_pct, 70);
+  EXPECT_EQ(read.extra, row.extra);
+}
+
+TEST(Schema2, ANumberThatIsNoneIsRefusedByFileLineAndColumn) {
+  EXPECT_THAT(message_of([&] {
+                parse_rows("schema,experiment,case,local_load_sectors\n2,waves,a,many\n", "old.csv");
+              }),
+              HasSubstr("old.csv, line 2: 'many' is not a finite number for column local_load_sectors"));
 }
 
 }  // namespace

@@ -1,17 +1,35 @@
 #include "record/kernel_name.hpp"
 
 #include <chrono>
+#include <filesystem>
+#include <map>
 #include <random>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "message_of.hpp"
+#include "occupancy/input_error.hpp"
+#include "record/case_filter.hpp"
+#include "record/csv.hpp"
+#include "record/kernel_library.hpp"
+#include "record/statistics.hpp"
+
 namespace occbench {
 namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Lt;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 std::string shortened(const std::string& name) {
   return shortened_kernel_name(demangled_kernel_name(name));
@@ -187,6 +205,149 @@ TEST(KernelName, IsFoundForAnyText) {
     EXPECT_LE(text.size(), kLongestKernelName);
     EXPECT_EQ(text.empty(), name.empty()) << name;
   }
+}
+
+std::string name_of(std::string_view kernel) {
+  const KernelLibrary* library = library_of(kernel);
+  return library == nullptr ? "" : std::string(library->name);
+}
+
+TEST(KernelLibrary, IsKnownByNamespaceOrByTheTypesOfItsParameters) {
+  EXPECT_EQ(name_of("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(float*)"),
+            "PyTorch");
+  EXPECT_EQ(name_of("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, float>(int)"),
+            "cuBLAS");
+  EXPECT_EQ(name_of("void scal_kernel<float, 1>(cublasTransposeParams<float>, float const*)"), "cuBLAS");
+  EXPECT_EQ(name_of("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>(cudnnTensorStruct, float const*)"),
+            "cuDNN");
+  EXPECT_EQ(name_of("void cub::detail::scan::DeviceScanKernel<cub::Policy, int>(int*)"), "CUB or Thrust");
+  EXPECT_EQ(name_of("nvjet_sm90_hsh_128x64_64x8_1x2_h_bz_NNT"), "cuBLAS");
+  EXPECT_EQ(name_of("loop_multiply_fusion_1"), "XLA");
+}
+
+TEST(KernelLibrary, IsNoneOfAUsersKernelThatOnlyTakesALibrarysTypes) {
+  for (const char* own : {"void mine<at::native::AddFunctor<float> >(float*)",
+                          "(anonymous namespace)::stencil(float const*, float*, int)",
+                          "void ns::apply<cub::Sum>(thrust::device_ptr<int>, cudnn::reduced_divisor)",
+                          "softmax", "loop_over_rows", "my_cublas_replacement(float*)"})
+    EXPECT_EQ(name_of(own), "") << own;
+}
+
+TEST(KernelLibrary, OfRecordedProgramsIsUnknownOnlyWhereTheUserWroteTheKernelOrItsSource) {
+  const std::filesystem::path folder = OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs";
+  // PyTorch compiles the first at run time; XLA wrote the rest.
+  const std::map<std::string, int> not_in_the_table = {{"abs_kernel_vectorized2_kernel", 0},
+                                                       {"wrapped_iota", 0},
+                                                       {"wrapped_sine", 0},
+                                                       {"wrapped_subtract", 0}};
+  int of_libraries = 0;
+  for (const char* program : {"training", "inference", "gemm", "jax_gradient"}) {
+    for (const CaseRecord& record : read_case_records(folder / (std::string(program) + ".csv"))) {
+      const std::string& kernel = record.identity.kernel;
+      const bool is_known = library_of(kernel) != nullptr;
+      EXPECT_TRUE(is_known || not_in_the_table.contains(kernel)) << kernel;
+      of_libraries += is_known ? 1 : 0;
+    }
+  }
+  EXPECT_GT(of_libraries, 250);
+  for (const CaseRecord& record : read_case_records(folder / "sample.csv")) {
+    const std::string& kernel = record.identity.kernel;
+    EXPECT_EQ(library_of(kernel) == nullptr, kernel.find("cub::") == std::string::npos) << kernel;
+  }
+}
+
+std::string refusal(auto&& make, const std::string& text) {
+  return message_of([&] { make(text); });
+}
+
+/// Expressions that take a matcher that goes back time without end, and whether the name of 28,000 letters has them.
+const std::pair<const char*, bool> kSlowByGoingBack[] = {{"(a+)+$", false}, {"(a|a)*$", true},
+                                                         {"(a*)*b", false}, {"^(a|aa)+$", false},
+                                                         {".*b", false},    {"(.*)(.*)(.*)b", false}};
+
+TEST(CaseFilter, IsFoundAnywhereAndWithAMinusNowhere) {
+  EXPECT_TRUE(case_filter("")("waves/spin"));
+  EXPECT_TRUE(case_filter("all")("waves/spin"));
+  EXPECT_TRUE(case_filter("^waves/.*in$")("waves/spin"));
+  EXPECT_FALSE(case_filter("^spin")("waves/spin"));
+  EXPECT_FALSE(case_filter("-spin")("waves/spin"));
+  EXPECT_TRUE(case_filter("-pins")("waves/spin"));
+  EXPECT_TRUE(case_filter("(w|x)av{1}es\\/[^/]+=(1|2)\\.5")("waves/spin=2.5"));
+}
+
+TEST(CaseFilter, TakesTimeInProportionToTheNameWhateverTheExpression) {
+  const auto begin = steady_clock::now();
+  for (const std::size_t length : {std::size_t{36}, std::size_t{28'000}}) {
+    const std::string name = std::string(length, 'a') + "!";
+    for (const auto& [expression, found] : kSlowByGoingBack)
+      EXPECT_EQ(case_filter(expression)(name), found) << expression;
+  }
+  EXPECT_LT(steady_clock::now() - begin, seconds(5));
+}
+
+TEST(CaseFilter, ThatIsNoExpressionOrTooLargeIsAMessage) {
+  for (const std::string& text :
+       {std::string("("), std::string("a**b("), std::string("[z-a]"), std::string("(a)\\1"),
+        std::string("a{1000000}"), std::string("((a{1000}){1000}){1000}"), std::string(16'000, '(')}) {
+    const std::string message = refusal(case_filter, text);
+    EXPECT_THAT(message,
+                AllOf(StartsWith("'"), HasSubstr("' is not a regular expression: "), SizeIs(Lt(250u))))
+        << text.substr(0, 30);
+  }
+  EXPECT_EQ(refusal(case_filter, std::string(58'000, 'x')), "nothing was thrown");
+  EXPECT_EQ(refusal(case_filter, std::string(16'000, '(') + std::string(16'000, ')')), "nothing was thrown");
+}
+
+TEST(KernelFilter, SelectsByPosixExtendedExpressions) {
+  EXPECT_TRUE(checked_kernel_filter("")("f"));
+  EXPECT_TRUE(checked_kernel_filter("^gemm<(float|half)>")("gemm<half>(int)"));
+  EXPECT_FALSE(checked_kernel_filter("-gemm")("gemm<half>(int)"));
+  EXPECT_TRUE(checked_kernel_filter("-gemm")("fill(int)"));
+}
+
+TEST(KernelFilter, TakesNoTimeWithoutEndEither) {
+  const auto begin = steady_clock::now();
+  for (const std::size_t length : {std::size_t{36}, std::size_t{28'000}}) {
+    const std::string name = std::string(length, 'a') + "!";
+    for (const auto& [expression, found] : kSlowByGoingBack) {
+      // Beyond kMostOfName no '!' follows.
+      const bool seen = found || (length > kMostOfName && std::string_view(expression).ends_with('$'));
+      EXPECT_EQ(checked_kernel_filter(expression)(name), seen) << expression << length;
+    }
+  }
+  EXPECT_LT(steady_clock::now() - begin, seconds(10));
+}
+
+TEST(KernelFilter, RefusesWhatTheCLibraryMustNotBeGiven) {
+  for (const char* text : {"(a)\\1", "\\w+", "((a{1,255}){1,255}){1,255}", "(", "-(", "a{70000}"})
+    EXPECT_THAT(refusal(checked_kernel_filter, text),
+                HasSubstr("is not a regular expression of POSIX's extended syntax"))
+        << text;
+  EXPECT_THAT(refusal(checked_kernel_filter, std::string(1001, 'a')),
+              HasSubstr("has 1001 characters; at most 1000"));
+  EXPECT_THAT(refusal(checked_kernel_filter, std::string(58'000, '(')), HasSubstr("at most 1000"));
+}
+
+// Expected values: numpy.quantile(readings, [.25, .5, .75]) of NumPy 2, default method ("linear").
+TEST(Statistics, QuartilesAreThoseOfNumpy) {
+  const auto expect = [](std::vector<double> readings, double lower, double middle, double upper) {
+    const Quartiles found = quartiles(readings);
+    EXPECT_DOUBLE_EQ(found.lower, lower);
+    EXPECT_DOUBLE_EQ(found.median, middle);
+    EXPECT_DOUBLE_EQ(found.upper, upper);
+    EXPECT_DOUBLE_EQ(found.range(), upper - lower);
+    EXPECT_DOUBLE_EQ(median(readings), middle);
+  };
+  expect({7}, 7, 7, 7);
+  expect({3, 1}, 1.5, 2, 2.5);
+  expect({1, 2, 3, 4}, 1.75, 2.5, 3.25);
+  expect({2.5, 9, 4, 4, 7.25, 1, 8}, 3.25, 4, 7.625);
+}
+
+TEST(Statistics, TheEndsOfTheRangeAreTheExtremes) {
+  const std::vector<double> ascending = {1, 5, 6, 90};
+  EXPECT_EQ(quantile_of_sorted(ascending, 0), 1);
+  EXPECT_EQ(quantile_of_sorted(ascending, 1), 90);
 }
 
 }  // namespace

@@ -15,9 +15,12 @@
 
 #include "files/input.hpp"
 #include "files/lock.hpp"
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
+#include "record/progress_lines.hpp"
+#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {
@@ -26,17 +29,8 @@ namespace fs = std::filesystem;
 
 class RunFileTest : public testing::Test {
  protected:
-  RunFileTest() {
-    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    folder_ = fs::temp_directory_path() / fmt::format("occbench-{}-{}", name, ::getpid());
-    fs::create_directories(folder_);
-    file_ = folder_ / "run.csv";
-  }
-  ~RunFileTest() override {
-    fs::remove_all(folder_);
-  }
-
-  fs::path folder_, file_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path(), file_ = folder_ / "run.csv";
 };
 
 Row row_of(int number) {
@@ -387,6 +381,37 @@ TEST_F(RunFileTest, ALinkToAFileStaysALink) {
   EXPECT_TRUE(fs::is_symlink(file_));
   file.append(row_of(0), {});
   EXPECT_EQ(read_rows(folder_ / "elsewhere.csv").size(), 1u);
+}
+
+TEST(ProgressLines, SurviveTheWayThereAndBackInOneLineEach) {
+  for (const bool ended : {false, true}) {
+    std::string line = progress_line({"waves/spin/plain/a b", ended});
+    ASSERT_EQ(line.find('\n'), line.size() - 1);
+    line.pop_back();
+    EXPECT_EQ(parse_progress_line(line)->full_name, "waves/spin/plain/a b");
+    EXPECT_EQ(parse_progress_line(line)->ended, ended);
+  }
+}
+
+TEST(ProgressLines, AnythingElseIsNone) {
+  for (const char* line : {"", "text", "begun", "Ended waves/spin", "{\"begun\": 1}"})
+    EXPECT_FALSE(parse_progress_line(line)) << line;
+}
+
+volatile std::sig_atomic_t others = 0;
+
+TEST(StopOnSignals, AsksToStopWhileItLivesAndThenLeavesSignalsAsTheyWere) {
+  static_cast<void>(std::signal(SIGINT, [](int) { others = others + 1; }));
+  {
+    const StopOnSignals stop;
+    EXPECT_FALSE(stop_asked());
+    std::raise(SIGINT);
+    EXPECT_TRUE(stop_asked());
+  }
+  std::raise(SIGINT);
+  EXPECT_EQ(others, 1);
+  const StopOnSignals again;
+  EXPECT_FALSE(stop_asked()) << "a new run begins";
 }
 
 }  // namespace

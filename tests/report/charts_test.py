@@ -1,4 +1,5 @@
-"""What charts find in rows whose truth is known: made up, or counted here by other means."""
+"""What charts find in rows whose truth is known: made up, or counted here by other means; how rows that differ in one thing become
+curves."""
 
 import contextlib
 import io
@@ -14,7 +15,7 @@ try:
     import polars as pl
     from occbench_tools.program import Column, Occbench
     from occbench_tools.report import charts, style
-    from occbench_tools.report.charts import compare, launches, performance, programs, sms
+    from occbench_tools.report.charts import compare, launches, performance, programs, registers, sms, sweeps
     from occbench_tools.report.rows import Rows
     from occbench_tools.report.style import Drawing, Missing
 except ModuleNotFoundError as error:
@@ -44,13 +45,17 @@ def saturating(occupancy, enough):
     return min(occupancy, enough) / enough * 1e12
 
 
+def rows_of(rows, asked=None, per_sm=None):
+    asked = asked or SimpleNamespace(title=lambda name: Column(name, "real", "%", "").title)
+    return Rows(pl.DataFrame(rows, infer_schema_length=None), [], asked, None, per_sm)
+
+
 OCCUPANCIES = (10, 20, 30, 40, 50, 60, 80, 100)
 
 
 class Throughput(unittest.TestCase):
     def knees_of(self, rows):
-        frame = pl.DataFrame(rows, infer_schema_length=None)
-        found = performance.series_of(performance.candidates(Rows(frame, [], None, None, None)))
+        found = performance.series_of(performance.candidates(rows_of(rows)))
         points = found.with_columns(relative=100 * pl.col("throughput") / pl.col("throughput").max().over("series"))
         return dict(performance.knees(points).select("series", "achieved_pct").rows())
 
@@ -68,8 +73,7 @@ class Throughput(unittest.TestCase):
             row(theory, throughput, f"blocks_per_sm={theory}", case=f"{theory}", achieved_pct=achieved)
             for theory, (achieved, throughput) in measured.items()
         ]
-        asked = SimpleNamespace(title=lambda name: Column(name, "real", "%", "").title)
-        drawing = performance.throughput(Rows(pl.DataFrame(rows), [], asked, None, None))
+        drawing = performance.throughput(rows_of(rows))
         (panel,) = drawing.panels
         points = panel.chart.data.sort("achieved_pct")
         self.assertEqual(points.select("achieved_pct", "throughput").rows(), list(measured.values()))
@@ -112,10 +116,6 @@ class Throughput(unittest.TestCase):
         self.assertEqual(set(self.knees_of(rows)), {"body=latency", "body=throughput"})
 
 
-def titles():
-    return SimpleNamespace(title=lambda name: Column(name, "real", "%", "").title)
-
-
 class Launches(unittest.TestCase):
     def launch(self, registers, time, **others):
         usage = {"compute_capability": "9.0", "static_shared_bytes": 0, "dynamic_shared_bytes": 0, "time_us": time}
@@ -131,7 +131,7 @@ class Launches(unittest.TestCase):
             ]
         )
         asked = SimpleNamespace(curves=lambda *usage: curve, title=lambda name: name)
-        return launches.calculator_of_launches(Rows(pl.DataFrame(rows), [], asked, None, None))
+        return launches.calculator_of_launches(rows_of(rows, asked))
 
     def test_the_launch_with_most_time_comes_first_whatever_its_experiment(self):
         drawing = self.drawing(self.launch(20, 1), self.launch(33, 5), self.launch(20, 1), self.launch(40, 3))
@@ -165,21 +165,21 @@ class Launches(unittest.TestCase):
     def test_full_sms_that_seldom_issue_are_counted(self):
         counters = [(95, 30), (95, 80), (40, 10)]
         rows = [row(o, 1, "", issue_active_pct=float(i), eligible_warps=1.0) for o, i in counters]
-        drawing = launches.issue(Rows(pl.DataFrame(rows), [], titles(), None, None))
+        drawing = launches.issue(rows_of(rows))
         self.assertIn("Of 2 rows with 90 % achieved occupancy or more, 1 issue", drawing.sentence)
         self.assertEqual(len(drawing.panels), 2)
 
     def test_a_pipe_is_drawn_from_the_launches_that_use_it_most(self):
         counters = [(10, 50.0, 1.0), (20, 99.0, 1.0), (80, 100.0, 1.0), (30, 2.0, 60.0)]
         rows = [row(o, 1, "", fp32_pipe_pct=fp32, xu_pipe_pct=xu) for o, fp32, xu in counters]
-        drawing = launches.pipes(Rows(pl.DataFrame(rows), [], titles(), None, None))
+        drawing = launches.pipes(rows_of(rows))
         self.assertIn("FP32: 100 % at most, and 95 % of that from 20 % achieved occupancy on", drawing.sentence)
         self.assertEqual([len(panel.chart.data) for panel in drawing.panels], [3, 1])
 
     def test_a_pipe_is_drawn_from_the_metric_that_was_asked_for_by_name(self):
         counters = {"fp32_pipe_pct": None, "xu_pipe_pct": None, launches.METRICS["xu_pipe_pct"]: "60.5"}
         rows = [row(o, 1, "", **counters) for o in (25, 50)]
-        drawing = launches.pipes(Rows(pl.DataFrame(rows), [], titles(), None, None))
+        drawing = launches.pipes(rows_of(rows))
         self.assertIn("special functions: 60 % at most", drawing.sentence)
         listed = Occbench(made_up.OCCBENCH).output("columns", "--format", "json")
         metrics = {column["name"]: column.get("metric") for column in json.loads(listed)}
@@ -207,8 +207,8 @@ class EachSm(unittest.TestCase):
 
     def test_the_mean_is_drawn_and_the_sentence_says_where_it_is_from(self):
         recorded = self.frame().with_columns(experiment=pl.lit("mine"), case=pl.lit("a"))
-        rows = pl.DataFrame([row(50, 1, "", case="a", experiment="mine", sm_count=3)])
-        drawing = sms.per_sm(Rows(rows, [], titles(), None, recorded))
+        rows = [row(50, 1, "", case="a", experiment="mine", sm_count=3)]
+        drawing = sms.per_sm(rows_of(rows, per_sm=recorded))
         self.assertEqual([panel.chart.layer[1].data["mean"].item() for panel in drawing.panels], [140 / 3, 50])
         self.assertIn("the hardware counter reads sums over all SMs", drawing.text)
 
@@ -221,7 +221,7 @@ def launched(case, total_ms, theory, achieved, predicted):
 class Programs(unittest.TestCase):
     def test_time_is_split_by_the_counter_and_without_it_by_the_prediction(self):
         rows = [launched("counted", 10, 75.0, 50.0, 60.0), launched("predicted", 40, 100.0, None, 90.0)]
-        drawing = programs.programs(Rows(pl.DataFrame(rows), [], None, None, None))
+        drawing = programs.programs(rows_of(rows))
         parts = drawing.panels[0].chart.data
         split = {
             case: {row["part"]: row["ms"] for row in parts.filter(case=case).iter_rows(named=True)}
@@ -239,7 +239,7 @@ class Programs(unittest.TestCase):
             launched("b", 5, 75.0, 75.0, 60.0) | {"region": "forward", "explanation": None},
             launched("c", 40, 100.0, 90.0, 90.0) | {"region": "backward", "explanation": "blocks are uneven"},
         ]
-        drawing = programs.programs(Rows(pl.DataFrame(rows), [], None, None, None))
+        drawing = programs.programs(rows_of(rows))
         self.assertEqual([panel.title for panel in drawing.panels], ["GPU time by region", "GPU time by kernel"])
         parts = drawing.panels[0].chart.data
         self.assertEqual(parts["region"].unique(maintain_order=True).to_list(), ["backward", "forward"])
@@ -249,15 +249,13 @@ class Programs(unittest.TestCase):
 
     def test_rows_of_other_experiments_have_none(self):
         with self.assertRaises(Missing):
-            programs.programs(
-                Rows(pl.DataFrame([launched("a", 1, 50.0, 40.0, 40.0) | {"launches": None}]), [], None, None, None)
-            )
+            programs.programs(rows_of([launched("a", 1, 50.0, 40.0, 40.0) | {"launches": None}]))
 
 
 class Agreement(unittest.TestCase):
     def drawing(self, *named):
         rows = [row(50, 1, "", kernel=kernel, experiment=of, predicted_pct=pct) for of, kernel, pct in named]
-        return compare.agreement(Rows(pl.DataFrame(rows), [], titles(), None, None))
+        return compare.agreement(rows_of(rows))
 
     def test_rows_of_one_experiment_are_told_apart_by_kernel(self):
         sentence = self.drawing(("mine", "fast", 50.0), ("mine", "slow", 53.0)).sentence
@@ -279,7 +277,7 @@ class Faults(unittest.TestCase):
             charts.Chart("broken", "Broken", [], lambda rows: 1 / 0),
             charts.Chart("whole", "Whole", [], lambda rows: Drawing("A sentence.", [])),
         ]
-        rows = Rows(pl.DataFrame([row(50, 1, "")]), [], None, None, None)
+        rows = rows_of([row(50, 1, "")])
         with mock.patch.object(charts, "CHARTS", made), contextlib.redirect_stderr(io.StringIO()) as said:
             drawn, left_out = charts.draw_all(rows)
         self.assertEqual([entry.chart.name for entry in drawn], ["whole"])
@@ -294,6 +292,208 @@ class Axes(unittest.TestCase):
         self.assertLessEqual(few.n_unique(), style.MOST_POINTS)
         self.assertLess((few - frame["x"]).abs().max(), frame["x"].max() / style.MOST_POINTS)
         self.assertTrue(style.binned(frame.head(300), "x").equals(frame.head(300)))
+
+
+def swept(parameters, theory, time_us, limiter="registers", **others):
+    return {
+        "__run": "a run",
+        "experiment": "sweep",
+        "kernel": "mine",
+        "variant": "compiled",
+        "parameters": parameters,
+        "theoretical_pct": float(theory),
+        "predicted_pct": float(theory) - 0.1,
+        "achieved_pct": float(theory) - 0.2,
+        "time_us": float(time_us),
+        "time_status": "ok",
+        "throughput": 1e6 / time_us,
+        "throughput_unit": "launches/s",
+        "limiter": limiter,
+        "block_threads": 256,
+        "registers_per_thread": 32,
+        "dynamic_shared_bytes": 0,
+        "static_shared_bytes": 0,
+        "grid_blocks": 1000,
+        "compute_capability": None,
+        "carveout_pct": None,
+        "cluster_blocks": 1,
+        "spill_bytes": 0,
+        "case": parameters,
+    } | others
+
+
+class Sweeps(unittest.TestCase):
+    caps = ((24, 100, 90), (32, 100, 80), (40, 75, 70), (64, 50, 75))
+
+    def test_the_fastest_configuration_is_named_with_its_values(self):
+        drawing = sweeps.sweeps(
+            rows_of([swept(f"register_cap={cap}", theory, time) for cap, theory, time in self.caps])
+        )
+        self.assertIn("4 configurations of register cap", drawing.sentence)
+        self.assertIn("within 0.2 points of theory", drawing.sentence)
+        self.assertIn("the fastest takes 70.0 µs (register cap 40)", drawing.sentence)
+        self.assertEqual(len(drawing.panels), 2)
+
+    def test_shapes_are_drawn_along_their_total_and_are_an_axis_beside_it(self):
+        shapes = {"16x16": 256, "32x8": 256, "32x16": 512}
+        rows = [swept(f"block_size={shape}", 100, 50, block_threads=total) for shape, total in shapes.items()]
+        [(_, names, frame)] = sweeps.sweeps_of(rows_of(rows))
+        self.assertEqual(sweeps.ordered_axes(frame, names), ["block_threads", "block_size"])
+        placed = sweeps.placed(frame, ["block_threads", "block_size"])
+        self.assertEqual(placed["x"].to_list(), [256.0, 256.0, 512.0])
+        self.assertEqual(placed["series"].to_list(), [f"block_size={shape}" for shape in shapes])
+        self.assertEqual(len(sweeps.sweeps(rows_of(rows)).panels), 2)
+
+    def test_points_of_several_axes_name_the_fastest_beside_the_fullest(self):
+        rows = [
+            swept(f"block_size={threads};TILE={tile}", theory, time)
+            for threads, tile, theory, time in ((64, 8, 50, 10), (64, 16, 100, 25), (128, 8, 75, 20))
+        ]
+        drawing = sweeps.sweep_points(rows_of(rows))
+        self.assertEqual(len(drawing.panels), 1)
+        self.assertIn("the fastest of 3 configurations has 50 % in theory and 49.8 % by the counter", drawing.sentence)
+        self.assertIn("the one with most, 99.8 %, takes 2.50 times as long", drawing.sentence)
+        with self.assertRaises(Missing):
+            sweeps.sweep_points(rows_of([row | {"parameters": f"TILE={i}"} for i, row in enumerate(rows)]))
+
+    def test_cliffs_are_where_theory_falls_and_name_what_then_limits(self):
+        limits = {24: "warps", 32: "warps+registers", 40: "registers", 64: "registers"}
+        frame = pl.DataFrame([swept(f"register_cap={cap}", theory, 1, limits[cap]) for cap, theory, _ in self.caps])
+        found = sweeps.cliffs(sweeps.placed(frame, ["register_cap"]))
+        self.assertEqual(sorted(found.select("x", "limiter").rows()), [(40.0, "registers"), (64.0, "registers")])
+
+    def test_the_axis_of_most_numbers_is_drawn_along_the_second_as_colour_the_third_as_panels(self):
+        rows = [
+            swept(f"layout={layout};tile={tile};block_size={threads}", 100, 50)
+            for layout in ("rows", "columns")
+            for tile in (8, 16, 32)
+            for threads in (64, 128, 256, 512)
+        ]
+        frame = pl.DataFrame(rows)
+        self.assertEqual(sweeps.ordered_axes(frame, ["layout", "tile", "block_size"]), ["block_size", "tile", "layout"])
+        self.assertEqual(len(sweeps.sweeps(rows_of(rows)).panels), 4)
+
+    def test_axes_whose_values_are_paired_are_one(self):
+        sizes = ((64, 1024), (128, 512), (256, 256))
+        rows = [swept(f"cap={cap};block={size};grid={grid}", 100, size) for cap in (32, 64) for size, grid in sizes]
+        self.assertEqual(sweeps.ordered_axes(pl.DataFrame(rows), ["cap", "block", "grid"]), ["block", "cap"])
+
+    def test_a_value_that_could_not_be_launched_is_left_out(self):
+        rows = [swept(f"register_cap={cap}", theory, time) for cap, theory, time in self.caps]
+        rows.append(swept("register_cap=300", 0, 1, time_status="skipped") | {"theoretical_pct": None, "time_us": None})
+        self.assertIn("4 configurations", sweeps.sweeps(rows_of(rows)).sentence)
+
+    def test_an_experiment_of_ones_own_is_a_sweep_and_one_of_the_suite_is_none(self):
+        own = [swept(f"tile={tile}", 100, tile, experiment="mine", variant="plain") for tile in (16, 32)]
+        self.assertIn("2 configurations of tile", sweeps.sweeps(rows_of(own)).sentence)
+        for name in ("atomics", "validation", "trace"):
+            with self.subTest(name), self.assertRaises(Missing):
+                sweeps.sweeps(rows_of([row | {"experiment": name} for row in own]))
+
+    def test_launches_without_parameters_are_swept_over_what_differs_in_them(self):
+        rows = [
+            swept(None, 100, registers, experiment="mine", registers_per_thread=registers, block_threads=threads)
+            | {"grid_blocks": 1_000_000 // threads}
+            for registers in (24, 32, 40)
+            for threads in (64, 1024)
+        ]
+        drawing = sweeps.sweeps(rows_of(rows))
+        self.assertIn("6 configurations of registers per thread and block threads", drawing.sentence)
+        (colour,) = {
+            str(one["encoding"]["color"]["scale"]["domain"]) for one in drawing.panels[0].chart.to_dict()["layer"]
+        }
+        self.assertEqual(colour, "['block_threads=64', 'block_threads=1024']")
+
+    def test_a_panel_needs_two_points_along_its_axis(self):
+        rows = [swept(f"tile={tile};shape={shape}", 100, tile) for tile, shape in ((16, "a"), (32, "b"))]
+        with self.assertRaises(Missing):
+            sweeps.sweeps(rows_of(rows))
+
+    def test_rows_of_no_sweep_have_no_such_chart(self):
+        with self.assertRaises(Missing):
+            sweeps.sweeps(rows_of([swept("a=1", 100, 1, experiment="waves"), swept("a=2", 100, 1, experiment="waves")]))
+
+
+def theory_of(registers, threads=256):
+    """Of compute capability 9.0: four schedulers with 16,384 registers each, given in units of 8 a thread; 64 warps per SM."""
+    warps = 4 * (16384 // (32 * 8 * -(-registers // 8)))
+    blocks = min(warps // (threads // 32), 64 * 32 // threads)
+    return 100 * blocks * threads / (64 * 32)
+
+
+FALLS = [r for r in range(25, 65) if theory_of(r) < theory_of(r - 1)]
+
+
+class RegisterSweep(unittest.TestCase):
+    counts = (24, 40, 56, 64)
+
+    def rows(self, counts=counts, time=lambda registers: registers, **others):
+        named = {"experiment": "mine", "compute_capability": "9.0", "throughput_unit": "frames/s"} | others
+        return [
+            swept("", theory_of(registers), time(registers), registers_per_thread=registers, case=str(registers))
+            | named
+            for registers in counts
+        ]
+
+    def of(self, rows):
+        texts = dict.fromkeys(("experiment", "kernel", "variant"), pl.String)
+        frame = pl.DataFrame(rows, infer_schema_length=None, schema_overrides=texts)
+        return Rows(frame, [], Occbench(made_up.OCCBENCH), None, None)
+
+    def test_theory_falls_between_the_counts_where_the_hardware_allocates_more_whatever_the_names(self):
+        self.assertEqual(FALLS, [33, 41, 49])
+        for names in ({}, {"experiment": "tuning"}, {"experiment": None, "kernel": None, "variant": None}):
+            with self.subTest(names):
+                drawing = registers.register_cliff(self.of(self.rows(**names)))
+                self.assertIn("theory falls at 33, 41, 49 registers", drawing.sentence)
+                line, marks = drawing.panels[0].chart.layer
+                self.assertEqual(line.mark.interpolate, "step-before")
+                ends = {row["value"]: row["occupancy"] for row in line.data.iter_rows(named=True)}
+                self.assertEqual(ends, {r: theory_of(r) for r in (24, 32, 40, 48, 64)})
+                self.assertEqual(marks.data["value"].to_list(), list(self.counts))
+
+    def test_where_the_work_is_not_known_time_is_beside_it(self):
+        for unit, name in (("frames/s", "Throughput"), ("launches/s", "Time")):
+            drawing = registers.register_cliff(self.of(self.rows(throughput_unit=unit)))
+            self.assertEqual([panel.title for panel in drawing.panels][1], name)
+        self.assertIn("24 → 40 registers change the time by +67 % (theory 100 → 75 %", drawing.sentence)
+
+    def test_kernels_that_differ_are_no_sweep(self):
+        rows = [row | {"kernel": f"kernel_{i}"} for i, row in enumerate(self.rows())]
+        with self.assertRaises(Missing):
+            registers.register_cliff(self.of(rows))
+
+    def test_a_kernel_that_spills_comes_after_one_that_does_not(self):
+        spilling = [
+            row | {"kernel": "spilling", "spill_bytes": 1000 - row["registers_per_thread"]}
+            for row in self.rows((24, 32, 40, 48, 56, 64))
+        ]
+        both = registers.register_cliff(self.of(spilling + self.rows()))
+        self.assertTrue(both.sentence.startswith("mine, 256 threads a block"), both.sentence)
+        alone = registers.register_cliff(self.of(spilling))
+        self.assertTrue(alone.sentence.startswith("spilling, 256"), alone.sentence)
+        self.assertIn("differ in spills", alone.key)
+
+    def test_variants_that_are_named_after_their_registers_are_one_series_and_others_are_not(self):
+        rows = [
+            row | {"variant": f"{body}_{row['registers_per_thread']}"}
+            for body, factor in (("latency", 1), ("plain", 0.1))
+            for row in self.rows(time=lambda registers, factor=factor: registers**factor)
+        ]
+        drawing = registers.register_cliff(self.of(rows))
+        self.assertIn("variant=latency_N: 24 → 40 registers change throughput by -40 %", drawing.sentence)
+        self.assertIn("variant=plain_N: 24 → 40 registers change throughput by -5 %", drawing.sentence)
+
+    def test_a_sweep_over_registers_has_the_steps_and_the_marks_of_the_calculator(self):
+        panel = sweeps.sweeps(self.of(self.rows())).panels[0].chart
+        self.assertEqual(sorted(panel.layer[0].data["x"].to_list()), FALLS)
+        self.assertEqual([one.mark.interpolate for one in panel.layer].count("step-before"), 1)
+
+    def test_theory_that_is_not_the_calculators_is_drawn_between_the_rows(self):
+        rows = [row | {"theoretical_pct": row["theoretical_pct"] / 2} for row in self.rows()]
+        panel = sweeps.sweeps(self.of(rows)).panels[0].chart
+        self.assertEqual(sorted(panel.layer[0].data["x"].to_list()), [40, 56])
+        self.assertNotIn("step-before", [one.mark.interpolate for one in panel.layer])
 
 
 if __name__ == "__main__":

@@ -260,15 +260,47 @@ class OddRows(InFolder):
                 self.assertNotIn("Traceback", said)
 
 
+class Curves(InFolder):
+    """Of a kernel, as a picture by two commands, without a GPU."""
+
+    def setUp(self):
+        super().setUp()
+        asked = ["calc", "--curves", "--cc=9.0", "--registers=33", "--block-size=512", "--format=csv"]
+        written = subprocess.run([made_up.OCCBENCH, *asked], capture_output=True, check=True)
+        self.rows = self.file(written.stdout, "curves.csv")
+
+    def test_are_drawn_and_say_what_the_next_step_down_is(self):
+        done = made_up.report(self.rows, "--pictures", self.folder, "--chart=curves")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        picture = (self.folder / "curves.svg").read_text(encoding="utf-8")
+        for title in ("threads per block", "registers per thread", "shared memory per block, B"):
+            self.assertIn(title, picture)
+        text = (self.folder / "curves.json").read_text(encoding="utf-8")
+        self.assertIn("512 threads per block, 33 registers per thread and 0 B of shared memory", text)
+        self.assertIn("75 % in theory", text)
+        # 41 registers are allocated as 48: two blocks of 512 threads.
+        self.assertIn("41 registers per thread give 50 %", text)
+
+    def test_pass_the_gate_against_themselves(self):
+        done = subprocess.run([made_up.OCCBENCH, "gate", self.rows, self.rows], capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
 class Pictures(InFolder):
+    def drawn(self, *arguments, folder=None, formats=("json",)):
+        """Where the pictures are, and what the command said."""
+        folder = folder or self.folder / "pictures"
+        of_formats = [f"--picture-format={name}" for name in formats]
+        done = made_up.report(*arguments, "--pictures", folder, *of_formats)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return folder, done
+
     def test_each_chart_that_is_not_left_out_is_svg_png_and_vega_lite(self):
         from occbench_tools.report.charts import CHARTS
 
         made_up.write_recordings(self.folder)
         rows = self.file(made_up.RECORDED.read_bytes())
-        folder = self.folder / "pictures"
-        done = made_up.report(rows, "--pictures", folder)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        folder, done = self.drawn(rows, formats=())
         self.assertEqual(sorted(done.stdout.split()), sorted(map(str, folder.iterdir())))
         left_out = set(re.findall(r"left out: (\w+): .", done.stderr))
         drawn = {chart.name for chart in CHARTS} - left_out
@@ -290,10 +322,7 @@ class Pictures(InFolder):
         ]
         more = [line | {"case": f"{line['case']}/again"} for line in own]
         rows = made_up.write(self.folder / "own.csv", (own + more)[:40])
-        folder = self.folder / "pictures"
-        done = made_up.report(rows, "--pictures", folder, "--picture-format", "json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        drawn = {file.stem for file in folder.iterdir()}
+        drawn = {file.stem for file in self.drawn(rows)[0].iterdir()}
         self.assertLessEqual({"agreement", "calculator_of_launches", "issue", "pipes", "losses"}, drawn)
 
     def test_the_charts_do_not_depend_on_the_names_of_experiments_and_kernels(self):
@@ -304,9 +333,8 @@ class Pictures(InFolder):
         drawn = []
         for name, lines in (("own", made_up.read()), ("renamed", renamed)):
             rows = made_up.write(self.folder / f"{name}.csv", lines)
-            done = made_up.report(rows, "--pictures", self.folder / name, "--picture-format", "json")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            drawn.append({file.stem: file.read_text() for file in (self.folder / name).iterdir()})
+            folder, _ = self.drawn(rows, folder=self.folder / name)
+            drawn.append({file.stem: file.read_text() for file in folder.iterdir()})
         own, other = drawn
         self.assertEqual(other.keys() - own.keys(), {"sweep_points", "sweeps"})
         self.assertEqual(own.keys() - other.keys(), set())
@@ -316,12 +344,9 @@ class Pictures(InFolder):
             self.assertEqual(own[chart], other[chart].replace(f"my_{kernel}", kernel))
 
     def test_a_filter_draws_the_curves_of_the_rows_that_it_names(self):
-        done = made_up.report(
-            *(made_up.RECORDED, "--filter", "^block_size/.*block_threads=768", "--chart", "calculator_of_launches"),
-            *("--pictures", self.folder, "--picture-format", "json"),
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        drawn = json.loads((self.folder / "calculator_of_launches.json").read_text())
+        chosen = ("--filter", "^block_size/.*block_threads=768", "--chart", "calculator_of_launches")
+        folder, _ = self.drawn(made_up.RECORDED, *chosen)
+        drawn = json.loads((folder / "calculator_of_launches.json").read_text())
         self.assertIn("768 threads", drawn["description"])
         nothing = made_up.report(made_up.RECORDED, "--filter", "no/such=case", "-o", self.folder / "page.html")
         self.assertEqual(nothing.returncode, 64)
@@ -331,11 +356,8 @@ class Pictures(InFolder):
         self.assertNotIn("Traceback", broken.stderr)
 
     def test_one_chart_in_one_format(self):
-        done = made_up.report(
-            made_up.RECORDED, "--pictures", self.folder, "--chart", "waves", "--picture-format", "svg"
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual([file.name for file in self.folder.iterdir()], ["waves.svg"])
+        folder, _ = self.drawn(made_up.RECORDED, "--chart", "waves", formats=["svg"])
+        self.assertEqual([file.name for file in folder.iterdir()], ["waves.svg"])
 
     def test_the_script_wants_a_folder(self):
         script = made_up.ROOT / "scripts" / "plot"

@@ -11,9 +11,9 @@ from unittest import mock
 import made_up
 import polars as pl
 from occbench_tools import WrongInput, dataset, program
-from occbench_tools.repeatability import compare
+from occbench_tools.dataset import median, quantile
+from occbench_tools.figures.timelines import repeatability
 from occbench_tools.repredict import repredicted
-from occbench_tools.statistics import median, quantile
 
 
 class Reading(unittest.TestCase):
@@ -101,7 +101,7 @@ class Repeatability(unittest.TestCase):
         return made_up.run_of(rows).rows
 
     def test_runs_are_compared_case_by_case(self):
-        found = compare(self.run_of(a=(50, 100), b=(60, 200), c=(1, 1)), self.run_of(b=(63, 220), a=(50, 100)))
+        found = repeatability(self.run_of(a=(50, 100), b=(60, 200), c=(1, 1)), self.run_of(b=(63, 220), a=(50, 100)))
         self.assertEqual(found["rows"], 2)
         self.assertEqual(found["achieved_difference_most_points"], 3)
         self.assertEqual(found["achieved_difference_median_points"], 1.5)
@@ -109,7 +109,7 @@ class Repeatability(unittest.TestCase):
 
     def test_a_case_that_the_first_run_lacks_is_refused(self):
         with self.assertRaisesRegex(WrongInput, "1 cases of the second run are not in the first"):
-            compare(self.run_of(a=(50, 100)), self.run_of(a=(50, 100), b=(50, 100)))
+            repeatability(self.run_of(a=(50, 100)), self.run_of(a=(50, 100), b=(50, 100)))
 
 
 class Repredicted(unittest.TestCase):

@@ -1,14 +1,19 @@
-"""What is between the marks of a text is what the rows say, and nothing else of it is touched."""
+"""What is between the marks of a text is what the rows say, and nothing else of it is touched. Figures of traces, of advice and of
+timelines are compared with rows worked out by hand."""
 
+import lzma
 import tempfile
 import unittest
 from pathlib import Path
 
 import made_up
 import polars as pl
-from occbench_tools import WrongInput, experiments
-from occbench_tools.dataset import Results
+from occbench_tools import WrongInput, experiments, figures
+from occbench_tools.dataset import Results, read_text
+from occbench_tools.figures import programs, timelines, traces
+from occbench_tools.figures.accuracy import predicted
 from occbench_tools.figures.command import blocks, texts, written
+from occbench_tools.keep_timelines import keep
 from occbench_tools.markdown import of_most
 from occbench_tools.program import RESULTS, Claim
 
@@ -95,6 +100,289 @@ class Builds(unittest.TestCase):
 
 def columns(file):
     return file.read_text(encoding="utf-8").split("\n", 1)[0].split(",")
+
+
+# 512 threads and 33 registers: three of four blocks fit. In whole waves of both.
+ASKED = {
+    "schema": 2,
+    "experiment": "advice",
+    "gpu": "NVIDIA H200",
+    "driver": "580.159.04",
+    "compute_capability": "9.0",
+    "sm_count": 132,
+    "kernel": "live_registers",
+    "block_threads": 512,
+    "grid_blocks": 1584,
+    "registers_per_thread": 33,
+    "theoretical_pct": 75,
+    "achieved_pct": 75,
+    "achieved_elapsed_pct": 75,
+    "issue_active_pct": 20,
+    "dram_busy_pct": 5,
+    "fp32_pipe_pct": 10,
+    "time_us": 400,
+    "throughput": 1000,
+    "throughput_unit": "warp-cycles/s",
+}
+
+
+def pair(question: str, saved_pct: float, **asked) -> list[dict]:
+    parameters = f"question={question};change=registers_per_thread:33:32;launch="
+    before = ASKED | asked | {"case": f"{question}/asked", "parameters": parameters + "asked", "variant": question}
+    after = before | {
+        "case": f"{question}/advised",
+        "parameters": parameters + "advised",
+        "registers_per_thread": 32,
+        "theoretical_pct": 100,
+        "achieved_pct": 100,
+        "throughput": 1000 / (1 - saved_pct / 100),
+    }
+    return [before, after]
+
+
+def printed(rows: list[dict]) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        made_up.write(Path(folder) / "advice.csv", rows)
+        return figures.BLOCKS["advice: theory"](Results(Path(folder), made_up.OCCBENCH))
+
+
+class Advice(unittest.TestCase):
+    def test_about_theory_stands_beside_what_it_saved(self):
+        text = printed(pair("latency", 24) + pair("throughput", -10, issue_active_pct=95))
+        latency = next(line for line in text.splitlines() if "latency" in line)
+        self.assertIn("| registers_per_thread 33 → 32 | 75 → 100 | 75.0 → 100.0 |", latency)
+        self.assertIn("| At most 0.1 of 0.4 ms per launch | 24.0 % |", latency)
+        throughput = next(line for line in text.splitlines() if "throughput" in line)
+        self.assertIn("| None expected: issue_active_pct is 95 % | -10.0 % |", throughput)
+        self.assertIn("In 2 of 2 pairs no more was saved than was said", text)
+        self.assertIn("Where none was expected, -10.0 to -10.0 % was.", text)
+
+    def test_that_saves_more_than_was_said_is_counted(self):
+        self.assertIn("In 0 of 1 pairs no more was saved than was said", printed(pair("latency", 40)))
+
+
+OF_PROGRAMS = Results(RESULTS.parent / "nvidia-h100-80gb-hbm3", made_up.OCCBENCH)
+ON = {"recorded_at": "2026-11-23T01:02:03Z", "commit": "0123456789ab", "gpu": "NVIDIA H100 80GB HBM3", "driver": "580"}
+
+
+class BesideNcu(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.results = Results(self.folder, made_up.OCCBENCH)
+        row = {"experiment": "trace"}
+        rows = [
+            row | {"case": "same", "achieved_pct": 50, "total_time_us": 300},
+            row | {"case": "lower", "achieved_pct": 51, "total_time_us": 100},
+            row | {"case": "unsteady", "achieved_pct": 52, "total_time_us": 900},
+            row | {"case": "uncounted", "achieved_pct": "", "total_time_us": 900},
+        ]
+        of_ncu = ON | {"program": "sample", "ncu_range_points": 0.1}
+        both = [
+            of_ncu | {"case": "same", "difference_points": -0.1},
+            of_ncu | {"case": "lower", "difference_points": -1},
+            of_ncu | {"case": "unsteady", "difference_points": 7, "ncu_range_points": 0.4},
+        ]
+        made_up.write(self.folder / "programs/sample.csv", rows)
+        made_up.write(self.folder / "programs/against_ncu.csv", both)
+        made_up.write(
+            self.folder / "programs/unchanged.csv",
+            [{"program": "a", "same": "true"}, {"program": "b", "same": "false"}],
+        )
+
+    def test_only_what_ncu_repeats_is_compared(self):
+        text = traces.beside_ncu(self.results)
+        self.assertIn("H100 80GB HBM3, driver 580, commit `0123456789ab`, 2026-11-23", text)
+        self.assertIn("3 of 4 kernel configurations were counted. `ncu` also counted 3 of them", text)
+        self.assertIn("median difference is 1.00 points", text)
+        self.assertIn("repeats 2 of them within 0.3 points. 1 of these (50 %, with 75 % of the time)", text)
+        self.assertIn("The other 1 differ by at most 1.0 points", text)
+        self.assertIn("1 of 2 programs computed the same", text)
+
+
+class OwnClocks(unittest.TestCase):
+    def test_are_a_line_for_each_kernel_and_way(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        kernel = ON | {"kernel": "fill", "achieved_pct": "15.86", "cycles_active": "4461.00"}
+        ways = [{"way": "alone", "counter_pct": ""}, {"way": "ncu", "counter_pct": "33.94"}]
+        made_up.write(folder / "programs/own_clocks.csv", [kernel | way for way in ways])
+        text = programs.own_clocks(Results(folder, made_up.OCCBENCH))
+        self.assertIn("| fill | alone | 15.86 | 4,461 |  |", text)
+        self.assertIn("| fill | ncu | 15.86 | 4,461 | 33.94 |", text)
+
+
+class Costs(unittest.TestCase):
+    def test_of_training_steps_are_shares_of_the_time_that_was_taken_in_turns_with_them(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        made_up.write(folder / "full.csv", [{"experiment": "block_size", "gpu": "NVIDIA H100 80GB HBM3"}])
+        steps = ON | {"gpu_uuid": "GPU-12345678-9", "unit": "s"}
+        ways = {"alone": "1 2 4", "traced": "1.25 2.4 5.2"}  # 25, 20 and 30 % more
+        lines = [
+            steps | {"what": f"1,000 training steps of {inputs}, {way}", "median": values.split()[1], "values": values}
+            for inputs in ("256 inputs", "1,024 inputs")
+            for way, values in ways.items()
+        ]
+        lines[-1] |= {"values": "1.5 3 6"}
+        launch = steps | {"what": "a launch, alone", "unit": "ns", "median": "3030", "values": "3030"}
+        made_up.write(folder / "programs/costs.csv", [launch, *lines])
+        text = programs.costs(Results(folder, made_up.OCCBENCH))
+        self.assertIn("| a launch | 3,030 ns |", text)
+        self.assertIn(
+            "of 256 inputs take 400 ms longer when traced: 25.0 % at the median of 3 rounds, 20 to 30 %", text
+        )
+        self.assertIn("of 1,024 inputs take 1000 ms longer when traced: 50.0 % at the median", text)
+
+
+class Disturbed(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.results = Results(self.folder, made_up.OCCBENCH)
+
+    def test_cases_say_what_their_rows_have(self):
+        case = ON | {"status": "0", "rows": "1", "timed": "1", "counted": "0", "computed": "200, own"}
+        cases = [case | {"case": "MPS"}, case | {"case": "another", "computed": "199, own", "counted": "1"}]
+        cases.append(ON | {"case": "no CUDA", "status": "0", "rows": "0", "timed": "0", "counted": "0", "computed": ""})
+        made_up.write(self.folder / "programs/in_the_way.csv", cases)
+        text = programs.in_the_way(self.results)
+        self.assertIn("Of 3 cases, 2 have a program that prints what it computed; in 1 of them", text)
+        self.assertIn("| MPS | 0 | theory, time |", text)
+        self.assertIn("| another | 0 | theory, time, counter |", text)
+        self.assertIn("| no CUDA | 0 | no rows |", text)
+
+    def test_choices_are_compared_by_pairs_of_runs(self):
+        line = ON | {"tuner": "xla"}
+        made_up.write(
+            self.folder / "programs/choices.csv",
+            [
+                line | {"choice": "a", "alone": "x x y", "traced": "x x x"},
+                line | {"choice": "b", "alone": "x x x", "traced": "x x z"},
+                line | {"tuner": "cudnn", "choice": "c", "alone": "x x x", "traced": "x x x"},
+            ],
+        )
+        text = programs.choices(self.results)
+        # a: 2 of 3 pairs alone, none traced, 3 of 9 mixed; b: none of 3, 2 of 3, and 3 of 9.
+        self.assertIn("| xla | 3 | 2 | 33 % of 6 pairs | 33 % of 6 pairs | 33 % of 18 pairs | 1.000 | commit", text)
+        self.assertIn("| cudnn | 3 | 1 | 0 % of 3 pairs | 0 % of 3 pairs | 0 % of 9 pairs | 1.000 | commit", text)
+
+    def test_choices_that_are_apart_are_so_by_chance_as_often_as_runs_can_be_divided_so(self):
+        # 2 of the 924 ways to divide twelve runs into two sixes.
+        apart = [(["x"] * 6, ["y"] * 6)]
+        self.assertAlmostEqual(programs.p_value(apart), 2 / 924, delta=0.0016)
+        self.assertGreater(programs.p_value([(["x"] * 3 + ["y"] * 3, ["y", "x"] * 3)]), 0.5)
+
+    def test_launches_of_killed_programs_are_missing_for_a_time(self):
+        line = ON | {"status": "137"}
+        lines = [
+            line | {"milliseconds": "100", "launched": "1000", "in_the_file": "900"},
+            line | {"milliseconds": "1000", "launched": "5000", "in_the_file": "4000"},
+        ]
+        made_up.write(self.folder / "programs/killed.csv", lines)
+        text = programs.killed(self.results)
+        self.assertIn("2 processes were killed 100 to 1,000 ms after", text)
+        self.assertIn("2 of their files had rows, and lacked the launches of the last 200 ms at most", text)
+
+
+class Predictions(unittest.TestCase):
+    def test_of_reconstructed_rows_are_not_compared(self):
+        rows = traces.rows_of(OF_PROGRAMS, ["training"]).drop_nulls("achieved_pct")
+        reconstructed = rows.filter(pl.col("work_source").str.starts_with("reconstructed"))
+        self.assertGreater(len(reconstructed), 0)
+        self.assertEqual(len(predicted(rows)), len(rows) - len(reconstructed))
+
+    def test_are_nearer_to_the_counter_than_theory(self):
+        lines = [line.split("|") for line in traces.predictions(OF_PROGRAMS).splitlines() if line.startswith("| ")][1:]
+        means = {line[1].strip(): float(line[3]) for line in lines}
+        self.assertEqual(len(means), 4)
+        for kind in ("held out", "others"):
+            self.assertLess(means[f"{kind}: prediction"], means[f"{kind}: theory"] / 5)
+
+
+ROWS = """experiment,case,parameters,work,waves,achieved_pct,achieved_elapsed_pct
+waves,spin/plain/waves=0.75,waves=0.75,equal:1000,0.75,99.5,75.5
+waves,spin/plain/waves=1.00,waves=1.00,equal:1000,1,99.5,80
+waves,spin/plain/waves=3.00,waves=3.00,equal:1000,3,99.5,80
+"""
+# 10 us at 50 and 10 us at 100 %, of which the simulation misses the first by 10 points: the mean is 75, the root mean
+# square of the misses the root of 50.
+TIMELINE = """experiment,case,time_us,active_warps_pct,predicted_active_warps_pct
+waves,{case},0,50,60
+waves,{case},10,100,100
+waves,{case},20,0,0
+"""
+PER_SM = """experiment,case,launch,sm,blocks,achieved_pct,start_order,first_start_us,last_end_us,replacement_latency_median_us,replacements
+waves,{case},0,0,2,90,1,0,20,0.5,1
+waves,{case},0,1,1,70,2,0.1,10,,0
+"""
+SAMPLES = """experiment,case,quantity,index,value
+waves,spin/plain/waves=0.75,achieved_pct_by_trace,0,99.25
+waves,spin/plain/waves=0.75,same_launch_trace_pct,0,99.25
+waves,spin/plain/waves=0.75,same_launch_counter_pct,0,99.375
+waves,spin/plain/waves=0.75,time_us,0,20
+"""
+
+
+class Recording(unittest.TestCase):
+    def setUp(self):
+        temporary = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.folder, self.results = temporary / "recorded", temporary / "results"
+        self.results.mkdir()
+
+    def write(self, name, text):
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def write_all(self):
+        for waves in ("0.75", "1.00", "3.00"):
+            case = f"spin/plain/waves={waves}"
+            self.write(f"timeline/waves.{waves}.timeline.csv", TIMELINE.format(case=case))
+            self.write(f"per_sm/waves.{waves}.per_sm.csv", PER_SM.format(case=case))
+        self.write("waves.csv", ROWS)
+        self.write("imbalance.csv", ROWS.splitlines()[0] + "\n")
+        self.write("imbalance.samples.csv", SAMPLES.splitlines()[0] + "\n")
+        (self.folder / "waves.samples.csv.xz").write_bytes(lzma.compress(SAMPLES.encode()))
+
+    def keep(self):
+        keep(self.folder, self.results)
+
+    def test_chosen_cases_are_kept_whole_and_of_all_the_figures(self):
+        self.write_all()
+        self.keep()
+        kept = {file.name for file in self.results.glob("*/*.csv")}
+        self.assertEqual(
+            kept, {"waves.0.75.timeline.csv", "waves.0.75.per_sm.csv", "rows.csv", "all.csv", "traced.samples.csv"}
+        )
+        self.assertEqual(len(read_text(self.results / "timeline" / "rows.csv")), 2)
+        results = Results(self.results, made_up.OCCBENCH)
+        table = timelines.timeline_table(results)
+        self.assertIn("| waves | waves=0.75 | 10.00 | 75.00 | 75.50 | 7.1 |", table)
+        self.assertIn("- The mean over time is within 1 point of the range counter in 1 of 1 cases, 0.50", table)
+        self.assertIn(
+            "- All 3 cases that were recorded of `waves`: the mean within 1 point in 1, the simulation within 5 points in 0, "
+            "7.1 at most.",
+            table,
+        )
+        traces = timelines.trace_table(results)
+        self.assertIn(
+            "- `spin` against the same launch: 0.12 points from the counter at the median, 0.12 at most", traces
+        )
+        self.assertIn("without partial last waves of equal blocks: 0.25 points from the counter at the median", traces)
+        self.assertIn("from 70.0 to 90.0 %", timelines.per_sm(results))
+
+    def test_what_was_recorded_before_is_kept_where_the_folder_has_nothing(self):
+        self.write_all()
+        self.keep()
+        for file in self.folder.glob("timeline/*0.75*"):
+            file.unlink()
+        with self.assertRaisesRegex(WrongInput, "none of the cases"):
+            self.keep()
+        self.assertTrue((self.results / "timeline" / "waves.0.75.timeline.csv").exists())
+
+    def test_rows_that_are_not_there_are_named_and_nothing_is_replaced(self):
+        self.write_all()
+        (self.folder / "waves.csv").unlink()
+        with self.assertRaisesRegex(WrongInput, "waves.csv is not there"):
+            self.keep()
+        self.assertEqual(list(self.results.iterdir()), [])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 #include "simulate/simulate.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -11,12 +13,14 @@
 #include "occupancy/occupancy.hpp"
 #include "predict/profile_choice.hpp"
 #include "predict/work.hpp"
+#include "simulate/draws.hpp"
+#include "simulate/residency.hpp"
 
 namespace occbench {
 namespace {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 Simulation simulate_on_h200(int block_threads, std::int64_t grid_blocks, const Tasks& tasks,
                             std::uint64_t seed = 1) {
@@ -58,15 +62,6 @@ TEST(Simulate, TheDeviceSaysFromWhichShareOfItsCyclesAWarpCountsAsAlwaysIssuing)
   };
   EXPECT_NEAR(share_of_theory(0.91), 1, 1e-3);
   EXPECT_NEAR(share_of_theory(0.9), (1.8 + 1.8 + 2.8) / (3 * 2.8), 1e-3);
-}
-
-TEST(Simulate, BalancedWorkOnThreeQuartersOfAWaveReadsThreeQuarters) {
-  // 15 SMs of compute capability 3.5, 45 blocks of 512 threads where 60 make a wave.
-  const Launch launch{.block_threads = 512, .grid_blocks = 45};
-  const Tasks tasks(Work::equal(100'000), 45, 16);
-  const Simulation simulation =
-      simulate(launch, {}, limits_of({3, 5}), generic_profile({3, 5}, 15).model, tasks, 1);
-  EXPECT_NEAR(simulation.achieved_pct, 75, 0.5);
 }
 
 TEST(Simulate, EachBlockHoldsAPlaceOnceAndAnSmNoMoreOfThemThanFit) {
@@ -297,6 +292,70 @@ TEST(Simulate, RefusesLaunchesThatCannotBe) {
             "cluster");
   complains({.block_threads = 256, .grid_blocks = 7, .cluster_blocks = 2}, {.registers_per_thread = 20},
             "no multiple of cluster_blocks = 2");
+}
+
+TEST(Timeline, IsTheMeanOfResidentWarpsInEachStep) {
+  TimelineBuilder builder;
+  builder.add(0, 128, 8);   // two whole steps of 64
+  builder.add(96, 160, 4);  // half a step, half a step
+  const Timeline timeline = builder.finish();
+  EXPECT_EQ(timeline.step_cycles, 64);
+  EXPECT_THAT(timeline.warps, testing::ElementsAre(8, 10, 2));
+}
+
+TEST(Timeline, KeepsItsAreaHoweverLongTheLaunch) {
+  TimelineBuilder builder;
+  double area = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const double start = i * i;
+    builder.add(start, start + 700, 2);
+    area += 700 * 2;
+  }
+  const Timeline timeline = builder.finish();
+  EXPECT_LE(timeline.warps.size(), 512u);
+  EXPECT_NEAR(std::accumulate(timeline.warps.begin(), timeline.warps.end(), 0.0) * timeline.step_cycles, area,
+              1e-6 * area);
+}
+
+TEST(PortableMath, LogarithmAgreesWithTheCLibraryFromTheSmallestDrawToTheLargestFactor) {
+  for (double x = 0x1p-53; x < 1e9; x *= 1.0137) {
+    EXPECT_NEAR(portable_log(x), std::log(x), 1e-16 + 4e-16 * std::abs(std::log(x))) << x;
+  }
+  EXPECT_EQ(portable_log(1.0), 0.0);
+}
+
+TEST(PortableMath, ExponentialAgreesWithTheCLibrary) {
+  for (double x = -40; x <= 40; x += 0.0173) {
+    EXPECT_NEAR(portable_exp(x) / std::exp(x), 1, 1e-15) << x;
+  }
+}
+
+TEST(PortableMath, RandomBitsAreThoseOfSplitmix64) {
+  // The stream whose generator starts at 1234567, the seed for which implementations of splitmix64 publish
+  // their first outputs.
+  constexpr std::uint64_t stream = 11906536674387683726u;
+  constexpr std::array<std::uint64_t, 5> published{6457827717110365317u, 3203168211198807973u,
+                                                   9817491932198370423u, 4593380528125082431u,
+                                                   16408922859458223821u};
+  for (std::uint64_t draw = 0; draw < published.size(); ++draw) {
+    EXPECT_EQ(random_bits(stream, draw), published[draw]);
+  }
+}
+
+TEST(PortableMath, NormalDeviatesHaveMeanZeroVarianceOneAndNormalTails) {
+  constexpr int count = 200'000;
+  double sum = 0;
+  double squares = 0;
+  int beyond_two = 0;
+  for (int i = 0; i < count; ++i) {
+    const double z = random_normal(5, static_cast<std::uint64_t>(i));
+    sum += z;
+    squares += z * z;
+    beyond_two += std::abs(z) > 2;
+  }
+  EXPECT_NEAR(sum / count, 0, 0.01);
+  EXPECT_NEAR(squares / count, 1, 0.015);
+  EXPECT_NEAR(static_cast<double>(beyond_two) / count, 0.0455, 0.002);
 }
 
 }  // namespace

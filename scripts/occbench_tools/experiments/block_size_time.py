@@ -20,13 +20,8 @@ def findings(of):
         best = min(by_size.values())
         over = {size: time / best for size, time in by_size.items()}
         inside = max((ratio, size) for size, ratio in over.items() if 128 <= size <= 512)
-        found.append(
-            Finding(
-                f"{kernel}, 128 to 512",
-                inside[0] < 1 + SAME_RATIO,
-                f"{kernel}: slowest of 128 to 512 threads × {inside[0]:.2f} ({inside[1]})",
-            )
-        )
+        measured = f"{kernel}: slowest of 128 to 512 threads × {inside[0]:.2f} ({inside[1]})"
+        found.append(Finding(f"{kernel}, 128 to 512", inside[0] < 1 + SAME_RATIO, measured))
         for name, outside in (("smaller", over.get(32)), ("larger", over.get(1024))):
             if outside:
                 size = 32 if name == "smaller" else 1024

@@ -41,11 +41,9 @@ def findings_of_clusters(rows):
         if not alone or len(held) < 2:
             continue
         slower = held["time_us"].max() / alone["time_us"]
-        yield Finding(
-            f"clusters of blocks of {threads}",
-            slower < WORTH,
-            f"up to {held['cluster_blocks'].max()} blocks, as many clusters as the calculator allows: at most × {slower:.2f} of a wave's time",
-        )
+        largest = f"up to {held['cluster_blocks'].max()} blocks, as many clusters as the calculator allows"
+        measured = f"{largest}: at most × {slower:.2f} of a wave's time"
+        yield Finding(f"clusters of blocks of {threads}", slower < WORTH, measured)
 
 
 def grids(of):

@@ -13,13 +13,9 @@ def findings(of):
             continue
         elapsed = [row["achieved_elapsed_pct"] for row in (few, many)]
         faster = few["time_us"] / many["time_us"]
-        found.append(
-            Finding(
-                shape,
-                elapsed[0] < 100 - 5 * SAME_POINTS and elapsed[1] > elapsed[0] + SAME_POINTS and faster >= WORTH,
-                f"over elapsed cycles {elapsed[0]:.0f} → {elapsed[1]:.0f} %, {faster:.2f} times as fast",
-            )
-        )
+        holds = elapsed[0] < 100 - 5 * SAME_POINTS and elapsed[1] > elapsed[0] + SAME_POINTS and faster >= WORTH
+        measured = f"over elapsed cycles {elapsed[0]:.0f} → {elapsed[1]:.0f} %, {faster:.2f} times as fast"
+        found.append(Finding(shape, holds, measured))
         gains.append((faster, shape, *elapsed))
     if not gains:
         return []

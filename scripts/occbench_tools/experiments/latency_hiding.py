@@ -4,10 +4,8 @@ from occbench_tools.dataset import clock_hz, each, first, least, most, parameter
 from occbench_tools.markdown import bullets, cell, prediction_error, table
 from occbench_tools.verdicts import ENOUGH, Finding, Findings
 
-FP32_LANES = {
-    "7.5": 64,
-    "8.0": 64,
-}  # of an SM, where they are not 128 (CUDA C++ Programming Guide, arithmetic instructions)
+# Of an SM, where they are not 128 (CUDA C++ Programming Guide, arithmetic instructions).
+FP32_LANES = {"7.5": 64, "8.0": 64}
 
 
 def enough(rows):
@@ -96,17 +94,11 @@ def enough_table(of):
         for group in by_variant(pick(of.rows, kernel=kernel)):
             needed, best = enough(group), most(group, "throughput")
             size = parameter_of(needed, "bytes")
-            lines.append(
-                (
-                    f"{what} of {size} B" if size else what,
-                    own_in_flight(needed),
-                    rate_text(best),
-                    f"{needed['theoretical_pct']:g}",
-                    cell(needed, "achieved_pct"),
-                    f"{little_pct(of.rows, needed, best['throughput']):.1f}",
-                    f"{group['theoretical_pct'].max():g}",
-                )
-            )
+            operation = f"{what} of {size} B" if size else what
+            by_law = f"{little_pct(of.rows, needed, best['throughput']):.1f}"
+            least_enough = (f"{needed['theoretical_pct']:g}", cell(needed, "achieved_pct"), by_law)
+            highest = f"{group['theoretical_pct'].max():g}"
+            lines.append((operation, own_in_flight(needed), rate_text(best), *least_enough, highest))
     head = (
         *("operation", "in flight in a thread:", "best:", "occupancy for 95 % of it, theory:", "achieved:"),
         *("by Little's law:", "highest measured:"),

@@ -10,24 +10,14 @@ def findings(of):
         return []
     best, best_capped = least(bounded, "time_us"), least(capped, "time_us")
     ratio = best["time_us"] / best_capped["time_us"]
-    found = [
-        Finding(
-            "the same fastest",
-            abs(ratio - 1) < SAME_RATIO,
-            f"fastest by bounds {registers(best)}, by cap {registers(best_capped)}; time × {ratio:.2f}",
-        )
-    ]
+    measured = f"fastest by bounds {registers(best)}, by cap {registers(best_capped)}; time × {ratio:.2f}"
+    found = [Finding("the same fastest", abs(ratio - 1) < SAME_RATIO, measured)]
     spilling = bounded.filter(bounded["spill_bytes"] > 0)
     if len(spilling):
         quickest = least(spilling, "time_us")
         gain = free["time_us"] / quickest["time_us"]
-        found.append(
-            Finding(
-                "spills that pay",
-                gain >= WORTH,
-                f"best with spills ({quickest['spill_bytes']:.0f} B): {gain:.2f} times as fast as with one block as the bound",
-            )
-        )
+        measured = f"best with spills ({quickest['spill_bytes']:.0f} B): {gain:.2f} times as fast as with one block as the bound"
+        found.append(Finding("spills that pay", gain >= WORTH, measured))
     return found
 
 

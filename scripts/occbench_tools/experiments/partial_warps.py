@@ -11,13 +11,9 @@ def findings(of):
             continue
         achieved = [of_threads[threads]["achieved_pct"] for threads in (part, whole)]
         rate = of_threads[whole]["throughput"] / of_threads[part]["throughput"]
-        found.append(
-            Finding(
-                f"blocks of {part}",
-                near(*achieved, 2 * SAME_POINTS) and near(rate / lanes, 1, 2 * SAME_RATIO),
-                f"blocks of {part}: {achieved[0]:.1f} %, of {whole}: {achieved[1]:.1f} % with {rate:.1f} times the throughput",
-            )
-        )
+        holds = near(*achieved, 2 * SAME_POINTS) and near(rate / lanes, 1, 2 * SAME_RATIO)
+        measured = f"blocks of {part}: {achieved[0]:.1f} %, of {whole}: {achieved[1]:.1f} % with {rate:.1f} times the throughput"
+        found.append(Finding(f"blocks of {part}", holds, measured))
     return found
 
 

@@ -31,13 +31,8 @@ def findings(of):
                 )
                 reached += f"; lowest later: {low}, highest: {high}"
                 short += f", × {ratios[0]:.2f} at {ends[0]['theoretical_pct']:.3g}"
-            found.append(
-                Finding(
-                    f"{pipe} with {chains} {'chain' if chains == 1 else 'chains'}",
-                    len(full) > 0 and all(1 - SAME_RATIO <= ratio < WORTH for ratio in ratios),
-                    reached,
-                )
-            )
+            holds = len(full) > 0 and all(1 - SAME_RATIO <= ratio < WORTH for ratio in ratios)
+            found.append(Finding(f"{pipe} with {chains} {'chain' if chains == 1 else 'chains'}", holds, reached))
             told.append(short)
     return Findings(found, f"pipe, chains: % of it at % occupancy, lowest later: {'; '.join(told)}")
 

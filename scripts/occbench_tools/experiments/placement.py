@@ -3,9 +3,8 @@ from collections import Counter
 
 import polars as pl
 
-from occbench_tools.dataset import each, parameter_of
+from occbench_tools.dataset import each, median, parameter_of, quantile
 from occbench_tools.markdown import bullets, cell, table
-from occbench_tools.statistics import median, quantile
 from occbench_tools.verdicts import Finding
 
 
@@ -63,13 +62,8 @@ def findings(of):
             Finding("the order", reordered > 0, f"started in another order in {reordered}"),
         ]
     if traces:
-        found.append(
-            Finding(
-                "ascending starts",
-                ascending < len(traces),
-                f"started in ascending order in {ascending} of {len(traces)} (the clock steps {step:.0f} ns)",
-            )
-        )
+        measured = f"started in ascending order in {ascending} of {len(traces)} (the clock steps {step:.0f} ns)"
+        found.append(Finding("ascending starts", ascending < len(traces), measured))
     return found
 
 

@@ -16,29 +16,16 @@ def findings(of):
     fewest, most = (by_registers.row(place, named=True) for place in (0, -1))
     fastest = least(by_registers, "time_us")
     gains = [row["time_us"] / fastest["time_us"] for row in (fewest, most)]
-    found = [
-        Finding(
-            "occupancy",
-            fewest["achieved_pct"] > most["achieved_pct"] + SAME_POINTS,
-            f"{fewest['registers_per_thread']} registers: {cell(fewest, 'achieved_pct', 0)} %, "
-            f"{most['registers_per_thread']}: {cell(most, 'achieved_pct', 0)} %",
-        ),
-        Finding(
-            "the fastest",
-            min(gains) >= WORTH,
-            f"fastest with {fastest['registers_per_thread']} ({cell(fastest, 'achieved_pct', 0)} %): "
-            f"{gains[0]:.2f} and {gains[1]:.2f} times as fast as those",
-        ),
-    ]
+    read = [f"{row['registers_per_thread']}{{}}: {cell(row, 'achieved_pct', 0)} %" for row in (fewest, most)]
+    rises = fewest["achieved_pct"] > most["achieved_pct"] + SAME_POINTS
+    found = [Finding("occupancy", rises, ", ".join(read).format(" registers", ""))]
+    quicker = f"{gains[0]:.2f} and {gains[1]:.2f} times as fast as those"
+    measured = f"fastest with {fastest['registers_per_thread']} ({cell(fastest, 'achieved_pct', 0)} %): {quicker}"
+    found.append(Finding("the fastest", min(gains) >= WORTH, measured))
     spills = by_registers["spill_bytes"]
     if not spills.has_nulls():
-        found.append(
-            Finding(
-                "spills",
-                spills.is_sorted(descending=True) and spills[0] > 0,
-                f"spills of {spills[0]:.0f} and {spills[-1]:.0f} B a thread",
-            )
-        )
+        measured = f"spills of {spills[0]:.0f} and {spills[-1]:.0f} B a thread"
+        found.append(Finding("spills", spills.is_sorted(descending=True) and spills[0] > 0, measured))
     return found
 
 

@@ -1,6 +1,5 @@
-from occbench_tools.dataset import each, error, first, one, parameter, pick
+from occbench_tools.dataset import each, error, first, median, one, parameter, pick
 from occbench_tools.markdown import bullets, cell, fill, table
-from occbench_tools.statistics import median
 from occbench_tools.verdicts import SAME_POINTS, Finding
 
 
@@ -13,35 +12,22 @@ def findings(of):
     found = []
     if len(plain):
         off = plain["error"]
-        found.append(
-            Finding(
-                "achieved",
-                median(off) <= SAME_POINTS,
-                f"{len(plain)} sizes: {median(off):.1f} points from theory at the median, {off.max():.1f} at most",
-            )
-        )
+        measured = f"{len(plain)} sizes: {median(off):.1f} points from theory at the median, {off.max():.1f} at most"
+        found.append(Finding("achieved", median(off) <= SAME_POINTS, measured))
     for row in each(pick(plain, dynamic_shared_bytes=102400, block_threads=256)):
         capability = row["compute_capability"]
         if capability not in ("9.0", "10.0"):
             continue  # the claim says nothing of others
-        found.append(
-            Finding(
-                "100 KB",
-                row["blocks_per_sm"] == 2,
-                f"100 KB on {capability}, the only one measured: {row['blocks_per_sm']} blocks, "
-                f"{cell(row, 'achieved_pct')} %",
-            )
+        measured = (
+            f"100 KB on {capability}, the only one measured: {row['blocks_per_sm']} blocks, "
+            f"{cell(row, 'achieved_pct')} %"
         )
+        found.append(Finding("100 KB", row["blocks_per_sm"] == 2, measured))
     little, much = (first(of.rows, dynamic_shared_bytes=16384, carveout_pct=carveout) for carveout in (0, 100))
     if little and much:
         achieved = [row["achieved_pct"] for row in (little, much)]
-        found.append(
-            Finding(
-                "carveout",
-                achieved[1] > achieved[0] + SAME_POINTS,
-                f"16 KB a block: carveout 0 → {achieved[0]:.1f} %, 100 → {achieved[1]:.1f} %",
-            )
-        )
+        measured = f"16 KB a block: carveout 0 → {achieved[0]:.1f} %, 100 → {achieved[1]:.1f} %"
+        found.append(Finding("carveout", achieved[1] > achieved[0] + SAME_POINTS, measured))
     return found
 
 

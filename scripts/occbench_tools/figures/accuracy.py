@@ -5,9 +5,8 @@ from functools import partial
 import polars as pl
 
 from occbench_tools.compare_profiles import COLUMNS
-from occbench_tools.dataset import Results, error, first, gpu_of, packed, read_table
+from occbench_tools.dataset import Results, error, first, gpu_of, median, packed, quantile, read_table
 from occbench_tools.markdown import along, grid, of_most, revision, table
-from occbench_tools.statistics import median, quantile
 
 # The prediction used a reading of the same machine code: for how long its warps stay in lockstep.
 USES_A_READING = pl.col("work_source").fill_null("") == "reading"
@@ -40,16 +39,9 @@ def is_inside() -> pl.Expr:
 
 def line(name: str, rows: pl.DataFrame) -> tuple[str, ...]:
     theory, prediction = (rows.select(error(column)).to_series() for column in ("theoretical_pct", "predicted_pct"))
-    return (
-        name,
-        str(len(rows)),
-        f"{theory.mean():.1f}",
-        f"{prediction.mean():.2f}",
-        f"{median(prediction):.2f}",
-        f"{quantile(prediction, 0.95):.1f}",
-        f"{prediction.max():.1f}",
-        f"{100 * rows.select(is_inside()).to_series().mean():.0f} %",
-    )
+    inside = f"{100 * rows.select(is_inside()).to_series().mean():.0f} %"
+    of_prediction = f"{prediction.mean():.2f}", f"{median(prediction):.2f}", f"{quantile(prediction, 0.95):.1f}"
+    return (name, str(len(rows)), f"{theory.mean():.1f}", *of_prediction, f"{prediction.max():.1f}", inside)
 
 
 def accuracy(results: Results) -> str:

@@ -14,12 +14,11 @@ from functools import partial
 from pathlib import Path
 
 from occbench_tools import WrongInput, experiments, figures
-from occbench_tools.claims_table import table_of_claims
 from occbench_tools.dataset import Results, Run, gpu_of, packed
 from occbench_tools.experiments import NOT_RECORDED
 from occbench_tools.markdown import machine, table
 from occbench_tools.program import RESULTS, SOURCES, Claim, Occbench, binaries_of, declare_binaries, read_claims
-from occbench_tools.verdicts import verdict
+from occbench_tools.verdicts import measured, verdict
 
 # `$ occbench ARGUMENTS | N lines`: what the command prints, from its first line on.
 PRINTED = re.compile(r"\$ occbench (?P<arguments>.+) \| (?P<lines>\d+) lines")
@@ -64,6 +63,24 @@ def findings_in_text(claim: Claim, results: Results) -> str:
     return f"{table(head, [(name, *cells(name)) for name in names])}\n\nThe claim, {verdicts}."
 
 
+def table_of_claims(runs: dict[str, Run], claims: list[Claim], texts: str | None = None) -> str:
+    """A line for each experiment. What was measured is that of the first of `runs`; the verdict is of all.
+
+    runs: by the name of the GPU model
+    texts: where the texts of the experiments lie, which have the sources and what a verdict excepts
+    """
+    first = next(iter(runs))
+    lines = []
+    for claim in claims:
+        findings = {gpu: experiments.findings(run.of(claim.experiment)) for gpu, run in runs.items()}
+        verdicts = {gpu: verdict(of_model).partition(" (")[0] for gpu, of_model in findings.items()}
+        same = len(set(verdicts.values())) == 1
+        told = verdicts[first] if same else ", ".join(f"{gpu}: {of_model}" for gpu, of_model in verdicts.items())
+        name = f"[{claim.experiment}]({texts}/{claim.experiment}.md)" if texts else f"`{claim.experiment}`"
+        lines.append((name, claim.claim, measured(findings[first]), told))
+    return table(("experiment", "claim", f"measured, {first}", f"verdict, {' and '.join(runs)}"), lines)
+
+
 def block_in_text(name: str, what: str, results: Results) -> str:
     return experiments.block(results.experiment(name), what)
 
@@ -85,11 +102,8 @@ def blocks(claims: list[Claim]) -> Blocks:
 
 
 def texts(folder: Path = RESULTS) -> list[Path]:
-    elsewhere = [
-        SOURCES / "README.md",
-        *sorted((SOURCES / "docs").rglob("*.md")),
-        SOURCES / "examples/python/README.md",
-    ]
+    pages = sorted((SOURCES / "docs").rglob("*.md"))
+    elsewhere = [SOURCES / "README.md", *pages, SOURCES / "examples/python/README.md"]
     return [*(elsewhere if folder == RESULTS else []), *sorted(folder.glob("*.md"))]
 
 

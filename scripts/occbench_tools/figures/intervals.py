@@ -10,17 +10,9 @@ MARGINS = SOURCES / "src/predict/interval_margins.csv"
 MARGIN = {"kind": pl.String, "launches": pl.Int64} | dict.fromkeys(
     ("below_pct", "above_pct", "elapsed_below_pct", "elapsed_above_pct"), pl.Float64
 )
-COVERAGE = {"profile": pl.String, "launches_of": pl.String, "kind": pl.String, "launches": pl.Int64} | dict.fromkeys(
-    (
-        "inside_pct",
-        "width_points",
-        "score",
-        "constant_width_score",
-        "elapsed_inside_pct",
-        "elapsed_width_points",
-    ),
-    pl.Float64,
-)
+READ = ("inside_pct", "width_points", "score", "constant_width_score", "elapsed_inside_pct", "elapsed_width_points")
+COVERAGE = {"profile": pl.String, "launches_of": pl.String, "kind": pl.String, "launches": pl.Int64}
+COVERAGE |= dict.fromkeys(READ, pl.Float64)
 
 
 def margins(_: Results) -> str:

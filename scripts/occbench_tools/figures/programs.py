@@ -3,7 +3,7 @@ docs/any-program.md and docs/notes/tracing.md."""
 
 import itertools
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from statistics import mean
 
 import polars as pl
@@ -146,6 +146,10 @@ def differing(pairs: Collection[tuple[str, str]]) -> str:
     return f"{100 * sum(one != other for one, other in pairs) / len(pairs):.0f} % of {len(pairs)} pairs"
 
 
+def two_of(ways: Iterable[list[str]]) -> list[tuple[str, str]]:
+    return [pair for way in ways for pair in itertools.combinations(way, 2)]
+
+
 def excess(runs: Collection[tuple[list[str], list[str]]]) -> float:
     """By how much more runs of different ways differ than runs of one way. @param runs what each way chose, for each choice"""
     total = 0.0
@@ -178,10 +182,8 @@ def choices(results: Results) -> str:
             "tuner": of["tuner"][0],
             "runs each way:": len(runs[0][0]),
             "choices:": len(runs),
-            "two runs without trace differ in:": differing(
-                [pair for alone, _ in runs for pair in itertools.combinations(alone, 2)]
-            ),
-            "two with trace:": differing([pair for _, traced in runs for pair in itertools.combinations(traced, 2)]),
+            "two runs without trace differ in:": differing(two_of(alone for alone, _ in runs)),
+            "two with trace:": differing(two_of(traced for _, traced in runs)),
             "one of each:": differing([pair for run in runs for pair in itertools.product(*run)]),
             "p:": f"{p_value(runs):.3f}",
             "recorded": revision(of.row(0, named=True)),

@@ -4,10 +4,9 @@ the recorded suite, and random launches; and what other launches recorded on an 
 import polars as pl
 
 from occbench_tools import WrongInput
-from occbench_tools.dataset import Results, Row, each, error, gpu_of, packed, pick, read_table
+from occbench_tools.dataset import Results, Row, each, error, gpu_of, median, packed, pick, quantile, read_table
 from occbench_tools.markdown import revision, table, table_by, table_of
 from occbench_tools.program import SOURCES
-from occbench_tools.statistics import median, quantile
 
 LONG = 20_000  # cycles
 RANDOM_KINDS = {

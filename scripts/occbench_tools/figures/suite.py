@@ -6,9 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from occbench_tools.dataset import Results, error, gpu_of, one, packed, pick
+from occbench_tools.dataset import Results, error, gpu_of, median, one, packed, pick
 from occbench_tools.markdown import machine, of_most, revision, table_by, table_of
-from occbench_tools.statistics import median
 
 
 def worked_examples(results: Results) -> str:
@@ -96,9 +95,8 @@ def differences(one: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> str:
 
 def two_gpus_at_once(results: Results) -> str:
     case = ["experiment", "case"]
-    alone, at_once, visible = (
-        results.rows(f"two_gpus_{how}.csv") for how in ("alone", "at_once", "each_alone_visible")
-    )
+    ways = ("alone", "at_once", "each_alone_visible")
+    alone, at_once, visible = (results.rows(f"two_gpus_{way}.csv") for way in ways)
 
     def seconds(rows: pl.DataFrame) -> float:
         times = pl.col("recorded_at").str.to_datetime("%Y-%m-%dT%H:%M:%SZ")

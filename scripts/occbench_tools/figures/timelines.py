@@ -2,10 +2,9 @@
 
 import polars as pl
 
-from occbench_tools import repeatability
-from occbench_tools.dataset import PER_SM, SAMPLE, TIMELINE, Results, Row, each, read_table
+from occbench_tools import WrongInput
+from occbench_tools.dataset import CASE, PER_SM, SAMPLE, TIMELINE, Results, Row, each, median, quantile, read_table
 from occbench_tools.markdown import bullets, table_by
-from occbench_tools.statistics import median
 
 ALL_TIMELINES = {"mean_pct": pl.Float64, "achieved_elapsed_pct": pl.Float64, "rms_points": pl.Float64}
 REPLACED = {"replacement_latency_median_us": pl.Float64}
@@ -107,11 +106,8 @@ def trace_table(results: Results) -> str:
             f"`spin` against the same launch: {median(difference):.2f} points from the counter at the median, {difference.max():.2f} at "
             f"most, in {len(difference)} launches of {cases} cases."
         )
-    for name, chosen in (
-        ("without partial last waves of equal blocks", False),
-        ("partial last waves of equal blocks", True),
-    ):
-        found = compared.filter(partial=chosen)["difference"]
+    for name in ("without partial last waves of equal blocks", "partial last waves of equal blocks"):
+        found = compared.filter(partial=name.startswith("partial"))["difference"]
         if len(found):
             parts.append(
                 f"`spin` against other launches, {name}: {median(found):.2f} points from the counter at the median, "
@@ -136,8 +132,45 @@ def per_sm(results: Results) -> str:
     )
 
 
+TIMED = ("ok", "unstable", "throttled")
+
+
+def repeatability(first: pl.DataFrame, second: pl.DataFrame) -> dict[str, float]:
+    """How well two runs of one build agree, row by row. The second run may have only a part of the cases."""
+    first, second = (rows.filter(pl.col("time_status").is_in(TIMED)) for rows in (first, second))
+    if absent := len(second.join(first, on=list(CASE), how="anti")):
+        raise WrongInput(f"{absent} cases of the second run are not in the first")
+    both = pl.concat([first.join(second, on=list(CASE), how="semi"), second], how="diagonal")
+    pairs = second.join(first, on=list(CASE), suffix="_before")
+    if others := len(pairs.filter(pl.col("commit") != pl.col("commit_before"))):
+        raise WrongInput(f"{others} cases of the second run are of another build than in the first")
+
+    def spread(least_us: float) -> float:
+        return median(both.filter(pl.col("time_us") >= least_us)["time_spread_pct"])
+
+    def difference(column: str) -> pl.Series:
+        return (pairs[column] - pairs[f"{column}_before"]).abs().drop_nulls()
+
+    times = 100 * (pairs["time_us"] / pairs["time_us_before"] - 1).abs()
+    achieved, elapsed = difference("achieved_pct"), difference("achieved_elapsed_pct")
+    return {
+        "rows": len(second),
+        "time_spread_from_100_us_pct": spread(100),
+        "time_spread_from_10_us_pct": spread(10),
+        "time_difference_median_pct": median(times),
+        "time_difference_p90_pct": quantile(times, 0.9),
+        "achieved_difference_median_points": median(achieved),
+        "achieved_difference_p90_points": quantile(achieved, 0.9),
+        "achieved_difference_most_points": achieved.max(),
+        "elapsed_difference_median_points": median(elapsed),
+        "elapsed_difference_p90_points": quantile(elapsed, 0.9),
+        "unstable": len(both.filter(time_status="unstable")),
+        "throttled": len(both.filter(time_status="throttled")),
+    }
+
+
 def repeatability_block(results: Results) -> str:
-    found = repeatability.compare(results.rows("full.csv"), results.rows("repeat.csv"))
+    found = repeatability(results.rows("full.csv"), results.rows("repeat.csv"))
     return bullets(
         f"Two runs of one build, {found['rows']:.0f} cases each, {found['unstable']:.0f} unstable and "
         f"{found['throttled']:.0f} throttled.",

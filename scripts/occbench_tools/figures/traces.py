@@ -7,10 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from occbench_tools.dataset import Results, error, gpu_of, parameter, read_rows, read_table
+from occbench_tools.dataset import Results, error, gpu_of, median, parameter, quantile, read_rows, read_table
 from occbench_tools.figures.accuracy import is_inside, predicted
 from occbench_tools.markdown import bullets, of_models, stamped, table
-from occbench_tools.statistics import median, quantile
 
 FOLDER = "programs"
 AGAINST_NCU = f"{FOLDER}/against_ncu.csv"
@@ -86,15 +85,9 @@ def samples_beside_ncu(results: Results) -> str:
     return of_models(results, SAMPLED_AGAINST_NCU, text)
 
 
-def line(name: str, rows: pl.DataFrame, column: str) -> tuple[str, ...]:
+def line(name: str, rows: pl.DataFrame, column: str) -> tuple[object, ...]:
     points = rows.select(error(column)).to_series()
-    return (
-        name,
-        str(len(rows)),
-        f"{points.mean():.1f}",
-        f"{median(points):.1f}",
-        f"{quantile(points, 0.95):.1f}",
-    )
+    return (name, len(rows), *(f"{of:.1f}" for of in (points.mean(), median(points), quantile(points, 0.95))))
 
 
 def predictions(results: Results) -> str:

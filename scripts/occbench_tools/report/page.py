@@ -102,22 +102,21 @@ def figures(frame: pl.DataFrame) -> list[dict[str, str]]:
         ms = frame["total_time_us"].sum() / 1000
         counted_ms = read["total_time_us"].sum() / 1000
         of_time = (read["total_time_us"] * read["achieved_pct"]).sum() / max(read["total_time_us"].sum(), 1e-9)
-        return [
-            {"what": "GPU time", "value": f"{ms:,.1f}", "unit": f"ms in {frame['launches'].sum():,} launches"},
-            {"what": "Of it with a counter", "value": f"{100 * counted_ms / max(ms, 1e-9):.1f}", "unit": "%"},
-            {"what": "Achieved occupancy, by time", "value": f"{of_time:.1f}", "unit": "%"},
-            {"what": "Prediction from the counter, on average", "value": prediction[0], "unit": prediction[1]},
+        share = f"{100 * counted_ms / max(ms, 1e-9):.1f}"
+        first = [
+            ("GPU time", f"{ms:,.1f}", f"ms in {frame['launches'].sum():,} launches"),
+            ("Of it with a counter", share, "%"),
+            ("Achieved occupancy, by time", f"{of_time:.1f}", "%"),
         ]
-    return [
-        {
-            "what": "Cases",
-            "value": f"{len(frame):,}",
-            "unit": "in " + counted(frame["experiment"].n_unique(), "experiment"),
-        },
-        {"what": "Read by the counter", "value": f"{len(read):,}", "unit": f"of {len(frame):,}"},
-        {"what": "Theory from the counter, on average", "value": theory[0], "unit": theory[1]},
-        {"what": "Prediction from the counter, on average", "value": prediction[0], "unit": prediction[1]},
-    ]
+    else:
+        first = [
+            ("Cases", f"{len(frame):,}", "in " + counted(frame["experiment"].n_unique(), "experiment")),
+            ("Read by the counter", f"{len(read):,}", f"of {len(frame):,}"),
+            ("Theory from the counter, on average", *theory),
+        ]
+    names = ("what", "value", "unit")
+    last = ("Prediction from the counter, on average", *prediction)
+    return [dict(zip(names, figure, strict=True)) for figure in (*first, last)]
 
 
 def summary(frame: pl.DataFrame) -> str:

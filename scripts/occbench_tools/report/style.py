@@ -8,8 +8,8 @@ from typing import NamedTuple
 import altair as alt
 import polars as pl
 
+from occbench_tools.dataset import median
 from occbench_tools.report.rows import RUN, Rows
-from occbench_tools.statistics import median
 
 KINDS = ("theoretical", "predicted", "achieved")
 # More marks than this on an axis cannot be told apart, and make the page slow.

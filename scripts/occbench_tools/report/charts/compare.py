@@ -3,7 +3,7 @@
 import altair as alt
 import polars as pl
 
-from occbench_tools.dataset import error
+from occbench_tools.dataset import error, median, quantile
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import (
     GROUP,
@@ -19,7 +19,6 @@ from occbench_tools.report.style import (
     tips,
     told_apart,
 )
-from occbench_tools.statistics import median, quantile
 
 MOST_GROUPS = 30
 ROW = 24

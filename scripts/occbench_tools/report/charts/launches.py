@@ -3,6 +3,7 @@
 import altair as alt
 import polars as pl
 
+from occbench_tools.dataset import median
 from occbench_tools.report.charts.resources import AXES, SHARED, USAGE, plain_launches, step_line, theory
 from occbench_tools.report.rows import Rows
 from occbench_tools.report.style import (
@@ -21,7 +22,6 @@ from occbench_tools.report.style import (
     told_apart,
     tooltip,
 )
-from occbench_tools.statistics import median
 
 MOST_LAUNCHES = 3
 PIPES = {"fp32_pipe_pct": "FP32", "xu_pipe_pct": "special functions"}

@@ -5,7 +5,7 @@ import itertools
 import altair as alt
 import polars as pl
 
-from occbench_tools.dataset import parameter, parameter_names
+from occbench_tools.dataset import median, parameter, parameter_names
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import (
     MOST_POINTS,
@@ -19,7 +19,6 @@ from occbench_tools.report.style import (
     series_channels,
     tips,
 )
-from occbench_tools.statistics import median
 
 # Throughput that counts as all of it, and how far occupancy has to go for the question to make sense.
 WHOLE_PCT = 95

@@ -3,7 +3,7 @@
 import altair as alt
 import polars as pl
 
-from occbench_tools.dataset import parameter
+from occbench_tools.dataset import median, parameter
 from occbench_tools.report.charts.resources import USAGE, plain_launches
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import (
@@ -31,7 +31,6 @@ from occbench_tools.report.style import (
     told_apart,
     tooltip,
 )
-from occbench_tools.statistics import median
 
 MOST_BARS = 24
 MOST_RECORDINGS = 6

@@ -3,6 +3,7 @@
 import altair as alt
 import polars as pl
 
+from occbench_tools.dataset import median
 from occbench_tools.report.charts.resources import (
     AXES,
     SHARED,
@@ -25,7 +26,6 @@ from occbench_tools.report.style import (
     titles,
     told_apart,
 )
-from occbench_tools.statistics import median
 
 UNITS = {"block_threads": "threads", "registers_per_thread": "registers", SHARED: "B of shared memory"}
 

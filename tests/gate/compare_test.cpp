@@ -1,0 +1,435 @@
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "made_up_run.hpp"
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(Gate, RunsThatDifferByTheirNoiseAlonePass) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> noise(0, 1);
+  const auto run = [&] {
+    MadeUpRun made = made_up_run(40);
+    for (std::size_t i = 0; i < made.rows.size(); ++i) {
+      Row& row = made.rows[i];
+      // Tails of equal blocks scatter by points, full waves by tenths; times drift by half a percent.
+      row.achieved_spread_points = i % 4 == 0 ? 2.0 : 0.1;
+      *row.achieved_pct += 2 * *row.achieved_spread_points * noise(random) - 5;
+      *row.achieved_elapsed_pct += 0.1 * noise(random);
+      made.slow_down(i, 1 + 0.005 * noise(random));
+    }
+    return made.run();
+  };
+  RecordedRun before = run();
+  for (int pair = 0; pair < 19; ++pair) {
+    RecordedRun now = run();
+    EXPECT_EQ(compare(before, now, {}).verdict(), Verdict::pass) << pair;
+    before = std::move(now);
+  }
+}
+
+TEST(Gate, NamesUnevenWorkWhereOccupancyFallsAtUnchangedResources) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    injected::one_slow_warp(run.rows[0]);
+    run.slow_down(0, 2);
+  });
+  EXPECT_EQ(comparison.verdict(), Verdict::regression);
+  EXPECT_EQ(subject(comparison), "achieved_pct") << "not the time, which follows";
+  EXPECT_THAT(first_reason(comparison), HasSubstr("achieved_pct 99.7 -> 53.4"));
+  EXPECT_THAT(first_reason(comparison), HasSubstr("registers, shared memory and theory are as before"));
+  EXPECT_THAT(first_reason(comparison),
+              HasSubstr("2.00 times as long: some warps or blocks take longer than others"));
+}
+
+TEST(Gate, SaysWhereTheOccupancyGoesNow) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    run.rows[0].achieved_pct = 60;
+    run.rows[0].achieved_elapsed_pct = 59.5;
+    run.rows[0].resident_blocks = 3.98;
+  });
+  EXPECT_EQ(subject(comparison), "achieved_pct");
+  const std::vector<GateFinding>& findings = comparison.cases.front().findings;
+  const auto explanation = std::ranges::find(findings, "explanation", &GateFinding::subject);
+  ASSERT_NE(explanation, findings.end());
+  EXPECT_EQ(explanation->grade, Grade::note);
+  EXPECT_THAT(explanation->message,
+              HasSubstr("warps have exited or not begun while others of their block run"));
+}
+
+TEST(Gate, OccupancyMayFallByNoMoreThanItsTolerance) {
+  const auto lower_by = [](double points) {
+    return with_change([points](MadeUpRun& run) {
+      *run.rows[0].achieved_pct -= points;
+      *run.rows[0].achieved_elapsed_pct -= points;
+    });
+  };
+  EXPECT_EQ(lower_by(0.9).verdict(), Verdict::pass);
+  EXPECT_EQ(lower_by(1.1).verdict(), Verdict::regression);
+  EXPECT_EQ(subject(lower_by(1.1)), "achieved_pct");
+}
+
+TEST(Gate, ACaseWhoseReadingsScatterMayFallFurther) {
+  const auto verdict = [](double points) {
+    MadeUpRun before = baseline();
+    before.rows[0].achieved_elapsed_pct = 90;
+    before.rows[0].predicted_pct.reset();
+    MadeUpRun candidate = before;
+    *candidate.rows[0].achieved_elapsed_pct -= points;
+    return compare(parse_run(before.rows_text(), scattering_samples(before.rows[0]), "baseline.csv"),
+                   candidate.run(), {})
+        .verdict();
+  };
+  const double range = 90 * 20.0 / 920;
+  EXPECT_EQ(verdict(3 * range - 0.1), Verdict::pass);
+  EXPECT_EQ(verdict(3 * range + 0.1), Verdict::regression);
+}
+
+TEST(Gate, BlocksOfATailThatFallOnOtherSmsAreNoRegression) {
+  const auto with = [](double achieved_points, double elapsed_points) {
+    return with_change([=](MadeUpRun& run) {
+      *run.rows[0].achieved_pct += achieved_points;
+      *run.rows[0].achieved_elapsed_pct += elapsed_points;
+    });
+  };
+  for (const double points : {-13.0, 13.0}) {
+    const Comparison moved = with(points, 0.3);
+    EXPECT_EQ(moved.verdict(), Verdict::pass);
+    EXPECT_THAT(first_reason(moved), HasSubstr("the last blocks ran on other SMs"));
+  }
+  EXPECT_EQ(with(-13, -1.1).verdict(), Verdict::regression);
+  EXPECT_EQ(with(0, -1.1).verdict(), Verdict::regression);
+}
+
+TEST(Gate, ReadingsThatOnlyMovedSayNothingOfThePrediction) {
+  const auto with_prediction = [](double points) {
+    return with_change([=](MadeUpRun& run) {
+      *run.rows[0].achieved_pct -= 5;
+      *run.rows[0].predicted_pct += points;
+    });
+  };
+  EXPECT_EQ(with_prediction(0).verdict(), Verdict::pass);
+  EXPECT_EQ(with_prediction(-5).verdict(), Verdict::regression) << "it was right about the baseline";
+}
+
+TEST(Gate, WithoutTheLongestSmAchievedOccupancyDecidesAlone) {
+  MadeUpRun before = baseline();
+  before.rows[0].achieved_elapsed_pct.reset();
+  MadeUpRun candidate = before;
+  *candidate.rows[0].achieved_pct -= 1.1;
+  EXPECT_EQ(compare(before.run(), candidate.run(), {}).verdict(), Verdict::regression);
+}
+
+TEST(Gate, HigherOccupancyPassesAndAsksForANewBaseline) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    *run.rows[0].achieved_pct += 5;
+    *run.rows[0].achieved_elapsed_pct += 5;
+    *run.rows[0].predicted_pct += 5;
+  });
+  EXPECT_EQ(comparison.verdict(), Verdict::pass);
+  EXPECT_THAT(first_reason(comparison), HasSubstr("5 points better"));
+  EXPECT_THAT(first_reason(comparison), HasSubstr("record the baseline again"));
+}
+
+TEST(Gate, APredictionThatMissesByMoreThanBeforeIsARegression) {
+  const Comparison comparison = with_change([](MadeUpRun& run) { *run.rows[0].predicted_pct -= 4; });
+  EXPECT_EQ(comparison.verdict(), Verdict::regression);
+  EXPECT_EQ(subject(comparison), "prediction_error_points");
+}
+
+TEST(Gate, PredictionsByDifferentProfilesAreNotCompared) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    for (Row& row : run.rows) row.device_profile = "of this unit";
+    *run.rows[0].predicted_pct -= 4;
+  });
+  EXPECT_EQ(comparison.verdict(), Verdict::pass);
+  EXPECT_THAT(first_reason(comparison), HasSubstr("device_profile"));
+}
+
+TEST(Gate, ACaseThatWasNeverPredictedIsComparedWithoutAPrediction) {
+  MadeUpRun run = baseline();
+  run.rows[0].predicted_pct.reset();
+  EXPECT_EQ(compare(run.run(), run.run(), {}).verdict(), Verdict::pass);
+  EXPECT_EQ(against_baseline(run).verdict(), Verdict::no_verdict) << "it was predicted before";
+}
+
+TEST(Gate, TheSmallestLossOfOccupancyThatItStatesIsTheSmallestItFinds) {
+  const Comparison pass = against_baseline(baseline());
+  const ComparedCase& stated = pass.cases.front();
+  const auto row = static_cast<std::size_t>(stated.name.back() - '0');
+  const auto verdict_at = [&](double share) {
+    return with_change([&](MadeUpRun& run) {
+             *run.rows[row].achieved_pct -= share * *stated.caught_points;
+             *run.rows[row].achieved_elapsed_pct -= share * *stated.caught_points;
+           })
+        .verdict();
+  };
+  EXPECT_EQ(verdict_at(0.99), Verdict::pass);
+  EXPECT_EQ(verdict_at(1.01), Verdict::regression);
+}
+
+TEST(Gate, ARunPassesAgainstItself) {
+  const Comparison comparison = against_baseline(baseline());
+  EXPECT_EQ(comparison.verdict(), Verdict::pass);
+  EXPECT_EQ(comparison.count(Verdict::pass), 4u);
+  for (const ComparedCase& compared : comparison.cases)
+    EXPECT_TRUE(compared.findings.empty()) << reason(compared);
+}
+
+TEST(Gate, SaysBesideAnotherLaunchHowItsTimeChanged) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    injected::two_more_registers(run.rows[1]);
+    run.rows[1].grid_blocks = baseline().rows[1].grid_blocks;
+    run.slow_down(1, 3);
+  });
+  EXPECT_EQ(comparison.verdict(), Verdict::regression);
+  EXPECT_THAT(first_reason(comparison), HasSubstr(" (+200 %"));
+}
+
+TEST(Gate, NamesRegistersAsTheCauseOfLostTheory) {
+  const Comparison comparison =
+      with_change([](MadeUpRun& run) { injected::two_more_registers(run.rows[1]); });
+  EXPECT_EQ(comparison.verdict(), Verdict::regression);
+  EXPECT_EQ(comparison.count(Verdict::regression), 1u);
+  EXPECT_EQ(comparison.cases.front().name, baseline().rows[1].case_);
+  EXPECT_THAT(first_reason(comparison), StartsWith("registers_per_thread 31 -> 33; "));
+  EXPECT_THAT(first_reason(comparison), HasSubstr("theoretical_pct 100 -> 75"));
+  EXPECT_THAT(first_reason(comparison), testing::Not(HasSubstr("achieved")))
+      << "what follows is no second finding";
+}
+
+TEST(Gate, NamesSharedMemoryAsTheCauseOfLostTheory) {
+  EXPECT_THAT(first_reason(with_change([](MadeUpRun& run) { injected::a_kilobyte_more(run.rows[0]); })),
+              StartsWith("dynamic_shared_bytes 32768 -> 33792; "));
+}
+
+TEST(Gate, NamesTheBlockSizeAsTheCauseOfLostTheory) {
+  EXPECT_THAT(first_reason(with_change([](MadeUpRun& run) { injected::larger_blocks(run.rows[0]); })),
+              StartsWith("block_threads 512 -> 768; "));
+}
+
+TEST(Gate, FewerRegistersAreANoteAndAskForANewBaseline) {
+  const Comparison comparison = with_change([](MadeUpRun& run) { run.rows[0].registers_per_thread = 24; });
+  EXPECT_EQ(comparison.verdict(), Verdict::pass);
+  EXPECT_EQ(first_reason(comparison), "registers_per_thread 31 -> 24: better; record the baseline again");
+}
+
+TEST(Gate, WhatAKernelThatNeedsLessAchievesIsComparedStill) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    run.rows[0].registers_per_thread = 24;
+    injected::one_slow_warp(run.rows[0]);
+    run.slow_down(0, 2);
+  });
+  EXPECT_EQ(comparison.verdict(), Verdict::regression);
+  EXPECT_EQ(subject(comparison), "achieved_pct");
+  EXPECT_THAT(first_reason(comparison), testing::Not(HasSubstr("as before")));
+}
+
+TEST(Gate, WhatFollowsFromAnImprovementIsNoRegression) {
+  MadeUpRun before = baseline();
+  injected::two_more_registers(before.rows[0]);
+  // Back to 31 registers: another grid of as many waves, and four blocks limited by warps.
+  const Comparison comparison = compare(before.run(), baseline().run(), {});
+  EXPECT_EQ(comparison.verdict(), Verdict::pass);
+  EXPECT_THAT(first_reason(comparison), testing::AllOf(HasSubstr("registers_per_thread 33 -> 31: better"),
+                                                       HasSubstr("limiter registers -> warps: better"),
+                                                       HasSubstr("theoretical_pct 75 -> 100")));
+}
+
+TEST(Gate, MoreSpillsAreARegressionEvenWithFewerRegisters) {
+  MadeUpRun before = baseline();
+  before.rows[0].spill_bytes = 0;
+  const MadeUpRun now = before.with([](MadeUpRun& run) {
+    run.rows[0].registers_per_thread = 24;
+    run.rows[0].spill_bytes = 80;
+  });
+  const Comparison comparison = compare(before.run(), now.run(), {});
+  EXPECT_EQ(comparison.verdict(), Verdict::regression);
+  EXPECT_EQ(subject(comparison), "spill_bytes");
+}
+
+TEST(Gate, ALimiterThatChangesWithoutACauseIsARegression) {
+  EXPECT_EQ(with_change([](MadeUpRun& run) { run.rows[0].limiter = "registers"; }).verdict(),
+            Verdict::regression);
+}
+
+TEST(Gate, OtherWorkIsAnotherCase) {
+  EXPECT_THAT(first_reason(with_change([](MadeUpRun& run) { run.rows[0].work = "equal:400000"; })),
+              StartsWith("work equal:200000 -> equal:400000"));
+}
+
+TEST(Gate, AWrongResultIsARegression) {
+  const Comparison comparison = with_change([](MadeUpRun& run) { run.rows[2].check = "wrong"; });
+  EXPECT_EQ(comparison.verdict(), Verdict::regression);
+  EXPECT_EQ(subject(comparison), "check");
+}
+
+// What could not be measured or compared must not pass.
+
+TEST(Gate, GivesNoVerdictOnACaseThatIsMissing) {
+  const Comparison comparison = with_change([](MadeUpRun& run) { run.rows.pop_back(); });
+  EXPECT_EQ(comparison.verdict(), Verdict::no_verdict);
+  EXPECT_EQ(first_reason(comparison), "missing in the candidate");
+}
+
+TEST(Gate, NotesACaseThatTheBaselineDoesNotHave) {
+  const Comparison comparison = against_baseline(made_up_run(5));
+  EXPECT_EQ(comparison.verdict(), Verdict::pass);
+  EXPECT_EQ(comparison.cases.size(), 5u);
+  EXPECT_EQ(first_reason(comparison), "new: the baseline has no such case");
+}
+
+TEST(Gate, TheOrderOfRowsDoesNotMatter) {
+  const Comparison comparison = with_change([](MadeUpRun& run) { std::ranges::reverse(run.rows); });
+  EXPECT_EQ(comparison.verdict(), Verdict::pass);
+}
+
+TEST(Gate, GivesNoVerdictOnACaseThatOccursTwice) {
+  const Comparison comparison = with_change([](MadeUpRun& run) { run.rows.push_back(run.rows[0]); });
+  EXPECT_EQ(comparison.verdict(), Verdict::no_verdict);
+  EXPECT_EQ(first_reason(comparison), "2 times in the candidate: lines 2 and 6");
+}
+
+TEST(Gate, GivesNoVerdictOnAFileThatWasBeingWritten) {
+  const std::string text = baseline().rows_text();
+  const RecordedRun whole = baseline().run();
+  for (const std::size_t cut : {std::size_t{1}, std::size_t{20}, text.size() / 2}) {
+    const RecordedRun torn = parse_run(text.substr(0, text.size() - cut), "", "torn.csv");
+    EXPECT_EQ(compare(whole, torn, {}).verdict(), Verdict::no_verdict) << cut;
+    EXPECT_EQ(compare(torn, whole, {}).verdict(), Verdict::no_verdict) << cut;
+  }
+}
+
+TEST(Gate, GivesNoVerdictAgainstAnotherGpu) {
+  const auto refusal = [](const std::function<void(Row&)>& change) {
+    const Comparison comparison =
+        with_change([&](MadeUpRun& run) { std::ranges::for_each(run.rows, change); });
+    EXPECT_EQ(comparison.verdict(), Verdict::no_verdict);
+    EXPECT_EQ(comparison.count(Verdict::no_verdict), 4u);
+    return first_reason(comparison);
+  };
+  EXPECT_EQ(refusal([](Row& row) { row.gpu = "NVIDIA A100"; }),
+            "cannot be compared: gpu NVIDIA H200 -> NVIDIA A100");
+  EXPECT_EQ(refusal([](Row& row) { row.sm_count = 114; }), "cannot be compared: sm_count 132 -> 114");
+}
+
+TEST(Gate, GivesNoVerdictOnAnotherSchemaAndSaysWhichVersionReadsIt) {
+  const auto of_schema = [](Integer schema) {
+    MadeUpRun run = baseline();
+    for (Row& row : run.rows) row.schema = schema;
+    return run.run();
+  };
+  const auto reason = [&](const RecordedRun& baseline, const RecordedRun& candidate) {
+    const Comparison comparison = compare(baseline, candidate, {});
+    EXPECT_EQ(comparison.verdict(), Verdict::no_verdict);
+    EXPECT_TRUE(comparison.cases.empty());
+    return comparison.general.empty() ? "" : comparison.general.front().message;
+  };
+  EXPECT_THAT(reason(of_schema(1), of_schema(kSchema)),
+              AllOf(HasSubstr("the baseline"), HasSubstr("schema 1 instead of 3"),
+                    HasSubstr("occbench up to commit 2128df7 reads it")));
+  EXPECT_THAT(reason(of_schema(kSchema), of_schema(kSchema + 1)),
+              AllOf(HasSubstr("the candidate"), HasSubstr("a newer occbench wrote it")));
+  EXPECT_THAT(reason(of_schema({}), of_schema(kSchema)), HasSubstr("schema missing"));
+}
+
+TEST(Gate, GivesNoVerdictWhereCountersWereDenied) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    for (Row& row : run.rows) {
+      row.achieved_pct.reset();
+      row.achieved_elapsed_pct.reset();
+      row.counters_status = "denied";
+    }
+  });
+  EXPECT_EQ(comparison.verdict(), Verdict::no_verdict);
+  EXPECT_EQ(comparison.count(Verdict::no_verdict), 4u);
+  EXPECT_EQ(first_reason(comparison), "no achieved occupancy in the candidate: counters denied");
+}
+
+TEST(Gate, FindsARegressionInTheoryEvenWhereCountersWereDenied) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    injected::two_more_registers(run.rows[0]);
+    run.rows[0].achieved_pct.reset();
+    run.rows[0].counters_status = "denied";
+  });
+  EXPECT_EQ(comparison.verdict(), Verdict::regression);
+}
+
+TEST(Gate, GivesNoVerdictOnOccupancyThatWasReadByOtherMeans) {
+  for (const char* status : {"denied", "sampled"}) {
+    const Comparison comparison = with_change([&](MadeUpRun& run) { run.rows[0].counters_status = status; });
+    EXPECT_EQ(comparison.verdict(), Verdict::no_verdict) << status;
+    EXPECT_EQ(subject(comparison), "counters_status") << status;
+  }
+}
+
+TEST(Gate, ComparesSampledOccupancyWithCountedWhereAskedTo) {
+  const auto verdict = [](const char* status, bool any_source) {
+    const MadeUpRun candidate =
+        baseline().with([&](MadeUpRun& run) { run.rows[0].counters_status = status; });
+    Tolerances tolerances;
+    tolerances.any_source = any_source;
+    return compare(baseline().run("baseline.csv"), candidate.run("candidate.csv"), tolerances).verdict();
+  };
+  EXPECT_EQ(verdict("sampled", false), Verdict::no_verdict);
+  EXPECT_EQ(verdict("sampled", true), Verdict::pass);
+  EXPECT_EQ(verdict("denied", true), Verdict::no_verdict);
+}
+
+TEST(Gate, GivesNoVerdictOnAThrottledOrFailedCaseOfEitherSide) {
+  for (const char* status : {"throttled", "failed", "skipped", ""}) {
+    MadeUpRun broken = baseline();
+    broken.rows[0].time_status = status;
+    broken.rows[0].note = "why";
+    EXPECT_EQ(compare(baseline().run(), broken.run(), {}).verdict(), Verdict::no_verdict) << status;
+    EXPECT_EQ(compare(broken.run(), baseline().run(), {}).verdict(), Verdict::no_verdict) << status;
+    EXPECT_THAT(first_reason(compare(baseline().run(), broken.run(), {})),
+                HasSubstr("(why) in the candidate"));
+  }
+}
+
+TEST(Gate, ACaseThatNeitherSideCanRunIsNoted) {
+  MadeUpRun run = baseline();
+  run.rows[0].time_status = "skipped";
+  EXPECT_EQ(compare(run.run(), run.run(), {}).verdict(), Verdict::pass);
+  for (Row& row : run.rows) row.time_status = "skipped";
+  EXPECT_EQ(compare(run.run(), run.run(), {}).verdict(), Verdict::no_verdict) << "then nothing was compared";
+}
+
+TEST(Gate, GivesNoVerdictOnEmptyFiles) {
+  const RecordedRun whole = baseline().run();
+  for (const char* text : {"", "\n", "schema,exper"}) {
+    const RecordedRun empty = parse_run(text, "", "empty.csv");
+    EXPECT_EQ(compare(whole, empty, {}).verdict(), Verdict::no_verdict) << text;
+    EXPECT_EQ(compare(empty, whole, {}).verdict(), Verdict::no_verdict) << text;
+    EXPECT_EQ(compare(empty, empty, {}).verdict(), Verdict::no_verdict) << text;
+  }
+  const RecordedRun header_only = parse_run(csv_header(), "", "header.csv");
+  EXPECT_EQ(compare(header_only, header_only, {}).verdict(), Verdict::no_verdict);
+}
+
+TEST(Gate, AFileOfOneLineThatHoldsNoRowsIsRefusedWithWhatItIs) {
+  EXPECT_THAT([] { parse_run(R"({"all": {}})", "", "tolerances.json"); },
+              testing::ThrowsMessage<InputError>(AllOf(
+                  HasSubstr("tolerances.json is no file of rows: it is JSON"), HasSubstr("rows are CSV"))));
+}
+
+TEST(Gate, AColumnThatOneFileLacksIsNotedAndNotCompared) {
+  std::string text = baseline().rows_text();
+  text.replace(text.find("spill_bytes"), 11, "spilled_old");
+  const Comparison comparison = compare(parse_run(text, "", "old.csv"), baseline().run(), {});
+  EXPECT_EQ(comparison.verdict(), Verdict::pass);
+  ASSERT_EQ(comparison.general.size(), 1u);
+  EXPECT_EQ(comparison.general[0].subject, "spill_bytes");
+}
+
+}  // namespace
+}  // namespace occbench

@@ -1,0 +1,518 @@
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "message_of.hpp"
+#include "occupancy/gpus.hpp"
+#include "occupancy/input_error.hpp"
+#include "occupancy/limits.hpp"
+#include "occupancy/occupancy.hpp"
+#include "occupancy/theory_advice.hpp"
+
+namespace occbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Cliffs on(Axis axis, ComputeCapability capability, const Configuration& configuration) {
+  for (const Cliffs& cliffs : cliffs(limits_of(capability), configuration)) {
+    if (cliffs.axis == axis) return cliffs;
+  }
+  return {axis, {}, {}};
+}
+
+double pct(ComputeCapability capability, const Configuration& configuration) {
+  return theoretical_occupancy(limits_of(capability), configuration.launch, configuration.usage)
+      .theoretical_pct;
+}
+
+// 65536 registers over 64 warps are 32 a thread; over 48 warps 40 (42 less rounding); over 32 warps 64.
+TEST(Cliffs, OneMoreRegisterCostsAWaveOfBlocksWhereTheRegisterFileIsJustFull) {
+  struct Edge {
+    ComputeCapability capability;
+    int block_threads, registers;
+    double before, after;
+  };
+  for (const Edge& edge : {Edge{{8, 0}, 512, 32, 100, 75}, Edge{{9, 0}, 512, 32, 100, 75},
+                           Edge{{8, 6}, 256, 40, 100, 250.0 / 3}, Edge{{8, 9}, 256, 40, 100, 250.0 / 3},
+                           Edge{{12, 0}, 256, 40, 100, 250.0 / 3}, Edge{{7, 5}, 256, 64, 100, 75}}) {
+    const Configuration full{{.block_threads = edge.block_threads}, {.registers_per_thread = edge.registers}};
+    ASSERT_EQ(pct(edge.capability, full), edge.before);
+    const Cliffs cliffs = on(Axis::registers_per_thread, edge.capability, full);
+    ASSERT_TRUE(cliffs.down);
+    EXPECT_EQ(to_string(cliffs.down->change),
+              fmt::format("{} registers per thread instead of {}", edge.registers + 1, edge.registers));
+    EXPECT_DOUBLE_EQ(cliffs.down->theoretical_pct, edge.after);
+    EXPECT_FALSE(cliffs.up);
+  }
+}
+
+TEST(Cliffs, OneMoreThreadPerBlockTakesAWarpMore) {
+  const Configuration full{{.block_threads = 512}, {.registers_per_thread = 32}};
+  const Cliffs cliffs = on(Axis::block_threads, {9, 0}, full);
+  ASSERT_TRUE(cliffs.down);
+  EXPECT_EQ(to_string(cliffs.down->change), "513 threads per block instead of 512");
+  EXPECT_EQ(cliffs.down->blocks_per_sm, 3);  // 17 warps
+  EXPECT_DOUBLE_EQ(cliffs.down->theoretical_pct, 100 * 51.0 / 64);
+}
+
+TEST(Cliffs, SharedMemoryStepsAtAllocationBoundaries) {
+  // 30000 + 1024 -> 31104 bytes: 7 blocks in 233472. For 8 blocks 29184 with the reserve: 28160.
+  const Configuration seven{{.block_threads = 256},
+                            {.registers_per_thread = 32, .static_shared_bytes = 30'000}};
+  const Cliffs cliffs = on(Axis::shared_bytes_per_block, {9, 0}, seven);
+  ASSERT_TRUE(cliffs.up);
+  EXPECT_EQ(to_string(cliffs.up->change), "28160 B of shared memory per block instead of 30000 B");
+  EXPECT_EQ(cliffs.up->change.to, 28'160);
+  EXPECT_EQ(cliffs.up->theoretical_pct, 100);
+  // For 6 blocks more than 233472 / 7 = 33353.1, so 33280 with the reserve is the last that fits 7.
+  ASSERT_TRUE(cliffs.down);
+  EXPECT_EQ(cliffs.down->change.to, 33'280 - 1024 + 1);
+  EXPECT_EQ(to_string(cliffs.down->change), "32257 B of shared memory per block instead of 30000 B");
+}
+
+TEST(Cliffs, ACarveoutThatIsTooSmallIsRaisedNoFurtherThanNeeded) {
+  // 15 KB + 1 KB: 25 % of 228 KB is 57, so 64 KB and 4 blocks; 29 % is 66, so 100 KB and 6 blocks.
+  const Configuration small{{.block_threads = 256, .carveout_pct = 25},
+                            {.registers_per_thread = 32, .static_shared_bytes = 15 * 1024}};
+  const Cliffs cliffs = on(Axis::carveout_pct, {9, 0}, small);
+  ASSERT_TRUE(cliffs.up);
+  EXPECT_EQ(to_string(cliffs.up->change), "29 % as the carveout instead of 25 %");
+  EXPECT_EQ(cliffs.up->blocks_per_sm, 6);
+  ASSERT_TRUE(cliffs.down);
+  EXPECT_EQ(cliffs.down->change.to, 14);  // 31.9 KB, so 32
+  const Configuration by_default{{.block_threads = 256}, small.usage};
+  EXPECT_EQ(to_string(on(Axis::carveout_pct, {9, 0}, by_default).down->change),
+            "43 % as the carveout instead of the default");
+  EXPECT_FALSE(on(Axis::carveout_pct, {5, 2}, small).down);
+}
+
+TEST(Cliffs, BarriersStepFromHopperOn) {
+  const Configuration many{{.block_threads = 32}, {.registers_per_thread = 32, .barriers = 3}};
+  const Cliffs cliffs = on(Axis::barriers, {9, 0}, many);
+  ASSERT_TRUE(cliffs.up);
+  EXPECT_EQ(to_string(cliffs.up->change), "2 barriers per block instead of 3");
+  EXPECT_EQ(cliffs.up->blocks_per_sm, 32);
+  EXPECT_FALSE(on(Axis::barriers, {8, 0}, many).up);
+}
+
+TEST(Cliffs, RaisingOccupancyTakesWholeWarps) {
+  // 32 block slots hold 32 warps; 33 threads would hold 64 warps of which half idle.
+  const Configuration tiny{{.block_threads = 32}, {.registers_per_thread = 32}};
+  const Cliffs cliffs = on(Axis::block_threads, {9, 0}, tiny);
+  ASSERT_TRUE(cliffs.up);
+  EXPECT_EQ(cliffs.up->change.to, 64);
+}
+
+// By exhaustion over all values, not the candidates that the search looks at.
+TEST(Cliffs, AreTheNearestThatThereAre) {
+  const Limits& limits = limits_of({8, 6});
+  for (int shared = 0; shared < 40'000; shared += 1999) {
+    for (const int registers : {24, 40, 63, 100}) {
+      const Configuration at{{.block_threads = 192},
+                             {.registers_per_thread = registers, .static_shared_bytes = shared}};
+      const Cliffs cliffs = on(Axis::shared_bytes_per_block, {8, 6}, at);
+      const auto warps = [&](int bytes) {
+        const auto [launch, usage] = with(Axis::shared_bytes_per_block, bytes, at);
+        return theoretical_occupancy(limits, launch, usage).warps_per_sm();
+      };
+      int up = shared;
+      while (up >= 0 && warps(up) <= warps(shared)) --up;
+      int down = shared;
+      while (down <= limits.max_shared_bytes_per_block && warps(down) >= warps(shared)) ++down;
+      ASSERT_EQ(cliffs.up.has_value(), up >= 0);
+      if (cliffs.up) {
+        EXPECT_EQ(cliffs.up->change.to, up);
+      }
+      ASSERT_TRUE(cliffs.down);
+      EXPECT_EQ(cliffs.down->change.to, down);
+    }
+  }
+}
+
+TEST(CheapestPair, LowersBothOfTwoResourcesThatTie) {
+  // 4 blocks by registers (64 x 256) and by shared memory: neither alone makes room for a fifth.
+  const Configuration tied{{.block_threads = 256},
+                           {.registers_per_thread = 64, .static_shared_bytes = 57'000}};
+  const Limits& limits = limits_of({9, 0});
+  ASSERT_EQ(pct({9, 0}, tied), 50);
+  for (const Axis axis : {Axis::registers_per_thread, Axis::shared_bytes_per_block}) {
+    EXPECT_FALSE(on(axis, {9, 0}, tied).up);
+  }
+  const std::optional<PairOfChanges> pair = cheapest_pair(limits, tied);
+  ASSERT_TRUE(pair);
+  const Configuration changed =
+      with(pair->second.axis, pair->second.to, with(pair->first.axis, pair->first.to, tied));
+  EXPECT_EQ(pct({9, 0}, changed), pair->theoretical_pct);
+  EXPECT_GT(pair->theoretical_pct, 50);
+}
+
+// By exhaustion over every pair of register count and shared memory, at the two axes that always tie.
+TEST(CheapestPair, IsNoDearerThanAnyPairOfFewerRegistersAndLessSharedMemory) {
+  const Limits& limits = limits_of({8, 0});
+  const Configuration tied{{.block_threads = 512},
+                           {.registers_per_thread = 40, .static_shared_bytes = 41'000}};
+  const std::optional<PairOfChanges> pair = cheapest_pair(limits, tied);
+  ASSERT_TRUE(pair);
+  double least = 2;
+  for (int registers = 1; registers < 40; ++registers) {
+    for (int shared = 0; shared < 41'000; shared += 8) {
+      const Usage usage{.registers_per_thread = registers, .static_shared_bytes = shared};
+      if (theoretical_occupancy(limits, tied.launch, usage).theoretical_pct <= pct({8, 0}, tied)) continue;
+      least = std::min(least, cost_of({Axis::registers_per_thread, 40, registers}) +
+                                  cost_of({Axis::shared_bytes_per_block, 41'000, shared}));
+    }
+  }
+  EXPECT_LE(cost_of(pair->first) + cost_of(pair->second), least);
+  EXPECT_LT(least, 2);
+}
+
+TEST(Curves, TouchTheCurrentPointAndFallWithRegistersAndSharedMemory) {
+  const Limits& limits = limits_of({8, 9});
+  const Configuration at{{.block_threads = 128}, {.registers_per_thread = 51, .static_shared_bytes = 4096}};
+  for (const Axis axis : kCurveAxes) {
+    const std::vector<CurvePoint> points = curve(limits, at, axis);
+    const auto current = std::ranges::find(points, value_on(axis, at), &CurvePoint::value);
+    ASSERT_NE(current, points.end());
+    EXPECT_EQ(current->theoretical_pct, pct({8, 9}, at));
+    EXPECT_TRUE(axis == Axis::block_threads ||
+                std::ranges::is_sorted(points, std::ranges::greater(), &CurvePoint::theoretical_pct));
+  }
+  EXPECT_EQ(curve(limits, at, Axis::block_threads).size(), 32u);
+  EXPECT_EQ(curve(limits, at, Axis::registers_per_thread).size(), 255u);
+}
+
+double pct(const Limits& limits, const Configuration& configuration) {
+  return theoretical_occupancy(limits, configuration.launch, configuration.usage).theoretical_pct;
+}
+
+/// All values of an axis that the header calls one step away, by hand. Occupancy does not fall as shared memory does,
+/// so of its bytes every 61st and the least are enough to find the highest occupancy.
+std::vector<std::int64_t> one_step_away(const Limits& limits, Axis axis, std::int64_t now) {
+  std::vector<std::int64_t> values;
+  switch (axis) {
+    case Axis::registers_per_thread:
+      for (std::int64_t fewer = 1; fewer <= 16 && now - fewer >= 16; ++fewer) values.push_back(now - fewer);
+      break;
+    case Axis::block_threads:
+      for (std::int64_t threads = 32; threads <= limits.max_threads_per_block; threads += 32) {
+        if (2 * threads >= now && threads <= 2 * now && threads != now) values.push_back(threads);
+      }
+      break;
+    case Axis::shared_bytes_per_block:
+      for (std::int64_t bytes = (now + 1) / 2; bytes < now; bytes += 61) values.push_back(bytes);
+      break;
+    case Axis::carveout_pct:
+      for (std::int64_t more = now + 1; now >= 0 && more <= 100; ++more) values.push_back(more);
+      break;
+    case Axis::barriers:
+      for (std::int64_t fewer = now - 1; 2 * fewer >= now && fewer >= 0; --fewer) values.push_back(fewer);
+      break;
+  }
+  return values;
+}
+
+Configuration drawn(const Limits& limits, std::mt19937& random) {
+  const auto from_to = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
+  Configuration drawn;
+  drawn.launch.block_threads = static_cast<int>(from_to(1, limits.max_threads_per_block));
+  if (from_to(0, 3) > 0) drawn.launch.block_threads = (drawn.launch.block_threads + 31) / 32 * 32;
+  drawn.usage.registers_per_thread =
+      static_cast<int>(from_to(8, std::min(200, limits.max_registers_per_thread)));
+  if (from_to(0, 1) == 1) drawn.usage.static_shared_bytes = from_to(0, 16 * 1024);
+  if (from_to(0, 1) == 1)
+    drawn.launch.dynamic_shared_bytes =
+        from_to(0, limits.max_shared_bytes_per_block - drawn.usage.static_shared_bytes);
+  if (from_to(0, 2) == 0) drawn.launch.carveout_pct = static_cast<int>(from_to(0, 100));
+  if (from_to(0, 4) == 0) drawn.usage.barriers = static_cast<int>(from_to(0, 16));
+  return drawn;
+}
+
+TEST(TheoryAdvice, ReachesTheHighestOccupancyThatAnySingleChangeWithinReachDoes) {
+  std::mt19937 random(44);
+  int helped = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const Limits& limits = all_limits()[static_cast<std::size_t>(i) % all_limits().size()];
+    const Configuration now = drawn(limits, random);
+    const double now_pct = pct(limits, now);
+    double highest = now_pct;
+    for (const Axis axis : kAllAxes) {
+      for (const std::int64_t to : one_step_away(limits, axis, value_on(axis, now)))
+        highest = std::max(highest, pct(limits, with(axis, to, now)));
+    }
+    const TheoryAdvice advice = advise_on_theory(limits, now);
+    const std::string place =
+        fmt::format("{}: {} threads, {} registers, {} + {} B", to_string(limits.compute_capability),
+                    now.launch.block_threads, now.usage.registers_per_thread, now.usage.static_shared_bytes,
+                    now.launch.dynamic_shared_bytes);
+    EXPECT_EQ(advice.theoretical_pct, now_pct);
+    ASSERT_EQ(advice.highest.empty(), highest == now_pct) << place;
+    if (advice.highest.empty()) continue;
+    ++helped;
+    ASSERT_EQ(advice.highest.front().theoretical_pct, highest) << place;
+    for (const Step& step : advice.highest) {
+      EXPECT_EQ(pct(limits, with(step.change.axis, step.change.to, now)), highest) << place;
+    }
+    if (!advice.below) continue;
+    EXPECT_LT(advice.below->theoretical_pct, highest) << place;
+    EXPECT_GT(advice.below->theoretical_pct, now_pct) << place;
+  }
+  EXPECT_GT(helped, 5'000);
+}
+
+/// Every axis with every value of a step, shared memory byte by byte: the smallest change of each axis is named, the
+/// axes in their order, and the level below.
+TEST(TheoryAdvice, NamesTheSmallestChangeOfEveryAxisThatReachesItCheapestFirst) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 60; ++i) {
+    const Limits& limits = limits_of({9, 0});
+    Configuration now = drawn(limits, random);
+    now.launch.dynamic_shared_bytes %= 20'000;
+    const TheoryAdvice advice = advise_on_theory(limits, now);
+    if (advice.highest.empty()) continue;
+    std::vector<Change> expected;
+    double second = 0;
+    for (const Axis axis : kAxesByCost) {
+      const std::int64_t from = value_on(axis, now);
+      std::vector<std::int64_t> values = one_step_away(limits, axis, from);
+      if (axis == Axis::shared_bytes_per_block) {
+        values.clear();
+        for (std::int64_t bytes = (from + 1) / 2; bytes < from; ++bytes) values.push_back(bytes);
+      }
+      std::map<bool, std::int64_t> nearest;
+      for (const std::int64_t to : values) {
+        const double reached = pct(limits, with(axis, to, now));
+        if (reached < advice.highest.front().theoretical_pct && reached > advice.theoretical_pct)
+          second = std::max(second, reached);
+        if (reached != advice.highest.front().theoretical_pct) continue;
+        const auto [place, is_first] = nearest.try_emplace(to > from, to);
+        if (!is_first && std::abs(to - from) < std::abs(place->second - from)) place->second = to;
+      }
+      std::vector<Change> on_axis;
+      for (const auto& [more, to] : nearest) on_axis.push_back({axis, from, to});
+      std::ranges::stable_sort(on_axis, {}, [](const Change& each) { return std::abs(each.to - each.from); });
+      expected.insert(expected.end(), on_axis.begin(), on_axis.end());
+    }
+    std::vector<Change> named;
+    for (const Step& step : advice.highest) named.push_back(step.change);
+    EXPECT_EQ(named, expected);
+    EXPECT_EQ(advice.below ? advice.below->theoretical_pct : 0, second);
+  }
+}
+
+// A performance engineer's launch: 24 warps of 48 that registers and shared memory allow.
+TEST(TheoryAdvice, NamesFourFewerRegistersOfALaunchOnAnRtx4090) {
+  const TheoryAdvice advice = advise_on_theory(
+      limits_of({8, 9}),
+      {{.block_threads = 384, .dynamic_shared_bytes = 20 * 1024}, {.registers_per_thread = 44}});
+  ASSERT_FALSE(advice.highest.empty());
+  EXPECT_EQ(advice.highest[0].change, (Change{Axis::registers_per_thread, 44, 40}));
+  EXPECT_EQ(advice.highest[0].theoretical_pct, 100);
+  ASSERT_TRUE(advice.below);
+  EXPECT_EQ(advice.below->change.axis, Axis::block_threads);
+  EXPECT_NEAR(advice.below->theoretical_pct, 83.33, 0.01);
+  EXPECT_THAT(sentences(advice).front(), HasSubstr("40 registers per thread instead of 44: 100 %, 4 blocks"));
+  EXPECT_THAT(sentences(advice).back(), HasSubstr("83.33 %"));
+}
+
+TEST(TheoryAdvice, NamesBlockSizesOnEitherSide) {
+  const TheoryAdvice advice =
+      advise_on_theory(limits_of({9, 0}), {{.block_threads = 768}, {.registers_per_thread = 32}});
+  ASSERT_EQ(advice.highest.size(), 2);
+  EXPECT_THAT((std::vector{advice.highest[0].change.to, advice.highest[1].change.to}),
+              ElementsAre(512, 1024));
+  EXPECT_THAT(sentences(advice)[0], HasSubstr("1.5 times as many blocks"));
+  // Three blocks of 16 warps instead of two of 24: 25 % less time if a warp takes as long.
+  EXPECT_EQ(most_time_saved_pct(advice, advice.highest[0]), 25);
+}
+
+TEST(TheoryAdvice, SaysThatNoSmallChangeHelpsAndWhichLargerOneDoes) {
+  // 128 registers and 256 threads: 16 warps. 112 still do; 80 allow a third block.
+  const TheoryAdvice far =
+      advise_on_theory(limits_of({9, 0}), {{.block_threads = 256}, {.registers_per_thread = 128}});
+  EXPECT_TRUE(far.highest.empty());
+  ASSERT_TRUE(far.beyond);
+  EXPECT_FALSE(far.pair);
+  EXPECT_EQ(far.beyond->change, (Change{Axis::registers_per_thread, 128, 80}));
+  EXPECT_THAT(sentences(far)[0], HasSubstr("No small change raises 25 %"));
+  // Registers and shared memory tie, and no block size fits more warps.
+  const TheoryAdvice tied = advise_on_theory(
+      limits_of({9, 0}),
+      {{.block_threads = 1024, .dynamic_shared_bytes = 116 * 1024}, {.registers_per_thread = 64}});
+  EXPECT_TRUE(tied.highest.empty());
+  EXPECT_TRUE(tied.pair || tied.beyond);
+  EXPECT_THAT(
+      sentences(advise_on_theory(limits_of({9, 0}), {{.block_threads = 512}, {.registers_per_thread = 32}})),
+      ElementsAre("Nothing to gain: 100 %."));
+}
+
+std::string why_not(std::string_view name) {
+  return message_of([&] { gpu_of(name); });
+}
+
+TEST(Gpus, AreMoreThanAHundredFromG80ToBlackwell) {
+  EXPECT_GT(all_gpus().size(), 100u);
+  EXPECT_EQ(all_gpus().front().name, "8800-gtx");
+  EXPECT_EQ(all_gpus().back().name, "gb10");
+}
+
+// 10.1 became 11.0 with CUDA 13, before a product had it.
+TEST(Gpus, AreOfEveryComputeCapabilityOfTheLimitsTableBut101AndOfNoOther) {
+  std::set<ComputeCapability> of_gpus;
+  for (const Gpu& gpu : all_gpus()) of_gpus.insert(gpu.compute_capability);
+  std::set<ComputeCapability> of_limits;
+  for (const Limits& limits : all_limits()) of_limits.insert(limits.compute_capability);
+  of_limits.erase({10, 1});
+  EXPECT_EQ(of_gpus, of_limits);
+}
+
+TEST(Gpus, HaveNamesOfTheirOwnInLowerCaseWithDashes) {
+  std::set<std::string_view> names;
+  std::set<std::string_view> driver_names;
+  for (const Gpu& gpu : all_gpus()) {
+    EXPECT_TRUE(names.insert(gpu.name).second) << gpu.name;
+    EXPECT_TRUE(gpu.driver_name.empty() || driver_names.insert(gpu.driver_name).second) << gpu.driver_name;
+    EXPECT_TRUE(std::ranges::all_of(gpu.name, [](unsigned char c) {
+      return std::islower(c) || std::isdigit(c) || c == '-';
+    })) << gpu.name;
+  }
+}
+
+// Both names must lead to the line itself, not to one whose name folds to the same.
+TEST(Gpus, AreFoundByTheirKeyAndByTheDriversName) {
+  for (const Gpu& gpu : all_gpus()) {
+    EXPECT_EQ(&gpu_of(gpu.name), &gpu) << gpu.name;
+    if (gpu.driver_name.empty()) continue;
+    EXPECT_EQ(find_gpu_by_driver_name(gpu.driver_name), &gpu) << gpu.driver_name;
+    EXPECT_EQ(&gpu_of(gpu.driver_name), &gpu) << gpu.driver_name;
+  }
+}
+
+TEST(Gpus, AreFoundHoweverTheirNameIsTyped) {
+  EXPECT_EQ(gpu_of("A100-SXM4-80GB").name, "a100-sxm4-80gb");
+  EXPECT_EQ(gpu_of("nvidia h100 80gb hbm3").name, "h100-sxm5-80gb");
+  EXPECT_EQ(gpu_of("RTX4090").name, "rtx-4090");
+  EXPECT_EQ(gpu_of("a100_sxm4_80gb").name, "a100-sxm4-80gb");
+  EXPECT_EQ(gpu_of("RTX 4090").name, "rtx-4090");
+  EXPECT_EQ(gpu_of("H100 SXM").name, "h100-sxm5-80gb");
+  EXPECT_EQ(gpu_of("l4").name, "l4");
+  EXPECT_THAT(why_not("rtx3080"), HasSubstr("'rtx3080' may be rtx-3080-10gb (68 SMs), rtx-3080-"));
+}
+
+// Drivers wrote "GeForce GTX 1080 Ti" until 2021 and "NVIDIA GeForce GTX 1080 Ti" since.
+TEST(Gpus, AreFoundWithAndWithoutTheMakersNameThatNewerDriversWrite) {
+  EXPECT_EQ(find_gpu_by_driver_name("GeForce GTX 1080 Ti"), &gpu_of("gtx-1080-ti"));
+  EXPECT_EQ(find_gpu_by_driver_name("NVIDIA GeForce GTX 1080 Ti"), &gpu_of("gtx-1080-ti"));
+  EXPECT_EQ(find_gpu_by_driver_name("A100-SXM4-40GB"), &gpu_of("a100-sxm4-40gb"));
+}
+
+// Orin is what the driver calls every Orin module, so no line has that name.
+TEST(Gpus, AreNotFoundByANameThatTheTableLacksOrThatSeveralShare) {
+  EXPECT_EQ(find_gpu_by_driver_name("Orin"), nullptr);
+  EXPECT_EQ(find_gpu_by_driver_name("NVIDIA GeForce RTX 4090 Laptop GPU"), nullptr);
+  EXPECT_EQ(find_gpu_by_driver_name(""), nullptr);
+}
+
+TEST(Gpus, ThatTheTableLacksAreRefusedWithTheNearestNames) {
+  EXPECT_THAT(why_not("rtx-4091"), AllOf(HasSubstr("'rtx-4091'"), HasSubstr("nearest are rtx-4090, ")));
+  EXPECT_THAT(why_not("a100"), AllOf(HasSubstr("a100-pcie-40gb (108 SMs)"),
+                                     HasSubstr("a100-sxm4-80gb (108 SMs): name one of them")));
+  EXPECT_THAT(why_not("Tesla V100"), AllOf(HasSubstr("v100-sxm2-32gb"), Not(HasSubstr("t4"))));
+  EXPECT_THAT(why_not(""), HasSubstr("nearest are"));
+  EXPECT_THAT(why_not("rtx"), HasSubstr("nearest are"));
+}
+
+// Resident threads of the whole GPU = SMs x threads an SM, from NVIDIA's data sheets and the guides of the
+// time.
+TEST(Gpus, HoldAsManyThreadsAsTheirEnabledSmsDo) {
+  const auto threads = [](std::string_view name) {
+    const Gpu& gpu = gpu_of(name);
+    return gpu.sm_count * limits_of(gpu.compute_capability).max_threads_per_sm();
+  };
+  EXPECT_EQ(threads("8800-gtx"), 12'288);
+  EXPECT_EQ(threads("gtx-280"), 30'720);
+  EXPECT_EQ(threads("k80"), 26'624);
+  EXPECT_EQ(threads("p100-sxm2-16gb"), 114'688);
+  EXPECT_EQ(threads("v100-sxm2-32gb"), 163'840);
+  EXPECT_EQ(threads("t4"), 40'960);
+  EXPECT_EQ(threads("a100-sxm4-80gb"), 221'184);
+  EXPECT_EQ(threads("h100-pcie-80gb"), 233'472);
+  EXPECT_EQ(threads("h200"), 270'336);
+  EXPECT_EQ(threads("rtx-4090"), 196'608);
+}
+
+// Peak FP32 = 2 x lanes x SMs x clock. Sources: NVIDIA's data sheet (S), board specification (B),
+// architecture whitepaper (W); multiply-adds alone for 1.x (M), whose data sheets count a multiplication
+// more.
+TEST(Gpus, HaveThePublishedPeakFloatingPointRate) {
+  struct Published {
+    const char* gpu;
+    double gflops;
+  };
+  for (const auto& [name, gflops] : {
+           Published{"8800-gtx", 345.6},         // M
+           Published{"gtx-280", 622},            // M
+           Published{"c2050", 1'030},            // S
+           Published{"k40", 5'040},              // B
+           Published{"k80", 8'730.0 / 2},        // B, of two GPUs
+           Published{"m40", 6'840},              // W of the P100
+           Published{"p100-pcie-16gb", 9'300},   // S
+           Published{"p100-sxm2-16gb", 10'600},  // S
+           Published{"v100-sxm2-16gb", 15'700},  // S
+           Published{"t4", 8'100},               // S
+           Published{"rtx-2080-ti", 13'450},     // W
+           Published{"a100-sxm4-40gb", 19'500},  // S
+           Published{"a30", 10'300},             // S
+           Published{"a2", 4'500},               // S
+           Published{"a10", 31'200},             // S
+           Published{"a40", 37'400},             // S
+           Published{"rtx-3090", 35'600},        // W
+           Published{"rtx-4090", 82'600},        // W
+           Published{"l4", 30'300},              // S
+           Published{"l40s", 91'600},            // S
+           Published{"h100-sxm5-80gb", 66'900},  // W
+           Published{"h100-pcie-80gb", 51'200},  // W
+           Published{"gh200-96gb", 67'000},      // S
+           Published{"b200", 75'000},            // S of the HGX B200
+           Published{"gb200", 80'000},           // S of the GB200 NVL72
+           Published{"rtx-5090", 104'800},       // W
+       }) {
+    const Gpu& gpu = gpu_of(name);
+    const double peak =
+        2.0 * limits_of(gpu.compute_capability).fp32_lanes * gpu.sm_count * gpu.clock_mhz / 1000;
+    EXPECT_NEAR(peak, gflops, 0.01 * gflops) << name;
+  }
+}
+
+// DDR2 (0.4 Gbit/s a pin) to GDDR7 (30) and HBM (up to 8): exchanged columns would leave this range.
+TEST(Gpus, MoveBetweenOneAndThirtyTwoGigabitsASecondOnEachPinOfTheirBus) {
+  for (const Gpu& gpu : all_gpus()) {
+    const double per_pin = gpu.bandwidth_gb_s * 8 / gpu.memory_bus_bits;
+    EXPECT_GT(per_pin, 1) << gpu.name;
+    EXPECT_LT(per_pin, gpu.memory_bus_bits > 1000 ? 10 : 32) << gpu.name;
+    EXPECT_EQ(gpu.memory_bus_bits % 32, 0) << gpu.name;
+  }
+}
+
+TEST(Gpus, HaveAnL2CacheForGlobalMemoryFromComputeCapability2On) {
+  for (const Gpu& gpu : all_gpus()) {
+    EXPECT_EQ(gpu.l2_kb > 0, gpu.compute_capability.major >= 2) << gpu.name;
+    EXPECT_EQ(gpu.l2_kb % 128, 0) << gpu.name;
+  }
+}
+
+}  // namespace
+}  // namespace occbench
