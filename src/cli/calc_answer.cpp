@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -40,8 +39,7 @@ Json change_json(const Change& change, int blocks_per_sm, double theoretical_pct
 }
 
 void check_at_least(const char* what, std::int64_t value, std::int64_t least) {
-  if (value < least)
-    throw InputError(fmt::format("{} = {} is out of range: at least {}", what, value, least));
+  if (value < least) throw InputError("{} = {} is out of range: at least {}", what, value, least);
 }
 
 std::string flat_csv(std::span<const Json> objects) {
@@ -360,8 +358,7 @@ std::vector<std::string> what_to_do(const TheoryAdvice& advice) {
   if (step == nullptr || advice.theoretical_pct == 0) return all;
   all.push_back(
       fmt::format("Time: {} takes at most {:.0f} % less, if warps wait for latency; none is saved where "
-                  "memory, issue slots or a "
-                  "pipe are saturated, or registers are spilled.",
+                  "memory, issue slots or a pipe are saturated, or registers are spilled.",
                   percent_text(step->theoretical_pct), most_time_saved_pct(advice, *step)));
   return all;
 }
@@ -439,9 +436,7 @@ std::string calc_report(const Question& question) {
 
 std::string limits_text(std::span<const Limits> all, AnswerFormat format) {
   if (format == AnswerFormat::table) return all.size() == 1 ? table_of_one(all[0]) : table_of_several(all);
-  std::vector<Json> objects;
-  for (const Limits& limits : all) objects.push_back(limits_json(limits, format));
-  return flat_text(objects, format);
+  return flat_text(mapped(all, [&](const Limits& limits) { return limits_json(limits, format); }), format);
 }
 
 }  // namespace occbench

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
@@ -63,8 +62,8 @@ Action declare_validate(CLI::App& parser);
 template <typename Number>
 Number parse_number(std::string_view text, std::string_view what, Number least, Number most) {
   if (const std::optional<Number> number = read_number(text, least, most)) return *number;
-  throw InputError(fmt::format("{} = '{}' is not a {}number from {} to {}", what, text,
-                               std::integral<Number> ? "whole " : "", least, most));
+  throw InputError("{} = '{}' is not a {}number from {} to {}", what, text,
+                   std::integral<Number> ? "whole " : "", least, most);
 }
 
 /// CUDA counts threads, registers, barriers and blocks by this type.

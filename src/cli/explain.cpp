@@ -15,13 +15,13 @@
 #include "cli/command.hpp"
 #include "cli/gpu_option.hpp"
 #include "cli/program_table.hpp"
-#include "cli/recorded.hpp"
 #include "diagnose/diagnose.hpp"
 #include "diagnose/finding.hpp"
 #include "occupancy/configuration.hpp"
 #include "occupancy/limits.hpp"
 #include "occupancy/rules.hpp"
 #include "occupancy/text.hpp"
+#include "orchestrate/installation.hpp"
 #include "orchestrate/progress.hpp"
 #include "orchestrate/waiting.hpp"
 #include "predict/device_profile.hpp"
@@ -35,6 +35,8 @@
 
 namespace occbench {
 
+namespace {
+
 /// A launch of which numbers alone are known, as a profiler's page shows them.
 struct NumbersOption : LaunchOptions {
   std::optional<double> achieved_pct;
@@ -47,25 +49,62 @@ struct NumbersOption : LaunchOptions {
   }
 };
 
-/// Declares --gpu, --cc, --sm-count, --block-size, --grid, --registers and so on.
-void declare_numbers_option(CLI::App& parser, NumbersOption& numbers);
-
-/// Theory with its rules, waves, and what cost the rest.
-/// @param json  one object, the columns that are known and `findings`, instead of text
-/// @throws InputError where a number is missing or out of its range
-void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out);
+/// As rows show reals: with up to four decimals.
+double rounded(double value) {
+  return std::round(value * 1e4) / 1e4;
+}
 
 /// The lists of findings under their headings, indented: a line a finding, with its confidence, and below it the remedy,
 /// unless it is that of the finding before, and what time that can save.
 /// @param reached_pct  that the losses end at; empty = theory less the losses
 void print_findings(std::span<const Finding> findings, double theoretical_pct,
-                    std::optional<double> reached_pct, std::ostream& out);
+                    std::optional<double> reached_pct, std::ostream& out) {
+  std::string_view remedy_before;
+  const auto print = [&](FindingList list, const std::string& heading) {
+    bool is_first = true;
+    // What no cause explains is read after all causes, however much it is.
+    for (const bool unexplained : {false, true})
+      for (const Finding& finding : findings) {
+        if (finding.list != list || (finding.cause == Cause::unexplained) != unexplained) continue;
+        if (std::exchange(is_first, false)) fmt::print(out, "  {}\n", heading);
+        fmt::print(out, "    {} [{}, {}]\n", finding.sentence, to_string(finding.cause),
+                   to_string(finding.confidence));
+        if (finding.remedy != std::exchange(remedy_before, finding.remedy))
+          fmt::print(out, "      {}\n", finding.remedy);
+        if (finding.time) fmt::print(out, "      Time saved: {}\n", finding.time->sentence);
+      }
+  };
+  double losses = 0;
+  for (const Finding& finding : findings) {
+    if (finding.list == FindingList::losses) losses += finding.points;
+  }
+  print(FindingList::limits, fmt::format("Limits of theory: 100 to {:.4g} %", theoretical_pct));
+  print(FindingList::losses, fmt::format("Lost below theory: {:.4g} to {:.4g} %", theoretical_pct,
+                                         reached_pct.value_or(theoretical_pct - losses)));
+  print(FindingList::remarks, "Remarks");
+}
 
 /// An array, an object a finding: cause, list, points, confidence, evidence (an object of columns and values), remedy,
 /// sentence; where it is about time, time in words and time_saved_at_most_pct; of a limit, steps as `calc` has them.
-nlohmann::ordered_json findings_json(std::span<const Finding> findings);
-
-namespace {
+nlohmann::ordered_json findings_json(std::span<const Finding> findings) {
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings) {
+    nlohmann::ordered_json evidence = nlohmann::ordered_json::object();
+    for (const auto& [column, value] : finding.evidence) evidence[std::string(column)] = rounded(value);
+    nlohmann::ordered_json object = {
+        {"cause", to_string(finding.cause)}, {"list", to_string(finding.list)},
+        {"points", rounded(finding.points)}, {"confidence", to_string(finding.confidence)},
+        {"evidence", std::move(evidence)},   {"remedy", finding.remedy},
+        {"sentence", finding.sentence}};
+    if (finding.time) {
+      object["time"] = finding.time->sentence;
+      object["time_saved_at_most_pct"] = rounded(100 * finding.time->share);
+    }
+    if (finding.advice) object["steps"] = steps_json(*finding.advice);
+    array.push_back(std::move(object));
+  }
+  return array;
+}
 
 struct ExplainOptions {
   std::vector<std::string> files;
@@ -118,8 +157,7 @@ std::vector<CaseRecord> counted_cases(std::span<const CaseRecord> all, const Exp
     throw InputError(
         options.filter.empty()
             ? "no row has a counter's value; a launch is explained without one by its numbers: --cc or "
-              "--gpu, "
-              "--block-size, --grid, --registers, --achieved"
+              "--gpu, --block-size, --grid, --registers, --achieved"
             : fmt::format("no row has a counter's value and a name that --filter '{}' is found in",
                           options.filter));
   return cases;
@@ -296,46 +334,6 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   return ExitStatus::done;
 }
 
-ExitStatus explain(const ExplainOptions& options, Console& console) {
-  if (!options.numbers.given()) return explain_rows(options, console);
-  if (!options.files.empty())
-    throw InputError(
-        "--cc describes a launch by numbers, and a FILE has launches of its own: give one of them");
-  if (options.format == "csv" || options.format == "lines") {
-    throw InputError(
-        fmt::format("--format {} is for rows; a launch by numbers has table or json", options.format));
-  }
-  explain_numbers(options.numbers, options.format == "json", console.out);
-  return ExitStatus::done;
-}
-
-}  // namespace
-
-Action declare_explain(CLI::App& parser) {
-  auto options = std::make_shared<ExplainOptions>();
-  parser.add_option("FILE", options->files, "recorded rows (default: those that come with the project)")
-      ->check(CLI::ExistingFile);
-  parser.add_option("--filter", options->filter,
-                    "only cases whose experiment/case this regular expression is found in");
-  parser.add_flag(
-      "--repredict", options->repredict,
-      "predict the rows again, with the profile that a row names, beside the rows or built in, else the best "
-      "known of its GPU");
-  parser.add_option("--profile", options->profile,
-                    "predict them again with this device profile, a built-in one or a file");
-  add_number(parser, "--top", options->top,
-             fmt::format("how many rows, 0 = all (default: {})", options->top));
-  add_format(parser, options->format, {"table", "lines", "json", "csv"},
-             "table, lines (a line a row, nothing explained), json (a list, an object a row: its columns and "
-             "findings) or csv (whole rows)");
-  parser.add_flag_callback(
-      "--csv", [options] { options->format = "csv"; }, "the same as --format csv");
-  declare_numbers_option(parser, options->numbers);
-  return [options](Console& console) { return explain(*options, console); };
-}
-
-namespace {
-
 constexpr const char* kNumbersGroup = "A launch by numbers";
 
 void require_in_range(const NumbersOption& numbers, const Limits& limits) {
@@ -344,8 +342,8 @@ void require_in_range(const NumbersOption& numbers, const Limits& limits) {
     throw InputError("--sm-count: give the number of SMs, as `occbench devices` shows it");
   require_launch(numbers);
   if (numbers.resident_blocks.value_or(0) > limits.max_blocks_per_sm)
-    throw InputError(fmt::format("--resident-blocks: {} is more than the {} blocks that an SM can hold",
-                                 *numbers.resident_blocks, limits.max_blocks_per_sm));
+    throw InputError("--resident-blocks: {} is more than the {} blocks that an SM can hold",
+                     *numbers.resident_blocks, limits.max_blocks_per_sm);
   check_static_shared(limits, numbers.usage);
 }
 
@@ -406,7 +404,8 @@ void print_json(const CaseRecord& record, const std::vector<Finding>& findings, 
   fmt::print(out, "{}\n", json_text(object));
 }
 
-}  // namespace
+/// Declares --gpu, --cc, --sm-count, --block-size, --grid, --registers and so on.
+void declare_numbers_option(CLI::App& parser, NumbersOption& numbers);
 
 void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   const auto add = [&](const char* name, auto& value, const char* meaning, auto... range) {
@@ -424,6 +423,9 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
       kMostMeasured);
 }
 
+/// Theory with its rules, waves, and what cost the rest.
+/// @param json  one object, the columns that are known and `findings`, instead of text
+/// @throws InputError where a number is missing or out of its range
 void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out) {
   const Limits& limits = limits_of(capability_of(numbers.gpu));
   require_in_range(numbers, limits);
@@ -441,60 +443,40 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
   }
 }
 
-namespace {
-
-/// As rows show reals: with up to four decimals.
-double rounded(double value) {
-  return std::round(value * 1e4) / 1e4;
+ExitStatus explain(const ExplainOptions& options, Console& console) {
+  if (!options.numbers.given()) return explain_rows(options, console);
+  if (!options.files.empty())
+    throw InputError(
+        "--cc describes a launch by numbers, and a FILE has launches of its own: give one of them");
+  if (options.format == "csv" || options.format == "lines") {
+    throw InputError("--format {} is for rows; a launch by numbers has table or json", options.format);
+  }
+  explain_numbers(options.numbers, options.format == "json", console.out);
+  return ExitStatus::done;
 }
 
 }  // namespace
 
-void print_findings(std::span<const Finding> findings, double theoretical_pct,
-                    std::optional<double> reached_pct, std::ostream& out) {
-  std::string_view remedy_before;
-  const auto print = [&](FindingList list, const std::string& heading) {
-    bool is_first = true;
-    // What no cause explains is read after all causes, however much it is.
-    for (const bool unexplained : {false, true})
-      for (const Finding& finding : findings) {
-        if (finding.list != list || (finding.cause == Cause::unexplained) != unexplained) continue;
-        if (std::exchange(is_first, false)) fmt::print(out, "  {}\n", heading);
-        fmt::print(out, "    {} [{}, {}]\n", finding.sentence, to_string(finding.cause),
-                   to_string(finding.confidence));
-        if (finding.remedy != std::exchange(remedy_before, finding.remedy))
-          fmt::print(out, "      {}\n", finding.remedy);
-        if (finding.time) fmt::print(out, "      Time saved: {}\n", finding.time->sentence);
-      }
-  };
-  double losses = 0;
-  for (const Finding& finding : findings) {
-    if (finding.list == FindingList::losses) losses += finding.points;
-  }
-  print(FindingList::limits, fmt::format("Limits of theory: 100 to {:.4g} %", theoretical_pct));
-  print(FindingList::losses, fmt::format("Lost below theory: {:.4g} to {:.4g} %", theoretical_pct,
-                                         reached_pct.value_or(theoretical_pct - losses)));
-  print(FindingList::remarks, "Remarks");
-}
-
-nlohmann::ordered_json findings_json(std::span<const Finding> findings) {
-  nlohmann::ordered_json array = nlohmann::ordered_json::array();
-  for (const Finding& finding : findings) {
-    nlohmann::ordered_json evidence = nlohmann::ordered_json::object();
-    for (const auto& [column, value] : finding.evidence) evidence[std::string(column)] = rounded(value);
-    nlohmann::ordered_json object = {
-        {"cause", to_string(finding.cause)}, {"list", to_string(finding.list)},
-        {"points", rounded(finding.points)}, {"confidence", to_string(finding.confidence)},
-        {"evidence", std::move(evidence)},   {"remedy", finding.remedy},
-        {"sentence", finding.sentence}};
-    if (finding.time) {
-      object["time"] = finding.time->sentence;
-      object["time_saved_at_most_pct"] = rounded(100 * finding.time->share);
-    }
-    if (finding.advice) object["steps"] = steps_json(*finding.advice);
-    array.push_back(std::move(object));
-  }
-  return array;
+Action declare_explain(CLI::App& parser) {
+  auto options = std::make_shared<ExplainOptions>();
+  parser.add_option("FILE", options->files, "recorded rows (default: those that come with the project)")
+      ->check(CLI::ExistingFile);
+  parser.add_option("--filter", options->filter,
+                    "only cases whose experiment/case this regular expression is found in");
+  parser.add_flag("--repredict", options->repredict,
+                  "predict the rows again, with the profile that a row names, beside the rows or built in, "
+                  "else the best known of its GPU");
+  parser.add_option("--profile", options->profile,
+                    "predict them again with this device profile, a built-in one or a file");
+  add_number(parser, "--top", options->top,
+             fmt::format("how many rows, 0 = all (default: {})", options->top));
+  add_format(parser, options->format, {"table", "lines", "json", "csv"},
+             "table, lines (a line a row, nothing explained), json (a list, an object a row: its columns and "
+             "findings) or csv (whole rows)");
+  parser.add_flag_callback(
+      "--csv", [options] { options->format = "csv"; }, "the same as --format csv");
+  declare_numbers_option(parser, options->numbers);
+  return [options](Console& console) { return explain(*options, console); };
 }
 
 }  // namespace occbench

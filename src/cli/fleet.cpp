@@ -12,6 +12,7 @@
 #include "files/output.hpp"
 #include "fleet/rank.hpp"
 #include "gate/run.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/installation.hpp"
 #include "record/csv.hpp"
@@ -55,14 +56,12 @@ std::vector<std::size_t> add(FleetRows& rows, std::span<const fs::path> files, c
 
 /// A GPU is in one of the files only.
 void require_each_once(const FleetRows& rows, std::span<const std::size_t> gpus) {
-  std::vector<const MeasuredGpu*> sorted;
-  for (const std::size_t gpu : gpus) sorted.push_back(&rows.gpus[gpu]);
+  auto sorted = mapped(gpus, [&](std::size_t gpu) { return &rows.gpus[gpu]; });
   std::ranges::sort(sorted, {}, &MeasuredGpu::uuid);
   const auto twice = std::ranges::adjacent_find(sorted, {}, &MeasuredGpu::uuid);
   if (twice == sorted.end()) return;
-  throw InputError(
-      fmt::format("{} is in {} and in {}: judge one run of a GPU, and give the others with --since FOLDER",
-                  (*twice)->uuid, (*twice)->run, (*(twice + 1))->run));
+  throw InputError("{} is in {} and in {}: judge one run of a GPU, and give the others with --since FOLDER",
+                   (*twice)->uuid, (*twice)->run, (*(twice + 1))->run);
 }
 
 FleetQuestion read_question(const FleetOptions& options, FleetRows& rows) {
@@ -87,8 +86,7 @@ FleetQuestion read_question(const FleetOptions& options, FleetRows& rows) {
   if (options.since.empty()) return question;
   question.earlier = add(rows, earlier_files(options), options.model);
   if (question.earlier.empty())
-    throw InputError(
-        fmt::format("--since {}: there is no file of earlier rows in that folder", options.since));
+    throw InputError("--since {}: there is no file of earlier rows in that folder", options.since);
   return question;
 }
 

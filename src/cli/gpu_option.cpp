@@ -55,7 +55,7 @@ void declare_launch_options(CLI::App& parser, LaunchOptions& options, const std:
 
 void require_launch(const LaunchOptions& options) {
   const auto require = [](bool good, std::string_view option, std::string_view what) {
-    if (!good) throw InputError(fmt::format("{}: give the {}, at least 1", option, what));
+    if (!good) throw InputError("{}: give the {}, at least 1", option, what);
   };
   require(options.launch.block_threads > 0, "--block-size", "threads per block");
   require(options.launch.grid_blocks > 0, "--grid", "blocks in the grid");
@@ -97,8 +97,8 @@ ChosenProfile profile_to_predict_with(const std::string& profile, const GpuOptio
   }
   if (option.given()) return choose_profile(identity_of(option));
   if (const std::optional<GpuIdentity> here = gpu_here("auto")) return choose_profile(*here);
-  throw InputError(fmt::format(
-      "say for which GPU: --gpu NAME, --cc CC --sm-count N or --profile NAME|FILE ({})", why_no_gpu()));
+  throw InputError("say for which GPU: --gpu NAME, --cc CC --sm-count N or --profile NAME|FILE ({})",
+                   why_no_gpu());
 }
 
 }  // namespace occbench

@@ -42,7 +42,7 @@ void check_files(const ReportOptions& options, Console& console) {
   for (const std::string& file : options.files) {
     const std::vector<Row> rows = read_rows(file);
     if (rows.empty()) {
-      throw InputError(fmt::format("{}: there is no row below the names of the columns", file));
+      throw InputError("{}: there is no row below the names of the columns", file);
     }
     for (const Row& row : rows) kind.add(row.time_status, file);
   }

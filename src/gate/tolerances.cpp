@@ -52,7 +52,7 @@ class TolerancesReader {
 
  private:
   [[noreturn]] void refuse(std::string_view what) const {
-    throw InputError(fmt::format("{}: {}", source_, what));
+    throw InputError("{}: {}", source_, what);
   }
 
   const Json& object(const Json& value, std::string_view what) const {

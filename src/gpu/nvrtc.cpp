@@ -103,10 +103,8 @@ void* open_library() {
   }
   throw NoRuntimeCompiler(
       fmt::format("kernels are compiled at run time by NVRTC, whose library {} cannot be loaded ({}): it is "
-                  "part of the CUDA "
-                  "toolkit, in the package cuda-nvrtc-{}-{}, or of the wheel nvidia-cuda-nvrtc; name its "
-                  "folder in the variable "
-                  "OCCBENCH_CUPTI",
+                  "part of the CUDA toolkit, in the package cuda-nvrtc-{}-{}, or of the wheel "
+                  "nvidia-cuda-nvrtc; name its folder in the variable OCCBENCH_CUPTI",
                   library_name(kNewest), why, kNewest, CUDART_VERSION % 1000 / 10));
 }
 
@@ -195,7 +193,7 @@ Nvrtc::Output Nvrtc::compile(const std::string& text, const std::string& name,
   while (output.log.ends_with('\0') || output.log.ends_with('\n')) output.log.pop_back();
   if (result == kCompilation || result == kNameExpressionNotValid) return output;
   if (result != kSuccess)
-    throw InputError(fmt::format("NVRTC cannot compile {}: result {}\n{}", name, result, output.log));
+    throw InputError("NVRTC cannot compile {}: result {}\n{}", name, result, output.log);
   const char* symbol = nullptr;
   require_success(function_of<Result(Program, const char*, const char**)>(library_, "nvrtcGetLoweredName")(
                       program.get(), function.c_str(), &symbol),

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <system_error>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "measure/cupti_library.hpp"
@@ -41,8 +40,7 @@ std::string_view remedy_of(CUptiResult result) {
   switch (status_of(result)) {
     case CountersStatus::denied:
       return "run as root or with CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on; in a container "
-             "--cap-add=SYS_ADMIN), or "
-             "load the driver with NVreg_RestrictProfilingToAdminUsers=0";
+             "--cap-add=SYS_ADMIN), or load the driver with NVreg_RestrictProfilingToAdminUsers=0";
     case CountersStatus::busy:
       return "another profiler holds the counters: end it, or pause DCGM with `dcgmi profile pause`";
     case CountersStatus::unsupported:

@@ -19,9 +19,8 @@ namespace fs = std::filesystem;
 std::string python_of(const fs::path& root) {
   if (const char* named = std::getenv("OCCBENCH_PYTHON"); named != nullptr && *named != '\0') {
     if (::access(named, X_OK) != 0) {
-      throw InputError(fmt::format("OCCBENCH_PYTHON={}: {}; name a Python with the packages of {}", named,
-                                   std::strerror(errno),
-                                   (root / "scripts/occbench_tools/pyproject.toml").string()));
+      throw InputError("OCCBENCH_PYTHON={}: {}; name a Python with the packages of {}", named,
+                       std::strerror(errno), (root / "scripts/occbench_tools/pyproject.toml").string());
     }
     return named;
   }

@@ -17,6 +17,7 @@
 #include "files/lock.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/progress.hpp"
 #include "record/case_filter.hpp"
@@ -64,9 +65,7 @@ class GrowingRows {
     const CsvTable table = parse_row_table(header_ + grown, file_.string());
     taken_ += table.whole_bytes - std::min(table.whole_bytes, header_.size());
     if (header_.empty()) header_ = csv_record(table.names);
-    std::vector<CaseRecord> cases;
-    for (const Row& row : rows_of(table, file_.string())) cases.push_back(case_record(row));
-    return cases;
+    return mapped(rows_of(table, file_.string()), case_record);
   }
 
  private:
@@ -298,8 +297,7 @@ std::vector<CaseRecord> chosen_cases(const RunOptions& options) {
   const auto matches = case_filter(options.filter);
   std::erase_if(cases, [&](const CaseRecord& each) { return !matches(full_name(each.identity)); });
   if (cases.empty()) {
-    throw InputError(
-        fmt::format("{} has no case that --filter '{}' matches", options.rehearse, options.filter));
+    throw InputError("{} has no case that --filter '{}' matches", options.rehearse, options.filter);
   }
   if (!options.shard.empty()) {
     const std::set<std::string> names = cases_of_shard(cases, parse_shard(options.shard));

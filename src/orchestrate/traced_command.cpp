@@ -46,8 +46,8 @@ std::string counted_launches(const std::string& counters) {
   if (counters == kTracePaced || counters == kTraceSampled) return counters;
   if (counters == "off") return "0";
   if (read_number(counters, 1, kMostCounted)) return counters;
-  throw InputError(fmt::format("--counters '{}' is none of auto, sampled, off and a number from 1 to {}",
-                               counters, kMostCounted));
+  throw InputError("--counters '{}' is none of auto, sampled, off and a number from 1 to {}", counters,
+                   kMostCounted);
 }
 
 /// Why the command runs untraced; empty where it need not.
@@ -58,8 +58,7 @@ std::string why_not_traced(const TraceCommand& command) {
   if (const char* other = std::getenv(kInjection); other != nullptr && *other != '\0') {
     return fmt::format(
         "{} is already set to {} (ncu, nsys and compute-sanitizer do so): end that, for only one library can "
-        "be "
-        "injected",
+        "be injected",
         kInjection, other);
   }
   const fs::path library = library_path();
@@ -158,8 +157,8 @@ std::unique_ptr<ChildProcess> start(const TraceCommand& command,
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     const std::string& name = command.words.front();
     const bool is_here = name.find('/') == std::string::npos && fs::exists(name);
-    throw InputError(fmt::format("cannot run '{}': {}{}", name, error.code().message(),
-                                 is_here ? fmt::format(" in PATH; the one here is ./{}", name) : ""));
+    throw InputError("cannot run '{}': {}{}", name, error.code().message(),
+                     is_here ? fmt::format(" in PATH; the one here is ./{}", name) : "");
   }
 }
 
@@ -170,11 +169,10 @@ void say_why_no_file(Ending ending, Console& console) {
                ending.status);
     return;
   }
-  fmt::print(
-      console.err,
-      "occbench trace: no process loaded {}: the command does not use CUDA here, or sudo, srun, a container "
-      "or another tool takes {} away: run occbench within\n",
-      kLibrary, kInjection);
+  fmt::print(console.err,
+             "occbench trace: no process loaded {}: the command does not use CUDA here, or sudo, srun, a "
+             "container or another tool takes {} away: run occbench within\n",
+             kLibrary, kInjection);
 }
 
 }  // namespace
@@ -183,14 +181,13 @@ void check(const TraceCommand& command) {
   static_cast<void>(counted_launches(command.counters));
   if (!command.timeline.empty() && command.counters != kTraceSampled)
     throw InputError(
-        fmt::format("--timeline shows sampling windows, and --counters '{}' has none: add --counters sampled",
-                    command.counters));
+        "--timeline shows sampling windows, and --counters '{}' has none: add --counters sampled",
+        command.counters);
   if (!command.timeline.empty()) static_cast<void>(output_target(command.timeline));
   static_cast<void>(checked_kernel_filter(command.kernels));
   const bool is_empty_name = command.only.starts_with('/') || command.only.ends_with('/');
   if (is_empty_name || command.only.find("//") != std::string::npos)
-    throw InputError(
-        fmt::format("--only '{}': names of nested regions have one / between them", command.only));
+    throw InputError("--only '{}': names of nested regions have one / between them", command.only);
 }
 
 ExitStatus run_traced(const TraceCommand& command, const std::vector<std::string>& metrics,

@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 
-#include <fmt/core.h>
 #include <fmt/ostream.h>
 
 #include "files/input.hpp"
@@ -327,8 +326,7 @@ class ProcessEntries {
 TracedProcess parse_process_entries(std::string_view bytes, std::string_view source) {
   ProcessEntries entries;
   if (!for_each_entry(bytes, [&](const EntryView& entry) { entries.add(entry); }))
-    throw InputError(
-        fmt::format("{} is no file of a traced process, or one of another version of occbench", source));
+    throw InputError("{} is no file of a traced process, or one of another version of occbench", source);
   return entries.result();
 }
 
@@ -355,8 +353,8 @@ MergedProcesses merged_processes(const std::vector<std::filesystem::path>& files
   if (merged.entries.empty() && !merged.files.empty()) {
     const std::size_t count = merged.files.size();
     fmt::print(err,
-               "occbench trace: {} initialized CUDA, and no kernel launch was traced: it launched "
-               "none, or it says above why it is not traced\n",
+               "occbench trace: {} initialized CUDA, and no kernel launch was traced: it launched none, or "
+               "it says above why it is not traced\n",
                count == 1 ? "a process" : fmt::format("{} processes", count));
   }
   merged.entries = occbench::merged(std::move(merged.entries));

@@ -313,7 +313,7 @@ std::function<bool(std::string_view)> kernel_filter(const std::string& text) {
   if (error != 0) {
     std::string why(200, '\0');
     why.resize(::regerror(error, compiled.get(), why.data(), why.size()) - 1);
-    throw InputError(fmt::format("'{}' is not an extended regular expression: {}", text, why));
+    throw InputError("'{}' is not an extended regular expression: {}", text, why);
   }
   const std::shared_ptr<regex_t> pattern(compiled.release(), [](regex_t* each) {
     ::regfree(each);

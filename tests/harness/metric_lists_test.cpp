@@ -24,7 +24,7 @@ std::vector<std::string> metrics_read(CounterRead when) {
   std::vector<std::string> metrics;
   for (const Column& column : columns()) {
     if (!column.counter || column.counter->read != when) continue;
-    for (const std::string_view metric : metrics_of(column.counter->metric)) metrics.emplace_back(metric);
+    for (const std::string_view metric : split(column.counter->metric, '+')) metrics.emplace_back(metric);
   }
   return metrics;
 }
