@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
@@ -15,12 +16,10 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// A program on PATH or in the places where a CUDA toolkit lies.
 fs::path find_cuobjdump() {
   std::vector<fs::path> folders;
-  std::istringstream path(std::getenv("PATH") != nullptr ? std::getenv("PATH") : "");
+  std::istringstream path(environment_variable("PATH"));
   for (std::string folder; std::getline(path, folder, ':');) folders.emplace_back(folder);
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     if (const char* toolkit = std::getenv(variable)) folders.push_back(fs::path(toolkit) / "bin");

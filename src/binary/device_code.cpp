@@ -25,8 +25,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::int64_t kLinkedReserve = 1024;
 
 /// Cubins that are on disk at once: a library may have thousands, of half a megabyte each.

@@ -21,21 +21,8 @@ namespace occbench {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kCurveWidth = 64;
 constexpr int kCurveHeight = 8;
-
-std::string_view curve_title(Axis axis) {
-  switch (axis) {
-    case Axis::block_threads:
-      return "threads per block";
-    case Axis::registers_per_thread:
-      return "registers per thread";
-    default:
-      return "shared memory per block, bytes";
-  }
-}
 
 // One column of a curve: eighths of a character cell from the bottom, at most kCurveHeight * 8.
 std::string bar_cell(double pct, int row) {
@@ -58,7 +45,9 @@ std::string draw_curve(const Question& question, Axis axis) {
     return static_cast<int>((std::clamp(value, first, last) - first) * (kCurveWidth - 1) / (last - first));
   };
 
-  std::string text = fmt::format("\noccupancy over {}\n", curve_title(axis));
+  static constexpr std::string_view kTitles[] = {"threads per block", "registers per thread",
+                                                 "shared memory per block, bytes"};
+  std::string text = fmt::format("\noccupancy over {}\n", kTitles[static_cast<std::size_t>(axis)]);
   for (int row = kCurveHeight - 1; row >= 0; --row) {
     const bool labelled = row % 2 == 1;
     text += labelled ? fmt::format("{:>5} % ┤", 100 * (row + 1) / kCurveHeight) : fmt::format("{:>8}│", "");
@@ -313,29 +302,20 @@ void declare_launch(CLI::App& parser, CalcOptions& options) {
 void declare_sources(CLI::App& parser, CalcOptions& options) {
   parser.add_flag("--limits", options.limits, "the limits of --cc, or of all compute capabilities");
   CLI::Option* batch =
-      parser
-          .add_option("--batch", options.batch,
-                      "answer each row of a CSV file (-: standard input) that has the columns block_threads "
-                      "and, without --gpu and --cc, compute_capability, and may have registers_per_thread "
-                      "and others of a recorded row; its column case names the rows")
-          ->type_name("FILE.csv");
+      add_value(parser, "--batch", "FILE.csv", options.batch,
+                "answer each row of a CSV file (-: standard input) that has the columns block_threads "
+                "and, without --gpu and --cc, compute_capability, and may have registers_per_thread "
+                "and others of a recorded row; its column case names the rows");
   parser.add_flag("--rank", options.rank, "the best of the batch first")->needs(batch);
   CLI::Option* from =
-      parser
-          .add_option(
-              "--from", options.from,
-              "each kernel of a cubin, object, library or executable, by the CUDA toolkit's cuobjdump: "
-              "registers, shared memory, stack, spills and occupancy; with --cc as it runs there")
-          ->type_name("FILE");
-  parser
-      .add_option("--kernel", options.code.kernels,
-                  "only kernels in whose name this regular expression is found")
-      ->type_name("RE")
+      add_value(parser, "--from", "FILE", options.from,
+                "each kernel of a cubin, object, library or executable, by the CUDA toolkit's cuobjdump: "
+                "registers, shared memory, stack, spills and occupancy; with --cc as it runs there");
+  add_value(parser, "--kernel", "RE", options.code.kernels,
+            "only kernels in whose name this regular expression is found")
       ->needs(from);
-  parser
-      .add_option("--arch", options.code.architecture,
-                  "only code of this architecture: sm_90a, sm_90, 90 or 9.0")
-      ->type_name("ARCH")
+  add_value(parser, "--arch", "ARCH", options.code.architecture,
+            "only code of this architecture: sm_90a, sm_90, 90 or 9.0")
       ->needs(from);
   parser
       .add_flag("--all-block-sizes", options.all_block_sizes,

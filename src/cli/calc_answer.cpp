@@ -18,8 +18,6 @@
 namespace occbench {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 template <typename Number>
 Json optional_json(const std::optional<Number>& value) {
   return value ? Json(*value) : Json();
@@ -85,49 +83,35 @@ std::string headline(const Question& question, const Occupancy& occupancy) {
   return text + fmt::format("{} per SM\n", counted(occupancy.blocks_per_sm, "block"));
 }
 
-struct ResourceLine {
-  Limiter limiter;
-  std::string_view name;
-  std::string asked;
-  std::string allocated;
-  std::string of_sm;
-  std::string idle;
-};
-
-std::vector<ResourceLine> resource_lines(const Question& question, const Occupancy& occupancy) {
+std::string resources(const Question& question, const Occupancy& occupancy) {
   const Limits& limits = *question.limits;
   const auto& [launch, usage] = question.configuration;
   const Idle idle = idle_resources(limits, launch, occupancy);
-  const auto text = [](std::int64_t value) { return std::to_string(value); };
-  std::vector<ResourceLine> lines = {
-      {Limiter::warps, "warps", text(occupancy.warps_per_block), text(occupancy.warps_per_block),
-       text(limits.max_warps_per_sm), text(idle.warps)},
-      {Limiter::blocks, "block slots", "1", "1", text(limits.max_blocks_per_sm), text(idle.blocks)},
-      {Limiter::registers, "registers",
-       question.registers_given ? text(std::int64_t{usage.registers_per_thread} * launch.block_threads) : "?",
-       question.registers_given ? text(occupancy.registers_per_block) : "?", text(limits.registers_per_sm),
-       question.registers_given ? text(idle.registers) : "?"},
-      {Limiter::shared_memory, "shared memory",
-       bytes(usage.static_shared_bytes + launch.dynamic_shared_bytes),
-       bytes(occupancy.shared_bytes_per_block), bytes(occupancy.shared_bytes_per_sm),
-       bytes(idle.shared_bytes)}};
-  if (limits.max_barriers_per_sm > 0) {
-    lines.push_back({Limiter::barriers, "barriers", text(usage.barriers), text(usage.barriers),
-                     text(limits.max_barriers_per_sm),
-                     text(limits.max_barriers_per_sm - occupancy.blocks_per_sm * usage.barriers)});
-  }
-  return lines;
-}
-
-std::string resources(const Question& question, const Occupancy& occupancy) {
   std::vector<std::vector<std::string>> lines = {
       {"", "a block asks", "and gets", "the SM has", "left idle", "blocks that fit", ""}};
-  for (const ResourceLine& line : resource_lines(question, occupancy)) {
-    const int blocks = occupancy.block_limits.of(line.limiter);
-    lines.push_back({std::string(line.name), line.asked, line.allocated, line.of_sm, line.idle,
+  const auto add = [&](Limiter limiter, const char* name, const std::array<std::string, 4>& cells) {
+    const int blocks = occupancy.block_limits.of(limiter);
+    lines.push_back({name, cells[0], cells[1], cells[2], cells[3],
                      blocks == kUnlimited ? "any" : std::to_string(blocks),
-                     occupancy.limiters.contains(line.limiter) ? "◀ limits" : ""});
-  }
+                     occupancy.limiters.contains(limiter) ? "◀ limits" : ""});
+  };
+  const auto text = [](std::int64_t value) { return std::to_string(value); };
+  const auto of_registers = [&](std::int64_t value) { return question.registers_given ? text(value) : "?"; };
+  const std::string warps = text(occupancy.warps_per_block);
+  add(Limiter::warps, "warps", {warps, warps, text(limits.max_warps_per_sm), text(idle.warps)});
+  add(Limiter::blocks, "block slots", {"1", "1", text(limits.max_blocks_per_sm), text(idle.blocks)});
+  add(Limiter::registers, "registers",
+      {of_registers(std::int64_t{usage.registers_per_thread} * launch.block_threads),
+       of_registers(occupancy.registers_per_block), text(limits.registers_per_sm),
+       of_registers(idle.registers)});
+  add(Limiter::shared_memory, "shared memory",
+      {bytes(usage.static_shared_bytes + launch.dynamic_shared_bytes),
+       bytes(occupancy.shared_bytes_per_block), bytes(occupancy.shared_bytes_per_sm),
+       bytes(idle.shared_bytes)});
+  if (limits.max_barriers_per_sm > 0)
+    add(Limiter::barriers, "barriers",
+        {text(usage.barriers), text(usage.barriers), text(limits.max_barriers_per_sm),
+         text(limits.max_barriers_per_sm - occupancy.blocks_per_sm * usage.barriers)});
   return fmt::format("\n{}", text_table(lines, "<>>>>><"));
 }
 

@@ -19,8 +19,6 @@
 namespace occbench {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr auto kNeeded = std::to_array<std::string_view>({"compute_capability", "block_threads"});
 constexpr auto kOptional = std::to_array<std::string_view>(
     {"registers_per_thread", "static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "barriers",

@@ -23,8 +23,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct CalibrateOptions {
   ToolProgram program{kCalibration};
   std::string name;
@@ -38,8 +36,8 @@ void declare_options(CLI::App& parser, ToolProgram& program) {
       ->capture_default_str()
       ->type_name("N|auto|all|N,N");
   declare_at_once(parser);
-  parser.add_option("--benches", program.benches, "folder of the bench binaries (default: beside occbench)")
-      ->type_name("FOLDER");
+  add_value(parser, "--benches", "FOLDER", program.benches,
+            "folder of the bench binaries (default: beside occbench)");
 }
 
 /// As run_tool().
@@ -228,18 +226,14 @@ Action declare_calibrate(CLI::App& parser) {
   parser.add_option("--name", options->name,
                     "name of the profile, which rows then carry (default: the GPU's model and the first "
                     "digits of its UUID, h200-91faaf4a)");
-  parser
-      .add_option(
-          "--out", options->out,
-          "the profile goes here (default: into the user's configuration folder, as UUID.profile, where run, "
-          "predict and explain find it; with --rows: standard output, -); of several GPUs FILE.gpuN")
-      ->type_name("FILE");
-  parser
-      .add_option("--rows", options->rows,
-                  "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no "
-                  "GPU; of several units of one kind: a profile of that kind; all files that follow, up to "
-                  "the next option or --")
-      ->type_name("FILE.csv");
+  add_value(
+      parser, "--out", "FILE", options->out,
+      "the profile goes here (default: into the user's configuration folder, as UUID.profile, where run, "
+      "predict and explain find it; with --rows: standard output, -); of several GPUs FILE.gpuN");
+  add_value(parser, "--rows", "FILE.csv", options->rows,
+            "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no "
+            "GPU; of several units of one kind: a profile of that kind; all files that follow, up to "
+            "the next option or --");
   return [options, &parser](Console& console) {
     return options->rows.empty() ? calibrate_gpus(*options, parser, console)
                                  : calibrate_rows(*options, console);
@@ -255,8 +249,7 @@ Action declare_validate(CLI::App& parser) {
   parser.add_option("--suite", options->suite, "how many launches: smoke 21, quick 189, full 840")
       ->check(CLI::IsMember({"smoke", "quick", "full"}))
       ->capture_default_str();
-  parser.add_option("--out", options->out, "the rows go here (default: they are not kept)")
-      ->type_name("FILE.csv");
+  add_value(parser, "--out", "FILE.csv", options->out, "the rows go here (default: they are not kept)");
   parser.add_option("--rows", options->rows, "rows measured before, with no GPU")
       ->check(CLI::ExistingFile)
       ->excludes("--out", "--suite", "--device", "--benches")

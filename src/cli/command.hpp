@@ -90,6 +90,13 @@ CLI::Option* add_number(CLI::App& parser, const std::string& name, Value& value,
       ->type_name("N");
 }
 
+/// An option with a word for its values, such as FILE.
+template <typename Value>
+CLI::Option* add_value(CLI::App& parser, const std::string& name, const std::string& type, Value& value,
+                       const std::string& meaning) {
+  return parser.add_option(name, value, meaning)->type_name(type);
+}
+
 /// An option that takes a size.
 CLI::Option* add_size_option(CLI::App& parser, const std::string& name, std::int64_t& bytes,
                              const std::string& meaning);

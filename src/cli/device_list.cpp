@@ -49,12 +49,10 @@ void declare_measuring(CLI::App& parser, RunOptions& options) {
           "best that is known of the GPU)",
           "device_profile")
       ->type_name("NAME|FILE");
-  parser.add_option("--benches", options.benches, "folder of the bench binaries (default: beside occbench)")
-      ->type_name("FOLDER");
-  parser
-      .add_option("--out", options.out,
-                  "rows go here, samples beside it (default: a new file in results/local/)")
-      ->type_name("FILE.csv");
+  add_value(parser, "--benches", "FOLDER", options.benches,
+            "folder of the bench binaries (default: beside occbench)");
+  add_value(parser, "--out", "FILE.csv", options.out,
+            "rows go here, samples beside it (default: a new file in results/local/)");
   parser.add_flag("--resume", options.resume, "keep the rows of --out and measure what is missing");
 }
 

@@ -31,8 +31,6 @@ std::string pci_bus_id(int device) {
   return id;
 }
 
-using Json = nlohmann::ordered_json;
-
 struct Property {
   const char*
       name;  ///< the runtime's own; of an attribute that CUDA 13 took out of cudaDeviceProp its name there

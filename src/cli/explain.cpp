@@ -86,16 +86,15 @@ void print_findings(std::span<const Finding> findings, double theoretical_pct,
 
 /// An array, an object a finding: cause, list, points, confidence, evidence (an object of columns and values), remedy,
 /// sentence; where it is about time, time in words and time_saved_at_most_pct; of a limit, steps as `calc` has them.
-nlohmann::ordered_json findings_json(std::span<const Finding> findings) {
-  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+Json findings_json(std::span<const Finding> findings) {
+  Json array = Json::array();
   for (const Finding& finding : findings) {
-    nlohmann::ordered_json evidence = nlohmann::ordered_json::object();
+    Json evidence = Json::object();
     for (const auto& [column, value] : finding.evidence) evidence[std::string(column)] = rounded(value);
-    nlohmann::ordered_json object = {
-        {"cause", to_string(finding.cause)}, {"list", to_string(finding.list)},
-        {"points", rounded(finding.points)}, {"confidence", to_string(finding.confidence)},
-        {"evidence", std::move(evidence)},   {"remedy", finding.remedy},
-        {"sentence", finding.sentence}};
+    Json object = {{"cause", to_string(finding.cause)}, {"list", to_string(finding.list)},
+                   {"points", rounded(finding.points)}, {"confidence", to_string(finding.confidence)},
+                   {"evidence", std::move(evidence)},   {"remedy", finding.remedy},
+                   {"sentence", finding.sentence}};
     if (finding.time) {
       object["time"] = finding.time->sentence;
       object["time_saved_at_most_pct"] = rounded(100 * finding.time->share);
@@ -201,16 +200,10 @@ Explained explained(CaseRecord record, std::span<const CaseRecord> all) {
 
 /// What its achieved occupancy is read by: "counter", "trace" or "simulated".
 std::string_view read_by(const CaseRecord& record) {
-  switch (record.readings.achieved_source.value_or(AchievedSource::counter)) {
-    case AchievedSource::simulated:
-      return "simulated";
-    case AchievedSource::trace:
-      return "trace";
-    case AchievedSource::counter:
-    case AchievedSource::sampled:
-      return "counter";
-  }
-  return "";
+  const AchievedSource source = record.readings.achieved_source.value_or(AchievedSource::counter);
+  return source == AchievedSource::simulated ? "simulated"
+         : source == AchievedSource::trace   ? "trace"
+                                             : "counter";
 }
 
 /// Of a row that nothing can be said of.
@@ -250,7 +243,7 @@ void print_csv(const Explained& each, std::ostream& out) {
 
 /// One object of the array, without what separates it from others.
 void print_json(const Explained& each, std::ostream& out) {
-  nlohmann::ordered_json object = row_to_json(row_of(each.record));
+  Json object = row_to_json(row_of(each.record));
   object["findings"] = findings_json(each.findings);
   fmt::print(out, "{}", json_text(object, -1));
 }
@@ -399,7 +392,7 @@ void print_text(const CaseRecord& record, const Limits& limits, const std::vecto
 }
 
 void print_json(const CaseRecord& record, const std::vector<Finding>& findings, std::ostream& out) {
-  nlohmann::ordered_json object = known_cells(row_of(record));
+  Json object = known_cells(row_of(record));
   object["findings"] = findings_json(findings);
   fmt::print(out, "{}\n", json_text(object));
 }

@@ -20,8 +20,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct FleetOptions {
   std::vector<std::string> files;
   std::vector<std::string> baseline;
@@ -148,23 +146,19 @@ ExitStatus fleet(const FleetOptions& options, Console& console) {
 
 Action declare_fleet(CLI::App& parser) {
   const auto options = std::make_shared<FleetOptions>();
-  parser.add_option("files", options->files, "rows of GPUs of one model, a run of each GPU")
-      ->type_name("ALL.csv")
+  add_value(parser, "files", "ALL.csv", options->files, "rows of GPUs of one model, a run of each GPU")
       ->check(CLI::ExistingFile)
       ->required();
   add_repeated(parser, "--baseline", options->baseline,
                "rows of more GPUs of the model, which are peers and are not judged")
       ->type_name("FILE.csv")
       ->check(CLI::ExistingFile);
-  parser
-      .add_option("--since", options->since,
-                  "folder of files with earlier runs of the same GPUs: what has changed, and since when")
-      ->type_name("DIR")
+  add_value(parser, "--since", "DIR", options->since,
+            "folder of files with earlier runs of the same GPUs: what has changed, and since when")
       ->check(CLI::ExistingDirectory);
-  parser.add_option("--model", options->model, "only GPUs of this name, as the column gpu has it")
-      ->type_name("NAME");
-  parser.add_option("--page", options->page, "also draw an HTML page: a row for each GPU, outliers first")
-      ->type_name("FILE.html");
+  add_value(parser, "--model", "NAME", options->model, "only GPUs of this name, as the column gpu has it");
+  add_value(parser, "--page", "FILE.html", options->page,
+            "also draw an HTML page: a row for each GPU, outliers first");
   add_format(parser, options->format, {"table", "json"}, "table, or json: a line of JSON for each GPU");
   return [options](Console& console) { return fleet(*options, console); };
 }

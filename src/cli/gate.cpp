@@ -23,8 +23,6 @@ namespace occbench {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kMostPairs = 50;
 
 struct GateOptions {
@@ -116,15 +114,8 @@ void say_unused(const Tolerances& tolerances, const Comparison& comparison, Cons
 }
 
 ExitStatus status_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass:
-      return ExitStatus::done;
-    case Verdict::regression:
-      return ExitStatus::regression;
-    case Verdict::no_verdict:
-      break;
-  }
-  return ExitStatus::no_verdict;
+  if (verdict == Verdict::pass) return ExitStatus::done;
+  return verdict == Verdict::regression ? ExitStatus::regression : ExitStatus::no_verdict;
 }
 
 ExitStatus gate(const GateOptions& options, Console& console) {
@@ -155,26 +146,19 @@ void declare_tolerances(CLI::App& parser, GateOptions& options) {
               "--tolerances", options.tolerances_file,
               R"(JSON: {"all": {"achieved_pct": {"limit": 1, "spreads": 3}}, "experiments": {"waves": {...}}})")
           ->type_name("FILE");
-  parser
-      .add_option("--tolerances-from", options.tolerances_from,
-                  "take the tolerances from runs of one build on one machine: all that follow, up to the "
-                  "next option or --")
-      ->type_name("RUN RUN ...")
+  add_value(parser, "--tolerances-from", "RUN RUN ...", options.tolerances_from,
+            "take the tolerances from runs of one build on one machine: all that follow, up to the "
+            "next option or --")
       ->expected(2, 1000)
       ->excludes(file);
-  parser
-      .add_option("--save-tolerances", options.save_tolerances,
-                  "write the tolerances in use, as --tolerances reads them")
-      ->type_name("FILE");
+  add_value(parser, "--save-tolerances", "FILE", options.save_tolerances,
+            "write the tolerances in use, as --tolerances reads them");
 }
 
 void declare_pairs(CLI::App& parser, GateOptions& options, CLI::Option* runs) {
   CLI::Option* pair =
-      parser
-          .add_option(
-              "--pair", options.builds,
-              "run two builds in turn on this machine, the first as the baseline, and decide on the pairs")
-          ->type_name("BUILD_A BUILD_B")
+      add_value(parser, "--pair", "BUILD_A BUILD_B", options.builds,
+                "run two builds in turn on this machine, the first as the baseline, and decide on the pairs")
           ->expected(2)
           ->excludes(runs);
   const auto of_pair = [&](const std::string& name, auto& value, const std::string& meaning) {
@@ -193,8 +177,8 @@ void declare_pairs(CLI::App& parser, GateOptions& options, CLI::Option* runs) {
 
 Action declare_gate(CLI::App& parser) {
   const auto options = std::make_shared<GateOptions>();
-  CLI::Option* runs = parser.add_option("runs", options->runs, "two files of rows, or two folders of them")
-                          ->type_name("BASELINE CANDIDATE")
+  CLI::Option* runs = add_value(parser, "runs", "BASELINE CANDIDATE", options->runs,
+                                "two files of rows, or two folders of them")
                           ->expected(2);
   declare_pairs(parser, *options, runs);
   declare_tolerances(parser, *options);

@@ -13,14 +13,10 @@ constexpr int kMostSmsOfGpu = 1024;  // as the column sm_count
 }  // namespace
 
 void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& group) {
-  CLI::Option* const name =
-      parser
-          .add_option("--gpu", option.name,
-                      "a GPU by name: a100, 4090, h100-sxm5-80gb, ... (calc --gpu list)")
-          ->type_name("NAME")
-          ->group(group);
-  parser.add_option("--cc", option.compute_capability, "compute capability: 9.0, 90 or sm_90")
-      ->type_name("CC")
+  CLI::Option* const name = add_value(parser, "--gpu", "NAME", option.name,
+                                      "a GPU by name: a100, 4090, h100-sxm5-80gb, ... (calc --gpu list)")
+                                ->group(group);
+  add_value(parser, "--cc", "CC", option.compute_capability, "compute capability: 9.0, 90 or sm_90")
       ->excludes(name)
       ->group(group);
   add_number(parser, "--sm-count", option.sm_count, "SMs of the device, for waves and predictions", 1,

@@ -122,7 +122,7 @@ std::string blocks_json(const PredictOptions& options) {
                                          Seeds(options.chance, profile).of_run(0), &spans);
   std::ranges::sort(spans, {},
                     [](const BlockSpan& span) { return std::tuple(span.sm, span.begin, span.end); });
-  nlohmann::ordered_json blocks = nlohmann::ordered_json::array();
+  Json blocks = Json::array();
   for (const BlockSpan& span : spans) blocks.push_back({span.sm, span.begin, span.end});
   return json_text(
       {{"sm_count", profile.sm_count()},
@@ -238,7 +238,7 @@ void print_csv(const Answer& answer, std::ostream& out) {
 }
 
 void print_json(const Answer& answer, std::ostream& out) {
-  nlohmann::ordered_json object = known_cells(answer.row);
+  Json object = known_cells(answer.row);
   object["profile_quality"] = to_string(*answer.prediction.profile_quality);
   object["predicted_elapsed_low_pct"] = answer.prediction.elapsed_interval.low;
   object["predicted_elapsed_high_pct"] = answer.prediction.elapsed_interval.high;

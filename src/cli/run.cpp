@@ -186,14 +186,10 @@ Action declare_run(CLI::App& parser) {
   parser.add_option("--suite", options->suite, "smoke, quick or full")
       ->check(CLI::IsMember({"smoke", "quick", "full"}))
       ->capture_default_str();
-  parser
-      .add_option("--filter", options->filter,
-                  "only cases whose experiment/case this regular expression is found in")
-      ->type_name("RE");
-  parser
-      .add_option("--shard", options->shard,
-                  "only part I of N of the cases, which take about equally long; merge puts them together")
-      ->type_name("I/N");
+  add_value(parser, "--filter", "RE", options->filter,
+            "only cases whose experiment/case this regular expression is found in");
+  add_value(parser, "--shard", "I/N", options->shard,
+            "only part I of N of the cases, which take about equally long; merge puts them together");
   parser
       .add_option(
           "--rehearse", options->rehearse,

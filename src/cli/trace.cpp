@@ -32,8 +32,6 @@ namespace occbench {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct TraceOptions {
   TraceCommand command;
   std::vector<std::string> misplaced;  ///< words of a command before --
@@ -209,10 +207,8 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
   const auto options = std::make_shared<TraceOptions>();
   TraceCommand& command = options->command;
   command.words = std::move(words);
-  parser
-      .add_option("--out", options->out,
-                  "rows go here, samples beside it (default: a new file in results/local/)")
-      ->type_name("FILE.csv");
+  add_value(parser, "--out", "FILE.csv", options->out,
+            "rows go here, samples beside it (default: a new file in results/local/)");
   parser
       .add_option("--counters", command.counters,
                   "launches to count of each kernel and configuration: N, or off; sampled: none, the GPU is "
@@ -220,31 +216,23 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
                   "counting has taken at most 2 % of the time) for 3 s, then as sampled")
       ->capture_default_str()
       ->type_name("auto|sampled|off|N");
-  parser
-      .add_option("--kernels", command.kernels,
-                  "count only kernels whose name this extended regular expression is found in; with "
-                  "--import, keep only those")
-      ->type_name("RE");
+  add_value(parser, "--kernels", "RE", command.kernels,
+            "count only kernels whose name this extended regular expression is found in; with "
+            "--import, keep only those");
   parser.add_flag(
       "--regions", command.regions,
       "a row for each region and kernel: regions are ranges of NVTX, or of occbench.region in Python");
-  parser
-      .add_option("--only", command.only,
-                  "take counters and samples in this region alone (`forward`, or `step/forward`); its rows "
-                  "are those of --regions")
-      ->type_name("REGION");
-  parser
-      .add_option("--timeline", command.timeline,
-                  "a Chrome trace of the sampling windows, for Perfetto: occupancy, resident blocks and "
-                  "kernels over time; with --counters sampled")
-      ->type_name("FILE.json");
+  add_value(parser, "--only", "REGION", command.only,
+            "take counters and samples in this region alone (`forward`, or `step/forward`); its rows "
+            "are those of --regions");
+  add_value(parser, "--timeline", "FILE.json", command.timeline,
+            "a Chrome trace of the sampling windows, for Perfetto: occupancy, resident blocks and "
+            "kernels over time; with --counters sampled");
   add_number(parser, "--after", command.after,
              "launches of a process before the first is counted (default: until it repeats itself); "
              "cudaProfilerStart begins at once");
-  parser
-      .add_option("--import", options->import_from.file,
-                  "a Chrome trace of torch.profiler instead of a command")
-      ->type_name("FILE.json[.gz]")
+  add_value(parser, "--import", "FILE.json[.gz]", options->import_from.file,
+            "a Chrome trace of torch.profiler instead of a command")
       ->excludes("--counters")
       ->excludes("--only")
       ->excludes("--regions")
@@ -254,11 +242,8 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
       ->needs("--import");
   parser.add_flag("--merge", options->merge,
                   "merge what the processes of a trace that was cut off wrote beside --out");
-  parser
-      .add_option(
-          "--profile", options->profile,
-          "device profile to predict with, a built-in one or a file (default: the best known of the GPU)")
-      ->type_name("NAME|FILE");
+  add_value(parser, "--profile", "NAME|FILE", options->profile,
+            "device profile to predict with, a built-in one or a file (default: the best known of the GPU)");
   add_device_option(parser, options->device,
                     "the only GPU that the command sees, by its number (default: those that it sees now); "
                     "all, or a list such as 0,2: the command once on each")

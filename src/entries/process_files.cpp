@@ -14,8 +14,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Programs that one process runs, one after another, by exec.
 constexpr int kMostPrograms = 1000;
 constexpr std::string_view kExtension = ".entries";

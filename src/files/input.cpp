@@ -1,6 +1,7 @@
 #include "files/input.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <istream>
 #include <zlib.h>
@@ -33,6 +34,11 @@ std::int64_t max_file_bytes() {
 
 void set_max_file_bytes(std::int64_t bytes) {
   most_bytes = bytes;
+}
+
+std::string environment_variable(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? "" : value;
 }
 
 InputBuffer::InputBuffer(const std::filesystem::path& file, std::int64_t most)

@@ -18,8 +18,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 [[noreturn]] void refuse(const fs::path& lock, std::string_view what) {
   throw InputError("{} is {}, where a run keeps its lock: rename it, or write to another file", lock.string(),
                    what);

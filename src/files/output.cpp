@@ -16,8 +16,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// As the system follows them.
 constexpr int kMostLinks = 40;
 /// Text that waits for a write: a merge writes millions of lines.

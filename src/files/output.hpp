@@ -6,6 +6,8 @@
 
 namespace occbench {
 
+namespace fs = std::filesystem;
+
 /// Writes to a file descriptor, however often a signal or a full disk splits the write. @returns whether all
 /// of it is written
 bool write_all(int descriptor, std::string_view text);

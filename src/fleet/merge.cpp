@@ -23,8 +23,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t kFewNames = 3;
 constexpr std::size_t kFewConflicts = 10;
 

@@ -197,16 +197,16 @@ std::string ranking(const FleetRows& rows, const RankedFleet& ranked) {
   return text;
 }
 
-nlohmann::ordered_json json_of(const FleetFinding& finding) {
-  nlohmann::ordered_json object = {{"cause", finding.cause},
-                                   {"size", finding.size},
-                                   {"unit", finding.size_unit},
-                                   {"named_from", nullptr},
-                                   {"note", finding.note},
-                                   {"sentence", finding.sentence},
-                                   {"worst_case", finding.worst_case},
-                                   {"against", finding.own_past ? "own past" : "peers"},
-                                   {"since", finding.since}};
+Json json_of(const FleetFinding& finding) {
+  Json object = {{"cause", finding.cause},
+                 {"size", finding.size},
+                 {"unit", finding.size_unit},
+                 {"named_from", nullptr},
+                 {"note", finding.note},
+                 {"sentence", finding.sentence},
+                 {"worst_case", finding.worst_case},
+                 {"against", finding.own_past ? "own past" : "peers"},
+                 {"since", finding.since}};
   if (finding.named_from) object["named_from"] = *finding.named_from;
   return object;
 }
@@ -267,20 +267,20 @@ std::string fleet_json(const FleetRows& rows, const RankedFleet& ranked) {
   std::string text;
   for (const ComparedGpu& each : ranked.gpus) {
     const MeasuredGpu& gpu = rows.gpus[each.gpu];
-    nlohmann::ordered_json object = {{"gpu_uuid", gpu.uuid},
-                                     {"host", gpu.host},
-                                     {"gpu", gpu.model},
-                                     {"recorded_at", gpu.recorded_at},
-                                     {"simulated", rows.kind.simulated()},
-                                     {"verdict", verdict_of(each)},
-                                     {"why_no_verdict", each.no_verdict}};
-    nlohmann::ordered_json& distances = object["distances"] = nlohmann::ordered_json::object();
+    Json object = {{"gpu_uuid", gpu.uuid},
+                   {"host", gpu.host},
+                   {"gpu", gpu.model},
+                   {"recorded_at", gpu.recorded_at},
+                   {"simulated", rows.kind.simulated()},
+                   {"verdict", verdict_of(each)},
+                   {"why_no_verdict", each.no_verdict}};
+    Json& distances = object["distances"] = Json::object();
     for (const FleetQuantity quantity : kFleetQuantities) {
       const auto& deviation = each.deviations[static_cast<std::size_t>(quantity)];
-      nlohmann::ordered_json& value = distances[std::string(facts_of(quantity).name)];
+      Json& value = distances[std::string(facts_of(quantity).name)];
       if (deviation) value = deviation->value;
     }
-    nlohmann::ordered_json& findings = object["findings"] = nlohmann::ordered_json::array();
+    Json& findings = object["findings"] = Json::array();
     for (const FleetFinding& finding : each.findings) findings.push_back(json_of(finding));
     text += json_text(object, -1) + "\n";
   }

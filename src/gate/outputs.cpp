@@ -93,8 +93,6 @@ std::string reason(const ComparedCase& compared) {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json to_json(const GateFinding& finding) {
   return {{"grade", to_string(finding.grade)},
           {"subject", finding.subject},

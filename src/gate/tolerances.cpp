@@ -17,8 +17,6 @@
 namespace occbench {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double kLargest = 1000;
 /// How much a difference may exceed the largest that was seen.
 constexpr double kMargin = 1.5;

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <dlfcn.h>
 #include <fstream>
 #include <iterator>
@@ -14,13 +13,12 @@
 #include <cuda_runtime_api.h>
 #include <fmt/core.h>
 
+#include "files/input.hpp"
 #include "files/output.hpp"
 #include "gpu/cuda_library.hpp"
 
 namespace occbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 // NVRTC's C interface (CUDA Toolkit documentation, NVRTC, user interface). Declared here so that the build
 // needs no header of it: the library is opened at run time, and a machine without it measures all the rest.
@@ -229,14 +227,10 @@ void KernelCache::keep(const std::string& content, const Nvrtc::Output& output) 
 }
 
 fs::path user_kernel_cache() {
-  const auto folder = [](const char* variable) {
-    const char* const value = std::getenv(variable);
-    return fs::path(value == nullptr ? "" : value);
-  };
   // The XDG base directory specification: a relative path is to be ignored.
-  if (const fs::path cache = folder("XDG_CACHE_HOME"); cache.is_absolute())
+  if (const fs::path cache = environment_variable("XDG_CACHE_HOME"); cache.is_absolute())
     return cache / "occbench" / "kernels";
-  if (const fs::path home = folder("HOME"); home.is_absolute())
+  if (const fs::path home = environment_variable("HOME"); home.is_absolute())
     return home / ".cache" / "occbench" / "kernels";
   return {};
 }

@@ -40,8 +40,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Tells whoever started this program how far it is. What cannot be told costs nothing else.
 class ProgressWriter {
  public:
@@ -415,11 +413,10 @@ void list_cases(std::span<const PlannedCase> cases, const Device& device, const 
 }
 
 void describe(const Experiment& described) {
-  nlohmann::ordered_json object = {
-      {"name", described.name}, {"claim", described.claim}, {"source", described.source}};
+  Json object = {{"name", described.name}, {"claim", described.claim}, {"source", described.source}};
   if (described.families) {
     for (const Family& family : described.families()) {
-      nlohmann::ordered_json axes = nlohmann::ordered_json::array();
+      Json axes = Json::array();
       for (const SweepAxis& axis : family.axes)
         axes.push_back({{"name", axis.name}, {"meaning", axis.meaning}, {"values", axis.values}});
       object["families"].push_back(

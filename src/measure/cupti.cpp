@@ -1,10 +1,10 @@
 #include "measure/cupti.hpp"
 
-#include <cstdlib>
 #include <system_error>
 
 #include <fmt/ranges.h>
 
+#include "files/input.hpp"
 #include "measure/cupti_library.hpp"
 
 namespace occbench {
@@ -207,9 +207,9 @@ std::vector<const char*> pointers_to(const std::vector<std::string>& names) {
 }
 
 std::optional<std::filesystem::path> mps_socket() {
-  const char* const folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
-  const bool given = folder != nullptr && *folder != '\0';
-  const std::filesystem::path socket = std::filesystem::path(given ? folder : "/tmp/nvidia-mps") / "control";
+  const std::string folder = environment_variable("CUDA_MPS_PIPE_DIRECTORY");
+  const std::filesystem::path socket =
+      std::filesystem::path(folder.empty() ? "/tmp/nvidia-mps" : folder) / "control";
   std::error_code none;
   if (!std::filesystem::is_socket(socket, none)) return std::nullopt;
   return socket;

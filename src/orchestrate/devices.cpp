@@ -25,8 +25,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kMostDevices = 1000;
 
 int device_number(std::string_view text, const std::string& choice) {

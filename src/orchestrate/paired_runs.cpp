@@ -16,8 +16,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 fs::path program_of(const fs::path& build) {
   const fs::path program = fs::absolute(build) / "bin" / "occbench";
   if (::access(program.c_str(), X_OK) == 0) return program;

@@ -24,8 +24,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// The program that has all experiments of the suite (bench/CMakeLists.txt).
 constexpr const char* kSuiteProgram = "bench_all";
 
@@ -90,7 +88,7 @@ struct ExpectedCase {
 /// The kernels that a program describes in a line of its answer to --occ_describe.
 void add_kernels(const fs::path& program, std::string_view line, std::vector<SweptKernel>& kernels) {
   if (!line.starts_with('{')) return;
-  const nlohmann::ordered_json described = parse_json(line, program.string());
+  const Json described = parse_json(line, program.string());
   if (!described.contains("families")) return;
   for (const auto& family : described.at("families")) {
     SweptKernel kernel{program, family.at("name"), family.at("description"), {}};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <set>
@@ -30,8 +29,6 @@
 
 namespace occbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// The line with what is left is shown again as often.
 constexpr std::chrono::milliseconds kRefresh{250};
@@ -288,8 +285,8 @@ bool summarize(const Runner& runner, const std::set<std::string>& wanted, const 
 
 /// Several of Slurm's nodes can be one machine; then each has a name of its own.
 std::string node_name() {
-  const char* node = std::getenv("SLURMD_NODENAME");
-  return node != nullptr && *node != '\0' ? node : host_name();
+  const std::string node = environment_variable("SLURMD_NODENAME");
+  return node.empty() ? host_name() : node;
 }
 
 std::vector<CaseRecord> chosen_cases(const RunOptions& options) {

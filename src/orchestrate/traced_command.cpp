@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 
 #include "entries/process_files.hpp"
+#include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
@@ -23,8 +24,6 @@
 
 namespace occbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
 constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
@@ -55,7 +54,7 @@ std::string why_not_traced(const TraceCommand& command) {
   const std::string name = fs::path(command.words.front()).filename();
   if (name == "ncu" || name == "nsys")
     return fmt::format("{} injects a library of its own, and only one can be injected", name);
-  if (const char* other = std::getenv(kInjection); other != nullptr && *other != '\0') {
+  if (const std::string other = environment_variable(kInjection); !other.empty()) {
     return fmt::format(
         "{} is already set to {} (ncu, nsys and compute-sanitizer do so): end that, for only one library can "
         "be injected",
@@ -86,8 +85,7 @@ std::vector<std::string> environment_for(const TraceCommand& command, const std:
   if (!command.visible_gpu.empty()) set("CUDA_VISIBLE_DEVICES", command.visible_gpu);
   if (!traced) return environment;
   set(kInjection, library_path().string());
-  if (const char* other = std::getenv(kNvtxInjection); other == nullptr || *other == '\0')
-    set(kNvtxInjection, library_path().string());
+  if (environment_variable(kNvtxInjection).empty()) set(kNvtxInjection, library_path().string());
   set(kTraceOutVariable, fs::absolute(out).string());
   set(kTraceCountersVariable, counted_launches(command.counters));
   set(kTraceKernelsVariable, command.kernels);

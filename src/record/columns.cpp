@@ -176,10 +176,10 @@ std::string csv() {
 }
 
 std::string json() {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const Column& column : columns()) {
     const std::vector<std::string> values = cells(column);
-    nlohmann::ordered_json& entry = list.emplace_back();
+    Json& entry = list.emplace_back();
     for (std::size_t i = 0; i < values.size(); ++i) entry[kNames[i]] = values[i];
     if (column.counter) entry["scale"] = column.counter->scale;
   }

@@ -10,8 +10,6 @@
 
 namespace occbench {
 
-using Json = nlohmann::ordered_json;
-
 Json row_to_json(const Row& row) {
   Json object = Json::object();
   for (const Column& column : columns()) {

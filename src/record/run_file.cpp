@@ -15,8 +15,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::string text_or_nothing(const fs::path& file) {
   return fs::exists(output_target(file)) ? read_text(file) : "";
 }
