@@ -4,7 +4,6 @@
 #include <iterator>
 #include <memory>
 #include <ostream>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -43,10 +42,6 @@ struct NumbersOption : LaunchOptions {
   std::optional<double> time_us;
   std::optional<double> sm_cycles_active_avg;
   std::optional<double> resident_blocks;
-
-  bool given() const {
-    return gpu.given();
-  }
 };
 
 /// As rows show reals: with up to four decimals.
@@ -237,29 +232,21 @@ void print_case(const Explained& each, std::ostream& out) {
                  achieved || !record.prediction ? achieved : Real(record.prediction->predicted_pct), out);
 }
 
-void print_csv(const Explained& each, std::ostream& out) {
-  fmt::print(out, "{}", csv_record(row_of(each.record)));
-}
-
-/// One object of the array, without what separates it from others.
-void print_json(const Explained& each, std::ostream& out) {
-  Json object = row_to_json(row_of(each.record));
-  object["findings"] = findings_json(each.findings);
-  fmt::print(out, "{}", json_text(object, -1));
-}
-
-/// What comes before, between and after the rows of a format, and a row.
-struct RowFormat {
-  std::string before;
-  std::string between;
-  std::string after;
-  void (*print)(const Explained&, std::ostream&);
-};
-
-RowFormat row_format(const std::string& name) {
-  if (name == "csv") return {csv_header(), "", "", print_csv};
-  if (name == "json") return {"[\n", ",\n", "\n]\n", print_json};
-  return {"", "", "", print_case};
+void print_rows(std::span<const Explained> rows, const std::string& format, std::ostream& out) {
+  if (format == "csv") fmt::print(out, "{}", csv_header());
+  std::string objects;
+  for (const Explained& each : rows) {
+    if (format == "csv") {
+      fmt::print(out, "{}", csv_record(row_of(each.record)));
+    } else if (format == "json") {
+      Json object = row_to_json(row_of(each.record));
+      object["findings"] = findings_json(each.findings);
+      objects += (objects.empty() ? "" : ",\n") + json_text(object, -1);
+    } else {
+      print_case(each, out);
+    }
+  }
+  if (format == "json") fmt::print(out, "[\n{}\n]\n", objects);
 }
 
 /// A line a row, in the order of the files, as they were recorded.
@@ -313,15 +300,10 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   }
   if (options.predicts()) agreement_of_all = agreement(cases);
   for (const std::string& remark : remarks_on_profiles(cases)) fmt::print(console.err, "{}\n", remark);
-  const RowFormat format = row_format(options.format);
-  // A row that cannot be explained leaves no half of an array.
-  std::ostringstream text;
-  text << format.before;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (i > 0) text << format.between;
-    format.print(explained(cases[i], of_files), text);
-  }
-  fmt::print(console.out, "{}{}", text.str(), format.after);
+  // All before the first is printed: a row that cannot be explained leaves no half of an array.
+  std::vector<Explained> rows;
+  for (const CaseRecord& each : cases) rows.push_back(explained(each, of_files));
+  print_rows(rows, options.format, console.out);
   fmt::print(console.err, "{} of {} rows, those first {}{}. {}\n", cases.size(), all, sorted_by,
              options.predicts() ? "; re-predicted" : "", agreement_of_all);
   return ExitStatus::done;
@@ -391,15 +373,7 @@ void print_text(const CaseRecord& record, const Limits& limits, const std::vecto
   print_findings(findings, theory.theoretical_pct, achieved, out);
 }
 
-void print_json(const CaseRecord& record, const std::vector<Finding>& findings, std::ostream& out) {
-  Json object = known_cells(row_of(record));
-  object["findings"] = findings_json(findings);
-  fmt::print(out, "{}\n", json_text(object));
-}
-
 /// Declares --gpu, --cc, --sm-count, --block-size, --grid, --registers and so on.
-void declare_numbers_option(CLI::App& parser, NumbersOption& numbers);
-
 void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   const auto add = [&](const char* name, auto& value, const char* meaning, auto... range) {
     add_number(parser, name, value, meaning, range...)->group(kNumbersGroup);
@@ -429,15 +403,14 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
   const LaunchFacts facts = facts_of_numbers(record, named_gpu(numbers.gpu));
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
-  if (json) {
-    print_json(record, findings, out);
-  } else {
-    print_text(record, limits, findings, out);
-  }
+  if (!json) return print_text(record, limits, findings, out);
+  Json object = known_cells(row_of(record));
+  object["findings"] = findings_json(findings);
+  fmt::print(out, "{}\n", json_text(object));
 }
 
 ExitStatus explain(const ExplainOptions& options, Console& console) {
-  if (!options.numbers.given()) return explain_rows(options, console);
+  if (!options.numbers.gpu.given()) return explain_rows(options, console);
   if (!options.files.empty())
     throw InputError(
         "--cc describes a launch by numbers, and a FILE has launches of its own: give one of them");

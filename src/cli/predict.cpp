@@ -46,12 +46,16 @@ struct PredictOptions : LaunchOptions {
   std::string format;
 };
 
+/// Empty where the GPU is in no table.
+std::optional<double> highest_clock_mhz(const Gpu* gpu) {
+  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
+}
+
 /// The clock that is given, else the highest one of the GPU that is named or that the profile is of.
 std::optional<double> clock_of(const PredictOptions& options, const DeviceProfile& profile) {
   if (options.clock_mhz) return options.clock_mhz;
   const Gpu* const named = named_gpu(options.gpu);
-  const Gpu* const gpu = named == nullptr ? find_gpu_by_driver_name(profile.gpu) : named;
-  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
+  return highest_clock_mhz(named == nullptr ? find_gpu_by_driver_name(profile.gpu) : named);
 }
 
 /// What is printed: the launch and its prediction as columns, and what has no column.
@@ -136,6 +140,7 @@ std::string blocks_json(const PredictOptions& options) {
 }
 
 Answer predict_launch(const PredictOptions& options) {
+  const Waiting waiting(fmt::format("predicting {} blocks", grouped(options.launch.grid_blocks)));
   const ChosenProfile chosen = profile_to_predict_with(options.profile, options.gpu);
   const DeviceProfile& profile = chosen.profile;
   const Limits& limits = limits_of(profile.compute_capability);
@@ -179,12 +184,6 @@ Answer predict_launch(const PredictOptions& options) {
   answer.row.registers_per_thread = usage.registers_per_thread;
   answer.row.static_shared_bytes = usage.static_shared_bytes;
   return answer;
-}
-
-/// predict_launch(), which tells on a terminal that it is at work.
-Answer waited_for(const PredictOptions& options) {
-  const Waiting waiting(fmt::format("predicting {} blocks", grouped(options.launch.grid_blocks)));
-  return predict_launch(options);
 }
 
 void print_table(const Answer& answer, std::ostream& out) {
@@ -245,15 +244,14 @@ void print_json(const Answer& answer, std::ostream& out) {
   object["predicted_cycles_active_min"] = answer.prediction.cycles_active_min;
   object["predicted_cycles_active_max"] = answer.prediction.cycles_active_max;
   object["explanation"] = answer.row.explanation;
-  if (answer.advice) {
-    object["advice"] = {{"grid_blocks", answer.advice->launch.grid_blocks},
-                        {"block_threads", answer.advice->launch.block_threads},
-                        {"work", to_string(answer.advice->work)},
-                        {"predicted_pct", answer.advice->predicted_pct},
-                        {"gain_points", answer.advice->gain_points},
-                        {"time_saved_pct", answer.advice->time_saved_pct},
-                        {"sentence", answer.advice->sentence}};
-  }
+  if (const auto& advice = answer.advice)
+    object["advice"] = {{"grid_blocks", advice->launch.grid_blocks},
+                        {"block_threads", advice->launch.block_threads},
+                        {"work", to_string(advice->work)},
+                        {"predicted_pct", advice->predicted_pct},
+                        {"gain_points", advice->gain_points},
+                        {"time_saved_pct", advice->time_saved_pct},
+                        {"sentence", advice->sentence}};
   const Timeline& timeline = answer.prediction.timeline;
   object["timeline"] = {{"step_cycles", timeline.step_cycles}, {"warps", timeline.warps}};
   fmt::print(out, "{}\n", json_text(object));
@@ -304,15 +302,10 @@ std::vector<std::string> predicted_columns() {
   return names;
 }
 
-/// Of the GPU that a row names, or else the given profile; empty where neither is known.
-std::optional<double> highest_clock_mhz(const Row& row, const std::optional<DeviceProfile>& profile) {
-  const Gpu* const gpu = find_gpu_by_driver_name(row.gpu.empty() && profile ? profile->gpu : row.gpu);
-  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
-}
-
 Row row_in_cycles(Row row, const std::optional<DeviceProfile>& profile) {
+  const std::string_view gpu = row.gpu.empty() && profile ? profile->gpu : row.gpu;
   const std::optional<double> clock_mhz =
-      row.sm_clock_mhz ? row.sm_clock_mhz : highest_clock_mhz(row, profile);
+      row.sm_clock_mhz ? row.sm_clock_mhz : highest_clock_mhz(find_gpu_by_driver_name(gpu));
   const auto note_highest_clock = [&](std::string_view column) {
     add_note(row.note, fmt::format("{} is read at {} MHz, the GPU's highest clock", column, *clock_mhz));
   };
@@ -434,14 +427,9 @@ Action declare_predict(CLI::App& parser) {
       fmt::print(console.out, "{}\n", blocks_json(*options));
       return ExitStatus::done;
     }
-    const Answer answer = waited_for(*options);
-    if (options->format == "json") {
-      print_json(answer, console.out);
-    } else if (options->format == "csv") {
-      print_csv(answer, console.out);
-    } else {
-      print_table(answer, console.out);
-    }
+    const auto print =
+        options->format == "json" ? print_json : (options->format == "csv" ? print_csv : print_table);
+    print(predict_launch(*options), console.out);
     return ExitStatus::done;
   };
 }

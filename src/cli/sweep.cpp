@@ -208,6 +208,10 @@ double time_of(const CaseRecord& record) {
   return *record.times.time_us;
 }
 
+bool is_noted(const CaseRecord& record, std::string_view note) {
+  return record.note.find(note) != std::string::npos;
+}
+
 std::string occupancy_of(const CaseRecord& fastest, std::span<const CaseRecord* const> timed) {
   if (!fastest.theory) return {};
   const auto theory = [](const CaseRecord* each) { return each->theory ? each->theory->theoretical_pct : 0; };
@@ -304,27 +308,22 @@ std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
   if (timed.empty()) return "No configuration ran with a right result: the rows say why.\n";
   // The fastest is measured as every case is; the median of one that is as fast can read lower.
   std::ranges::sort(timed, {}, [](const CaseRecord* each) {
-    const bool of_race =
-        each->note.find(kRuledOut) != std::string::npos || each->note.find(kAsFast) != std::string::npos;
-    return std::pair(of_race, time_of(*each));
+    return std::pair(is_noted(*each, kRuledOut) || is_noted(*each, kAsFast), time_of(*each));
   });
   const CaseRecord& fastest = *timed.front();
   std::string text = fmt::format("\nfastest      {}   {:.4g} us\n", fastest.identity.name, time_of(fastest));
   const auto noted = [&](std::string_view note) {
-    return std::ranges::count_if(
-        cases, [&](const CaseRecord& each) { return each.note.find(note) != std::string::npos; });
+    return std::ranges::count_if(cases, [&](const CaseRecord& each) { return is_noted(each, note); });
   };
-  const auto as_fast = std::ranges::count_if(timed, [&](const CaseRecord* each) {
-    return each != &fastest && each->note.find(kRuledOut) == std::string::npos;
-  });
-  const auto by_intervals = std::ranges::count_if(
-      cases, [](const CaseRecord& each) { return each.note.find("95 % intervals") != std::string::npos; });
+  const auto as_fast = std::ranges::count_if(
+      timed, [&](const CaseRecord* each) { return each != &fastest && !is_noted(*each, kRuledOut); });
+  const auto by_intervals = noted("95 % intervals");
   text += fmt::format(
       "certainty    {} ruled out by 95 % intervals, {} by one or two launches that were 5 % slower or more; "
       "{} not told from the fastest\n",
       by_intervals, noted(kRuledOut) - by_intervals, as_fast);
   for (std::size_t i = 1, shown = 0; i < timed.size() && shown < 3; ++i) {
-    if (timed[i]->note.find(kRuledOut) != std::string::npos) continue;
+    if (is_noted(*timed[i], kRuledOut)) continue;
     text += fmt::format("             {}   {:.4g} us\n", timed[i]->identity.name, time_of(*timed[i]));
     ++shown;
   }

@@ -16,6 +16,7 @@
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "gpu/cuda_library.hpp"
+#include "gpu/no_runtime_compiler.hpp"
 
 namespace occbench {
 namespace {

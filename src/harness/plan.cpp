@@ -9,8 +9,8 @@
 
 #include "files/input.hpp"
 #include "gpu/error.hpp"
+#include "gpu/no_runtime_compiler.hpp"
 #include "measure/nvml.hpp"
-#include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "predict/parallel.hpp"
 #include "record/case_filter.hpp"

@@ -8,6 +8,7 @@
 #include "axes/point.hpp"
 #include "gpu/error.hpp"
 #include "gpu/launch.hpp"
+#include "gpu/no_runtime_compiler.hpp"
 #include "gpu/prepared_arguments.hpp"
 #include "kernels/families.hpp"
 #include "occupancy/occupancy.hpp"

@@ -10,6 +10,7 @@
 
 #include "../cli/run_command.hpp"
 #include "files/output.hpp"
+#include "gpu/no_runtime_compiler.hpp"
 #include "gpu/nvrtc.hpp"
 
 namespace occbench {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_gpu.hpp"
+#include "gpu/no_runtime_compiler.hpp"
 #include "gpu/nvrtc.hpp"
 #include "harness/plan.hpp"
 #include "harness/source_family.hpp"
