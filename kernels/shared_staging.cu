@@ -11,7 +11,6 @@
 #include "kernels/result_of_launch.hpp"
 #include "kernels/shared_staging.hpp"
 #include "kernels/shared_staging_kernel.cuh"
-#include "occupancy/input_error.hpp"
 #include "occupancy/warps.hpp"
 
 namespace occbench {
@@ -51,9 +50,7 @@ class PreparedSharedStaging final : public Prepared {
         source_(random_words(kSourceWords)),
         device_source_(std::span<const std::uint32_t>(source_)),
         sums_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads)) {
-    const Work work = chosen.work.value();
-    if (!std::holds_alternative<EqualWork>(work.distribution)) throw InputError("staged: work must be equal");
-    cycles_ = static_cast<std::uint32_t>(work.cycles_of(0, 1));
+    cycles_ = static_cast<std::uint32_t>(chosen.work.value().cycles_of(0, 1));
     configure(function_, launch_);
   }
 

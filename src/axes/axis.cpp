@@ -19,19 +19,15 @@ constexpr std::size_t kMostValues = 1'000'000;
 constexpr double kMostNumber = 9e15;
 
 [[noreturn]] void refuse(const SweepAxis& axis, std::string_view part, std::string_view why) {
-  throw InputError(fmt::format("--{} {}: {}", axis.name, part, why));
+  throw InputError("--{} {}: {}", axis.name, part, why);
 }
 
 /// Empty where it is no number.
 std::optional<double> number_of(std::string_view text) {
-  double factor = 1;
-  constexpr std::string_view kSuffixes = "KMG";
-  if (!text.empty() && kSuffixes.find(text.back()) != std::string_view::npos) {
-    factor = std::pow(1024.0, static_cast<double>(kSuffixes.find(text.back()) + 1));
-    text.remove_suffix(1);
-  }
+  const std::int64_t factor = text.empty() ? 0 : size_factor(text.back());
+  if (factor > 0) text.remove_suffix(1);
   const std::optional<double> value = occbench::read_number<double>(text);
-  return value ? std::optional(*value * factor) : std::nullopt;
+  return value && factor > 0 ? *value * static_cast<double>(factor) : value;
 }
 
 double read_number(const SweepAxis& axis, std::string_view text, std::string_view part) {

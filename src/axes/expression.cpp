@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -31,8 +32,8 @@ class Evaluator {
 
   ExpressionValue all() {
     if (text_.size() > kMostLetters)
-      throw InputError(fmt::format("an expression of {} letters; at most {} are read: make it shorter",
-                                   text_.size(), kMostLetters));
+      throw InputError("an expression of {} letters; at most {} are read: make it shorter", text_.size(),
+                       kMostLetters);
     ExpressionValue value = binary(0);
     if (!rest().empty()) refuse(fmt::format("'{}' is not expected", rest()));
     return value;
@@ -50,7 +51,7 @@ class Evaluator {
   static constexpr int kUnary = 6;
 
   [[noreturn]] void refuse(std::string_view why) const {
-    throw InputError(fmt::format("{}: at letter {}: {}", text_, at_ + 1, why));
+    throw InputError("{}: at letter {}: {}", text_, at_ + 1, why);
   }
 
   std::string_view rest() {
@@ -163,17 +164,11 @@ class Evaluator {
     const auto [end, error] = std::from_chars(here.data(), here.data() + here.size(), value);
     if (error != std::errc()) refuse(fmt::format("'{}' is not expected", here.front()));
     at_ += static_cast<std::size_t>(end - here.data());
-    constexpr std::string_view kSuffixes = "KMG";
-    if (at_ < text_.size()) {
-      const std::size_t suffix = kSuffixes.find(text_[at_]);
-      if (suffix != std::string_view::npos) {
-        ++at_;
-        value *= std::pow(1024.0, static_cast<double>(suffix + 1));
-      }
-      if (at_ < text_.size() && (starts_name(text_[at_]) || text_[at_] == '.'))
-        refuse(fmt::format("'{}' is not expected in a number", text_[at_]));
-    }
-    return value;
+    const std::int64_t factor = at_ < text_.size() ? size_factor(text_[at_]) : 0;
+    if (factor > 0) ++at_;
+    if (at_ < text_.size() && (starts_name(text_[at_]) || text_[at_] == '.'))
+      refuse(fmt::format("'{}' is not expected in a number", text_[at_]));
+    return factor > 0 ? value * static_cast<double>(factor) : value;
   }
 
   ExpressionValue named() {
@@ -209,7 +204,7 @@ ExpressionValue evaluate(std::string_view expression, const ValueOf& value_of) {
 double evaluate_number(std::string_view expression, const ValueOf& value_of) {
   const ExpressionValue value = evaluate(expression, value_of);
   if (const double* number = std::get_if<double>(&value)) return *number;
-  throw InputError(fmt::format("{}: the value is a word, and a number is needed", expression));
+  throw InputError("{}: the value is a word, and a number is needed", expression);
 }
 
 }  // namespace occbench

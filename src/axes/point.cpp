@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
@@ -28,10 +27,8 @@ struct Expanded {
 const SweepAxis& find_axis(std::span<const SweepAxis> declared, const std::string& name) {
   const auto found = std::ranges::find(declared, name, &SweepAxis::name);
   if (found != declared.end()) return *found;
-  std::vector<std::string> names;
-  for (const SweepAxis& axis : declared) names.push_back(axis.name);
-  throw InputError(fmt::format("this kernel has no axis --{}; the nearest are --{}", name,
-                               fmt::join(nearest_names(name, names, 3), ", --")));
+  throw InputError("this kernel has no axis --{}; the nearest are --{}", name,
+                   fmt::join(nearest_names(name, mapped(declared, &SweepAxis::name), 3), ", --"));
 }
 
 /// Given axes first and in their order, which decides which varies fastest; then the others.
@@ -40,7 +37,7 @@ std::vector<Expanded> expand(std::span<const SweepAxis> declared, std::span<cons
   for (const GivenAxis& each : given) {
     const SweepAxis& axis = find_axis(declared, each.name);
     if (std::ranges::find(axes, &axis, &Expanded::axis) != axes.end())
-      throw InputError(fmt::format("--{} is given twice; write its values in one list", each.name));
+      throw InputError("--{} is given twice; write its values in one list", each.name);
     std::vector<std::string> values = expand_values(axis, each.values);
     // One that is made of others says nothing more of a configuration.
     const bool named = values.size() > 1 || values.front().find('{') == std::string::npos;
@@ -64,16 +61,14 @@ std::size_t count_of(std::span<const Expanded> axes, Combine combine) {
     if (combine == Combine::zip) {
       if (each.values.size() == 1) continue;
       if (longest != nullptr && longest->values.size() != each.values.size()) {
-        throw InputError(fmt::format("--zip pairs values one by one, but --{} has {} and --{} has {}",
-                                     longest->axis->name, longest->values.size(), each.axis->name,
-                                     each.values.size()));
+        throw InputError("--zip pairs values one by one, but --{} has {} and --{} has {}",
+                         longest->axis->name, longest->values.size(), each.axis->name, each.values.size());
       }
       longest = &each;
       count = each.values.size();
     } else {
       count *= each.values.size();
-      if (count > kMostPoints)
-        throw InputError(fmt::format("the axes have more than {} configurations", kMostPoints));
+      if (count > kMostPoints) throw InputError("the axes have more than {} configurations", kMostPoints);
     }
   }
   return count;
@@ -107,19 +102,19 @@ bool Point::has(std::string_view axis) const {
 
 const std::string& Point::text(std::string_view axis) const {
   if (const Value* value = find(axis)) return value->text;
-  throw InputError(fmt::format("--{} is needed", axis));
+  throw InputError("--{} is needed", axis);
 }
 
 std::int64_t Point::integer(std::string_view axis, std::int64_t most) const {
   const std::optional<std::int64_t> value = read_number<std::int64_t>(text(axis));
   if (!value || *value < 0 || *value > most)
-    throw InputError(fmt::format("--{} {}: a whole number from 0 to {}", axis, text(axis), most));
+    throw InputError("--{} {}: a whole number from 0 to {}", axis, text(axis), most);
   return *value;
 }
 
 double Point::real(std::string_view axis) const {
   const std::optional<double> value = read_number<double>(text(axis));
-  if (!value) throw InputError(fmt::format("--{} {}: a number is needed", axis, text(axis)));
+  if (!value) throw InputError("--{} {}: a number is needed", axis, text(axis));
   return *value;
 }
 
@@ -139,11 +134,10 @@ ExpressionValue Point::value_of(std::string_view name, int depth) const {
            (axis == name || (dimension > 0 && each.kind == AxisKind::shape));
   });
   if (found == values_.end()) {
-    std::vector<std::string> names;
-    for (const Value& each : values_) names.push_back(parameter_name(each.axis));
-    throw InputError(fmt::format("there is no value {}; the nearest are {}{}", name,
-                                 fmt::join(nearest_names(axis, names, 3), ", "),
-                                 axis == name ? "" : "; shapes alone have .x, .y and .z"));
+    const auto names = mapped(values_, [](const Value& each) { return parameter_name(each.axis); });
+    throw InputError("there is no value {}; the nearest are {}{}", name,
+                     fmt::join(nearest_names(axis, names, 3), ", "),
+                     axis == name ? "" : "; shapes alone have .x, .y and .z");
   }
   const std::string text = resolved(*found, depth);
   if (found->kind == AxisKind::shape) {
@@ -158,7 +152,7 @@ ExpressionValue Point::value_of(std::string_view name, int depth) const {
 std::string Point::filled_in(std::string text, int depth) const {
   for (std::size_t open = text.find('{'); open != std::string::npos; open = text.find('{', open)) {
     const std::size_t close = text.find('}', open);
-    if (close == std::string::npos) throw InputError(fmt::format("{}: a '}}' is missing", text));
+    if (close == std::string::npos) throw InputError("{}: a '}}' is missing", text);
     const std::string inner = text.substr(open + 1, close - open - 1);
     const auto named = [&](std::string_view name) { return value_of(name, depth + 1); };
     std::string filled;
@@ -182,12 +176,11 @@ std::string Point::resolved(const Value& value, int depth) const {
   if (value.text.find('{') == std::string::npos) return value.text;
   constexpr int kMostDepth = 8;
   if (depth > kMostDepth)
-    throw InputError(fmt::format("--{} {}: values refer to one another in a circle", value.axis, value.text));
+    throw InputError("--{} {}: values refer to one another in a circle", value.axis, value.text);
   const std::string filled = filled_in(value.text, depth);
   const std::vector<std::string> values = expand_values({value.axis, value.kind, "", ""}, filled);
   if (values.size() != 1)
-    throw InputError(
-        fmt::format("--{} {}: it gives {}, and one value is needed", value.axis, value.text, filled));
+    throw InputError("--{} {}: it gives {}, and one value is needed", value.axis, value.text, filled);
   return values.front();
 }
 

@@ -8,18 +8,18 @@
 
 #include <fmt/core.h>
 
+#include "files/input.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
 
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// A program on PATH or in the places where a CUDA toolkit lies.
 fs::path find_cuobjdump() {
   std::vector<fs::path> folders;
-  std::istringstream path(std::getenv("PATH") != nullptr ? std::getenv("PATH") : "");
+  std::istringstream path(environment_variable("PATH"));
   for (std::string folder; std::getline(path, folder, ':');) folders.emplace_back(folder);
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     if (const char* toolkit = std::getenv(variable)) folders.push_back(fs::path(toolkit) / "bin");
@@ -42,12 +42,6 @@ std::optional<std::int64_t> number_after(std::string_view line, std::string_view
   const std::size_t at = line.find(key);
   if (at == std::string_view::npos) return std::nullopt;
   return std::strtoll(std::string(line.substr(at + key.size())).c_str(), nullptr, 10);
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  return first == std::string_view::npos ? ""
-                                         : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
 /// The operation of a line of SASS, "STL.64" of "/*0120*/  @P0 STL.64 [R1+0x1a0], R16 ;"; empty in other
@@ -92,7 +86,7 @@ void Cuobjdump::run(const std::vector<std::string>& options, const fs::path& fil
   });
   if (ending == Ending{}) return;
   if (complaint.empty()) complaint = fmt::format("cuobjdump ended with {}", to_string(ending));
-  throw InputError(fmt::format("{}: {}", file.string(), complaint));
+  throw InputError("{}: {}", file.string(), complaint);
 }
 
 void ResourceListing::read(std::string_view line) {

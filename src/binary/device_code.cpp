@@ -6,14 +6,12 @@
 #include <elf.h>
 #include <future>
 #include <map>
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <span>
 #include <unistd.h>
 #include <vector>
 
-#include <fmt/core.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
@@ -26,8 +24,6 @@
 
 namespace occbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::int64_t kLinkedReserve = 1024;
 
@@ -76,8 +72,8 @@ ResourceListing resources(const Cuobjdump& cuobjdump, const fs::path& file) {
 std::vector<Placed> all_kernels(const ResourceListing& listing, const std::vector<std::string>& names,
                                 const fs::path& file) {
   if (listing.cubins().size() != names.size()) {
-    throw InputError(fmt::format("{}: cuobjdump lists {} cubins and the resources of {}: is it damaged?",
-                                 file.string(), names.size(), listing.cubins().size()));
+    throw InputError("{}: cuobjdump lists {} cubins and the resources of {}: is it damaged?", file.string(),
+                     names.size(), listing.cubins().size());
   }
   std::vector<Placed> kernels;
   for (std::size_t cubin = 0; cubin < names.size(); ++cubin) {
@@ -133,7 +129,7 @@ std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& s
                              const fs::path& file) {
   std::string code = fmt::format("there is code for {}", fmt::join(architectures_of(kernels), ", "));
   const auto require_some = [&](const std::string& reason) {
-    if (kernels.empty()) throw InputError(fmt::format("{}: {}; {}", file.string(), reason, code));
+    if (kernels.empty()) throw InputError("{}: {}; {}", file.string(), reason, code);
   };
   if (!selection.kernels.empty()) {
     keep_named(kernels, selection.kernels);
@@ -239,8 +235,7 @@ class CubinReading {
     }
     fmt::print(progress_,
                "local loads and stores of {} kernels are not counted: they stand in {} cubins, of which at "
-               "most {} are "
-               "disassembled; ask for fewer by --kernel RE, --arch or --cc\n",
+               "most {} are disassembled; ask for fewer by --kernel RE, --arch or --cc\n",
                kernels, disassembled, most);
   }
 
@@ -309,14 +304,13 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
                                            std::ostream& progress) {
   std::error_code missing;
   if (!fs::is_regular_file(named, missing) || access(named.c_str(), R_OK) != 0) {
-    throw InputError(fmt::format("{} is no file that can be read", named.string()));
+    throw InputError("{} is no file that can be read", named.string());
   }
   if (named.extension() == ".cu") {
     throw InputError(
-        fmt::format("{0} is source code, whose registers the compiler decides: `nvcc -arch=sm_90 -cubin -o "
-                    "kernel.cubin {0}`, "
-                    "then --from kernel.cubin",
-                    named.string()));
+        "{0} is source code, whose registers the compiler decides: `nvcc -arch=sm_90 -cubin -o kernel.cubin "
+        "{0}`, then --from kernel.cubin",
+        named.string());
   }
   const PlainName plain(named);
   const fs::path& file = plain.file();
@@ -327,10 +321,10 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   const std::vector<std::string> names = names_to_come.get();
   std::vector<Placed> kernels = all_kernels(listing, names, named);
   if (kernels.empty()) {
-    throw InputError(fmt::format(
-        "{} has no kernels in machine code; PTX, which the driver compiles, does not say what they will "
-        "use: build for an architecture, as with nvcc -arch=sm_90",
-        named.string()));
+    throw InputError(
+        "{} has no kernels in machine code; PTX, which the driver compiles, does not say what they will use: "
+        "build for an architecture, as with nvcc -arch=sm_90",
+        named.string());
   }
   const std::size_t all = kernels.size();
   kernels = selected(std::move(kernels), selection, named);
@@ -376,7 +370,7 @@ class CubinReader {
 
  private:
   [[noreturn]] void refuse() const {
-    throw InputError(fmt::format("{} is not a whole cubin", source_));
+    throw InputError("{} is not a whole cubin", source_);
   }
 
   template <typename Value>

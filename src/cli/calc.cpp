@@ -21,21 +21,8 @@ namespace occbench {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kCurveWidth = 64;
 constexpr int kCurveHeight = 8;
-
-std::string_view curve_title(Axis axis) {
-  switch (axis) {
-    case Axis::block_threads:
-      return "threads per block";
-    case Axis::registers_per_thread:
-      return "registers per thread";
-    default:
-      return "shared memory per block, bytes";
-  }
-}
 
 // One column of a curve: eighths of a character cell from the bottom, at most kCurveHeight * 8.
 std::string bar_cell(double pct, int row) {
@@ -58,7 +45,9 @@ std::string draw_curve(const Question& question, Axis axis) {
     return static_cast<int>((std::clamp(value, first, last) - first) * (kCurveWidth - 1) / (last - first));
   };
 
-  std::string text = fmt::format("\noccupancy over {}\n", curve_title(axis));
+  static constexpr std::string_view kTitles[] = {"threads per block", "registers per thread",
+                                                 "shared memory per block, bytes"};
+  std::string text = fmt::format("\noccupancy over {}\n", kTitles[static_cast<std::size_t>(axis)]);
   for (int row = kCurveHeight - 1; row >= 0; --row) {
     const bool labelled = row % 2 == 1;
     text += labelled ? fmt::format("{:>5} % ┤", 100 * (row + 1) / kCurveHeight) : fmt::format("{:>8}│", "");
@@ -149,8 +138,7 @@ void refuse_beside(const CLI::App& parser, const char* chosen, std::initializer_
                    const char* instead = "") {
   if (parser.count(chosen) == 0) return;
   for (const char* other : others) {
-    if (parser.count(other) > 0)
-      throw InputError(fmt::format("{} does not go with {}{}", other, chosen, instead));
+    if (parser.count(other) > 0) throw InputError("{} does not go with {}{}", other, chosen, instead);
   }
 }
 
@@ -172,8 +160,8 @@ std::vector<GpuOption> asked_gpus(const GpuOption& asked) {
   const std::string& list = by_name ? asked.name : asked.compute_capability;
   for (const std::string_view item : split(list, ',')) {
     if (item.empty())
-      throw InputError(fmt::format("{} = '{}' has an empty item: write it as 8.0,9.0 or a100,h200",
-                                   by_name ? "--gpu" : "--cc", list));
+      throw InputError("{} = '{}' has an empty item: write it as 8.0,9.0 or a100,h200",
+                       by_name ? "--gpu" : "--cc", list);
     GpuOption& gpu = gpus.emplace_back(asked);
     (by_name ? gpu.name : gpu.compute_capability) = item;
   }
@@ -209,8 +197,7 @@ std::string answer_one(const Question& question, AnswerFormat format, bool curve
 }
 
 std::string answer_side_by_side(std::span<const Question> questions, AnswerFormat format) {
-  std::vector<Json> rows;
-  for (const Question& question : questions) rows.push_back(answered_json(question));
+  const std::vector<Json> rows = mapped(questions, answered_json);
   if (format != AnswerFormat::table) return flat_text(rows, format);
   std::vector<std::vector<std::string>> lines = {
       {"GPU", "compute capability", "SMs", "theoretical", "warps", "of", "blocks", "waves", "limited by"}};
@@ -253,8 +240,8 @@ std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, C
   const AnswerFormat format = format_of(options);
   if (!options.curves) return answer_binary(kernels, question, format);
   if (kernels.size() > 1) {
-    throw InputError(fmt::format(
-        "--curves are of one kernel, and {} were found: name one by --kernel and --cc", kernels.size()));
+    throw InputError("--curves are of one kernel, and {} were found: name one by --kernel and --cc",
+                     kernels.size());
   }
   return answer_one(question_of(kernels.front(), question), format, true);
 }
@@ -262,9 +249,9 @@ std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, C
 std::string answer_limits(const CalcOptions& options) {
   const AnswerFormat format = format_of(options);
   if (!options.gpu.given()) return limits_text(all_limits(), format);
-  std::vector<Limits> limits;
-  for (const GpuOption& gpu : asked_gpus(options.gpu)) limits.push_back(limits_of(capability_of(gpu)));
-  return limits_text(limits, format);
+  return limits_text(
+      mapped(asked_gpus(options.gpu), [](const GpuOption& gpu) { return limits_of(capability_of(gpu)); }),
+      format);
 }
 
 std::string answer(const CalcOptions& options, const CLI::App& parser, Console& console) {
@@ -292,9 +279,9 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
   if (!options.gpu.given())
     throw InputError("calc needs --cc or --gpu (or --batch FILE.csv, --from FILE, --limits)");
   std::string remark;
-  std::vector<Question> questions;
-  for (const GpuOption& gpu : asked_gpus(options.gpu))
-    questions.push_back(one_question(options, gpu, parser, remark));
+  const auto questions = mapped(asked_gpus(options.gpu), [&](const GpuOption& gpu) {
+    return one_question(options, gpu, parser, remark);
+  });
   fmt::print(console.err, "{}", remark);
   const AnswerFormat format = format_of(options);
   if (questions.size() == 1) return answer_one(questions.front(), format, options.curves);
@@ -315,30 +302,20 @@ void declare_launch(CLI::App& parser, CalcOptions& options) {
 void declare_sources(CLI::App& parser, CalcOptions& options) {
   parser.add_flag("--limits", options.limits, "the limits of --cc, or of all compute capabilities");
   CLI::Option* batch =
-      parser
-          .add_option("--batch", options.batch,
-                      "answer each row of a CSV file (-: standard input) that has the columns "
-                      "block_threads and, without --gpu and --cc, compute_capability, and may have "
-                      "registers_per_thread and others of "
-                      "a recorded row; its column case names the rows")
-          ->type_name("FILE.csv");
+      add_value(parser, "--batch", "FILE.csv", options.batch,
+                "answer each row of a CSV file (-: standard input) that has the columns block_threads "
+                "and, without --gpu and --cc, compute_capability, and may have registers_per_thread "
+                "and others of a recorded row; its column case names the rows");
   parser.add_flag("--rank", options.rank, "the best of the batch first")->needs(batch);
   CLI::Option* from =
-      parser
-          .add_option(
-              "--from", options.from,
-              "each kernel of a cubin, object, library or executable, by the CUDA toolkit's cuobjdump: "
-              "registers, shared memory, stack, spills and occupancy; with --cc as it runs there")
-          ->type_name("FILE");
-  parser
-      .add_option("--kernel", options.code.kernels,
-                  "only kernels in whose name this regular expression is found")
-      ->type_name("RE")
+      add_value(parser, "--from", "FILE", options.from,
+                "each kernel of a cubin, object, library or executable, by the CUDA toolkit's cuobjdump: "
+                "registers, shared memory, stack, spills and occupancy; with --cc as it runs there");
+  add_value(parser, "--kernel", "RE", options.code.kernels,
+            "only kernels in whose name this regular expression is found")
       ->needs(from);
-  parser
-      .add_option("--arch", options.code.architecture,
-                  "only code of this architecture: sm_90a, sm_90, 90 or 9.0")
-      ->type_name("ARCH")
+  add_value(parser, "--arch", "ARCH", options.code.architecture,
+            "only code of this architecture: sm_90a, sm_90, 90 or 9.0")
       ->needs(from);
   parser
       .add_flag("--all-block-sizes", options.all_block_sizes,

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -18,8 +17,6 @@
 
 namespace occbench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <typename Number>
 Json optional_json(const std::optional<Number>& value) {
@@ -40,8 +37,7 @@ Json change_json(const Change& change, int blocks_per_sm, double theoretical_pct
 }
 
 void check_at_least(const char* what, std::int64_t value, std::int64_t least) {
-  if (value < least)
-    throw InputError(fmt::format("{} = {} is out of range: at least {}", what, value, least));
+  if (value < least) throw InputError("{} = {} is out of range: at least {}", what, value, least);
 }
 
 std::string flat_csv(std::span<const Json> objects) {
@@ -87,49 +83,35 @@ std::string headline(const Question& question, const Occupancy& occupancy) {
   return text + fmt::format("{} per SM\n", counted(occupancy.blocks_per_sm, "block"));
 }
 
-struct ResourceLine {
-  Limiter limiter;
-  std::string_view name;
-  std::string asked;
-  std::string allocated;
-  std::string of_sm;
-  std::string idle;
-};
-
-std::vector<ResourceLine> resource_lines(const Question& question, const Occupancy& occupancy) {
+std::string resources(const Question& question, const Occupancy& occupancy) {
   const Limits& limits = *question.limits;
   const auto& [launch, usage] = question.configuration;
   const Idle idle = idle_resources(limits, launch, occupancy);
-  const auto text = [](std::int64_t value) { return std::to_string(value); };
-  std::vector<ResourceLine> lines = {
-      {Limiter::warps, "warps", text(occupancy.warps_per_block), text(occupancy.warps_per_block),
-       text(limits.max_warps_per_sm), text(idle.warps)},
-      {Limiter::blocks, "block slots", "1", "1", text(limits.max_blocks_per_sm), text(idle.blocks)},
-      {Limiter::registers, "registers",
-       question.registers_given ? text(std::int64_t{usage.registers_per_thread} * launch.block_threads) : "?",
-       question.registers_given ? text(occupancy.registers_per_block) : "?", text(limits.registers_per_sm),
-       question.registers_given ? text(idle.registers) : "?"},
-      {Limiter::shared_memory, "shared memory",
-       bytes(usage.static_shared_bytes + launch.dynamic_shared_bytes),
-       bytes(occupancy.shared_bytes_per_block), bytes(occupancy.shared_bytes_per_sm),
-       bytes(idle.shared_bytes)}};
-  if (limits.max_barriers_per_sm > 0) {
-    lines.push_back({Limiter::barriers, "barriers", text(usage.barriers), text(usage.barriers),
-                     text(limits.max_barriers_per_sm),
-                     text(limits.max_barriers_per_sm - occupancy.blocks_per_sm * usage.barriers)});
-  }
-  return lines;
-}
-
-std::string resources(const Question& question, const Occupancy& occupancy) {
   std::vector<std::vector<std::string>> lines = {
       {"", "a block asks", "and gets", "the SM has", "left idle", "blocks that fit", ""}};
-  for (const ResourceLine& line : resource_lines(question, occupancy)) {
-    const int blocks = occupancy.block_limits.of(line.limiter);
-    lines.push_back({std::string(line.name), line.asked, line.allocated, line.of_sm, line.idle,
+  const auto add = [&](Limiter limiter, const char* name, const std::array<std::string, 4>& cells) {
+    const int blocks = occupancy.block_limits.of(limiter);
+    lines.push_back({name, cells[0], cells[1], cells[2], cells[3],
                      blocks == kUnlimited ? "any" : std::to_string(blocks),
-                     occupancy.limiters.contains(line.limiter) ? "◀ limits" : ""});
-  }
+                     occupancy.limiters.contains(limiter) ? "◀ limits" : ""});
+  };
+  const auto text = [](std::int64_t value) { return std::to_string(value); };
+  const auto of_registers = [&](std::int64_t value) { return question.registers_given ? text(value) : "?"; };
+  const std::string warps = text(occupancy.warps_per_block);
+  add(Limiter::warps, "warps", {warps, warps, text(limits.max_warps_per_sm), text(idle.warps)});
+  add(Limiter::blocks, "block slots", {"1", "1", text(limits.max_blocks_per_sm), text(idle.blocks)});
+  add(Limiter::registers, "registers",
+      {of_registers(std::int64_t{usage.registers_per_thread} * launch.block_threads),
+       of_registers(occupancy.registers_per_block), text(limits.registers_per_sm),
+       of_registers(idle.registers)});
+  add(Limiter::shared_memory, "shared memory",
+      {bytes(usage.static_shared_bytes + launch.dynamic_shared_bytes),
+       bytes(occupancy.shared_bytes_per_block), bytes(occupancy.shared_bytes_per_sm),
+       bytes(idle.shared_bytes)});
+  if (limits.max_barriers_per_sm > 0)
+    add(Limiter::barriers, "barriers",
+        {text(usage.barriers), text(usage.barriers), text(limits.max_barriers_per_sm),
+         text(limits.max_barriers_per_sm - occupancy.blocks_per_sm * usage.barriers)});
   return fmt::format("\n{}", text_table(lines, "<>>>>><"));
 }
 
@@ -360,8 +342,7 @@ std::vector<std::string> what_to_do(const TheoryAdvice& advice) {
   if (step == nullptr || advice.theoretical_pct == 0) return all;
   all.push_back(
       fmt::format("Time: {} takes at most {:.0f} % less, if warps wait for latency; none is saved where "
-                  "memory, issue slots or a "
-                  "pipe are saturated, or registers are spilled.",
+                  "memory, issue slots or a pipe are saturated, or registers are spilled.",
                   percent_text(step->theoretical_pct), most_time_saved_pct(advice, *step)));
   return all;
 }
@@ -439,9 +420,7 @@ std::string calc_report(const Question& question) {
 
 std::string limits_text(std::span<const Limits> all, AnswerFormat format) {
   if (format == AnswerFormat::table) return all.size() == 1 ? table_of_one(all[0]) : table_of_several(all);
-  std::vector<Json> objects;
-  for (const Limits& limits : all) objects.push_back(limits_json(limits, format));
-  return flat_text(objects, format);
+  return flat_text(mapped(all, [&](const Limits& limits) { return limits_json(limits, format); }), format);
 }
 
 }  // namespace occbench

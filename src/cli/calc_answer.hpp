@@ -6,10 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "occupancy/limits.hpp"
 #include "occupancy/theory_advice.hpp"
+#include "record/json.hpp"
 
 namespace occbench {
 
@@ -34,10 +33,10 @@ inline constexpr std::string_view kRegistersAssumed = "registers assumed not to 
 void check_question(const Question& question);
 
 /// The columns that make an object a row of a file: schema, experiment and case.
-nlohmann::ordered_json row_head(const std::string& experiment, const std::string& name);
+Json row_head(const std::string& experiment, const std::string& name);
 
 /// A flat object of the question, keys as the columns of a row; null = not given.
-nlohmann::ordered_json question_json(const Question& question);
+Json question_json(const Question& question);
 
 /// A flat object of the answers; null = does not limit, or not known. Keys are the columns of a row where it
 /// has one, and: warps_per_sm, threads_per_sm; block_limit_* = blocks that each resource alone allows;
@@ -47,29 +46,29 @@ nlohmann::ordered_json question_json(const Question& question);
 /// opt_in_bytes = dynamic shared memory for which the kernel must opt in; assumed = what was not given;
 /// cannot_launch = why not.
 /// @throws InputError as theoretical_occupancy.
-nlohmann::ordered_json answer_json(const Question& question);
+Json answer_json(const Question& question);
 
 /// What to do about theoretical occupancy, in sentences, and the most that it can save of the time.
 std::vector<std::string> what_to_do(const TheoryAdvice& advice);
 
 /// The changes of an advice: axis, from, to, blocks_per_sm, theoretical_pct, change in words, and kind: highest, below,
 /// beyond, or together for both of a pair.
-std::vector<nlohmann::ordered_json> steps_json(const TheoryAdvice& advice);
+std::vector<Json> steps_json(const TheoryAdvice& advice);
 
 /// The steps of cliffs(): the same, with direction (up, down) instead of kind.
-std::vector<nlohmann::ordered_json> cliffs_json(const Question& question);
+std::vector<Json> cliffs_json(const Question& question);
 
 /// The rules that were applied: resource, blocks that it alone allows, whether it limits, the rule in words.
-std::vector<nlohmann::ordered_json> rules_json(const Question& question);
+std::vector<Json> rules_json(const Question& question);
 
 /// A value of a flat object as a CSV cell: null is empty, reals as the recorded rows have them.
-std::string cell_text(const nlohmann::ordered_json& value);
+std::string cell_text(const Json& value);
 
 /// Flat objects as CSV, or as a JSON array, one a line. They must be no table.
-std::string flat_text(std::span<const nlohmann::ordered_json> objects, AnswerFormat format);
+std::string flat_text(std::span<const Json> objects, AnswerFormat format);
 
 /// question_json() with answer_json().
-nlohmann::ordered_json answered_json(const Question& question);
+Json answered_json(const Question& question);
 
 /// All answers to one question for a terminal: occupancy, a line a resource, the rules applied, the device,
 /// what to do, the nearest steps.

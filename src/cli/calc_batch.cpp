@@ -4,7 +4,6 @@
 #include <array>
 #include <map>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -20,8 +19,6 @@
 namespace occbench {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr auto kNeeded = std::to_array<std::string_view>({"compute_capability", "block_threads"});
 constexpr auto kOptional = std::to_array<std::string_view>(
     {"registers_per_thread", "static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "barriers",
@@ -32,7 +29,7 @@ constexpr auto kDescribing = std::to_array<std::string_view>({"case", "kernel", 
 Row row_of(const CsvTable& table, const std::vector<std::string>& cells) {
   Row row = row_of_cells(table, cells);
   for (const std::string_view name : kNeeded) {
-    if (cell_text(row, *find_column(name)).empty()) throw InputError(fmt::format("{} is empty", name));
+    if (cell_text(row, *find_column(name)).empty()) throw InputError("{} is empty", name);
   }
   if (row.case_.empty() && std::ranges::find(table.names, "case") != table.names.end())
     throw InputError("case is empty: it is the row's name");
@@ -128,8 +125,7 @@ std::vector<Json> answer_rows(const CsvTable& table, const std::string& source, 
 CsvTable rows_on(std::span<const GpuOption> gpus, const CsvTable& table, const std::string& source) {
   for (const char* name : {"compute_capability", "sm_count"}) {
     if (std::ranges::find(table.names, name) != table.names.end())
-      throw InputError(
-          fmt::format("{} has the column {}: leave out --gpu and --cc, or the column", source, name));
+      throw InputError("{} has the column {}: leave out --gpu and --cc, or the column", source, name);
   }
   const auto named = std::ranges::find(table.names, "case");
   CsvTable all;
@@ -167,6 +163,13 @@ Question question_at(const DeviceKernel& kernel, const BinaryQuestion& asked, in
   Question question{&limits_for(kernel, asked), {asked.launch, kernel.usage}, std::nullopt, {}};
   question.configuration.launch.block_threads = block_threads;
   return question;
+}
+
+/// The block size that a kernel is answered for where none is asked for: the one that it requires, else the
+/// largest that its launch bounds allow, else 256.
+int default_block_threads(const DeviceKernel& kernel) {
+  if (kernel.required_block_threads > 0) return static_cast<int>(kernel.required_block_threads);
+  return kernel.max_block_threads > 0 ? static_cast<int>(kernel.max_block_threads) : kDefaultBlockThreads;
 }
 
 std::vector<int> block_sizes(const DeviceKernel& kernel, const BinaryQuestion& asked) {
@@ -297,11 +300,6 @@ std::string answer_batch(const std::string& file, std::span<const GpuOption> gpu
   std::vector<Json> rows = answer_rows(table, source, format);
   if (order == BatchOrder::ranked) rank(rows);
   return format == AnswerFormat::table ? as_table(rows) : flat_text(rows, format);
-}
-
-int default_block_threads(const DeviceKernel& kernel) {
-  if (kernel.required_block_threads > 0) return static_cast<int>(kernel.required_block_threads);
-  return kernel.max_block_threads > 0 ? static_cast<int>(kernel.max_block_threads) : kDefaultBlockThreads;
 }
 
 Question question_of(const DeviceKernel& kernel, const BinaryQuestion& asked) {

@@ -37,10 +37,6 @@ struct BinaryQuestion {
   Launch launch = {};                     ///< dynamic shared memory, carveout and cluster
 };
 
-/// The block size that a kernel is answered for where none is asked for: the one that it requires, else the
-/// largest that its launch bounds allow, else 256.
-int default_block_threads(const DeviceKernel& kernel);
-
 /// The question that a kernel is at its block size, or the one asked for.
 Question question_of(const DeviceKernel& kernel, const BinaryQuestion& asked);
 

@@ -23,14 +23,39 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct CalibrateOptions {
   ToolProgram program{kCalibration};
   std::string name;
   std::string out;  ///< empty: kept where predictions of the GPU find it
   std::vector<std::string> rows;
 };
+
+/// `--device`, `--at-once` and `--benches`.
+void declare_options(CLI::App& parser, ToolProgram& program) {
+  add_device_option(parser, program.device, kDeviceMeaning)
+      ->capture_default_str()
+      ->type_name("N|auto|all|N,N");
+  declare_at_once(parser);
+  add_value(parser, "--benches", "FOLDER", program.benches,
+            "folder of the bench binaries (default: beside occbench)");
+}
+
+/// As run_tool().
+/// @param takes      how long, for the user: "some 20 s"
+/// @param arguments  further ones
+/// @param rows       the rows go here; empty: they are not kept
+/// @returns what it ended with, no_verdict where there is no GPU or it was interrupted; what it measured only
+/// where it is done
+ToolRun measure(const ToolProgram& program, const std::string& takes, std::vector<std::string> arguments,
+                const fs::path& rows, Console& console) {
+  if (const std::string reason = why_no_gpu(); !reason.empty()) {
+    fmt::print(console.err, "nothing is measured: {}\n", reason);
+    return {ExitStatus::no_verdict, {}, {}};
+  }
+  fmt::print(console.err, "measuring, {} ...\n", takes);
+  arguments.insert(arguments.begin(), {"--occ_counters=require", "--occ_device=" + program.device});
+  return run_tool(programs_folder(program.benches) / program.name, std::move(arguments), rows, console);
+}
 
 /// Rows measured before.
 ToolRun read_runs(const std::vector<std::string>& files) {
@@ -73,8 +98,8 @@ ExitStatus calibrate_gpus(CalibrateOptions options, const CLI::App& parser, Cons
   const std::vector<GpuHere> gpus = listed_gpus(options.program.device);
   if (gpus.size() > 1) {
     if (!options.name.empty() || options.out == "-")
-      throw InputError(fmt::format("--device {}: --name NAME and --out - are for one GPU; leave them out",
-                                   options.program.device));
+      throw InputError("--device {}: --name NAME and --out - are for one GPU; leave them out",
+                       options.program.device);
     return run_on_each(each_device(parser, gpus, {"--out"}), console);
   }
   if (!gpus.empty()) options.program.device = std::to_string(gpus.front().index);
@@ -109,8 +134,7 @@ std::string table_of(const std::vector<ErrorsOfKind>& kinds) {
 void require_new_file(const std::string& out) {
   std::error_code unknown;
   if (fs::exists(out, unknown)) {
-    throw InputError(
-        fmt::format("{} exists: its rows would be mixed with the new ones; name another file", out));
+    throw InputError("{} exists: its rows would be mixed with the new ones; name another file", out);
   }
 }
 
@@ -150,8 +174,8 @@ ExitStatus validate(const ValidateOptions& options, Console& console) {
     return !each.theory || !each.prediction || !each.readings.counters.achieved_pct;
   });
   if (run.cases.empty()) {
-    throw InputError(fmt::format("{} has no row with a prediction and a counter's value",
-                                 options.rows.empty() ? "what was measured" : options.rows));
+    throw InputError("{} has no row with a prediction and a counter's value",
+                     options.rows.empty() ? "what was measured" : options.rows);
   }
   const CaseRecord& first = run.cases.front();
   const std::string quality =
@@ -199,63 +223,33 @@ ExitStatus calibrate_device(const ToolProgram& program, Console& console) {
 Action declare_calibrate(CLI::App& parser) {
   const auto options = std::make_shared<CalibrateOptions>();
   declare_options(parser, options->program);
-  parser.add_option(
-      "--name", options->name,
-      "name of the profile, which rows then carry (default: the GPU's model and the first digits "
-      "of its UUID, h200-91faaf4a)");
-  parser
-      .add_option(
-          "--out", options->out,
-          "the profile goes here (default: into the user's configuration folder, as UUID.profile, where "
-          "run, predict and explain find it; with --rows: standard output, -); of several GPUs FILE.gpuN")
-      ->type_name("FILE");
-  parser
-      .add_option(
-          "--rows", options->rows,
-          "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no GPU; of "
-          "several units of one kind: a profile of that kind; all files that follow, up to the next option "
-          "or --")
-      ->type_name("FILE.csv");
+  parser.add_option("--name", options->name,
+                    "name of the profile, which rows then carry (default: the GPU's model and the first "
+                    "digits of its UUID, h200-91faaf4a)");
+  add_value(
+      parser, "--out", "FILE", options->out,
+      "the profile goes here (default: into the user's configuration folder, as UUID.profile, where run, "
+      "predict and explain find it; with --rows: standard output, -); of several GPUs FILE.gpuN");
+  add_value(parser, "--rows", "FILE.csv", options->rows,
+            "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no "
+            "GPU; of several units of one kind: a profile of that kind; all files that follow, up to "
+            "the next option or --");
   return [options, &parser](Console& console) {
     return options->rows.empty() ? calibrate_gpus(*options, parser, console)
                                  : calibrate_rows(*options, console);
   };
 }
 
-namespace fs = std::filesystem;
-
-void declare_options(CLI::App& parser, ToolProgram& program) {
-  add_device_option(parser, program.device, kDeviceMeaning)
-      ->capture_default_str()
-      ->type_name("N|auto|all|N,N");
-  declare_at_once(parser);
-  parser.add_option("--benches", program.benches, "folder of the bench binaries (default: beside occbench)")
-      ->type_name("FOLDER");
-}
-
-ToolRun measure(const ToolProgram& program, const std::string& takes, std::vector<std::string> arguments,
-                const fs::path& rows, Console& console) {
-  if (const std::string reason = why_no_gpu(); !reason.empty()) {
-    fmt::print(console.err, "nothing is measured: {}\n", reason);
-    return {ExitStatus::no_verdict, {}, {}};
-  }
-  fmt::print(console.err, "measuring, {} ...\n", takes);
-  arguments.insert(arguments.begin(), {"--occ_counters=require", "--occ_device=" + program.device});
-  return run_tool(programs_folder(program.benches) / program.name, std::move(arguments), rows, console);
-}
-
 Action declare_validate(CLI::App& parser) {
   const auto options = std::make_shared<ValidateOptions>();
   declare_options(parser, options->program);
-  parser.add_option(
-      "--profile", options->profile,
-      "device profile to predict with, a built-in one or a file (default: the best known of the GPU, "
-      "and of rows measured before what they were predicted with)");
+  parser.add_option("--profile", options->profile,
+                    "device profile to predict with, a built-in one or a file (default: the best known of "
+                    "the GPU, and of rows measured before what they were predicted with)");
   parser.add_option("--suite", options->suite, "how many launches: smoke 21, quick 189, full 840")
       ->check(CLI::IsMember({"smoke", "quick", "full"}))
       ->capture_default_str();
-  parser.add_option("--out", options->out, "the rows go here (default: they are not kept)")
-      ->type_name("FILE.csv");
+  add_value(parser, "--out", "FILE.csv", options->out, "the rows go here (default: they are not kept)");
   parser.add_option("--rows", options->rows, "rows measured before, with no GPU")
       ->check(CLI::ExistingFile)
       ->excludes("--out", "--suite", "--device", "--benches")

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
@@ -17,18 +16,6 @@ struct ToolProgram {
   std::string device = "auto";
   std::filesystem::path benches = {};  ///< folder that it lies in; empty: that of this program
 };
-
-/// `--device`, `--at-once` and `--benches`.
-void declare_options(CLI::App& parser, ToolProgram& program);
-
-/// As run_tool().
-/// @param takes      how long, for the user: "some 20 s"
-/// @param arguments  further ones
-/// @param rows       the rows go here; empty: they are not kept
-/// @returns what it ended with, no_verdict where there is no GPU or it was interrupted; what it measured only
-/// where it is done
-ToolRun measure(const ToolProgram& program, const std::string& takes, std::vector<std::string> arguments,
-                const std::filesystem::path& rows, Console& console);
 
 /// The bench binary whose launches a profile is fitted to.
 inline constexpr const char* kCalibration = "calibration";

@@ -7,12 +7,13 @@
 #include <ostream>
 #include <sstream>
 #include <system_error>
-#include <utility>
 
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
+#include "occupancy/text.hpp"
+#include "orchestrate/plan.hpp"
 #include "record/provenance.hpp"
 
 namespace occbench {
@@ -23,11 +24,9 @@ std::string what_was_wrong(const CLI::ParseError& error, const CLI::App& parser,
                            std::span<const char* const> arguments) {
   const std::string what = error.what();
   if (parser.get_subcommands().empty()) {
-    std::vector<std::string_view> names;
-    for (const Command& command : commands()) names.push_back(command.name);
     const std::string wrong = arguments.empty() ? "a command is needed"
                                                 : fmt::format("there is no command '{}'", arguments.front());
-    return fmt::format("{}; there are {}", wrong, fmt::join(names, ", "));
+    return fmt::format("{}; there are {}", wrong, fmt::join(mapped(commands(), &Command::name), ", "));
   }
   constexpr std::string_view kUnconverted = "Could not convert: ";
   if (!what.starts_with(kUnconverted)) return what;
@@ -108,7 +107,7 @@ ExitStatus parse_and_run(std::span<const char* const> arguments, Console& consol
     add_size_option(*subparser, "--max-size", max_size,
                     "most that is read of a file, once decompressed (default: 1G)");
     subparser->final_callback([&status, &console, &max_size, action = declare(command, *subparser, words)] {
-      if (max_size < 1) throw InputError(fmt::format("--max-size = {} is below 1", max_size));
+      if (max_size < 1) throw InputError("--max-size = {} is below 1", max_size);
       set_max_file_bytes(max_size);
       status = action(console);
     });
@@ -134,6 +133,9 @@ ExitStatus guarded(std::span<const char* const> arguments, Console& console) {
   } catch (const InputError& error) {
     fmt::print(console.err, "occbench: {}\n", error.what());
     return ExitStatus::usage;
+  } catch (const CannotList& failure) {
+    fmt::print(console.err, "{}\n", failure.what());
+    return failure.status();
   } catch (const std::filesystem::filesystem_error& error) {
     // Of a file that the user named: a name that is too long, links in a circle, a folder that cannot be read.
     fmt::print(console.err, "occbench: cannot use {}: {}\n", error.path1().string(), error.code().message());
@@ -183,8 +185,7 @@ CLI::Option* add_comma_list(CLI::App& parser, const std::string& name, std::vect
       [name, &values](const std::string& text) {
         for (const std::string_view item : split(text, ',')) {
           if (item.empty())
-            throw InputError(
-                fmt::format("{} = '{}' has an empty item; put commas between items only", name, text));
+            throw InputError("{} = '{}' has an empty item; put commas between items only", name, text);
           values.emplace_back(item);
         }
       },

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
@@ -63,8 +62,8 @@ Action declare_validate(CLI::App& parser);
 template <typename Number>
 Number parse_number(std::string_view text, std::string_view what, Number least, Number most) {
   if (const std::optional<Number> number = read_number(text, least, most)) return *number;
-  throw InputError(fmt::format("{} = '{}' is not a {}number from {} to {}", what, text,
-                               std::integral<Number> ? "whole " : "", least, most));
+  throw InputError("{} = '{}' is not a {}number from {} to {}", what, text,
+                   std::integral<Number> ? "whole " : "", least, most);
 }
 
 /// CUDA counts threads, registers, barriers and blocks by this type.
@@ -89,6 +88,13 @@ CLI::Option* add_number(CLI::App& parser, const std::string& name, Value& value,
           [=, &value](const std::string& text) { value = parse_number<Number>(text, name, least, most); },
           meaning)
       ->type_name("N");
+}
+
+/// An option with a word for its values, such as FILE.
+template <typename Value>
+CLI::Option* add_value(CLI::App& parser, const std::string& name, const std::string& type, Value& value,
+                       const std::string& meaning) {
+  return parser.add_option(name, value, meaning)->type_name(type);
 }
 
 /// An option that takes a size.

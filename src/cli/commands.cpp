@@ -1,4 +1,3 @@
-#include <map>
 #include <memory>
 #include <ostream>
 
@@ -40,15 +39,11 @@ std::span<const Command> commands() {
 }
 
 Action declare_columns(CLI::App& parser) {
-  static const std::map<std::string, ColumnListFormat> kFormats = {{"table", ColumnListFormat::table},
-                                                                   {"markdown", ColumnListFormat::markdown},
-                                                                   {"csv", ColumnListFormat::csv},
-                                                                   {"json", ColumnListFormat::json}};
-  auto format = std::make_shared<std::string>("table");
-  parser.add_option("--format", *format, "table, markdown (results/README.md), csv or json")
-      ->check(CLI::IsMember(kFormats));
+  const auto format = std::make_shared<std::string>();
+  add_format(parser, *format, {"table", "markdown", "csv", "json"},
+             "table, markdown (results/README.md), csv or json");
   return [format](Console& console) {
-    fmt::print(console.out, "{}", column_list(kFormats.at(*format)));
+    fmt::print(console.out, "{}", column_list(*format));
     return ExitStatus::done;
   };
 }

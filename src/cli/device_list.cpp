@@ -39,6 +39,23 @@ void declare_at_once(CLI::App& parser) {
       ->description("several GPUs measure at once, or wait for each other (default: --at-once)");
 }
 
+void declare_measuring(CLI::App& parser, RunOptions& options) {
+  parser
+      .add_option("--counters", options.counters, "auto, off, or require: status 2 where they cannot be read")
+      ->check(CLI::IsMember({"auto", "off", "require"}))
+      ->capture_default_str();
+  pass_on(parser, "--profile", options.flags,
+          "device profile to predict with, a built-in one or a file of `occbench calibrate` (default: the "
+          "best that is known of the GPU)",
+          "device_profile")
+      ->type_name("NAME|FILE");
+  add_value(parser, "--benches", "FOLDER", options.benches,
+            "folder of the bench binaries (default: beside occbench)");
+  add_value(parser, "--out", "FILE.csv", options.out,
+            "rows go here, samples beside it (default: a new file in results/local/)");
+  parser.add_flag("--resume", options.resume, "keep the rows of --out and measure what is missing");
+}
+
 std::vector<GpuHere> listed_gpus(const std::string& choice) {
   return names_several(choice) ? listed_gpus(choice, gpus_here()) : std::vector<GpuHere>();
 }

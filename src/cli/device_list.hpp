@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +26,9 @@ void declare_at_once(CLI::App& parser);
 inline constexpr const char* kDeviceMeaning =
     "number of the GPU; auto: the discrete one with most SMs; all, or a list such as 0,2: a process for each "
     "GPU";
+
+/// `--counters`, `--profile`, `--benches`, `--out` and `--resume` of a command that measures cases.
+void declare_measuring(CLI::App& parser, RunOptions& options);
 
 /// Of this machine, which is asked for its GPUs only where `choice` is `all` or a list.
 std::vector<GpuHere> listed_gpus(const std::string& choice);

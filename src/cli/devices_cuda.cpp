@@ -31,8 +31,6 @@ std::string pci_bus_id(int device) {
   return id;
 }
 
-using Json = nlohmann::ordered_json;
-
 struct Property {
   const char*
       name;  ///< the runtime's own; of an attribute that CUDA 13 took out of cudaDeviceProp its name there
@@ -131,15 +129,8 @@ std::string device_table(const std::vector<Json>& devices) {
 
 std::vector<Json> describe_devices(const std::string& choice) {
   const int chosen_by_auto = open_device("auto").index;
-  std::vector<Device> devices;
-  if (choice == "all") {
-    devices = find_devices();
-  } else {
-    devices = {open_device(choice)};
-  }
-  std::vector<Json> objects;
-  for (const Device& device : devices) objects.push_back(describe(device, chosen_by_auto));
-  return objects;
+  const std::vector<Device> devices = choice == "all" ? find_devices() : std::vector{open_device(choice)};
+  return mapped(devices, [&](const Device& device) { return describe(device, chosen_by_auto); });
 }
 
 }  // namespace
@@ -163,10 +154,9 @@ std::optional<GpuIdentity> gpu_here(const std::string& choice) {
 
 std::vector<GpuHere> gpus_here() {
   try {
-    std::vector<GpuHere> gpus;
-    for (const Device& device : find_devices())
-      gpus.push_back({device.index, device.uuid, pci_bus_id(device.index)});
-    return gpus;
+    return mapped(find_devices(), [](const Device& device) {
+      return GpuHere{device.index, device.uuid, pci_bus_id(device.index)};
+    });
   } catch (const GpuUnavailable&) {
     return {};
   }
@@ -178,11 +168,9 @@ Action declare_devices(CLI::App& parser) {
     std::string format;
   };
   const auto options = std::make_shared<Options>();
-  add_device_option(
-      parser, options->device,
-      "number of a GPU; auto: the discrete one with most SMs, an integrated one only if there is "
-      "no other; "
-      "or all")
+  add_device_option(parser, options->device,
+                    "number of a GPU; auto: the discrete one with most SMs, an integrated one only if there "
+                    "is no other; or all")
       ->capture_default_str();
   add_format(parser, options->format, {"table", "csv", "json"});
   return [options](Console& console) {

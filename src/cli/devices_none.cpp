@@ -21,11 +21,10 @@ std::vector<GpuHere> gpus_here() {
 
 Action declare_devices(CLI::App&) {
   return [](Console& console) {
-    fmt::print(
-        console.err,
-        "occbench: {}; `occbench calc --limits --gpu NAME` has the limits of any GPU, and docs/devices.md "
-        "says what each is for\n",
-        why_no_gpu());
+    fmt::print(console.err,
+               "occbench: {}; `occbench calc --limits --gpu NAME` has the limits of any GPU, and "
+               "docs/devices.md says what each is for\n",
+               why_no_gpu());
     return ExitStatus::no_verdict;
   };
 }

@@ -4,7 +4,6 @@
 #include <iterator>
 #include <memory>
 #include <ostream>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -15,13 +14,13 @@
 #include "cli/command.hpp"
 #include "cli/gpu_option.hpp"
 #include "cli/program_table.hpp"
-#include "cli/recorded.hpp"
 #include "diagnose/diagnose.hpp"
 #include "diagnose/finding.hpp"
 #include "occupancy/configuration.hpp"
 #include "occupancy/limits.hpp"
 #include "occupancy/rules.hpp"
 #include "occupancy/text.hpp"
+#include "orchestrate/installation.hpp"
 #include "orchestrate/progress.hpp"
 #include "orchestrate/waiting.hpp"
 #include "predict/device_profile.hpp"
@@ -35,37 +34,71 @@
 
 namespace occbench {
 
+namespace {
+
 /// A launch of which numbers alone are known, as a profiler's page shows them.
 struct NumbersOption : LaunchOptions {
   std::optional<double> achieved_pct;
   std::optional<double> time_us;
   std::optional<double> sm_cycles_active_avg;
   std::optional<double> resident_blocks;
-
-  bool given() const {
-    return gpu.given();
-  }
 };
 
-/// Declares --gpu, --cc, --sm-count, --block-size, --grid, --registers and so on.
-void declare_numbers_option(CLI::App& parser, NumbersOption& numbers);
-
-/// Theory with its rules, waves, and what cost the rest.
-/// @param json  one object, the columns that are known and `findings`, instead of text
-/// @throws InputError where a number is missing or out of its range
-void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out);
+/// As rows show reals: with up to four decimals.
+double rounded(double value) {
+  return std::round(value * 1e4) / 1e4;
+}
 
 /// The lists of findings under their headings, indented: a line a finding, with its confidence, and below it the remedy,
 /// unless it is that of the finding before, and what time that can save.
 /// @param reached_pct  that the losses end at; empty = theory less the losses
 void print_findings(std::span<const Finding> findings, double theoretical_pct,
-                    std::optional<double> reached_pct, std::ostream& out);
+                    std::optional<double> reached_pct, std::ostream& out) {
+  std::string_view remedy_before;
+  const auto print = [&](FindingList list, const std::string& heading) {
+    bool is_first = true;
+    // What no cause explains is read after all causes, however much it is.
+    for (const bool unexplained : {false, true})
+      for (const Finding& finding : findings) {
+        if (finding.list != list || (finding.cause == Cause::unexplained) != unexplained) continue;
+        if (std::exchange(is_first, false)) fmt::print(out, "  {}\n", heading);
+        fmt::print(out, "    {} [{}, {}]\n", finding.sentence, to_string(finding.cause),
+                   to_string(finding.confidence));
+        if (finding.remedy != std::exchange(remedy_before, finding.remedy))
+          fmt::print(out, "      {}\n", finding.remedy);
+        if (finding.time) fmt::print(out, "      Time saved: {}\n", finding.time->sentence);
+      }
+  };
+  double losses = 0;
+  for (const Finding& finding : findings) {
+    if (finding.list == FindingList::losses) losses += finding.points;
+  }
+  print(FindingList::limits, fmt::format("Limits of theory: 100 to {:.4g} %", theoretical_pct));
+  print(FindingList::losses, fmt::format("Lost below theory: {:.4g} to {:.4g} %", theoretical_pct,
+                                         reached_pct.value_or(theoretical_pct - losses)));
+  print(FindingList::remarks, "Remarks");
+}
 
 /// An array, an object a finding: cause, list, points, confidence, evidence (an object of columns and values), remedy,
 /// sentence; where it is about time, time in words and time_saved_at_most_pct; of a limit, steps as `calc` has them.
-nlohmann::ordered_json findings_json(std::span<const Finding> findings);
-
-namespace {
+Json findings_json(std::span<const Finding> findings) {
+  Json array = Json::array();
+  for (const Finding& finding : findings) {
+    Json evidence = Json::object();
+    for (const auto& [column, value] : finding.evidence) evidence[std::string(column)] = rounded(value);
+    Json object = {{"cause", to_string(finding.cause)}, {"list", to_string(finding.list)},
+                   {"points", rounded(finding.points)}, {"confidence", to_string(finding.confidence)},
+                   {"evidence", std::move(evidence)},   {"remedy", finding.remedy},
+                   {"sentence", finding.sentence}};
+    if (finding.time) {
+      object["time"] = finding.time->sentence;
+      object["time_saved_at_most_pct"] = rounded(100 * finding.time->share);
+    }
+    if (finding.advice) object["steps"] = steps_json(*finding.advice);
+    array.push_back(std::move(object));
+  }
+  return array;
+}
 
 struct ExplainOptions {
   std::vector<std::string> files;
@@ -118,8 +151,7 @@ std::vector<CaseRecord> counted_cases(std::span<const CaseRecord> all, const Exp
     throw InputError(
         options.filter.empty()
             ? "no row has a counter's value; a launch is explained without one by its numbers: --cc or "
-              "--gpu, "
-              "--block-size, --grid, --registers, --achieved"
+              "--gpu, --block-size, --grid, --registers, --achieved"
             : fmt::format("no row has a counter's value and a name that --filter '{}' is found in",
                           options.filter));
   return cases;
@@ -163,16 +195,10 @@ Explained explained(CaseRecord record, std::span<const CaseRecord> all) {
 
 /// What its achieved occupancy is read by: "counter", "trace" or "simulated".
 std::string_view read_by(const CaseRecord& record) {
-  switch (record.readings.achieved_source.value_or(AchievedSource::counter)) {
-    case AchievedSource::simulated:
-      return "simulated";
-    case AchievedSource::trace:
-      return "trace";
-    case AchievedSource::counter:
-    case AchievedSource::sampled:
-      return "counter";
-  }
-  return "";
+  const AchievedSource source = record.readings.achieved_source.value_or(AchievedSource::counter);
+  return source == AchievedSource::simulated ? "simulated"
+         : source == AchievedSource::trace   ? "trace"
+                                             : "counter";
 }
 
 /// Of a row that nothing can be said of.
@@ -206,29 +232,21 @@ void print_case(const Explained& each, std::ostream& out) {
                  achieved || !record.prediction ? achieved : Real(record.prediction->predicted_pct), out);
 }
 
-void print_csv(const Explained& each, std::ostream& out) {
-  fmt::print(out, "{}", csv_record(row_of(each.record)));
-}
-
-/// One object of the array, without what separates it from others.
-void print_json(const Explained& each, std::ostream& out) {
-  nlohmann::ordered_json object = row_to_json(row_of(each.record));
-  object["findings"] = findings_json(each.findings);
-  fmt::print(out, "{}", json_text(object, -1));
-}
-
-/// What comes before, between and after the rows of a format, and a row.
-struct RowFormat {
-  std::string before;
-  std::string between;
-  std::string after;
-  void (*print)(const Explained&, std::ostream&);
-};
-
-RowFormat row_format(const std::string& name) {
-  if (name == "csv") return {csv_header(), "", "", print_csv};
-  if (name == "json") return {"[\n", ",\n", "\n]\n", print_json};
-  return {"", "", "", print_case};
+void print_rows(std::span<const Explained> rows, const std::string& format, std::ostream& out) {
+  if (format == "csv") fmt::print(out, "{}", csv_header());
+  std::string objects;
+  for (const Explained& each : rows) {
+    if (format == "csv") {
+      fmt::print(out, "{}", csv_record(row_of(each.record)));
+    } else if (format == "json") {
+      Json object = row_to_json(row_of(each.record));
+      object["findings"] = findings_json(each.findings);
+      objects += (objects.empty() ? "" : ",\n") + json_text(object, -1);
+    } else {
+      print_case(each, out);
+    }
+  }
+  if (format == "json") fmt::print(out, "[\n{}\n]\n", objects);
 }
 
 /// A line a row, in the order of the files, as they were recorded.
@@ -282,59 +300,14 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   }
   if (options.predicts()) agreement_of_all = agreement(cases);
   for (const std::string& remark : remarks_on_profiles(cases)) fmt::print(console.err, "{}\n", remark);
-  const RowFormat format = row_format(options.format);
-  // A row that cannot be explained leaves no half of an array.
-  std::ostringstream text;
-  text << format.before;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (i > 0) text << format.between;
-    format.print(explained(cases[i], of_files), text);
-  }
-  fmt::print(console.out, "{}{}", text.str(), format.after);
+  // All before the first is printed: a row that cannot be explained leaves no half of an array.
+  std::vector<Explained> rows;
+  for (const CaseRecord& each : cases) rows.push_back(explained(each, of_files));
+  print_rows(rows, options.format, console.out);
   fmt::print(console.err, "{} of {} rows, those first {}{}. {}\n", cases.size(), all, sorted_by,
              options.predicts() ? "; re-predicted" : "", agreement_of_all);
   return ExitStatus::done;
 }
-
-ExitStatus explain(const ExplainOptions& options, Console& console) {
-  if (!options.numbers.given()) return explain_rows(options, console);
-  if (!options.files.empty())
-    throw InputError(
-        "--cc describes a launch by numbers, and a FILE has launches of its own: give one of them");
-  if (options.format == "csv" || options.format == "lines") {
-    throw InputError(
-        fmt::format("--format {} is for rows; a launch by numbers has table or json", options.format));
-  }
-  explain_numbers(options.numbers, options.format == "json", console.out);
-  return ExitStatus::done;
-}
-
-}  // namespace
-
-Action declare_explain(CLI::App& parser) {
-  auto options = std::make_shared<ExplainOptions>();
-  parser.add_option("FILE", options->files, "recorded rows (default: those that come with the project)")
-      ->check(CLI::ExistingFile);
-  parser.add_option("--filter", options->filter,
-                    "only cases whose experiment/case this regular expression is found in");
-  parser.add_flag(
-      "--repredict", options->repredict,
-      "predict the rows again, with the profile that a row names, beside the rows or built in, else the best "
-      "known of its GPU");
-  parser.add_option("--profile", options->profile,
-                    "predict them again with this device profile, a built-in one or a file");
-  add_number(parser, "--top", options->top,
-             fmt::format("how many rows, 0 = all (default: {})", options->top));
-  add_format(parser, options->format, {"table", "lines", "json", "csv"},
-             "table, lines (a line a row, nothing explained), json (a list, an object a row: its columns and "
-             "findings) or csv (whole rows)");
-  parser.add_flag_callback(
-      "--csv", [options] { options->format = "csv"; }, "the same as --format csv");
-  declare_numbers_option(parser, options->numbers);
-  return [options](Console& console) { return explain(*options, console); };
-}
-
-namespace {
 
 constexpr const char* kNumbersGroup = "A launch by numbers";
 
@@ -344,8 +317,8 @@ void require_in_range(const NumbersOption& numbers, const Limits& limits) {
     throw InputError("--sm-count: give the number of SMs, as `occbench devices` shows it");
   require_launch(numbers);
   if (numbers.resident_blocks.value_or(0) > limits.max_blocks_per_sm)
-    throw InputError(fmt::format("--resident-blocks: {} is more than the {} blocks that an SM can hold",
-                                 *numbers.resident_blocks, limits.max_blocks_per_sm));
+    throw InputError("--resident-blocks: {} is more than the {} blocks that an SM can hold",
+                     *numbers.resident_blocks, limits.max_blocks_per_sm);
   check_static_shared(limits, numbers.usage);
 }
 
@@ -400,14 +373,7 @@ void print_text(const CaseRecord& record, const Limits& limits, const std::vecto
   print_findings(findings, theory.theoretical_pct, achieved, out);
 }
 
-void print_json(const CaseRecord& record, const std::vector<Finding>& findings, std::ostream& out) {
-  nlohmann::ordered_json object = known_cells(row_of(record));
-  object["findings"] = findings_json(findings);
-  fmt::print(out, "{}\n", json_text(object));
-}
-
-}  // namespace
-
+/// Declares --gpu, --cc, --sm-count, --block-size, --grid, --registers and so on.
 void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   const auto add = [&](const char* name, auto& value, const char* meaning, auto... range) {
     add_number(parser, name, value, meaning, range...)->group(kNumbersGroup);
@@ -424,6 +390,9 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
       kMostMeasured);
 }
 
+/// Theory with its rules, waves, and what cost the rest.
+/// @param json  one object, the columns that are known and `findings`, instead of text
+/// @throws InputError where a number is missing or out of its range
 void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out) {
   const Limits& limits = limits_of(capability_of(numbers.gpu));
   require_in_range(numbers, limits);
@@ -434,67 +403,46 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
   const LaunchFacts facts = facts_of_numbers(record, named_gpu(numbers.gpu));
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
-  if (json) {
-    print_json(record, findings, out);
-  } else {
-    print_text(record, limits, findings, out);
-  }
+  if (!json) return print_text(record, limits, findings, out);
+  Json object = known_cells(row_of(record));
+  object["findings"] = findings_json(findings);
+  fmt::print(out, "{}\n", json_text(object));
 }
 
-namespace {
-
-/// As rows show reals: with up to four decimals.
-double rounded(double value) {
-  return std::round(value * 1e4) / 1e4;
+ExitStatus explain(const ExplainOptions& options, Console& console) {
+  if (!options.numbers.gpu.given()) return explain_rows(options, console);
+  if (!options.files.empty())
+    throw InputError(
+        "--cc describes a launch by numbers, and a FILE has launches of its own: give one of them");
+  if (options.format == "csv" || options.format == "lines") {
+    throw InputError("--format {} is for rows; a launch by numbers has table or json", options.format);
+  }
+  explain_numbers(options.numbers, options.format == "json", console.out);
+  return ExitStatus::done;
 }
 
 }  // namespace
 
-void print_findings(std::span<const Finding> findings, double theoretical_pct,
-                    std::optional<double> reached_pct, std::ostream& out) {
-  std::string_view remedy_before;
-  const auto print = [&](FindingList list, const std::string& heading) {
-    bool is_first = true;
-    // What no cause explains is read after all causes, however much it is.
-    for (const bool unexplained : {false, true})
-      for (const Finding& finding : findings) {
-        if (finding.list != list || (finding.cause == Cause::unexplained) != unexplained) continue;
-        if (std::exchange(is_first, false)) fmt::print(out, "  {}\n", heading);
-        fmt::print(out, "    {} [{}, {}]\n", finding.sentence, to_string(finding.cause),
-                   to_string(finding.confidence));
-        if (finding.remedy != std::exchange(remedy_before, finding.remedy))
-          fmt::print(out, "      {}\n", finding.remedy);
-        if (finding.time) fmt::print(out, "      Time saved: {}\n", finding.time->sentence);
-      }
-  };
-  double losses = 0;
-  for (const Finding& finding : findings) {
-    if (finding.list == FindingList::losses) losses += finding.points;
-  }
-  print(FindingList::limits, fmt::format("Limits of theory: 100 to {:.4g} %", theoretical_pct));
-  print(FindingList::losses, fmt::format("Lost below theory: {:.4g} to {:.4g} %", theoretical_pct,
-                                         reached_pct.value_or(theoretical_pct - losses)));
-  print(FindingList::remarks, "Remarks");
-}
-
-nlohmann::ordered_json findings_json(std::span<const Finding> findings) {
-  nlohmann::ordered_json array = nlohmann::ordered_json::array();
-  for (const Finding& finding : findings) {
-    nlohmann::ordered_json evidence = nlohmann::ordered_json::object();
-    for (const auto& [column, value] : finding.evidence) evidence[std::string(column)] = rounded(value);
-    nlohmann::ordered_json object = {
-        {"cause", to_string(finding.cause)}, {"list", to_string(finding.list)},
-        {"points", rounded(finding.points)}, {"confidence", to_string(finding.confidence)},
-        {"evidence", std::move(evidence)},   {"remedy", finding.remedy},
-        {"sentence", finding.sentence}};
-    if (finding.time) {
-      object["time"] = finding.time->sentence;
-      object["time_saved_at_most_pct"] = rounded(100 * finding.time->share);
-    }
-    if (finding.advice) object["steps"] = steps_json(*finding.advice);
-    array.push_back(std::move(object));
-  }
-  return array;
+Action declare_explain(CLI::App& parser) {
+  auto options = std::make_shared<ExplainOptions>();
+  parser.add_option("FILE", options->files, "recorded rows (default: those that come with the project)")
+      ->check(CLI::ExistingFile);
+  parser.add_option("--filter", options->filter,
+                    "only cases whose experiment/case this regular expression is found in");
+  parser.add_flag("--repredict", options->repredict,
+                  "predict the rows again, with the profile that a row names, beside the rows or built in, "
+                  "else the best known of its GPU");
+  parser.add_option("--profile", options->profile,
+                    "predict them again with this device profile, a built-in one or a file");
+  add_number(parser, "--top", options->top,
+             fmt::format("how many rows, 0 = all (default: {})", options->top));
+  add_format(parser, options->format, {"table", "lines", "json", "csv"},
+             "table, lines (a line a row, nothing explained), json (a list, an object a row: its columns and "
+             "findings) or csv (whole rows)");
+  parser.add_flag_callback(
+      "--csv", [options] { options->format = "csv"; }, "the same as --format csv");
+  declare_numbers_option(parser, options->numbers);
+  return [options](Console& console) { return explain(*options, console); };
 }
 
 }  // namespace occbench

@@ -12,14 +12,13 @@
 #include "files/output.hpp"
 #include "fleet/rank.hpp"
 #include "gate/run.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/installation.hpp"
 #include "record/csv.hpp"
 
 namespace occbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct FleetOptions {
   std::vector<std::string> files;
@@ -55,14 +54,12 @@ std::vector<std::size_t> add(FleetRows& rows, std::span<const fs::path> files, c
 
 /// A GPU is in one of the files only.
 void require_each_once(const FleetRows& rows, std::span<const std::size_t> gpus) {
-  std::vector<const MeasuredGpu*> sorted;
-  for (const std::size_t gpu : gpus) sorted.push_back(&rows.gpus[gpu]);
+  auto sorted = mapped(gpus, [&](std::size_t gpu) { return &rows.gpus[gpu]; });
   std::ranges::sort(sorted, {}, &MeasuredGpu::uuid);
   const auto twice = std::ranges::adjacent_find(sorted, {}, &MeasuredGpu::uuid);
   if (twice == sorted.end()) return;
-  throw InputError(
-      fmt::format("{} is in {} and in {}: judge one run of a GPU, and give the others with --since FOLDER",
-                  (*twice)->uuid, (*twice)->run, (*(twice + 1))->run));
+  throw InputError("{} is in {} and in {}: judge one run of a GPU, and give the others with --since FOLDER",
+                   (*twice)->uuid, (*twice)->run, (*(twice + 1))->run);
 }
 
 FleetQuestion read_question(const FleetOptions& options, FleetRows& rows) {
@@ -87,8 +84,7 @@ FleetQuestion read_question(const FleetOptions& options, FleetRows& rows) {
   if (options.since.empty()) return question;
   question.earlier = add(rows, earlier_files(options), options.model);
   if (question.earlier.empty())
-    throw InputError(
-        fmt::format("--since {}: there is no file of earlier rows in that folder", options.since));
+    throw InputError("--since {}: there is no file of earlier rows in that folder", options.since);
   return question;
 }
 
@@ -150,23 +146,19 @@ ExitStatus fleet(const FleetOptions& options, Console& console) {
 
 Action declare_fleet(CLI::App& parser) {
   const auto options = std::make_shared<FleetOptions>();
-  parser.add_option("files", options->files, "rows of GPUs of one model, a run of each GPU")
-      ->type_name("ALL.csv")
+  add_value(parser, "files", "ALL.csv", options->files, "rows of GPUs of one model, a run of each GPU")
       ->check(CLI::ExistingFile)
       ->required();
   add_repeated(parser, "--baseline", options->baseline,
                "rows of more GPUs of the model, which are peers and are not judged")
       ->type_name("FILE.csv")
       ->check(CLI::ExistingFile);
-  parser
-      .add_option("--since", options->since,
-                  "folder of files with earlier runs of the same GPUs: what has changed, and since when")
-      ->type_name("DIR")
+  add_value(parser, "--since", "DIR", options->since,
+            "folder of files with earlier runs of the same GPUs: what has changed, and since when")
       ->check(CLI::ExistingDirectory);
-  parser.add_option("--model", options->model, "only GPUs of this name, as the column gpu has it")
-      ->type_name("NAME");
-  parser.add_option("--page", options->page, "also draw an HTML page: a row for each GPU, outliers first")
-      ->type_name("FILE.html");
+  add_value(parser, "--model", "NAME", options->model, "only GPUs of this name, as the column gpu has it");
+  add_value(parser, "--page", "FILE.html", options->page,
+            "also draw an HTML page: a row for each GPU, outliers first");
   add_format(parser, options->format, {"table", "json"}, "table, or json: a line of JSON for each GPU");
   return [options](Console& console) { return fleet(*options, console); };
 }

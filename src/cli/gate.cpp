@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <ostream>
 #include <ranges>
@@ -15,6 +14,7 @@
 #include "gate/compare.hpp"
 #include "gate/outputs.hpp"
 #include "gate/tolerances.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/run.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"
@@ -22,19 +22,6 @@
 namespace occbench {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-const std::map<std::string, GateFormat> kGateFormats = {
-    {"table", GateFormat::table},
-    {"markdown", GateFormat::markdown},
-    {"annotations", GateFormat::annotations},
-    {"junit", GateFormat::junit},
-    {"json", GateFormat::json},
-    {"github-action-benchmark-bigger", GateFormat::github_action_benchmark_bigger},
-    {"github-action-benchmark-smaller", GateFormat::github_action_benchmark_smaller},
-    {"bencher", GateFormat::bencher},
-};
 
 constexpr int kMostPairs = 50;
 
@@ -59,9 +46,7 @@ Tolerances tolerances_of(const GateOptions& options) {
     return parse_tolerances(read_text(options.tolerances_file), options.tolerances_file);
   }
   if (options.tolerances_from.empty()) return {};
-  std::vector<RecordedRun> runs;
-  for (const std::string& file : options.tolerances_from) runs.push_back(read_run(file));
-  return tolerances_from(runs);
+  return tolerances_from(mapped(options.tolerances_from, read_run));
 }
 
 /// Every file that is read, those of folders too.
@@ -87,7 +72,7 @@ void require_writable(const GateOptions& options, const fs::path& output) {
 
 /// A file that an output goes to.
 struct Output {
-  GateFormat format;
+  std::string format;
   fs::path file;
 };
 
@@ -97,14 +82,13 @@ std::vector<Output> outputs_of(const GateOptions& options) {
     const std::size_t equals = text.find('=');
     const auto format = kGateFormats.find(text.substr(0, equals));
     if (equals == std::string::npos || equals + 1 == text.size() || format == kGateFormats.end()) {
-      throw InputError(
-          fmt::format("--write {}: write it as FORMAT=FILE; the formats are those of --format", text));
+      throw InputError("--write {}: write it as FORMAT=FILE; the formats are those of --format", text);
     }
     const fs::path file = text.substr(equals + 1);
     require_writable(options, file);
     if (file.has_parent_path() && !fs::is_directory(file.parent_path()))
-      throw InputError(fmt::format("--write {}: {} is no folder", text, file.parent_path().string()));
-    outputs.push_back({format->second, file});
+      throw InputError("--write {}: {} is no folder", text, file.parent_path().string());
+    outputs.push_back({format->first, file});
   }
   return outputs;
 }
@@ -117,12 +101,7 @@ Comparison compare(const GateOptions& options, const Tolerances& tolerances, Con
       run_pairs({options.builds[0], options.builds[1], options.keep, options.pairs, arguments}, console.err);
   if (!runs.failure.empty())
     return {options.builds[0], options.builds[1], {}, {{Grade::no_verdict, "", "", "", runs.failure}}};
-  const auto read = [](const std::vector<fs::path>& files) {
-    std::vector<RecordedRun> recorded;
-    for (const fs::path& file : files) recorded.push_back(read_run(file));
-    return recorded;
-  };
-  return compare_pairs(read(runs.a), read(runs.b), tolerances);
+  return compare_pairs(mapped(runs.a, read_run), mapped(runs.b, read_run), tolerances);
 }
 
 /// A name that is misspelt would leave an experiment to the usual tolerances.
@@ -135,15 +114,8 @@ void say_unused(const Tolerances& tolerances, const Comparison& comparison, Cons
 }
 
 ExitStatus status_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass:
-      return ExitStatus::done;
-    case Verdict::regression:
-      return ExitStatus::regression;
-    case Verdict::no_verdict:
-      break;
-  }
-  return ExitStatus::no_verdict;
+  if (verdict == Verdict::pass) return ExitStatus::done;
+  return verdict == Verdict::regression ? ExitStatus::regression : ExitStatus::no_verdict;
 }
 
 ExitStatus gate(const GateOptions& options, Console& console) {
@@ -162,8 +134,8 @@ ExitStatus gate(const GateOptions& options, Console& console) {
   const bool is_text = options.format == "table" || options.format == "markdown";  // these say so themselves
   if (comparison.simulated && !is_text) fmt::print(console.err, "{}\n", kSimulatedLine);
   say_unused(tolerances, comparison, console);
-  fmt::print(console.out, "{}", write_comparison(comparison, kGateFormats.at(options.format)));
-  for (const Output& output : outputs) replace_text(output.file, write_comparison(comparison, output.format));
+  fmt::print(console.out, "{}", kGateFormats.at(options.format)(comparison));
+  for (const Output& output : outputs) replace_text(output.file, kGateFormats.at(output.format)(comparison));
   return status_of(comparison.verdict());
 }
 
@@ -174,26 +146,19 @@ void declare_tolerances(CLI::App& parser, GateOptions& options) {
               "--tolerances", options.tolerances_file,
               R"(JSON: {"all": {"achieved_pct": {"limit": 1, "spreads": 3}}, "experiments": {"waves": {...}}})")
           ->type_name("FILE");
-  parser
-      .add_option("--tolerances-from", options.tolerances_from,
-                  "take the tolerances from runs of one build on one machine: all that follow, up to the "
-                  "next option or --")
-      ->type_name("RUN RUN ...")
+  add_value(parser, "--tolerances-from", "RUN RUN ...", options.tolerances_from,
+            "take the tolerances from runs of one build on one machine: all that follow, up to the "
+            "next option or --")
       ->expected(2, 1000)
       ->excludes(file);
-  parser
-      .add_option("--save-tolerances", options.save_tolerances,
-                  "write the tolerances in use, as --tolerances reads them")
-      ->type_name("FILE");
+  add_value(parser, "--save-tolerances", "FILE", options.save_tolerances,
+            "write the tolerances in use, as --tolerances reads them");
 }
 
 void declare_pairs(CLI::App& parser, GateOptions& options, CLI::Option* runs) {
   CLI::Option* pair =
-      parser
-          .add_option(
-              "--pair", options.builds,
-              "run two builds in turn on this machine, the first as the baseline, and decide on the pairs")
-          ->type_name("BUILD_A BUILD_B")
+      add_value(parser, "--pair", "BUILD_A BUILD_B", options.builds,
+                "run two builds in turn on this machine, the first as the baseline, and decide on the pairs")
           ->expected(2)
           ->excludes(runs);
   const auto of_pair = [&](const std::string& name, auto& value, const std::string& meaning) {
@@ -212,8 +177,8 @@ void declare_pairs(CLI::App& parser, GateOptions& options, CLI::Option* runs) {
 
 Action declare_gate(CLI::App& parser) {
   const auto options = std::make_shared<GateOptions>();
-  CLI::Option* runs = parser.add_option("runs", options->runs, "two files of rows, or two folders of them")
-                          ->type_name("BASELINE CANDIDATE")
+  CLI::Option* runs = add_value(parser, "runs", "BASELINE CANDIDATE", options->runs,
+                                "two files of rows, or two folders of them")
                           ->expected(2);
   declare_pairs(parser, *options, runs);
   declare_tolerances(parser, *options);

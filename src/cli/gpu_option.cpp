@@ -13,14 +13,10 @@ constexpr int kMostSmsOfGpu = 1024;  // as the column sm_count
 }  // namespace
 
 void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& group) {
-  CLI::Option* const name =
-      parser
-          .add_option("--gpu", option.name,
-                      "a GPU by name: a100, 4090, h100-sxm5-80gb, ... (calc --gpu list)")
-          ->type_name("NAME")
-          ->group(group);
-  parser.add_option("--cc", option.compute_capability, "compute capability: 9.0, 90 or sm_90")
-      ->type_name("CC")
+  CLI::Option* const name = add_value(parser, "--gpu", "NAME", option.name,
+                                      "a GPU by name: a100, 4090, h100-sxm5-80gb, ... (calc --gpu list)")
+                                ->group(group);
+  add_value(parser, "--cc", "CC", option.compute_capability, "compute capability: 9.0, 90 or sm_90")
       ->excludes(name)
       ->group(group);
   add_number(parser, "--sm-count", option.sm_count, "SMs of the device, for waves and predictions", 1,
@@ -55,7 +51,7 @@ void declare_launch_options(CLI::App& parser, LaunchOptions& options, const std:
 
 void require_launch(const LaunchOptions& options) {
   const auto require = [](bool good, std::string_view option, std::string_view what) {
-    if (!good) throw InputError(fmt::format("{}: give the {}, at least 1", option, what));
+    if (!good) throw InputError("{}: give the {}, at least 1", option, what);
   };
   require(options.launch.block_threads > 0, "--block-size", "threads per block");
   require(options.launch.grid_blocks > 0, "--grid", "blocks in the grid");
@@ -97,8 +93,8 @@ ChosenProfile profile_to_predict_with(const std::string& profile, const GpuOptio
   }
   if (option.given()) return choose_profile(identity_of(option));
   if (const std::optional<GpuIdentity> here = gpu_here("auto")) return choose_profile(*here);
-  throw InputError(fmt::format(
-      "say for which GPU: --gpu NAME, --cc CC --sm-count N or --profile NAME|FILE ({})", why_no_gpu()));
+  throw InputError("say for which GPU: --gpu NAME, --cc CC --sm-count N or --profile NAME|FILE ({})",
+                   why_no_gpu());
 }
 
 }  // namespace occbench

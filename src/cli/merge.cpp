@@ -64,15 +64,11 @@ Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::f
 
 Action declare_merge(CLI::App& parser) {
   const auto options = std::make_shared<MergeOptions>();
-  parser
-      .add_option("files", options->files,
-                  "files of rows of one schema and the same columns; equal rows are written once")
-      ->type_name("FILE.csv")
+  add_value(parser, "files", "FILE.csv", options->files,
+            "files of rows of one schema and the same columns; equal rows are written once")
       ->required();
-  parser
-      .add_option("-o,--output", options->output,
-                  "the file that has all rows; it is written whole or not at all")
-      ->type_name("ALL.csv")
+  add_value(parser, "-o,--output", "ALL.csv", options->output,
+            "the file that has all rows; it is written whole or not at all")
       ->required();
   parser.add_flag("--shards", options->shards, "the files are shards of one run: each case once, on any GPU");
   return [options](Console& console) {

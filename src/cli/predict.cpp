@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <ostream>
 #include <tuple>
@@ -26,22 +25,12 @@
 #include "record/replay.hpp"
 
 namespace occbench {
+namespace {
+
 /// The note of a prediction with a profile that was made on no such GPU.
-inline constexpr const char* kUnverified =
+constexpr const char* kUnverified =
     "unverified: no such GPU was calibrated; the interval covers the range of every parameter of the profile "
     "(docs/any-gpu.md)";
-
-/// Predicts every row of a CSV file ("-" = standard input), whose columns are named as in a recorded row: needed
-/// are compute_capability, sm_count, block_threads, grid_blocks and registers_per_thread. Where the column work
-/// is empty or not there, work that is equal for all blocks is inferred from sm_cycles_active_avg, or from
-/// time_us and sm_clock_mhz; the column work_source says which. Work may be in microseconds (equal:100us) where
-/// sm_clock_mhz is given.
-/// @param profile  a built-in one or a file; empty = the best known of each row's GPU
-/// @returns the same rows as CSV, with theory, prediction and explanation added; other columns stay as they are
-/// @throws InputError with file, line and column
-std::string predict_batch(const std::string& file, const std::string& profile);
-
-namespace {
 
 struct PredictOptions : LaunchOptions {
   std::string profile;
@@ -57,12 +46,16 @@ struct PredictOptions : LaunchOptions {
   std::string format;
 };
 
+/// Empty where the GPU is in no table.
+std::optional<double> highest_clock_mhz(const Gpu* gpu) {
+  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
+}
+
 /// The clock that is given, else the highest one of the GPU that is named or that the profile is of.
 std::optional<double> clock_of(const PredictOptions& options, const DeviceProfile& profile) {
   if (options.clock_mhz) return options.clock_mhz;
   const Gpu* const named = named_gpu(options.gpu);
-  const Gpu* const gpu = named == nullptr ? find_gpu_by_driver_name(profile.gpu) : named;
-  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
+  return highest_clock_mhz(named == nullptr ? find_gpu_by_driver_name(profile.gpu) : named);
 }
 
 /// What is printed: the launch and its prediction as columns, and what has no column.
@@ -133,7 +126,7 @@ std::string blocks_json(const PredictOptions& options) {
                                          Seeds(options.chance, profile).of_run(0), &spans);
   std::ranges::sort(spans, {},
                     [](const BlockSpan& span) { return std::tuple(span.sm, span.begin, span.end); });
-  nlohmann::ordered_json blocks = nlohmann::ordered_json::array();
+  Json blocks = Json::array();
   for (const BlockSpan& span : spans) blocks.push_back({span.sm, span.begin, span.end});
   return json_text(
       {{"sm_count", profile.sm_count()},
@@ -147,6 +140,7 @@ std::string blocks_json(const PredictOptions& options) {
 }
 
 Answer predict_launch(const PredictOptions& options) {
+  const Waiting waiting(fmt::format("predicting {} blocks", grouped(options.launch.grid_blocks)));
   const ChosenProfile chosen = profile_to_predict_with(options.profile, options.gpu);
   const DeviceProfile& profile = chosen.profile;
   const Limits& limits = limits_of(profile.compute_capability);
@@ -192,12 +186,6 @@ Answer predict_launch(const PredictOptions& options) {
   return answer;
 }
 
-/// predict_launch(), which tells on a terminal that it is at work.
-Answer waited_for(const PredictOptions& options) {
-  const Waiting waiting(fmt::format("predicting {} blocks", grouped(options.launch.grid_blocks)));
-  return predict_launch(options);
-}
-
 void print_table(const Answer& answer, std::ostream& out) {
   const Prediction& prediction = answer.prediction;
   const auto line = [&](std::string_view name, double value, std::string_view unit) {
@@ -227,11 +215,10 @@ void print_table(const Answer& answer, std::ostream& out) {
   fmt::print(out, "Profile {}{}{}\n", answer.row.device_profile, answer.row.note.empty() ? "." : ": ",
              answer.row.note);
   if (answer.lockstep_cycles) {
-    fmt::print(
-        out,
-        "What was read is explained by warps that stay in lockstep for {} cycles. For other launches of the "
-        "same code: --work {}\n",
-        *answer.lockstep_cycles, answer.row.work);
+    fmt::print(out,
+               "What was read is explained by warps that stay in lockstep for {} cycles. For other launches "
+               "of the same code: --work {}\n",
+               *answer.lockstep_cycles, answer.row.work);
   }
   if (!answer.clock_note.empty()) fmt::print(out, "{}\n", answer.clock_note);
   if (answer.advice) fmt::print(out, "{}\n", answer.advice->sentence);
@@ -250,38 +237,33 @@ void print_csv(const Answer& answer, std::ostream& out) {
 }
 
 void print_json(const Answer& answer, std::ostream& out) {
-  nlohmann::ordered_json object = known_cells(answer.row);
+  Json object = known_cells(answer.row);
   object["profile_quality"] = to_string(*answer.prediction.profile_quality);
   object["predicted_elapsed_low_pct"] = answer.prediction.elapsed_interval.low;
   object["predicted_elapsed_high_pct"] = answer.prediction.elapsed_interval.high;
   object["predicted_cycles_active_min"] = answer.prediction.cycles_active_min;
   object["predicted_cycles_active_max"] = answer.prediction.cycles_active_max;
   object["explanation"] = answer.row.explanation;
-  if (answer.advice) {
-    object["advice"] = {{"grid_blocks", answer.advice->launch.grid_blocks},
-                        {"block_threads", answer.advice->launch.block_threads},
-                        {"work", to_string(answer.advice->work)},
-                        {"predicted_pct", answer.advice->predicted_pct},
-                        {"gain_points", answer.advice->gain_points},
-                        {"time_saved_pct", answer.advice->time_saved_pct},
-                        {"sentence", answer.advice->sentence}};
-  }
+  if (const auto& advice = answer.advice)
+    object["advice"] = {{"grid_blocks", advice->launch.grid_blocks},
+                        {"block_threads", advice->launch.block_threads},
+                        {"work", to_string(advice->work)},
+                        {"predicted_pct", advice->predicted_pct},
+                        {"gain_points", advice->gain_points},
+                        {"time_saved_pct", advice->time_saved_pct},
+                        {"sentence", advice->sentence}};
   const Timeline& timeline = answer.prediction.timeline;
   object["timeline"] = {{"step_cycles", timeline.step_cycles}, {"warps", timeline.warps}};
   fmt::print(out, "{}\n", json_text(object));
 }
 
-using Printer = void (*)(const Answer&, std::ostream&);
-const std::map<std::string, Printer> kPrinters = {
-    {"table", print_table}, {"csv", print_csv}, {"json", print_json}};
-
 /// What the blocks do, and what is known of it.
 void declare_work(CLI::App& parser, PredictOptions& options) {
   CLI::Option_group* const source = parser.add_option_group("what the blocks do");
-  CLI::Option* const work = source->add_option("--work", options.work,
-                                               "work, as in the column of that name: equal:200000, "
-                                               "equal:100us, uniform:20000:0.5:1.5:seed=1, ...; the "
-                                               "forms are below");
+  CLI::Option* const work =
+      source->add_option("--work", options.work,
+                         "work, as in the column of that name: equal:200000, equal:100us, "
+                         "uniform:20000:0.5:1.5:seed=1, ...; the forms are below");
   CLI::Option* const file = source->add_option("--durations", options.durations_file,
                                                "file of cycles, a line a block, or one line for all");
   add_number(*source, "--time-us", options.time_us,
@@ -311,36 +293,19 @@ constexpr auto kReadToPredict = std::to_array<std::string_view>(
      "sm_clock_mhz", "time_us", "sm_cycles_active_avg", "case", "note"});
 
 /// Columns that come out whether the file has them or not.
-constexpr auto kPredictedColumns = std::to_array<std::string_view>({"work",
-                                                                    "work_source",
-                                                                    "blocks_per_sm",
-                                                                    "limiter",
-                                                                    "waves",
-                                                                    "theoretical_pct",
-                                                                    "device_profile",
-                                                                    "predicted_pct",
-                                                                    "predicted_low_pct",
-                                                                    "predicted_high_pct",
-                                                                    "predicted_elapsed_pct",
-                                                                    "predicted_cycles_active",
-                                                                    "loss_small_grid_points",
-                                                                    "loss_tail_points",
-                                                                    "loss_between_blocks_points",
-                                                                    "loss_within_block_points",
-                                                                    "loss_overhead_points",
-                                                                    "loss_contention_points",
-                                                                    "explanation",
-                                                                    "note"});
-
-/// Of the GPU that a row names, or else the given profile; empty where neither is known.
-std::optional<double> highest_clock_mhz(const Row& row, const std::optional<DeviceProfile>& profile) {
-  const Gpu* const gpu = find_gpu_by_driver_name(row.gpu.empty() && profile ? profile->gpu : row.gpu);
-  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
+std::vector<std::string> predicted_columns() {
+  std::vector<std::string> names = {"work", "work_source"};
+  const Column* const last = find_column("explanation");
+  for (const Column* each = find_column("blocks_per_sm"); each <= last; ++each)
+    names.emplace_back(each->name);
+  names.emplace_back("note");
+  return names;
 }
 
 Row row_in_cycles(Row row, const std::optional<DeviceProfile>& profile) {
+  const std::string_view gpu = row.gpu.empty() && profile ? profile->gpu : row.gpu;
   const std::optional<double> clock_mhz =
-      row.sm_clock_mhz ? row.sm_clock_mhz : highest_clock_mhz(row, profile);
+      row.sm_clock_mhz ? row.sm_clock_mhz : highest_clock_mhz(find_gpu_by_driver_name(gpu));
   const auto note_highest_clock = [&](std::string_view column) {
     add_note(row.note, fmt::format("{} is read at {} MHz, the GPU's highest clock", column, *clock_mhz));
   };
@@ -380,8 +345,8 @@ void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& prof
 
 std::vector<std::string> names_out(const CsvTable& table) {
   std::vector<std::string> names(table.names.begin(), table.names.end());
-  for (const std::string_view answer : kPredictedColumns) {
-    if (std::ranges::find(names, answer) == names.end()) names.emplace_back(answer);
+  for (const std::string& answer : predicted_columns()) {
+    if (std::ranges::find(names, answer) == names.end()) names.push_back(answer);
   }
   return names;
 }
@@ -393,53 +358,23 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
   record.prediction.reset();
   predict_record(record, profile);
   const Row row = row_of(record);
+  const std::vector<std::string> answers = predicted_columns();
   std::vector<std::string> out;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const bool answered = std::ranges::find(kPredictedColumns, names[i]) != kPredictedColumns.end();
+    const bool answered = std::ranges::find(answers, names[i]) != answers.end();
     out.push_back(answered ? cell_text(row, *find_column(names[i])) : cells[i]);
   }
   return out;
 }
 
-}  // namespace
-
-Action declare_predict(CLI::App& parser) {
-  auto options = std::make_shared<PredictOptions>();
-  parser.add_option(
-      "--profile", options->profile,
-      "device profile: a built-in one or a file (default: the best known of --gpu, of --cc with "
-      "--sm-count, or of this machine's GPU)");
-  declare_launch_options(parser, *options);
-  add_number(parser, "--seed", options->chance.seed,
-             fmt::format("first of the seeds that decide how ties fall (default: {})", options->chance.seed));
-  add_number(parser, "--first-gpc", options->chance.first_gpc,
-             "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
-             "after another, because it is not known)");
-  declare_work(parser, *options);
-  parser.add_option(
-      "--batch", options->batch,
-      "predict every row of this CSV file (- = standard input), with columns as in a recorded row: "
-      "the same rows come out with the prediction; work that is empty is inferred from "
-      "sm_cycles_active_avg, or from time_us and sm_clock_mhz (else the highest clock of the row's gpu)");
-  add_format(parser, options->format, {"table", "csv", "json", "blocks"},
-             "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, in "
-             "cycles");
-  return [options](Console& console) {
-    if (!options->batch.empty()) {
-      fmt::print(console.out, "{}", predict_batch(options->batch, options->profile));
-      return ExitStatus::done;
-    }
-    require_launch(*options);
-    require_work(*options);
-    if (options->format == "blocks") {
-      fmt::print(console.out, "{}\n", blocks_json(*options));
-      return ExitStatus::done;
-    }
-    kPrinters.at(options->format)(waited_for(*options), console.out);
-    return ExitStatus::done;
-  };
-}
-
+/// Predicts every row of a CSV file ("-" = standard input), whose columns are named as in a recorded row: needed
+/// are compute_capability, sm_count, block_threads, grid_blocks and registers_per_thread. Where the column work
+/// is empty or not there, work that is equal for all blocks is inferred from sm_cycles_active_avg, or from
+/// time_us and sm_clock_mhz; the column work_source says which. Work may be in microseconds (equal:100us) where
+/// sm_clock_mhz is given.
+/// @param profile  a built-in one or a file; empty = the best known of each row's GPU
+/// @returns the same rows as CSV, with theory, prediction and explanation added; other columns stay as they are
+/// @throws InputError with file, line and column
 std::string predict_batch(const std::string& file, const std::string& profile) {
   const std::string source = batch_source(file);
   const CsvTable table = read_batch(file, {.command = "predict",
@@ -457,6 +392,46 @@ std::string predict_batch(const std::string& file, const std::string& profile) {
     waiting.step();
   }
   return text;
+}
+
+}  // namespace
+
+Action declare_predict(CLI::App& parser) {
+  auto options = std::make_shared<PredictOptions>();
+  parser.add_option("--profile", options->profile,
+                    "device profile: a built-in one or a file (default: the best known of --gpu, of --cc "
+                    "with --sm-count, or of this machine's GPU)");
+  declare_launch_options(parser, *options);
+  add_number(parser, "--seed", options->chance.seed,
+             fmt::format("first of the seeds that decide how ties fall (default: {})", options->chance.seed));
+  add_number(parser, "--first-gpc", options->chance.first_gpc,
+             "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
+             "after another, because it is not known)");
+  declare_work(parser, *options);
+  parser.add_option(
+      "--batch", options->batch,
+      "predict every row of this CSV file (- = standard input), with columns as in a recorded row: the same "
+      "rows come out with the prediction; work that is empty is inferred from sm_cycles_active_avg, or from "
+      "time_us and sm_clock_mhz (else the highest clock of the row's gpu)");
+  add_format(
+      parser, options->format, {"table", "csv", "json", "blocks"},
+      "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, in cycles");
+  return [options](Console& console) {
+    if (!options->batch.empty()) {
+      fmt::print(console.out, "{}", predict_batch(options->batch, options->profile));
+      return ExitStatus::done;
+    }
+    require_launch(*options);
+    require_work(*options);
+    if (options->format == "blocks") {
+      fmt::print(console.out, "{}\n", blocks_json(*options));
+      return ExitStatus::done;
+    }
+    const auto print =
+        options->format == "json" ? print_json : (options->format == "csv" ? print_csv : print_table);
+    print(predict_launch(*options), console.out);
+    return ExitStatus::done;
+  };
 }
 
 }  // namespace occbench

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <ostream>
 #include <utility>
 
@@ -130,8 +129,8 @@ void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostr
       sums.without_time > 0 ? fmt::format(" ({} launches have no time)", sums.without_time) : "";
   fmt::print(out,
              "{} of {} kernels and configurations, {} launches, {} ms, {} % of it with a counter{}. Max "
-             "saved is the most time that the remedy "
-             "of the finding could save, which `occbench explain` names with its conditions. {}\n",
+             "saved is the most time that the remedy of the finding could save, which `occbench explain` "
+             "names with its conditions. {}\n",
              order.size(), cases.size(), sums.launches, milliseconds(sums.us), sums.counted_share(), untimed,
              agreement(cases));
 }

@@ -19,8 +19,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct ReportOptions {
   std::vector<std::string> files;
   std::string output = "report.html";
@@ -42,7 +40,7 @@ void check_files(const ReportOptions& options, Console& console) {
   for (const std::string& file : options.files) {
     const std::vector<Row> rows = read_rows(file);
     if (rows.empty()) {
-      throw InputError(fmt::format("{}: there is no row below the names of the columns", file));
+      throw InputError("{}: there is no row below the names of the columns", file);
     }
     for (const Row& row : rows) kind.add(row.time_status, file);
   }
@@ -94,14 +92,11 @@ ExitStatus report(const ReportOptions& options, Console& console) {
 
 Action declare_report(CLI::App& parser) {
   const auto options = std::make_shared<ReportOptions>();
-  parser
-      .add_option("files", options->files,
-                  "files of rows; those of several GPUs or commits are laid over each other")
-      ->type_name("FILE.csv")
+  add_value(parser, "files", "FILE.csv", options->files,
+            "files of rows; those of several GPUs or commits are laid over each other")
       ->required();
-  CLI::Option* output = parser.add_option("-o,--output", options->output, "the page")
-                            ->type_name("FILE.html")
-                            ->capture_default_str();
+  CLI::Option* output =
+      add_value(parser, "-o,--output", "FILE.html", options->output, "the page")->capture_default_str();
   const auto folder = [&](const char* name, std::string& value, const char* meaning) {
     parser.add_option(name, value, meaning)->type_name("FOLDER")->check(CLI::ExistingDirectory);
   };
@@ -109,19 +104,15 @@ Action declare_report(CLI::App& parser) {
          "occupancy over time, *.timeline.csv (default: timeline/ beside the first file)");
   folder("--per-sm", options->per_sm,
          "recordings of each SM, *.per_sm.csv (default: per_sm/ beside the first file)");
-  CLI::Option* pictures =
-      parser
-          .add_option("--pictures", options->pictures, "no page: each chart as a picture, into this folder")
-          ->type_name("FOLDER")
-          ->excludes(output);
+  CLI::Option* pictures = add_value(parser, "--pictures", "FOLDER", options->pictures,
+                                    "no page: each chart as a picture, into this folder")
+                              ->excludes(output);
   add_repeated(parser, "--picture-format", options->formats, "svg, png or json (Vega-Lite); all unless given")
       ->check(CLI::IsMember({"svg", "png", "json"}))
       ->needs(pictures);
   add_repeated(parser, "--chart", options->charts, "only the chart of this name")->type_name("NAME");
-  parser
-      .add_option("--filter", options->filter,
-                  "only rows in whose experiment/case this regular expression is found")
-      ->type_name("RE");
+  add_value(parser, "--filter", "RE", options->filter,
+            "only rows in whose experiment/case this regular expression is found");
   return [options](Console& console) { return report(*options, console); };
 }
 

@@ -1,5 +1,7 @@
 #include "orchestrate/run.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -10,19 +12,87 @@
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
 #include "cli/gpu_option.hpp"
-#include "cli/recorded.hpp"
 #include "files/lock.hpp"
+#include "occupancy/occupancy.hpp"
+#include "orchestrate/installation.hpp"
 #include "orchestrate/plan.hpp"
+#include "orchestrate/progress.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/provenance.hpp"
+#include "record/replay.hpp"
 #include "record/simulated.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {
 
 namespace {
+
+/// @returns whether theory computed again is what the row records
+bool recompute_theory(Theory& theory, const LaunchOnDevice& on) {
+  const double recorded_pct = theory.theoretical_pct;
+  theory = theory_of(theoretical_occupancy(on), on.launch, on.sm_count);
+  return std::abs(recorded_pct - theory.theoretical_pct) < 1e-3;
+}
+
+/// Those that the filter matches; empty, and said so, where there are no recorded rows at all.
+std::vector<CaseRecord> recorded_cases(const std::string& filter, Console& console) {
+  const std::optional<std::filesystem::path> file = recorded_suite();
+  if (!file) {
+    fmt::print(console.err, "no recorded rows of {} were found near this program or the current folder\n",
+               kRecordedModel);
+    return {};
+  }
+  std::vector<CaseRecord> cases = read_case_records(*file);
+  const auto matches = case_filter(filter);
+  std::erase_if(cases, [&](const CaseRecord& each) { return !matches(full_name(each.identity)); });
+  if (cases.empty()) throw InputError("--filter {} matches no recorded case", filter);
+  return cases;
+}
+
+/// Prints the names of the recorded cases, one a line: which cases there are depends on the GPU's limits and
+/// SMs, so that without one they are those of another.
+/// @returns no_verdict if no rows are found
+ExitStatus list_recorded_cases(const std::string& filter, Console& console) {
+  const std::vector<CaseRecord> cases = recorded_cases(filter, console);
+  if (cases.empty()) return ExitStatus::no_verdict;
+  fmt::print(
+      console.err,
+      "which cases there are depends on the GPU; these are those of the suite that was recorded on {}\n",
+      cases.front().provenance.gpu);
+  for (const CaseRecord& each : cases) fmt::print(console.out, "{}\n", full_name(each.identity));
+  return ExitStatus::done;
+}
+
+/// Shows the recorded rows that come with the project, theory computed again beside what the counter read.
+/// @returns no_verdict if theory no longer agrees with a recorded row, or no rows are found
+ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
+  std::vector<CaseRecord> cases = recorded_cases(filter, console);
+  // What the runtime launches by itself has no theory.
+  std::erase_if(
+      cases, [](const CaseRecord& each) { return each.times.status == TimeStatus::skipped || !each.theory; });
+  if (cases.empty()) return ExitStatus::no_verdict;
+
+  std::size_t widest = 0;
+  for (const CaseRecord& each : cases) widest = std::max(widest, full_name(each.identity).size());
+  const RowTable table(widest);
+  const Provenance& first = cases.front().provenance;
+  fmt::print(console.out, "Recorded on {} at commit {}, {}; theory computed again:\n\n{}\n", first.gpu,
+             first.commit, first.recorded_at, table.header());
+  std::size_t agreeing = 0;
+  for (CaseRecord& each : cases) {
+    agreeing +=
+        in_place(each, [&] { return recompute_theory(*each.theory, launch_on_device(each)); }) ? 1 : 0;
+    fmt::print(console.out, "{}\n", table.line(each));
+  }
+  fmt::print(console.out, "\n{} of {} rows have the theory that was recorded. {}\n", agreeing, cases.size(),
+             agreement(cases));
+  fmt::print(console.out,
+             "`occbench explain` says where the occupancy of these rows went. `occbench calc` and `occbench "
+             "predict` answer for a launch of yours.\n");
+  return agreeing == cases.size() ? ExitStatus::done : ExitStatus::no_verdict;
+}
 
 void list(std::span<const Bench> benches, Console& console) {
   for (const Bench& bench : benches) {
@@ -46,13 +116,7 @@ bool calibrate_first(const RunOptions& options, Console& console) {
 ExitStatus measure(const RunOptions& options, const CLI::App& parser, Console& console) {
   const bool calibrated = !options.calibrate || options.list || calibrate_first(options, console);
   const StopOnSignals stop;
-  std::vector<Bench> benches;
-  try {
-    benches = planned_benches(options);
-  } catch (const CannotList& failure) {
-    fmt::print(console.err, "{}\n", failure.what());
-    return failure.status();
-  }
+  const std::vector<Bench> benches = planned_benches(options);
   if (options.list) {
     list(benches, console);
     return ExitStatus::done;
@@ -76,7 +140,7 @@ ExitStatus run_on_gpus(RunOptions options, const CLI::App& parser, Console& cons
   if (!gpus.empty()) options.device = std::to_string(gpus.front().index);
   if (options.rehearse.empty()) return measure(options, parser, console);
   if (options.device != "auto" && !read_number(options.device, 0))
-    throw InputError(fmt::format("--device {}: write a number", options.device));
+    throw InputError("--device {}: write a number", options.device);
   return rehearse(options, console);
 }
 
@@ -122,14 +186,10 @@ Action declare_run(CLI::App& parser) {
   parser.add_option("--suite", options->suite, "smoke, quick or full")
       ->check(CLI::IsMember({"smoke", "quick", "full"}))
       ->capture_default_str();
-  parser
-      .add_option("--filter", options->filter,
-                  "only cases whose experiment/case this regular expression is found in")
-      ->type_name("RE");
-  parser
-      .add_option("--shard", options->shard,
-                  "only part I of N of the cases, which take about equally long; merge puts them together")
-      ->type_name("I/N");
+  add_value(parser, "--filter", "RE", options->filter,
+            "only cases whose experiment/case this regular expression is found in");
+  add_value(parser, "--shard", "I/N", options->shard,
+            "only part I of N of the cases, which take about equally long; merge puts them together");
   parser
       .add_option(
           "--rehearse", options->rehearse,
@@ -141,31 +201,13 @@ Action declare_run(CLI::App& parser) {
       ->capture_default_str()
       ->type_name("N|auto|all|N,N");
   declare_at_once(parser);
-  parser
-      .add_option("--counters", options->counters,
-                  "auto, off, or require: status 2 where they cannot be read")
-      ->check(CLI::IsMember({"auto", "off", "require"}))
-      ->capture_default_str();
-  CLI::Option* const profile =
-      pass_on(
-          parser, "--profile", options->flags,
-          "device profile to predict with, a built-in one or a file of `occbench calibrate` (default: the "
-          "best that is known of the GPU)",
-          "device_profile")
-          ->type_name("NAME|FILE");
+  declare_measuring(parser, *options);
   parser
       .add_flag("--calibrate", options->calibrate,
                 "first make a profile of the GPU where there is none, which takes less than 20 s and is kept")
-      ->excludes(profile);
+      ->excludes("--profile");
   declare_depth(parser, *options);
-  parser.add_option("--benches", options->benches, "folder of the bench binaries (default: beside occbench)")
-      ->type_name("FOLDER");
   parser.add_flag("--require-gpu", options->require_gpu, "end with status 2 where there is no GPU");
-  parser
-      .add_option("--out", options->out,
-                  "rows go here, samples beside it (default: a new file in results/local/)")
-      ->type_name("FILE.csv");
-  parser.add_flag("--resume", options->resume, "keep the rows of --out and run what is missing");
   return [options, &parser](Console& console) { return run(*options, parser, console); };
 }
 

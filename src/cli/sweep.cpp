@@ -113,13 +113,7 @@ ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console)
       return ExitStatus::no_verdict;
     }
   }
-  std::vector<Bench> benches;
-  try {
-    benches = planned_benches(request.run);
-  } catch (const CannotList& failure) {
-    fmt::print(console.err, "{}\n", failure.what());
-    return failure.status();
-  }
+  const std::vector<Bench> benches = planned_benches(request.run);
   if (request.run.list) {
     for (const std::string& note : benches.front().notes) fmt::print(console.err, "{}\n", note);
     print_list(benches.front(), console);
@@ -139,6 +133,16 @@ ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console)
   std::erase_if(cases, [&](const CaseRecord& each) { return !wanted.contains(full_name(each.identity)); });
   fmt::print(console.out, "{}", fastest_text(cases, wanted.size()));
   return status;
+}
+
+/// Its axes.
+std::string axes_help(const SweptKernel& kernel) {
+  std::string text = fmt::format("{}: {}\n\nAxes:\n", kernel.name, kernel.description);
+  for (const DescribedAxis& axis : kernel.axes) {
+    const std::string otherwise = axis.values.empty() ? "" : fmt::format(" (default {})", axis.values);
+    text += fmt::format("  {:<26} {}{}\n", fmt::format("--{} VALUES", axis.name), axis.meaning, otherwise);
+  }
+  return text;
 }
 
 ExitStatus help(const CLI::App& parser, const SweepRequest& request, Console& console) {
@@ -176,10 +180,9 @@ void declare_source(CLI::App& parser, SweepRequest& request) {
   passed("--kernel", "the kernel in it, with its template arguments: 'product<32>'; several are an axis")
       ->take_all()
       ->type_name("NAME");
-  passed(
-      "--arg",
-      "an argument, in order: float[1<<24], float[1024]=zeros, int[64]=iota, float[9]=@FILE, int=5; {NAME} "
-      "is the value of an axis, {4096 / TILE} of an expression")
+  passed("--arg",
+         "an argument, in order: float[1<<24], float[1024]=zeros, int[64]=iota, float[9]=@FILE, int=5; "
+         "{NAME} is the value of an axis, {4096 / TILE} of an expression")
       ->take_all()
       ->type_name("TYPE[N]|VALUE");
   passed("--define", "definitions for the preprocessor, an axis: TILE=16,32")
@@ -197,29 +200,16 @@ void declare_source(CLI::App& parser, SweepRequest& request) {
       ->check(CLI::Range(0.0, 1.0));
 }
 
-void declare_measuring(CLI::App& parser, RunOptions& run) {
-  parser.add_flag("--list", run.list, "print the cases with theory and prediction, and end");
-  add_device_option(parser, run.device, "number of the GPU, or auto: the discrete one with most SMs")
-      ->capture_default_str();
-  parser.add_option("--counters", run.counters, "auto, off, or require: status 2 where they cannot be read")
-      ->check(CLI::IsMember({"auto", "off", "require"}))
-      ->capture_default_str();
-  pass_on(parser, "--profile", run.flags, "device profile to predict with", "device_profile")
-      ->type_name("NAME|FILE");
-  parser.add_option("--benches", run.benches, "folder of the bench binaries (default: beside occbench)")
-      ->type_name("FOLDER");
-  parser
-      .add_option("--out", run.out, "rows go here, samples beside it (default: a new file in results/local/)")
-      ->type_name("FILE.csv");
-  parser.add_flag("--resume", run.resume, "keep the rows of --out and measure what is missing");
-}
-
 bool has_right_time(const CaseRecord& record) {
   return record.times.time_us && record.times.status != TimeStatus::failed && record.check != Check::wrong;
 }
 
 double time_of(const CaseRecord& record) {
   return *record.times.time_us;
+}
+
+bool is_noted(const CaseRecord& record, std::string_view note) {
+  return record.note.find(note) != std::string::npos;
 }
 
 std::string occupancy_of(const CaseRecord& fastest, std::span<const CaseRecord* const> timed) {
@@ -255,6 +245,9 @@ Action declare_sweep(CLI::App& parser) {
       ->take_all()
       ->type_name("EXPRESSION");
   declare_source(parser, *request);
+  parser.add_flag("--list", request->run.list, "print the cases with theory and prediction, and end");
+  add_device_option(parser, request->run.device, "number of the GPU, or auto: the discrete one with most SMs")
+      ->capture_default_str();
   declare_measuring(parser, request->run);
   declare_gpu_option(parser, request->gpu, "With --list, for a GPU that need not be here");
   return [&parser, request, wants_help](Console& console) {
@@ -264,15 +257,6 @@ Action declare_sweep(CLI::App& parser) {
     if (*wants_help) return help(parser, *request, console);
     return sweep(*request, parser, console);
   };
-}
-
-std::string axes_help(const SweptKernel& kernel) {
-  std::string text = fmt::format("{}: {}\n\nAxes:\n", kernel.name, kernel.description);
-  for (const DescribedAxis& axis : kernel.axes) {
-    const std::string otherwise = axis.values.empty() ? "" : fmt::format(" (default {})", axis.values);
-    text += fmt::format("  {:<26} {}{}\n", fmt::format("--{} VALUES", axis.name), axis.meaning, otherwise);
-  }
-  return text;
 }
 
 void take_axes(const std::vector<std::string>& words, SweepRequest& request) {
@@ -290,14 +274,12 @@ void take_axes(const std::vector<std::string>& words, SweepRequest& request) {
     } else if (request.kernel.empty() && request.source.empty()) {
       request.kernel = word;
     } else {
-      throw InputError(
-          fmt::format("'{}' is no axis; axes are --NAME VALUES, as --block-size 64:1024:64", word));
+      throw InputError("'{}' is no axis; axes are --NAME VALUES, as --block-size 64:1024:64", word);
     }
   }
   for (const auto& [name, values] : request.axes) {
     if (values.empty())
-      throw InputError(
-          fmt::format("--{} has no values; write --{} 64,128 or --{} 64:1024:64", name, name, name));
+      throw InputError("--{} has no values; write --{} 64,128 or --{} 64:1024:64", name, name, name);
   }
 }
 
@@ -326,28 +308,22 @@ std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
   if (timed.empty()) return "No configuration ran with a right result: the rows say why.\n";
   // The fastest is measured as every case is; the median of one that is as fast can read lower.
   std::ranges::sort(timed, {}, [](const CaseRecord* each) {
-    const bool of_race =
-        each->note.find(kRuledOut) != std::string::npos || each->note.find(kAsFast) != std::string::npos;
-    return std::pair(of_race, time_of(*each));
+    return std::pair(is_noted(*each, kRuledOut) || is_noted(*each, kAsFast), time_of(*each));
   });
   const CaseRecord& fastest = *timed.front();
   std::string text = fmt::format("\nfastest      {}   {:.4g} us\n", fastest.identity.name, time_of(fastest));
   const auto noted = [&](std::string_view note) {
-    return std::ranges::count_if(
-        cases, [&](const CaseRecord& each) { return each.note.find(note) != std::string::npos; });
+    return std::ranges::count_if(cases, [&](const CaseRecord& each) { return is_noted(each, note); });
   };
-  const auto as_fast = std::ranges::count_if(timed, [&](const CaseRecord* each) {
-    return each != &fastest && each->note.find(kRuledOut) == std::string::npos;
-  });
-  const auto by_intervals = std::ranges::count_if(
-      cases, [](const CaseRecord& each) { return each.note.find("95 % intervals") != std::string::npos; });
+  const auto as_fast = std::ranges::count_if(
+      timed, [&](const CaseRecord* each) { return each != &fastest && !is_noted(*each, kRuledOut); });
+  const auto by_intervals = noted("95 % intervals");
   text += fmt::format(
       "certainty    {} ruled out by 95 % intervals, {} by one or two launches that were 5 % slower or more; "
-      "{} not told "
-      "from the fastest\n",
+      "{} not told from the fastest\n",
       by_intervals, noted(kRuledOut) - by_intervals, as_fast);
   for (std::size_t i = 1, shown = 0; i < timed.size() && shown < 3; ++i) {
-    if (timed[i]->note.find(kRuledOut) != std::string::npos) continue;
+    if (is_noted(*timed[i], kRuledOut)) continue;
     text += fmt::format("             {}   {:.4g} us\n", timed[i]->identity.name, time_of(*timed[i]));
     ++shown;
   }

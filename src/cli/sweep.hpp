@@ -12,9 +12,6 @@
 
 namespace occbench {
 
-/// Its axes for the help text.
-std::string axes_help(const SweptKernel& kernel);
-
 /// What `occbench sweep` was asked for, beside what it shares with `occbench run`.
 struct SweepRequest {
   RunOptions run;

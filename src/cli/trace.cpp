@@ -32,8 +32,6 @@ namespace occbench {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct TraceOptions {
   TraceCommand command;
   std::vector<std::string> misplaced;  ///< words of a command before --
@@ -94,8 +92,7 @@ ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Consol
     table.cases.erase(table.cases.begin() + static_cast<std::ptrdiff_t>(i));
     table.entries.erase(table.entries.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  if (table.cases.empty())
-    throw InputError(fmt::format("--kernels {} matches no kernel", options.command.kernels));
+  if (table.cases.empty()) throw InputError("--kernels {} matches no kernel", options.command.kernels);
   keep_older_rows(out, console);
   finish(table, out, options, console);
   return ExitStatus::done;
@@ -125,8 +122,7 @@ void merge(const TraceOptions& options, const fs::path& out, Console& console) {
   const std::vector<fs::path> files = process_files(out);
   if (files.empty()) {
     const fs::path of_any = fs::path(out).replace_extension(".PID.entries");
-    throw InputError(
-        fmt::format("there is nothing to merge: no {} of a trace --out {}", of_any.string(), out.string()));
+    throw InputError("there is nothing to merge: no {} of a trace --out {}", of_any.string(), out.string());
   }
   merge_and_report(files, options, out, console);
 }
@@ -162,7 +158,7 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   }
   check(options.command);
   if (fs::weakly_canonical(options.command.timeline) == fs::weakly_canonical(out))
-    throw InputError(fmt::format("--timeline and --out are both {}: name two files", out.string()));
+    throw InputError("--timeline and --out are both {}: name two files", out.string());
   merge_earlier(options, out, console);
   // The command's own, also where reading what was traced of it fails. Rows of an earlier run must not pass for this one's.
   const ExitStatus status =
@@ -181,14 +177,14 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
 ExitStatus trace_on_gpus(TraceOptions options, const CLI::App& parser, Console& console) {
   options.command.regions = options.command.regions || !options.command.only.empty();
   if (!options.misplaced.empty())
-    throw InputError(fmt::format("'{}': a command stands behind --: occbench trace [OPTION...] -- COMMAND",
-                                 options.misplaced.front()));
+    throw InputError("'{}': a command stands behind --: occbench trace [OPTION...] -- COMMAND",
+                     options.misplaced.front());
   if (options.device.empty()) return trace(options, console);
   if (options.command.words.empty()) throw InputError("--device needs a command behind --");
   const std::vector<GpuHere> gpus = listed_gpus(options.device);
   if (gpus.size() > 1 && !options.command.timeline.empty())
-    throw InputError(fmt::format("--timeline is of one run, and --device {} makes {}: name one GPU",
-                                 options.device, gpus.size()));
+    throw InputError("--timeline is of one run, and --device {} makes {}: name one GPU", options.device,
+                     gpus.size());
   if (gpus.size() > 1) {
     EachDevice each = each_device(parser, gpus);
     each.arguments.emplace_back("--");
@@ -211,46 +207,32 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
   const auto options = std::make_shared<TraceOptions>();
   TraceCommand& command = options->command;
   command.words = std::move(words);
-  parser
-      .add_option("--out", options->out,
-                  "rows go here, samples beside it (default: a new file in results/local/)")
-      ->type_name("FILE.csv");
+  add_value(parser, "--out", "FILE.csv", options->out,
+            "rows go here, samples beside it (default: a new file in results/local/)");
   parser
       .add_option("--counters", command.counters,
                   "launches to count of each kernel and configuration: N, or off; sampled: none, the GPU is "
-                  "sampled while "
-                  "the program goes on, kernels of CUDA graphs too; auto: 1 (and 2 more once counting has "
-                  "taken at most 2 % "
-                  "of the time) for 3 s, then as sampled")
+                  "sampled while the program goes on, kernels of CUDA graphs too; auto: 1 (and 2 more once "
+                  "counting has taken at most 2 % of the time) for 3 s, then as sampled")
       ->capture_default_str()
       ->type_name("auto|sampled|off|N");
-  parser
-      .add_option("--kernels", command.kernels,
-                  "count only kernels whose name this extended regular expression is found in; "
-                  "with --import, keep only those")
-      ->type_name("RE");
+  add_value(parser, "--kernels", "RE", command.kernels,
+            "count only kernels whose name this extended regular expression is found in; with "
+            "--import, keep only those");
   parser.add_flag(
       "--regions", command.regions,
       "a row for each region and kernel: regions are ranges of NVTX, or of occbench.region in Python");
-  parser
-      .add_option(
-          "--only", command.only,
-          "take counters and samples in this region alone (`forward`, or `step/forward`); its rows are "
-          "those of --regions")
-      ->type_name("REGION");
-  parser
-      .add_option("--timeline", command.timeline,
-                  "a Chrome trace of the sampling windows, for Perfetto: occupancy, resident blocks and "
-                  "kernels over time; "
-                  "with --counters sampled")
-      ->type_name("FILE.json");
+  add_value(parser, "--only", "REGION", command.only,
+            "take counters and samples in this region alone (`forward`, or `step/forward`); its rows "
+            "are those of --regions");
+  add_value(parser, "--timeline", "FILE.json", command.timeline,
+            "a Chrome trace of the sampling windows, for Perfetto: occupancy, resident blocks and "
+            "kernels over time; with --counters sampled");
   add_number(parser, "--after", command.after,
              "launches of a process before the first is counted (default: until it repeats itself); "
              "cudaProfilerStart begins at once");
-  parser
-      .add_option("--import", options->import_from.file,
-                  "a Chrome trace of torch.profiler instead of a command")
-      ->type_name("FILE.json[.gz]")
+  add_value(parser, "--import", "FILE.json[.gz]", options->import_from.file,
+            "a Chrome trace of torch.profiler instead of a command")
       ->excludes("--counters")
       ->excludes("--only")
       ->excludes("--regions")
@@ -260,15 +242,11 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
       ->needs("--import");
   parser.add_flag("--merge", options->merge,
                   "merge what the processes of a trace that was cut off wrote beside --out");
-  parser
-      .add_option(
-          "--profile", options->profile,
-          "device profile to predict with, a built-in one or a file (default: the best known of the GPU)")
-      ->type_name("NAME|FILE");
-  add_device_option(
-      parser, options->device,
-      "the only GPU that the command sees, by its number (default: those that it sees now); all, "
-      "or a list such as 0,2: the command once on each")
+  add_value(parser, "--profile", "NAME|FILE", options->profile,
+            "device profile to predict with, a built-in one or a file (default: the best known of the GPU)");
+  add_device_option(parser, options->device,
+                    "the only GPU that the command sees, by its number (default: those that it sees now); "
+                    "all, or a list such as 0,2: the command once on each")
       ->type_name("N|all|N,N");
   declare_at_once(parser);
   add_number(parser, "--top", options->top,

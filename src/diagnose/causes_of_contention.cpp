@@ -117,18 +117,16 @@ std::optional<Claim> spills(const Situation& situation) {
   if (!spills_show(situation)) return std::nullopt;
   const CounterValues& counters = situation.counters();
   const double sectors = counters.local_sectors.value_or(0);
-  return Claim{
-      .takes_rest = true,
-      .evidence = evidence_of({{"local_sectors", counters.local_sectors},
-                               {"registers_per_thread", situation.usage.registers_per_thread}}),
-      .because = fmt::format(
-          "registers are spilled: each warp moves {:.3g} KB to and from local memory, and warps that "
-          "wait for it end at different times",
-          32 * sectors / launched_warps(situation) / 1000),
-      .remedy = fmt::format("Allow more than {} registers a thread, or keep less alive: compare the "
-                            "times, since occupancy falls with registers.",
-                            situation.usage.registers_per_thread),
-      .no_time = "more occupancy takes fewer registers, which spill more"};
+  return Claim{.takes_rest = true,
+               .evidence = evidence_of({{"local_sectors", counters.local_sectors},
+                                        {"registers_per_thread", situation.usage.registers_per_thread}}),
+               .because = fmt::format("registers are spilled: each warp moves {:.3g} KB to and from local "
+                                      "memory, and warps that wait for it end at different times",
+                                      32 * sectors / launched_warps(situation) / 1000),
+               .remedy = fmt::format("Allow more than {} registers a thread, or keep less alive: compare the "
+                                     "times, since occupancy falls with registers.",
+                                     situation.usage.registers_per_thread),
+               .no_time = "more occupancy takes fewer registers, which spill more"};
 }
 
 std::optional<Claim> atomics(const Situation& situation) {
@@ -140,8 +138,7 @@ std::optional<Claim> atomics(const Situation& situation) {
       .evidence = evidence_of({{"atomic_requests", counters.atomic_requests},
                                {"memory_stall_warps", counters.memory_stall_warps}}),
       .because = fmt::format(
-          "warps make {} requests for atomic operations, and those on one address are done one after "
-          "another",
+          "warps make {} requests for atomic operations, and those on one address are done one after another",
           grouped(static_cast<std::int64_t>(requests))),
       .remedy = "Sum in a warp or a block first, or spread the results over more addresses.",
       .no_time = "more occupancy does not help warps that wait for an address"};
@@ -164,10 +161,9 @@ std::optional<Claim> memory_contention(const Situation& situation) {
       .evidence = evidence_of({{"dram_busy_pct", counters.dram_busy_pct},
                                {"memory_stall_warps", counters.memory_stall_warps},
                                {"issue_active_pct", counters.issue_active_pct}}),
-      .because = of_latency ? fmt::format(
-                                  "{:.0f} % of the active warps wait for memory, which is {:.0f} % busy, and "
-                                  "some have finished long before others",
-                                  100 * std::min(1.0, waiting), *counters.dram_busy_pct)
+      .because = of_latency ? fmt::format("{:.0f} % of the active warps wait for memory, which is {:.0f} % "
+                                          "busy, and some have finished long before others",
+                                          100 * std::min(1.0, waiting), *counters.dram_busy_pct)
                             : "warps contend for memory, and some have finished long before others",
       .remedy =
           of_latency

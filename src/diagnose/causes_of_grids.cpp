@@ -64,8 +64,7 @@ std::string remedy_of_small_grid(const Situation& situation) {
   const std::string use = fmt::format("{} is {:.0f} %", most.column, most.value);
   if (enough <= blocks) return fmt::format("More blocks cost time, since {}: do less of that.", use);
   return fmt::format(
-      "{} more, {} in all, cost no further time{}{}; or divide the same work among narrower or "
-      "more blocks.",
+      "{} more, {} in all, cost no further time{}{}; or divide the same work among narrower or more blocks.",
       counted_blocks(enough - blocks), grouped(enough),
       may_share_addresses(situation) ? " if they use addresses of their own" : "",
       enough < situation.wave ? " (" + use + ")" : "");
@@ -81,11 +80,10 @@ std::optional<Claim> small_grid(const Situation& situation) {
       .part = Part::blocks,
       .confidence = confidence_of_losses(situation),
       .evidence = grid_evidence(situation),
-      .because = fmt::format(
-          "the grid has {}, and the device holds {} at once: an SM with a block has {:.3g} of {}, so "
-          "the counter can read {}",
-          counted_blocks(blocks), grouped(situation.wave), situation.blocks_of_busy_sm(),
-          situation.occupancy.blocks_per_sm, most_of_partial_wave(situation)),
+      .because = fmt::format("the grid has {}, and the device holds {} at once: an SM with a block has "
+                             "{:.3g} of {}, so the counter can read {}",
+                             counted_blocks(blocks), grouped(situation.wave), situation.blocks_of_busy_sm(),
+                             situation.occupancy.blocks_per_sm, most_of_partial_wave(situation)),
       .remedy = remedy_of_small_grid(situation)};
 }
 
@@ -153,8 +151,8 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                                {"sm_cycles_active_max", counters.sm_cycles_active_max}}),
       .because = "blocks are uneven, and an SM's places stay empty once no block waits",
       .remedy =
-          "Divide the same work among more and shorter blocks, begin the longest blocks first, or let "
-          "blocks take pieces from a queue."};
+          "Divide the same work among more and shorter blocks, begin the longest blocks first, or let blocks "
+          "take pieces from a queue."};
 }
 
 std::optional<Claim> uneven_warps(const Situation& situation) {
@@ -180,8 +178,8 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
                                     situation.occupancy.blocks_per_sm)
                       : ""),
       .remedy =
-          "Give the warps of a block equal shares, let them take pieces from a queue of their block, or "
-          "use blocks of fewer warps."};
+          "Give the warps of a block equal shares, let them take pieces from a queue of their block, or use "
+          "blocks of fewer warps."};
 }
 
 /// Of a launch's time, what giving its blocks out takes at least; 0 where its cycles were not read.

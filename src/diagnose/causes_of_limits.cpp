@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "diagnose/situation.hpp"
@@ -219,20 +218,18 @@ std::optional<Claim> prediction_differs(const Situation& situation) {
   const double above = *situation.achieved_pct - prediction.interval.high;
   const double below = prediction.interval.low - *situation.achieved_pct;
   if (std::max(above, below) < kOutsideRange) return std::nullopt;
-  return Claim{
-      .part = Part::beside,
-      .confidence = Confidence::measured,
-      .evidence = evidence_of({{"predicted_pct", prediction.predicted_pct},
-                               {"predicted_low_pct", prediction.interval.low},
-                               {"predicted_high_pct", prediction.interval.high},
-                               {"achieved_pct", situation.achieved_pct}}),
-      .because = fmt::format("the counter is {:.2g} points {} the prediction's 90 % interval",
-                             std::max(above, below), above > below ? "above" : "below"),
-      .remedy =
-          situation.facts.work_is_inferred
-              ? "Its work is inferred: all blocks are taken as equal, and these are not."
-              : "`occbench calibrate` makes a profile of the GPU where it has none of its own. With one, the "
-                "launch does something that its work string does not say."};
+  return Claim{.part = Part::beside,
+               .confidence = Confidence::measured,
+               .evidence = evidence_of({{"predicted_pct", prediction.predicted_pct},
+                                        {"predicted_low_pct", prediction.interval.low},
+                                        {"predicted_high_pct", prediction.interval.high},
+                                        {"achieved_pct", situation.achieved_pct}}),
+               .because = fmt::format("the counter is {:.2g} points {} the prediction's 90 % interval",
+                                      std::max(above, below), above > below ? "above" : "below"),
+               .remedy = situation.facts.work_is_inferred
+                             ? "Its work is inferred: all blocks are taken as equal, and these are not."
+                             : "`occbench calibrate` makes a profile of the GPU where it has none of its "
+                               "own. With one, the launch does something that its work string does not say."};
 }
 
 }  // namespace occbench

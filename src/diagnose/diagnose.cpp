@@ -2,17 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 namespace occbench {
 namespace {
+
+struct CauseClaim {
+  Cause cause;
+  Claim claim;
+};
 
 struct CauseRule {
   Cause cause;
@@ -23,141 +26,6 @@ constexpr CauseRule kRules[] = {
 #define OCC_CAUSE(NAME, MEANING) {Cause::NAME, NAME},
 #include "diagnose/causes.inc"
 };
-
-std::string points_text(double points) {
-  const std::string number = points < 1.5 ? fmt::format("{:.1f}", points) : fmt::format("{:.0f}", points);
-  return fmt::format("{} point{}", number, number == "1.0" ? "" : "s");
-}
-
-std::string capitalized(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text;
-}
-
-FindingList list_of(Part part) {
-  if (part == Part::theory) return FindingList::limits;
-  return part == Part::beside ? FindingList::remarks : FindingList::losses;
-}
-
-/// Whether what a cause advises is for whoever wrote the kernel.
-bool advises_the_author(Cause cause) {
-  return cause != Cause::another_launch && cause != Cause::prediction_differs && cause != Cause::unexplained;
-}
-
-Finding finding_of(CauseClaim each, const Situation& situation) {
-  Claim& claim = each.claim;
-  std::string sentence = claim.points > 0 ? fmt::format("{}: {}.", points_text(claim.points), claim.because)
-                                          : capitalized(claim.because) + ".";
-  Finding finding{.cause = each.cause,
-                  .points = claim.points,
-                  .list = list_of(claim.part),
-                  .confidence = claim.confidence,
-                  .evidence = claim.evidence,
-                  .sentence = std::move(sentence),
-                  .remedy = claim.remedy,
-                  .advice = claim.advice,
-                  .time = time_saved(each.cause, claim, situation)};
-  if (const KernelLibrary* library = situation.facts.library; library && advises_the_author(each.cause)) {
-    finding.remedy = fmt::format("This kernel belongs to {}: its caller can {}.", library->name,
-                                 library->caller_can_change);
-    finding.advice.reset();
-  }
-  return finding;
-}
-
-/// The measurement that tells most about what is not explained, as a command.
-std::string what_would_settle(const Situation& situation) {
-  if (!situation.achieved_pct)
-    return "Measure achieved occupancy: `ncu --metrics sm__warps_active.avg.pct_of_peak_sustained_active "
-           "PROGRAM`.";
-  if (situation.parts) return "`ncu --section WarpStateStats PROGRAM` shows what its warps wait for.";
-  if (situation.counters().sm_cycles_active_avg)
-    return "`ncu --metrics sm__ctas_active.avg.per_cycle_active PROGRAM` reads the resident blocks "
-           "(--resident-blocks), which show whether places had no block.";
-  return "`ncu --metrics sm__ctas_active.avg.per_cycle_active,sm__cycles_active.avg PROGRAM` reads the "
-         "resident blocks "
-         "(--resident-blocks), which show whether places had no block, and the active cycles "
-         "(--sm-cycles-active-avg), which show whether blocks are short.";
-}
-
-CauseClaim unexplained(const Situation& situation, double points) {
-  return {Cause::unexplained,
-          {.points = points,
-           .evidence = evidence_of({{"theoretical_pct", situation.theoretical_pct},
-                                    {"achieved_pct", situation.achieved_pct},
-                                    {"resident_blocks", situation.counters().resident_blocks}}),
-           .because = "no cause has evidence for them",
-           .remedy = what_would_settle(situation)}};
-}
-
-/// Leaves out what is not explained and the smallest losses, as long as all that are left out stay below kLeastPoints
-/// together.
-void leave_out_small(std::vector<CauseClaim>& claims) {
-  std::ranges::stable_sort(claims, {}, [](const CauseClaim& each) {
-    return std::pair(each.cause != Cause::unexplained, each.claim.points);
-  });
-  double left_out = 0;
-  std::erase_if(claims, [&](const CauseClaim& each) {
-    if (each.claim.part == Part::beside || left_out + each.claim.points >= kLeastPoints) return false;
-    left_out += each.claim.points;
-    return true;
-  });
-}
-
-/// Before larger losses: a counter that is another launch's, which says nothing of this one, and spills, which cost
-/// time whatever the occupancy.
-bool comes_first(const Finding& finding) {
-  return finding.cause == Cause::another_launch || finding.cause == Cause::spills;
-}
-
-}  // namespace
-
-std::vector<Evidence> evidence_of(
-    std::initializer_list<std::pair<std::string_view, std::optional<double>>> columns) {
-  std::vector<Evidence> evidence;
-  for (const auto& [column, value] : columns) {
-    if (value) evidence.push_back({column, *value});
-  }
-  return evidence;
-}
-
-std::vector<Finding> diagnose(const LaunchFacts& facts) {
-  const std::optional<Situation> situation = situation_of(facts);
-  if (!situation) return {};
-  std::vector<CauseClaim> claims;
-  for (const CauseRule& rule : kRules) {
-    if (std::optional<Claim> claim = rule.claim(*situation))
-      claims.push_back({rule.cause, std::move(*claim)});
-  }
-  claims.push_back(unexplained(*situation, fit(claims, *situation)));
-  leave_out_small(claims);
-  std::vector<Finding> findings;
-  for (CauseClaim& each : claims) findings.push_back(finding_of(std::move(each), *situation));
-  if (facts.readings.achieved_source == AchievedSource::simulated) {
-    for (Finding& each : findings) {
-      if (each.confidence == Confidence::measured) each.confidence = Confidence::simulated;
-    }
-  }
-  std::ranges::stable_sort(findings, std::ranges::greater{}, &Finding::points);
-  std::stable_partition(findings.begin(), findings.end(), comes_first);
-  return findings;
-}
-
-std::string explanation_of(const LaunchFacts& facts, const std::vector<Finding>& findings) {
-  const auto faster = std::ranges::find(findings, Cause::faster_build, &Finding::cause);
-  if (faster != findings.end() && faster != findings.begin())
-    return findings.front().sentence + " " + faster->sentence;
-  if (!findings.empty()) return findings.front().sentence;
-  if (!situation_of(facts)) return "";
-  return facts.readings.counters.achieved_pct || facts.prediction ? "Within half a point of full occupancy."
-                                                                  : "";
-}
-
-std::string explanation_of(const LaunchFacts& facts) {
-  return explanation_of(facts, diagnose(facts));
-}
-
-namespace {
 
 bool explains_loss(const CauseClaim& each) {
   return each.claim.part != Part::theory && each.claim.part != Part::beside;
@@ -233,8 +101,9 @@ void share_part(std::vector<CauseClaim>& claims, Part part, double measured, Cau
   rest += left;
 }
 
-}  // namespace
-
+/// Makes the claims agree with what was measured: none above its part, all together not above the loss. What
+/// they leave goes to the cause that counters show at work, or by part to uneven blocks or warps.
+/// @returns points that no cause explains
 double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
   net_gains(claims);
   const double lost = std::max(0.0, situation.lost());
@@ -264,8 +133,6 @@ double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
   }
   return rest;
 }
-
-namespace {
 
 /// Share of a launch's time below which nothing is promised: less than times of the same launch vary by.
 constexpr double kLeastShare = 0.01;
@@ -361,8 +228,12 @@ Evidence busiest_of(const Situation& situation) {
                                                                 : most;
 }
 
-}  // namespace
-
+/// The most that following a claim's remedy, with the same work, can save of the launch's time, while SMs are active.
+/// Until a resource is saturated each warp takes as long as now, so that this time falls as occupancy over elapsed cycles
+/// rises; it falls no further than to the time in which the busiest resource that was read would be saturated. Another
+/// build of the same kernel that was measured is better than that bound.
+/// @param claim  fitted to what was measured
+/// @returns nothing for what is not about time
 std::optional<TimeSaved> time_saved(Cause cause, const Claim& claim, const Situation& situation) {
   const LaunchFacts& facts = situation.facts;
   if (cause == Cause::spills && facts.faster) {
@@ -390,6 +261,138 @@ std::optional<TimeSaved> time_saved(Cause cause, const Claim& claim, const Situa
   }
   if (share < kLeastShare) return none_expected("it is less than 1 % of the time");
   return TimeSaved{share, most_text(share, situation) + condition(situation) + "."};
+}
+
+std::string points_text(double points) {
+  const std::string number = points < 1.5 ? fmt::format("{:.1f}", points) : fmt::format("{:.0f}", points);
+  return fmt::format("{} point{}", number, number == "1.0" ? "" : "s");
+}
+
+std::string capitalized(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+FindingList list_of(Part part) {
+  if (part == Part::theory) return FindingList::limits;
+  return part == Part::beside ? FindingList::remarks : FindingList::losses;
+}
+
+/// Whether what a cause advises is for whoever wrote the kernel.
+bool advises_the_author(Cause cause) {
+  return cause != Cause::another_launch && cause != Cause::prediction_differs && cause != Cause::unexplained;
+}
+
+Finding finding_of(CauseClaim each, const Situation& situation) {
+  Claim& claim = each.claim;
+  std::string sentence = claim.points > 0 ? fmt::format("{}: {}.", points_text(claim.points), claim.because)
+                                          : capitalized(claim.because) + ".";
+  Finding finding{.cause = each.cause,
+                  .points = claim.points,
+                  .list = list_of(claim.part),
+                  .confidence = claim.confidence,
+                  .evidence = claim.evidence,
+                  .sentence = std::move(sentence),
+                  .remedy = claim.remedy,
+                  .advice = claim.advice,
+                  .time = time_saved(each.cause, claim, situation)};
+  if (const KernelLibrary* library = situation.facts.library; library && advises_the_author(each.cause)) {
+    finding.remedy = fmt::format("This kernel belongs to {}: its caller can {}.", library->name,
+                                 library->caller_can_change);
+    finding.advice.reset();
+  }
+  return finding;
+}
+
+/// The measurement that tells most about what is not explained, as a command.
+std::string what_would_settle(const Situation& situation) {
+  if (!situation.achieved_pct)
+    return "Measure achieved occupancy: `ncu --metrics sm__warps_active.avg.pct_of_peak_sustained_active "
+           "PROGRAM`.";
+  if (situation.parts) return "`ncu --section WarpStateStats PROGRAM` shows what its warps wait for.";
+  if (situation.counters().sm_cycles_active_avg)
+    return "`ncu --metrics sm__ctas_active.avg.per_cycle_active PROGRAM` reads the resident blocks "
+           "(--resident-blocks), which show whether places had no block.";
+  return "`ncu --metrics sm__ctas_active.avg.per_cycle_active,sm__cycles_active.avg PROGRAM` reads the "
+         "resident blocks (--resident-blocks), which show whether places had no block, and the active cycles "
+         "(--sm-cycles-active-avg), which show whether blocks are short.";
+}
+
+CauseClaim unexplained(const Situation& situation, double points) {
+  return {Cause::unexplained,
+          {.points = points,
+           .evidence = evidence_of({{"theoretical_pct", situation.theoretical_pct},
+                                    {"achieved_pct", situation.achieved_pct},
+                                    {"resident_blocks", situation.counters().resident_blocks}}),
+           .because = "no cause has evidence for them",
+           .remedy = what_would_settle(situation)}};
+}
+
+/// Leaves out what is not explained and the smallest losses, as long as all that are left out stay below kLeastPoints
+/// together.
+void leave_out_small(std::vector<CauseClaim>& claims) {
+  std::ranges::stable_sort(claims, {}, [](const CauseClaim& each) {
+    return std::pair(each.cause != Cause::unexplained, each.claim.points);
+  });
+  double left_out = 0;
+  std::erase_if(claims, [&](const CauseClaim& each) {
+    if (each.claim.part == Part::beside || left_out + each.claim.points >= kLeastPoints) return false;
+    left_out += each.claim.points;
+    return true;
+  });
+}
+
+/// Before larger losses: a counter that is another launch's, which says nothing of this one, and spills, which cost
+/// time whatever the occupancy.
+bool comes_first(const Finding& finding) {
+  return finding.cause == Cause::another_launch || finding.cause == Cause::spills;
+}
+
+}  // namespace
+
+std::vector<Evidence> evidence_of(
+    std::initializer_list<std::pair<std::string_view, std::optional<double>>> columns) {
+  std::vector<Evidence> evidence;
+  for (const auto& [column, value] : columns) {
+    if (value) evidence.push_back({column, *value});
+  }
+  return evidence;
+}
+
+std::vector<Finding> diagnose(const LaunchFacts& facts) {
+  const std::optional<Situation> situation = situation_of(facts);
+  if (!situation) return {};
+  std::vector<CauseClaim> claims;
+  for (const CauseRule& rule : kRules) {
+    if (std::optional<Claim> claim = rule.claim(*situation))
+      claims.push_back({rule.cause, std::move(*claim)});
+  }
+  claims.push_back(unexplained(*situation, fit(claims, *situation)));
+  leave_out_small(claims);
+  std::vector<Finding> findings;
+  for (CauseClaim& each : claims) findings.push_back(finding_of(std::move(each), *situation));
+  if (facts.readings.achieved_source == AchievedSource::simulated) {
+    for (Finding& each : findings) {
+      if (each.confidence == Confidence::measured) each.confidence = Confidence::simulated;
+    }
+  }
+  std::ranges::stable_sort(findings, std::ranges::greater{}, &Finding::points);
+  std::stable_partition(findings.begin(), findings.end(), comes_first);
+  return findings;
+}
+
+std::string explanation_of(const LaunchFacts& facts, const std::vector<Finding>& findings) {
+  const auto faster = std::ranges::find(findings, Cause::faster_build, &Finding::cause);
+  if (faster != findings.end() && faster != findings.begin())
+    return findings.front().sentence + " " + faster->sentence;
+  if (!findings.empty()) return findings.front().sentence;
+  if (!situation_of(facts)) return "";
+  return facts.readings.counters.achieved_pct || facts.prediction ? "Within half a point of full occupancy."
+                                                                  : "";
+}
+
+std::string explanation_of(const LaunchFacts& facts) {
+  return explanation_of(facts, diagnose(facts));
 }
 
 }  // namespace occbench

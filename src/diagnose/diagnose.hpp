@@ -24,22 +24,4 @@ inline constexpr double kLeastPoints = 0.5;
 std::string explanation_of(const LaunchFacts& facts);
 std::string explanation_of(const LaunchFacts& facts, const std::vector<Finding>& findings);
 
-struct CauseClaim {
-  Cause cause;
-  Claim claim;
-};
-
-/// Makes the claims agree with what was measured: none above its part, all together not above the loss. What
-/// they leave goes to the cause that counters show at work, or by part to uneven blocks or warps.
-/// @returns points that no cause explains
-double fit(std::vector<CauseClaim>& claims, const Situation& situation);
-
-/// The most that following a claim's remedy, with the same work, can save of the launch's time, while SMs are active.
-/// Until a resource is saturated each warp takes as long as now, so that this time falls as occupancy over elapsed cycles
-/// rises; it falls no further than to the time in which the busiest resource that was read would be saturated. Another
-/// build of the same kernel that was measured is better than that bound.
-/// @param claim  fitted to what was measured
-/// @returns nothing for what is not about time
-std::optional<TimeSaved> time_saved(Cause cause, const Claim& claim, const Situation& situation);
-
 }  // namespace occbench

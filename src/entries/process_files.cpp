@@ -14,8 +14,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Programs that one process runs, one after another, by exec.
 constexpr int kMostPrograms = 1000;
 constexpr std::string_view kExtension = ".entries";
@@ -50,7 +48,7 @@ fs::path make_process_file(const fs::path& out, int process) {
         out.parent_path() / fmt::format("{}{}{}{}", stem_of(out), process, which, kExtension);
     if (create_text(file, kEntriesMagic)) return file;
   }
-  throw InputError(fmt::format("process {} has {} files beside {}", process, kMostPrograms, out.string()));
+  throw InputError("process {} has {} files beside {}", process, kMostPrograms, out.string());
 }
 
 std::vector<fs::path> process_files(const fs::path& out) {

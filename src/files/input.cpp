@@ -1,11 +1,10 @@
 #include "files/input.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <istream>
 #include <zlib.h>
-
-#include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
 
@@ -16,8 +15,8 @@ std::int64_t most_bytes = kMaxFileBytes;
 
 void require_allowed(std::int64_t bytes, std::int64_t most, std::string_view source) {
   if (bytes <= most) return;
-  throw InputError(fmt::format(
-      "cannot read {}: it holds more than {} bytes; --max-size SIZE raises this limit", source, most));
+  throw InputError("cannot read {}: it holds more than {} bytes; --max-size SIZE raises this limit", source,
+                   most);
 }
 
 /// How many bytes a character has that begins with this one; 0 if none does.
@@ -37,9 +36,14 @@ void set_max_file_bytes(std::int64_t bytes) {
   most_bytes = bytes;
 }
 
+std::string environment_variable(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
 InputBuffer::InputBuffer(const std::filesystem::path& file, std::int64_t most)
     : name_(file.string()), file_(::gzopen(file.c_str(), "rbe"), ::gzclose_r), most_(most) {
-  if (!file_) throw InputError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
+  if (!file_) throw InputError("cannot read {}: {}", name_, std::strerror(errno));
   ::gzbuffer(file_.get(), 1u << 17);
 }
 
@@ -49,7 +53,7 @@ InputBuffer::int_type InputBuffer::underflow() {
   int error = Z_OK;
   const char* const why = ::gzerror(file_.get(), &error);
   if (read < 0 || error != Z_OK) {
-    throw InputError(fmt::format("cannot read {}: {}", name_, error == Z_ERRNO ? std::strerror(errno) : why));
+    throw InputError("cannot read {}: {}", name_, error == Z_ERRNO ? std::strerror(errno) : why);
   }
   if (read == 0) return traits_type::eof();
   require_allowed(bytes_ += read, most_, name_);

@@ -14,11 +14,16 @@ struct gzFile_s;  // of zlib
 
 namespace occbench {
 
+namespace fs = std::filesystem;
+
 /// Most bytes that are read of one file, after decompression: 1 GiB. The samples of a full suite
 /// have 110 MB, rows of 100,000 cases 130 MB. Set by `--max-size`, before anything is read.
 inline constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 30;
 std::int64_t max_file_bytes();
 void set_max_file_bytes(std::int64_t bytes);
+
+/// A variable of the environment; empty where it is not set.
+std::string environment_variable(const char* variable);
 
 /// The text of a file, decompressed if gzip compressed it.
 /// @throws InputError from any read if the file cannot be read, is damaged, or holds more than it may

@@ -18,11 +18,9 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 [[noreturn]] void refuse(const fs::path& lock, std::string_view what) {
-  throw InputError(fmt::format("{} is {}, where a run keeps its lock: rename it, or write to another file",
-                               lock.string(), what));
+  throw InputError("{} is {}, where a run keeps its lock: rename it, or write to another file", lock.string(),
+                   what);
 }
 
 /// The process that an open lock names, 0 for an empty one. @throws InputError if it is a file of somebody's
@@ -59,9 +57,8 @@ bool FileLock::take(const fs::path& file) {
       // Fine if held by this process or by the one that started it.
       if (held_elsewhere && holder != ::getpid() && holder != ::getppid()) {
         throw InputError(
-            fmt::format("{} is being written by another run (process {}): wait for it to end, or write to "
-                        "another file",
-                        file.string(), holder));
+            "{} is being written by another run (process {}): wait for it to end, or write to another file",
+            file.string(), holder);
       }
       ::close(descriptor);
       return true;

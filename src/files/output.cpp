@@ -16,15 +16,13 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// As the system follows them.
 constexpr int kMostLinks = 40;
 /// Text that waits for a write: a merge writes millions of lines.
 constexpr std::size_t kMostWaiting = 1 << 20;
 
 [[noreturn]] void cannot_write(const fs::path& file, std::string_view why) {
-  throw InputError(fmt::format("cannot write {}: {}", file.string(), why));
+  throw InputError("cannot write {}: {}", file.string(), why);
 }
 
 [[noreturn]] void fail(const fs::path& file, int error) {
@@ -158,15 +156,6 @@ AppendFile::~AppendFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-AppendFile::AppendFile(AppendFile&& other) noexcept
-    : file_(std::move(other.file_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
-  std::swap(file_, other.file_);
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
 void AppendFile::append(std::string_view text) {
   struct stat before {};
   if (::fstat(descriptor_, &before) != 0) fail(file_, errno);
@@ -180,8 +169,6 @@ void AppendFile::append(std::string_view text) {
   if (::fsync(descriptor_) != 0) fail(file_, errno);
 }
 
-namespace fs = std::filesystem;
-
 TemporaryFolder::TemporaryFolder() {
   std::error_code missing;
   const fs::path folder = fs::temp_directory_path(missing);
@@ -190,8 +177,8 @@ TemporaryFolder::TemporaryFolder() {
   const std::string why = missing ? missing.message() : std::strerror(errno);
   if (!made) {
     const char* const named = std::getenv("TMPDIR");
-    throw InputError(fmt::format("cannot make a temporary folder in {}: {}; name one in the variable TMPDIR",
-                                 missing ? (named == nullptr ? "/tmp" : named) : folder.string(), why));
+    throw InputError("cannot make a temporary folder in {}: {}; name one in the variable TMPDIR",
+                     missing ? (named == nullptr ? "/tmp" : named) : folder.string(), why);
   }
   path_ = std::move(name);
 }

@@ -6,6 +6,8 @@
 
 namespace occbench {
 
+namespace fs = std::filesystem;
+
 /// Writes to a file descriptor, however often a signal or a full disk splits the write. @returns whether all
 /// of it is written
 bool write_all(int descriptor, std::string_view text);
@@ -69,8 +71,8 @@ class AppendFile {
   /// Opens a regular file that exists. @throws InputError if it cannot be written.
   explicit AppendFile(std::filesystem::path file);
   ~AppendFile();
-  AppendFile(AppendFile&& other) noexcept;
-  AppendFile& operator=(AppendFile&& other) noexcept;
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
 
   /// Appends `text` by one write(2) and waits until it is on disk. What a full disk has taken of it is cut
   /// off again.

@@ -7,10 +7,10 @@
 #include <numeric>
 #include <set>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {
@@ -30,11 +30,10 @@ void require_one_model(const FleetRows& rows, std::span<const std::size_t> gpus)
         gpu.memory_bus_bits.empty() ? "" : ", memory bus of " + gpu.memory_bus_bits + " bits")];
   }
   if (names.size() < 2 && buses.size() < 2) return;
-  std::vector<std::string> told;
-  for (const auto& [model, count] : models) told.push_back(fmt::format("{}: {}", model, count));
-  throw InputError(
-      fmt::format("the rows are of several models ({}); peers are of one model: choose it with --model",
-                  fmt::join(told, "; ")));
+  const auto told =
+      mapped(models, [](const auto& each) { return fmt::format("{}: {}", each.first, each.second); });
+  throw InputError("the rows are of several models ({}); peers are of one model: choose it with --model",
+                   fmt::join(told, "; "));
 }
 
 /// The value of most; of several equally frequent ones the first in order.
@@ -59,8 +58,8 @@ std::string why_not(const FleetRows& rows, const MeasuredGpu& gpu, const std::st
     return fmt::format("it has {} of {} cases", cases_of(gpu), rows.cases.size());
   if (peers < kFewestPeers)
     return fmt::format(
-        "there {} to compare, and a comparison needs {}: "
-        "give a --baseline, or --since with two earlier runs of each GPU",
+        "there {} to compare, and a comparison needs {}: give a --baseline, or --since with two earlier runs "
+        "of each GPU",
         peers == 1 ? "is 1 GPU" : fmt::format("are {} GPUs", peers), kFewestPeers);
   return "";
 }
@@ -198,22 +197,6 @@ double difference(const std::string& value, const std::string& usual) {
   return is_number(value) && is_number(usual) ? std::stod(value) - std::stod(usual) : 0;
 }
 
-void add_failures(const FleetRows& rows, ComparedGpu& compared) {
-  std::size_t failed = 0;
-  std::string first;
-  for (std::size_t number = 0; number < rows.cases.size(); ++number) {
-    if (!rows.gpus[compared.gpu].reading(number).failed) continue;
-    if (failed++ == 0) first = rows.cases[number].name;
-  }
-  if (failed == 0) return;
-  compared.findings.push_back(
-      {.cause = "failed",
-       .size = static_cast<double>(failed),
-       .size_unit = "cases",
-       .sentence = fmt::format("{} of {} cases failed or gave a wrong result.", failed, rows.cases.size()),
-       .worst_case = first});
-}
-
 /// Below this a launch's overhead is a good part of its time. Adds of 5 us differed by 7 % between twenty runs of
 /// one H200.
 constexpr double kShortestTime_us = 50;
@@ -303,12 +286,97 @@ double middle_of(std::vector<double> values) {
 }
 
 Deviation deviation_of(const std::vector<SaidByCase>& said) {
-  std::vector<double> values;
-  for (const SaidByCase& each : said) values.push_back(each.value);
-  const double middle = middle_of(std::move(values));
+  const double middle = middle_of(mapped(said, &SaidByCase::value));
   const auto worst = std::ranges::max_element(
       said, {}, [&](const SaidByCase& each) { return middle < 0 ? -each.value : each.value; });
   return {middle, said.size(), worst->number};
+}
+
+/// Of each of some GPUs, in their order: peers are all of them.
+std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std::size_t> gpus) {
+  std::vector<std::array<std::vector<SaidByCase>, kFleetQuantities.size()>> said(gpus.size());
+  std::vector<Levels> levels(gpus.size());
+  for (std::size_t number = 0; number < rows.cases.size(); ++number) {
+    std::vector<double> times;
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      const CaseReading& reading = rows.gpus[gpus[i]].reading(number);
+      levels[i] = levels_of(reading);
+      if (reading.time_us > 0) times.push_back(reading.time_us);
+    }
+    const double typical = times.empty() ? 0 : median(times);
+    for (const auto member : {&Levels::time, &Levels::clock, &Levels::longest, &Levels::achieved})
+      subtract_median(levels, member);
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) {
+        const double value = said_of(kFleetQuantities[q], rows.cases[number], levels[i], typical);
+        if (!std::isnan(value)) said[i][q].push_back({value, number});
+      }
+    }
+  }
+  std::vector<Deviations> deviations(gpus.size());
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) {
+      if (said[i][q].size() >= kFewestCases) deviations[i][q] = deviation_of(said[i][q]);
+    }
+  }
+  return deviations;
+}
+
+/// Appends what happens to a GPU in a larger share of its cases than to its peers: throttle reasons, another process, unread
+/// counters, an SM without work. @param peers  all, among them those of `compared`
+void add_events(const FleetRows& rows, std::span<const std::size_t> peers, std::span<ComparedGpu> compared) {
+  for (const Event& event : events_of(rows)) {
+    const std::vector<double> shares =
+        mapped(peers, [&](std::size_t gpu) { return count_of(rows, rows.gpus[gpu], event).pct(); });
+    const Middle usual = occbench::middle_of(shares, kEventsNamedFrom);
+    for (ComparedGpu& each : compared) {
+      const Count own = count_of(rows, rows.gpus[each.gpu], event);
+      const double more = own.pct() - usual.median;
+      if (own.happened < kFewestEvents || more <= usual.named_from) continue;
+      each.findings.push_back({.cause = event.cause,
+                               .size = more,
+                               .size_unit = "% of cases",
+                               .named_from = usual.named_from,
+                               .sentence = fmt::format("{} in {} of {} cases; its peers: in {:.0f} %.",
+                                                       event.words, own.happened, own.cases, usual.median)});
+    }
+  }
+}
+
+void add_failures(const FleetRows& rows, ComparedGpu& compared) {
+  std::size_t failed = 0;
+  std::string first;
+  for (std::size_t number = 0; number < rows.cases.size(); ++number) {
+    if (!rows.gpus[compared.gpu].reading(number).failed) continue;
+    if (failed++ == 0) first = rows.cases[number].name;
+  }
+  if (failed == 0) return;
+  compared.findings.push_back(
+      {.cause = "failed",
+       .size = static_cast<double>(failed),
+       .size_unit = "cases",
+       .sentence = fmt::format("{} of {} cases failed or gave a wrong result.", failed, rows.cases.size()),
+       .worst_case = first});
+}
+
+/// Appends columns in which a GPU differs from more than half of its peers, and cases that failed.
+void add_differences(const FleetRows& rows, std::span<const std::size_t> peers,
+                     std::span<ComparedGpu> compared) {
+  for (const Attribute& attribute : kAttributes) {
+    const std::string usual = usual_value(rows, peers, attribute.value);
+    if (usual.empty()) continue;
+    for (ComparedGpu& each : compared) {
+      const std::string& value = rows.gpus[each.gpu].*attribute.value;
+      if (value.empty() || value == usual) continue;
+      each.findings.push_back({.cause = attribute.column,
+                               .size = difference(value, usual),
+                               .size_unit = attribute.unit[0] == ' ' ? attribute.unit + 1 : attribute.unit,
+                               .note = attribute.note,
+                               .sentence = fmt::format("{}{}{}; most of its peers have {}.", attribute.words,
+                                                       value, attribute.unit, usual)});
+    }
+  }
+  for (ComparedGpu& each : compared) add_failures(rows, each);
 }
 
 }  // namespace
@@ -319,8 +387,8 @@ Middle middle_of(std::span<const double> values, double least) {
   constexpr std::size_t kFewestForSpread = 5;
   const double middle = median(values);
   if (values.size() < kFewestForSpread) return {middle, least};
-  std::vector<double> distances;
-  for (const double value : values) distances.push_back(std::abs(value - middle));
+  const std::vector<double> distances =
+      mapped(values, [&](double value) { return std::abs(value - middle); });
   return {middle, std::max(least, kSigmas * kSigmaOfDeviation * median(distances))};
 }
 
@@ -367,44 +435,6 @@ ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> j
   return result;
 }
 
-void add_events(const FleetRows& rows, std::span<const std::size_t> peers, std::span<ComparedGpu> compared) {
-  for (const Event& event : events_of(rows)) {
-    std::vector<double> shares;
-    for (const std::size_t gpu : peers) shares.push_back(count_of(rows, rows.gpus[gpu], event).pct());
-    const Middle usual = middle_of(shares, kEventsNamedFrom);
-    for (ComparedGpu& each : compared) {
-      const Count own = count_of(rows, rows.gpus[each.gpu], event);
-      const double more = own.pct() - usual.median;
-      if (own.happened < kFewestEvents || more <= usual.named_from) continue;
-      each.findings.push_back({.cause = event.cause,
-                               .size = more,
-                               .size_unit = "% of cases",
-                               .named_from = usual.named_from,
-                               .sentence = fmt::format("{} in {} of {} cases; its peers: in {:.0f} %.",
-                                                       event.words, own.happened, own.cases, usual.median)});
-    }
-  }
-}
-
-void add_differences(const FleetRows& rows, std::span<const std::size_t> peers,
-                     std::span<ComparedGpu> compared) {
-  for (const Attribute& attribute : kAttributes) {
-    const std::string usual = usual_value(rows, peers, attribute.value);
-    if (usual.empty()) continue;
-    for (ComparedGpu& each : compared) {
-      const std::string& value = rows.gpus[each.gpu].*attribute.value;
-      if (value.empty() || value == usual) continue;
-      each.findings.push_back({.cause = attribute.column,
-                               .size = difference(value, usual),
-                               .size_unit = attribute.unit[0] == ' ' ? attribute.unit + 1 : attribute.unit,
-                               .note = attribute.note,
-                               .sentence = fmt::format("{}{}{}; most of its peers have {}.", attribute.words,
-                                                       value, attribute.unit, usual)});
-    }
-  }
-  for (ComparedGpu& each : compared) add_failures(rows, each);
-}
-
 const FleetQuantityFacts& facts_of(FleetQuantity quantity) {
   // In the order of the enumerators.
   static constexpr FleetQuantityFacts kFacts[] = {
@@ -424,35 +454,6 @@ const FleetQuantityFacts& facts_of(FleetQuantity quantity) {
        "counters read {:.2f} points of occupancy above the median over elapsed cycles."},
   };
   return kFacts[static_cast<std::size_t>(quantity)];
-}
-
-std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std::size_t> gpus) {
-  std::vector<std::array<std::vector<SaidByCase>, kFleetQuantities.size()>> said(gpus.size());
-  std::vector<Levels> levels(gpus.size());
-  for (std::size_t number = 0; number < rows.cases.size(); ++number) {
-    std::vector<double> times;
-    for (std::size_t i = 0; i < gpus.size(); ++i) {
-      const CaseReading& reading = rows.gpus[gpus[i]].reading(number);
-      levels[i] = levels_of(reading);
-      if (reading.time_us > 0) times.push_back(reading.time_us);
-    }
-    const double typical = times.empty() ? 0 : median(times);
-    for (const auto member : {&Levels::time, &Levels::clock, &Levels::longest, &Levels::achieved})
-      subtract_median(levels, member);
-    for (std::size_t i = 0; i < gpus.size(); ++i) {
-      for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) {
-        const double value = said_of(kFleetQuantities[q], rows.cases[number], levels[i], typical);
-        if (!std::isnan(value)) said[i][q].push_back({value, number});
-      }
-    }
-  }
-  std::vector<Deviations> deviations(gpus.size());
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) {
-      if (said[i][q].size() >= kFewestCases) deviations[i][q] = deviation_of(said[i][q]);
-    }
-  }
-  return deviations;
 }
 
 }  // namespace occbench

@@ -49,9 +49,6 @@ struct Deviation {
 /// By quantity; empty where fewer than two cases say something of it.
 using Deviations = std::array<std::optional<Deviation>, kFleetQuantities.size()>;
 
-/// Of each of some GPUs, in their order: peers are all of them.
-std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std::size_t> gpus);
-
 /// In what a GPU is out of line.
 struct FleetFinding {
   std::string
@@ -103,13 +100,5 @@ inline constexpr std::size_t kFewestPeers = 3;
 /// @throws InputError if they are of several models
 ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> judged,
                            std::span<const std::size_t> baseline);
-
-/// Appends what happens to a GPU in a larger share of its cases than to its peers: throttle reasons, another process, unread
-/// counters, an SM without work. @param peers  all, among them those of `compared`
-void add_events(const FleetRows& rows, std::span<const std::size_t> peers, std::span<ComparedGpu> compared);
-
-/// Appends columns in which a GPU differs from more than half of its peers, and cases that failed.
-void add_differences(const FleetRows& rows, std::span<const std::size_t> peers,
-                     std::span<ComparedGpu> compared);
 
 }  // namespace occbench

@@ -6,8 +6,6 @@
 #include <optional>
 #include <unordered_set>
 
-#include <fmt/core.h>
-
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
 #include "record/bound_by.hpp"
@@ -48,7 +46,7 @@ class Cells {
     if (cell.empty()) return kNoReading;
     return at_line(stream_.source(), stream_.line(), [&] {
       const std::optional<double> value = read_number<double>(cell);
-      if (!value) throw InputError(fmt::format("{} is '{}', which is no finite number", name, cell));
+      if (!value) throw InputError("{} is '{}', which is no finite number", name, cell);
       require_in_range(*find_column(name), *value);
       return *value;
     });
@@ -90,8 +88,8 @@ GpuState state_of(const Cells& cells, const RowStream& stream) {
 /// Else rows of two models have one UUID.
 void require_same_model(const MeasuredGpu& gpu, const Cells& cells, const RowStream& stream) {
   if (gpu.model == cells.text("gpu")) return;
-  throw InputError(fmt::format("{}, line {}: {} is '{}' here and '{}' above", stream.source(), stream.line(),
-                               gpu.uuid, cells.text("gpu"), gpu.model));
+  throw InputError("{}, line {}: {} is '{}' here and '{}' above", stream.source(), stream.line(), gpu.uuid,
+                   cells.text("gpu"), gpu.model);
 }
 
 CaseReading reading_of(const Cells& cells, const Condition& condition, std::uint32_t throttle_reasons) {
@@ -142,9 +140,7 @@ const CaseReading& MeasuredGpu::reading(std::size_t number) const {
 
 std::uint32_t FleetRows::reason_bits(std::string_view text) {
   std::uint32_t bits = 0;
-  while (!text.empty()) {
-    const std::string_view reason = text.substr(0, text.find('+'));
-    text.remove_prefix(std::min(text.size(), reason.size() + 1));
+  for (const std::string_view reason : split(text, '+')) {
     if (reason.empty() || reason == "none") continue;
     const auto found = std::ranges::find(reasons, reason);
     const auto number = static_cast<std::size_t>(found - reasons.begin());
@@ -179,10 +175,9 @@ void FleetRows::add(const std::filesystem::path& file) {
     CaseReading& reading = gpu.readings[number->second];
     if (reading.present) {
       throw InputError(
-          fmt::format("{}, line {}: {} has {} twice, with different values; keep one run of each GPU in this "
-                      "file and give "
-                      "the others with --since FOLDER",
-                      stream.source(), stream.line(), uuid, name));
+          "{}, line {}: {} has {} twice, with different values; keep one run of each GPU in this file and "
+          "give the others with --since FOLDER",
+          stream.source(), stream.line(), uuid, name);
     }
     reading = reading_of(cells, state.condition, reason_bits(state.condition.throttle_reasons));
     learn(cases[number->second], cells, reading);

@@ -23,8 +23,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t kFewNames = 3;
 constexpr std::size_t kFewConflicts = 10;
 
@@ -103,20 +101,19 @@ class Merge {
     if (stream.header() == header_) return;
     const std::vector<std::string> expected = csv_cells(header_, first_file_, 1);
     const auto [mine, theirs] = std::ranges::mismatch(stream.names(), expected);
-    throw InputError(fmt::format(
+    throw InputError(
         "{} and {} have different columns (the first difference: '{}' and '{}'): merge files of one occbench "
         "and the same --metrics",
         first_file_, stream.source(), theirs == expected.end() ? "no column" : *theirs,
-        mine == stream.names().end() ? "no column" : *mine));
+        mine == stream.names().end() ? "no column" : *mine);
   }
 
   void require_same_schema(const RowStream& stream, const std::string& schema) {
     if (schema_.empty()) schema_ = schema;
     if (schema == schema_) return;
-    throw InputError(fmt::format(
-        "{}, line {}: schema {} where {} begins with schema {}: rows of different schemas "
-        "are not merged",
-        stream.source(), stream.line(), schema.empty() ? "is empty" : schema, first_file_, schema_));
+    throw InputError(
+        "{}, line {}: schema {} where {} begins with schema {}: rows of different schemas are not merged",
+        stream.source(), stream.line(), schema.empty() ? "is empty" : schema, first_file_, schema_);
   }
 
   void add_row(const RowStream& stream, const KeyColumns& columns) {

@@ -128,8 +128,6 @@ std::vector<std::string> remarks_on_hosts(const FleetRows& rows, std::span<const
 /// More lines than this nobody reads; JSON has all.
 constexpr std::size_t kMostLines = 40;
 
-constexpr const char* kDistances = "distance from the peers' median";
-
 std::string_view verdict_of(const ComparedGpu& gpu) {
   if (gpu.out_of_line()) return "out of line";
   return gpu.no_verdict.empty() ? "in line" : "no verdict";
@@ -166,48 +164,49 @@ std::string heading(const FleetRows& rows, const RankedFleet& ranked) {
                      rows.cases.size(), from, to);
 }
 
-std::string distances(const ComparedGpu& gpu) {
-  std::string line;
-  for (const auto& deviation : gpu.deviations)
-    line += deviation ? fmt::format(" {:>10.2f}", deviation->value + 0.0) : fmt::format(" {:>10}", "");
+/// A line of the ranking: a number for each quantity.
+template <typename NumberOf>
+std::vector<std::string> line_of(std::string name, NumberOf number_of, std::string_view end = "") {
+  std::vector<std::string> line = {std::move(name)};
+  for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) line.push_back(number_of(q));
+  line.emplace_back(end);
   return line;
 }
 
 std::string ranking(const FleetRows& rows, const RankedFleet& ranked) {
-  std::size_t widest = std::string_view(kDistances).size();
+  const auto number = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.2f}", *value + 0.0) : "";
+  };
+  const auto fact = [](std::string_view FleetQuantityFacts::*of) {
+    return [of](std::size_t q) { return std::string(facts_of(kFleetQuantities[q]).*of); };
+  };
+  std::vector<std::vector<std::string>> lines = {
+      line_of("GPU", fact(&FleetQuantityFacts::name)),
+      line_of("distance from the peers' median", fact(&FleetQuantityFacts::unit)),
+      line_of("is named from", [&](std::size_t q) { return number(ranked.named_from[q]); })};
   const std::size_t shown = std::min(kMostLines, ranked.gpus.size());
-  for (std::size_t i = 0; i < shown; ++i)
-    widest = std::max(widest, one_line(name_of(rows.gpus[ranked.gpus[i].gpu])).size());
-  std::string text = fmt::format("\n{:<{}}", "GPU", widest);
-  for (const FleetQuantity quantity : kFleetQuantities)
-    text += fmt::format(" {:>10}", facts_of(quantity).name);
-  text += fmt::format("\n{:<{}}", kDistances, widest);
-  for (const FleetQuantity quantity : kFleetQuantities)
-    text += fmt::format(" {:>10}", facts_of(quantity).unit);
-  text += fmt::format("\n{:<{}}", "is named from", widest);
-  for (const auto& smallest : ranked.named_from)
-    text += smallest ? fmt::format(" {:>10.2f}", *smallest) : fmt::format(" {:>10}", "");
-  text += "\n";
-  for (std::size_t i = 0; i < shown; ++i) {
-    const ComparedGpu& gpu = ranked.gpus[i];
-    text += fmt::format("{:<{}}{}  {}\n", one_line(name_of(rows.gpus[gpu.gpu])), widest, distances(gpu),
-                        verdict_of(gpu));
+  for (const ComparedGpu& gpu : std::span(ranked.gpus).first(shown)) {
+    const auto distance = [&](std::size_t q) {
+      return gpu.deviations[q] ? number(gpu.deviations[q]->value) : "";
+    };
+    lines.push_back(line_of(one_line(name_of(rows.gpus[gpu.gpu])), distance, verdict_of(gpu)));
   }
+  std::string text = "\n" + text_table(lines, "<>>>>>><");
   if (shown < ranked.gpus.size())
     text += fmt::format("... and {} more (--format json has all)\n", ranked.gpus.size() - shown);
   return text;
 }
 
-nlohmann::ordered_json json_of(const FleetFinding& finding) {
-  nlohmann::ordered_json object = {{"cause", finding.cause},
-                                   {"size", finding.size},
-                                   {"unit", finding.size_unit},
-                                   {"named_from", nullptr},
-                                   {"note", finding.note},
-                                   {"sentence", finding.sentence},
-                                   {"worst_case", finding.worst_case},
-                                   {"against", finding.own_past ? "own past" : "peers"},
-                                   {"since", finding.since}};
+Json json_of(const FleetFinding& finding) {
+  Json object = {{"cause", finding.cause},
+                 {"size", finding.size},
+                 {"unit", finding.size_unit},
+                 {"named_from", nullptr},
+                 {"note", finding.note},
+                 {"sentence", finding.sentence},
+                 {"worst_case", finding.worst_case},
+                 {"against", finding.own_past ? "own past" : "peers"},
+                 {"since", finding.since}};
   if (finding.named_from) object["named_from"] = *finding.named_from;
   return object;
 }
@@ -268,20 +267,20 @@ std::string fleet_json(const FleetRows& rows, const RankedFleet& ranked) {
   std::string text;
   for (const ComparedGpu& each : ranked.gpus) {
     const MeasuredGpu& gpu = rows.gpus[each.gpu];
-    nlohmann::ordered_json object = {{"gpu_uuid", gpu.uuid},
-                                     {"host", gpu.host},
-                                     {"gpu", gpu.model},
-                                     {"recorded_at", gpu.recorded_at},
-                                     {"simulated", rows.kind.simulated()},
-                                     {"verdict", verdict_of(each)},
-                                     {"why_no_verdict", each.no_verdict}};
-    nlohmann::ordered_json& distances = object["distances"] = nlohmann::ordered_json::object();
+    Json object = {{"gpu_uuid", gpu.uuid},
+                   {"host", gpu.host},
+                   {"gpu", gpu.model},
+                   {"recorded_at", gpu.recorded_at},
+                   {"simulated", rows.kind.simulated()},
+                   {"verdict", verdict_of(each)},
+                   {"why_no_verdict", each.no_verdict}};
+    Json& distances = object["distances"] = Json::object();
     for (const FleetQuantity quantity : kFleetQuantities) {
       const auto& deviation = each.deviations[static_cast<std::size_t>(quantity)];
-      nlohmann::ordered_json& value = distances[std::string(facts_of(quantity).name)];
+      Json& value = distances[std::string(facts_of(quantity).name)];
       if (deviation) value = deviation->value;
     }
-    nlohmann::ordered_json& findings = object["findings"] = nlohmann::ordered_json::array();
+    Json& findings = object["findings"] = Json::array();
     for (const FleetFinding& finding : each.findings) findings.push_back(json_of(finding));
     text += json_text(object, -1) + "\n";
   }

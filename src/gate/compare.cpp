@@ -200,8 +200,7 @@ std::optional<fs::path> of_name(const std::vector<fs::path>& files, const fs::pa
 
 Plan plan_of(const fs::path& baseline, const fs::path& candidate) {
   Plan plan;
-  if (!fs::exists(candidate))
-    throw InputError(fmt::format("the candidate {} does not exist", candidate.string()));
+  if (!fs::exists(candidate)) throw InputError("the candidate {} does not exist", candidate.string());
   if (!fs::exists(baseline)) {
     doubt(plan, Grade::no_verdict, fmt::format("no baseline: {} does not exist", baseline.string()));
     return plan;

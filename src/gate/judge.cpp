@@ -1,9 +1,12 @@
 #include "gate/judge.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -16,6 +19,128 @@
 
 namespace occbench {
 namespace {
+
+/// Times are compared only where they were recorded this close together, on the same GPU.
+constexpr int kComparableSeconds = 3600;
+
+std::string shown(std::string_view value) {
+  return value.empty() ? "(empty)" : std::string(value);
+}
+
+/// "registers_per_thread 31 -> 33"
+std::string change_text(std::string_view what, std::string_view before, std::string_view now) {
+  return fmt::format("{} {} -> {}", what, shown(before), shown(now));
+}
+
+/// Adds a finding without values.
+void add_finding(ComparedCase& into, Grade grade, std::string_view subject, std::string message,
+                 double weight = 0) {
+  into.findings.push_back({grade, std::string(subject), "", "", std::move(message), weight});
+}
+
+/// The two sides with their names for messages.
+std::array<std::pair<std::string_view, const Cases*>, 2> named(const Sides& sides) {
+  return {{{"baseline", &sides.baseline}, {"candidate", &sides.candidate}}};
+}
+
+/// What became of what is known before the launch.
+enum class LaunchChange {
+  none,
+  better,  ///< less is needed or more fits, and nothing else differs: measurements are compared still
+  other,   ///< another launch, and what was measured of it is no finding of its own
+};
+
+/// How grave it is that a column differs; consequences are as grave as their causes and have no grade yet.
+std::optional<Grade> grade_of(const Column& column, const Row& before, const Row& now) {
+  if (column.gate == GateRule::consequence) return std::nullopt;
+  const Real was = number_of(before, column);
+  const Real is = number_of(now, column);
+  if (column.gate == GateRule::exact || !was || !is) return Grade::regression;
+  const bool better = column.gate == GateRule::lower_is_better ? *is < *was : *is > *was;
+  return better ? Grade::note : Grade::regression;
+}
+
+/// Work that was inferred from a measurement differs from run to run.
+bool is_inferred(const Column& column, const Row& row) {
+  return column.name == "work" && is_inferred_work(row.work_source);
+}
+
+/// False, with the reason, if runs of one side differ in what is known before the launch.
+bool is_one_launch(const Sides& sides, const GateContext& context, ComparedCase& into) {
+  for (const auto& [side, runs] : named(sides)) {
+    for (const RecordedCase* recorded : *runs) {
+      for (const Column* column : context.exact) {
+        if (cell_text(recorded->row, *column) == cell_text(runs->front()->row, *column)) continue;
+        if (is_inferred(*column, recorded->row)) continue;
+        add_finding(into, Grade::no_verdict, column->name,
+                    fmt::format("{} differs between runs of the {}", column->name, side));
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// Adds a finding for each column that is known before the launch and differs, as grave as its gate rule
+/// says.
+LaunchChange compare_launches(const Sides& sides, const GateContext& context, ComparedCase& into) {
+  const Row& before = sides.baseline.front()->row;
+  const Row& now = sides.candidate.front()->row;
+  const double loss = before.theoretical_pct.value_or(0) - now.theoretical_pct.value_or(0);
+  std::vector<const Column*> different;
+  std::optional<Grade> gravest;
+  for (const Column* column : context.exact) {
+    if (cell_text(before, *column) == cell_text(now, *column) || is_inferred(*column, now)) continue;
+    different.push_back(column);
+    gravest = std::max(gravest, grade_of(*column, before, now));
+  }
+  if (different.empty()) return LaunchChange::none;
+  const Grade of_consequences = gravest.value_or(Grade::regression);
+  for (const Column* column : different) {
+    const std::string was = cell_text(before, *column);
+    const std::string is = cell_text(now, *column);
+    const Grade grade = grade_of(*column, before, now).value_or(of_consequences);
+    into.findings.push_back({grade, std::string(column->name), was, is,
+                             change_text(column->name, was, is) + (grade == Grade::note ? ": better" : ""),
+                             1000 + std::max(0.0, loss)});
+  }
+  if (of_consequences == Grade::note) {
+    add_finding(into, Grade::note, "", "record the baseline again");
+    return LaunchChange::better;
+  }
+  if (loss <= 0) {
+    add_finding(into, Grade::note, "",
+                "theoretical occupancy is no lower; if the change is meant, record the baseline again");
+  }
+  return LaunchChange::other;
+}
+
+/// Rows of what was calculated and never launched: all there is to compare is known before the launch.
+bool was_never_launched(const Sides& sides) {
+  const auto is_calculated = [](const RecordedCase* recorded) {
+    const Row& row = recorded->row;
+    return row.gpu.empty() && row.time_status.empty() && row.counters_status.empty() && !row.time_us &&
+           !row.achieved_pct;
+  };
+  return std::ranges::all_of(sides.baseline, is_calculated) &&
+         std::ranges::all_of(sides.candidate, is_calculated);
+}
+
+std::string explanation(const Cases& cases) {
+  try {
+    return explanation_of(facts_of(case_record(cases.front()->row)));
+  } catch (const InputError&) {
+    return "";  // a row that says something impossible; the gate has its own word for it
+  }
+}
+
+/// Where the occupancy of the candidate goes now, as a note, where that differs from the baseline: the sentence
+/// of the first finding of src/diagnose. Adds nothing where the row does not say enough for one.
+void add_loss_change(const Sides& sides, ComparedCase& into) {
+  const std::string now = explanation(sides.candidate);
+  if (now.empty() || now == explanation(sides.baseline)) return;
+  add_finding(into, Grade::note, "explanation", now);
+}
 
 /// False if the rows are of different machines or tables.
 bool same_machine(const Sides& sides, ComparedCase& into) {
@@ -210,12 +335,10 @@ Real reading_if_only_placement_differs(const Sides& sides, const GateContext& co
   if (of_active->counts() && std::abs(of_elapsed->loss) > allowed(sides, elapsed, of_share))
     return std::nullopt;
   if (of_active->counts()) {
-    add_finding(
-        into, Grade::note, active.name,
-        fmt::format(
-            "achieved_pct {:.4g} -> {:.4g}, but over all SMs (achieved_elapsed_pct) {:.4g} -> {:.4g}: "
-            "the last blocks ran on other SMs",
-            of_active->before, of_active->now, of_elapsed->before, of_elapsed->now));
+    add_finding(into, Grade::note, active.name,
+                fmt::format("achieved_pct {:.4g} -> {:.4g}, but over all SMs (achieved_elapsed_pct) {:.4g} "
+                            "-> {:.4g}: the last blocks ran on other SMs",
+                            of_active->before, of_active->now, of_elapsed->before, of_elapsed->now));
   }
   return of_active->before;
 }
@@ -380,115 +503,12 @@ void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& i
   if (same_grid) judge_time(fit, context, into);
 }
 
-std::string shown(std::string_view value) {
-  return value.empty() ? "(empty)" : std::string(value);
-}
-
-/// How grave it is that a column differs; consequences are as grave as their causes and have no grade yet.
-std::optional<Grade> grade_of(const Column& column, const Row& before, const Row& now) {
-  if (column.gate == GateRule::consequence) return std::nullopt;
-  const Real was = number_of(before, column);
-  const Real is = number_of(now, column);
-  if (column.gate == GateRule::exact || !was || !is) return Grade::regression;
-  const bool better = column.gate == GateRule::lower_is_better ? *is < *was : *is > *was;
-  return better ? Grade::note : Grade::regression;
-}
-
-/// Work that was inferred from a measurement differs from run to run.
-bool is_inferred(const Column& column, const Row& row) {
-  return column.name == "work" && is_inferred_work(row.work_source);
-}
-
-std::string explanation(const Cases& cases) {
-  try {
-    return explanation_of(facts_of(case_record(cases.front()->row)));
-  } catch (const InputError&) {
-    return "";  // a row that says something impossible; the gate has its own word for it
-  }
-}
-
 }  // namespace
 
 void judge(const Sides& sides, const GateContext& context, ComparedCase& into) {
   apply_rules(sides, context, into);
   // Of one grade, in the order of the rules: causes before what follows from them, occupancy before time.
   std::ranges::stable_sort(into.findings, std::ranges::greater(), &GateFinding::grade);
-}
-
-std::string change_text(std::string_view what, std::string_view before, std::string_view now) {
-  return fmt::format("{} {} -> {}", what, shown(before), shown(now));
-}
-
-void add_finding(ComparedCase& into, Grade grade, std::string_view subject, std::string message,
-                 double weight) {
-  into.findings.push_back({grade, std::string(subject), "", "", std::move(message), weight});
-}
-
-std::array<std::pair<std::string_view, const Cases*>, 2> named(const Sides& sides) {
-  return {{{"baseline", &sides.baseline}, {"candidate", &sides.candidate}}};
-}
-
-bool is_one_launch(const Sides& sides, const GateContext& context, ComparedCase& into) {
-  for (const auto& [side, runs] : named(sides)) {
-    for (const RecordedCase* recorded : *runs) {
-      for (const Column* column : context.exact) {
-        if (cell_text(recorded->row, *column) == cell_text(runs->front()->row, *column)) continue;
-        if (is_inferred(*column, recorded->row)) continue;
-        add_finding(into, Grade::no_verdict, column->name,
-                    fmt::format("{} differs between runs of the {}", column->name, side));
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
-LaunchChange compare_launches(const Sides& sides, const GateContext& context, ComparedCase& into) {
-  const Row& before = sides.baseline.front()->row;
-  const Row& now = sides.candidate.front()->row;
-  const double loss = before.theoretical_pct.value_or(0) - now.theoretical_pct.value_or(0);
-  std::vector<const Column*> different;
-  std::optional<Grade> gravest;
-  for (const Column* column : context.exact) {
-    if (cell_text(before, *column) == cell_text(now, *column) || is_inferred(*column, now)) continue;
-    different.push_back(column);
-    gravest = std::max(gravest, grade_of(*column, before, now));
-  }
-  if (different.empty()) return LaunchChange::none;
-  const Grade of_consequences = gravest.value_or(Grade::regression);
-  for (const Column* column : different) {
-    const std::string was = cell_text(before, *column);
-    const std::string is = cell_text(now, *column);
-    const Grade grade = grade_of(*column, before, now).value_or(of_consequences);
-    into.findings.push_back({grade, std::string(column->name), was, is,
-                             change_text(column->name, was, is) + (grade == Grade::note ? ": better" : ""),
-                             1000 + std::max(0.0, loss)});
-  }
-  if (of_consequences == Grade::note) {
-    add_finding(into, Grade::note, "", "record the baseline again");
-    return LaunchChange::better;
-  }
-  if (loss <= 0) {
-    add_finding(into, Grade::note, "",
-                "theoretical occupancy is no lower; if the change is meant, record the baseline again");
-  }
-  return LaunchChange::other;
-}
-
-bool was_never_launched(const Sides& sides) {
-  const auto is_calculated = [](const RecordedCase* recorded) {
-    const Row& row = recorded->row;
-    return row.gpu.empty() && row.time_status.empty() && row.counters_status.empty() && !row.time_us &&
-           !row.achieved_pct;
-  };
-  return std::ranges::all_of(sides.baseline, is_calculated) &&
-         std::ranges::all_of(sides.candidate, is_calculated);
-}
-
-void add_loss_change(const Sides& sides, ComparedCase& into) {
-  const std::string now = explanation(sides.candidate);
-  if (now.empty() || now == explanation(sides.baseline)) return;
-  add_finding(into, Grade::note, "explanation", now);
 }
 
 }  // namespace occbench

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -42,32 +43,6 @@ std::string sentence(const Caught& caught, std::string_view unit, std::string_vi
                      caught.worst, caught.where);
 }
 
-}  // namespace
-
-std::string write_comparison(const Comparison& comparison, GateFormat format) {
-  switch (format) {
-    case GateFormat::table:
-      return comparison_table(comparison);
-    case GateFormat::markdown:
-      return comparison_markdown(comparison);
-    case GateFormat::annotations:
-      return comparison_annotations(comparison);
-    case GateFormat::junit:
-      return comparison_junit(comparison);
-    case GateFormat::json:
-      return comparison_json(comparison);
-    case GateFormat::github_action_benchmark_bigger:
-      return comparison_github_action_benchmark(comparison, true);
-    case GateFormat::github_action_benchmark_smaller:
-      return comparison_github_action_benchmark(comparison, false);
-    case GateFormat::bencher:
-      return comparison_bencher(comparison);
-  }
-  return "";
-}
-
-namespace {
-
 /// Names of simulated results are never those of measured ones.
 std::string marked(const Comparison& comparison, std::string name) {
   return comparison.simulated ? "simulated: " + std::move(name) : std::move(name);
@@ -96,8 +71,7 @@ std::string smallest_regression(const Comparison& comparison) {
   const std::optional<Caught> time = summarize(comparison, &ComparedCase::caught_time_pct);
   std::string text =
       "Smallest regression that would have been found: one more register or byte of shared memory or spills, "
-      "any "
-      "loss of theory";
+      "any loss of theory";
   if (!points && !time) {
     const bool looked = comparison.count(Verdict::regression) > 0 ||
                         std::ranges::any_of(comparison.cases, &ComparedCase::compared);
@@ -118,8 +92,6 @@ std::string reason(const ComparedCase& compared) {
 }
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json to_json(const GateFinding& finding) {
   return {{"grade", to_string(finding.grade)},
@@ -246,6 +218,22 @@ bool is_of_xml(const Utf8Character& character) {
   return character.valid && character.code >= 0x20 && character.code != 0xfffe && character.code != 0xffff;
 }
 
+struct Escape {
+  std::string_view character;
+  std::string_view written;
+};
+
+constexpr Escape kXmlEscapes[] = {{"&", "&amp;"},  {"<", "&lt;"},  {">", "&gt;"},  {"\"", "&quot;"},
+                                  {"\n", "&#10;"}, {"\t", "&#9;"}, {"\r", "&#13;"}};
+constexpr Escape kMarkdownEscapes[] = {{"|", "\\|"},   {"<", "&lt;"},  {">", "&gt;"},  {"&", "&amp;"},
+                                       {"`", "&#96;"}, {"*", "&#42;"}, {"[", "&#91;"}, {"\\", "&#92;"}};
+
+/// A character that has no escape is written as it is.
+std::string_view written_as(std::string_view character, std::span<const Escape> escapes) {
+  const auto found = std::ranges::find(escapes, character, &Escape::character);
+  return found == escapes.end() ? character : found->written;
+}
+
 /// Characters that XML 1.0 cannot hold become question marks.
 std::string xml(std::string_view text) {
   std::string escaped;
@@ -253,31 +241,8 @@ std::string xml(std::string_view text) {
     const Utf8Character character = first_character(text);
     const std::string_view piece = text.substr(0, character.bytes);
     text.remove_prefix(character.bytes);
-    switch (character.code) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\n':
-        escaped += "&#10;";
-        break;
-      case '\t':
-        escaped += "&#9;";
-        break;
-      case '\r':
-        escaped += "&#13;";
-        break;
-      default:
-        escaped += is_of_xml(character) ? piece : "?";
-    }
+    const std::string_view written = written_as(piece, kXmlEscapes);
+    escaped += written != piece || is_of_xml(character) ? written : "?";
   }
   return escaped;
 }
@@ -419,36 +384,8 @@ std::string provenance(const Comparison& comparison, std::optional<RecordedCase>
 /// As text within Markdown, where a bar ends a cell and angle brackets begin HTML.
 std::string markdown_text(std::string_view text) {
   std::string escaped;
-  for (const char character : one_line(std::string(text))) {
-    switch (character) {
-      case '|':
-        escaped += "\\|";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '`':
-        escaped += "&#96;";
-        break;
-      case '*':
-        escaped += "&#42;";
-        break;
-      case '[':
-        escaped += "&#91;";
-        break;
-      case '\\':
-        escaped += "&#92;";
-        break;
-      default:
-        escaped += character;
-    }
-  }
+  for (const char character : one_line(std::string(text)))
+    escaped += written_as({&character, 1}, kMarkdownEscapes);
   return escaped;
 }
 

@@ -1,27 +1,11 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "gate/compare.hpp"
 
 namespace occbench {
-
-/// How what came of a comparison is written.
-enum class GateFormat {
-  table,        ///< for a terminal
-  markdown,     ///< for the summary of a GitHub job
-  annotations,  ///< GitHub's workflow commands ::error and ::warning
-  junit,        ///< JUnit's XML
-  json,         ///< everything
-  /// What benchmark-action/github-action-benchmark reads: its tools customBiggerIsBetter and
-  /// customSmallerIsBetter.
-  github_action_benchmark_bigger,
-  github_action_benchmark_smaller,
-  bencher,  ///< Bencher Metric Format, bencher.dev's adapter `json`
-};
-
-/// The last three write what the candidate measured, whatever the verdict.
-std::string write_comparison(const Comparison& comparison, GateFormat format);
 
 /// "regression: 24 cases, 2 regression, 1 no verdict, 20 pass, 1 not compared"
 std::string headline(const Comparison& comparison);
@@ -32,13 +16,35 @@ std::string smallest_regression(const Comparison& comparison);
 /// What is said of a case: its gravest findings, separated by semicolons.
 std::string reason(const ComparedCase& compared);
 
-// One a format.
+/// For a terminal.
 std::string comparison_table(const Comparison& comparison);
+/// For the summary of a GitHub job.
 std::string comparison_markdown(const Comparison& comparison);
+/// GitHub's workflow commands ::error and ::warning.
 std::string comparison_annotations(const Comparison& comparison);
+/// JUnit's XML.
 std::string comparison_junit(const Comparison& comparison);
+/// Everything.
 std::string comparison_json(const Comparison& comparison);
+
+// What the candidate measured, whatever the verdict.
+
+/// What benchmark-action/github-action-benchmark reads: its tools customBiggerIsBetter and customSmallerIsBetter.
 std::string comparison_github_action_benchmark(const Comparison& comparison, bool bigger_is_better);
+/// Bencher Metric Format, bencher.dev's adapter `json`.
 std::string comparison_bencher(const Comparison& comparison);
+
+/// All of them by the names of --format and --write.
+inline const std::map<std::string, std::string (*)(const Comparison&)> kGateFormats = {
+    {"table", comparison_table},
+    {"markdown", comparison_markdown},
+    {"annotations", comparison_annotations},
+    {"junit", comparison_junit},
+    {"json", comparison_json},
+    {"github-action-benchmark-bigger",
+     [](const Comparison& comparison) { return comparison_github_action_benchmark(comparison, true); }},
+    {"github-action-benchmark-smaller",
+     [](const Comparison& comparison) { return comparison_github_action_benchmark(comparison, false); }},
+    {"bencher", comparison_bencher}};
 
 }  // namespace occbench

@@ -13,8 +13,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\xEF\xBB\xBF") == std::string_view::npos;
 }

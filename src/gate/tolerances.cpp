@@ -17,8 +17,6 @@
 namespace occbench {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double kLargest = 1000;
 /// How much a difference may exceed the largest that was seen.
 constexpr double kMargin = 1.5;
@@ -52,7 +50,7 @@ class TolerancesReader {
 
  private:
   [[noreturn]] void refuse(std::string_view what) const {
-    throw InputError(fmt::format("{}: {}", source_, what));
+    throw InputError("{}: {}", source_, what);
   }
 
   const Json& object(const Json& value, std::string_view what) const {

@@ -45,14 +45,8 @@ constexpr TypeName kTypeNames[] = {{"float", ElementType::float32},
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-  throw InputError(fmt::format(
-      "--arg {}: {}; an argument is float[1<<24], float[1024]=zeros, int[64]=iota or int=5", text, why));
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
+  throw InputError("--arg {}: {}; an argument is float[1<<24], float[1024]=zeros, int[64]=iota or int=5",
+                   text, why);
 }
 
 std::optional<ElementType> type_of(std::string_view name) {
@@ -64,8 +58,8 @@ std::optional<ElementType> type_of(std::string_view name) {
 ElementType required_type(std::string_view name, std::string_view text) {
   if (const auto type = type_of(name)) return *type;
   refuse(text,
-         fmt::format("'{}' is none of float, double, char, short, int, long long and the unsigned ones "
-                     "(a buffer of other elements is one of their parts: float[4*1024] for float4[1024])",
+         fmt::format("'{}' is none of float, double, char, short, int, long long and the unsigned ones (a "
+                     "buffer of other elements is one of their parts: float[4*1024] for float4[1024])",
                      trimmed(name)));
 }
 
@@ -75,15 +69,11 @@ std::optional<double> decimal(std::string_view text) {
 
 std::int64_t whole(std::string_view part, std::string_view text) {
   part = trimmed(part);
-  int shift = 0;
-  constexpr std::string_view kSuffixes = "KMG";
-  if (!part.empty() && kSuffixes.find(part.back()) != std::string_view::npos) {
-    shift = 10 * static_cast<int>(kSuffixes.find(part.back()) + 1);
-    part.remove_suffix(1);
-  }
-  const auto value = read_number<std::int64_t>(part, 0, kMostBytes >> shift);
+  const std::int64_t factor = part.empty() ? 0 : size_factor(part.back());
+  if (factor > 0) part.remove_suffix(1);
+  const auto value = read_number<std::int64_t>(part, 0, kMostBytes / std::max<std::int64_t>(1, factor));
   if (!value) refuse(text, fmt::format("'{}' is no number of elements", part));
-  return *value << shift;
+  return *value * std::max<std::int64_t>(1, factor);
 }
 
 /// "1<<24", "512*512", "48K"
@@ -95,12 +85,10 @@ std::int64_t count_of(std::string_view expression, std::string_view text) {
     return base << places;
   }
   std::int64_t product = 1;
-  for (std::size_t begin = 0; begin <= expression.size();) {
-    const std::size_t end = std::min(expression.find('*', begin), expression.size());
-    const std::int64_t factor = whole(expression.substr(begin, end - begin), text);
+  for (const std::string_view each : split(expression, '*')) {
+    const std::int64_t factor = whole(each, text);
     if (factor > 0 && product > kMostBytes / factor) refuse(text, "no GPU has so much memory");
     product *= factor;
-    begin = end + 1;
   }
   return product;
 }
@@ -136,20 +124,8 @@ Argument buffer(std::string_view text, std::size_t open) {
 }  // namespace
 
 std::size_t bytes_of(ElementType type) {
-  switch (type) {
-    case ElementType::int8:
-    case ElementType::uint8:
-      return 1;
-    case ElementType::int16:
-    case ElementType::uint16:
-      return 2;
-    case ElementType::int32:
-    case ElementType::uint32:
-    case ElementType::float32:
-      return 4;
-    default:
-      return 8;
-  }
+  constexpr std::size_t kInOrder[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
+  return kInOrder[static_cast<std::size_t>(type)];
 }
 
 std::string_view to_string(ElementType type) {

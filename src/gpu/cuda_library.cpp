@@ -1,16 +1,15 @@
 #include "gpu/cuda_library.hpp"
 
-#include <cstdlib>
 #include <dlfcn.h>
 #include <initializer_list>
 #include <link.h>
 
 #include <fmt/core.h>
 
+#include "files/input.hpp"
+
 namespace occbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// "13" of "libcupti.so.13"
 std::string major_of(const std::string& name) {
@@ -42,8 +41,8 @@ std::vector<fs::path> cuda_library_files(const std::string& name, const fs::path
     if (!folder.empty() && fs::exists(folder / name, unreadable)) files.push_back(folder / name);
   };
   const auto add_variable = [&](const char* variable, std::initializer_list<const char*> below) {
-    const char* const value = std::getenv(variable);
-    if (value == nullptr || *value == '\0') return;
+    const std::string value = environment_variable(variable);
+    if (value.empty()) return;
     for (const char* folder : below) add(fs::path(value) / folder);
   };
   add_variable("OCCBENCH_CUPTI", {""});

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <cuda_runtime_api.h>
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "gpu/error.hpp"
@@ -20,25 +19,19 @@ std::string cuda_version_text(int version) {
 [[noreturn]] void throw_unavailable(cudaError_t code) {
   int driver = 0;
   static_cast<void>(cudaDriverGetVersion(&driver));
-  switch (code) {
-    case cudaErrorNoDevice:
-      throw GpuUnavailable(
-          "no NVIDIA GPU is visible (in a container: start it with --gpus all; CUDA_VISIBLE_DEVICES "
-          "may hide it)");
-    case cudaErrorInsufficientDriver:
-      if (driver == 0) {
-        throw GpuUnavailable(
-            "no NVIDIA driver is loaded: install one, or start the container with --gpus all");
-      }
-      throw GpuUnavailable(fmt::format(
-          "the NVIDIA driver supports CUDA {} and this binary was built with CUDA {}: install a newer "
-          "driver, or build "
-          "with a toolkit of CUDA {} or older",
-          cuda_version_text(driver), cuda_version_text(CUDART_VERSION), cuda_version_text(driver)));
-    default:
-      throw GpuUnavailable(fmt::format("the CUDA runtime finds no usable GPU: {} ({})",
-                                       cudaGetErrorName(code), cudaGetErrorString(code)));
-  }
+  if (code == cudaErrorNoDevice)
+    throw GpuUnavailable(
+        "no NVIDIA GPU is visible (in a container: start it with --gpus all; CUDA_VISIBLE_DEVICES may hide "
+        "it)");
+  if (code != cudaErrorInsufficientDriver)
+    throw GpuUnavailable(fmt::format("the CUDA runtime finds no usable GPU: {} ({})", cudaGetErrorName(code),
+                                     cudaGetErrorString(code)));
+  if (driver == 0)
+    throw GpuUnavailable("no NVIDIA driver is loaded: install one, or start the container with --gpus all");
+  throw GpuUnavailable(
+      fmt::format("the NVIDIA driver supports CUDA {} and this binary was built with CUDA {}: install a "
+                  "newer driver, or build with a toolkit of CUDA {} or older",
+                  cuda_version_text(driver), cuda_version_text(CUDART_VERSION), cuda_version_text(driver)));
 }
 
 std::string uuid_text(const cudaUUID_t& uuid) {
@@ -142,13 +135,12 @@ const Device& choose_device(std::span<const Device> devices, std::string_view ch
     });
   }
   const std::optional<int> index = read_number<int>(choice);
-  if (!index) throw InputError(fmt::format("'{}' is not a device; write its number, or auto", choice));
+  if (!index) throw InputError("'{}' is not a device; write its number, or auto", choice);
   const auto found = std::ranges::find(devices, *index, &Device::index);
   if (found == devices.end()) {
     throw InputError(
-        fmt::format("--device {}: there is no such GPU; this machine has {}, and occbench devices "
-                    "lists them",
-                    *index, devices.size()));
+        "--device {}: there is no such GPU; this machine has {}, and occbench devices lists them", *index,
+        devices.size());
   }
   return *found;
 }

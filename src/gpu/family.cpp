@@ -88,18 +88,17 @@ Launch launch_at(const Point& at, const Device& device, const Usage& usage) {
   if (block.y * block.z > 1) {
     require_within(block, kMostBlockShape, "--block-size");
     if (block.total() > device.limits.max_threads_per_block)
-      throw InputError(
-          fmt::format("--block-size {}: {} threads, and compute capability {} allows {}; make it smaller",
-                      to_string(block), block.total(), to_string(device.compute_capability),
-                      device.limits.max_threads_per_block));
+      throw InputError("--block-size {}: {} threads, and compute capability {} allows {}; make it smaller",
+                       to_string(block), block.total(), to_string(device.compute_capability),
+                       device.limits.max_threads_per_block);
   }
   launch.grid_blocks = launch.grid_shape.total();
   if (launch.grid_shape.x % launch.cluster_blocks != 0)
-    throw InputError(fmt::format("--grid {}: {} blocks along x are no whole clusters of {}",
-                                 to_string(launch.grid_shape), launch.grid_shape.x, launch.cluster_blocks));
+    throw InputError("--grid {}: {} blocks along x are no whole clusters of {}", to_string(launch.grid_shape),
+                     launch.grid_shape.x, launch.cluster_blocks);
   if (launch.grid_blocks > kMostInt)
-    throw InputError(fmt::format("{} blocks: a grid has at most {}; give each block more threads",
-                                 launch.grid_blocks, kMostInt));
+    throw InputError("{} blocks: a grid has at most {}; give each block more threads", launch.grid_blocks,
+                     kMostInt);
   return launch;
 }
 
@@ -116,8 +115,8 @@ AskedRegisters asked_registers(const Point& at, const Limits& limits) {
     const std::int64_t unit = limits.register_allocation_unit / kThreadsPerWarp;
     const std::int64_t cap = limits.registers_per_sm / threads / unit * unit;
     if (cap == 0)
-      throw InputError(fmt::format("--min-blocks {}: {} threads leave none of {} registers of an SM for each",
-                                   at.text("min-blocks"), threads, limits.registers_per_sm));
+      throw InputError("--min-blocks {}: {} threads leave none of {} registers of an SM for each",
+                       at.text("min-blocks"), threads, limits.registers_per_sm);
     return {static_cast<int>(std::min<std::int64_t>(cap, kMostRegisters)), false};
   }
   if (!at.has("registers")) return {};
@@ -138,15 +137,14 @@ std::shared_ptr<RuntimeKernel> compile_at(const Point& at, const Device& device,
     constexpr std::int64_t kMostStaticBytes = 48 * 1024;  // CUDA programming guide: more must be dynamic
     const std::int64_t bytes = at.integer("static-smem", std::int64_t{1} << 40);
     if (bytes > kMostStaticBytes)
-      throw InputError(
-          fmt::format("--static-smem {}: a kernel declares at most {} bytes; --dynamic-smem takes more",
-                      bytes, kMostStaticBytes));
+      throw InputError("--static-smem {}: a kernel declares at most {} bytes; --dynamic-smem takes more",
+                       bytes, kMostStaticBytes);
     if (bytes > 0) build.defines.push_back(fmt::format("OCC_STATIC_SHARED_BYTES={}", bytes));
   }
   std::shared_ptr<RuntimeKernel> kernel = compile_kernel(source, build);
   const int given = kernel->compiled().usage.registers_per_thread;
   if (asked.exactly && given != *asked.cap)
-    throw InputError(fmt::format("--registers ={}: the compiler gives {} registers", *asked.cap, given));
+    throw InputError("--registers ={}: the compiler gives {} registers", *asked.cap, given);
   return kernel;
 }
 

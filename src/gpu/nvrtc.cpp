@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <dlfcn.h>
 #include <fstream>
 #include <iterator>
@@ -14,13 +13,13 @@
 #include <cuda_runtime_api.h>
 #include <fmt/core.h>
 
+#include "files/input.hpp"
 #include "files/output.hpp"
 #include "gpu/cuda_library.hpp"
+#include "gpu/no_runtime_compiler.hpp"
 
 namespace occbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 // NVRTC's C interface (CUDA Toolkit documentation, NVRTC, user interface). Declared here so that the build
 // needs no header of it: the library is opened at run time, and a machine without it measures all the rest.
@@ -103,10 +102,8 @@ void* open_library() {
   }
   throw NoRuntimeCompiler(
       fmt::format("kernels are compiled at run time by NVRTC, whose library {} cannot be loaded ({}): it is "
-                  "part of the CUDA "
-                  "toolkit, in the package cuda-nvrtc-{}-{}, or of the wheel nvidia-cuda-nvrtc; name its "
-                  "folder in the variable "
-                  "OCCBENCH_CUPTI",
+                  "part of the CUDA toolkit, in the package cuda-nvrtc-{}-{}, or of the wheel "
+                  "nvidia-cuda-nvrtc; name its folder in the variable OCCBENCH_CUPTI",
                   library_name(kNewest), why, kNewest, CUDART_VERSION % 1000 / 10));
 }
 
@@ -195,7 +192,7 @@ Nvrtc::Output Nvrtc::compile(const std::string& text, const std::string& name,
   while (output.log.ends_with('\0') || output.log.ends_with('\n')) output.log.pop_back();
   if (result == kCompilation || result == kNameExpressionNotValid) return output;
   if (result != kSuccess)
-    throw InputError(fmt::format("NVRTC cannot compile {}: result {}\n{}", name, result, output.log));
+    throw InputError("NVRTC cannot compile {}: result {}\n{}", name, result, output.log);
   const char* symbol = nullptr;
   require_success(function_of<Result(Program, const char*, const char**)>(library_, "nvrtcGetLoweredName")(
                       program.get(), function.c_str(), &symbol),
@@ -231,14 +228,10 @@ void KernelCache::keep(const std::string& content, const Nvrtc::Output& output) 
 }
 
 fs::path user_kernel_cache() {
-  const auto folder = [](const char* variable) {
-    const char* const value = std::getenv(variable);
-    return fs::path(value == nullptr ? "" : value);
-  };
   // The XDG base directory specification: a relative path is to be ignored.
-  if (const fs::path cache = folder("XDG_CACHE_HOME"); cache.is_absolute())
+  if (const fs::path cache = environment_variable("XDG_CACHE_HOME"); cache.is_absolute())
     return cache / "occbench" / "kernels";
-  if (const fs::path home = folder("HOME"); home.is_absolute())
+  if (const fs::path home = environment_variable("HOME"); home.is_absolute())
     return home / ".cache" / "occbench" / "kernels";
   return {};
 }

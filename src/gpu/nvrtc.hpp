@@ -7,15 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "occupancy/input_error.hpp"
-
 namespace occbench {
-
-/// There is no NVRTC on this machine. The message names the packages that have it.
-class NoRuntimeCompiler : public InputError {
- public:
-  using InputError::InputError;
-};
 
 /// NVIDIA's runtime compiler, loaded at its first use.
 class Nvrtc {

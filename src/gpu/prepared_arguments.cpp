@@ -51,29 +51,12 @@ std::vector<std::byte> bytes_of_type(const Argument& argument) {
 
 /// What a buffer holds when the case begins, or the bytes of a value.
 std::vector<std::byte> initial_bytes(const Argument& argument) {
-  switch (argument.type) {
-    case ElementType::int8:
-      return bytes_of_type<std::int8_t>(argument);
-    case ElementType::uint8:
-      return bytes_of_type<std::uint8_t>(argument);
-    case ElementType::int16:
-      return bytes_of_type<std::int16_t>(argument);
-    case ElementType::uint16:
-      return bytes_of_type<std::uint16_t>(argument);
-    case ElementType::int32:
-      return bytes_of_type<std::int32_t>(argument);
-    case ElementType::uint32:
-      return bytes_of_type<std::uint32_t>(argument);
-    case ElementType::int64:
-      return bytes_of_type<std::int64_t>(argument);
-    case ElementType::uint64:
-      return bytes_of_type<std::uint64_t>(argument);
-    case ElementType::float32:
-      return bytes_of_type<float>(argument);
-    case ElementType::float64:
-      return bytes_of_type<double>(argument);
-  }
-  return {};
+  constexpr std::vector<std::byte> (*kInOrder[])(const Argument&) = {
+      bytes_of_type<std::int8_t>,   bytes_of_type<std::uint8_t>,  bytes_of_type<std::int16_t>,
+      bytes_of_type<std::uint16_t>, bytes_of_type<std::int32_t>,  bytes_of_type<std::uint32_t>,
+      bytes_of_type<std::int64_t>,  bytes_of_type<std::uint64_t>, bytes_of_type<float>,
+      bytes_of_type<double>};
+  return kInOrder[static_cast<std::size_t>(argument.type)](argument);
 }
 
 std::size_t device_bytes(const std::vector<Argument>& arguments) {
@@ -261,8 +244,7 @@ std::vector<std::byte> bytes_of_file(const std::filesystem::path& file, std::siz
   std::ifstream stream(file, std::ios::binary);
   stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
   if (!stream || stream.peek() != std::ifstream::traits_type::eof())
-    throw InputError(
-        fmt::format("{} cannot be read or does not have the {} bytes of the buffer", file.string(), size));
+    throw InputError("{} cannot be read or does not have the {} bytes of the buffer", file.string(), size);
   return bytes;
 }
 

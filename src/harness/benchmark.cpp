@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "harness/plan.hpp"
@@ -46,7 +45,7 @@ SweepAxis axis_of(const OwnAxis& own) {
 }  // namespace
 
 void throw_no_instance(std::int64_t value, std::initializer_list<int> instances) {
-  throw InputError(fmt::format("{}: the kernel is compiled for {}", value, fmt::join(instances, ", ")));
+  throw InputError("{}: the kernel is compiled for {}", value, fmt::join(instances, ", "));
 }
 
 Experiment benchmark(std::string_view name, std::string_view claim, std::vector<OwnAxis> axes,

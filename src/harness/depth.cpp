@@ -10,6 +10,7 @@
 #include "files/output.hpp"
 #include "measure/trace.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/text.hpp"
 #include "occupancy/warps.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -67,9 +68,9 @@ void take_achieved_from(const std::vector<double>& achieved_pct, CaseRecord& rec
   record.readings.counters.achieved_pct = median(achieved_pct);
   record.readings.achieved_spread_points = quartiles(achieved_pct).range();
   record.readings.achieved_source = AchievedSource::trace;
-  add_note(record.note,
-           "achieved_pct is that of traced launches, which can place the blocks of a partial last wave "
-           "otherwise");
+  add_note(
+      record.note,
+      "achieved_pct is that of traced launches, which can place the blocks of a partial last wave otherwise");
 }
 
 /// The trace and the counter of the very same launches: what the trace is worth where it has to stand in.
@@ -100,8 +101,8 @@ Traces trace_launches(const PlannedCase& planned, ReadyCase& ready, const TraceS
                         kTracePrefixes[i]);
     }
   }
-  std::vector<double> achieved;
-  for (const auto& records : traces) achieved.push_back(shape.achieved_pct(records));
+  const std::vector<double> achieved =
+      mapped(traces, [&](const auto& records) { return shape.achieved_pct(records); });
   into.samples.add("achieved_pct_by_trace", achieved);
   if (as_counter) take_achieved_from(achieved, into.record);
   return traces;

@@ -344,13 +344,7 @@ const RaceFile::Kept* RaceFile::find(const CaseIdentity& identity) const {
 }
 
 void RaceFile::append(std::span<const MeasuredCase> launched) {
-  std::vector<Row> rows;
-  std::vector<Sample> samples;
-  for (const MeasuredCase& measured : launched) {
-    rows.push_back(row_of(measured.record));
-    samples.insert(samples.end(), measured.samples.all().begin(), measured.samples.all().end());
-  }
-  file_.append_all(rows, samples);
+  append_all(file_, launched);
 }
 
 void RaceFile::remove() {

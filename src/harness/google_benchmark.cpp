@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <optional>
 #include <utility>
 #include <variant>
 
@@ -93,8 +92,8 @@ void initialize_google_benchmark(const std::string& program, const Options& opti
   int count = static_cast<int>(pointers.size());
   benchmark::Initialize(&count, pointers.data());
   if (count > 1) {
-    throw InputError(fmt::format(
-        "'{}' is neither a flag of this suite nor of Google Benchmark; --help lists both", pointers[1]));
+    throw InputError("'{}' is neither a flag of this suite nor of Google Benchmark; --help lists both",
+                     pointers[1]);
   }
 }
 

@@ -38,6 +38,159 @@ void measure_lost_updates(ReadyCase& ready, MeasuredCase& into) {
   into.samples.add("lost_updates_pct", shares);
 }
 
+/// A median needs this many timed launches, however long they are ...
+constexpr std::size_t kMinimumSamples = 10;
+/// ... unless getting them takes longer than this.
+constexpr double kTopUpSeconds = 0.3;
+
+/// Times whose middle half is spread by more than this are marked unstable ...
+constexpr double kUnstableSpreadPct = 5;
+/// ... unless it is spread by less than events resolve. Source: CUDA Runtime API, cudaEventElapsedTime.
+constexpr double kEventResolutionUs = 0.5;
+
+/// The condition of the GPU while the times of a case are taken.
+class GpuWatch {
+ public:
+  /// `instruments` must outlive it.
+  explicit GpuWatch(Instruments& instruments) : instruments_(instruments) {}
+
+  /// Asks NVML. Reasons for lower clocks add up from look to look.
+  void look() {
+    const GpuCondition seen = instruments_.condition();
+    sm_clock_mhz_ = seen.sm_clock_mhz;
+    condition_.memory_clock_mhz = seen.memory_clock_mhz;
+    condition_.temperature_c = seen.temperature_c;
+    condition_.power_w = seen.power_w;
+    condition_.other_processes = seen.other_processes;
+    if (!seen.clocks_event_reasons) return;
+    event_reasons_ |= *seen.clocks_event_reasons;
+    condition_.throttle_reasons = clocks_event_reasons_text(event_reasons_);
+  }
+
+  /// Looks, with the reasons that were seen so far forgotten.
+  void forget_and_look() {
+    event_reasons_ = 0;
+    look();
+  }
+
+  /// Whether heat or power held the clocks down at one of the looks.
+  bool saw_throttle() const {
+    return is_throttled(event_reasons_);
+  }
+
+  /// As the last look found it, with the reasons of all.
+  const Condition& condition() const {
+    return condition_;
+  }
+
+  /// As NVML said last.
+  const Integer& sm_clock_mhz() const {
+    return sm_clock_mhz_;
+  }
+
+ private:
+  Instruments& instruments_;
+  Condition condition_;
+  Integer sm_clock_mhz_;
+  std::uint64_t event_reasons_ = 0;  ///< NVML's bits
+};
+
+void top_up(std::vector<double>& microseconds, ReadyCase& ready) {
+  double seconds = 0;
+  while (microseconds.size() < kMinimumSamples && seconds < kTopUpSeconds && !stop_asked()) {
+    microseconds.push_back(ready.time_launch());
+    seconds += 1e-6 * microseconds.back();
+  }
+}
+
+/// Makes the times of a case of launches that Google Benchmark timed. A few more are timed where those are
+/// too few for a median; all are timed once more where a throttle or something passing spoiled them.
+/// @param microseconds  of the launches so far
+/// Ends early where the user asks to stop; the times then are not whole.
+/// @throws what a launch throws; the times until then stay
+void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& watch, MeasuredCase& into) {
+  top_up(microseconds, ready);
+  if (stop_asked()) return;
+  CaseRecord& record = into.record;
+  watch.look();
+  record.times = times_of(microseconds, watch.saw_throttle(), ready.useful());
+  if (record.times.status != TimeStatus::ok) {
+    add_note(record.note, fmt::format("timed twice: {} at first", to_string(*record.times.status)));
+    into.samples.add("time_us_discarded", microseconds);
+    watch.forget_and_look();
+    for (double& time : microseconds) {
+      if (stop_asked()) return;
+      time = ready.time_launch();
+    }
+    watch.look();
+    record.times = times_of(microseconds, watch.saw_throttle(), ready.useful());
+  }
+  into.samples.add("time_us", microseconds);
+}
+
+/// Why these counters cannot be read; ok where they can.
+Counted try_counters(Instruments& instruments, const std::vector<std::string>& metrics) {
+  try {
+    instruments.set_up_counters(metrics);
+    return {.status = CountersStatus::ok};
+  } catch (const CountersUnavailable& unavailable) {
+    return {.status = unavailable.status(), .note = unavailable.what()};
+  }
+}
+
+Counted count(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup,
+              const std::vector<std::string>& metrics) {
+  try {
+    return count_launches(
+        instruments, setup, metrics, [&] { ready.launch_and_wait(); }, [&] { ready.make_ready(); });
+  } catch (const std::exception& error) {
+    return {.status = CountersStatus::failed, .note = error.what()};
+  }
+}
+
+/// The counters of columns. @returns their readings
+CounterReadings count_columns(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup,
+                              int readings, double warp_slots, MeasuredCase& into) {
+  CaseRecord& record = into.record;
+  const auto start = std::chrono::steady_clock::now();
+  Counted counted = count(ready, instruments, setup, setup.metrics);
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+  record.readings.status = counted.status;
+  add_note(record.note, counted.note);
+  if (counted.status != CountersStatus::ok) {
+    // Where no case is counted, the run has said so at its start.
+    if (setup.status == CountersStatus::ok)
+      fmt::print(stderr, "{}: counters {}: {}\n", full_name(record.identity), to_string(counted.status),
+                 counted.note);
+    return {};
+  }
+  add_note(record.note, setup.note);
+  set_counters(record.readings, counted.readings, warp_slots);
+  add_note(record.note, note_on_missing(counted.readings, setup.metrics));
+  for (const auto& [metric, values] : counted.readings) into.samples.add(metric, values);
+  into.samples.add("counting_ms_per_launch", 0, spent.count() / readings);
+  return std::move(counted.readings);
+}
+
+/// Reads the hardware counters of a case: those of the run, then those that the user asked for by name, in a
+/// session of their own, so that they cost the others no pass. Whatever goes wrong stands in the note.
+/// @param readings    counted launches of each
+/// @param warp_slots  warps that all SMs together can hold
+void count_case(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup, int readings,
+                double warp_slots, MeasuredCase& into) {
+  CaseRecord& record = into.record;
+  const CounterReadings of_columns = count_columns(ready, instruments, setup, readings, warp_slots, into);
+  if (setup.by_name.empty()) return;
+  Counted more;
+  if (record.readings.status == CountersStatus::ok) more = count(ready, instruments, setup, setup.by_name);
+  add_note(record.note, more.note);
+  if (more.status != CountersStatus::ok) into.missed = true;
+  record.extra = extra_columns(more.readings, setup.by_name);
+  for (const auto& [metric, values] : more.readings) {
+    if (!of_columns.contains(metric)) into.samples.add(metric, values);
+  }
+}
+
 /// @returns the case as it is on the device, nullptr where a launch of it failed or is none of the device's
 std::unique_ptr<ReadyCase> check_and_time(const PlannedCase& planned, const MeasureWith& with,
                                           GpuWatch& watch, MeasuredCase& into) {
@@ -122,6 +275,16 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
   return measured;
 }
 
+void append_all(RunFile& file, std::span<const MeasuredCase> cases) {
+  std::vector<Row> rows;
+  std::vector<Sample> samples;
+  for (const MeasuredCase& measured : cases) {
+    rows.push_back(row_of(measured.record));
+    samples.insert(samples.end(), measured.samples.all().begin(), measured.samples.all().end());
+  }
+  file.append_all(rows, samples);
+}
+
 void CaseSamples::add(std::string_view quantity, std::int64_t index, double value) {
   samples_.push_back({experiment_, case_name_, std::string(quantity), index, value});
 }
@@ -131,28 +294,6 @@ void CaseSamples::add(std::string_view quantity, std::span<const double> values)
     if (std::isfinite(values[i])) add(quantity, static_cast<std::int64_t>(i), values[i]);
   }
 }
-
-namespace {
-
-/// A median needs this many timed launches, however long they are ...
-constexpr std::size_t kMinimumSamples = 10;
-/// ... unless getting them takes longer than this.
-constexpr double kTopUpSeconds = 0.3;
-
-/// Times whose middle half is spread by more than this are marked unstable ...
-constexpr double kUnstableSpreadPct = 5;
-/// ... unless it is spread by less than events resolve. Source: CUDA Runtime API, cudaEventElapsedTime.
-constexpr double kEventResolutionUs = 0.5;
-
-void top_up(std::vector<double>& microseconds, ReadyCase& ready) {
-  double seconds = 0;
-  while (microseconds.size() < kMinimumSamples && seconds < kTopUpSeconds && !stop_asked()) {
-    microseconds.push_back(ready.time_launch());
-    seconds += 1e-6 * microseconds.back();
-  }
-}
-
-}  // namespace
 
 Times times_of(const std::vector<double>& microseconds, bool throttled, const Amount& useful) {
   const Quartiles quartiles = occbench::quartiles(microseconds);
@@ -206,95 +347,6 @@ Amount ReadyCase::useful() const {
   return prepared_->useful();
 }
 
-void GpuWatch::look() {
-  const GpuCondition seen = instruments_.condition();
-  sm_clock_mhz_ = seen.sm_clock_mhz;
-  condition_.memory_clock_mhz = seen.memory_clock_mhz;
-  condition_.temperature_c = seen.temperature_c;
-  condition_.power_w = seen.power_w;
-  condition_.other_processes = seen.other_processes;
-  if (!seen.clocks_event_reasons) return;
-  event_reasons_ |= *seen.clocks_event_reasons;
-  condition_.throttle_reasons = clocks_event_reasons_text(event_reasons_);
-}
-
-void GpuWatch::forget_and_look() {
-  event_reasons_ = 0;
-  look();
-}
-
-bool GpuWatch::saw_throttle() const {
-  return is_throttled(event_reasons_);
-}
-
-void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& watch, MeasuredCase& into) {
-  top_up(microseconds, ready);
-  if (stop_asked()) return;
-  CaseRecord& record = into.record;
-  watch.look();
-  record.times = times_of(microseconds, watch.saw_throttle(), ready.useful());
-  if (record.times.status != TimeStatus::ok) {
-    add_note(record.note, fmt::format("timed twice: {} at first", to_string(*record.times.status)));
-    into.samples.add("time_us_discarded", microseconds);
-    watch.forget_and_look();
-    for (double& time : microseconds) {
-      if (stop_asked()) return;
-      time = ready.time_launch();
-    }
-    watch.look();
-    record.times = times_of(microseconds, watch.saw_throttle(), ready.useful());
-  }
-  into.samples.add("time_us", microseconds);
-}
-
-namespace {
-
-/// Why these counters cannot be read; ok where they can.
-Counted try_counters(Instruments& instruments, const std::vector<std::string>& metrics) {
-  try {
-    instruments.set_up_counters(metrics);
-    return {.status = CountersStatus::ok};
-  } catch (const CountersUnavailable& unavailable) {
-    return {.status = unavailable.status(), .note = unavailable.what()};
-  }
-}
-
-Counted count(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup,
-              const std::vector<std::string>& metrics) {
-  try {
-    return count_launches(
-        instruments, setup, metrics, [&] { ready.launch_and_wait(); }, [&] { ready.make_ready(); });
-  } catch (const std::exception& error) {
-    return {.status = CountersStatus::failed, .note = error.what()};
-  }
-}
-
-/// The counters of columns. @returns their readings
-CounterReadings count_columns(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup,
-                              int readings, double warp_slots, MeasuredCase& into) {
-  CaseRecord& record = into.record;
-  const auto start = std::chrono::steady_clock::now();
-  Counted counted = count(ready, instruments, setup, setup.metrics);
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  record.readings.status = counted.status;
-  add_note(record.note, counted.note);
-  if (counted.status != CountersStatus::ok) {
-    // Where no case is counted, the run has said so at its start.
-    if (setup.status == CountersStatus::ok)
-      fmt::print(stderr, "{}: counters {}: {}\n", full_name(record.identity), to_string(counted.status),
-                 counted.note);
-    return {};
-  }
-  add_note(record.note, setup.note);
-  set_counters(record.readings, counted.readings, warp_slots);
-  add_note(record.note, note_on_missing(counted.readings, setup.metrics));
-  for (const auto& [metric, values] : counted.readings) into.samples.add(metric, values);
-  into.samples.add("counting_ms_per_launch", 0, spent.count() / readings);
-  return std::move(counted.readings);
-}
-
-}  // namespace
-
 CounterSetup set_up_counters(Instruments& instruments, const Options& options) {
   CounterSetup setup{.metrics = counters_read(CounterRead::every_case), .by_name = options.metrics};
   if (options.counters == CounterMode::off) return setup;
@@ -326,21 +378,6 @@ Counted count_launches(Instruments& instruments, const CounterSetup& setup,
     return {.status = CountersStatus::ok, .note = {}, .readings = instruments.count(metrics, launch, before)};
   } catch (const CountersUnavailable& unavailable) {
     return {.status = unavailable.status(), .note = unavailable.what()};
-  }
-}
-
-void count_case(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup, int readings,
-                double warp_slots, MeasuredCase& into) {
-  CaseRecord& record = into.record;
-  const CounterReadings of_columns = count_columns(ready, instruments, setup, readings, warp_slots, into);
-  if (setup.by_name.empty()) return;
-  Counted more;
-  if (record.readings.status == CountersStatus::ok) more = count(ready, instruments, setup, setup.by_name);
-  add_note(record.note, more.note);
-  if (more.status != CountersStatus::ok) into.missed = true;
-  record.extra = extra_columns(more.readings, setup.by_name);
-  for (const auto& [metric, values] : more.readings) {
-    if (!of_columns.contains(metric)) into.samples.add(metric, values);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "harness/options.hpp"
 #include "harness/plan.hpp"
 #include "record/case_record.hpp"
+#include "record/csv.hpp"
 #include "record/row.hpp"
 
 // The second stage of a run: a planned case is measured.
@@ -48,6 +49,9 @@ struct MeasuredCase {
   Runs runs;            ///< for Google Benchmark's reports; empty where the case was not timed
   bool missed = false;  ///< something that the user asked for by name could not be measured
 };
+
+/// Their rows and samples.
+void append_all(RunFile& file, std::span<const MeasuredCase> cases);
 
 /// What cases are measured with.
 struct MeasureWith {
@@ -98,47 +102,8 @@ class ReadyCase {
   std::unique_ptr<Prepared> prepared_;
 };
 
-/// The condition of the GPU while the times of a case are taken.
-class GpuWatch {
- public:
-  /// `instruments` must outlive it.
-  explicit GpuWatch(Instruments& instruments) : instruments_(instruments) {}
-
-  /// Asks NVML. Reasons for lower clocks add up from look to look.
-  void look();
-
-  /// Looks, with the reasons that were seen so far forgotten.
-  void forget_and_look();
-
-  /// Whether heat or power held the clocks down at one of the looks.
-  bool saw_throttle() const;
-
-  /// As the last look found it, with the reasons of all.
-  const Condition& condition() const {
-    return condition_;
-  }
-
-  /// As NVML said last.
-  const Integer& sm_clock_mhz() const {
-    return sm_clock_mhz_;
-  }
-
- private:
-  Instruments& instruments_;
-  Condition condition_;
-  Integer sm_clock_mhz_;
-  std::uint64_t event_reasons_ = 0;  ///< NVML's bits
-};
-
 /// What times say of a case. @param useful work of a launch @pre `microseconds` is not empty
 Times times_of(const std::vector<double>& microseconds, bool throttled, const Amount& useful);
-
-/// Makes the times of a case of launches that Google Benchmark timed. A few more are timed where those are
-/// too few for a median; all are timed once more where a throttle or something passing spoiled them.
-/// @param microseconds  of the launches so far
-/// Ends early where the user asks to stop; the times then are not whole.
-/// @throws what a launch throws; the times until then stay
-void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& watch, MeasuredCase& into);
 
 /// The hardware counters of a run, found out once, before its first case.
 struct CounterSetup {
@@ -166,12 +131,5 @@ struct Counted {
 Counted count_launches(Instruments& instruments, const CounterSetup& setup,
                        const std::vector<std::string>& metrics, const std::function<void()>& launch,
                        const std::function<void()>& before);
-
-/// Reads the hardware counters of a case: those of the run, then those that the user asked for by name, in a
-/// session of their own, so that they cost the others no pass. Whatever goes wrong stands in the note.
-/// @param readings    counted launches of each
-/// @param warp_slots  warps that all SMs together can hold
-void count_case(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup, int readings,
-                double warp_slots, MeasuredCase& into);
 
 }  // namespace occbench

@@ -10,7 +10,6 @@
 #include <system_error>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
@@ -33,9 +32,9 @@ std::string min_time_argument(std::string_view value) {
   const bool iterations = value.ends_with('x');
   if (iterations && OCCBENCH_GOOGLE_BENCHMARK_MINOR < 8) {
     throw InputError(
-        fmt::format("--benchmark_min_time={}: a number of iterations needs Google Benchmark 1.8; write "
-                    "seconds, as in 0.05s",
-                    value));
+        "--benchmark_min_time={}: a number of iterations needs Google Benchmark 1.8; write seconds, as in "
+        "0.05s",
+        value);
   }
   const bool unit_wanted = OCCBENCH_GOOGLE_BENCHMARK_MINOR >= 8 && !iterations;
   return fmt::format("{}{}{}", kMinTime, value, unit_wanted ? "s" : "");
@@ -61,7 +60,7 @@ void refuse_what_google_benchmark_would(std::string_view argument) {
   const auto refuse_unless = [&](std::string_view flag, std::initializer_list<std::string_view> values) {
     const std::optional<std::string> value = value_of(argument, flag);
     if (value && std::ranges::find(values, *value) == values.end()) {
-      throw InputError(fmt::format("{}: must be one of {}", argument, fmt::join(values, ", ")));
+      throw InputError("{}: must be one of {}", argument, fmt::join(values, ", "));
     }
   };
   refuse_unless("format", {"console", "json", "csv"});
@@ -69,7 +68,7 @@ void refuse_what_google_benchmark_would(std::string_view argument) {
   refuse_unless("time_unit", {"ns", "us", "ms", "s"});
   const std::optional<std::string> out = value_of(argument, "out");
   if (out && !out->empty() && !std::ofstream(*out, std::ios::app)) {
-    throw InputError(fmt::format("{}: the file cannot be written", argument));
+    throw InputError("{}: the file cannot be written", argument);
   }
 }
 
@@ -107,17 +106,11 @@ const std::map<std::string, Suite> kSuites = {
 const std::map<std::string, CounterMode> kCounterModes = {
     {"auto", CounterMode::automatic}, {"off", CounterMode::off}, {"require", CounterMode::require}};
 
-std::vector<std::string> names(const auto& values) {
-  std::vector<std::string> result;
-  for (const auto& [name, value] : values) result.push_back(name);
-  return result;
-}
-
 std::vector<std::string> metrics_of(const std::string& text) {
   std::vector<std::string> names;
   if (text.empty()) return names;
   for (const std::string_view name : split(text, ',')) {
-    if (name.empty()) throw InputError(fmt::format("--occ_metrics={}: a name is empty", text));
+    if (name.empty()) throw InputError("--occ_metrics={}: a name is empty", text);
     // Two columns of one name would make a file that no reader takes.
     if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   }
@@ -127,14 +120,14 @@ std::vector<std::string> metrics_of(const std::string& text) {
 std::uint64_t seed_of(const std::string& text) {
   if (text == "random") return std::random_device{}();
   if (const auto seed = read_number<std::uint64_t>(text)) return *seed;
-  throw InputError(fmt::format("--occ_shuffle={}: a seed is a whole number from 0 on", text));
+  throw InputError("--occ_shuffle={}: a seed is a whole number from 0 on", text);
 }
 
 /// "NAME=VALUES". @throws InputError where there is no name or no value
 GivenAxis axis_of(std::string_view flag, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    throw InputError(fmt::format("{} {}: it is NAME=VALUES", flag, text));
+    throw InputError("{} {}: it is NAME=VALUES", flag, text);
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
@@ -213,8 +206,7 @@ struct Parser {
 
   Parser() : app("", "") {
     app.set_help_flag();
-    app.add_option("--occ_suite", suite, "smoke, quick (default) or full")
-        ->check(CLI::IsMember(names(kSuites)));
+    app.add_option("--occ_suite", suite, "smoke, quick (default) or full")->check(CLI::IsMember(kSuites));
     app.add_option("--occ_device", options.device,
                    "number of the GPU, or auto (default): the discrete one with most SMs");
     path("--occ_cases", options.cases, "only the cases whose full names stand in this file, one a line");
@@ -223,7 +215,7 @@ struct Parser {
                  "keep the rows of --occ_csv and run the cases that it lacks");
     app.add_option("--occ_counters", counters,
                    "auto (default), off, or require: status 2 where they cannot be read")
-        ->check(CLI::IsMember(names(kCounterModes)));
+        ->check(CLI::IsMember(kCounterModes));
     app.add_option("--occ_readings", options.readings, "counted launches a case, 1 to 1000 (default 16)")
         ->check(CLI::Range(1, 1000));
     text(
@@ -251,10 +243,9 @@ struct Parser {
                ->default_str("");
     app.add_flag("--occ_describe", options.describe,
                  "print the experiment's name, claim and source as JSON, and end; needs no GPU");
-    app.add_option(
-           "--occ_progress_fd", options.progress_fd,
-           "tell the progress through this open file descriptor, a line when a case begins and one when its "
-           "row is written")
+    app.add_option("--occ_progress_fd", options.progress_fd,
+                   "tell the progress through this open file descriptor, a line when a case begins and one "
+                   "when its row is written")
         ->check(CLI::NonNegativeNumber);
     app.add_flag("--occ_fastest", options.fastest, "find the fastest case without measuring all");
     app.add_option_function<std::int64_t>(
@@ -305,12 +296,12 @@ struct Parser {
     if (options.planned_for) options.list = true;
     std::error_code unknown;
     if (options.list_file && std::filesystem::exists(*options.list_file, unknown))
-      throw InputError(fmt::format("--occ_list={}: it exists; name a new file", list_file));
+      throw InputError("--occ_list={}: it exists; name a new file", list_file);
     if (options.resume && !options.csv)
       throw InputError("--occ_resume needs the file to go on with: --occ_csv=FILE");
     if (options.counters == CounterMode::off && (options.timeline || !options.metrics.empty())) {
-      throw InputError(fmt::format("{} is read by hardware counters: leave --occ_counters=off out",
-                                   options.timeline ? "--occ_timeline" : "--occ_metrics"));
+      throw InputError("{} is read by hardware counters: leave --occ_counters=off out",
+                       options.timeline ? "--occ_timeline" : "--occ_metrics");
     }
   }
 };
@@ -349,7 +340,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
     std::ranges::reverse(ours);  // CLI11 takes its vector from the back
     parser.app.parse(ours);
   } catch (const CLI::ParseError& error) {
-    throw InputError(fmt::format("{}; --help lists the flags", error.what()));
+    throw InputError("{}; --help lists the flags", error.what());
   }
   parser.finish();
   return options;

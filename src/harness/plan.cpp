@@ -5,13 +5,12 @@
 #include <set>
 #include <sstream>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
 #include "gpu/error.hpp"
+#include "gpu/no_runtime_compiler.hpp"
 #include "measure/nvml.hpp"
-#include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "predict/parallel.hpp"
 #include "record/case_filter.hpp"
@@ -147,8 +146,8 @@ std::pair<Family, const Experiment*> chosen_family(std::span<const Experiment* c
       if (family.name == sweep.family) return {std::move(family), of};
     }
   }
-  throw InputError(fmt::format("there is no kernel {} to sweep; the nearest are {}", sweep.family,
-                               fmt::join(nearest_names(sweep.family, names, 3), ", ")));
+  throw InputError("there is no kernel {} to sweep; the nearest are {}", sweep.family,
+                   fmt::join(nearest_names(sweep.family, names, 3), ", "));
 }
 
 /// The configurations that meet all constraints.
@@ -168,14 +167,14 @@ std::vector<Point> chosen_points(std::span<const SweepAxis> axes, const SweepOpt
         return evaluate_number(constraint, [&](std::string_view name) { return at.value_of(name); }) == 0;
       } catch (const InputError& refused) {
         if (!refusal.empty()) return false;
-        throw InputError(fmt::format("--where {}", refused.what()));
+        throw InputError("--where {}", refused.what());
       }
     });
   };
   std::erase_if(points, is_left_out);
   if (points.empty())
-    throw InputError(fmt::format("--where {}: none of {} configurations meets it; loosen it",
-                                 fmt::join(sweep.where, " --where "), all));
+    throw InputError("--where {}: none of {} configurations meets it; loosen it",
+                     fmt::join(sweep.where, " --where "), all);
   return points;
 }
 
@@ -212,42 +211,11 @@ PlannedCase skipped_case(const Family& family, const Point& at, std::string_view
   return planned;
 }
 
-}  // namespace
-
-std::vector<PlannedCase> plan_cases(std::span<const Experiment* const> experiments, const Options& options,
-                                    const std::string& filter, const Device& device,
-                                    Instruments& instruments) {
-  const Wanted wanted = wanted_cases(options, filter);
-  const Provenance provenance = provenance_of(device, instruments);
-  std::vector<PlannedCase> cases;
-  if (options.sweep) {
-    cases = sweep_cases(experiments, *options.sweep, provenance, device, instruments);
-    std::erase_if(cases, [&](const PlannedCase& planned) { return !wanted(planned.name); });
-  } else {
-    cases = declared_cases(experiments, options, wanted, provenance, device, instruments);
-  }
-  if (cases.empty()) {
-    throw InputError(fmt::format(
-        "--benchmark_filter={} matches no case of this suite; --occ_list shows the cases", filter));
-  }
-  return cases;
-}
-
-std::vector<std::pair<std::string, std::string>> parameters_of(const Point& at) {
-  std::vector<std::pair<std::string, std::string>> parameters;
-  for (const Point::Value& value : at.values()) {
-    if (!value.named) continue;
-    if (value.kind != AxisKind::registers) {
-      parameters.emplace_back(parameter_name(value.axis), value.text);
-    } else if (value.text.starts_with('=')) {
-      parameters.emplace_back("registers", value.text.substr(1));
-    } else {
-      parameters.emplace_back("register_cap", value.text);
-    }
-  }
-  return parameters;
-}
-
+/// The cases of a sweep, each with what is known of it before a launch. A configuration that cannot be is
+/// `skipped`, and its note says why.
+/// @throws InputError for a kernel that the experiments lack (naming the nearest), for axes as points_of(),
+/// where no configuration at all can be (with the first reason: a source that does not compile, for one), and
+/// where there is no NVRTC to compile with
 std::vector<PlannedCase> sweep_cases(std::span<const Experiment* const> experiments,
                                      const SweepOptions& sweep, const Provenance& provenance,
                                      const Device& device, Instruments& instruments) {
@@ -258,8 +226,8 @@ std::vector<PlannedCase> sweep_cases(std::span<const Experiment* const> experime
   std::vector<std::string_view> of_grid = {"--grid", "--threads", "--waves"};
   std::erase_if(of_grid, [&](std::string_view flag) { return !gives(flag.substr(2)); });
   if (of_grid.size() > 1)
-    throw InputError(fmt::format("{} both give the grid: leave one out",
-                                 fmt::join(of_grid.begin(), of_grid.begin() + 2, " and ")));
+    throw InputError("{} both give the grid: leave one out",
+                     fmt::join(of_grid.begin(), of_grid.begin() + 2, " and "));
   std::vector<Point> points = chosen_points(family.axes, sweep);
   if (sweep.source) compile_all(family, points, device);
   std::vector<PlannedCase> cases;
@@ -286,6 +254,42 @@ std::vector<PlannedCase> sweep_cases(std::span<const Experiment* const> experime
     }
   }
   if (!any) throw InputError(first_refusal);
+  return cases;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> parameters_of(const Point& at) {
+  std::vector<std::pair<std::string, std::string>> parameters;
+  for (const Point::Value& value : at.values()) {
+    if (!value.named) continue;
+    if (value.kind != AxisKind::registers) {
+      parameters.emplace_back(parameter_name(value.axis), value.text);
+    } else if (value.text.starts_with('=')) {
+      parameters.emplace_back("registers", value.text.substr(1));
+    } else {
+      parameters.emplace_back("register_cap", value.text);
+    }
+  }
+  return parameters;
+}
+
+std::vector<PlannedCase> plan_cases(std::span<const Experiment* const> experiments, const Options& options,
+                                    const std::string& filter, const Device& device,
+                                    Instruments& instruments) {
+  const Wanted wanted = wanted_cases(options, filter);
+  const Provenance provenance = provenance_of(device, instruments);
+  std::vector<PlannedCase> cases;
+  if (options.sweep) {
+    cases = sweep_cases(experiments, *options.sweep, provenance, device, instruments);
+    std::erase_if(cases, [&](const PlannedCase& planned) { return !wanted(planned.name); });
+  } else {
+    cases = declared_cases(experiments, options, wanted, provenance, device, instruments);
+  }
+  if (cases.empty()) {
+    throw InputError("--benchmark_filter={} matches no case of this suite; --occ_list shows the cases",
+                     filter);
+  }
   return cases;
 }
 

@@ -2,7 +2,6 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,19 +30,11 @@ struct PlannedCase {
 /// The cases that the options ask for, experiment after experiment: those of the suite or of the sweep, by the
 /// names and the filter.
 /// @param filter  as case_filter() reads it
-/// @throws InputError if none is left; of a sweep also as sweep_cases()
+/// @throws InputError if none is left; of a sweep also for a kernel that the experiments lack (naming the nearest), for axes as
+/// points_of(), and where no configuration at all can be, with the first reason
 std::vector<PlannedCase> plan_cases(std::span<const Experiment* const> experiments, const Options& options,
                                     const std::string& filter, const Device& device,
                                     Instruments& instruments);
-
-/// The cases of a sweep, each with what is known of it before a launch. A configuration that cannot be is
-/// `skipped`, and its note says why.
-/// @throws InputError for a kernel that the experiments lack (naming the nearest), for axes as points_of(),
-/// where no configuration at all can be (with the first reason: a source that does not compile, for one), and
-/// where there is no NVRTC to compile with
-std::vector<PlannedCase> sweep_cases(std::span<const Experiment* const> experiments,
-                                     const SweepOptions& sweep, const Provenance& provenance,
-                                     const Device& device, Instruments& instruments);
 
 /// What names a configuration's case: the axes that the user gave, and those of several values. A cap on
 /// registers and a count of them are two things.

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -28,6 +27,7 @@
 #include "harness/measure_case.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/text.hpp"
 #include "occupancy/warps.hpp"
 #include "predict/interval.hpp"
 #include "predict/parallel.hpp"
@@ -40,8 +40,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Tells whoever started this program how far it is. What cannot be told costs nothing else.
 class ProgressWriter {
  public:
@@ -51,7 +49,7 @@ class ProgressWriter {
     if (!descriptor_) return;
     // Programs that this one starts would keep the pipe open.
     if (::fcntl(*descriptor_, F_SETFD, FD_CLOEXEC) != 0)
-      throw InputError(fmt::format("--occ_progress_fd={}: no such file descriptor is open", *descriptor_));
+      throw InputError("--occ_progress_fd={}: no such file descriptor is open", *descriptor_);
     // A reader that went away must not end the measurement.
     static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   }
@@ -86,14 +84,8 @@ class Output {
 
   /// Likewise several of a race, which Google Benchmark has not timed.
   void end(const std::vector<MeasuredCase>& cases) {
-    std::vector<Row> rows;
-    std::vector<Sample> samples;
-    for (const MeasuredCase& measured : cases) {
-      rows.push_back(row_of(measured.record));
-      samples.insert(samples.end(), measured.samples.all().begin(), measured.samples.all().end());
-    }
-    if (file_) file_->append_all(rows, samples);
-    for (const Row& row : rows) progress_.tell({full_name(row), true});
+    if (file_) append_all(*file_, cases);
+    for (const MeasuredCase& measured : cases) progress_.tell({full_name(measured.record.identity), true});
   }
 
  private:
@@ -110,8 +102,8 @@ void check_metrics(const std::vector<std::string>& metrics, Instruments& instrum
     const MetricCatalog catalog = instruments.metric_catalog();
     for (const std::string& metric : metrics) {
       if (catalog.has(metric)) continue;
-      throw InputError(fmt::format("--occ_metrics: this GPU ({}) has no metric {}; the nearest are {}",
-                                   catalog.chip(), metric, fmt::join(catalog.nearest(metric, 5), ", ")));
+      throw InputError("--occ_metrics: this GPU ({}) has no metric {}; the nearest are {}", catalog.chip(),
+                       metric, fmt::join(catalog.nearest(metric, 5), ", "));
     }
     const std::size_t passes = catalog.passes(metrics);
     fmt::print(stderr, "--occ_metrics: {} of them in {} pass{}: each launch that reads them is made {}\n",
@@ -150,8 +142,8 @@ void make_folder(const std::optional<fs::path>& folder, std::string_view flag) {
   std::error_code error;
   fs::create_directories(*folder, error);
   if (error || !fs::is_directory(*folder)) {
-    throw InputError(fmt::format("{}={}: the folder cannot be made: {}", flag, folder->string(),
-                                 error ? error.message() : "it is a file"));
+    throw InputError("{}={}: the folder cannot be made: {}", flag, folder->string(),
+                     error ? error.message() : "it is a file");
   }
 }
 
@@ -286,114 +278,6 @@ void print_remark(const ChosenProfile& used, const Options& options, const Devic
              by_choice ? "" : "; `occbench calibrate` makes one of this GPU, in less than 20 s");
 }
 
-void describe(const Experiment& described) {
-  nlohmann::ordered_json object = {
-      {"name", described.name}, {"claim", described.claim}, {"source", described.source}};
-  if (described.families) {
-    for (const Family& family : described.families()) {
-      nlohmann::ordered_json axes = nlohmann::ordered_json::array();
-      for (const SweepAxis& axis : family.axes)
-        axes.push_back({{"name", axis.name}, {"meaning", axis.meaning}, {"values", axis.values}});
-      object["families"].push_back(
-          {{"name", family.name}, {"description", family.description}, {"axes", axes}});
-    }
-  }
-  fmt::print("{}\n", json_text(object, -1));
-}
-
-/// By the name that the program was started with.
-std::vector<const Experiment*> chosen_experiments(std::span<const Experiment* const> suite,
-                                                  std::span<const Experiment* const> tools,
-                                                  const std::string& program) {
-  const std::string name = fs::path(program).filename().string();
-  for (const Experiment* const of : suite) {
-    if (name == fmt::format("bench_{}", of->name)) return {of};
-  }
-  for (const Experiment* const of : tools) {
-    if (name == of->name) return {of};
-  }
-  return {suite.begin(), suite.end()};
-}
-
-ExitStatus run_program(std::span<const Experiment* const> experiments, const std::string& program,
-                       const std::vector<std::string>& arguments) {
-  const Options options = parse_options(arguments);
-  if (options.help) {
-    for (const Experiment* const of : experiments) fmt::print("{}: {}\n", of->name, of->claim);
-    fmt::print("\n{}\n", options_help());
-    benchmark::PrintDefaultHelp();
-    return ExitStatus::done;
-  }
-  if (options.describe) {
-    for (const Experiment* const of : experiments) describe(*of);
-    return ExitStatus::done;
-  }
-  initialize_google_benchmark(program, options);
-  const Device device = options.planned_for ? *options.planned_for : open_device(options.device);
-  for (const std::string& note : device.notes) fmt::print(stderr, "{}: {}\n", device.name, note);
-  const std::unique_ptr<Instruments> instruments =
-      options.planned_for ? make_no_instruments() : make_gpu_instruments(device, options.readings);
-  const StopOnSignals stop;
-  return run_experiments(experiments, options, device, *instruments);
-}
-
-}  // namespace
-
-ExitStatus run_experiments(std::span<const Experiment* const> experiments, const Options& options,
-                           const Device& device, Instruments& instruments) {
-  const GpuIdentity gpu = identity_of(device);
-  const ChosenProfile profile =
-      options.device_profile ? chosen(*options.device_profile, gpu) : choose_profile(gpu);
-  // Of a list that fails, the reason is the first thing said.
-  if (!options.list) print_remark(profile, options, device);
-  std::vector<PlannedCase> cases =
-      plan_cases(experiments, options, benchmark::GetBenchmarkFilter(), device, instruments);
-  if (options.fastest) leave_out_hopeless(cases, device, profile);
-  if (options.profile) return launch_each_once(cases, device, instruments);
-  // Also for a list, which is asked for before there is a file that a wrong name could leave without rows.
-  check_metrics(options.metrics, instruments);
-  if (options.list) {
-    list_cases(cases, device, profile, options);
-    std::fflush(stdout);  // The reader of the list has both in one file.
-    print_remark(profile, options, device);
-    return ExitStatus::done;
-  }
-  if (options.list_tests) {
-    std::vector<std::string> names;
-    for (const PlannedCase& planned : cases) names.push_back(planned.name);
-    list_tests(names);
-    return ExitStatus::done;
-  }
-  return measure(std::move(cases), options, device, instruments, profile);
-}
-
-int measuring_main(std::span<const Experiment* const> suite, std::span<const Experiment* const> tools,
-                   int argc, char** argv) {
-  const std::vector<std::string> arguments(argv, argv + argc);
-  const auto run = [&] {
-    try {
-      return run_program(chosen_experiments(suite, tools, arguments.front()), arguments.front(),
-                         {arguments.begin() + 1, arguments.end()});
-    } catch (const InputError& error) {
-      fmt::print(stderr, "{}\n", error.what());
-      return ExitStatus::usage;
-    } catch (const GpuUnavailable& error) {
-      fmt::print(stderr, "nothing was measured: {}\n", error.what());
-      return ExitStatus::no_verdict;
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "internal fault: {}\n", error.what());
-      return ExitStatus::fault;
-    }
-  };
-  const ExitStatus status = run();
-  if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
-    return static_cast<int>(status);
-  fmt::print(stderr, "standard output could not be written (is its disk full?)\n");
-  return static_cast<int>(status == ExitStatus::done ? ExitStatus::usage : status);
-}
-
-namespace {
-
 /// What a list simulates for predictions, and for their ranges, by the estimate of simulation_microseconds(), so that a list
 /// is the same on every machine. 10,752 cases of equal blocks took a third of it.
 constexpr double kMostOfPredictions = 50e6;
@@ -500,19 +384,10 @@ std::vector<ListedCase> predict_all(std::span<const PlannedCase> cases, const De
   return predicted;
 }
 
-/// What is known of it, as JSON.
-void print_known(const Row& row) {
-  const nlohmann::ordered_json whole = row_to_json(row);
-  nlohmann::ordered_json object = nlohmann::ordered_json::object();
-  for (const auto& cell : whole.items()) {
-    const nlohmann::ordered_json& value = cell.value();
-    if (!value.is_null() && value != "") object[cell.key()] = value;
-  }
-  fmt::print("{}\n", json_text(object, -1));
-}
-
-}  // namespace
-
+/// Prints the cases as JSON, one a line, with what is known of them before a launch and no empty cell, or
+/// writes them to Options::list_file as rows. With Options::predict also what a row would have as its
+/// prediction, had its launches no known first GPC. What goes beyond some seconds of simulation is left out,
+/// the same on every machine, and standard error says of how many cases.
 void list_cases(std::span<const PlannedCase> cases, const Device& device, const ChosenProfile& profile,
                 const Options& options) {
   std::vector<ListedCase> predicted(cases.size());
@@ -531,10 +406,113 @@ void list_cases(std::span<const PlannedCase> cases, const Device& device, const 
     if (options.list_file) {
       rows += csv_record(row);
     } else {
-      print_known(row);
+      fmt::print("{}\n", json_text(known_cells(row), -1));
     }
   }
   if (options.list_file) replace_text(*options.list_file, rows);
+}
+
+void describe(const Experiment& described) {
+  Json object = {{"name", described.name}, {"claim", described.claim}, {"source", described.source}};
+  if (described.families) {
+    for (const Family& family : described.families()) {
+      Json axes = Json::array();
+      for (const SweepAxis& axis : family.axes)
+        axes.push_back({{"name", axis.name}, {"meaning", axis.meaning}, {"values", axis.values}});
+      object["families"].push_back(
+          {{"name", family.name}, {"description", family.description}, {"axes", axes}});
+    }
+  }
+  fmt::print("{}\n", json_text(object, -1));
+}
+
+/// By the name that the program was started with.
+std::vector<const Experiment*> chosen_experiments(std::span<const Experiment* const> suite,
+                                                  std::span<const Experiment* const> tools,
+                                                  const std::string& program) {
+  const std::string name = fs::path(program).filename().string();
+  for (const Experiment* const of : suite) {
+    if (name == fmt::format("bench_{}", of->name)) return {of};
+  }
+  for (const Experiment* const of : tools) {
+    if (name == of->name) return {of};
+  }
+  return {suite.begin(), suite.end()};
+}
+
+ExitStatus run_program(std::span<const Experiment* const> experiments, const std::string& program,
+                       const std::vector<std::string>& arguments) {
+  const Options options = parse_options(arguments);
+  if (options.help) {
+    for (const Experiment* const of : experiments) fmt::print("{}: {}\n", of->name, of->claim);
+    fmt::print("\n{}\n", options_help());
+    benchmark::PrintDefaultHelp();
+    return ExitStatus::done;
+  }
+  if (options.describe) {
+    for (const Experiment* const of : experiments) describe(*of);
+    return ExitStatus::done;
+  }
+  initialize_google_benchmark(program, options);
+  const Device device = options.planned_for ? *options.planned_for : open_device(options.device);
+  for (const std::string& note : device.notes) fmt::print(stderr, "{}: {}\n", device.name, note);
+  const std::unique_ptr<Instruments> instruments =
+      options.planned_for ? std::make_unique<Instruments>() : make_gpu_instruments(device, options.readings);
+  const StopOnSignals stop;
+  return run_experiments(experiments, options, device, *instruments);
+}
+
+}  // namespace
+
+ExitStatus run_experiments(std::span<const Experiment* const> experiments, const Options& options,
+                           const Device& device, Instruments& instruments) {
+  const GpuIdentity gpu = identity_of(device);
+  const ChosenProfile profile =
+      options.device_profile ? chosen(*options.device_profile, gpu) : choose_profile(gpu);
+  // Of a list that fails, the reason is the first thing said.
+  if (!options.list) print_remark(profile, options, device);
+  std::vector<PlannedCase> cases =
+      plan_cases(experiments, options, benchmark::GetBenchmarkFilter(), device, instruments);
+  if (options.fastest) leave_out_hopeless(cases, device, profile);
+  if (options.profile) return launch_each_once(cases, device, instruments);
+  // Also for a list, which is asked for before there is a file that a wrong name could leave without rows.
+  check_metrics(options.metrics, instruments);
+  if (options.list) {
+    list_cases(cases, device, profile, options);
+    std::fflush(stdout);  // The reader of the list has both in one file.
+    print_remark(profile, options, device);
+    return ExitStatus::done;
+  }
+  if (options.list_tests) {
+    list_tests(mapped(cases, &PlannedCase::name));
+    return ExitStatus::done;
+  }
+  return measure(std::move(cases), options, device, instruments, profile);
+}
+
+int measuring_main(std::span<const Experiment* const> suite, std::span<const Experiment* const> tools,
+                   int argc, char** argv) {
+  const std::vector<std::string> arguments(argv, argv + argc);
+  const auto run = [&] {
+    try {
+      return run_program(chosen_experiments(suite, tools, arguments.front()), arguments.front(),
+                         {arguments.begin() + 1, arguments.end()});
+    } catch (const InputError& error) {
+      fmt::print(stderr, "{}\n", error.what());
+      return ExitStatus::usage;
+    } catch (const GpuUnavailable& error) {
+      fmt::print(stderr, "nothing was measured: {}\n", error.what());
+      return ExitStatus::no_verdict;
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "internal fault: {}\n", error.what());
+      return ExitStatus::fault;
+    }
+  };
+  const ExitStatus status = run();
+  if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
+    return static_cast<int>(status);
+  fmt::print(stderr, "standard output could not be written (is its disk full?)\n");
+  return static_cast<int>(status == ExitStatus::done ? ExitStatus::usage : status);
 }
 
 }  // namespace occbench

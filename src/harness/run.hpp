@@ -24,11 +24,4 @@ ExitStatus run_experiments(std::span<const Experiment* const> experiments, const
 int measuring_main(std::span<const Experiment* const> suite, std::span<const Experiment* const> tools,
                    int argc, char** argv);
 
-/// Prints the cases as JSON, one a line, with what is known of them before a launch and no empty cell, or
-/// writes them to Options::list_file as rows. With Options::predict also what a row would have as its
-/// prediction, had its launches no known first GPC. What goes beyond some seconds of simulation is left out,
-/// the same on every machine, and standard error says of how many cases.
-void list_cases(std::span<const PlannedCase> cases, const Device& device, const ChosenProfile& profile,
-                const Options& options);
-
 }  // namespace occbench

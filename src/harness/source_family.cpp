@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
@@ -62,9 +61,8 @@ struct SourceKernel {
 };
 
 std::vector<Argument> arguments_at(const SourceOptions& options, const Point& at) {
-  std::vector<Argument> arguments;
-  for (const std::string& text : options.arguments) arguments.push_back(parse_argument(at.filled_in(text)));
-  return arguments;
+  return mapped(options.arguments,
+                [&](const std::string& text) { return parse_argument(at.filled_in(text)); });
 }
 
 /// "naive<<<64x64,16x16>>>"
@@ -78,9 +76,9 @@ Reference parse_reference(const std::string& text) {
   const std::size_t comma = text.find(',', open);
   if (open == std::string::npos || comma == std::string::npos || !text.ends_with(">>>") || open == 0)
     throw InputError(
-        fmt::format("--check-against {}: it is neither a file, @expected.bin, nor a kernel with its launch, "
-                    "naive<<<64x64,16x16>>> (grid, block)",
-                    text));
+        "--check-against {}: it is neither a file, @expected.bin, nor a kernel with its launch, "
+        "naive<<<64x64,16x16>>> (grid, block)",
+        text);
   const Shape grid = parse_shape(text.substr(open + 3, comma - open - 3), "--check-against");
   const Shape block = parse_shape(text.substr(comma + 1, text.size() - comma - 4), "--check-against");
   require_within(grid, kMostGridShape, "--check-against");
@@ -101,16 +99,14 @@ std::optional<std::pair<std::size_t, std::string>> expected_file(const std::stri
   if (at > 0) {
     const auto given = read_number<std::size_t>(text.substr(0, at - 1), 1, arguments.size());
     if (text[at - 1] != '=' || !given)
-      throw InputError(
-          fmt::format("--check-against {}: write N=@FILE with N from 1 to {}, the argument's place", text,
-                      arguments.size()));
+      throw InputError("--check-against {}: write N=@FILE with N from 1 to {}, the argument's place", text,
+                       arguments.size());
     number = *given;
   } else {
     while (number > 0 && !arguments[number - 1].is_buffer()) --number;
   }
   if (number == 0 || !arguments[number - 1].is_buffer())
-    throw InputError(
-        fmt::format("--check-against {}: argument {} is no buffer; name one with N=@FILE", text, number));
+    throw InputError("--check-against {}: argument {} is no buffer; name one with N=@FILE", text, number);
   return std::pair(number - 1, text.substr(at + 1));
 }
 
@@ -137,8 +133,7 @@ void make_expected(SourceKernel& shared, const KernelBuild& build, const std::ve
         expected[i] = results.bytes_after(i);
     }
     if (std::ranges::all_of(expected, [](const auto& bytes) { return bytes.empty(); }))
-      throw InputError(
-          fmt::format("--check-against {}: it changes no buffer, so there is nothing to compare", text));
+      throw InputError("--check-against {}: it changes no buffer, so there is nothing to compare", text);
   }
   shared.expected = std::move(expected);
   shared.expected_of = arguments;
@@ -184,7 +179,7 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
   const auto code = compile_at(at, device, shared->source, build);
   const std::string signature = signature_of(*code);
   if (const std::string why = mismatch(signature, arguments); !why.empty())
-    throw InputError(fmt::format("{}: {}", signature, why));
+    throw InputError("{}: {}", signature, why);
   const Launch launch = launch_at(at, device, code->compiled().usage);
   Case chosen = case_of(shared->kernel(name), "source", code, launch,
                         [shared, arguments, build](const Case& of, const Variant& variant, const Device&) {

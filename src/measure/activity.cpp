@@ -1,6 +1,7 @@
 #include "measure/activity.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/core.h>
 

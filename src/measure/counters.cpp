@@ -1,7 +1,6 @@
 #include "measure/counters.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -38,133 +37,73 @@ std::size_t end_of_base(std::string_view metric) {
   return std::min(metric.find('.', unit == std::string_view::npos ? 0 : unit), metric.size());
 }
 
-std::string chip_of(const Device& device) {
-  return supported_chip(Cupti({}), device.index, Profiler::range);
-}
-
 }  // namespace
 
-class Counters::Session {
- public:
-  Session(const Device& device, int readings, CuptiInterceptor intercept)
-      : cupti_(std::move(intercept)),
-        readings_(static_cast<std::size_t>(readings)),
-        context_(cupti_.intercepted() ? nullptr : current_context()),
-        chip_(supported_chip(cupti_, device.index, Profiler::range)),
-        availability_(counter_availability(cupti_, context_)) {}
-
-  CounterReadings read(const std::vector<std::string>& metrics, const std::function<void()>& launch,
-                       const std::function<void()>& before) {
-    RangeProfiler& profiler = profiler_for(metric_set(metrics));
-    profiler.prepare();
-    bool all_passes_submitted = false;
-    while (!all_passes_submitted) all_passes_submitted = run_pass(profiler, launch, before);
-    profiler.decode();
-    return profiler.readings(readings_);
-  }
-
- private:
-  /// Made once and used for every case that asks for them.
-  const MetricSet& metric_set(const std::vector<std::string>& metrics) {
-    auto found = sets_.find(metrics);
-    if (found == sets_.end()) {
-      found = sets_.emplace(metrics, MetricSet(cupti_, chip_, availability_, metrics)).first;
-    }
-    return found->second;
-  }
-
-  /// A profiler keeps the first configuration that it is given until it is disabled.
-  RangeProfiler& profiler_for(const MetricSet& set) {
-    if (configured_for_ != &set) {
-      configured_for_ = nullptr;
-      profiler_.emplace(cupti_, context_, set, readings_);
-      configured_for_ = &set;
-    }
-    return *profiler_;
-  }
-
-  /// @returns whether every pass has now been submitted.
-  bool run_pass(RangeProfiler& profiler, const std::function<void()>& launch,
-                const std::function<void()>& before) {
-    profiler.start();
-    try {
-      for (std::size_t range = 0; range < readings_; ++range) {
-        if (before) before();
-        profiler.push(fmt::format("{}", range));
-        launch();
-        profiler.pop();
-      }
-    } catch (...) {
-      // Whatever failed, the next case must find the profiler stopped.
-      profiler.try_stop();
-      throw;
-    }
-    return profiler.stop();
-  }
-
-  // Order matters: each is built from, and must be gone before, those above it.
-  Cupti cupti_;
-  std::size_t readings_;
-  CUcontext context_;
-  std::string chip_;
-  std::vector<std::uint8_t> availability_;
-  std::map<std::vector<std::string>, MetricSet> sets_;
-  std::optional<RangeProfiler> profiler_;
-  const MetricSet* configured_for_ = nullptr;
-};
-
 Counters::Counters(const Device& device, int readings, CuptiInterceptor intercept)
-    : session_(std::make_unique<Session>(device, readings, std::move(intercept))) {}
-Counters::~Counters() = default;
-Counters::Counters(Counters&&) noexcept = default;
-Counters& Counters::operator=(Counters&&) noexcept = default;
+    : cupti_(std::move(intercept)),
+      readings_(static_cast<std::size_t>(readings)),
+      context_(cupti_.intercepted() ? nullptr : current_context()),
+      chip_(supported_chip(cupti_, device.index, Profiler::range)),
+      availability_(counter_availability(cupti_, context_)) {}
 
 CounterReadings Counters::read(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                                const std::function<void()>& before) {
-  return session_->read(metrics, launch, before);
+  RangeProfiler& profiler = profiler_for(metric_set(metrics));
+  profiler.prepare();
+  bool all_passes_submitted = false;
+  while (!all_passes_submitted) all_passes_submitted = run_pass(profiler, launch, before);
+  profiler.decode();
+  return profiler.readings(readings_);
 }
 
-class MetricCatalog::Names {
- public:
-  explicit Names(std::string chip)
-      : cupti_({}), chip_(std::move(chip)), host_(cupti_, Profiler::range, chip_, {}) {}
-
-  const std::string& chip() const {
-    return chip_;
-  }
-  const MetricHost& host() const {
-    return host_;
-  }
-
-  /// A host object of its own, for what is added to one stays with it.
-  std::size_t passes(const std::vector<std::string>& metrics) const {
-    MetricHost host(cupti_, Profiler::range, chip_, {});
-    Cupti::require(host.try_add(metrics), "cuptiProfilerHostConfigAddMetrics");
-    std::vector<std::uint8_t> config = host.config_image();
-    return passes_of(cupti_, config);
-  }
-  bool has(const std::string& metric) const {
-    return MetricHost(cupti_, Profiler::range, chip_, {}).try_add({metric}) == kCuptiSuccess;
-  }
-
- private:
-  Cupti cupti_;
-  std::string chip_;
-  MetricHost host_;
-};
-
-MetricCatalog::MetricCatalog(const Device& device) : MetricCatalog(chip_of(device)) {}
-MetricCatalog::MetricCatalog(const std::string& chip) : names_(std::make_unique<Names>(chip)) {}
-MetricCatalog::~MetricCatalog() = default;
-MetricCatalog::MetricCatalog(MetricCatalog&&) noexcept = default;
-MetricCatalog& MetricCatalog::operator=(MetricCatalog&&) noexcept = default;
-
-const std::string& MetricCatalog::chip() const {
-  return names_->chip();
+const MetricSet& Counters::metric_set(const std::vector<std::string>& metrics) {
+  const auto found = sets_.find(metrics);
+  if (found != sets_.end()) return found->second;
+  return sets_.emplace(metrics, MetricSet(cupti_, chip_, availability_, metrics)).first->second;
 }
 
+RangeProfiler& Counters::profiler_for(const MetricSet& set) {
+  if (configured_for_ != &set) {
+    configured_for_ = nullptr;
+    profiler_.emplace(cupti_, context_, set, readings_);
+    configured_for_ = &set;
+  }
+  return *profiler_;
+}
+
+bool Counters::run_pass(RangeProfiler& profiler, const std::function<void()>& launch,
+                        const std::function<void()>& before) {
+  profiler.start();
+  try {
+    for (std::size_t range = 0; range < readings_; ++range) {
+      if (before) before();
+      profiler.push(fmt::format("{}", range));
+      launch();
+      profiler.pop();
+    }
+  } catch (...) {
+    // Whatever failed, the next case must find the profiler stopped.
+    profiler.try_stop();
+    throw;
+  }
+  return profiler.stop();
+}
+
+MetricCatalog::MetricCatalog(const Device& device)
+    : MetricCatalog(supported_chip(Cupti({}), device.index, Profiler::range)) {}
+MetricCatalog::MetricCatalog(std::string chip)
+    : chip_(std::move(chip)), host_(cupti_, Profiler::range, chip_, {}) {}
+
+// A host object of its own, for what is added to one stays with it.
 bool MetricCatalog::has(const std::string& metric) const {
-  return names_->has(metric);
+  return MetricHost(cupti_, Profiler::range, chip_, {}).try_add({metric}) == kCuptiSuccess;
+}
+
+std::size_t MetricCatalog::passes(const std::vector<std::string>& metrics) const {
+  MetricHost host(cupti_, Profiler::range, chip_, {});
+  Cupti::require(host.try_add(metrics), "cuptiProfilerHostConfigAddMetrics");
+  std::vector<std::uint8_t> config = host.config_image();
+  return passes_of(cupti_, config);
 }
 
 std::vector<std::string> MetricCatalog::nearest(const std::string& metric, std::size_t count) const {
@@ -172,8 +111,8 @@ std::vector<std::string> MetricCatalog::nearest(const std::string& metric, std::
   const std::string wanted_base = metric.substr(0, split);
   const std::string wanted_rollup = metric.substr(split);
   std::vector<std::string> names;
-  for (const std::string& base : nearest_names(wanted_base, names_->host().base_metrics(), count)) {
-    const std::vector<std::string> rollups = names_->host().sub_metrics(base);
+  for (const std::string& base : nearest_names(wanted_base, host_.base_metrics(), count)) {
+    const std::vector<std::string> rollups = host_.sub_metrics(base);
     // Where the base is right it is the roll-up that is in question.
     const std::size_t of_this = base == wanted_base ? count : 1;
     for (const std::string& rollup : nearest_names(wanted_rollup, rollups, of_this)) {
@@ -182,10 +121,6 @@ std::vector<std::string> MetricCatalog::nearest(const std::string& metric, std::
   }
   names.resize(std::min(names.size(), count));
   return names;
-}
-
-std::size_t MetricCatalog::passes(const std::vector<std::string>& metrics) const {
-  return names_->passes(metrics);
 }
 
 }  // namespace occbench

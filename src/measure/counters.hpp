@@ -1,7 +1,7 @@
 #pragma once
 
 #include <functional>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,9 +20,6 @@ class Counters {
   /// @param readings launches that `read` makes in one session.
   /// @throws CountersUnavailable
   Counters(const Device& device, int readings, CuptiInterceptor intercept = {});
-  ~Counters();
-  Counters(Counters&&) noexcept;
-  Counters& operator=(Counters&&) noexcept;
 
   /// Calls `launch` once for each reading and pass; it must queue the launch and wait until it has ended.
   /// @param before is called ahead of each launch and not counted; likewise
@@ -34,8 +31,23 @@ class Counters {
                        const std::function<void()>& before = {});
 
  private:
-  class Session;
-  std::unique_ptr<Session> session_;
+  /// Made once and used for every case that asks for them.
+  const MetricSet& metric_set(const std::vector<std::string>& metrics);
+  /// A profiler keeps the first configuration that it is given until it is disabled.
+  RangeProfiler& profiler_for(const MetricSet& set);
+  /// @returns whether every pass has now been submitted.
+  bool run_pass(RangeProfiler& profiler, const std::function<void()>& launch,
+                const std::function<void()>& before);
+
+  // Order matters: each is built from, and must be gone before, those above it.
+  Cupti cupti_;
+  std::size_t readings_;
+  CUctx_st* context_;
+  std::string chip_;
+  std::vector<std::uint8_t> availability_;
+  std::map<std::vector<std::string>, MetricSet> sets_;
+  std::optional<RangeProfiler> profiler_;
+  const MetricSet* configured_for_ = nullptr;
 };
 
 /// The hardware metrics of a GPU's chip by name, as CUPTI knows them; reading one may still need permission.
@@ -44,12 +56,11 @@ class MetricCatalog {
   /// @throws CountersUnavailable
   explicit MetricCatalog(const Device& device);
   /// Of a chip by CUPTI's name, as GH100; needs no GPU. @throws CountersUnavailable
-  explicit MetricCatalog(const std::string& chip);
-  ~MetricCatalog();
-  MetricCatalog(MetricCatalog&&) noexcept;
-  MetricCatalog& operator=(MetricCatalog&&) noexcept;
+  explicit MetricCatalog(std::string chip);
 
-  const std::string& chip() const;
+  const std::string& chip() const {
+    return chip_;
+  }
 
   /// Whether a full name, as sm__warps_active.avg.per_cycle_active, is a metric.
   bool has(const std::string& metric) const;
@@ -62,8 +73,9 @@ class MetricCatalog {
   std::size_t passes(const std::vector<std::string>& metrics) const;
 
  private:
-  class Names;
-  std::unique_ptr<Names> names_;
+  Cupti cupti_{CuptiInterceptor()};
+  std::string chip_;
+  MetricHost host_;
 };
 
 }  // namespace occbench

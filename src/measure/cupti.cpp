@@ -1,11 +1,10 @@
 #include "measure/cupti.hpp"
 
-#include <cstdlib>
 #include <system_error>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "files/input.hpp"
 #include "measure/cupti_library.hpp"
 
 namespace occbench {
@@ -41,8 +40,7 @@ std::string_view remedy_of(CUptiResult result) {
   switch (status_of(result)) {
     case CountersStatus::denied:
       return "run as root or with CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on; in a container "
-             "--cap-add=SYS_ADMIN), or "
-             "load the driver with NVreg_RestrictProfilingToAdminUsers=0";
+             "--cap-add=SYS_ADMIN), or load the driver with NVreg_RestrictProfilingToAdminUsers=0";
     case CountersStatus::busy:
       return "another profiler holds the counters: end it, or pause DCGM with `dcgmi profile pause`";
     case CountersStatus::unsupported:
@@ -209,9 +207,9 @@ std::vector<const char*> pointers_to(const std::vector<std::string>& names) {
 }
 
 std::optional<std::filesystem::path> mps_socket() {
-  const char* const folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
-  const bool given = folder != nullptr && *folder != '\0';
-  const std::filesystem::path socket = std::filesystem::path(given ? folder : "/tmp/nvidia-mps") / "control";
+  const std::string folder = environment_variable("CUDA_MPS_PIPE_DIRECTORY");
+  const std::filesystem::path socket =
+      std::filesystem::path(folder.empty() ? "/tmp/nvidia-mps" : folder) / "control";
   std::error_code none;
   if (!std::filesystem::is_socket(socket, none)) return std::nullopt;
   return socket;

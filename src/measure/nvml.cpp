@@ -144,8 +144,6 @@ class GpuMonitor::Handle {
 
 GpuMonitor::GpuMonitor(const std::string& gpu_uuid) : handle_(std::make_unique<Handle>(gpu_uuid)) {}
 GpuMonitor::~GpuMonitor() = default;
-GpuMonitor::GpuMonitor(GpuMonitor&&) noexcept = default;
-GpuMonitor& GpuMonitor::operator=(GpuMonitor&&) noexcept = default;
 
 GpuCondition GpuMonitor::condition() const {
   using GetEventReasons = decltype(nvmlDeviceGetCurrentClocksEventReasons);

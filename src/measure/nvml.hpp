@@ -33,8 +33,6 @@ class GpuMonitor {
   /// @param gpu_uuid as Device::uuid
   explicit GpuMonitor(const std::string& gpu_uuid);
   ~GpuMonitor();
-  GpuMonitor(GpuMonitor&&) noexcept;
-  GpuMonitor& operator=(GpuMonitor&&) noexcept;
 
   /// Takes about 1 ms (NVML asks the GPU again at most every few milliseconds).
   GpuCondition condition() const;

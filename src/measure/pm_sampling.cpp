@@ -64,28 +64,25 @@ const std::vector<std::string> kActivityMetrics = {"sm__warps_active.sum", "sm__
                                                    "sm__cycles_elapsed.avg"};
 
 PmSampling::PmSampling(const Device& device, CuptiInterceptor intercept)
-    : session_(std::make_unique<PmSession>(device.index, kActivityMetrics, std::move(intercept))) {}
-PmSampling::~PmSampling() = default;
-PmSampling::PmSampling(PmSampling&&) noexcept = default;
-PmSampling& PmSampling::operator=(PmSampling&&) noexcept = default;
+    : session_(device.index, kActivityMetrics, std::move(intercept)) {}
 
 ActivitySamples PmSampling::sample(double expected_us, const std::function<void()>& launch) {
   const double interval = interval_ns(expected_us);
   const double samples = (1000 * expected_us + kMarginNs) / interval;
   const double bytes = std::clamp(samples * kHardwareBytesPerSample, kLeastHardwareBytes, kMostHardwareBytes);
-  session_->enable(PmSession::Trigger::time_or_system_clock, interval, static_cast<std::size_t>(samples),
-                   static_cast<std::size_t>(bytes));
-  session_->start();
+  session_.enable(PmSession::Trigger::time_or_system_clock, interval, static_cast<std::size_t>(samples),
+                  static_cast<std::size_t>(bytes));
+  session_.start();
   try {
     launch();
   } catch (...) {
-    session_->try_stop();
-    session_->disable();
+    session_.try_stop();
+    session_.disable();
     throw;
   }
-  session_->stop();
-  const PmSession::Decoded decoded = session_->decode();
-  session_->disable();
+  session_.stop();
+  const PmSession::Decoded decoded = session_.decode();
+  session_.disable();
   ActivitySamples result;
   for (const PmSession::Sample& one : decoded.samples)
     result.samples.push_back({one.start_ns, one.end_ns, one.values[0], one.values[1], one.values[2]});
@@ -243,28 +240,27 @@ std::uint64_t cupti_time_ns() {
 }
 
 SmSampler::SmSampler(int device_index, CuptiInterceptor intercept)
-    : session_(std::make_unique<PmSession>(device_index, kMetrics, std::move(intercept))) {}
-SmSampler::~SmSampler() = default;
+    : session_(device_index, kMetrics, std::move(intercept)) {}
 
 void SmSampler::configure(const SamplingWindow& window) {
   const std::size_t samples = (window.length_ns + kWindowMarginNs) / window.interval_ns;
   if (window.interval_ns != window_.interval_ns || window.length_ns != window_.length_ns)
     hardware_bytes_ = std::clamp(samples * kWindowBytesPerSample, kLeastWindowBytes, kMostWindowBytes);
   window_ = window;
-  session_->enable(PmSession::Trigger::time, static_cast<double>(window.interval_ns), samples,
-                   hardware_bytes_);
+  session_.enable(PmSession::Trigger::time, static_cast<double>(window.interval_ns), samples,
+                  hardware_bytes_);
 }
 
 void SmSampler::start() {
-  session_->start();
+  session_.start();
 }
 
 void SmSampler::stop() {
-  session_->stop();
+  session_.stop();
 }
 
 std::vector<SmSample> SmSampler::read() {
-  const PmSession::Decoded decoded = session_->decode();
+  const PmSession::Decoded decoded = session_.decode();
   if (decoded.overflow) {
     // It samples no more until it is disabled.
     hardware_bytes_ = std::min(2 * hardware_bytes_, kMostWindowBytes);

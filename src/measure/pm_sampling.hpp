@@ -3,44 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "gpu/device.hpp"
 #include "measure/activity.hpp"
 #include "measure/cupti.hpp"
-
-namespace occbench {
-
-class PmSession;
-
-/// Sampled are warps, and the cycles that they are divided by. One pass on every chip of compute capability
-/// 7.5 or later that CUPTI 13.0 knows.
-extern const std::vector<std::string> kActivityMetrics;
-
-/// Samples how many warps are resident on all SMs together while a launch runs, by CUPTI's PM sampling: the
-/// hardware writes down its counters at a fixed interval, whatever the SMs do. It finds the hardware busy
-/// while there are Counters of the device. Not thread-safe.
-class PmSampling {
- public:
-  /// @throws CountersUnavailable
-  explicit PmSampling(const Device& device, CuptiInterceptor intercept = {});
-  ~PmSampling();
-  PmSampling(PmSampling&&) noexcept;
-  PmSampling& operator=(PmSampling&&) noexcept;
-
-  /// Samples all that `launch` does, which must queue one launch and wait until it has ended.
-  /// @param expected_us how long the launch takes: at most 1 us lies between two samples of a launch of up to
-  /// 20 ms, more of a longer one
-  /// @throws CountersUnavailable; whatever `launch` throws
-  ActivitySamples sample(double expected_us, const std::function<void()>& launch);
-
- private:
-  std::unique_ptr<PmSession> session_;
-};
-
-}  // namespace occbench
 
 struct CUpti_PmSampling_Object;
 
@@ -100,7 +68,27 @@ class PmSession {
   bool image_is_used_ = false;
 };
 
-class PmSession;
+/// Sampled are warps, and the cycles that they are divided by. One pass on every chip of compute capability
+/// 7.5 or later that CUPTI 13.0 knows.
+extern const std::vector<std::string> kActivityMetrics;
+
+/// Samples how many warps are resident on all SMs together while a launch runs, by CUPTI's PM sampling: the
+/// hardware writes down its counters at a fixed interval, whatever the SMs do. It finds the hardware busy
+/// while there are Counters of the device. Not thread-safe.
+class PmSampling {
+ public:
+  /// @throws CountersUnavailable
+  explicit PmSampling(const Device& device, CuptiInterceptor intercept = {});
+
+  /// Samples all that `launch` does, which must queue one launch and wait until it has ended.
+  /// @param expected_us how long the launch takes: at most 1 us lies between two samples of a launch of up to
+  /// 20 ms, more of a longer one
+  /// @throws CountersUnavailable; whatever `launch` throws
+  ActivitySamples sample(double expected_us, const std::function<void()>& launch);
+
+ private:
+  PmSession session_;
+};
 
 /// What all SMs of a GPU did between two triggers of the sampling hardware.
 struct SmSample {
@@ -131,9 +119,6 @@ class SmSampler {
  public:
   /// @throws CountersUnavailable, unsupported on chips that do not count launched blocks (GA100) or have no time interval
   explicit SmSampler(int device_index, CuptiInterceptor intercept = {});
-  ~SmSampler();
-  SmSampler(const SmSampler&) = delete;
-  SmSampler& operator=(const SmSampler&) = delete;
 
   /// Makes windows of this kind ready, in the place of those before. @throws CountersUnavailable, as all that follow
   void configure(const SamplingWindow& window);
@@ -144,7 +129,7 @@ class SmSampler {
   std::vector<SmSample> read();
 
  private:
-  std::unique_ptr<PmSession> session_;
+  PmSession session_;
   std::size_t hardware_bytes_ = 0;
   SamplingWindow window_;
 };

@@ -186,6 +186,12 @@ void tell_of_node(ProgramListener& listener, const CUpti_CallbackData& data) {
   listener.graph_changed(params.hGraphExec, params.hNode, nullptr);
 }
 
+template <typename Params>
+void tell_of_end(ProgramListener& listener, const CUpti_CallbackData& data) {
+  if (data.callbackSite != CUPTI_API_ENTER) return;
+  listener.graph_destroyed(static_cast<const Params*>(data.functionParams)->hGraphExec);
+}
+
 using Teller = void (*)(ProgramListener&, const CUpti_CallbackData&);
 
 template <LaunchCall (*make)(const CUpti_CallbackData&)>
@@ -206,101 +212,60 @@ struct DriverCall {
   Teller tell;
 };
 
+#define OCC_CALL(TELL, NAME) \
+  { CUPTI_DRIVER_TRACE_CBID_##NAME, TELL<NAME##_params> }
+/// And the variant for a default stream of each thread.
+#define OCC_LAUNCH(MAKE, NAME)                                                             \
+  {CUPTI_DRIVER_TRACE_CBID_##NAME, tell_launch<MAKE<NAME##_params>>}, {                    \
+    CUPTI_DRIVER_TRACE_CBID_##NAME##_ptsz, tell_launch_of_thread<MAKE<NAME##_ptsz_params>> \
+  }
+
 /// Every call of the driver that matters here, in the variants that toolkits from 11 on use.
 constexpr DriverCall kDriverCalls[] = {
-    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, tell_launch<plain_launch<cuLaunchKernel_params>>},
-    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-     tell_launch_of_thread<plain_launch<cuLaunchKernel_ptsz_params>>},
-    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, tell_launch<launch_with_attributes<cuLaunchKernelEx_params>>},
-    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-     tell_launch_of_thread<launch_with_attributes<cuLaunchKernelEx_ptsz_params>>},
-    {CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
-     tell_launch<plain_launch<cuLaunchCooperativeKernel_params>>},
-    {CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
-     tell_launch_of_thread<plain_launch<cuLaunchCooperativeKernel_ptsz_params>>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, tell_launch<graph_launch<cuGraphLaunch_params>>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
-     tell_launch_of_thread<graph_launch<cuGraphLaunch_ptsz_params>>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate, tell_of_graph<cuGraphInstantiate_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2, tell_of_graph<cuGraphInstantiate_v2_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, tell_of_graph<cuGraphInstantiateWithFlags_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams,
-     tell_of_graph<cuGraphInstantiateWithParams_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz,
-     tell_of_graph<cuGraphInstantiateWithParams_ptsz_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy,
-     [](ProgramListener& listener, const CUpti_CallbackData& data) {
-       if (data.callbackSite != CUPTI_API_ENTER) return;
-       listener.graph_destroyed(
-           static_cast<const cuGraphExecDestroy_params*>(data.functionParams)->hGraphExec);
-     }},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate, tell_of_update<cuGraphExecUpdate_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2, tell_of_update<cuGraphExecUpdate_v2_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams,
-     tell_of_kernel_node<cuGraphExecKernelNodeSetParams_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2,
-     tell_of_kernel_node<cuGraphExecKernelNodeSetParams_v2_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams, tell_of_node<cuGraphExecNodeSetParams_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled, tell_of_node<cuGraphNodeSetEnabled_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture, tell_begin_of_capture<cuStreamBeginCapture_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
-     tell_begin_of_capture<cuStreamBeginCapture_ptsz_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, tell_begin_of_capture<cuStreamBeginCapture_v2_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
-     tell_begin_of_capture<cuStreamBeginCapture_v2_ptsz_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph,
-     tell_begin_of_capture<cuStreamBeginCaptureToGraph_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
-     tell_begin_of_capture<cuStreamBeginCaptureToGraph_ptsz_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, tell_end_of_capture<cuStreamEndCapture_params>},
-    {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz, tell_end_of_capture<cuStreamEndCapture_ptsz_params>},
+    OCC_LAUNCH(plain_launch, cuLaunchKernel),
+    OCC_LAUNCH(launch_with_attributes, cuLaunchKernelEx),
+    OCC_LAUNCH(plain_launch, cuLaunchCooperativeKernel),
+    OCC_LAUNCH(graph_launch, cuGraphLaunch),
+    OCC_CALL(tell_of_graph, cuGraphInstantiate),
+    OCC_CALL(tell_of_graph, cuGraphInstantiate_v2),
+    OCC_CALL(tell_of_graph, cuGraphInstantiateWithFlags),
+    OCC_CALL(tell_of_graph, cuGraphInstantiateWithParams),
+    OCC_CALL(tell_of_graph, cuGraphInstantiateWithParams_ptsz),
+    OCC_CALL(tell_of_end, cuGraphExecDestroy),
+    OCC_CALL(tell_of_update, cuGraphExecUpdate),
+    OCC_CALL(tell_of_update, cuGraphExecUpdate_v2),
+    OCC_CALL(tell_of_kernel_node, cuGraphExecKernelNodeSetParams),
+    OCC_CALL(tell_of_kernel_node, cuGraphExecKernelNodeSetParams_v2),
+    OCC_CALL(tell_of_node, cuGraphExecNodeSetParams),
+    OCC_CALL(tell_of_node, cuGraphNodeSetEnabled),
+    OCC_CALL(tell_begin_of_capture, cuStreamBeginCapture),
+    OCC_CALL(tell_begin_of_capture, cuStreamBeginCapture_ptsz),
+    OCC_CALL(tell_begin_of_capture, cuStreamBeginCapture_v2),
+    OCC_CALL(tell_begin_of_capture, cuStreamBeginCapture_v2_ptsz),
+    OCC_CALL(tell_begin_of_capture, cuStreamBeginCaptureToGraph),
+    OCC_CALL(tell_begin_of_capture, cuStreamBeginCaptureToGraph_ptsz),
+    OCC_CALL(tell_end_of_capture, cuStreamEndCapture),
+    OCC_CALL(tell_end_of_capture, cuStreamEndCapture_ptsz),
     {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,
      [](ProgramListener& listener, const CUpti_CallbackData& data) {
        if (data.callbackSite == CUPTI_API_EXIT) listener.profiler_started();
      }},
 };
 
+#define OCC_MEMORY(NAME, OF_THREAD) CUPTI_DRIVER_TRACE_CBID_##NAME, CUPTI_DRIVER_TRACE_CBID_##NAME##OF_THREAD
+
 /// Calls for which the driver may launch a kernel of its own. Copies from and to the host are made by copy engines.
-constexpr CUpti_CallbackId kMemoryCalls[] = {CUPTI_DRIVER_TRACE_CBID_cuMemsetD8_v2,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD8_v2_ptds,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async_ptsz,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD16_v2,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD16_v2_ptds,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD16Async,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD16Async_ptsz,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD32_v2,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD32_v2_ptds,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async_ptsz,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8_v2,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8_v2_ptds,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8Async,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8Async_ptsz,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D16_v2,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D16_v2_ptds,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D16Async,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D16Async_ptsz,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32_v2,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32_v2_ptds,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32Async,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32Async_ptsz,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy_ptds,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync_ptsz,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoD_v2,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoD_v2_ptds,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2_ptsz,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2_ptds,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DAsync_v2,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DAsync_v2_ptsz,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy3D_v2,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy3D_v2_ptds,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DAsync_v2,
-                                             CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DAsync_v2_ptsz};
+constexpr CUpti_CallbackId kMemoryCalls[] = {
+    OCC_MEMORY(cuMemsetD8_v2, _ptds),    OCC_MEMORY(cuMemsetD8Async, _ptsz),
+    OCC_MEMORY(cuMemsetD16_v2, _ptds),   OCC_MEMORY(cuMemsetD16Async, _ptsz),
+    OCC_MEMORY(cuMemsetD32_v2, _ptds),   OCC_MEMORY(cuMemsetD32Async, _ptsz),
+    OCC_MEMORY(cuMemsetD2D8_v2, _ptds),  OCC_MEMORY(cuMemsetD2D8Async, _ptsz),
+    OCC_MEMORY(cuMemsetD2D16_v2, _ptds), OCC_MEMORY(cuMemsetD2D16Async, _ptsz),
+    OCC_MEMORY(cuMemsetD2D32_v2, _ptds), OCC_MEMORY(cuMemsetD2D32Async, _ptsz),
+    OCC_MEMORY(cuMemcpy, _ptds),         OCC_MEMORY(cuMemcpyAsync, _ptsz),
+    OCC_MEMORY(cuMemcpyDtoD_v2, _ptds),  OCC_MEMORY(cuMemcpyDtoDAsync_v2, _ptsz),
+    OCC_MEMORY(cuMemcpy2D_v2, _ptds),    OCC_MEMORY(cuMemcpy2DAsync_v2, _ptsz),
+    OCC_MEMORY(cuMemcpy3D_v2, _ptds),    OCC_MEMORY(cuMemcpy3DAsync_v2, _ptsz)};
 
 constexpr CUpti_CallbackId kResourceEvents[] = {CUPTI_CBID_RESOURCE_STREAM_CREATED,
                                                 CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,

@@ -1,7 +1,6 @@
 #include "measure/range_profiler.hpp"
 
 #include <cuda.h>
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "measure/cupti_library.hpp"

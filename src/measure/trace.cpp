@@ -5,8 +5,6 @@
 #include <map>
 #include <numeric>
 
-#include <fmt/core.h>
-
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -50,8 +48,7 @@ std::int64_t most_at_once(const std::vector<Interval>& intervals) {
 
 std::vector<BlockRecord> blocks_of(std::span<const WarpRecord> records, int warps_per_block) {
   if (warps_per_block < 1 || records.size() % static_cast<std::size_t>(warps_per_block) != 0) {
-    throw InputError(
-        fmt::format("{} records are no whole number of blocks of {} warps", records.size(), warps_per_block));
+    throw InputError("{} records are no whole number of blocks of {} warps", records.size(), warps_per_block);
   }
   std::vector<BlockRecord> blocks;
   for (std::size_t first = 0; first < records.size(); first += static_cast<std::size_t>(warps_per_block)) {

@@ -17,17 +17,6 @@ std::vector<std::int64_t> shared_allocations(const Limits& limits) {
   return steps(0, limits.max_shared_bytes_per_block, limits.shared_allocation_unit);
 }
 
-std::vector<std::int64_t> curve_values(Axis axis, const Limits& limits) {
-  switch (axis) {
-    case Axis::block_threads:
-      return steps(limits.threads_per_warp, limits.max_threads_per_block, limits.threads_per_warp);
-    case Axis::shared_bytes_per_block:
-      return shared_allocations(limits);
-    default:
-      return values_of(axis, limits);
-  }
-}
-
 }  // namespace
 
 std::string_view to_string(Axis axis) {
@@ -38,19 +27,11 @@ std::string_view to_string(Axis axis) {
 
 std::int64_t value_on(Axis axis, const Configuration& configuration) {
   const auto& [launch, usage] = configuration;
-  switch (axis) {
-    case Axis::block_threads:
-      return launch.block_threads;
-    case Axis::registers_per_thread:
-      return usage.registers_per_thread;
-    case Axis::shared_bytes_per_block:
-      return usage.static_shared_bytes + launch.dynamic_shared_bytes;
-    case Axis::carveout_pct:
-      return launch.carveout_pct ? *launch.carveout_pct : kDefaultCarveout;
-    case Axis::barriers:
-      return usage.barriers;
-  }
-  throw std::logic_error("not an Axis");
+  const std::int64_t in_order[] = {launch.block_threads, usage.registers_per_thread,
+                                   usage.static_shared_bytes + launch.dynamic_shared_bytes,
+                                   launch.carveout_pct ? *launch.carveout_pct : kDefaultCarveout,
+                                   usage.barriers};
+  return in_order[static_cast<std::size_t>(axis)];
 }
 
 Configuration with(Axis axis, std::int64_t value, Configuration configuration) {
@@ -101,7 +82,11 @@ std::vector<std::int64_t> values_of(Axis axis, const Limits& limits) {
 
 std::vector<CurvePoint> curve(const Limits& limits, const Configuration& configuration, Axis axis) {
   const std::int64_t current = value_on(axis, configuration);
-  std::vector<std::int64_t> values = curve_values(axis, limits);
+  std::vector<std::int64_t> values =
+      axis == Axis::block_threads
+          ? steps(limits.threads_per_warp, limits.max_threads_per_block, limits.threads_per_warp)
+      : axis == Axis::shared_bytes_per_block ? shared_allocations(limits)
+                                             : values_of(axis, limits);
   const auto place = std::ranges::lower_bound(values, current);
   if (place == values.end() || *place != current) values.insert(place, current);
   std::vector<CurvePoint> points;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -237,15 +237,15 @@ std::vector<const Gpu*> gpus_of(std::string_view name) {
   }
   std::vector<std::string> names;
   for (const Gpu& gpu : kGpus) names.emplace_back(gpu.name);
-  throw InputError(fmt::format(
+  throw InputError(
       "no GPU of the table is called '{}'; the nearest are {}; `occbench calc --gpu list` has all; for any "
       "other GPU give its compute capability and number of SMs",
-      name, fmt::join(nearest_names(wanted, names, kSuggestions), ", ")));
+      name, fmt::join(nearest_names(wanted, names, kSuggestions), ", "));
 }
 
 std::string which_of(std::string_view name, std::span<const Gpu* const> gpus) {
-  std::vector<std::string> choices;
-  for (const Gpu* const gpu : gpus) choices.push_back(fmt::format("{} ({} SMs)", gpu->name, gpu->sm_count));
+  const auto choices =
+      mapped(gpus, [](const Gpu* gpu) { return fmt::format("{} ({} SMs)", gpu->name, gpu->sm_count); });
   return fmt::format("'{}' may be {}: name one of them", name, fmt::join(choices, ", "));
 }
 

@@ -5,7 +5,10 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 namespace occbench {
 
@@ -14,6 +17,10 @@ namespace occbench {
 class InputError : public std::runtime_error {
  public:
   explicit InputError(const std::string& message) : std::runtime_error(message) {}
+  /// @param text  with places for the others, as fmt::format() takes it
+  template <typename First, typename... Rest>
+  InputError(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest)
+      : std::runtime_error(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...)) {}
 };
 
 /// Does what reads a line of a file. @throws InputError with the place, "FILE, line 3: ", in front of what it throws
@@ -22,7 +29,7 @@ auto at_line(std::string_view source, std::size_t line, const Act& act) {
   try {
     return act();
   } catch (const InputError& error) {
-    throw InputError(std::string(source) + ", line " + std::to_string(line) + ": " + error.what());
+    throw InputError("{}, line {}: {}", source, line, error.what());
   }
 }
 

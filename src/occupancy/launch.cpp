@@ -16,7 +16,7 @@ constexpr std::int64_t kMostTotal = std::int64_t{1} << 53;
 
 Shape parse_shape(std::string_view text, std::string_view what) {
   const auto refuse = [&](std::string_view why) {
-    throw InputError(fmt::format("{} {}: {}; a shape is 256, 16x16 or 8x8x4", what, text, why));
+    throw InputError("{} {}: {}; a shape is 256, 16x16 or 8x8x4", what, text, why);
   };
   std::int64_t sizes[] = {1, 1, 1};
   std::int64_t total = 1;
@@ -44,10 +44,8 @@ std::string to_string(const Shape& shape) {
 void require_within(const Shape& shape, const Shape& most, std::string_view what) {
   const auto check = [&](char name, std::int64_t value, std::int64_t limit) {
     if (value > limit)
-      throw InputError(
-          fmt::format("{} {}: {} = {}, and CUDA allows 1 to {}; make it smaller or use another "
-                      "dimension",
-                      what, to_string(shape), name, value, limit));
+      throw InputError("{} {}: {} = {}, and CUDA allows 1 to {}; make it smaller or use another dimension",
+                       what, to_string(shape), name, value, limit);
   };
   check('x', shape.x, most.x);
   check('y', shape.y, most.y);

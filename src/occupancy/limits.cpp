@@ -186,8 +186,8 @@ const Limits& limits_of(ComputeCapability capability) {
   if (const Limits* const found = find_limits(capability)) return *found;
   const auto nearest = std::ranges::min_element(
       kLimits, {}, [capability](const Limits& of) { return distance(of.compute_capability, capability); });
-  throw InputError(fmt::format("the limits of compute capability {} are not known; the nearest known is {}",
-                               to_string(capability), to_string(nearest->compute_capability)));
+  throw InputError("the limits of compute capability {} are not known; the nearest known is {}",
+                   to_string(capability), to_string(nearest->compute_capability));
 }
 
 std::span<const LimitColumn> limit_columns() {
@@ -218,7 +218,7 @@ ComputeCapability parse_compute_capability(std::string_view text) {
   ComputeCapability capability;
   if (!number(major_text, capability.major) || !number(minor_text, capability.minor) ||
       minor_text.size() != 1) {
-    throw InputError(fmt::format("'{}' is not a compute capability; write it as 9.0, 90 or sm_90", text));
+    throw InputError("'{}' is not a compute capability; write it as 9.0, 90 or sm_90", text);
   }
   return capability;
 }

@@ -36,7 +36,7 @@ bool can_be_asked_for(const Limits& limits, const Launch& launch, const Usage& u
   const auto check = [](std::string_view what, std::int64_t value, std::int64_t low, std::int64_t high,
                         std::string_view of) {
     if (within(value, low, high)) return;
-    throw InputError(fmt::format("{} = {} is out of range: {} allows {} to {}", what, value, of, low, high));
+    throw InputError("{} = {} is out of range: {} allows {} to {}", what, value, of, low, high);
   };
   const std::string capability = "compute capability " + to_string(limits.compute_capability);
   check("block_threads", launch.block_threads, 1, limits.max_threads_per_block, capability);
@@ -108,19 +108,8 @@ std::string to_string(Limiters limiters) {
 }
 
 int BlockLimits::of(Limiter limiter) const {
-  switch (limiter) {
-    case Limiter::warps:
-      return warps;
-    case Limiter::blocks:
-      return blocks;
-    case Limiter::registers:
-      return registers;
-    case Limiter::shared_memory:
-      return shared_memory;
-    case Limiter::barriers:
-      return barriers;
-  }
-  throw std::logic_error("not a Limiter");
+  const int in_order[] = {warps, blocks, registers, shared_memory, barriers};
+  return in_order[static_cast<std::size_t>(limiter)];
 }
 
 Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, const Usage& usage) {
@@ -178,14 +167,12 @@ void check_static_shared(const Limits& limits, const Usage& usage) {
   if (usage.static_shared_bytes <= limits.max_shared_bytes_per_block) {
     remedy = fmt::format(
         "declare it extern __shared__, give it at launch as dynamic shared memory (--dynamic-smem {0}, "
-        "column "
-        "dynamic_shared_bytes) and opt in: cudaFuncSetAttribute(kernel, "
+        "column dynamic_shared_bytes) and opt in: cudaFuncSetAttribute(kernel, "
         "cudaFuncAttributeMaxDynamicSharedMemorySize, {0})",
         usage.static_shared_bytes);
   }
-  throw InputError(
-      fmt::format("static_shared_bytes = {} is more than the {} that compute capability {} allows; {}",
-                  usage.static_shared_bytes, most, to_string(limits.compute_capability), remedy));
+  throw InputError("static_shared_bytes = {} is more than the {} that compute capability {} allows; {}",
+                   usage.static_shared_bytes, most, to_string(limits.compute_capability), remedy);
 }
 
 std::int64_t full_wave_blocks(const Occupancy& occupancy, int sm_count) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
-
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -18,9 +16,8 @@ BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const 
                               int max_block_threads,
                               const std::function<std::int64_t(int block_threads)>& dynamic_shared_bytes) {
   if (max_block_threads < 1 || max_block_threads > limits.max_threads_per_block) {
-    throw InputError(
-        fmt::format("max_block_threads = {} is out of range: compute capability {} allows 1 to {}",
-                    max_block_threads, to_string(limits.compute_capability), limits.max_threads_per_block));
+    throw InputError("max_block_threads = {} is out of range: compute capability {} allows 1 to {}",
+                     max_block_threads, to_string(limits.compute_capability), limits.max_threads_per_block);
   }
   BestBlockSize best;
   const int warp = limits.threads_per_warp;
@@ -41,7 +38,7 @@ namespace {
 /// What each of `blocks` blocks can get of an SM's shared memory, the driver's reserve included.
 std::optional<std::int64_t> share_of_block(const Limits& limits, const Launch& launch, const Usage& usage,
                                            int blocks) {
-  if (blocks < 1) throw InputError(fmt::format("blocks = {} is out of range: at least 1", blocks));
+  if (blocks < 1) throw InputError("blocks = {} is out of range: at least 1", blocks);
   Launch without = launch;
   without.dynamic_shared_bytes = 0;
   const Occupancy occupancy = theoretical_occupancy(limits, without, usage);
@@ -77,7 +74,7 @@ std::optional<std::int64_t> runtime_available_dynamic_shared_bytes(const Limits&
 std::int64_t max_active_clusters(const Occupancy& occupancy, int cluster_blocks,
                                  std::span<const int> sms_per_gpc) {
   if (cluster_blocks < 1) {
-    throw InputError(fmt::format("cluster_blocks = {} is out of range: at least 1", cluster_blocks));
+    throw InputError("cluster_blocks = {} is out of range: at least 1", cluster_blocks);
   }
   const int blocks = std::min(occupancy.blocks_per_sm, kMaxClusterBlocksPerSm);
   std::int64_t clusters = 0;

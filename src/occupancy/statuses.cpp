@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
@@ -23,7 +22,7 @@ Status parse(std::string_view column, std::string_view word,
              const std::array<std::string_view, Count>& words) {
   const auto found = std::ranges::find(words, word);
   if (found == words.end()) {
-    throw InputError(fmt::format("{} = '{}' is none of {}", column, word, fmt::join(words, ", ")));
+    throw InputError("{} = '{}' is none of {}", column, word, fmt::join(words, ", "));
   }
   return static_cast<Status>(found - words.begin());
 }

@@ -1,10 +1,8 @@
 #include "occupancy/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <iterator>
-#include <utility>
 
 #include <fmt/core.h>
 
@@ -21,20 +19,20 @@ std::size_t width_of(const std::string& text) {
 
 /// What a suffix multiplies by; 0 for one that is none.
 std::int64_t factor_of(std::string_view suffix) {
-  if (suffix.empty()) return 1;
-  constexpr std::array<std::pair<char, std::int64_t>, 3> kFactors = {
-      {{'k', 1 << 10}, {'m', 1 << 20}, {'g', 1 << 30}}};
-  std::string lower;
+  std::string upper;
   for (const char letter : suffix)
-    lower.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(letter))));
-  for (const auto& [letter, factor] : kFactors) {
-    if (lower.front() == letter && (lower.size() == 1 || lower.substr(1) == "b" || lower.substr(1) == "ib"))
-      return factor;
-  }
-  return lower == "b" ? 1 : 0;
+    upper.push_back(static_cast<char>(std::toupper(static_cast<unsigned char>(letter))));
+  if (upper.empty() || upper == "B") return 1;
+  return upper.size() == 1 || upper.substr(1) == "B" || upper.substr(1) == "IB" ? size_factor(upper.front())
+                                                                                : 0;
 }
 
 }  // namespace
+
+std::int64_t size_factor(char suffix) {
+  const std::size_t place = std::string_view("KMG").find(suffix);
+  return place == std::string_view::npos ? 0 : std::int64_t{1} << 10 * (place + 1);
+}
 
 std::int64_t parse_size(std::string_view text, std::string_view what) {
   const std::size_t digits = std::min(text.find_first_not_of("-0123456789"), text.size());
@@ -42,7 +40,7 @@ std::int64_t parse_size(std::string_view text, std::string_view what) {
   const auto number = read_number<std::int64_t>(text.substr(0, digits));
   std::int64_t bytes = 0;
   if (!number || factor == 0 || __builtin_mul_overflow(*number, factor, &bytes))
-    throw InputError(fmt::format("{} = {} is not a size: write it in bytes, or as 12K, 1M", what, text));
+    throw InputError("{} = {} is not a size: write it in bytes, or as 12K, 1M", what, text);
   return bytes;
 }
 

@@ -2,12 +2,15 @@
 
 #include <charconv>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <vector>
 
 // Numbers and lists in texts, for all modules.
@@ -23,6 +26,17 @@ std::optional<Number> read_number(std::string_view text, Number low = std::numer
   if (error != std::errc() || end != last || !(value >= low && value <= high)) return std::nullopt;
   return value;
 }
+
+/// What `of` makes of each, in order: a function of it, or a member.
+template <typename Range, typename Of>
+auto mapped(const Range& range, Of of) {
+  std::vector<std::decay_t<decltype(std::invoke(of, *std::begin(range)))>> values;
+  for (const auto& each : range) values.push_back(std::invoke(of, each));
+  return values;
+}
+
+/// What K, M and G behind a number multiply it by, powers of 1024; 0 for another character.
+std::int64_t size_factor(char suffix);
 
 /// "12288", "12K", "12KB", "12KiB", "1M" or "1G" as bytes; K, M and G are powers of 1024, in either case.
 /// @throws InputError naming `what` and the text where it is none of these.

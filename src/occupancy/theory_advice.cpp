@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
-#include <stdexcept>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include <fmt/core.h>
+
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -63,8 +66,7 @@ std::string price_of(const Change& change) {
     case Axis::registers_per_thread:
       return fmt::format(
           "cap them with __maxnreg__({0}) or -maxrregcount={0}, and compare time and spills: the compiler "
-          "may move "
-          "what does not fit to local memory",
+          "may move what does not fit to local memory",
           change.to);
     case Axis::shared_bytes_per_block:
       return "a block stages less data";
@@ -224,8 +226,8 @@ std::optional<PairOfChanges> cheapest_pair(const Limits& limits, const Configura
     best = {first, second, occupancy.blocks_per_sm, occupancy.theoretical_pct};
     best_cost = cost;
   };
-  std::vector<std::vector<Change>> changes;
-  for (const Axis axis : kAllAxes) changes.push_back(distinct_changes(limits, configuration, axis));
+  const auto changes =
+      mapped(kAllAxes, [&](Axis axis) { return distinct_changes(limits, configuration, axis); });
   for (std::size_t one = 0; one < changes.size(); ++one) {
     for (std::size_t other = one + 1; other < changes.size(); ++other) {
       for (const Change& first : changes[one]) {
@@ -237,27 +239,20 @@ std::optional<PairOfChanges> cheapest_pair(const Limits& limits, const Configura
 }
 
 std::string to_string(const Change& change) {
-  const auto text = [&](std::string_view of, std::string_view unit = "") {
-    const std::string from = change.axis == Axis::carveout_pct && change.from == kDefaultCarveout
-                                 ? "the default"
-                             : change.axis == Axis::registers_per_thread && change.from == 0
-                                 ? "fewer"
-                                 : fmt::format("{}{}", change.from, unit);
-    return fmt::format("{}{} {} instead of {}", change.to, unit, of, from);
-  };
-  switch (change.axis) {
-    case Axis::block_threads:
-      return text("threads per block");
-    case Axis::registers_per_thread:
-      return text("registers per thread");
-    case Axis::shared_bytes_per_block:
-      return text("of shared memory per block", " B");
-    case Axis::carveout_pct:
-      return text("as the carveout", " %");
-    case Axis::barriers:
-      return text("barriers per block");
-  }
-  throw std::logic_error("not an Axis");
+  // In the order of the axes.
+  static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"threads per block", ""},
+      {"registers per thread", ""},
+      {"of shared memory per block", " B"},
+      {"as the carveout", " %"},
+      {"barriers per block", ""}};
+  const auto& [of, unit] = kWords[static_cast<std::size_t>(change.axis)];
+  const std::string from = change.axis == Axis::carveout_pct && change.from == kDefaultCarveout
+                               ? "the default"
+                           : change.axis == Axis::registers_per_thread && change.from == 0
+                               ? "fewer"
+                               : fmt::format("{}{}", change.from, unit);
+  return fmt::format("{}{} {} instead of {}", change.to, unit, of, from);
 }
 
 }  // namespace occbench

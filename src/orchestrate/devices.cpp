@@ -25,16 +25,13 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kMostDevices = 1000;
 
 int device_number(std::string_view text, const std::string& choice) {
   if (const std::optional<int> number = read_number(text, 0, kMostDevices - 1)) return *number;
   throw InputError(
-      fmt::format("--device '{}': '{}' is no GPU's number from 0 to {}; write auto, all, a number, or a list "
-                  "such as 0,2",
-                  choice, text, kMostDevices - 1));
+      "--device '{}': '{}' is no GPU's number from 0 to {}; write auto, all, a number, or a list such as 0,2",
+      choice, text, kMostDevices - 1);
 }
 
 GpuHere gpu_of(int number, const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
@@ -42,9 +39,8 @@ GpuHere gpu_of(int number, const std::string& choice, const std::optional<std::v
   const auto found = std::ranges::find(*here, number, &GpuHere::index);
   if (found == here->end()) {
     throw InputError(
-        fmt::format("--device {}: there is no GPU {}; this machine has {} (0 to {}), and occbench devices "
-                    "lists them",
-                    choice, number, here->size(), static_cast<long long>(here->size()) - 1));
+        "--device {}: there is no GPU {}; this machine has {} (0 to {}), and occbench devices lists them",
+        choice, number, here->size(), static_cast<long long>(here->size()) - 1);
   }
   return *found;
 }
@@ -245,9 +241,7 @@ TimeOfWrite written_at(const fs::path& file) {
 }
 
 std::vector<TimeOfWrite> written_before(const EachDevice& each) {
-  std::vector<TimeOfWrite> times;
-  for (const GpuHere& gpu : each.gpus) times.push_back(written_at(file_of_gpu(each.rows, gpu.index)));
-  return times;
+  return mapped(each.gpus, [&](const GpuHere& gpu) { return written_at(file_of_gpu(each.rows, gpu.index)); });
 }
 
 /// The files of rows of this run: without --resume a file that no process touched is of an earlier one.
@@ -278,11 +272,11 @@ void require_all_rows(const EachDevice& each) {
   }
   if (merged.empty()) return;
   const auto& [uuid, experiment, name] = *merged.begin();
-  throw InputError(fmt::format(
+  throw InputError(
       "cannot resume {}: no file of a GPU, such as {}, has {} row{} of it, such as {}/{} of {}; name the "
       "GPUs that it was measured on, or write to another file",
       each.rows.string(), file_of_gpu(each.rows, each.gpus.front().index).string(), merged.size(),
-      merged.size() == 1 ? "" : "s", experiment, name, uuid));
+      merged.size() == 1 ? "" : "s", experiment, name, uuid);
 }
 
 /// @returns whether that went well
@@ -322,8 +316,7 @@ std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<
   for (const std::string_view part : split(choice, ',')) {
     const int number = device_number(part, choice);
     if (std::ranges::find(gpus, number, &GpuHere::index) != gpus.end())
-      throw InputError(
-          fmt::format("--device {}: GPU {} stands there twice; name each GPU once", choice, number));
+      throw InputError("--device {}: GPU {} stands there twice; name each GPU once", choice, number);
     gpus.push_back(gpu_of(number, choice, here));
   }
   return here && here->empty() ? std::vector<GpuHere>() : gpus;

@@ -9,19 +9,17 @@
 
 #include <fmt/ostream.h>
 
+#include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::string python_of(const fs::path& root) {
-  if (const char* named = std::getenv("OCCBENCH_PYTHON"); named != nullptr && *named != '\0') {
-    if (::access(named, X_OK) != 0) {
-      throw InputError(fmt::format("OCCBENCH_PYTHON={}: {}; name a Python with the packages of {}", named,
-                                   std::strerror(errno),
-                                   (root / "scripts/occbench_tools/pyproject.toml").string()));
+  if (std::string named = environment_variable("OCCBENCH_PYTHON"); !named.empty()) {
+    if (::access(named.c_str(), X_OK) != 0) {
+      throw InputError("OCCBENCH_PYTHON={}: {}; name a Python with the packages of {}", named,
+                       std::strerror(errno), (root / "scripts/occbench_tools/pyproject.toml").string());
     }
     return named;
   }
@@ -68,8 +66,8 @@ std::optional<PythonTools> find_python_tools(std::ostream& err) {
 }
 
 void set_python_path(const fs::path& folder) {
-  const char* before = std::getenv("PYTHONPATH");
-  const std::string after = before != nullptr && *before != '\0' ? fmt::format(":{}", before) : "";
+  const std::string before = environment_variable("PYTHONPATH");
+  const std::string after = before.empty() ? "" : ":" + before;
   ::setenv("PYTHONPATH", (folder.string() + after).c_str(), 1);
   ::setenv("PYTHONSAFEPATH", "1", 1);
 }

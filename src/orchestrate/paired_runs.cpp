@@ -16,13 +16,10 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 fs::path program_of(const fs::path& build) {
   const fs::path program = fs::absolute(build) / "bin" / "occbench";
   if (::access(program.c_str(), X_OK) == 0) return program;
-  throw InputError(
-      fmt::format("{} is no build folder: {}: {}", build.string(), program.string(), std::strerror(errno)));
+  throw InputError("{} is no build folder: {}: {}", build.string(), program.string(), std::strerror(errno));
 }
 
 bool measured(Ending ending) {
@@ -51,7 +48,7 @@ PairedRuns run_pairs(const PairPlan& plan, std::ostream& progress) {
   const fs::path program_b = program_of(plan.build_b);
   std::error_code error;
   fs::create_directories(plan.folder, error);
-  if (error) throw InputError(fmt::format("cannot write {}: {}", plan.folder.string(), error.message()));
+  if (error) throw InputError("cannot write {}: {}", plan.folder.string(), error.message());
 
   PairedRuns runs;
   for (int run = 0; run < 2 * plan.pairs; ++run) {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -24,8 +23,6 @@
 
 namespace occbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// The program that has all experiments of the suite (bench/CMakeLists.txt).
 constexpr const char* kSuiteProgram = "bench_all";
@@ -91,7 +88,7 @@ struct ExpectedCase {
 /// The kernels that a program describes in a line of its answer to --occ_describe.
 void add_kernels(const fs::path& program, std::string_view line, std::vector<SweptKernel>& kernels) {
   if (!line.starts_with('{')) return;
-  const nlohmann::ordered_json described = parse_json(line, program.string());
+  const Json described = parse_json(line, program.string());
   if (!described.contains("families")) return;
   for (const auto& family : described.at("families")) {
     SweptKernel kernel{program, family.at("name"), family.at("description"), {}};
@@ -140,9 +137,9 @@ std::vector<Bench> planned_benches(const RunOptions& options) {
       options.programs.empty() ? bench_programs(options.benches) : options.programs;
   if (programs.empty()) {
     throw InputError(
-        fmt::format("there are no bench programs in {}: they are part of builds with CUDA (cmake --build "
-                    "--preset release); --benches says where they are",
-                    programs_folder(options.benches).string()));
+        "there are no bench programs in {}: they are part of builds with CUDA (cmake --build --preset "
+        "release); --benches says where they are",
+        programs_folder(options.benches).string());
   }
   const TemporaryFolder answers;
   const auto rows_of = [&](std::size_t i) { return answers.path() / fmt::format("{}.csv", i); };
@@ -163,9 +160,8 @@ std::vector<Bench> planned_benches(const RunOptions& options) {
   std::set<std::string> names;
   keep_cases(benches, [&](const std::string& name) { return matches(name) && names.insert(name).second; });
   if (benches.empty()) {
-    throw InputError(
-        fmt::format("--filter {} matches no case of the suite {}; occbench run --list shows them",
-                    options.filter, options.suite));
+    throw InputError("--filter {} matches no case of the suite {}; occbench run --list shows them",
+                     options.filter, options.suite);
   }
   if (!options.shard.empty()) keep_shard(benches, parse_shard(options.shard));
   return benches;
@@ -184,13 +180,13 @@ Shard parse_shard(const std::string& text) {
   const std::optional<int> count = read_number(parts.back(), 1, kMostShards);
   const std::optional<int> index = read_number(parts.front(), 1, count.value_or(0));
   if (parts.size() == 2 && index) return {*index, *count};
-  throw InputError(
-      fmt::format("--shard {}: write I/N with 1 <= I <= N <= {}, as in 3/16", text, kMostShards));
+  throw InputError("--shard {}: write I/N with 1 <= I <= N <= {}, as in 3/16", text, kMostShards);
 }
 
 std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard shard) {
-  std::vector<ExpectedCase> expected;
-  for (const CaseRecord& each : cases) expected.push_back({expected_seconds(each), full_name(each.identity)});
+  auto expected = mapped(cases, [](const CaseRecord& each) {
+    return ExpectedCase{expected_seconds(each), full_name(each.identity)};
+  });
   std::ranges::sort(expected, [](const ExpectedCase& a, const ExpectedCase& b) {
     return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
   });
@@ -203,8 +199,8 @@ std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard sh
     if (least - seconds.begin() == shard.index - 1) names.insert(each.name);
   }
   if (names.empty()) {
-    throw InputError(fmt::format("--shard {}/{} has no case: there are {}, so use at most that many shards",
-                                 shard.index, shard.count, cases.size()));
+    throw InputError("--shard {}/{} has no case: there are {}, so use at most that many shards", shard.index,
+                     shard.count, cases.size());
   }
   return names;
 }
@@ -214,10 +210,9 @@ fs::path sweep_program(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(program, error)) return program;
   throw InputError(
-      fmt::format("there is no {}: it is part of builds with CUDA, which `CUDAARCHS=90 scripts/run --list` "
-                  "makes without a "
-                  "GPU too; --benches says where it is",
-                  program.string()));
+      "there is no {}: it is part of builds with CUDA, which `CUDAARCHS=90 scripts/run --list` makes without "
+      "a GPU too; --benches says where it is",
+      program.string());
 }
 
 std::vector<SweptKernel> swept_kernels(const fs::path& folder) {
@@ -236,10 +231,8 @@ std::vector<SweptKernel> swept_kernels(const fs::path& folder) {
 const SweptKernel& find_kernel(const std::vector<SweptKernel>& kernels, const std::string& name) {
   const auto found = std::ranges::find(kernels, name, &SweptKernel::name);
   if (found != kernels.end()) return *found;
-  std::vector<std::string> names;
-  for (const SweptKernel& kernel : kernels) names.push_back(kernel.name);
-  throw InputError(fmt::format("there is no kernel {} to sweep; the nearest are {}", name,
-                               fmt::join(nearest_names(name, names, 3), ", ")));
+  throw InputError("there is no kernel {} to sweep; the nearest are {}", name,
+                   fmt::join(nearest_names(name, mapped(kernels, &SweptKernel::name), 3), ", "));
 }
 
 }  // namespace occbench

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <set>
@@ -17,6 +16,7 @@
 #include "files/lock.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/progress.hpp"
 #include "record/case_filter.hpp"
@@ -29,8 +29,6 @@
 
 namespace occbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// The line with what is left is shown again as often.
 constexpr std::chrono::milliseconds kRefresh{250};
@@ -64,9 +62,7 @@ class GrowingRows {
     const CsvTable table = parse_row_table(header_ + grown, file_.string());
     taken_ += table.whole_bytes - std::min(table.whole_bytes, header_.size());
     if (header_.empty()) header_ = csv_record(table.names);
-    std::vector<CaseRecord> cases;
-    for (const Row& row : rows_of(table, file_.string())) cases.push_back(case_record(row));
-    return cases;
+    return mapped(rows_of(table, file_.string()), case_record);
   }
 
  private:
@@ -289,8 +285,8 @@ bool summarize(const Runner& runner, const std::set<std::string>& wanted, const 
 
 /// Several of Slurm's nodes can be one machine; then each has a name of its own.
 std::string node_name() {
-  const char* node = std::getenv("SLURMD_NODENAME");
-  return node != nullptr && *node != '\0' ? node : host_name();
+  const std::string node = environment_variable("SLURMD_NODENAME");
+  return node.empty() ? host_name() : node;
 }
 
 std::vector<CaseRecord> chosen_cases(const RunOptions& options) {
@@ -298,8 +294,7 @@ std::vector<CaseRecord> chosen_cases(const RunOptions& options) {
   const auto matches = case_filter(options.filter);
   std::erase_if(cases, [&](const CaseRecord& each) { return !matches(full_name(each.identity)); });
   if (cases.empty()) {
-    throw InputError(
-        fmt::format("{} has no case that --filter '{}' matches", options.rehearse, options.filter));
+    throw InputError("{} has no case that --filter '{}' matches", options.rehearse, options.filter);
   }
   if (!options.shard.empty()) {
     const std::set<std::string> names = cases_of_shard(cases, parse_shard(options.shard));

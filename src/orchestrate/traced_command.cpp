@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 
 #include "entries/process_files.hpp"
+#include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
@@ -23,8 +24,6 @@
 
 namespace occbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
 constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
@@ -46,8 +45,8 @@ std::string counted_launches(const std::string& counters) {
   if (counters == kTracePaced || counters == kTraceSampled) return counters;
   if (counters == "off") return "0";
   if (read_number(counters, 1, kMostCounted)) return counters;
-  throw InputError(fmt::format("--counters '{}' is none of auto, sampled, off and a number from 1 to {}",
-                               counters, kMostCounted));
+  throw InputError("--counters '{}' is none of auto, sampled, off and a number from 1 to {}", counters,
+                   kMostCounted);
 }
 
 /// Why the command runs untraced; empty where it need not.
@@ -55,11 +54,10 @@ std::string why_not_traced(const TraceCommand& command) {
   const std::string name = fs::path(command.words.front()).filename();
   if (name == "ncu" || name == "nsys")
     return fmt::format("{} injects a library of its own, and only one can be injected", name);
-  if (const char* other = std::getenv(kInjection); other != nullptr && *other != '\0') {
+  if (const std::string other = environment_variable(kInjection); !other.empty()) {
     return fmt::format(
         "{} is already set to {} (ncu, nsys and compute-sanitizer do so): end that, for only one library can "
-        "be "
-        "injected",
+        "be injected",
         kInjection, other);
   }
   const fs::path library = library_path();
@@ -87,8 +85,7 @@ std::vector<std::string> environment_for(const TraceCommand& command, const std:
   if (!command.visible_gpu.empty()) set("CUDA_VISIBLE_DEVICES", command.visible_gpu);
   if (!traced) return environment;
   set(kInjection, library_path().string());
-  if (const char* other = std::getenv(kNvtxInjection); other == nullptr || *other == '\0')
-    set(kNvtxInjection, library_path().string());
+  if (environment_variable(kNvtxInjection).empty()) set(kNvtxInjection, library_path().string());
   set(kTraceOutVariable, fs::absolute(out).string());
   set(kTraceCountersVariable, counted_launches(command.counters));
   set(kTraceKernelsVariable, command.kernels);
@@ -158,8 +155,8 @@ std::unique_ptr<ChildProcess> start(const TraceCommand& command,
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     const std::string& name = command.words.front();
     const bool is_here = name.find('/') == std::string::npos && fs::exists(name);
-    throw InputError(fmt::format("cannot run '{}': {}{}", name, error.code().message(),
-                                 is_here ? fmt::format(" in PATH; the one here is ./{}", name) : ""));
+    throw InputError("cannot run '{}': {}{}", name, error.code().message(),
+                     is_here ? fmt::format(" in PATH; the one here is ./{}", name) : "");
   }
 }
 
@@ -170,11 +167,10 @@ void say_why_no_file(Ending ending, Console& console) {
                ending.status);
     return;
   }
-  fmt::print(
-      console.err,
-      "occbench trace: no process loaded {}: the command does not use CUDA here, or sudo, srun, a container "
-      "or another tool takes {} away: run occbench within\n",
-      kLibrary, kInjection);
+  fmt::print(console.err,
+             "occbench trace: no process loaded {}: the command does not use CUDA here, or sudo, srun, a "
+             "container or another tool takes {} away: run occbench within\n",
+             kLibrary, kInjection);
 }
 
 }  // namespace
@@ -183,14 +179,13 @@ void check(const TraceCommand& command) {
   static_cast<void>(counted_launches(command.counters));
   if (!command.timeline.empty() && command.counters != kTraceSampled)
     throw InputError(
-        fmt::format("--timeline shows sampling windows, and --counters '{}' has none: add --counters sampled",
-                    command.counters));
+        "--timeline shows sampling windows, and --counters '{}' has none: add --counters sampled",
+        command.counters);
   if (!command.timeline.empty()) static_cast<void>(output_target(command.timeline));
   static_cast<void>(checked_kernel_filter(command.kernels));
   const bool is_empty_name = command.only.starts_with('/') || command.only.ends_with('/');
   if (is_empty_name || command.only.find("//") != std::string::npos)
-    throw InputError(
-        fmt::format("--only '{}': names of nested regions have one / between them", command.only));
+    throw InputError("--only '{}': names of nested regions have one / between them", command.only);
 }
 
 ExitStatus run_traced(const TraceCommand& command, const std::vector<std::string>& metrics,

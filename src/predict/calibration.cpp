@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "occupancy/occupancy.hpp"
+#include "occupancy/text.hpp"
 #include "predict/parallel.hpp"
 #include "predict/parameters.hpp"
 #include "simulate/simulate.hpp"
@@ -67,8 +68,7 @@ struct Knob {
 void fit(DeviceProfile& profile, std::span<const Knob> knobs, const Limits& limits,
          std::span<const CalibrationLaunch> launches, std::size_t runs, const FitSearch& search) {
   if (launches.empty()) return;
-  std::vector<double> values;
-  for (const Knob& knob : knobs) values.push_back(knob.start);
+  std::vector<double> values = mapped(knobs, &Knob::start);
   std::vector<double> steps(knobs.size(), search.first_step);
   double best = misfit(profile, limits, launches, runs);
   for (int round = 0; round < search.rounds; ++round) {

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <utility>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
@@ -85,7 +84,7 @@ std::optional<bool> set(Draft& draft, std::string_view name, std::string_view te
 /// Puts the parts together, which must fit one another. @throws InputError
 DeviceProfile finish(Draft draft, std::string_view source) {
   const auto expect = [&](bool fits, const std::string& complaint) {
-    if (!fits) throw InputError(fmt::format("{}: {}", source, complaint));
+    if (!fits) throw InputError("{}: {}", source, complaint);
   };
   expect(!draft.profile.name.empty(), "name is missing");
   expect(draft.profile.compute_capability != ComputeCapability{}, "compute_capability is missing");
@@ -130,12 +129,11 @@ DeviceProfile parse_profile(std::string_view text, std::string_view source) {
     const std::string_view value = trimmed(content.substr(std::min(sign + 1, content.size())));
     const std::optional<bool> was_set = set(draft, name, value);
     if (!was_set) {
-      throw InputError(
-          fmt::format("{}:{}: a device profile has no '{}'; `occbench calibrate` writes what it has", source,
-                      line, name));
+      throw InputError("{}:{}: a device profile has no '{}'; `occbench calibrate` writes what it has", source,
+                       line, name);
     }
     if (!*was_set) {
-      throw InputError(fmt::format("{}:{}: '{}' is not a value for {}", source, line, value, name));
+      throw InputError("{}:{}: '{}' is not a value for {}", source, line, value, name);
     }
   }
   return finish(std::move(draft), source);
@@ -160,9 +158,7 @@ std::string to_string(const DeviceProfile& profile) {
 }
 
 std::vector<std::string_view> built_in_profiles() {
-  std::vector<std::string_view> names;
-  for (const BuiltInProfile& profile : kBuiltInProfiles) names.push_back(profile.name);
-  return names;
+  return mapped(kBuiltInProfiles, &BuiltInProfile::name);
 }
 
 DeviceProfile find_profile(const std::string& name_or_file) {
@@ -171,8 +167,8 @@ DeviceProfile find_profile(const std::string& name_or_file) {
   }
   std::error_code missing;
   if (!std::filesystem::exists(name_or_file, missing)) {
-    throw InputError(fmt::format("no device profile '{}': neither a built-in one ({}) nor a file",
-                                 name_or_file, fmt::join(built_in_profiles(), ", ")));
+    throw InputError("no device profile '{}': neither a built-in one ({}) nor a file", name_or_file,
+                     fmt::join(built_in_profiles(), ", "));
   }
   return parse_profile(read_text(name_or_file), name_or_file);
 }
@@ -189,9 +185,9 @@ Seeds::Seeds(const Chance& chance, const DeviceProfile& profile)
   const auto most = static_cast<std::int64_t>(gpcs_) - 1;
   if (*chance.first_gpc >= 0 && *chance.first_gpc <= most) return;
   throw InputError(
-      fmt::format("first_gpc = {} is out of range: {} SMs have GPCs 0 to {} by the profile {}; leave it out "
-                  "where it is not known",
-                  *chance.first_gpc, profile.sm_count(), most, profile.name));
+      "first_gpc = {} is out of range: {} SMs have GPCs 0 to {} by the profile {}; leave it out where it is "
+      "not known",
+      *chance.first_gpc, profile.sm_count(), most, profile.name);
 }
 
 }  // namespace occbench

@@ -88,10 +88,10 @@ std::optional<InferredWork> infer_work(const Launch& launch, const Usage& usage,
 void require_lockstep(const Work& work, const DeviceProfile& profile) {
   const double least_issue = profile.model.parameters.always_issuing_share;
   if (work.rates().always_issues(least_issue)) return;
-  throw InputError(fmt::format(
+  throw InputError(
       "work '{}': warps stay in lockstep only where they can issue in almost every cycle: by the profile {} "
       "issue must be at least {} and no less than pipe; leave lockstep out where it is less",
-      to_string(work), profile.name, least_issue * work.cycles));
+      to_string(work), profile.name, least_issue * work.cycles);
 }
 
 Work lockstep_as_read(const Launch& launch, const Usage& usage, const Limits& limits,
@@ -116,16 +116,15 @@ Work lockstep_as_read(const Launch& launch, const Usage& usage, const Limits& li
       fmt::format("of warps never in lockstep {:.2f} % are predicted, of warps always in lockstep {:.2f} %",
                   never.achieved.middle, always.achieved.middle);
   if (always.achieved.middle - never.achieved.middle < kLeastSpanPoints) {
-    throw InputError(fmt::format(
-        "this launch tells nothing of how long its warps stay in lockstep: {}; take a reading of one "
-        "wave with all warps that an SM holds",
-        range));
+    throw InputError(
+        "this launch tells nothing of how long its warps stay in lockstep: {}; take a reading of one wave "
+        "with all warps that an SM holds",
+        range);
   }
   if (!(achieved_pct >= never.achieved.middle - kPointsOfNoise &&
         achieved_pct <= always.achieved.middle + kPointsOfNoise)) {
-    throw InputError(
-        fmt::format("no time in lockstep explains a reading of {} %: {}; check the launch and its work",
-                    achieved_pct, range));
+    throw InputError("no time in lockstep explains a reading of {} %: {}; check the launch and its work",
+                     achieved_pct, range);
   }
   const double near = most / 1000;
   while (most - least > near) {

@@ -88,8 +88,7 @@ constexpr std::array kParameters{
               .least_elsewhere = 0,
               .most_elsewhere = 380,
               .source = "first_blocks.csv: starts have a standard deviation of 55 cycles, as an even spread "
-                        "over 190 has; "
-                        "from off to twice of that elsewhere"},
+                        "over 190 has; from off to twice of that elsewhere"},
     Parameter{.name = "gpc_clock_spread_ppm",
               .value = &P::gpc_clock_spread_ppm,
               .meaning = "GPC clocks differ by up to so much more or less, drawn for each launch",

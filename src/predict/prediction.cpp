@@ -4,8 +4,6 @@
 #include <array>
 #include <vector>
 
-#include <fmt/core.h>
-
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/text.hpp"
@@ -67,9 +65,7 @@ class Runs {
   }
 
   double achieved_pct(const Tasks& tasks) const {
-    std::vector<double> values;
-    for (const Simulation& simulation : (*this)(tasks)) values.push_back(simulation.achieved_pct);
-    return median(std::move(values));
+    return median(mapped((*this)(tasks), &Simulation::achieved_pct));
   }
 
   double achieved_pct_without_overheads(const Tasks& tasks) const {
@@ -89,8 +85,7 @@ Simulations summary(std::vector<Simulation> simulations) {
   // Of equal ones the first comes first, with every C++ library.
   std::ranges::stable_sort(simulations, {}, &Simulation::achieved_pct);
   const auto of = [&](double Simulation::*value) {
-    std::vector<double> values;
-    for (const Simulation& simulation : simulations) values.push_back(simulation.*value);
+    std::vector<double> values = mapped(simulations, value);
     const auto [low, high] = std::ranges::minmax(values);
     return RunRange{low, median(std::move(values)), high};
   };
@@ -166,11 +161,10 @@ void require_simulable(const Limits& limits, const Tasks& tasks) {
   if (tasks.all_equal() || seconds <= kMostSimulationSeconds) return;
   const double fits = kMostSimulationSeconds / seconds * static_cast<double>(tasks.grid_blocks());
   throw InputError(
-      fmt::format("a prediction simulates all of these {} uneven blocks some ten times or more, each time "
-                  "for about {:.0f} s; at most "
-                  "{:.0f} s are taken: predict the same work in a grid of at most {} blocks",
-                  grouped(tasks.grid_blocks()), seconds, kMostSimulationSeconds,
-                  grouped(static_cast<std::int64_t>(fits))));
+      "a prediction simulates all of these {} uneven blocks some ten times or more, each time for about "
+      "{:.0f} s; at most {:.0f} s are taken: predict the same work in a grid of at most {} blocks",
+      grouped(tasks.grid_blocks()), seconds, kMostSimulationSeconds,
+      grouped(static_cast<std::int64_t>(fits)));
 }
 
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,

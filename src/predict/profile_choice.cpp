@@ -8,11 +8,10 @@
 
 #include <fmt/core.h>
 
+#include "files/input.hpp"
 #include "predict/parameters.hpp"
 
 namespace occbench {
-namespace fs = std::filesystem;
-
 namespace {
 
 /// Rows of anybody name a GPU: what is no UUID leads out of the folder of profiles.
@@ -79,15 +78,11 @@ ChosenProfile chosen(DeviceProfile profile) {
 }
 
 fs::path user_profiles() {
-  const auto folder = [](const char* variable) -> fs::path {
-    const char* const value = std::getenv(variable);
-    return value == nullptr ? "" : value;
-  };
   // The XDG base directory specification: a relative path is to be ignored.
-  if (const fs::path config = folder("XDG_CONFIG_HOME"); config.is_absolute()) {
+  if (const fs::path config = environment_variable("XDG_CONFIG_HOME"); config.is_absolute()) {
     return config / "occbench" / "profiles";
   }
-  const fs::path home = folder("HOME");
+  const fs::path home = environment_variable("HOME");
   return home.empty() ? fs::path() : home / ".config" / "occbench" / "profiles";
 }
 
@@ -111,14 +106,9 @@ std::string name_of_profile(const std::string& gpu, const std::string& uuid) {
 std::string remark_on(const std::string& profile, ProfileQuality quality, const std::string& gpu) {
   const std::string predicted =
       fmt::format("{} is predicted with the profile {}", gpu.empty() ? "this GPU" : gpu, profile);
-  switch (quality) {
-    case ProfileQuality::calibrated_device:
-      return "";
-    case ProfileQuality::calibrated_model:
-      return predicted + ", made on GPUs of this model (calibrated_model)";
-    case ProfileQuality::generic:
-      break;
-  }
+  if (quality == ProfileQuality::calibrated_device) return "";
+  if (quality == ProfileQuality::calibrated_model)
+    return predicted + ", made on GPUs of this model (calibrated_model)";
   return predicted + ", made on no such GPU (generic): predictions are unverified";
 }
 

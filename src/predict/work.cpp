@@ -132,7 +132,7 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const Field& field, std::string_view complaint) const {
-    throw InputError(fmt::format("work '{}', character {}: {}", text_, field.position, complaint));
+    throw InputError("work '{}', character {}: {}", text_, field.position, complaint);
   }
 
   void split(std::size_t begin) {
@@ -225,9 +225,9 @@ class Parser {
   }
 
   [[noreturn]] void fail_unknown(const Field& field, const Form& form) const {
-    fail(field, fmt::format("'{}' does not belong here; write "
-                            "{}[:issue=N][:pipe=N][:bytes=N][:lockstep=N][:poll=N]",
-                            field.text, syntax(form)));
+    fail(field,
+         fmt::format("'{}' does not belong here; write {}[:issue=N][:pipe=N][:bytes=N][:lockstep=N][:poll=N]",
+                     field.text, syntax(form)));
   }
 
   std::string_view text_;
@@ -250,14 +250,13 @@ std::int64_t whole(double amount) {
 std::int64_t parse_cycles(std::string_view text, std::string_view source, std::size_t line) {
   const auto value = read_number<double>(text);
   if (!value) {
-    throw InputError(
-        fmt::format("{}:{}: '{}' is not a number of cycles; write one number a line", source, line, text));
+    throw InputError("{}:{}: '{}' is not a number of cycles; write one number a line", source, line, text);
   }
   const double cycles = std::floor(*value + 0.5);
   // Blocks that take no time never make the SMs busy: the simulation would not end.
   if (!(cycles >= 1 && cycles <= kMaxUnitCycles)) {
-    throw InputError(fmt::format("{}:{}: {} cycles are out of range: 1 to {}, once rounded", source, line,
-                                 text, kMaxUnitCycles));
+    throw InputError("{}:{}: {} cycles are out of range: 1 to {}, once rounded", source, line, text,
+                     kMaxUnitCycles);
   }
   return static_cast<std::int64_t>(cycles);
 }
@@ -342,11 +341,10 @@ std::string work_in_cycles(std::string_view text, std::optional<double> clock_mh
   if (begin == 0 || !amount.ends_with(kMicroseconds)) return std::string(text);
   const std::string_view number = amount.substr(0, amount.size() - kMicroseconds.size());
   const auto microseconds = read_number<double>(number);
-  if (!microseconds)
-    throw InputError(fmt::format("work '{}': '{}' is no number of microseconds", text, amount));
+  if (!microseconds) throw InputError("work '{}': '{}' is no number of microseconds", text, amount);
   if (!clock_mhz || *clock_mhz <= 0) {
-    throw InputError(fmt::format(
-        "work '{}' is in microseconds, and the GPU's clock is not known: give its MHz, or cycles", text));
+    throw InputError(
+        "work '{}' is in microseconds, and the GPU's clock is not known: give its MHz, or cycles", text);
   }
   return fmt::format("{}{}{}", text.substr(0, begin), std::round(*microseconds * *clock_mhz),
                      text.substr(end));
@@ -387,7 +385,7 @@ Durations parse_durations(std::string_view text, std::string_view source, bool p
     begin = end + 1;
   }
   if (durations.cycles.empty()) {
-    throw InputError(fmt::format("{}:1: no durations; write one number of cycles a line", source));
+    throw InputError("{}:1: no durations; write one number of cycles a line", source);
   }
   return durations;
 }
@@ -412,9 +410,9 @@ Tasks::Tasks(Durations durations, std::int64_t grid_blocks, int warps_per_block)
       poll_cycles_per_warp_(durations.poll_cycles_per_warp) {
   const auto given = static_cast<std::int64_t>(durations.cycles.size());
   if (given != 1 && given != source_units_) {
-    throw InputError(fmt::format("{}:{}: {} durations for a grid of {} {}; give one for each, or one for all",
-                                 durations.source, std::min(given, source_units_) + 1, given, source_units_,
-                                 durations.per_warp ? "warps" : "blocks"));
+    throw InputError("{}:{}: {} durations for a grid of {} {}; give one for each, or one for all",
+                     durations.source, std::min(given, source_units_) + 1, given, source_units_,
+                     durations.per_warp ? "warps" : "blocks");
   }
   source_ = std::make_shared<const Durations>(std::move(durations));
   if (given == 1) everywhere_ = unit_cycles(0);

@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 
-#include <fmt/core.h>
 #include <fmt/ostream.h>
 
 #include "files/input.hpp"
@@ -71,23 +70,15 @@ bool is_possible(const SampledTotals& totals) {
 std::string why_uncounted(const LaunchTotals& totals, const ProgramLaunches& seen) {
   if (seen.of_graphs == seen.launches) return "CUDA graphs of several kernels launch it";
   if (seen.launches == 1) return "launched once";
-  switch (totals.uncounted) {
-    case Uncounted::left_out:
-      return "left out by --kernels";
-    case Uncounted::waits_for_gpus:
-      return "it waits for other GPUs";
-    case Uncounted::second_context:
-      return "launched in a second context of its GPU";
-    case Uncounted::while_capturing:
-      return "launched only while a stream captured";
-    case Uncounted::warm_up:
-      return "launched only in the warm-up (--after 0 does without)";
-    case Uncounted::failed:
-      return "it was tried, and could not be";
-    case Uncounted::unknown:
-      break;
-  }
-  return "";
+  static constexpr std::string_view kInOrder[] = {"",
+                                                  "left out by --kernels",
+                                                  "it waits for other GPUs",
+                                                  "launched in a second context of its GPU",
+                                                  "launched only while a stream captured",
+                                                  "launched only in the warm-up (--after 0 does without)",
+                                                  "it was tried, and could not be"};
+  const auto place = static_cast<std::size_t>(totals.uncounted);
+  return std::string(place < std::size(kInOrder) ? kInOrder[place] : "");
 }
 
 /// The entries of one file.
@@ -327,8 +318,7 @@ class ProcessEntries {
 TracedProcess parse_process_entries(std::string_view bytes, std::string_view source) {
   ProcessEntries entries;
   if (!for_each_entry(bytes, [&](const EntryView& entry) { entries.add(entry); }))
-    throw InputError(
-        fmt::format("{} is no file of a traced process, or one of another version of occbench", source));
+    throw InputError("{} is no file of a traced process, or one of another version of occbench", source);
   return entries.result();
 }
 
@@ -355,8 +345,8 @@ MergedProcesses merged_processes(const std::vector<std::filesystem::path>& files
   if (merged.entries.empty() && !merged.files.empty()) {
     const std::size_t count = merged.files.size();
     fmt::print(err,
-               "occbench trace: {} initialized CUDA, and no kernel launch was traced: it launched "
-               "none, or it says above why it is not traced\n",
+               "occbench trace: {} initialized CUDA, and no kernel launch was traced: it launched none, or "
+               "it says above why it is not traced\n",
                count == 1 ? "a process" : fmt::format("{} processes", count));
   }
   merged.entries = occbench::merged(std::move(merged.entries));

@@ -5,13 +5,13 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "diagnose/diagnose.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/text.hpp"
 #include "predict/parallel.hpp"
 #include "record/columns.hpp"
 #include "record/counter_columns.hpp"
@@ -327,8 +327,7 @@ void predict_all(std::span<CaseRecord> cases, const std::optional<DeviceProfile>
 }
 
 std::vector<CaseToTell> by_time_saved(std::span<const CaseRecord> cases) {
-  std::vector<CaseToTell> all;
-  for (const CaseRecord& record : cases) all.push_back(to_tell(record));
+  std::vector<CaseToTell> all = mapped(cases, to_tell);
   std::ranges::stable_sort(all, std::ranges::greater{}, [](const CaseToTell& each) {
     return std::pair(each.us, each.record->program.total_time_us.value_or(0));
   });
@@ -336,9 +335,7 @@ std::vector<CaseToTell> by_time_saved(std::span<const CaseRecord> cases) {
 }
 
 void sort_by_time_saved(std::vector<CaseRecord>& cases) {
-  std::vector<CaseRecord> sorted;
-  for (const CaseToTell& each : by_time_saved(cases)) sorted.push_back(*each.record);
-  cases = std::move(sorted);
+  cases = mapped(by_time_saved(cases), [](const CaseToTell& each) { return *each.record; });
 }
 
 void write_program(const std::filesystem::path& file, std::span<const CaseRecord> cases,

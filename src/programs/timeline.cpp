@@ -18,8 +18,6 @@
 namespace occbench {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// What slices say of a kernel.
 struct Slice {
   std::string name;  ///< as JSON

@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include <fmt/core.h>
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
@@ -103,7 +102,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool start_object(std::size_t) override {
-    if (path_.size() == kMaxJsonDepth) throw InputError(fmt::format("{} {}", source_, kTooDeep));
+    if (path_.size() == kMaxJsonDepth) throw InputError("{} {}", source_, kTooDeep);
     path_.emplace_back();
     return true;
   }
@@ -147,8 +146,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
   }
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::json::exception& error) override {
-    throw InputError(
-        fmt::format("{} is not a whole JSON file: {} (byte {})", source_, error.what(), position));
+    throw InputError("{} is not a whole JSON file: {} (byte {})", source_, error.what(), position);
   }
 
   TorchTrace finish();
@@ -205,21 +203,21 @@ ProgramDevice Reader::device_of(int index) const {
   const auto found = devices_.find(index);
   if (found == devices_.end()) {
     throw InputError(
-        fmt::format("{} does not describe GPU {} (deviceProperties): record it with a PyTorch of "
-                    "2.0 or later, whose profiler was on with ProfilerActivity.CUDA",
-                    source_, index));
+        "{} does not describe GPU {} (deviceProperties): record it with a PyTorch of 2.0 or later, whose "
+        "profiler was on with ProfilerActivity.CUDA",
+        source_, index);
   }
   const auto number = [&](std::string_view name) {
     return static_cast<int>(std::clamp(number_in(found->second.numbers, name).value_or(0), 0.0, 1e6));
   };
   if (number("warpSize") != 0 && number("warpSize") != 32) {
-    throw InputError(fmt::format("{} is of {}, whose warps have {} threads: only NVIDIA GPUs are known",
-                                 source_, found->second.name, number("warpSize")));
+    throw InputError("{} is of {}, whose warps have {} threads: only NVIDIA GPUs are known", source_,
+                     found->second.name, number("warpSize"));
   }
   const int sms = number("numSms");
   if (sms < 1 || sms > kMostSms) {
-    throw InputError(fmt::format("{} says that GPU {} has {} SMs (numSms); a GPU has 1 to {}", source_, index,
-                                 sms, kMostSms));
+    throw InputError("{} says that GPU {} has {} SMs (numSms); a GPU has 1 to {}", source_, index, sms,
+                     kMostSms);
   }
   return {found->second.name, "", index,
           to_string(ComputeCapability{number("computeMajor"), number("computeMinor")}), sms};
@@ -250,11 +248,10 @@ void choose_clocks(TorchTrace& trace, const std::optional<double>& given, std::o
       fmt::print(err, "{}: the trace has no SM clock; {} MHz, the GPU's highest, is taken (--clock-mhz N)\n",
                  device.name, *clock);
     } else {
-      fmt::print(
-          err,
-          "{}: the trace has no SM clock, and this GPU's highest is not known: nothing is predicted without "
-          "--clock-mhz N\n",
-          device.name);
+      fmt::print(err,
+                 "{}: the trace has no SM clock, and this GPU's highest is not known: nothing is predicted "
+                 "without --clock-mhz N\n",
+                 device.name);
     }
   }
 }
@@ -283,9 +280,9 @@ TorchTrace parse_torch_trace(std::istream& text, std::string_view source) {
   TorchTrace trace = reader.finish();
   if (trace.kernels.empty()) {
     throw InputError(
-        fmt::format("{} has no kernels: export it with prof.export_chrome_trace from a "
-                    "torch.profiler that was on with ProfilerActivity.CUDA",
-                    source));
+        "{} has no kernels: export it with prof.export_chrome_trace from a torch.profiler that was on with "
+        "ProfilerActivity.CUDA",
+        source);
   }
   return trace;
 }

@@ -53,16 +53,14 @@ std::string nearest_to(std::string_view name, const BatchColumns& columns) {
 void check_names(std::span<const std::string> names, const BatchColumns& columns, std::string_view source) {
   for (const std::string_view name : columns.needed) {
     if (std::ranges::find(names, name) != names.end()) continue;
-    throw InputError(
-        fmt::format("{}: there is no column {} (needed: {})", source, name, fmt::join(columns.needed, ", ")));
+    throw InputError("{}: there is no column {} (needed: {})", source, name, fmt::join(columns.needed, ", "));
   }
   for (const std::string& name : names) {
     if (find_column(name) != nullptr || is_counter(name) ||
         std::ranges::find(columns.answers, name) != columns.answers.end())
       continue;
-    throw InputError(
-        fmt::format("{}, line 1: {} does not know the column '{}'; the nearest is {} (it reads {})", source,
-                    columns.command, name, nearest_to(name, columns), fmt::join(names_read(columns), ", ")));
+    throw InputError("{}, line 1: {} does not know the column '{}'; the nearest is {} (it reads {})", source,
+                     columns.command, name, nearest_to(name, columns), fmt::join(names_read(columns), ", "));
   }
 }
 
@@ -70,7 +68,7 @@ void check_names(std::span<const std::string> names, const BatchColumns& columns
 void check_kind(std::string_view text, const BatchColumns& columns, std::string_view source) {
   if (has_names(text, columns.needed)) return;
   const std::string what = what_else_it_is(text, source);
-  if (!what.empty()) throw InputError(fmt::format("{} is no file of launches: {}", source, what));
+  if (!what.empty()) throw InputError("{} is no file of launches: {}", source, what);
 }
 
 void write_sizes_in_full(const std::vector<std::string>& names, std::vector<std::string>& cells) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
+
+#include "occupancy/text.hpp"
 
 namespace occbench {
 
@@ -14,12 +17,8 @@ inline bool is_bound_by_sm(std::string_view work, bool spills) {
 
 /// Whether a case declares that its warps wait for atomic operations in L2. @param expected_cause  as in that column
 inline bool expects_atomics(std::string_view expected_cause) {
-  while (!expected_cause.empty()) {
-    const std::size_t end = std::min(expected_cause.find('+'), expected_cause.size());
-    if (expected_cause.substr(0, end) == "atomics") return true;
-    expected_cause.remove_prefix(std::min(end + 1, expected_cause.size()));
-  }
-  return false;
+  const std::vector<std::string_view> causes = split(expected_cause, '+');
+  return std::ranges::find(causes, "atomics") != causes.end();
 }
 
 }  // namespace occbench

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <optional>
 
-#include <fmt/core.h>
-
 #include "occupancy/input_error.hpp"
 #include "occupancy/warps.hpp"
 #include "record/replay.hpp"
@@ -54,7 +52,7 @@ CountedLaunches counted_launches(std::span<const CaseRecord> cases) {
     if (!counters.achieved_pct || !counters.sm_cycles_active_avg) continue;
     const LaunchOnDevice on = in_place(each, [&] { return launch_on_device(each); });
     if (!launches.first) launches.first = on;
-    if (!each.identity.work) throw InputError(fmt::format("{} has no work", full_name(each.identity)));
+    if (!each.identity.work) throw InputError("{} has no work", full_name(each.identity));
     const Work& work = *each.identity.work;
     if (work.bytes > 0) {
       const auto warps = static_cast<double>(on.launch.grid_blocks * warps_of_block(on.launch.block_threads));
@@ -77,15 +75,14 @@ Calibration read_calibration(std::span<const CaseRecord> cases, std::span<const 
   CountedLaunches launches = counted_launches(ours);
   if (launches.independent.empty()) {
     const auto noted = std::ranges::find_if(ours, [](const CaseRecord& each) { return !each.note.empty(); });
-    throw InputError(fmt::format("a profile is fitted to hardware counters, and none of {} rows has any{}{}",
-                                 ours.size(), noted == ours.end() ? "" : ": ",
-                                 noted == ours.end() ? "" : noted->note));
+    throw InputError("a profile is fitted to hardware counters, and none of {} rows has any{}{}", ours.size(),
+                     noted == ours.end() ? "" : ": ", noted == ours.end() ? "" : noted->note);
   }
   const Provenance& first = ours.front().provenance;
   for (const CaseRecord& each : ours) {
     if (each.provenance.gpu != first.gpu || each.provenance.sm_count != first.sm_count) {
-      throw InputError(fmt::format("rows of {} and {}: a profile is of one kind of device", first.gpu,
-                                   each.provenance.gpu));
+      throw InputError("rows of {} and {}: a profile is of one kind of device", first.gpu,
+                       each.provenance.gpu);
     }
   }
   std::vector<CaseRecord> of_first_unit;

@@ -2,8 +2,6 @@
 
 #include <re2/re2.h>
 
-#include <fmt/core.h>
-
 #include "occupancy/input_error.hpp"
 #include "record/kernel_name.hpp"
 
@@ -28,9 +26,9 @@ Pattern::Pattern(const std::string& expression, Syntax syntax) {
   options.set_posix_syntax(syntax == Syntax::posix);
   auto compiled = std::make_shared<RE2>(expression, options);
   if (!compiled->ok()) {
-    throw InputError(fmt::format("'{}' is not a regular expression{}: {}", shortened(expression),
-                                 syntax == Syntax::posix ? " of POSIX's extended syntax" : "",
-                                 shortened(compiled->error())));
+    throw InputError("'{}' is not a regular expression{}: {}", shortened(expression),
+                     syntax == Syntax::posix ? " of POSIX's extended syntax" : "",
+                     shortened(compiled->error()));
   }
   compiled_ = std::move(compiled);
 }
@@ -56,8 +54,8 @@ std::function<bool(const std::string&)> case_filter(const std::string& text) {
 
 std::function<bool(std::string_view)> checked_kernel_filter(const std::string& text) {
   if (text.size() > kMostOfKernelFilter) {
-    throw InputError(fmt::format("--kernels '{}' has {} characters; at most {} are taken", shortened(text),
-                                 text.size(), kMostOfKernelFilter));
+    throw InputError("--kernels '{}' has {} characters; at most {} are taken", shortened(text), text.size(),
+                     kMostOfKernelFilter);
   }
   // Back-references and repetitions of repetitions, which take the C library time and memory without bound, are none here.
   static_cast<void>(Pattern(text.starts_with('-') ? text.substr(1) : text, Pattern::Syntax::posix));

@@ -95,7 +95,7 @@ void read_origin(std::string_view text, ProgramUse& program) {
     if (key != "graph_launches") continue;
     program.of_graphs = read_number<std::int64_t>(value, 0);
     if (!program.of_graphs)
-      throw InputError(fmt::format("origin has graph_launches={}, which is no number from 0 on", value));
+      throw InputError("origin has graph_launches={}, which is no number from 0 on", value);
   }
 }
 
@@ -106,7 +106,7 @@ Limiters parse_limiters(std::string_view text, std::string_view column = "limite
     const auto* const found =
         std::ranges::find(kAllLimiters, word, [](Limiter limiter) { return to_string(limiter); });
     if (found == std::end(kAllLimiters))
-      throw InputError(fmt::format("{} = '{}': there is no limiter '{}'", column, text, word));
+      throw InputError("{} = '{}': there is no limiter '{}'", column, text, word);
     limiters.add(*found, true);
   }
   return limiters;
@@ -287,7 +287,7 @@ constexpr std::string_view kColumn = "gpu_state";
 template <typename Number>
 Number number_of(std::string_view key, std::string_view text, Number least) {
   if (const auto value = occbench::read_number<Number>(text, least)) return *value;
-  throw InputError(fmt::format("{} has {}={}, which is no number from {} on", kColumn, key, text, least));
+  throw InputError("{} has {}={}, which is no number from {} on", kColumn, key, text, least);
 }
 
 }  // namespace
@@ -370,7 +370,7 @@ CaseRecord case_record(const Row& row) {
     return parse(row);
   } catch (const InputError& error) {
     if (row.case_.empty()) throw;
-    throw InputError(fmt::format("{}: {}", full_name(row), error.what()));
+    throw InputError("{}: {}", full_name(row), error.what());
   }
 }
 
@@ -380,7 +380,7 @@ std::string place_of(const CaseRecord& record) {
 }
 
 void refuse(const CaseRecord& record, const InputError& error) {
-  throw InputError(fmt::format("{}: {}", place_of(record), error.what()));
+  throw InputError("{}: {}", place_of(record), error.what());
 }
 
 std::vector<CaseRecord> read_case_records(const std::filesystem::path& file) {
@@ -433,7 +433,7 @@ Pairs parse_pairs(std::string_view text, std::string_view column) {
   for (const std::string_view one : split(text, ';')) {
     const std::size_t equals = one.find('=');
     if (equals == std::string_view::npos)
-      throw InputError(fmt::format("{} = '{}' has no key=value in '{}'", column, text, one));
+      throw InputError("{} = '{}' has no key=value in '{}'", column, text, one);
     pairs.emplace_back(one.substr(0, equals), one.substr(equals + 1));
   }
   return pairs;

@@ -81,9 +81,8 @@ std::string range_text(const Range& range) {
 template <typename Number>
 Number parse_number(const Column& column, std::string_view text) {
   if (const auto value = read_number<Number>(text)) return *value;
-  throw InputError(fmt::format("'{}' is not a {} for column {}", text,
-                               std::is_floating_point_v<Number> ? "finite number" : "whole number",
-                               column.name));
+  throw InputError("'{}' is not a {} for column {}", text,
+                   std::is_floating_point_v<Number> ? "finite number" : "whole number", column.name);
 }
 
 constexpr std::string_view kResultsReadme = R"(# Recorded runs
@@ -177,10 +176,10 @@ std::string csv() {
 }
 
 std::string json() {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const Column& column : columns()) {
     const std::vector<std::string> values = cells(column);
-    nlohmann::ordered_json& entry = list.emplace_back();
+    Json& entry = list.emplace_back();
     for (std::size_t i = 0; i < values.size(); ++i) entry[kNames[i]] = values[i];
     if (column.counter) entry["scale"] = column.counter->scale;
   }
@@ -275,26 +274,17 @@ void set_cell(Row& row, const Column& column, std::string_view text) {
 void require_in_range(const Column& column, double value) {
   if (value >= static_cast<double>(column.range.low) && value <= static_cast<double>(column.range.high))
     return;
-  throw InputError(
-      fmt::format("{} = {} is out of range: it is {}", column.name, value, range_text(column.range)));
+  throw InputError("{} = {} is out of range: it is {}", column.name, value, range_text(column.range));
 }
 
 void require_in_range(const Row& row, const Column& column) {
   if (const Real value = number_of(row, column)) require_in_range(column, *value);
 }
 
-std::string column_list(ColumnListFormat format) {
-  switch (format) {
-    case ColumnListFormat::table:
-      return table();
-    case ColumnListFormat::markdown:
-      return markdown();
-    case ColumnListFormat::csv:
-      return csv();
-    case ColumnListFormat::json:
-      return json();
-  }
-  return "";
+std::string column_list(std::string_view format) {
+  if (format == "markdown") return markdown();
+  if (format == "csv") return csv();
+  return format == "json" ? json() : table();
 }
 
 }  // namespace occbench

@@ -103,15 +103,8 @@ void require_in_range(const Column& column, double value);
 /// The same for the row's value, where it is a number.
 void require_in_range(const Row& row, const Column& column);
 
-/// How the table of columns is written.
-enum class ColumnListFormat {
-  table,     ///< for a terminal
-  markdown,  ///< the whole of results/README.md
-  csv,
-  json,  ///< what the Python parts read
-};
-
 /// Every column with name, type, unit, gate rule, hardware counter and meaning.
-std::string column_list(ColumnListFormat format);
+/// @param format  table (for a terminal), markdown (the whole of results/README.md), csv, or json (what the Python parts read)
+std::string column_list(std::string_view format);
 
 }  // namespace occbench

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "occupancy/text.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {
@@ -32,7 +33,7 @@ std::span<const double> readings_of(const ReadingsByCounter& readings, std::stri
 /// Of a counter or, reading by reading, of several with + between. Empty where one of them has none.
 std::vector<double> sums_of(const ReadingsByCounter& readings, std::string_view metrics) {
   std::vector<double> sums;
-  for (const std::string_view metric : metrics_of(metrics)) {
+  for (const std::string_view metric : split(metrics, '+')) {
     const std::span<const double> values = readings_of(readings, metric);
     if (values.empty()) return {};
     if (sums.empty()) sums.assign(values.size(), 0);
@@ -61,21 +62,11 @@ std::vector<double> elapsed_occupancy(const ReadingsByCounter& readings, double 
 
 }  // namespace
 
-std::vector<std::string_view> metrics_of(std::string_view metrics) {
-  std::vector<std::string_view> each;
-  for (std::size_t begin = 0; begin <= metrics.size();) {
-    const std::size_t end = std::min(metrics.find('+', begin), metrics.size());
-    each.push_back(metrics.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return each;
-}
-
 std::vector<std::string> counters_read(CounterRead most) {
   std::vector<std::string> counters = {std::string(kWarpsActive)};
   for (const Column& column : columns()) {
     if (!column.counter || column.counter->read > most) continue;
-    for (const std::string_view metric : metrics_of(column.counter->metric)) counters.emplace_back(metric);
+    for (const std::string_view metric : split(column.counter->metric, '+')) counters.emplace_back(metric);
   }
   if (most == CounterRead::full_suite) {
     for (const auto& [limiter, allocation] : kAllocations) counters.push_back(stall_counter(allocation));
@@ -102,10 +93,9 @@ void set_counters(Readings& into, const ReadingsByCounter& readings, std::option
     into.achieved_spread_points = quartiles(achieved).range();
     into.achieved_source = AchievedSource::counter;
   }
-  std::vector<std::pair<Limiter, std::optional<double>>> stalls;
-  for (const auto& [limiter, allocation] : kAllocations)
-    stalls.emplace_back(limiter, stalled_cycles(readings, allocation));
-  into.hardware_limiters = hardware_limiters_of(stalls);
+  into.hardware_limiters = hardware_limiters_of(mapped(kAllocations, [&](const auto& each) {
+    return std::pair(each.first, stalled_cycles(readings, each.second));
+  }));
   if (!warp_slots) return;
   const std::vector<double> elapsed = elapsed_occupancy(readings, *warp_slots);
   if (!elapsed.empty()) into.achieved_elapsed_pct = median(elapsed);

@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,9 +16,6 @@ namespace occbench {
 /// Readings by the counter's name: a value for each counted launch, in order, so that the same place is the same
 /// launch in all counters. NaN or infinite where a launch gave no value.
 using ReadingsByCounter = std::map<std::string, std::vector<double>, std::less<>>;
-
-/// The counters of a column: `metric` of a ColumnCounter, or each of several.
-std::vector<std::string_view> metrics_of(std::string_view metric);
 
 /// The counters of columns that are read as often as `most`, or oftener, and what else these columns need.
 std::vector<std::string> counters_read(CounterRead most);

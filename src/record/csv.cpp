@@ -60,8 +60,7 @@ class CsvScanner {
   }
 
   [[noreturn]] void fail(std::size_t position, std::string_view what) const {
-    throw InputError(
-        fmt::format("{}, line {}, column {}: {}", source_, line_, position - line_start_ + 1, what));
+    throw InputError("{}, line {}, column {}: {}", source_, line_, position - line_start_ + 1, what);
   }
 
  private:
@@ -125,8 +124,7 @@ bool blank(const std::vector<std::string>& cells) {
 void check_names(const std::vector<std::string>& names, std::string_view source) {
   std::unordered_set<std::string_view> seen;
   for (const std::string& name : names) {
-    if (!seen.insert(name).second)
-      throw InputError(fmt::format("{}, line 1: column '{}' occurs twice", source, name));
+    if (!seen.insert(name).second) throw InputError("{}, line 1: column '{}' occurs twice", source, name);
   }
 }
 
@@ -146,8 +144,7 @@ void append_cell(std::string& record, std::string_view cell) {
 void require_keys(const CsvTable& table, std::string_view source) {
   for (const Column& column : columns()) {
     if (column.gate == GateRule::key && std::ranges::find(table.names, column.name) == table.names.end()) {
-      throw InputError(
-          fmt::format("{}, line 1: no column '{}'; this is not a file of rows", source, column.name));
+      throw InputError("{}, line 1: no column '{}'; this is not a file of rows", source, column.name);
     }
   }
 }
@@ -156,7 +153,7 @@ template <typename Number>
 Number sample_number(const std::string& text, std::string_view what, std::string_view source,
                      std::size_t line) {
   if (const auto value = read_number<Number>(text)) return *value;
-  throw InputError(fmt::format("{}, line {}: '{}' is not a {}", source, line, text, what));
+  throw InputError("{}, line {}: '{}' is not a {}", source, line, text, what);
 }
 
 /// What begins with certain bytes is no CSV at all.
@@ -225,7 +222,7 @@ CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last
     const bool whole = record.end == CsvScanner::End::line;
     if (!whole && last_line == LastLine::torn) break;
     if (record.end == CsvScanner::End::open_quote) {
-      throw InputError(fmt::format("{}, line {}: a quoted cell is not closed", source, line));
+      throw InputError("{}, line {}: a quoted cell is not closed", source, line);
     }
     if (whole) table.whole_bytes = scanner.position();
     if (blank(record.cells) && table.names.size() != 1) continue;
@@ -236,13 +233,13 @@ CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last
       continue;
     }
     if (record.cells.size() != table.names.size()) {
-      throw InputError(fmt::format("{}, line {}: {} cells where the first line names {} columns", source,
-                                   line, record.cells.size(), table.names.size()));
+      throw InputError("{}, line {}: {} cells where the first line names {} columns", source, line,
+                       record.cells.size(), table.names.size());
     }
     table.rows.push_back(std::move(record.cells));
     table.lines.push_back(line);
   }
-  if (!have_names) throw InputError(fmt::format("{} is empty: there is no line of column names", source));
+  if (!have_names) throw InputError("{} is empty: there is no line of column names", source);
   return table;
 }
 
@@ -250,7 +247,7 @@ std::vector<std::string> csv_cells(std::string_view record, std::string_view sou
   CsvScanner scanner(record, source, line);
   CsvScanner::Record parsed = scanner.next();
   if (parsed.end == CsvScanner::End::open_quote || !scanner.at_end())
-    throw InputError(fmt::format("{}, line {}: a quoted cell is not closed", source, line));
+    throw InputError("{}, line {}: a quoted cell is not closed", source, line);
   return std::move(parsed.cells);
 }
 
@@ -274,8 +271,8 @@ std::string csv_header(std::span<const std::string> extra) {
 }
 
 std::string csv_record(const Row& row) {
-  std::vector<std::string> cells;
-  for (const Column& column : columns()) cells.push_back(cell_text(row, column));
+  std::vector<std::string> cells =
+      mapped(columns(), [&](const Column& column) { return cell_text(row, column); });
   for (const auto& [name, value] : row.extra) cells.push_back(value);
   return csv_record(cells);
 }
@@ -293,8 +290,7 @@ std::string csv_record(const Sample& sample) {
 
 std::vector<Row> rows_of(const CsvTable& table, std::string_view source) {
   require_keys(table, source);
-  std::vector<const Column*> known;
-  for (const std::string& name : table.names) known.push_back(find_column(name));
+  const std::vector<const Column*> known = mapped(table.names, find_column);
   std::vector<Row> rows;
   rows.reserve(table.rows.size());
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
@@ -359,9 +355,8 @@ void require_not_input(const std::filesystem::path& output, std::span<const std:
     for (const std::filesystem::path& written : {output, samples_path(output)}) {
       for (const std::filesystem::path& read : {input, samples_path(input), samples_beside(input)}) {
         if (!is_same(written, read)) continue;
-        throw InputError(
-            fmt::format("cannot write {}: {} {}; name another file", output.string(), written.string(),
-                        read == input ? "is a file that is read" : "has the samples of " + input.string()));
+        throw InputError("cannot write {}: {} {}; name another file", output.string(), written.string(),
+                         read == input ? "is a file that is read" : "has the samples of " + input.string());
       }
     }
   }
@@ -373,8 +368,7 @@ std::vector<Sample> parse_samples(std::string_view text, std::string_view source
   for (const std::string& name : kSampleColumns) {
     const auto found = std::ranges::find(table.names, name);
     if (found == table.names.end()) {
-      throw InputError(
-          fmt::format("{}, line 1: no column '{}'; this is not a file of samples", source, name));
+      throw InputError("{}, line 1: no column '{}'; this is not a file of samples", source, name);
     }
     where.push_back(static_cast<std::size_t>(found - table.names.begin()));
   }
@@ -419,7 +413,7 @@ std::string what_else_it_is(std::string_view text, std::string_view source) {
 
 void refuse_other_files(std::string_view text, std::string_view source) {
   const std::string what = what_else_it_is(text, source);
-  if (!what.empty()) throw InputError(fmt::format("{} is no file of rows: {}", source, what));
+  if (!what.empty()) throw InputError("{} is no file of rows: {}", source, what);
 }
 
 }  // namespace occbench

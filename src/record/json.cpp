@@ -3,15 +3,12 @@
 #include <set>
 #include <type_traits>
 
-#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 
 namespace occbench {
-
-using Json = nlohmann::ordered_json;
 
 Json row_to_json(const Row& row) {
   Json object = Json::object();
@@ -48,22 +45,20 @@ std::string json_text(const Json& value, int indent) {
 
 Json parse_json(std::string_view text, std::string_view source) {
   if (text.find('\0') != std::string_view::npos)
-    throw InputError(fmt::format("{} has a NUL character; JSON is text", source));
+    throw InputError("{} has a NUL character; JSON is text", source);
   std::vector<std::set<std::string>> keys;  // of the objects that are open
   const auto check = [&](int depth, Json::parse_event_t event, const Json& parsed) {
-    if (static_cast<std::size_t>(depth) >= kMaxJsonDepth)
-      throw InputError(fmt::format("{} {}", source, kTooDeep));
+    if (static_cast<std::size_t>(depth) >= kMaxJsonDepth) throw InputError("{} {}", source, kTooDeep);
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      throw InputError(
-          fmt::format("{}: the key {} stands in an object twice", source, json_text(parsed, -1)));
+      throw InputError("{}: the key {} stands in an object twice", source, json_text(parsed, -1));
     return true;
   };
   try {
     return Json::parse(text, check);
   } catch (const Json::exception& error) {
-    throw InputError(fmt::format("{}: {}", source, error.what()));
+    throw InputError("{}: {}", source, error.what());
   }
 }
 

@@ -9,15 +9,17 @@
 
 namespace occbench {
 
+using Json = nlohmann::ordered_json;
+
 /// An object with every column by name, in the order of the CSV; what was not measured is null, text that is
 /// not known an empty string. Columns beyond the table follow as text.
-nlohmann::ordered_json row_to_json(const Row& row);
+Json row_to_json(const Row& row);
 
 /// The columns of row_to_json() that have a value.
-nlohmann::ordered_json known_cells(const Row& row);
+Json known_cells(const Row& row);
 
 /// JSON as text, with two spaces of indent (-1: on one line); bytes that are not UTF-8 become U+FFFD.
-std::string json_text(const nlohmann::ordered_json& value, int indent = 2);
+std::string json_text(const Json& value, int indent = 2);
 
 /// Objects and arrays within each other: files that occbench reads have at most 5.
 inline constexpr std::size_t kMaxJsonDepth = 64;
@@ -25,6 +27,6 @@ inline constexpr std::string_view kTooDeep = "has objects or arrays within each 
 
 /// @throws InputError with `source`, and line and column as the parser states them; also where an object has a key
 /// twice, values are nested deeper than kMaxJsonDepth or the text has a NUL, which the parser would take for its end.
-nlohmann::ordered_json parse_json(std::string_view text, std::string_view source);
+Json parse_json(std::string_view text, std::string_view source);
 
 }  // namespace occbench

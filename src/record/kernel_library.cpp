@@ -5,10 +5,16 @@
 namespace occbench {
 namespace {
 
+/// How kernels of one are known by their names. A name matches that has both parts.
+struct LibraryPattern {
+  std::string_view begins;    ///< the function's name with its namespaces, without return type, begins so
+  std::string_view contains;  ///< the whole name, parameters included, contains this
+  const KernelLibrary* library;
+};
+
 constexpr KernelLibrary kCublas{"cuBLAS",
                                 "batch several products in a call, time other algorithms "
-                                "(cublasLtMatmulAlgoGetHeuristic), or change shapes, data "
-                                "type or workspace"};
+                                "(cublasLtMatmulAlgoGetHeuristic), or change shapes, data type or workspace"};
 constexpr KernelLibrary kCudnn{
     "cuDNN",
     "let other engines be timed (torch.backends.cudnn.benchmark), or change batch, layout or data type"};
@@ -102,10 +108,6 @@ std::string qualified_name(std::string_view kernel) {
 }
 
 }  // namespace
-
-std::span<const LibraryPattern> library_patterns() {
-  return kPatterns;
-}
 
 const KernelLibrary* library_of(std::string_view kernel) {
   const std::string name = qualified_name(kernel);

@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 
 /// Of GCC's C++ library (cmake/demangler.cmake). @returns 0 if the name is a mangled one
 extern "C" int __gcclibcxx_demangle_callback(const char* mangled,
@@ -74,12 +75,6 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
   return parts;
 }
 
-std::string_view trimmed_blanks(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 /// "128ul" -> "128", "(int)4" -> "4"; others as they are.
 std::string_view plain_number(std::string_view text) {
   if (text.starts_with('(')) {
@@ -100,7 +95,7 @@ std::string shortened_arguments(std::string_view list, int depth) {
   std::string text;
   for (const std::string_view argument : split(list, ",")) {
     text += text.empty() ? "" : ", ";
-    text += shortened_type(trimmed_blanks(argument), depth - 1);
+    text += shortened_type(trimmed(argument), depth - 1);
   }
   return "<" + text + ">";
 }
@@ -313,7 +308,7 @@ std::function<bool(std::string_view)> kernel_filter(const std::string& text) {
   if (error != 0) {
     std::string why(200, '\0');
     why.resize(::regerror(error, compiled.get(), why.data(), why.size()) - 1);
-    throw InputError(fmt::format("'{}' is not an extended regular expression: {}", text, why));
+    throw InputError("'{}' is not an extended regular expression: {}", text, why);
   }
   const std::shared_ptr<regex_t> pattern(compiled.release(), [](regex_t* each) {
     ::regfree(each);

@@ -31,7 +31,7 @@ std::chrono::sys_seconds parse_iso_time(std::string_view text) {
   // get_time is lenient: only what would be written so is a time.
   const std::time_t seconds = ::timegm(&time);
   if (stream.fail() || iso_text(seconds) != text) {
-    throw InputError(fmt::format("'{}' is not a time; write it as 2026-03-01T12:34:56Z", text));
+    throw InputError("'{}' is not a time; write it as 2026-03-01T12:34:56Z", text);
   }
   return std::chrono::sys_seconds{std::chrono::seconds{seconds}};
 }

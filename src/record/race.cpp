@@ -193,11 +193,10 @@ class Field {
     for (const std::size_t number : racing()) {
       const double at_least = least(runners_[number]);
       if (at_least > best)
-        put_out(number,
-                fmt::format("{} launches took at least {:.4g} us, and the fastest configuration takes "
-                            "at most {:.4g} us{}",
-                            runners_[number].times.size(), at_least, best,
-                            runners_[number].times.size() < kTurn ? "" : " (95 % intervals)"));
+        put_out(number, fmt::format("{} launches took at least {:.4g} us, and the fastest configuration "
+                                    "takes at most {:.4g} us{}",
+                                    runners_[number].times.size(), at_least, best,
+                                    runners_[number].times.size() < kTurn ? "" : " (95 % intervals)"));
     }
   }
 

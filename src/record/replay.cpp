@@ -93,7 +93,7 @@ Prediction predict(const LaunchOnDevice& on, const Work& work, const ChosenProfi
 
 LaunchOnDevice launch_on_device(const CaseRecord& record) {
   const auto need = [&](bool there, const char* column) {
-    if (!there) throw InputError(fmt::format("there is no {}", column));
+    if (!there) throw InputError("there is no {}", column);
   };
   need(record.provenance.compute_capability.has_value(), "compute_capability");
   need(record.provenance.sm_count.has_value(), "sm_count");

@@ -37,39 +37,14 @@ std::string csv_line(std::span<const std::string> cells) {
   return line;
 }
 
-constexpr std::string_view kGone[] = {"device_index",
-                                      "memory_bus_bits",
-                                      "gpu_settings",
-                                      "block_shape",
-                                      "grid_shape",
-                                      "profile_quality",
-                                      "predicted_elapsed_low_pct",
-                                      "predicted_elapsed_high_pct",
-                                      "achieved_source",
-                                      "measured_loss_blocks_points",
-                                      "measured_loss_warps_points",
-                                      "local_load_sectors",
-                                      "local_store_sectors",
-                                      "launch_stall_registers_cycles",
-                                      "launch_stall_shared_memory_cycles",
-                                      "launch_stall_blocks_cycles",
-                                      "launch_stall_barriers_cycles",
-                                      "global_reductions",
-                                      "global_atomics",
-                                      "long_scoreboard_stall_warps",
-                                      "lg_throttle_stall_warps",
-                                      "math_pipe_stall_warps",
-                                      "lost_updates_pct",
-                                      "process",
-                                      "context",
-                                      "stream",
-                                      "graph",
-                                      "graph_node",
-                                      "memory_clock_mhz",
-                                      "temperature_c",
-                                      "power_w",
-                                      "throttle_reasons",
-                                      "other_processes"};
+constexpr std::string_view kGone =
+    "device_index memory_bus_bits gpu_settings block_shape grid_shape profile_quality "
+    "predicted_elapsed_low_pct predicted_elapsed_high_pct achieved_source measured_loss_blocks_points "
+    "measured_loss_warps_points local_load_sectors local_store_sectors launch_stall_registers_cycles "
+    "launch_stall_shared_memory_cycles launch_stall_blocks_cycles launch_stall_barriers_cycles "
+    "global_reductions global_atomics long_scoreboard_stall_warps lg_throttle_stall_warps "
+    "math_pipe_stall_warps lost_updates_pct process context stream graph graph_node memory_clock_mhz "
+    "temperature_c power_w throttle_reasons other_processes";
 
 /// No file of schema 2 has one of these, and any that an occbench of schema 3 wrote has all. A user's own column may be called as
 /// one of those that are gone.
@@ -86,8 +61,7 @@ std::string sum_of(const Named& record, std::initializer_list<std::string_view> 
     const auto found = record.find(column);
     if (found == record.end() || found->second.empty()) continue;
     const std::optional<double> value = read_number<double>(found->second);
-    if (!value)
-      throw InputError(fmt::format("'{}' is not a finite number for column {}", found->second, column));
+    if (!value) throw InputError("'{}' is not a finite number for column {}", found->second, column);
     sum += *value;
     text = real_text(sum);
   }
@@ -152,7 +126,7 @@ RowStream::RowStream(const std::filesystem::path& file)
     : source_(file.string()), file_(file, std::numeric_limits<std::int64_t>::max()) {
   if (!read_record()) {
     refuse_other_files(record_, source_);
-    throw InputError(fmt::format("{} is empty: there is no line of column names", source_));
+    throw InputError("{} is empty: there is no line of column names", source_);
   }
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (record_.starts_with(kByteOrderMark)) record_.erase(0, kByteOrderMark.size());
@@ -165,7 +139,7 @@ std::size_t RowStream::column(std::string_view name) const {
   const auto found = std::ranges::find(names(), name);
   if (found == names().end()) {
     refuse_other_files(header_ + "\n", source_);
-    throw InputError(fmt::format("{}, line 1: no column '{}'; this is not a file of rows", source_, name));
+    throw InputError("{}, line 1: no column '{}'; this is not a file of rows", source_, name);
   }
   return static_cast<std::size_t>(found - names().begin());
 }
@@ -176,8 +150,8 @@ bool RowStream::next() {
     if (names().size() != 1 && (record_.empty() || record_ == "\"\"")) continue;
     cells_ = csv_cells(record_, source_, line_);
     if (cells_.size() != conversion_->old_names().size())
-      throw InputError(fmt::format("{}, line {}: {} cells where the first line names {} columns", source_,
-                                   line_, cells_.size(), conversion_->old_names().size()));
+      throw InputError("{}, line {}: {} cells where the first line names {} columns", source_, line_,
+                       cells_.size(), conversion_->old_names().size());
     cells_ = at_line(source_, line_, [&] { return conversion_->cells(cells_); });
     if (conversion_->needed()) record_ = csv_line(cells_);
     return true;
@@ -192,8 +166,8 @@ bool RowStream::read_line(std::string& line) {
     if (letter == '\n') return true;
     line.push_back(static_cast<char>(letter));
     if (record_.size() + line.size() > kMaxRecordBytes) {
-      throw InputError(fmt::format("{}, line {}: a row of more than {} bytes; this is not a file of rows",
-                                   source_, line_, kMaxRecordBytes));
+      throw InputError("{}, line {}: a row of more than {} bytes; this is not a file of rows", source_, line_,
+                       kMaxRecordBytes);
     }
   }
   return false;
@@ -221,9 +195,8 @@ bool RowStream::read_record() {
 }
 
 FromSchema2::FromSchema2(std::vector<std::string> names) : old_names_(std::move(names)) {
-  const auto is_gone = [](std::string_view name) {
-    return std::ranges::find(kGone, name) != std::end(kGone);
-  };
+  const std::vector<std::string_view> gone = split(kGone, ' ');
+  const auto is_gone = [&](std::string_view name) { return std::ranges::find(gone, name) != gone.end(); };
   const auto has = [&](std::string_view name) {
     return std::ranges::find(old_names_, name) != old_names_.end();
   };
@@ -249,9 +222,7 @@ std::vector<std::string> FromSchema2::cells(const std::vector<std::string>& cell
   Named record;
   for (std::size_t cell = 0; cell < cells.size(); ++cell) record[old_names_[cell]] = cells[cell];
   convert(record);
-  std::vector<std::string> converted;
-  for (const std::string& name : names_) converted.push_back(record[name]);
-  return converted;
+  return mapped(names_, [&](const std::string& name) { return record[name]; });
 }
 
 }  // namespace occbench

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/chrono.h>
-#include <fmt/core.h>
 
 #include "files/input.hpp"
 #include "files/output.hpp"
@@ -15,8 +14,6 @@
 
 namespace occbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string text_or_nothing(const fs::path& file) {
   return fs::exists(output_target(file)) ? read_text(file) : "";
@@ -28,9 +25,8 @@ std::string finished_rows(const std::string& text, const fs::path& file, const s
   const CsvTable table = parse_csv(text, file.string(), LastLine::torn);
   if (!text.starts_with(header)) {
     throw InputError(
-        fmt::format("cannot resume {}: its columns are not those of this build and command; "
-                    "write to another file",
-                    file.string()));
+        "cannot resume {}: its columns are not those of this build and command; write to another file",
+        file.string());
   }
   return text.substr(0, table.whole_bytes);
 }
@@ -42,8 +38,8 @@ std::string finished_samples(const std::string& text, const fs::path& file, cons
   std::string kept = samples_header();
   if (kept.starts_with(text)) return kept;
   if (!text.starts_with(kept)) {
-    throw InputError(fmt::format("cannot resume {}: it has no samples of this build; write to another file",
-                                 file.string()));
+    throw InputError("cannot resume {}: it has no samples of this build; write to another file",
+                     file.string());
   }
   for (const Sample& sample : parse_samples(text, file.string())) {
     if (finished.contains({sample.experiment, sample.case_name})) kept += csv_record(sample);
@@ -92,8 +88,8 @@ fs::path renamed_aside(const fs::path& name) {
   std::error_code error;
   fs::rename(file, kept, error);
   if (error)
-    throw InputError(fmt::format("{} is there already and cannot be renamed {}: {}; write to another file",
-                                 file.string(), kept.string(), error.message()));
+    throw InputError("{} is there already and cannot be renamed {}: {}; write to another file", file.string(),
+                     kept.string(), error.message());
   if (fs::is_symlink(name)) replace_text(file, "");
   return kept;
 }
@@ -125,9 +121,8 @@ RunFile::RunFile(const fs::path& rows_file, Mode mode, std::vector<std::string> 
 
 void RunFile::require_same_origin(const Row& next) const {
   const auto refuse = [&](std::string_view what, const std::string& there, const std::string& here) {
-    throw InputError(
-        fmt::format("cannot resume {}: it has rows of {} {}, and this is {}; write to another file",
-                    file_.string(), what, there, here));
+    throw InputError("cannot resume {}: it has rows of {} {}, and this is {}; write to another file",
+                     file_.string(), what, there, here);
   };
   for (const Row& row : finished_) {
     if (row.gpu_uuid != next.gpu_uuid) refuse("the GPU", row.gpu_uuid, next.gpu_uuid);

@@ -1,7 +1,5 @@
 #include "record/simulated.hpp"
 
-#include <fmt/core.h>
-
 #include "occupancy/input_error.hpp"
 #include "occupancy/statuses.hpp"
 
@@ -13,10 +11,9 @@ void SimulatedOrMeasured::add(std::string_view time_status, std::string_view whe
   if (first.empty()) first = where;
   if (!simulated_.empty() && !measured_.empty()) {
     throw InputError(
-        fmt::format("{} has simulated rows (occbench run --rehearse) and {} measured ones, which are not "
-                    "compared or merged: leave "
-                    "out one of them",
-                    simulated_, measured_));
+        "{} has simulated rows (occbench run --rehearse) and {} measured ones, which are not compared or "
+        "merged: leave out one of them",
+        simulated_, measured_);
   }
 }
 

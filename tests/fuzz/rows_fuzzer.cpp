@@ -23,9 +23,7 @@ const RecordedRun& baseline() {
 }
 
 void write_in_every_format(const Comparison& comparison) {
-  for (int format = 0; format <= static_cast<int>(GateFormat::bencher); ++format) {
-    write_comparison(comparison, static_cast<GateFormat>(format));
-  }
+  for (const auto& [name, write] : kGateFormats) write(comparison);
 }
 
 }  // namespace

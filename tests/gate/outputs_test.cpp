@@ -262,7 +262,7 @@ TEST(StaticRows, TwoMoreRegistersFailAndAreNamed) {
 
 TEST(StaticRows, ARegressionThatWasFoundCouldBeFound) {
   const Comparison comparison = compare_texts(batch_of({{"b", 31}}), batch_of({{"b", 33}}));
-  EXPECT_THAT(write_comparison(comparison, GateFormat::table),
+  EXPECT_THAT(comparison_table(comparison),
               testing::AllOf(HasSubstr("Smallest regression that would have been found: one more register"),
                              testing::Not(HasSubstr("No regression could have been found"))));
 }
@@ -279,7 +279,7 @@ TEST(StaticRows, TwoFewerRegistersAreANote) {
 
 TEST(StaticRows, SayThatNothingWasMeasured) {
   const std::string rows = batch_of({{"a", 32}});
-  const std::string text = write_comparison(compare_texts(rows, rows), GateFormat::table);
+  const std::string text = comparison_table(compare_texts(rows, rows));
   EXPECT_THAT(text, HasSubstr("calculated, nothing measured"));
   EXPECT_THAT(text, HasSubstr("one more register or byte of shared memory or spills, any loss of theory; no "
                               "measurements were compared."));

@@ -22,6 +22,7 @@
 #include "gpu/kernel.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/launch_timer.hpp"
+#include "gpu/no_runtime_compiler.hpp"
 #include "gpu/prepared_arguments.hpp"
 #include "harness/instruments.hpp"
 #include "harness/run.hpp"

@@ -19,6 +19,7 @@
 #include "measure/cupti_library.hpp"
 #include "message_of.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/columns.hpp"
 #include "record/counter_columns.hpp"
 
@@ -287,7 +288,7 @@ std::vector<std::string> metrics_read(CounterRead when) {
   std::vector<std::string> metrics;
   for (const Column& column : columns()) {
     if (!column.counter || column.counter->read != when) continue;
-    for (const std::string_view metric : metrics_of(column.counter->metric)) metrics.emplace_back(metric);
+    for (const std::string_view metric : split(column.counter->metric, '+')) metrics.emplace_back(metric);
   }
   return metrics;
 }

@@ -12,6 +12,7 @@
 #include "../cli/run_command.hpp"
 #include "fake_gpu.hpp"
 #include "files/output.hpp"
+#include "gpu/no_runtime_compiler.hpp"
 #include "gpu/nvrtc.hpp"
 #include "harness/plan.hpp"
 #include "harness/source_family.hpp"

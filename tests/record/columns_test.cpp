@@ -130,9 +130,9 @@ TEST(Columns, EveryCounterHasAPlaceOfItsOwnAndNoOtherColumnHasOne) {
 }
 
 TEST(ColumnList, EveryFormatHasEveryColumn) {
-  const auto json = nlohmann::json::parse(column_list(ColumnListFormat::json));
-  const CsvTable csv = parse_csv(column_list(ColumnListFormat::csv), "csv");
-  const std::string table = column_list(ColumnListFormat::table);
+  const auto json = nlohmann::json::parse(column_list("json"));
+  const CsvTable csv = parse_csv(column_list("csv"), "csv");
+  const std::string table = column_list("table");
   ASSERT_EQ(json.size(), columns().size());
   ASSERT_EQ(csv.rows.size(), columns().size());
   for (std::size_t i = 0; i < columns().size(); ++i) {

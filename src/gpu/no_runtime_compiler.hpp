@@ -1,0 +1,14 @@
+#pragma once
+
+#include "occupancy/input_error.hpp"
+
+namespace occbench {
+
+/// There is no NVRTC on this machine. The message names the packages that have it. Apart from nvrtc.hpp, which users'
+/// device code includes: nvcc cannot compile the header of fmt.
+class NoRuntimeCompiler : public InputError {
+ public:
+  using InputError::InputError;
+};
+
+}  // namespace occbench
