@@ -213,7 +213,7 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
       .add_option("--counters", command.counters,
                   "launches to count of each kernel and configuration: N, or off; sampled: none, the GPU is "
                   "sampled while the program goes on, kernels of CUDA graphs too; auto: 1 (and 2 more once "
-                  "counting has taken at most 2 % of the time) for 3 s, then as sampled")
+                  "counting has taken at most 2 % of the time) for 3 s of launching, then as sampled")
       ->capture_default_str()
       ->type_name("auto|sampled|off|N");
   add_value(parser, "--kernels", "RE", command.kernels,

@@ -94,23 +94,22 @@ void GpuSamplers::sample(UsedGpu& gpu) {
   end_changed_.notify_all();
 }
 
-/// Once its launches have been counted for a while, if the program still launches. @returns false at the program's end
+/// Once its launches have been counted for a while in which the program launched. @returns false at the program's end
 bool GpuSamplers::take_over(const UsedGpu& gpu) {
   constexpr int kMostTries = 6;
-  const auto between_tries = std::min(*after_, std::chrono::milliseconds(1000));
-  {
+  /// A launch comes with some 10 calls. Set-up has few; what launches seldom costs little when it is counted.
+  constexpr std::int64_t kBusyCallsPerSecond = 300;
+  const auto tick = std::min(*after_, std::chrono::milliseconds(1000));
+  for (std::chrono::milliseconds busy{0}; busy < *after_ && !gpu.runs_graphs;) {
+    const std::uint32_t before = table_.latest();
     std::unique_lock lock(end_mutex_);
-    end_changed_.wait_for(lock, *after_, [&] { return ends_ || gpu.runs_graphs; });
+    end_changed_.wait_for(lock, tick, [&] { return ends_ || gpu.runs_graphs; });
     if (ends_) return false;
+    if (1000 * std::int64_t{table_.latest() - before} >= kBusyCallsPerSecond * tick.count()) busy += tick;
   }
-  for (int tries = 0; tries < kMostTries;) {
-    if (!gpu.runs_graphs || tries > 0) {
-      const std::uint32_t before = table_.latest();
-      if (!wait(between_tries)) return false;
-      if (table_.latest() == before) continue;
-    }
+  for (int tries = 0; tries < kMostTries; ++tries) {
     if (listener_.release_counters(gpu)) return true;
-    ++tries;
+    if (!wait(tick)) return false;
   }
   throw CountersUnavailable(CountersStatus::off, "its kernels did not end in time for samples to begin");
 }

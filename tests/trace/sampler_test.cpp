@@ -368,6 +368,15 @@ TEST_F(CountedFirstTest, ThenHasSamplesOfWhatWasNotCounted) {
   EXPECT_THAT(said, IsEmpty());
 }
 
+TEST_F(CountedFirstTest, IsCountedWhileItLaunchesSeldom) {
+  Program seldom{*tracer, gpu};
+  for (int i = 0; i < 20; ++i) {
+    seldom.launch(66);
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_EQ(gpu.count("configure"), 0);
+}
+
 TEST_F(CountedFirstTest, IsTriedAgainWhereItsKernelsHaveNotEnded) {
   Program counted{*tracer, gpu};
   EXPECT_TRUE(wait_for(Patience(10'000), [&] {
