@@ -36,11 +36,6 @@ void set_max_file_bytes(std::int64_t bytes) {
   most_bytes = bytes;
 }
 
-std::string environment_variable(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value == nullptr ? "" : value;
-}
-
 InputBuffer::InputBuffer(const std::filesystem::path& file, std::int64_t most)
     : name_(file.string()), file_(::gzopen(file.c_str(), "rbe"), ::gzclose_r), most_(most) {
   if (!file_) throw InputError("cannot read {}: {}", name_, std::strerror(errno));

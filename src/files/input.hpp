@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <iosfwd>
 #include <memory>
@@ -23,7 +24,10 @@ std::int64_t max_file_bytes();
 void set_max_file_bytes(std::int64_t bytes);
 
 /// A variable of the environment; empty where it is not set.
-std::string environment_variable(const char* variable);
+inline std::string environment_variable(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
 
 /// The text of a file, decompressed if gzip compressed it.
 /// @throws InputError from any read if the file cannot be read, is damaged, or holds more than it may

@@ -143,7 +143,8 @@ std::vector<Device> devices() {
   all[0] = {calibration_of(files), recorded_launches()};
   all[1].calibration = calibration_of(std::vector<std::string>{"results/nvidia-h200/calibration.csv"});
   add_rows(all[1].launches, "results/nvidia-h200/full.csv", "suite_", "");
-  all[2].calibration = calibration_of(std::vector<std::string>{"results/nvidia-h100-80gb-hbm3/calibration.csv"});
+  all[2].calibration =
+      calibration_of(std::vector<std::string>{"results/nvidia-h100-80gb-hbm3/calibration.csv"});
   add_rows(all[2].launches, "results/nvidia-h100-80gb-hbm3/full.csv", "suite_", kOtherGpu);
   return all;
 }
