@@ -25,7 +25,8 @@ std::vector<Case> cases(const Planner& on) {
                        .suite = block_threads == 32 || block_threads == 256 ? Suite::quick : Suite::full,
                        .parameters = {{"block_threads", std::to_string(block_threads)}},
                        .expected_cause = on.cause_of_limit(kArrayPasses, variant.name, launch,
-                                                           "block_size_limit", "overhead")});
+                                                           "block_size_limit+overhead+memory_contention",
+                                                           "overhead+memory_contention")});
     }
   }
   return cases;

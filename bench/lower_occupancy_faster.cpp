@@ -32,7 +32,7 @@ std::vector<Case> cases(const Planner& on) {
                                         {"results", std::to_string(results)},
                                         {"blocks_per_sm", std::to_string(blocks)}},
                          .expected_cause = on.cause_of_limit(kResultsPerThread, variant, *launch,
-                                                             "shared_memory_limit", "none")});
+                                                             "shared_memory_limit", "")});
       }
     }
   }

@@ -362,13 +362,15 @@ TEST(HardwareLimiterOfTheRecordedSuite, IsTheCalculatorsWhereWarpsDoNotLimit) {
 TEST(HardwareLimiterOfTheRecordedSuite, IsNoneOrWhatBlocksKeepWhereWarpsLimit) {
   int none = 0;
   int kept = 0;
+  int registers = 0;
   for (const LimitersOfCase& each : limiters_of_suites()) {
     if (!each.calculator.contains(Limiter::warps) || share_one(each.calculator, each.hardware)) continue;
     ++(each.hardware == Limiters() ? none : kept);
-    EXPECT_FALSE(each.hardware.contains(Limiter::registers)) << each.name;
+    registers += each.hardware.contains(Limiter::registers) ? 1 : 0;
   }
   EXPECT_GT(none, 500);
   EXPECT_LT(kept, 0.1 * none);
+  EXPECT_LE(registers, 0.01 * none) << "short blocks of 24 warps alone";
 }
 
 }  // namespace
