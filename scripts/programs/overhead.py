@@ -1,11 +1,11 @@
 """How much longer loops take while they are traced. `overhead.py OCCBENCH FOLDER KIND ROUNDS WAY...`
 
 WAY is alone, again (alone as well: how far two untraced processes differ), or what --counters takes (sampled, auto, off = activity
-records alone, a number), or a mode of subscriber.cpp, whose library is beside the programs of FOLDER. Only one process can have the counters of a GPU, so that one way at most should take them. Each way has a
-process of loops.py; in each round they run a short loop in turn, in random order, so that what disturbs a processor for a second
-disturbs all. The first rounds, in which launches are counted one by one, are a warm-up. Prints how far a way is from the first one: the
-median of the rounds, its quartiles, and the mean of the fastest tenth; whether all computed the same; what the trace said. Rows are in
-FOLDER/KIND_WAY.csv.
+records alone, a number), or a mode of subscriber.cpp, whose library is beside the programs of FOLDER. Only one process can have the
+counters of a GPU, so that one way at most should take them. Each way has a process of loops.py; in each round they run a short loop in
+turn, in random order, so that what disturbs a processor for a second disturbs all. The first rounds, in which launches are counted one
+by one, are a warm-up. Prints how far a way is from the first one: the median of the rounds, its quartiles, and the mean of the fastest
+tenth; whether all computed the same; what the trace said. Rows are in FOLDER/KIND_WAY.csv.
 
     scripts/programs/overhead.py build/release/bin/occbench build/programs tokens 200 alone again auto
 """
@@ -28,11 +28,9 @@ loops = [sys.executable, str(Path(__file__).with_name("loops.py")), kind, "short
 def started(way):
     trace = [occbench, "trace", "--out", f"{folder}/{kind}_{way}.csv", "--top", "8", "--counters", way, "--"]
     untraced = way in ("alone", "again", *SUBSCRIBERS)
-    library = (
-        {"CUDA_INJECTION64_PATH": str(Path(folder).resolve() / "libsubscriber.so"), "SUBSCRIBER": way}
-        if way in SUBSCRIBERS
-        else {}
-    )
+    library = {}
+    if way in SUBSCRIBERS:
+        library = {"CUDA_INJECTION64_PATH": str(Path(folder).resolve() / "libsubscriber.so"), "SUBSCRIBER": way}
     with Path(f"{folder}/{kind}_{way}.err").open("w") as said:
         return subprocess.Popen(
             loops if untraced else trace + loops,
@@ -72,9 +70,11 @@ for way, process in processes.items():
     low, median, high = statistics.quantiles(more, n=4)
     begin = time.monotonic()
     said, _ = process.communicate()
+    same = "equal" if values[way] == values[ways[0]] else "differ"
+    tenth = 100 * (fastest(way) / fastest(ways[0]) - 1)
     print(
         f"{kind} {way}: {statistics.median(times[way]):.5f} s, {median:+.1f} % at the median, {min(more):+.1f} to {max(more):+.1f}; "
-        f"quartiles {low:+.1f} to {high:+.1f}; fastest tenth {100 * (fastest(way) / fastest(ways[0]) - 1):+.1f} %; values {'equal' if values[way] == values[ways[0]] else 'differ'}; "
+        f"quartiles {low:+.1f} to {high:+.1f}; fastest tenth {tenth:+.1f} %; values {same}; "
         f"ready after {ready[way]:.1f} s, ended with {process.returncode} after {time.monotonic() - begin:.2f} s"
     )
     print(said, Path(f"{folder}/{kind}_{way}.err").read_text()[-600:], sep="")

@@ -49,8 +49,8 @@ void add_place(TracedKernel& kernel, PlaceKind kind, std::int64_t number) {
   if (numbers.size() < kMostPlaces) kernel.places_changed |= numbers.insert(number).second;
 }
 
-/// Names have some hundred characters: where one is at the place at which it was, its begin has to do. Of another module there it
-/// differs.
+/// Names have some hundred characters, which take time to read: where one is at the place at which it was, its begin has to do. Another
+/// module there, with the same handle and a kernel whose name begins alike, is not told apart.
 bool has_name(TracedKernel& kernel, const char* name) {
   constexpr std::size_t kBegin = 64;
   if (kernel.told_name.load(std::memory_order_relaxed) == name)

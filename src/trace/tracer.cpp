@@ -154,16 +154,20 @@ void Tracer::keep_records(const UsedGpu& gpu, bool kept) {
 /// without (H100, CUDA 13.0).
 void Tracer::keep_records_if_needed() {
   const std::lock_guard lock(keeps_records_mutex_);
-  const std::vector<UsedGpu*> gpus = gpus_.all();
-  const bool needed =
-      std::ranges::any_of(gpus, [](const UsedGpu* gpu) { return !gpu->is_without_records(); });
+  std::vector<void*> without;
+  bool needed = false;
+  {
+    const std::shared_lock contexts_lock(contexts_mutex_);
+    for (const auto& [handle, context] : contexts_) {
+      const bool is_without = context->gpu != nullptr && context->gpu->is_without_records();
+      if (is_without) without.push_back(handle);
+      needed = needed || !is_without;
+    }
+  }
   if (needed == keeps_records_ || !driver_.keep_records(nullptr, needed)) return;
   keeps_records_ = needed;
   if (!needed) return;
-  const std::shared_lock contexts_lock(contexts_mutex_);
-  for (const auto& [handle, context] : contexts_) {
-    if (context->gpu != nullptr && context->gpu->is_without_records()) driver_.keep_records(handle, false);
-  }
+  for (void* const handle : without) driver_.keep_records(handle, false);
 }
 
 Tracer::Context* Tracer::find_context(void* handle) const {

@@ -432,6 +432,16 @@ TEST_F(CountedFirstTest, IsCountedAgainWhereTheGpuCannotBeSampled) {
   EXPECT_THAT(said, IsEmpty());
 }
 
+TEST_F(SampledProgramTest, KeepsRecordsForAContextWhoseGpuIsNotKnown) {
+  Program sampled{*tracer, gpu};
+  sampled.launch(66);
+  EXPECT_FALSE(gpu.keeps_records(nullptr));
+  driver.devices[handle(0x11)] = -1;
+  sampled.launch(66, handle(0x11));
+  EXPECT_TRUE(gpu.keeps_records(handle(0x11)));
+  EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
+}
+
 TEST_F(SampledProgramTest, SaysThatItEndedBeforeItWasSampled) {
   Program brief{*tracer, gpu};
   brief.launch(66);

@@ -20,6 +20,7 @@ CHOICES = "programs/choices.csv"
 KILLED = "programs/killed.csv"
 OWN_CLOCKS = "programs/own_clocks.csv"
 SAMPLED = "programs/sampled.csv"
+OVERHEAD = "programs/overhead.csv"
 PERMUTATIONS = 2000
 #: As the costs name them; activity records are what a trace without counters costs.
 WAYS = {
@@ -222,6 +223,25 @@ def own_clocks(results: Results) -> str:
     return of_tables(results, OWN_CLOCKS, lambda rows: f"On an {stamped(rows)}, medians:\n\n{table_of(rows, columns)}")
 
 
+def overhead(results: Results) -> str:
+    columns = {
+        "loop": "{program}",
+        "way": "`{way}`",
+        "commit": "`{commit}`",
+        "at the median, %:": "{median_pct}",
+        "fastest tenth, %:": "{fastest_tenth_pct}",
+        "a second process alone, %:": "{again_median_pct}",
+        "its fastest tenth, %:": "{again_fastest_tenth_pct}",
+    }
+
+    def text(rows: pl.DataFrame) -> str:
+        (gpu,) = rows["gpu"].unique()
+        lines = table_of(rows.sort("program", "way", maintain_order=True), columns)
+        return f"{gpu}, driver {rows['driver'][0]}, {rows['recorded_at'][0]}, {rows['gpu_uuid'].n_unique()} GPUs:\n\n{lines}"
+
+    return of_tables(results, OVERHEAD, text)
+
+
 BLOCKS = {
     "own clocks": own_clocks,
     "in the way": in_the_way,
@@ -231,4 +251,5 @@ BLOCKS = {
     "python printed": python_printed,
     "costs of tracing": costs,
     "sampled programs": sampled,
+    "overhead": overhead,
 }
