@@ -37,6 +37,7 @@ let theory = null;
 let run = null; // the last simulation of which a picture is shown
 let better = null;
 let form = "command";
+let newAddress; // the timer after which the address is that of the launch
 
 // --- the worker: one question at a time, and only about the launch that is shown ---
 
@@ -104,7 +105,8 @@ function change(values, row = null) {
   Object.assign(state, values);
   measured = row;
   if (!row) showLesson(null);
-  history.replaceState(null, "", toHash(state) === "#" ? location.pathname + location.search : toHash(state));
+  clearTimeout(newAddress); // once a drag pauses: browsers limit how often a page changes its address
+  newAddress = setTimeout(() => history.replaceState(null, "", toHash(state) === "#" ? location.pathname + location.search : toHash(state)), 100);
   show();
 }
 
@@ -382,6 +384,7 @@ async function begin() {
     change({ block: String(better.block_threads), grid: String(better.grid_blocks), work: better.work });
   });
   window.addEventListener("hashchange", () => {
+    clearTimeout(newAddress);
     state = fromHash(location.hash);
     measured = null;
     show();

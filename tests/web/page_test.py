@@ -222,11 +222,12 @@ class Use(InBrowser):
         self.assertTrue(page.input_value("#work").startswith("lognormal:"))
         page.fill("#gpu", "a100-sxm4-80gb")
         page.wait_for_selector(PREDICTED)
+        page.wait_for_function("location.hash.includes('a100-sxm4-80gb')")
         again = self.open(page.evaluate("location.hash"))
         self.assertEqual(again.input_value("#text"), page.input_value("#text"))
         self.assertEqual(again.inner_text("#predicted"), page.inner_text("#predicted"))
         again.click("#reset")
-        self.assertEqual(again.evaluate("location.hash"), "")
+        again.wait_for_function("location.hash === ''")
 
     def test_a_point_of_a_curve_can_be_dragged(self) -> None:
         page = self.open()
@@ -263,22 +264,6 @@ class Use(InBrowser):
             low, high = page.inner_text("#interval").removeprefix("90 %: ").split(";")[0].split(" to ")
             self.assertLessEqual(float(low) - 0.1, float(row["achieved_pct"]), lesson["title"])
             self.assertGreaterEqual(float(high) + 0.1, float(row["achieved_pct"]), lesson["title"])
-
-    def test_the_launches_of_20_000_rows_are_listed_in_two_seconds(self) -> None:
-        with open(SUITE, newline="") as file:
-            lines = file.read().splitlines()
-        rows = self.folder / "rows.csv"
-        body = lines[1:]
-        rows.write_text("\n".join([lines[0], *(body[place % len(body)] for place in range(20_000))]) + "\n")
-        page = self.open()
-        begin = time.perf_counter()
-        page.set_input_files("#file", rows)
-        page.wait_for_selector("#launches button")
-        self.assertLess(time.perf_counter() - begin, 2)
-        self.assertIn("20,000 launches in rows.csv", page.inner_text("#read"))
-        page.click("#launches button >> nth=3")
-        page.wait_for_selector(PREDICTED)
-        self.assertNotEqual(page.inner_text("#measured"), "–")
 
     def test_a_trace_of_torch_profiler_is_read(self) -> None:
         event = {"ph": "X", "cat": "kernel", "name": "<b>gemm</b>", "ts": 1, "dur": 40.5,
@@ -470,34 +455,6 @@ class Page(InBrowser):
         self.assertEqual([url for url in self.asked if not url.startswith("blob:")], [PAGE.as_uri()])
         self.assertEqual(self.said, [])
 
-    def test_a_drag_is_answered_at_once(self) -> None:
-        page = self.open("#grid=10000")
-        # The best of three medians: other programs make single ones longer.
-        theory = min(
-            page.evaluate(
-                """() => { const range = document.getElementById("registers-range"); const times = [];
-                     for (let value = 20; value < 60; ++value) {
-                       const begin = performance.now(); range.value = value; range.dispatchEvent(new Event("input"));
-                       times.push(performance.now() - begin);
-                     } return times.sort((a, b) => a - b)[20]; }"""
-            )
-            for _ in range(3)
-        )
-        page.wait_for_selector(PREDICTED)
-        launch = ["--gpu=h200", "--block-size=256", "--registers=59", "--grid=10000", "--work=equal:200000"]
-        one, all_of_it = (
-            page.evaluate(
-                """words => { const begin = performance.now(); window.occbenchEngine.run(words);
-                              return performance.now() - begin; }""",
-                ["predict", *launch, f"--format={form}"],
-            )
-            for form in ("blocks", "json")
-        )
-        print(f"theory {theory:.1f} ms, one simulation {one:.1f} ms, prediction {all_of_it:.1f} ms")
-        self.assertLess(theory, 30)
-        self.assertLess(one, 200)
-        self.assertLess(all_of_it, 1000)
-
     def test_it_fits_three_widths_in_both_themes_without_a_violation_of_axe(self) -> None:
         try:
             from axe_playwright_python.sync_playwright import Axe
@@ -511,6 +468,63 @@ class Page(InBrowser):
                 page.wait_for_selector(PREDICTED)
                 results = Axe().run(page)
                 self.assertEqual(results.violations_count, 0, results.generate_report())
+
+
+class Times(InBrowser):
+    """Processor time, or the least of several times: other programs make single ones longer. CTest runs no test beside."""
+
+    def test_the_launches_of_20_000_rows_are_listed_in_two_seconds(self) -> None:
+        with open(SUITE, newline="") as file:
+            lines = file.read().splitlines()
+        rows = self.folder / "rows.csv"
+        body = lines[1:]
+        rows.write_text("\n".join([lines[0], *(body[place % len(body)] for place in range(20_000))]) + "\n")
+        times = []
+        for _ in range(3):
+            page = self.open()
+            begin = time.perf_counter()
+            page.set_input_files("#file", rows)
+            page.wait_for_selector("#launches button")
+            times.append(time.perf_counter() - begin)
+        print(f"20,000 rows {min(times):.2f} s")
+        self.assertLess(min(times), 2)
+        self.assertIn("20,000 launches in rows.csv", page.inner_text("#read"))
+        page.click("#launches button >> nth=3")
+        page.wait_for_selector(PREDICTED)
+        self.assertNotEqual(page.inner_text("#measured"), "–")
+
+    def test_a_drag_is_answered_at_once(self) -> None:
+        page = self.open("#grid=10000")
+        devtools = page.context.new_cdp_session(page)
+        devtools.send("Performance.enable")
+
+        def thread_time() -> float:
+            metrics = devtools.send("Performance.getMetrics")["metrics"]
+            return next(metric["value"] for metric in metrics if metric["name"] == "ThreadTime")
+
+        begin = thread_time()
+        page.evaluate(
+            """() => { const range = document.getElementById("registers-range");
+                 for (let value = 20; value < 60; ++value) { range.value = value; range.dispatchEvent(new Event("input")); } }"""
+        )
+        theory = (thread_time() - begin) / 40 * 1000
+        page.wait_for_selector(PREDICTED)
+        launch = ["--gpu=h200", "--block-size=256", "--registers=59", "--grid=10000", "--work=equal:200000"]
+        one, all_of_it = (
+            page.evaluate(
+                """words => { const times = [];
+                     for (let round = 0; round < 3; ++round) {
+                       const begin = performance.now(); window.occbenchEngine.run(words);
+                       times.push(performance.now() - begin);
+                     } return Math.min(...times); }""",
+                ["predict", *launch, f"--format={form}"],
+            )
+            for form in ("blocks", "json")
+        )
+        print(f"theory {theory:.1f} ms, one simulation {one:.1f} ms, prediction {all_of_it:.1f} ms")
+        self.assertLess(theory, 30)
+        self.assertLess(one, 200)
+        self.assertLess(all_of_it, 1000)
 
 
 if __name__ == "__main__":
