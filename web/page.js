@@ -85,7 +85,7 @@ function buildForm() {
     if (shape) change({ work: shape.replace("AMOUNT", amount) });
   });
   for (const { name } of fields) $(name)?.addEventListener("input", () => change({ [name]: $(name).value.trim() }));
-  $("gpus").append(...gpus.map((gpu) => make("option", { value: gpu.name }, `${gpu.driver_name}, ${gpu.compute_capability}`)));
+  $("gpus").append(...gpus.map((gpu) => make("option", { value: gpu.name }, `${gpu.driver_name || gpu.name}, ${gpu.compute_capability}`)));
   $("reset").addEventListener("click", () => change({ ...defaults }));
 }
 

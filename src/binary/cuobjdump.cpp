@@ -25,8 +25,10 @@ fs::path find_cuobjdump() {
     if (const char* toolkit = std::getenv(variable)) folders.push_back(fs::path(toolkit) / "bin");
   }
   folders.emplace_back("/usr/local/cuda/bin");
-  // build/cuda of scripts/run; this program is build/PRESET/bin/occbench.
-  folders.push_back(fs::read_symlink("/proc/self/exe").parent_path() / "../../cuda/bin");
+  const fs::path beside = fs::read_symlink("/proc/self/exe").parent_path();
+  folders.push_back(beside / "../../cuda/bin");  // build/cuda of scripts/run; this is build/PRESET/bin
+  folders.push_back(beside /
+                    "../../nvidia/cu13/bin");  // NVIDIA's Python packages; this is occbench/bin of the wheel
   for (const fs::path& folder : folders) {
     const fs::path program = folder / "cuobjdump";
     if (access(program.c_str(), X_OK) == 0) return program;
@@ -34,7 +36,8 @@ fs::path find_cuobjdump() {
   throw InputError(
       "cuobjdump was not found on PATH, in $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin or "
       "build/cuda/bin: --from needs it and nvdisasm; both come with the CUDA toolkit (packages "
-      "cuda-cuobjdump-*, cuda-nvdisasm-*), and scripts/kernels fetches them into build/cuda/bin");
+      "cuda-cuobjdump-*, cuda-nvdisasm-*), scripts/kernels fetches them into build/cuda/bin, and beside the "
+      "wheel `pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm` does");
 }
 
 /// The number after `key`, as in "REG:32 STACK:0"; empty if the line lacks the key.

@@ -115,8 +115,9 @@ void keep_code_that_runs_on(std::vector<Placed>& kernels, ComputeCapability gpu)
 
 void keep_named(std::vector<Placed>& kernels, const std::string& text) {
   const Pattern pattern(text);
-  std::erase_if(kernels,
-                [&](const Placed& placed) { return !pattern.found_in(source_name(placed.kernel.symbol)); });
+  std::erase_if(kernels, [&](const Placed& placed) {
+    return !pattern.found_in(source_name(placed.kernel.symbol)) && !pattern.found_in(placed.kernel.symbol);
+  });
 }
 
 /// "sm_90a", or of "90", "9.0" and "sm_90" the code of that number with or without a letter.

@@ -148,10 +148,10 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
   }
   const BestBlockSize best = best_block_size(limits, launch, usage, limits.max_threads_per_block);
   if (best.block_threads > 0) {
-    line("best block size",
-         fmt::format(
-             "{} threads, {} per SM: {}", best.block_threads, counted(best.blocks_per_sm, "block"),
-             percent_text(100.0 * best.blocks_per_sm * best.block_threads / limits.max_threads_per_sm())));
+    line("highest occupancy", fmt::format("{} with {} threads, {} per SM",
+                                          percent_text(100.0 * best.blocks_per_sm * best.block_threads /
+                                                       limits.max_threads_per_sm()),
+                                          best.block_threads, counted(best.blocks_per_sm, "block")));
   }
   if (occupancy.blocks_per_sm > 0) {
     if (const auto most = available_dynamic_shared_bytes(limits, launch, usage, occupancy.blocks_per_sm)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -250,17 +251,23 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
   std::vector<std::vector<std::string>> lines = {
       {"kernel", "code", "registers", "static B", "stack B", "local B", "local ld/st", "barriers"}};
   for (const int size : sizes) lines[0].push_back(fmt::format("at {}", size));
-  std::map<std::string, std::vector<std::string>> shown;  // symbols by the name that they are shortened to
+  const auto narrow = [](const std::string& name) { return shortened(name, kNameWidth, kNameWidth / 2); };
+  const auto short_name = [](const DeviceKernel& kernel) {
+    return shortened_kernel_name(source_name(kernel.symbol));
+  };
+  std::map<std::string, std::set<std::string>> alike;  // symbols by the name without namespaces and arguments
+  for (const DeviceKernel& kernel : kernels) alike[short_name(kernel)].insert(kernel.symbol);
+  std::map<std::string, std::vector<std::string>> shown;  // symbols by the name that is shown
   std::string legend;
   for (const DeviceKernel& kernel : kernels) {
-    std::string name =
-        shortened(shortened_kernel_name(source_name(kernel.symbol)), kNameWidth, kNameWidth / 2);
+    const bool is_alone = alike[short_name(kernel)].size() == 1;
+    std::string name = narrow(is_alone ? short_name(kernel) : source_name(kernel.symbol));
     std::vector<std::string>& symbols = shown[name];
     const auto place = std::ranges::find(symbols, kernel.symbol) - symbols.begin();
     if (place == std::ssize(symbols)) symbols.push_back(kernel.symbol);
     if (place > 0) {
       name += fmt::format(" #{}", place + 1);
-      legend = "#2           another kernel of that short name; --format csv has whole names\n";
+      legend = "#2           another kernel of that name, shortened; --format csv has whole names\n";
     }
     std::vector<std::string> line = {
         std::move(name),

@@ -155,9 +155,9 @@ ExitStatus guarded(std::span<const char* const> arguments, Console& console) {
 ExitStatus run_occbench(std::span<const char* const> arguments, Console& console) {
   const ExitStatus status = guarded(arguments, console);
   if (console.out.flush()) return status;
-  fmt::print(
-      console.err,
-      "occbench: standard output could not be written (is its disk full?): what it was to hold is lost\n");
+  fmt::print(console.err,
+             "occbench: standard output could not be written (is its disk full, or its reader gone?): what "
+             "it was to hold is lost\n");
   return status == ExitStatus::done ? ExitStatus::usage : status;
 }
 

@@ -365,8 +365,11 @@ void print_text(const CaseRecord& record, const Limits& limits, const std::vecto
              *theory.blocks_per_sm, *theory.blocks_per_sm == 1 ? "" : "s", to_string(theory.limiters));
   for (const AppliedRule& rule : applied_rules(limits, {*record.launch, record.compiled->usage}))
     fmt::print(out, "  {}\n", to_string(rule));
-  fmt::print(out, "grid {}: {:.3g} waves of {}\n", grouped(record.launch->grid_blocks),
-             theory.waves.value_or(0), grouped(*theory.blocks_per_sm * *record.provenance.sm_count));
+  fmt::print(out, "grid {}: {:.3g} waves of {} on the {} SMs of {}\n", grouped(record.launch->grid_blocks),
+             theory.waves.value_or(0), grouped(*theory.blocks_per_sm * *record.provenance.sm_count),
+             *record.provenance.sm_count,
+             record.provenance.gpu.empty() ? "compute capability " + to_string(limits.compute_capability)
+                                           : record.provenance.gpu);
   const Real& achieved = record.readings.counters.achieved_pct;
   if (achieved) fmt::print(out, "achieved {:.4g} %\n", *achieved);
   if (findings.empty()) fmt::print(out, "  Nothing to speak of is lost.\n");

@@ -212,7 +212,9 @@ void print_table(const Answer& answer, std::ostream& out) {
   line("active cycles of an SM, mean", prediction.cycles_active_mean, "cycles");
   line("active cycles of an SM, most", prediction.cycles_active_max, "cycles");
   fmt::print(out, "\n{}\n", answer.row.explanation);
-  fmt::print(out, "Profile {}{}{}\n", answer.row.device_profile, answer.row.note.empty() ? "." : ": ",
+  fmt::print(out, "{}, {} SMs; profile {}{}{}\n",
+             answer.row.gpu.empty() ? "Compute capability " + answer.row.compute_capability : answer.row.gpu,
+             *answer.row.sm_count, answer.row.device_profile, answer.row.note.empty() ? "." : ": ",
              answer.row.note);
   if (answer.lockstep_cycles) {
     fmt::print(out,
@@ -354,10 +356,16 @@ std::vector<std::string> names_out(const CsvTable& table) {
 std::vector<std::string> predicted_cells(const CsvTable& table, const std::vector<std::string>& cells,
                                          std::span<const std::string> names,
                                          const std::optional<DeviceProfile>& profile) {
-  CaseRecord record = case_record(row_in_cycles(row_of_cells(table, cells), profile));
-  record.prediction.reset();
-  predict_record(record, profile);
-  const Row row = row_of(record);
+  Row row = row_of_cells(table, cells);
+  // A recorded case that was skipped has none of them.
+  if (!row.block_threads && !row.grid_blocks && !row.registers_per_thread) {
+    add_note(row.note, no_prediction("there is no launch"));
+  } else {
+    CaseRecord record = case_record(row_in_cycles(row, profile));
+    record.prediction.reset();
+    predict_record(record, profile);
+    row = row_of(record);
+  }
   const std::vector<std::string> answers = predicted_columns();
   std::vector<std::string> out;
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -125,8 +125,7 @@ std::optional<Claim> spills(const Situation& situation) {
                                       32 * sectors / launched_warps(situation) / 1000),
                .remedy = fmt::format("Allow more than {} registers a thread, or keep less alive: compare the "
                                      "times, since occupancy falls with registers.",
-                                     situation.usage.registers_per_thread),
-               .no_time = "more occupancy takes fewer registers, which spill more"};
+                                     situation.usage.registers_per_thread)};
 }
 
 std::optional<Claim> atomics(const Situation& situation) {

@@ -139,20 +139,27 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                             : losses.between_blocks;
   if (points <= 0 && !situation.parts) return std::nullopt;
   const CounterValues& counters = situation.counters();
+  const bool may_be_short = !losses.between_blocks && !situation.active_cycles();
   return Claim{
       .points = std::max(0.0, points),
       .part = Part::blocks,
-      .confidence = is_measured ? Confidence::measured : confidence_of_losses(situation),
+      .confidence = may_be_short  ? Confidence::inferred
+                    : is_measured ? Confidence::measured
+                                  : confidence_of_losses(situation),
       .evidence = evidence_of({{"measured_loss_blocks_points",
                                 situation.parts ? std::optional(situation.parts->blocks) : std::nullopt},
                                {"resident_blocks", counters.resident_blocks},
                                {"blocks_per_sm", situation.occupancy.blocks_per_sm},
                                {"sm_cycles_active_min", counters.sm_cycles_active_min},
                                {"sm_cycles_active_max", counters.sm_cycles_active_max}}),
-      .because = "blocks are uneven, and an SM's places stay empty once no block waits",
+      .because = may_be_short ? "blocks are uneven, or so short that giving them out takes most of the time"
+                              : "blocks are uneven, and an SM's places stay empty once no block waits",
       .remedy =
-          "Divide the same work among more and shorter blocks, begin the longest blocks first, or let blocks "
-          "take pieces from a queue."};
+          may_be_short
+              ? "Read sm__cycles_active.avg or the time, which tell the two apart: uneven blocks are mended "
+                "by more and shorter ones, short blocks by fewer and longer ones."
+              : "Divide the same work among more and shorter blocks, begin the longest blocks first, or let "
+                "blocks take pieces from a queue."};
 }
 
 std::optional<Claim> uneven_warps(const Situation& situation) {
@@ -182,9 +189,9 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
           "blocks of fewer warps."};
 }
 
-/// Of a launch's time, what giving its blocks out takes at least; 0 where its cycles were not read.
+/// Of a launch's time, what giving its blocks out takes at least; 0 where its cycles are not known.
 double share_of_dispatching(const Situation& situation) {
-  const double cycles = situation.counters().sm_cycles_active_max.value_or(0);
+  const double cycles = situation.active_cycles().value_or(0);
   const double dispatching = typical_parameters().replacement_dispatch_cycles_per_block *
                              static_cast<double>(situation.launch.grid_blocks);
   return cycles > 0 ? dispatching / cycles : 0;

@@ -84,7 +84,8 @@ void give(CauseClaim& to, double points, Confidence confidence, double& rest) {
 
 /// What resident blocks leave to a part: to the largest claim of it that has points already, else, and where that cannot
 /// have cost so much, to that of `otherwise`.
-void share_part(std::vector<CauseClaim>& claims, Part part, double measured, Cause otherwise, double& rest) {
+void share_part(std::vector<CauseClaim>& claims, Part part, double measured, Cause otherwise,
+                Confidence confidence, double& rest) {
   double left = std::clamp(measured - sum(claims, part), 0.0, rest);
   CauseClaim* largest = nullptr;
   CauseClaim* other = nullptr;
@@ -96,7 +97,7 @@ void share_part(std::vector<CauseClaim>& claims, Part part, double measured, Cau
   }
   rest -= left;
   for (CauseClaim* const to : {largest, other}) {
-    if (to != nullptr) give(*to, left, Confidence::measured, left);
+    if (to != nullptr) give(*to, left, confidence, left);
   }
   rest += left;
 }
@@ -121,8 +122,10 @@ double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
     }
   }
   if (situation.parts) {
-    share_part(claims, Part::warps, situation.parts->warps, Cause::uneven_warps, rest);
-    share_part(claims, Part::blocks, situation.parts->blocks, Cause::uneven_blocks, rest);
+    share_part(claims, Part::warps, situation.parts->warps, Cause::uneven_warps, Confidence::measured, rest);
+    // Short blocks leave as many places empty as uneven ones, and take another time.
+    share_part(claims, Part::blocks, situation.parts->blocks, Cause::uneven_blocks,
+               situation.active_cycles() ? Confidence::measured : Confidence::inferred, rest);
   }
   // Chance moves the points of the largest simulated loss.
   if (rest >= kLeastPoints && within_interval_of_prediction(situation)) {
@@ -241,6 +244,8 @@ std::optional<TimeSaved> time_saved(Cause cause, const Claim& claim, const Situa
                      fmt::format("{} instead of {} ms per launch were measured with {}.",
                                  ms(facts.faster->time_us), ms(*facts.times.time_us), facts.faster->variant)};
   }
+  // Its remedy changes how long warps take, which no counter of this build tells.
+  if (cause == Cause::spills) return TimeSaved{0, "Not known: compare with a build of more registers."};
   const std::optional<double> by_occupancy = time_by_occupancy(cause, claim, situation);
   if (!by_occupancy) return std::nullopt;
   if (!claim.no_time.empty()) return none_expected(claim.no_time);

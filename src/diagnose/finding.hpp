@@ -49,8 +49,9 @@ std::string_view to_string(FindingList list);
 
 /// What following a remedy can save of a launch's time.
 struct TimeSaved {
-  double share = 0;      ///< of the launch's time, 0 to 1, at most; 0 = none is expected
-  std::string sentence;  ///< "At most 0.12 of 0.41 ms per launch ...", "None expected: why", with a full stop
+  double share = 0;      ///< of the launch's time, 0 to 1, at most; 0 = none is expected or known
+  std::string sentence;  ///< "At most 0.12 of 0.41 ms per launch ...", "None expected: why", "Not known: what
+                         ///< to measure", with a full stop
 };
 
 struct Finding {

@@ -64,6 +64,11 @@ double Situation::predicted_share_of_cycles() const {
   return std::min(1.0, facts.prediction->cycles_active_mean / *measured);
 }
 
+std::optional<double> Situation::active_cycles() const {
+  if (counters().sm_cycles_active_max) return counters().sm_cycles_active_max;
+  return counters().sm_cycles_active_avg ? counters().sm_cycles_active_avg : facts.most_cycles_active;
+}
+
 std::optional<double> Situation::cycles_per_block() const {
   const Real& counted = counters().sm_cycles_active_avg;
   const Real& cycles = counted ? counted : facts.most_cycles_active;

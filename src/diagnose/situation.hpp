@@ -106,6 +106,9 @@ struct Situation {
   double most_of_partial_wave_pct() const;
   /// Share of the measured active cycles that the prediction is about, at most 1; 1 where one is not known.
   double predicted_share_of_cycles() const;
+  /// Cycles in which an SM is active, of that with most where it was read, else the mean, else by the time at the
+  /// highest clock; empty where none is known.
+  std::optional<double> active_cycles() const;
   /// Cycles from one block to the next in the same place of an SM; empty where it is not known.
   std::optional<double> cycles_per_block() const;
 };

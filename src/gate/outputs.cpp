@@ -404,6 +404,21 @@ std::string simulated_line(const Comparison& comparison) {
   return comparison.simulated ? fmt::format("{}\n\n", kSimulatedLine) : "";
 }
 
+/// How to ask where the occupancy of the worst regression went; empty where the candidate's rows are no file or were
+/// not measured.
+std::string how_to_explain(const Comparison& comparison) {
+  if (comparison.verdict() != Verdict::regression || !fs::is_regular_file(comparison.candidate)) return "";
+  const ComparedCase& worst = comparison.cases.front();
+  if (!worst.candidate || !worst.candidate->row.achieved_pct) return "";
+  std::string pattern;
+  for (const char character : worst.full_name()) {
+    if (std::string_view("\\.^$|()[]{}*+?").find(character) != std::string_view::npos) pattern += '\\';
+    pattern += character;
+  }
+  return fmt::format("Causes and remedies of the first: occbench explain {} --filter '^{}$'\n",
+                     comparison.candidate, pattern);
+}
+
 std::string annotation(std::string_view command, std::string_view title, std::string_view message) {
   return fmt::format("::{} title={}::{}\n", command, annotation_text(title, true),
                      annotation_text(message, false));
@@ -426,7 +441,8 @@ std::string comparison_table(const Comparison& comparison) {
                         one_line(groups[i].reason));
   }
   if (shown < groups.size()) text += fmt::format("{}\n", left_out(shown, groups.size()));
-  return text + fmt::format("\n{}\n{}\n", headline(comparison), smallest_regression(comparison));
+  return text + fmt::format("\n{}\n{}\n", headline(comparison), smallest_regression(comparison)) +
+         how_to_explain(comparison);
 }
 
 std::string comparison_markdown(const Comparison& comparison) {

@@ -511,7 +511,7 @@ int measuring_main(std::span<const Experiment* const> suite, std::span<const Exp
   const ExitStatus status = run();
   if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
     return static_cast<int>(status);
-  fmt::print(stderr, "standard output could not be written (is its disk full?)\n");
+  fmt::print(stderr, "standard output could not be written (is its disk full, or its reader gone?)\n");
   return static_cast<int>(status == ExitStatus::done ? ExitStatus::usage : status);
 }
 

@@ -139,14 +139,14 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
                                ? "The same work with equal shares for all warps"
                                : fmt::format("{} blocks of {} threads", grouped(best->launch.grid_blocks),
                                              best->launch.block_threads);
-  return Advice{
-      best->launch,
-      best->work,
-      predicted_pct,
-      gain_points,
-      best_saved_pct,
-      fmt::format("{} would read {:.1f} % ({:+.1f} points) and take {:.0f} % less time{}.", what,
-                  predicted_pct, gain_points, best_saved_pct, of_warps ? "" : " for the same work")};
+  return Advice{best->launch,
+                best->work,
+                predicted_pct,
+                gain_points,
+                best_saved_pct,
+                fmt::format("{} would take {:.0f} % less time{} and read {:.1f} % instead of {} %.", what,
+                            best_saved_pct, of_warps ? "" : " for the same work", predicted_pct,
+                            to_string(prediction.interval))};
 }
 
 double total_cycles(const Work& work, const Launch& launch) {

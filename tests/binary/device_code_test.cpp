@@ -155,6 +155,8 @@ TEST(DeviceCode, IsSelectedByNameAndArchitecture) {
   for (const char* architecture : {"sm_90", "90", "9.0"}) {
     EXPECT_EQ(recorded({.architecture = architecture}).size(), 6u) << architecture;
   }
+  EXPECT_THAT(names_of(recorded({.kernels = "_Z7boundedPfi", .architecture = "sm_90"})),
+              testing::ElementsAre("sm_90 bounded(float*, int)"));
   EXPECT_THAT(refusal_of({.kernels = "no_such"}), HasSubstr("--kernel 'no_such' is found in"));
   EXPECT_THAT(refusal_of({.kernels = "(", .architecture = "sm_90"}),
               HasSubstr("is not a regular expression"));
@@ -229,14 +231,20 @@ TEST(DeviceCode, LongNamesKeepWhatNamesTheKernel) {
               HasSubstr("\nDeviceReduceKernel<"));
   EXPECT_THAT(shown("_ZN3cub6detail6reduce28DeviceReduceSingleTileKernelIfdiiiiiEEvv"),
               HasSubstr("\nDeviceReduceSingleTile"));
-  // void f<g<...>>(), with a type whose own arguments do not fit, once of ints and once of floats.
   std::vector<DeviceKernel> alike(2, kernel);
+  // void f<g<...>>(), with a type whose own arguments do not fit: of 40, one in the middle is another.
   const auto symbol_of = [](char type) {
-    return fmt::format("_Z14a_kernel_of_40I6a_typeI{}EEvv", std::string(40, type));
+    const std::string ints(20, 'i');
+    return fmt::format("_Z14a_kernel_of_40I6a_typeI{}{}{}EEvv", ints, type, ints);
   };
   alike[0].symbol = symbol_of('i');
   alike[1].symbol = symbol_of('f');
   EXPECT_THAT(answer_binary(alike, {}, AnswerFormat::table), HasSubstr(" #2 "));
+  // Of names that differ in what is left out otherwise, namespaces and arguments stay.
+  alike[0].symbol = "_Z5scalePf";
+  alike[1].symbol = "_ZN4lib25scaleEPd";
+  EXPECT_THAT(answer_binary(alike, {}, AnswerFormat::table),
+              testing::AllOf(HasSubstr("\nscale(float*) "), HasSubstr("\nlib2::scale(double*) ")));
 }
 
 TEST(DeviceCode, CurvesAreOfOneKernel) {

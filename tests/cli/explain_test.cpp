@@ -118,6 +118,19 @@ TEST(ExplainNumbers, SaysTheRuleOfTheoryTheWavesAndWhatIsDueToSomethingElse) {
   EXPECT_THAT(said, HasSubstr("At most 0.102 of 0.41 ms per launch"));
 }
 
+TEST(ExplainNumbers, ShortBlocksAreNotCalledUneven) {
+  // As `overhead` with blocks of no work was recorded on an H100: a block about every cycle.
+  const std::string launch =
+      "explain --gpu h100-sxm5-80gb --block-size 64 --grid 409600 --registers 8 --achieved 25.6 "
+      "--resident-blocks 7.693";
+  for (const char* known : {" --sm-cycles-active-avg 488208", " --time-us 248.352"})
+    EXPECT_THAT(printed(launch + known),
+                HasSubstr("74 points: blocks end about as fast as they can be given out"));
+  EXPECT_THAT(printed(launch), testing::AllOf(HasSubstr("blocks are uneven, or so short"),
+                                              HasSubstr("[uneven_blocks, inferred]"),
+                                              HasSubstr("on the 132 SMs of NVIDIA H100")));
+}
+
 TEST(ExplainNumbers, ListLimitsOfTheoryAndLossesBelowItUnderTheirHeadings) {
   const Outcome outcome =
       run_command("explain --gpu h200 --block-size 256 --grid 600 --registers 72 --achieved 31");

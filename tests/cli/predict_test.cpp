@@ -286,6 +286,18 @@ TEST(PredictBatch, ARowThatSaysNothingOfItsWorkSaysSoAndTheOthersArePredicted) {
   EXPECT_NE(table_cell(table, 2, "predicted_pct"), "");
 }
 
+TEST(PredictBatch, ACaseThatWasSkippedComesOutWithANote) {
+  const CsvTable table =
+      parse_csv(predict_batch_of(
+                    "compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,work,note\n"
+                    "9.0,132,,,,,refused\n"
+                    "9.0,132,256,1056,32,equal:100000,\n"),
+                "out");
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_THAT(table_cell(table, 0, "note"), "refused; no prediction: there is no launch");
+  EXPECT_NE(table_cell(table, 1, "predicted_pct"), "");
+}
+
 TEST(PredictBatch, WorkInMicrosecondsIsReadAtTheHighestClockOfTheGpuAndSaysSo) {
   const std::string launch = "9.0,132,NVIDIA H200,256,2218,20,";
   const CsvTable table = parse_csv(predict_batch_of("compute_capability,sm_count,gpu,block_threads,grid_"

@@ -326,6 +326,9 @@ TEST(TimeSaved, OfALimitIsByTheHighestOccupancyOfOneStep) {
   facts.readings.counters.local_sectors = 1e9;
   EXPECT_THAT(saved_by(facts, Cause::register_limit).sentence,
               HasSubstr("None expected: registers are spilled"));
+  // More registers can make warps faster: what that saves is not told by occupancy.
+  facts.readings.counters.achieved_pct = 60;
+  EXPECT_EQ(saved_by(facts, Cause::spills).sentence, "Not known: compare with a build of more registers.");
 }
 
 TEST(AKernelOfALibrary, IsGivenNoAdviceThatOnlyItsAuthorCanFollow) {

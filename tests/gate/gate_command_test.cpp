@@ -56,6 +56,21 @@ MadeUpRun with_regressions(int count) {
   });
 }
 
+TEST_F(GateCommand, OfARegressionNamesTheCommandThatSaysWhyAndItAnswers) {
+  const std::string before = write_run("before", made_up_run());
+  const std::string after = write_run("after", with_regressions(1));
+  EXPECT_EQ(gate({before, after}), 1);
+  const std::string begin = "Causes and remedies of the first: occbench explain " + after + " --filter '";
+  const std::size_t at = out_.find(begin);
+  ASSERT_NE(at, std::string::npos) << out_;
+  const std::string filter =
+      out_.substr(at + begin.size(), out_.find('\'', at + begin.size()) - at - begin.size());
+  const Outcome explained = run_command(std::vector<std::string>{"explain", after, "--filter", filter});
+  EXPECT_THAT(explained.err, HasSubstr("1 of 1 rows"));
+  EXPECT_EQ(gate({before, before}), 0);
+  EXPECT_THAT(out_, testing::Not(HasSubstr("Causes and remedies")));
+}
+
 TEST_F(GateCommand, SaysWhichTolerancesConcernNothingAndRefusesThoseThatSayTwoThings) {
   const std::string run = write_run("a", made_up_run());
   write(

@@ -168,7 +168,7 @@ TEST(GateOutputs, JunitHasATestForWhatConcernsTheWholeRun) {
   const RecordedRun empty = parse_run("", "", "empty.csv");
   const std::string text = comparison_junit(compare(empty, empty, {}));
   EXPECT_THAT(text, HasSubstr(R"(<testsuite name="gate" tests="1" failures="0" errors="1" skipped="0">)"));
-  EXPECT_THAT(text, HasSubstr("nothing of empty.csv could be compared"));
+  EXPECT_THAT(text, HasSubstr("nothing of empty.csv could be compared: empty.csv has no rows"));
 }
 
 TEST(GateOutputs, JsonHasEveryFinding) {
