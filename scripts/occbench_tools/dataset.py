@@ -224,18 +224,13 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Run:
-    """All rows of some files, with the samples beside them."""
+    """Rows of files, with the samples beside them."""
 
     rows: pl.DataFrame
     samples: pl.DataFrame
 
     def of(self, experiment: str) -> Experiment:
         return Experiment(experiment, self.rows, self.samples)
-
-
-def read_run(files: list[Path], occbench: Occbench) -> Run:
-    rows = [read_rows(file, occbench) for file in files]
-    return Run(pl.concat(rows, how="diagonal"), pl.concat(map(read_samples, files)))
 
 
 AGAINST_NCU = ("achieved_pct", "achieved_spread_points", "ncu_achieved_pct", "achieved_difference_points")

@@ -13,7 +13,7 @@ import made_up
 
 try:
     import polars as pl
-    from occbench_tools.program import Column, Occbench
+    from occbench_tools.program import Occbench, title_of
     from occbench_tools.report import charts, style
     from occbench_tools.report.charts import compare, launches, performance, programs, registers, sms, sweeps
     from occbench_tools.report.rows import Rows
@@ -46,7 +46,7 @@ def saturating(occupancy, enough):
 
 
 def rows_of(rows, asked=None, per_sm=None):
-    asked = asked or SimpleNamespace(title=lambda name: Column(name, "real", "%", "").title)
+    asked = asked or SimpleNamespace(title=lambda name: title_of(name, "%"))
     return Rows(pl.DataFrame(rows, infer_schema_length=None), [], asked, None, per_sm)
 
 

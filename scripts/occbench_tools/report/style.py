@@ -222,11 +222,6 @@ def tooltip(field: str, title: str, form: str = ",.4~g") -> alt.Tooltip:
     return alt.Tooltip(f"{field}:Q", title=title, format=form)
 
 
-def tip(rows: Rows) -> list[alt.Tooltip]:
-    """Which run, where there are several."""
-    return [alt.Tooltip(f"{RUN}:N", title="run")] if len(rows.runs) > 1 else []
-
-
 def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
@@ -251,8 +246,9 @@ def titles(rows: Rows, *columns: str) -> dict[str, str]:
 
 def tips(rows: Rows, /, *names: str | alt.Tooltip, **numbers: str) -> list[alt.Tooltip]:
     """What a mark says of itself: its run, where there are several, its names, and numbers by their titles."""
+    run = [alt.Tooltip(f"{RUN}:N", title="run")] if len(rows.runs) > 1 else []
     named = (alt.Tooltip(f"{name}:N") if isinstance(name, str) else name for name in names)
-    return [*tip(rows), *named, *(tooltip(field, title) for field, title in numbers.items())]
+    return [*run, *named, *(tooltip(field, title) for field, title in numbers.items())]
 
 
 def dashed_rule(value: float, channel: str = "x") -> alt.Chart:
