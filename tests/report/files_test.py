@@ -281,6 +281,10 @@ class Curves(InFolder):
         # 41 registers are allocated as 48: two blocks of 512 threads.
         self.assertIn("41 registers per thread give 50 %", text)
 
+    def test_make_a_page_whose_other_charts_fail_for_nothing_of_ours(self):
+        _, said = self.page_of(self.rows)
+        self.assertNotIn("Traceback", said)
+
     def test_pass_the_gate_against_themselves(self):
         done = subprocess.run([made_up.OCCBENCH, "gate", self.rows, self.rows], capture_output=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -135,7 +135,8 @@ def losses(rows: Rows) -> Drawing:
         raise Missing("no row has a prediction with its losses")
     means = frame.select(pl.col(loss_columns(rows)).mean()).row(0, named=True)
     order = sorted(means, key=means.get, reverse=True)
-    worst = frame.group_by(GROUP).agg(pl.sum_horizontal(loss_columns(rows)).mean().alias("lost")).sort("lost")
+    lost = pl.sum_horizontal(loss_columns(rows)).mean().alias("lost")
+    worst = frame.group_by(GROUP, maintain_order=True).agg(lost).sort("lost", maintain_order=True)
     sentence = (
         f"Over {counted(len(frame), 'predicted case')} the prediction is {sum(means.values()):.1f} points below theory on "
         f"average. The largest losses are “{loss_name(order[0])}” ({means[order[0]]:.1f}) and “{loss_name(order[1])}” "
