@@ -108,10 +108,7 @@ install_system_packages() {
       "Install them by this system's own means (libraries elsewhere: name their folder in CMAKE_PREFIX_PATH)."
   fi
   local remedy="apt-get install --no-install-recommends ${missing[*]}"
-  if $offline; then
-    would_fetch+=("packages of the distribution, which as root is: $remedy")
-    return
-  fi
+  only_noted "packages of the distribution, which as root is: $remedy" && return
   become_root ||
     fail "packages are missing, and only root may install them: ${missing[*]}" "As root: $remedy"
   require_disk_space

@@ -214,7 +214,7 @@ class EachSm(unittest.TestCase):
 
 
 def launched(case, total_ms, theory, achieved, predicted):
-    row = {"__run": "a run", "case": case, "launches": 10, "total_time_us": 1000.0 * total_ms}
+    row = {"__run": "a run", "case": case, "launches": 10, "total_time_us": 1000.0 * total_ms, "region": None}
     return row | {"theoretical_pct": theory, "achieved_pct": achieved, "predicted_pct": predicted}
 
 
