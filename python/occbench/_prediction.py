@@ -152,7 +152,7 @@ def explain(
     >>> found[0].findings[0].cause
     'tail'
     """
-    given = locals()
+    given = dict(locals())
     del given["files"]
     answer = _command.answer("explain", *options(given), *map(str, files))
     rows = answer if isinstance(answer, list) else [answer]

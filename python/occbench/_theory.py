@@ -169,7 +169,7 @@ def calc(
     Traceback (most recent call last):
     ValueError: block_threads = 0 is out of range: compute capability 9.0 allows 1 to 1024
     """
-    given = locals()
+    given = dict(locals())
     asked = [block_size, registers, static_smem, dynamic_smem, carveout, barriers, cluster]
     if any(_is_many(value) for value in [gpu, compute_capability, *asked]):
         if grid is not None or sm_count is not None:
