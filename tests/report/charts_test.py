@@ -266,11 +266,6 @@ class Agreement(unittest.TestCase):
         self.assertEqual(sentence, "The prediction is 2.00 points from the counter on average, and 4.0 at most.")
 
 
-class Look(unittest.TestCase):
-    def test_no_line_reaches_beyond_its_values_where_they_turn(self):
-        self.assertEqual(style.configuration()["line"]["strokeJoin"], "round")
-
-
 class Faults(unittest.TestCase):
     def test_a_chart_that_fails_is_left_out_by_name_and_the_others_are_drawn(self):
         made = [

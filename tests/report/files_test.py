@@ -318,17 +318,6 @@ class Pictures(InFolder):
             self.assertEqual((folder / f"{chart}.png").read_bytes()[:4], b"\x89PNG")
             self.assertIn("vega-lite", json.loads((folder / f"{chart}.json").read_text())["$schema"])
 
-    def test_the_classic_charts_are_drawn_for_forty_rows_of_a_users_own_experiment(self):
-        own = [
-            line | {"experiment": "mine", "parameters": "", "kernel": "my_kernel"}
-            for line in made_up.read()
-            if line["experiment"] == "pipe_saturation"
-        ]
-        more = [line | {"case": f"{line['case']}/again"} for line in own]
-        rows = made_up.write(self.folder / "own.csv", (own + more)[:40])
-        drawn = {file.stem for file in self.drawn(rows)[0].iterdir()}
-        self.assertLessEqual({"agreement", "calculator_of_launches", "issue", "pipes", "losses"}, drawn)
-
     def test_the_charts_do_not_depend_on_the_names_of_experiments_and_kernels(self):
         renamed = [
             line | {"experiment": f"my_{line['experiment']}", "kernel": f"my_{line['kernel']}"}
