@@ -206,17 +206,11 @@ class Experiment:
         """Its rows, those that were not measured too."""
         self.rows = self.every.drop_nulls(["achieved_pct", "time_us"])
         self.against_ncu = pl.DataFrame() if against_ncu is None else against_ncu.filter(experiment=name)
-        self._samples = samples
-
-    @cached_property
-    def _samples_of(self) -> dict[tuple[str, str], pl.Series]:
-        mine = self._samples.filter(experiment=self.name)
-        parts = mine.partition_by("case", "quantity", as_dict=True, include_key=False)
-        return {key: part["value"] for key, part in parts.items()}
+        self._samples = samples.filter(experiment=name)
 
     def samples(self, row: Row, quantity: str) -> pl.Series:
         """In the order of the file; empty if there are none."""
-        return self._samples_of.get((row["case"], quantity), pl.Series(dtype=pl.Float64))
+        return self._samples.filter(case=row["case"], quantity=quantity)["value"]
 
 
 @dataclass(frozen=True)
