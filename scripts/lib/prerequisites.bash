@@ -51,8 +51,6 @@ missing_of() {
   done
 }
 
-missing_packages() { missing_of "${system_packages[@]}"; }
-
 as_root=(env DEBIAN_FRONTEND=noninteractive) # what comes before a command that only root may run
 
 # Status 1 where this user may not.
@@ -101,7 +99,7 @@ install_test_packages() {
 
 install_system_packages() {
   local missing
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_of "${system_packages[@]}")
   ((${#missing[@]})) || return 0
   if ! command -v apt-get >/dev/null; then
     fail "this is no Debian or Ubuntu, and what these packages hold there was not found: ${missing[*]}" \
