@@ -5,7 +5,7 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from occbench import _command, _show
-from occbench._theory import device
+from occbench._theory import options
 
 
 class Losses(NamedTuple):
@@ -106,22 +106,7 @@ def predict(
     >>> predict("h200", block_size=256, registers=20, grid=1056, work="equal:200000").theoretical_pct
     100.0
     """
-    launch = dict(
-        profile=profile,
-        block_size=block_size,
-        grid=grid,
-        registers=registers,
-        work=work,
-        static_smem=static_smem,
-        dynamic_smem=dynamic_smem,
-        carveout=carveout,
-        cluster=cluster,
-        time_us=time_us,
-        sm_cycles_active_avg=sm_cycles_active_avg,
-        clock_mhz=clock_mhz,
-        seed=seed,
-    )
-    answer = _command.answer("predict", *device(gpu, compute_capability, sm_count), *_command.options(launch))
+    answer = _command.answer("predict", *options(locals()))
     better = answer.get("advice")
     return Prediction(
         predicted_pct=answer["predicted_pct"],
@@ -131,14 +116,7 @@ def predict(
         losses=Losses(*(answer[f"loss_{name}_points"] for name in Losses._fields)),
         advice=None
         if better is None
-        else Advice(
-            better["sentence"],
-            better["grid_blocks"],
-            better["block_threads"],
-            better["predicted_pct"],
-            better["gain_points"],
-            better["time_saved_pct"],
-        ),
+        else Advice(*(better[name] for name in ("sentence", "grid_blocks", "block_threads", *Advice._fields[3:]))),
         profile_quality=answer["profile_quality"],
         answer=answer,
     )
@@ -174,25 +152,9 @@ def explain(
     >>> found[0].findings[0].cause
     'tail'
     """
-    launch = dict(
-        block_size=block_size,
-        grid=grid,
-        registers=registers,
-        static_smem=static_smem,
-        dynamic_smem=dynamic_smem,
-        carveout=carveout,
-        cluster=cluster,
-        barriers=barriers,
-        achieved=achieved,
-        time_us=time_us,
-        sm_cycles_active_avg=sm_cycles_active_avg,
-        resident_blocks=resident_blocks,
-        filter=filter,
-        top=top,
-    )
-    answer = _command.answer(
-        "explain", *device(gpu, compute_capability, sm_count), *_command.options(launch), *map(str, files)
-    )
+    given = dict(locals())
+    del given["files"]
+    answer = _command.answer("explain", *options(given), *map(str, files))
     rows = answer if isinstance(answer, list) else [answer]
     return [_explanation(row) for row in rows]
 

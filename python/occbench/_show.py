@@ -33,10 +33,14 @@ def theory(answer: dict[str, Any]) -> None:
         "barriers": answer["barriers"],
         "cluster": answer["cluster_blocks"],
     }
-    points: dict[str, list[dict[str, Any]]] = {}
-    for point in _command.answer("calc", "--curves", *_command.options(launch))["curves"]:
-        points.setdefault(point["axis"], []).append(point)
-    curves(points)
+    curves(by_axis(_command.answer("calc", "--curves", *_command.options(launch))["curves"]))
+
+
+def by_axis(points: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    axes: dict[str, list[dict[str, Any]]] = {}
+    for point in points:
+        axes.setdefault(point.pop("axis"), []).append(point)
+    return axes
 
 
 def curves(points: dict[str, list[dict[str, Any]]]) -> None:

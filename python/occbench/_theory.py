@@ -169,22 +169,13 @@ def calc(
     Traceback (most recent call last):
     ValueError: block_threads = 0 is out of range: compute capability 9.0 allows 1 to 1024
     """
+    given = dict(locals())
     asked = [block_size, registers, static_smem, dynamic_smem, carveout, barriers, cluster]
     if any(_is_many(value) for value in [gpu, compute_capability, *asked]):
         if grid is not None or sm_count is not None:
             raise ValueError("grid and sm_count are of a single launch, and arrays were given")
         return _calc_many(gpu, compute_capability, *asked)
-    launch = dict(
-        block_size=block_size,
-        registers=registers,
-        static_smem=static_smem,
-        dynamic_smem=dynamic_smem,
-        carveout=carveout,
-        barriers=barriers,
-        cluster=cluster,
-        grid=grid,
-    )
-    answer = _command.answer("calc", *device(gpu, compute_capability, sm_count), *_command.options(launch))
+    answer = _command.answer("calc", *options(given))
     return Theory(
         theoretical_pct=answer["theoretical_pct"],
         blocks_per_sm=answer["blocks_per_sm"],
@@ -195,15 +186,7 @@ def calc(
         cannot_launch=answer["cannot_launch"],
         what_to_do=tuple(answer["what_to_do"]),
         steps=tuple(
-            Step(
-                step["change"],
-                step["axis"],
-                step["from"],
-                step["to"],
-                step["blocks_per_sm"],
-                step["theoretical_pct"],
-                step["kind"],
-            )
+            Step(*(step[name] for name in ("change", "axis", "from", "to", "blocks_per_sm", "theoretical_pct", "kind")))
             for step in answer["steps"]
         ),
         answer=answer,
@@ -229,17 +212,7 @@ def curves(
     >>> full[-1]["value"]  # the most registers with which an SM is full
     32
     """
-    launch = dict(
-        block_size=block_size,
-        registers=registers,
-        static_smem=static_smem,
-        dynamic_smem=dynamic_smem,
-        carveout=carveout,
-        barriers=barriers,
-        cluster=cluster,
-    )
-    answer = _command.answer("calc", "--curves", *device(gpu, compute_capability, None), *_command.options(launch))
-    return Curves(_by_axis(answer["curves"]))
+    return Curves(_show.by_axis(_command.answer("calc", "--curves", *options(locals()))["curves"]))
 
 
 def limits(compute_capability: str | None = None) -> list[dict[str, Any]]:
@@ -266,8 +239,11 @@ def gpus() -> list[Gpu]:
     ]
 
 
-def device(gpu: str | None, compute_capability: str | None, sm_count: int | None) -> list[str]:
-    """Options of the command. What usage() says of a kernel's compute capability may stand beside a GPU of it."""
+def options(arguments: dict[str, Any]) -> list[str]:
+    """The command's, for the arguments of a call. What usage() says of a kernel's compute capability may stand beside a GPU
+    of it."""
+    others = dict(arguments)
+    gpu, compute_capability = others.pop("gpu"), others.pop("compute_capability")
     if gpu is not None and compute_capability is not None:
         named = [each.compute_capability for each in gpus() if each.name == gpu]
         if named and named[0] != compute_capability:
@@ -275,14 +251,7 @@ def device(gpu: str | None, compute_capability: str | None, sm_count: int | None
                 f"gpu={gpu!r} has compute capability {named[0]}, and compute_capability={compute_capability!r}"
             )
         compute_capability = None
-    return _command.options({"gpu": gpu, "cc": compute_capability, "sm_count": sm_count})
-
-
-def _by_axis(points: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    axes: dict[str, list[dict[str, Any]]] = {}
-    for point in points:
-        axes.setdefault(point.pop("axis"), []).append(point)
-    return axes
+    return _command.options({"gpu": gpu, "cc": compute_capability, **others})
 
 
 def _is_many(value: object) -> bool:
@@ -290,20 +259,9 @@ def _is_many(value: object) -> bool:
 
 
 @cache
-def _capability(gpu: str) -> int:
-    """90; the command knows all spellings of a name."""
-    limit = limits_of_gpu(gpu)["compute_capability"]
-    return int(str(limit).replace(".", ""))
-
-
-def limits_of_gpu(gpu: str) -> dict[str, Any]:
-    listed: list[dict[str, Any]] = _command.answer("calc", "--limits", f"--gpu={gpu}")
-    return listed[0]
-
-
-@cache
-def _number(compute_capability: str) -> int:
-    listed = _command.answer("calc", "--limits", f"--cc={compute_capability}")
+def _number(option: str, name: str) -> int:
+    """90, of `--gpu` or `--cc`; the command knows all spellings of a name."""
+    listed = _command.answer("calc", "--limits", f"{option}={name}")
     return int(str(listed[0]["compute_capability"]).replace(".", ""))
 
 
@@ -312,11 +270,9 @@ def _capabilities(gpu: Any, compute_capability: Any) -> Any:
 
     if (gpu is None) == (compute_capability is None):
         raise ValueError("calc needs gpu or compute_capability, and of arrays not both")
-    names, number = (gpu, _capability) if gpu is not None else (compute_capability, _number)
-    if isinstance(names, str):
-        return number(names)
+    option, names = ("--gpu", gpu) if gpu is not None else ("--cc", compute_capability)
     spelled, places = np.unique(np.asarray(names, dtype=str), return_inverse=True)
-    return np.array([number(str(name)) for name in spelled], dtype=np.int64)[places].reshape(np.shape(names))
+    return np.array([_number(option, str(name)) for name in spelled], dtype=np.int64)[places].reshape(np.shape(names))
 
 
 def _whole(value: Any) -> Any:

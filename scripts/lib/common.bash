@@ -8,6 +8,9 @@ readonly root build=$root/build
 offline=false # set by the scripts' --offline
 would_fetch=() # with --offline: lines on what is missing
 
+# only_noted WHAT: with --offline notes what is missing; else status 1, and it is to be fetched.
+only_noted() { $offline && would_fetch+=("$1"); }
+
 say() { printf '%s\n' "occbench: $*" >&2; }
 
 # fail MESSAGE...: what is missing, with what value, and as the last line the remedy. 69 is sysexits.h's EX_UNAVAILABLE.

@@ -62,10 +62,7 @@ lay_out_toolkit() {
 install_toolkit() {
   local folder=$build/cuda partial=$build/cuda.partial
   is_current "$folder" cuda && return
-  if $offline; then
-    would_fetch+=("NVIDIA's CUDA 13.0 into $folder: $(names_of cuda)")
-    return
-  fi
+  only_noted "NVIDIA's CUDA 13.0 into $folder: $(names_of cuda)" && return
   require_disk_space
   say "no nvcc of CUDA $oldest_toolkit or later with CUPTI was found: fetching NVIDIA's CUDA 13.0 (210 MB) into $folder"
   rm --recursive --force "$folder" "$partial"
@@ -82,10 +79,7 @@ install_nvml_header() {
   local nvcc=$1 folder=$build/nvml partial=$build/nvml.partial
   [[ ! -e $(dirname "$(dirname "$(realpath "$(command -v "$nvcc")")")")/include/nvml.h ]] || return 0
   is_current "$folder" nvml && return
-  if $offline; then
-    would_fetch+=("the header of NVML into $folder: $(names_of nvml)")
-    return
-  fi
+  only_noted "the header of NVML into $folder: $(names_of nvml)" && return
   say "the toolkit of $nvcc has no nvml.h: fetching it (0.1 MB) into $folder"
   rm --recursive --force "$folder" "$partial"
   "$(find_python)" -m venv "$partial/pip"
@@ -121,10 +115,7 @@ has_cuobjdump() {
 set_up_cuobjdump() {
   local partial=$build/cuobjdump.partial
   has_cuobjdump && return
-  if $offline; then
-    would_fetch+=("NVIDIA's tools for binaries into $build/cuda/bin: $(names_of binaries)")
-    return
-  fi
+  only_noted "NVIDIA's tools for binaries into $build/cuda/bin: $(names_of binaries)" && return
   say "no cuobjdump was found: fetching NVIDIA's (6 MB) into $build/cuda/bin"
   rm --recursive --force "$partial"
   "$(find_python)" -m venv "$partial/pip"

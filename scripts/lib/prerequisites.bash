@@ -51,8 +51,6 @@ missing_of() {
   done
 }
 
-missing_packages() { missing_of "${system_packages[@]}"; }
-
 as_root=(env DEBIAN_FRONTEND=noninteractive) # what comes before a command that only root may run
 
 # Status 1 where this user may not.
@@ -101,17 +99,14 @@ install_test_packages() {
 
 install_system_packages() {
   local missing
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_of "${system_packages[@]}")
   ((${#missing[@]})) || return 0
   if ! command -v apt-get >/dev/null; then
     fail "this is no Debian or Ubuntu, and what these packages hold there was not found: ${missing[*]}" \
       "Install them by this system's own means (libraries elsewhere: name their folder in CMAKE_PREFIX_PATH)."
   fi
   local remedy="apt-get install --no-install-recommends ${missing[*]}"
-  if $offline; then
-    would_fetch+=("packages of the distribution, which as root is: $remedy")
-    return
-  fi
+  only_noted "packages of the distribution, which as root is: $remedy" && return
   become_root ||
     fail "packages are missing, and only root may install them: ${missing[*]}" "As root: $remedy"
   require_disk_space

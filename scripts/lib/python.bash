@@ -43,10 +43,7 @@ set_up_python() {
   local folder=$build/python
   [[ $part == python ]] || folder=$build/${part}_python
   is_current "$folder" "$part" && return
-  if $offline; then
-    would_fetch+=("Python's packages into $folder: $(names_of "$part")")
-    return
-  fi
+  only_noted "Python's packages into $folder: $(names_of "$part")" && return
   # venv --clear would empty the folder that a link leads to, which others may use.
   [[ ! -L $folder ]] ||
     fail "$folder is a link, and what it leads to was set up from another lock file than this checkout's." \

@@ -11,25 +11,21 @@ import sys
 import tomllib
 import traceback
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from occbench_tools import WrongInput, tell
 
-
-class Command(NamedTuple):
-    module: str  # has `declare(parser)`, which adds the arguments, and `run(options)`, which returns the exit status
-    summary: str
-
-
+# The module, which has `declare(parser)`, which adds the arguments, and `run(options)`, which returns the exit status; and what
+# the command is for.
 COMMANDS = {
-    "report": Command("report.command", "draw the report or its charts; `occbench report` and scripts/plot call it"),
-    "fleet": Command("report.fleet", "draw the page of a fleet; `occbench fleet --page` calls it"),
-    "figures": Command("figures.command", "write the figures of README.md and of the texts under results/"),
-    "compare-ncu": Command("compare_ncu", "measure the same launches with occbench and with ncu (needs a GPU)"),
-    "ncu-rules": Command("ncu_rules", "record what ncu's rules estimate for some cases (needs a GPU)"),
-    "repredict": Command("repredict", "predict recorded rows again, in place"),
-    "compare-profiles": Command("compare_profiles", "predict the random launches of each GPU model with each profile"),
-    "keep-timelines": Command("keep_timelines", "copy some recorded timelines and per-SM files into results/"),
+    "report": ("report.command", "draw the report or its charts; `occbench report` and scripts/plot call it"),
+    "fleet": ("report.fleet", "draw the page of a fleet; `occbench fleet --page` calls it"),
+    "figures": ("figures.command", "write the figures of README.md and of the texts under results/"),
+    "compare-ncu": ("compare_ncu", "measure the same launches with occbench and with ncu (needs a GPU)"),
+    "ncu-rules": ("ncu_rules", "record what ncu's rules estimate for some cases (needs a GPU)"),
+    "repredict": ("repredict", "predict recorded rows again, in place"),
+    "compare-profiles": ("compare_profiles", "predict the random launches of each GPU model with each profile"),
+    "keep-timelines": ("keep_timelines", "copy some recorded timelines and per-SM files into results/"),
 }
 WRONG_INPUT, FAULT, NOT_THERE = 64, 70, 2
 
@@ -44,10 +40,10 @@ def run(arguments: list[str]) -> int | None:
     layout = argparse.RawDescriptionHelpFormatter
     parser = Parser(prog="python -m occbench_tools", description=__doc__, formatter_class=layout)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
-    for name, command in COMMANDS.items():
-        subparser = commands.add_parser(name, help=command.summary, formatter_class=layout)
+    for name, (place, summary) in COMMANDS.items():
+        subparser = commands.add_parser(name, help=summary, formatter_class=layout)
         if arguments[:1] == [name]:  # the others' packages need not be there
-            module = importlib.import_module(f"occbench_tools.{command.module}")
+            module = importlib.import_module(f"occbench_tools.{place}")
             subparser.description = module.__doc__
             module.declare(subparser)
             subparser.set_defaults(run=module.run)

@@ -2,13 +2,12 @@
 
 import gzip
 import io
-import lzma
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import polars as pl
 
@@ -23,7 +22,6 @@ SAMPLE = CASE | {"quantity": pl.String, "index": pl.Int64, "value": pl.Float64}
 TIMELINE = CASE | dict.fromkeys(("time_us", "active_warps_pct", "predicted_active_warps_pct"), pl.Float64)
 PER_SM = CASE | dict.fromkeys(("launch", "sm", "blocks"), pl.Int64)
 PER_SM |= dict.fromkeys(("achieved_pct", "first_start_us", "last_end_us"), pl.Float64)
-UNPACK: dict[str, Callable[..., IO[bytes]]] = {".gz": gzip.open, ".xz": lzma.open}
 GZIP = b"\x1f\x8b"  # what its files begin with, whatever their names
 
 # Most bytes of a file, once it is unpacked; `occbench report` passes its --max-size on.
@@ -32,8 +30,7 @@ MAX_SIZE = int(os.environ.get("OCCBENCH_MAX_SIZE", 1 << 30))
 
 def packed(file: Path) -> Path | None:
     """The file, or where it is kept packed that; None if there is neither."""
-    names = [file, *(file.with_name(file.name + suffix) for suffix in UNPACK)]
-    return next((name for name in names if name.exists()), None)
+    return next((name for name in (file, file.with_name(file.name + ".gz")) if name.exists()), None)
 
 
 def whole_records(text: bytes) -> bytes:
@@ -50,8 +47,8 @@ def whole_records(text: bytes) -> bytes:
 def read_bytes(file: Path) -> bytes:
     """Unpacked, and no more than MAX_SIZE."""
     with file.open("rb") as opened:
-        unpack = gzip.open if opened.peek(2)[:2] == GZIP else UNPACK.get(file.suffix)
-        stream = unpack(opened) if unpack else opened
+        is_packed = opened.peek(2)[:2] == GZIP or file.suffix == ".gz"
+        stream = gzip.GzipFile(fileobj=opened) if is_packed else opened
         data = stream.read(MAX_SIZE + 1)
     if len(data) > MAX_SIZE:
         raise WrongInput(f"{file} holds more than {MAX_SIZE} bytes; --max-size SIZE raises this limit")
@@ -62,13 +59,13 @@ def read_text(file: Path) -> pl.DataFrame:
     """Any CSV file, packed or not, each cell as text."""
     found = packed(file)
     if not found:
-        raise WrongInput(f"{file} is not there, nor packed as {' or '.join(UNPACK)}")
+        raise WrongInput(f"{file} is not there, nor packed as .gz")
     try:
         text = whole_records(read_bytes(found))
         if not text.strip():
             raise WrongInput(f"{found} is empty: there is no line of column names")
         frame = pl.read_csv(io.BytesIO(text), infer_schema=False, encoding="utf8-lossy")
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except (OSError, EOFError) as error:
         raise WrongInput(f"{found} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     except pl.exceptions.PolarsError as error:
         raise WrongInput(f"{found} is not a CSV file: {str(error).splitlines()[0]}") from error
@@ -209,33 +206,22 @@ class Experiment:
         """Its rows, those that were not measured too."""
         self.rows = self.every.drop_nulls(["achieved_pct", "time_us"])
         self.against_ncu = pl.DataFrame() if against_ncu is None else against_ncu.filter(experiment=name)
-        self._samples = samples
-
-    @cached_property
-    def _samples_of(self) -> dict[tuple[str, str], pl.Series]:
-        mine = self._samples.filter(experiment=self.name)
-        parts = mine.partition_by("case", "quantity", as_dict=True, include_key=False)
-        return {key: part["value"] for key, part in parts.items()}
+        self._samples = samples.filter(experiment=name)
 
     def samples(self, row: Row, quantity: str) -> pl.Series:
         """In the order of the file; empty if there are none."""
-        return self._samples_of.get((row["case"], quantity), pl.Series(dtype=pl.Float64))
+        return self._samples.filter(case=row["case"], quantity=quantity)["value"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """All rows of some files, with the samples beside them."""
+    """Rows of files, with the samples beside them."""
 
     rows: pl.DataFrame
     samples: pl.DataFrame
 
     def of(self, experiment: str) -> Experiment:
         return Experiment(experiment, self.rows, self.samples)
-
-
-def read_run(files: list[Path], occbench: Occbench) -> Run:
-    rows = [read_rows(file, occbench) for file in files]
-    return Run(pl.concat(rows, how="diagonal"), pl.concat(map(read_samples, files)))
 
 
 AGAINST_NCU = ("achieved_pct", "achieved_spread_points", "ncu_achieved_pct", "achieved_difference_points")

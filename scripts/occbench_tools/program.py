@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -19,22 +19,13 @@ SOURCES = Path(__file__).resolve().parents[2]  # the source tree, where this pac
 RESULTS = SOURCES / "results" / "nvidia-h200"
 
 
-class Column(NamedTuple):
-    """A column of a recorded row as `occbench columns` lists it."""
-
-    name: str
-    type: str  # text, integer or real
-    unit: str
-    meaning: str
-
-    @property
-    def title(self) -> str:
-        """For an axis: `achieved, %`, `registers per thread`."""
-        words = self.name
-        for ending in ("_pct", "_points", "_bytes", "_us", "_mhz"):
-            words = words.removesuffix(ending)
-        words = words.replace("_", " ")
-        return f"{words}, {self.unit}" if self.unit and self.unit not in words else words
+def title_of(column: str, unit: str) -> str:
+    """For an axis: `achieved, %`, `registers per thread`."""
+    words = column
+    for ending in ("_pct", "_points", "_bytes", "_us", "_mhz"):
+        words = words.removesuffix(ending)
+    words = words.replace("_", " ")
+    return f"{words}, {unit}" if unit and unit not in words else words
 
 
 def package() -> ModuleType:
@@ -67,14 +58,15 @@ class Occbench:
             raise WrongInput(f"{self.program} cannot be started: {error.strerror}") from error
 
     @cached_property
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, Any]:
+        """As the package lists them, by name."""
         try:
-            return {column.name: Column(*column) for column in self._package.columns()}
+            return {column.name: column for column in self._package.columns()}
         except OSError as error:
             raise WrongInput(f"{self.program} cannot be started: {error.strerror}") from error
 
     def title(self, column: str) -> str:
-        return self.columns[column].title
+        return title_of(column, self.columns[column].unit)
 
     def version(self) -> str:
         return self.output("--version").strip()

@@ -1,7 +1,8 @@
 """Loops of one kind in PyTorch, one for each line of standard input; answers with its seconds and a value. `loops.py KIND [ungraphed] [short]`
 
 tokens: 64 tokens of a Llama of random weights (Transformers); tokens_graph: its forward pass as a CUDA graph; steps: 700 training steps
-of two layers; graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric). With "ungraphed"
+of two layers, or as many as the line says, of 256 inputs or of BATCH (`loops.py steps BATCH`), answered with the loss of the last;
+graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric). With "ungraphed"
 what would be a graph is launched one by one, a tenth as often, so that its kernels can be counted; with "short" a loop is a tenth as long.
 """
 
@@ -94,10 +95,12 @@ def graph():
 def steps():
     net = torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 1024)).cuda()
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
-    inputs, targets = (torch.randn(256, 1024, device=cuda) for _ in range(2))
+    batch = next((int(word) for word in sys.argv[2:] if word.isdigit()), 256)
+    usual = round(share * 700)
+    inputs, targets = (torch.randn(batch, 1024, device=cuda) for _ in range(2))
 
-    def loop():
-        for _ in range(round(share * 700)):
+    def loop(count=usual):
+        for _ in range(count):
             optimizer.zero_grad()
             error = torch.nn.functional.mse_loss(net(inputs), targets)
             error.backward()
@@ -132,9 +135,9 @@ def network():
 
 loop = {"tokens": tokens, "tokens_graph": tokens_graph, "graph": graph, "steps": steps, "network": network}[kind]()
 print("ready", flush=True)
-for _ in sys.stdin:
+for line in sys.stdin:
     torch.cuda.synchronize()
     begin = time.perf_counter()
-    value = loop()
+    value = loop(*map(int, line.split()))
     torch.cuda.synchronize()
     print(time.perf_counter() - begin, value.item(), flush=True)

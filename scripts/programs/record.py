@@ -313,7 +313,7 @@ class Recording:
 
     def steps_in_turns(self, batch: int, ways: dict[str, list[str] | None]) -> tuple[dict[str, float], set[str]]:
         """How long 1,000 steps took by each way, and their losses."""
-        steps = [sys.executable, str(HERE / "steps.py"), str(batch)]
+        steps = [sys.executable, str(HERE / "loops.py"), "steps", str(batch)]
         with contextlib.ExitStack() as stack:
             processes = {}
             for number, (how, options) in enumerate(ways.items()):
@@ -330,6 +330,7 @@ class Recording:
             total = dict.fromkeys(ways, 0.0)
             losses = set()
             for how in ways:
+                processes[how].stdout.readline()  # it is ready
                 take(how, 1)  # libraries are loaded
             order = list(ways)
             for _ in range(1000 // STEPS_OF_A_TURN):

@@ -13,7 +13,7 @@ import made_up
 
 try:
     import polars as pl
-    from occbench_tools.program import Column, Occbench
+    from occbench_tools.program import Occbench, title_of
     from occbench_tools.report import charts, style
     from occbench_tools.report.charts import compare, launches, performance, programs, registers, sms, sweeps
     from occbench_tools.report.rows import Rows
@@ -46,7 +46,7 @@ def saturating(occupancy, enough):
 
 
 def rows_of(rows, asked=None, per_sm=None):
-    asked = asked or SimpleNamespace(title=lambda name: Column(name, "real", "%", "").title)
+    asked = asked or SimpleNamespace(title=lambda name: title_of(name, "%"))
     return Rows(pl.DataFrame(rows, infer_schema_length=None), [], asked, None, per_sm)
 
 
@@ -214,7 +214,7 @@ class EachSm(unittest.TestCase):
 
 
 def launched(case, total_ms, theory, achieved, predicted):
-    row = {"__run": "a run", "case": case, "launches": 10, "total_time_us": 1000.0 * total_ms}
+    row = {"__run": "a run", "case": case, "launches": 10, "total_time_us": 1000.0 * total_ms, "region": None}
     return row | {"theoretical_pct": theory, "achieved_pct": achieved, "predicted_pct": predicted}
 
 
@@ -264,11 +264,6 @@ class Agreement(unittest.TestCase):
     def test_one_kernel_is_not_compared_with_itself(self):
         sentence = self.drawing(("mine", "fast", 50.0), ("mine", "fast", 54.0)).sentence
         self.assertEqual(sentence, "The prediction is 2.00 points from the counter on average, and 4.0 at most.")
-
-
-class Look(unittest.TestCase):
-    def test_no_line_reaches_beyond_its_values_where_they_turn(self):
-        self.assertEqual(style.configuration()["line"]["strokeJoin"], "round")
 
 
 class Faults(unittest.TestCase):

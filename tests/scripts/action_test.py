@@ -57,7 +57,7 @@ class Runner:
             if "uses" in part:
                 used.append(part["uses"].split("@")[0])
                 continue
-            self.assert_well_formed(part)
+            assert part["shell"] == "bash", part["name"]
             outputs = self.folder / "outputs"
             outputs.write_text("")
             environment = {name: self.expanded(value) for name, value in part.get("env", {}).items()}
@@ -97,10 +97,6 @@ class Runner:
         name = re.fullmatch(r"(inputs\.[\w-]+) != ''", condition)
         assert name, f"this runner does not know the condition {condition}"
         return self.values[name[1]] != ""
-
-    @staticmethod
-    def assert_well_formed(part: dict) -> None:
-        assert part["shell"] == "bash", part["name"]
 
 
 class OnRecordedRuns(unittest.TestCase):

@@ -67,7 +67,7 @@ class CommandLine(unittest.TestCase):
         folder = Path(made_up.OCCBENCH.program).parent
         done = start("repredict", "--binaries", folder, "none.csv")
         self.assertEqual(done.returncode, 64, done.stderr)
-        self.assertEqual(done.stderr, "occbench: none.csv is not there, nor packed as .gz or .xz\n")
+        self.assertEqual(done.stderr, "occbench: none.csv is not there, nor packed as .gz\n")
 
     def test_figures_without_bench_binaries_say_what_to_build(self):
         done = start("figures", "--check", "--binaries", PACKAGE)

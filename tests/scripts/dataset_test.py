@@ -51,7 +51,7 @@ class Reading(unittest.TestCase):
         plain = file.with_suffix(".samples.csv")
         plain.with_name(plain.name + ".gz").write_bytes(gzip.compress(plain.read_bytes()))
         plain.unlink()
-        of = dataset.read_run([file], made_up.OCCBENCH).of("waves")
+        of = made_up.read_run(file).of("waves")
         row = of.rows.row(0, named=True)
         self.assertEqual(of.samples(row, "time_us").to_list(), [2.5, 3.5])
         self.assertEqual(of.samples(row, "not kept").to_list(), [])

@@ -3,9 +3,9 @@
 import random
 import unittest
 
-from made_up import OCCBENCH, ROOT, row_of, run_of
+from made_up import ROOT, read_run, row_of, run_of
 from occbench_tools import WrongInput, experiments
-from occbench_tools.dataset import Experiment, pick, read_run
+from occbench_tools.dataset import Experiment, pick
 from occbench_tools.experiments import atomic_forms, data_race, imbalance_within_block, latency_hiding, placement
 from occbench_tools.figures.command import table_of_claims
 from occbench_tools.program import Claim
@@ -349,7 +349,7 @@ class Table(unittest.TestCase):
         self.assertTrue(measured[0].endswith("| 32: 50.0 % | holds |"))
 
     def test_what_was_measured_is_said_in_a_line_of_at_most_200_characters(self):
-        run = read_run([ROOT / "results" / "nvidia-h200" / "full.csv"], OCCBENCH)
+        run = read_run(ROOT / "results" / "nvidia-h200" / "full.csv")
         for name in experiments.MODULES:
             self.assertLessEqual(len(measured(experiments.findings(run.of(name)))), 200, name)
 

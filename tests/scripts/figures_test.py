@@ -1,7 +1,7 @@
 """What is between the marks of a text is what the rows say, and nothing else of it is touched. Figures of traces, of advice and of
 timelines are compared with rows worked out by hand."""
 
-import lzma
+import gzip
 import tempfile
 import unittest
 from pathlib import Path
@@ -339,7 +339,7 @@ class Recording(unittest.TestCase):
         self.write("waves.csv", ROWS)
         self.write("imbalance.csv", ROWS.splitlines()[0] + "\n")
         self.write("imbalance.samples.csv", SAMPLES.splitlines()[0] + "\n")
-        (self.folder / "waves.samples.csv.xz").write_bytes(lzma.compress(SAMPLES.encode()))
+        (self.folder / "waves.samples.csv.gz").write_bytes(gzip.compress(SAMPLES.encode()))
 
     def keep(self):
         keep(self.folder, self.results)

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 try:
-    from occbench_tools.dataset import Run, read_run
+    from occbench_tools.dataset import Run, read_rows, read_samples
     from occbench_tools.program import Occbench
 except ModuleNotFoundError as error:
     print(f"skipped={error.name} is not there; scripts/python {sys.argv[0]} has it")
@@ -30,12 +30,16 @@ def write_samples(file: Path, samples) -> None:
         csv.writer(lines).writerows([("experiment", "case", "quantity", "index", "value"), *samples])
 
 
+def read_run(file: Path) -> Run:
+    return Run(read_rows(file, OCCBENCH), read_samples(file))
+
+
 def run_of(rows: list[dict], samples=()) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.csv"
         write(file, rows)
         write_samples(file, samples)
-        return read_run([file], OCCBENCH)
+        return read_run(file)
 
 
 def row_of(experiment: str, parameters: dict, **cells) -> dict:

@@ -63,12 +63,9 @@ def findings_in_text(claim: Claim, results: Results) -> str:
     return f"{table(head, [(name, *cells(name)) for name in names])}\n\nThe claim, {verdicts}."
 
 
-def table_of_claims(runs: dict[str, Run], claims: list[Claim], texts: str | None = None) -> str:
-    """A line for each experiment. What was measured is that of the first of `runs`; the verdict is of all.
-
-    runs: by the name of the GPU model
-    texts: where the texts of the experiments lie, which have the sources and what a verdict excepts
-    """
+def table_of_claims(runs: dict[str, Run], claims: list[Claim]) -> str:
+    """A line for each experiment, linked to its text, which has the source and what a verdict excepts. What was measured is that
+    of the first of `runs`, which are by the names of the GPU models; the verdict is of all."""
     first = next(iter(runs))
     lines = []
     for claim in claims:
@@ -76,7 +73,7 @@ def table_of_claims(runs: dict[str, Run], claims: list[Claim], texts: str | None
         verdicts = {gpu: verdict(of_model).partition(" (")[0] for gpu, of_model in findings.items()}
         same = len(set(verdicts.values())) == 1
         told = verdicts[first] if same else ", ".join(f"{gpu}: {of_model}" for gpu, of_model in verdicts.items())
-        name = f"[{claim.experiment}]({texts}/{claim.experiment}.md)" if texts else f"`{claim.experiment}`"
+        name = f"[{claim.experiment}](../results/nvidia-h200/{claim.experiment}.md)"
         lines.append((name, claim.claim, measured(findings[first]), told))
     return table(("experiment", "claim", f"measured, {first}", f"verdict, {' and '.join(runs)}"), lines)
 
@@ -95,9 +92,7 @@ def blocks(claims: list[Claim]) -> Blocks:
     for claim in claims:
         of_experiments[f"{claim.experiment}: claim"] = partial(claim_in_text, claim)
         of_experiments[f"{claim.experiment}: findings"] = partial(findings_in_text, claim)
-    table_of_all: Blocks = {
-        "claims": lambda results: table_of_claims(suites(results), claims, "../results/nvidia-h200")
-    }
+    table_of_all: Blocks = {"claims": lambda results: table_of_claims(suites(results), claims)}
     return of_experiments | table_of_all | figures.BLOCKS
 
 

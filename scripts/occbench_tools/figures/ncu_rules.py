@@ -6,7 +6,8 @@ import math
 
 import polars as pl
 
-from occbench_tools.dataset import Results, Row, each, gpu_of, packed, read_table
+from occbench_tools.dataset import Results, Row, gpu_of, packed, read_table
+from occbench_tools.figures.timelines import rows_by_case
 from occbench_tools.markdown import of_models, table_by
 
 RULES = {name: pl.String for name in ("experiment", "case", "rule", "begins", "estimate")} | {
@@ -64,10 +65,6 @@ def up_to(rules: pl.DataFrame, rule: str) -> str:
     return "" if most is None else f"{most:.0f} %"
 
 
-def ncu_rules(results: Results) -> str:
-    return of_models(results, "ncu_rules.csv", table_of_rules)
-
-
 # What is done instead in a case of an experiment, the case that does it, and how much of the work that case has to do.
 REMEDIES = (
     *(("waves", f"spin/plain/waves={waves}", "whole waves", "", 1) for waves in WAVES),
@@ -94,7 +91,7 @@ REMEDIES = (
 
 def table_of_rules(model: Results) -> str:
     rules = read_table(model.folder / "ncu_rules.csv", RULES)
-    rows = {(row["experiment"], row["case"]): row for row in each(model.rows("full.csv"))}
+    rows = rows_by_case(model.rows("full.csv"))
 
     def line(experiment: str, case: str, remedy: str, instead: str, work: float) -> dict[str, str]:
         of_case = rules.filter(experiment=experiment, case=case)
@@ -115,4 +112,4 @@ def table_of_rules(model: Results) -> str:
     return f"{gpu_of(model.rows('full.csv'))}:\n\n{table_by(line(*each) for each in REMEDIES)}"
 
 
-BLOCKS = {"ncu rules": ncu_rules}
+BLOCKS = {"ncu rules": lambda results: of_models(results, "ncu_rules.csv", table_of_rules)}

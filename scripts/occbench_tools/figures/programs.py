@@ -12,15 +12,8 @@ from occbench_tools.dataset import Results, Row, each, gpu_of, read_rows, read_t
 from occbench_tools.markdown import bullets, fill, of_models, of_tables, revision, stamped, table, table_by, table_of
 
 SUMS = "programs/python_sums.csv"
-PRINTED = "programs/python_sums.txt"
 COSTS = "programs/costs.csv"
 STEPS = "1,000 training steps of "
-IN_THE_WAY = "programs/in_the_way.csv"
-CHOICES = "programs/choices.csv"
-KILLED = "programs/killed.csv"
-OWN_CLOCKS = "programs/own_clocks.csv"
-SAMPLED = "programs/sampled.csv"
-OVERHEAD = "programs/overhead.csv"
 PERMUTATIONS = 2000
 #: As the costs name them; activity records are what a trace without counters costs.
 WAYS = {
@@ -55,7 +48,7 @@ def python_printed(results: Results) -> str:
     return "\n".join(
         f"```\n{file.read_text(encoding='utf-8')}```"
         for model in results.models
-        if (file := model.folder / PRINTED).exists()
+        if (file := model.folder / "programs/python_sums.txt").exists()
     )
 
 
@@ -123,7 +116,7 @@ def sampled(results: Results) -> str:
     def text(rows: pl.DataFrame) -> str:
         return f"On an {gpu_of(rows)}, driver {rows['driver'].first()}:\n\n{table_of(rows, columns)}"
 
-    return of_tables(results, SAMPLED, text) or "Not recorded."
+    return of_tables(results, "programs/sampled.csv", text) or "Not recorded."
 
 
 def in_the_way(results: Results) -> str:
@@ -140,7 +133,7 @@ def in_the_way(results: Results) -> str:
             f"of them that was the same as without a trace.\n\n{found}"
         )
 
-    return of_tables(results, IN_THE_WAY, text)
+    return of_tables(results, "programs/in_the_way.csv", text)
 
 
 def differing(pairs: Collection[tuple[str, str]]) -> str:
@@ -194,7 +187,7 @@ def choices(results: Results) -> str:
         lines = [line(of) for _, of in rows.group_by("tuner", maintain_order=True)]
         return f"On an {gpu_of(rows)}:\n\n{table_by(lines)}"
 
-    return of_tables(results, CHOICES, text)
+    return of_tables(results, "programs/choices.csv", text)
 
 
 def killed(results: Results) -> str:
@@ -208,7 +201,7 @@ def killed(results: Results) -> str:
             f"{missing.max():.0f} ms at most."
         )
 
-    return of_tables(results, KILLED, text)
+    return of_tables(results, "programs/killed.csv", text)
 
 
 def own_clocks(results: Results) -> str:
@@ -220,7 +213,9 @@ def own_clocks(results: Results) -> str:
         "its active cycles:": lambda row: f"{float(row['cycles_active']):,.0f}",
         "tool's counter, %:": "{counter_pct}",
     }
-    return of_tables(results, OWN_CLOCKS, lambda rows: f"On an {stamped(rows)}, medians:\n\n{table_of(rows, columns)}")
+    return of_tables(
+        results, "programs/own_clocks.csv", lambda rows: f"On an {stamped(rows)}, medians:\n\n{table_of(rows, columns)}"
+    )
 
 
 def overhead(results: Results) -> str:
@@ -239,7 +234,7 @@ def overhead(results: Results) -> str:
         lines = table_of(rows.sort("program", "way", maintain_order=True), columns)
         return f"{gpu}, driver {rows['driver'][0]}, {rows['recorded_at'][0]}, {rows['gpu_uuid'].n_unique()} GPUs:\n\n{lines}"
 
-    return of_tables(results, OVERHEAD, text)
+    return of_tables(results, "programs/overhead.csv", text)
 
 
 BLOCKS = {

@@ -81,11 +81,8 @@ def against_ncu_in_short(results: Results) -> str:
 def differences(one: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> str:
     """Of the same cases in two runs, in words."""
     pairs = one.join(other, on=on, suffix="_other")
-
-    def points(column: str) -> pl.Series:
-        return pairs.select((pl.col(column) - pl.col(f"{column}_other")).abs()).to_series().drop_nulls()
-
-    achieved, elapsed = points("achieved_pct"), points("achieved_elapsed_pct")
+    columns = ("achieved_pct", "achieved_elapsed_pct")
+    achieved, elapsed = (pairs.select(error(f"{of}_other", of)).to_series().drop_nulls() for of in columns)
     time = pairs.select(100 * (pl.col("time_us") / pl.col("time_us_other") - 1).abs()).to_series().drop_nulls()
     return (
         f"{median(achieved):.3f} points of achieved occupancy at the median and {achieved.max():.1f} at most (over elapsed cycles "

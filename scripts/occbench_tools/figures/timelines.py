@@ -25,7 +25,6 @@ class Timeline:
             pl.col("active_warps_pct").alias("measured"),
             pl.col("predicted_active_warps_pct").alias("simulated"),
         ).drop_nulls("length")
-        self.busy = self.steps.filter(pl.col("measured") > 0)
 
     def mean(self) -> float:
         """Over the time in which the launch ran."""
@@ -39,9 +38,6 @@ class Timeline:
         difference = both["measured"] - both["simulated"]
         return ((both["length"] * difference * difference).sum() / both["length"].sum()) ** 0.5
 
-    def step_us(self) -> float:
-        return median(self.busy["length"])
-
 
 def timeline_table(results: Results) -> str:
     recorded = rows_by_case(results.rows("timeline/rows.csv"))
@@ -53,7 +49,7 @@ def timeline_table(results: Results) -> str:
         {
             "experiment": timeline.key[0],
             "case": row["parameters"].replace(";", ", "),
-            "step, µs:": f"{timeline.step_us():.2f}",
+            "step, µs:": f"{median(timeline.steps.filter(pl.col('measured') > 0)['length']):.2f}",
             "mean over time:": f"{timeline.mean():.2f}",
             "counter, over elapsed cycles:": f"{row['achieved_elapsed_pct']:.2f}",
             "simulator, RMS:": f"{timeline.rms():.1f}",

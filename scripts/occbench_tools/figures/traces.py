@@ -2,7 +2,7 @@
 from times, and beside PyTorch's own trace."""
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -25,10 +25,6 @@ CLOSE_POINTS = 0.3
 CLOSE_SAMPLED_POINTS = 0.5
 #: PyTorch's profiler saw one step of this program.
 TORCH = "training"
-
-
-def models_with_traces(results: Results, text: Callable[[Results], str]) -> str:
-    return of_models(results, AGAINST_NCU, text)
 
 
 def rows_of(model: Results, programs: Iterable[str]) -> pl.DataFrame:
@@ -66,7 +62,7 @@ def beside_ncu(results: Results) -> str:
         )
         return f"On an {stamped(both)}:\n\n{lines}"
 
-    return models_with_traces(results, text)
+    return of_models(results, AGAINST_NCU, text)
 
 
 def samples_beside_ncu(results: Results) -> str:
@@ -113,7 +109,7 @@ def predictions(results: Results) -> str:
             "and not in the table."
         )
 
-    return models_with_traces(results, text)
+    return of_models(results, AGAINST_NCU, text)
 
 
 def imported(results: Results) -> str:
@@ -140,7 +136,7 @@ def imported(results: Results) -> str:
             f"{theory.mean():.0f}."
         )
 
-    return models_with_traces(results, text)
+    return of_models(results, AGAINST_NCU, text)
 
 
 BLOCKS = {

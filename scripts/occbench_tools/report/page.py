@@ -151,7 +151,8 @@ def some(values: pl.Series) -> str:
 def machine(rows: Rows, part: pl.DataFrame) -> list[dict[str, str]]:
     """Every column that stands before the experiment: the machine and the build."""
     columns = itertools.takewhile(lambda column: column.name != "experiment", rows.occbench.columns.values())
-    facts = [{"title": c.title, "meaning": c.meaning, "value": some(part[c.name])} for c in columns]
+    title = rows.occbench.title
+    facts = [{"title": title(c.name), "meaning": c.meaning, "value": some(part[c.name])} for c in columns]
     facts.append({"title": "file", "meaning": "what the rows were read from", "value": some(part[FILE])})
     return [fact for fact in facts if fact["value"]]
 

@@ -92,8 +92,8 @@ def configuration() -> dict:
     }
 
 
-def swatches(names: list[str], prefix: str = "") -> alt.Scale:
-    return alt.Scale(domain=names, range=[colour(prefix + name) for name in names])
+def swatches(names: list[str]) -> alt.Scale:
+    return alt.Scale(domain=names, range=[colour(name) for name in names])
 
 
 def numbered(names: list[str]) -> alt.Scale:
@@ -193,8 +193,8 @@ def occupancies(frame: pl.DataFrame, x: str) -> pl.DataFrame:
     )
 
 
-def occupancy_axis(**options) -> alt.Y:
-    return percent(alt.Y, "occupancy", "occupancy, %", **options)
+def occupancy_axis() -> alt.Y:
+    return percent(alt.Y, "occupancy", "occupancy, %")
 
 
 def occupancy_panel(rows: Rows, frame: pl.DataFrame, x: str, title: str) -> Panel:
@@ -218,28 +218,23 @@ def occupancy_panel(rows: Rows, frame: pl.DataFrame, x: str, title: str) -> Pane
     return Panel(title, alt.layer(*layers))
 
 
-def tooltip(field: str, title: str, form: str = ",.4~g") -> alt.Tooltip:
-    return alt.Tooltip(f"{field}:Q", title=title, format=form)
-
-
-def tip(rows: Rows) -> list[alt.Tooltip]:
-    """Which run, where there are several."""
-    return [alt.Tooltip(f"{RUN}:N", title="run")] if len(rows.runs) > 1 else []
+def tooltip(field: str, title: str) -> alt.Tooltip:
+    return alt.Tooltip(f"{field}:Q", title=title, format=",.4~g")
 
 
 def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def percent(channel: type, field: str, title: str, **options):
+def percent(channel: type, field: str, title: str):
     """An axis from 0 to a little above 100."""
-    return channel(f"{field}:Q", title=title, scale=alt.Scale(domainMin=0, domainMax=105), **options)
+    return channel(f"{field}:Q", title=title, scale=alt.Scale(domainMin=0, domainMax=105))
 
 
-def series_channels(rows: Rows, points: pl.DataFrame, series: str = "series") -> dict:
+def series_channels(rows: Rows, points: pl.DataFrame) -> dict:
     """As `told_apart`; one series of one run needs no legend."""
-    names = names_in(points[series])
-    channels = told_apart(rows, series, names)
+    names = names_in(points["series"])
+    channels = told_apart(rows, "series", names)
     if len(names) == 1 and len(rows.runs) == 1:
         channels["color"].legend = None
     return channels
@@ -251,14 +246,15 @@ def titles(rows: Rows, *columns: str) -> dict[str, str]:
 
 def tips(rows: Rows, /, *names: str | alt.Tooltip, **numbers: str) -> list[alt.Tooltip]:
     """What a mark says of itself: its run, where there are several, its names, and numbers by their titles."""
+    run = [alt.Tooltip(f"{RUN}:N", title="run")] if len(rows.runs) > 1 else []
     named = (alt.Tooltip(f"{name}:N") if isinstance(name, str) else name for name in names)
-    return [*tip(rows), *named, *(tooltip(field, title) for field, title in numbers.items())]
+    return [*run, *named, *(tooltip(field, title) for field, title in numbers.items())]
 
 
-def dashed_rule(value: float, channel: str = "x") -> alt.Chart:
+def dashed_rule(value: float) -> alt.Chart:
     """Where two things are equal."""
     rule = alt.Chart(pl.DataFrame({"equal": [value]})).mark_rule(color=colour("muted"), strokeDash=[4, 3])
-    return rule.encode(**{channel: "equal:Q"})
+    return rule.encode(x="equal:Q")
 
 
 def bars_of(parts: pl.DataFrame, by: str, names: list[str], scale: alt.Scale, x: alt.X, tooltips: list) -> alt.Chart:

@@ -8,12 +8,7 @@ from occbench_tools.report.charts.resources import AXES, SHARED, corners, shared
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import Drawing, Missing, Panel, colour, percent, told_apart, tooltip
 
-# With their units in the sentence.
-UNITS = {
-    "block_threads": "threads per block",
-    "registers_per_thread": "registers per thread",
-    SHARED: "B of shared memory",
-}
+UNITS = AXES | {SHARED: "B of shared memory"}  # in the sentence
 
 
 def points(rows: Rows) -> pl.DataFrame:

@@ -5,7 +5,7 @@ import itertools
 import altair as alt
 import polars as pl
 
-from occbench_tools.dataset import median, parameter, parameter_names
+from occbench_tools.dataset import least, median, most, parameter, parameter_names
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import (
     MOST_POINTS,
@@ -165,9 +165,7 @@ def sentence_of(told: list[tuple[str, pl.DataFrame]]) -> str:
     both = both.with_columns(
         name=pl.when(pl.col("series") == "").then("experiment").otherwise(pl.format("{} ({})", "experiment", "series"))
     )
-    early, late = (
-        both.row(index, named=True) for index in (both["achieved_pct"].arg_min(), both["achieved_pct"].arg_max())
-    )
+    early, late = least(both, "achieved_pct"), most(both, "achieved_pct")
     half = (both["achieved_pct"] <= 50).sum()
     return (
         f"{early['achieved_pct']:.0f} % achieved occupancy is enough for {early['name']}, while {late['name']} needs "

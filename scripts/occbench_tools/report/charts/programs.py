@@ -63,9 +63,6 @@ def programs(rows: Rows) -> Drawing:
     frame = rows.frame.drop_nulls(["launches", "total_time_us", "theoretical_pct"])
     if frame.is_empty():
         raise Missing("needs rows of occbench trace")
-    for name in ("region", "explanation"):
-        if name not in frame.columns:
-            frame = frame.with_columns(pl.lit(None, pl.String).alias(name))
     frame = with_parts(frame)
     has_regions = frame["region"].n_unique() > 1
     several = len(rows.runs) > 1

@@ -3,7 +3,7 @@
 import altair as alt
 import polars as pl
 
-from occbench_tools.dataset import median, parameter
+from occbench_tools.dataset import error, median, parameter
 from occbench_tools.report.charts.resources import USAGE, plain_launches
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import (
@@ -35,10 +35,6 @@ from occbench_tools.report.style import (
 MOST_BARS = 24
 MOST_RECORDINGS = 6
 LEAST_GRIDS = 4
-
-
-def errors(frame: pl.DataFrame, kind: str) -> pl.Series:
-    return frame.select((pl.col(f"{kind}_pct") - pl.col("achieved_pct")).abs().drop_nulls()).to_series()
 
 
 def over_elapsed(frame: pl.DataFrame) -> pl.DataFrame:
@@ -73,14 +69,14 @@ def waves(rows: Rows) -> Drawing:
     if teeth.is_empty():
         return Drawing(f"{counted(len(frame), 'grid')}, none of more than a wave was counted.", panels, key)
     deepest = teeth.row(teeth["achieved_pct"].arg_min(), named=True)
-    off = errors(read, "predicted")
+    off = read.select(error().drop_nulls()).to_series()
     sentence = (
         f"Past a full wave the counter falls to {deepest['achieved_pct']:.1f} % at {deepest['waves']:.2f} waves, where theory "
         f"stays at {deepest['theoretical_pct']:.0f} %: the partial last wave leaves SMs idle."
     )
     if len(off):
         sentence += f" Over {counted(len(off), 'grid')} the prediction is {off.mean():.1f} points from the counter"
-        over_all = errors(over_elapsed(read), "predicted")
+        over_all = over_elapsed(read).select(error().drop_nulls()).to_series()
         sentence += f", and {over_all.mean():.2f} over elapsed cycles." if len(over_all) else "."
     return Drawing(sentence, panels, key)
 
@@ -139,7 +135,8 @@ def losses(rows: Rows) -> Drawing:
         raise Missing("no row has a prediction with its losses")
     means = frame.select(pl.col(loss_columns(rows)).mean()).row(0, named=True)
     order = sorted(means, key=means.get, reverse=True)
-    worst = frame.group_by(GROUP).agg(pl.sum_horizontal(loss_columns(rows)).mean().alias("lost")).sort("lost")
+    lost = pl.sum_horizontal(loss_columns(rows)).mean().alias("lost")
+    worst = frame.group_by(GROUP, maintain_order=True).agg(lost).sort("lost", maintain_order=True)
     sentence = (
         f"Over {counted(len(frame), 'predicted case')} the prediction is {sum(means.values()):.1f} points below theory on "
         f"average. The largest losses are “{loss_name(order[0])}” ({means[order[0]]:.1f}) and “{loss_name(order[1])}” "

@@ -3,6 +3,7 @@
 import altair as alt
 import polars as pl
 
+from occbench_tools.dataset import least, most
 from occbench_tools.report.charts.schedule import of_case, recordings, shown
 from occbench_tools.report.rows import Rows
 from occbench_tools.report.style import Drawing, Missing, Panel, colour, percent, tooltip
@@ -43,11 +44,6 @@ def bars(sms: pl.DataFrame, value: str, title: str, shade: str) -> alt.LayerChar
     return alt.layer(each, mean.encode(y="mean:Q", tooltip=[tooltip("mean", "mean over SMs")]))
 
 
-def sms_of_device(rows: Rows, experiment: str, case: str) -> int | None:
-    """As the case's row says, which need not be in the files."""
-    return rows.frame.filter(pl.col("experiment") == experiment, pl.col("case") == case)["sm_count"].max()
-
-
 def per_sm(rows: Rows) -> Drawing:
     frame = rows.per_sm.drop_nulls(["sm", "achieved_pct"])
     if frame.is_empty():
@@ -56,17 +52,19 @@ def per_sm(rows: Rows) -> Drawing:
     panels = []
     spreads = []
     for experiment, case in cases:
-        sms = of_each_sm(of_case(frame, experiment, case), sms_of_device(rows, experiment, case))
+        # Of the device as the case's row says, which need not be in the files.
+        sm_count = of_case(rows.frame, experiment, case)["sm_count"].max()
+        sms = of_each_sm(of_case(frame, experiment, case), sm_count)
         spreads.append((sms["achieved_pct"].max() - sms["achieved_pct"].min(), experiment, case, sms))
         name = f"{experiment}: {case}"
         panels.append(Panel(name, bars(sms, "achieved_pct", rows.occbench.title("achieved_pct"), "achieved")))
         if sms[IDLE].is_not_null().any():
             panels.append(Panel(f"{name}, idle share", bars(sms, IDLE, IDLE_TITLE, "theoretical")))
     spread, experiment, case, sms = max(spreads, key=lambda entry: entry[0])
-    least, most = sms.row(sms["achieved_pct"].arg_min(), named=True), sms.row(sms["achieved_pct"].arg_max(), named=True)
+    low, high = least(sms, "achieved_pct"), most(sms, "achieved_pct")
     sentence = (
-        f"SMs differ most in {experiment}, {case}: SM {least['sm']} holds {least['achieved_pct']:.1f} % with "
-        f"{least['blocks'] or 0:.4g} blocks, SM {most['sm']} {most['achieved_pct']:.1f} % with {most['blocks'] or 0:.4g}; "
+        f"SMs differ most in {experiment}, {case}: SM {low['sm']} holds {low['achieved_pct']:.1f} % with "
+        f"{low['blocks'] or 0:.4g} blocks, SM {high['sm']} {high['achieved_pct']:.1f} % with {high['blocks'] or 0:.4g}; "
         f"SMs idle for {sms[IDLE].mean() or 0:.1f} % of that launch on average."
     )
     key = (

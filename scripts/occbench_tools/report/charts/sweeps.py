@@ -4,7 +4,7 @@ import altair as alt
 import polars as pl
 
 from occbench_tools import experiments
-from occbench_tools.dataset import parameter
+from occbench_tools.dataset import least, most, parameter, parameter_of
 from occbench_tools.report.charts.registers import UNTOLD
 from occbench_tools.report.charts.resources import AXES, USAGE, corners, plain_launches, theory
 from occbench_tools.report.rows import RUN, Rows
@@ -42,10 +42,6 @@ VALUES = ["theoretical_pct", "predicted_pct", "achieved_pct", "time_us", "throug
 KINDS = {"theoretical_pct": "theoretical", "predicted_pct": "predicted", "achieved_pct": "achieved"}
 
 
-def names_of(parameters: str | None) -> tuple[str, ...]:
-    return tuple(pair.split("=", 1)[0] for pair in (parameters or "").split(";") if pair)
-
-
 def with_launch_axes(frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
     """With `parameters` for what the launches differ in although their parameters are equal, and for the totals of shapes."""
     for column in LAUNCH:
@@ -64,10 +60,10 @@ def sweeps_of(rows: Rows) -> list[tuple[str, list[str], pl.DataFrame]]:
     own = ~pl.col("experiment").fill_null("").is_in([*experiments.MODULES, *NO_SWEEPS])
     frame = rows.frame.filter(own, pl.col("theoretical_pct").is_not_null())
     frame = frame.with_columns(pl.col("parameters").fill_null(""))
-    frame = frame.with_columns(axes=pl.col("parameters").map_elements(lambda text: ",".join(names_of(text)), str))
+    frame = frame.with_columns(axes=pl.col("parameters").str.replace_all("=[^;]*", ""))
     found = []
     for (experiment, kernel, axes), of in frame.group_by("experiment", "kernel", "axes", maintain_order=True):
-        of, names = with_launch_axes(of, [name for name in axes.split(",") if name])
+        of, names = with_launch_axes(of, [name for name in axes.split(";") if name])
         found.append((kernel or experiment or "launches", names, of))
     return found
 
@@ -259,9 +255,8 @@ def sentence_of(kernel: str, axes: list[str], frame: pl.DataFrame) -> str:
         text += f", the counter within {worst:.1f} points of theory"
     timed = frame.filter(pl.col("time_us") > 0, pl.col("time_status") == "ok")
     if len(timed) > 1:
-        fastest = timed.row(timed["time_us"].arg_min(), named=True)
-        values = dict(pair.split("=", 1) for pair in fastest["parameters"].split(";"))
-        at = ", ".join(f"{name.replace('_', ' ')} {values[name]}" for name in axes)
+        fastest = least(timed, "time_us")
+        at = ", ".join(f"{name.replace('_', ' ')} {parameter_of(fastest, name)}" for name in axes)
         text += f"; the fastest takes {fastest['time_us']:.1f} µs ({at})"
     return text + "."
 
@@ -300,10 +295,7 @@ def sweep_points(rows: Rows) -> Drawing:
         for (run,), of in read.group_by(RUN, maintain_order=True):
             title = f"{kernel}, {run}" if read[RUN].n_unique() > 1 else kernel
             panels.append(Panel(title, points_of_theory(rows, of)))
-            fastest, fullest = (
-                of.row(of["times"].arg_min(), named=True),
-                of.row(of["achieved_pct"].arg_max(), named=True),
-            )
+            fastest, fullest = least(of, "times"), most(of, "achieved_pct")
             sentences.append(
                 f"{title}: the fastest of {counted(len(of), 'configuration')} has {fastest['theoretical_pct']:.3g} % in theory and "
                 f"{fastest['achieved_pct']:.3g} % by the counter; the one with most, {fullest['achieved_pct']:.3g} %, takes "

@@ -63,7 +63,7 @@ def calculator(rows: Rows) -> Drawing:
     drawn = [drawn for axis in AXES if (drawn := calculator_panel(rows, axis))]
     if not drawn:
         raise Missing("needs rows of one kernel that differ in threads, registers or shared memory, all else equal")
-    points = pl.concat([points for _, points in drawn])
+    points = pl.concat([points for _, points in drawn], how="vertical_relaxed")
     if points.is_empty():
         raise Missing("none of the rows that differ in one resource was counted")
     differences = (points["occupancy"] - points["theoretical_pct"]).abs()
