@@ -1,11 +1,11 @@
 """How far predictions are from the counters by kind of work, for docs/accuracy.md, docs/prediction.md and docs/notes/block-scheduler.md:
-the recorded suite, and random launches."""
+the recorded suite, and random launches; and what other launches recorded on an H200 read."""
 
 import polars as pl
 
 from occbench_tools import WrongInput
-from occbench_tools.dataset import Results, error, gpu_of, median, packed, pick, quantile, read_table
-from occbench_tools.markdown import revision, table, table_by
+from occbench_tools.dataset import Results, Row, each, error, gpu_of, median, packed, pick, quantile, read_table
+from occbench_tools.markdown import revision, table, table_by, table_of
 from occbench_tools.program import SOURCES
 
 LONG = 20_000  # cycles
@@ -97,6 +97,11 @@ def with_contention(results: Results) -> str:
     )
 
 
+def recorded_launches(name: str, **types: type[pl.DataType]) -> pl.DataFrame:
+    """A file of tests/data/h200_launches; columns without a type are text."""
+    return read_table(SOURCES / "tests/data/h200_launches" / name, types)
+
+
 def rules(_: Results) -> str:
     """What each optional rule of the model is worth: mean errors with it switched off alone, and the group that loses most."""
     runs = read_table(
@@ -118,9 +123,99 @@ def rules(_: Results) -> str:
     return table(("without", *heads, "worst group:", "of the selecting half"), lines)
 
 
+def tails(_: Results) -> str:
+    """SMs that take a tail after one whole wave of equal blocks."""
+    whole = ["block_threads", "blocks_per_sm", "grid_blocks"]
+    launches = recorded_launches("tails.csv", **dict.fromkeys(whole, pl.Int64), sms_with_tail=pl.Float64)
+    launches = launches.filter(work="equal:20000").sort(whole)
+    names = {20: "SMs with a tail of 20:", 60: "of 60:", 132: "of 132:"}
+    launches = launches.with_columns(tail=pl.col("grid_blocks") - 132 * pl.col("blocks_per_sm"))
+    found = launches.pivot("tail", on_columns=list(names), index=whole[:2], values="sms_with_tail")
+    columns = {"threads": "{block_threads:,}", "blocks per SM:": "{blocks_per_sm}"}
+    return table_of(found, columns | {name: f"{{{tail}:.0f}}" for tail, name in names.items()})
+
+
+def reads(_: Results) -> str:
+    """Occupancy of reads where little of an SM's memory is L1, and where much is."""
+    key = ["bytes_per_load", "loads_in_flight", "carveout_pct", "blocks_per_sm"]
+    launches = recorded_launches(
+        "reads.csv", **dict.fromkeys([*key, "block_threads"], pl.Int64), achieved_pct=pl.Float64
+    )
+    share = 2048 * pl.col("achieved_pct") / (pl.col("block_threads") * pl.col("blocks_per_sm"))
+    blocks = (4, 6, 8, 10, 12, 14, 16)
+    launches = launches.filter(pl.col("carveout_pct").is_in([0, 100])).with_columns(share=share)
+    found = launches.pivot("blocks_per_sm", on_columns=blocks, index=key[:3], values="share")
+    columns = {"loads in flight": "{loads_in_flight} of {bytes_per_load} B", "carveout:": "{carveout_pct} %"}
+    columns |= {f"{count}:": f"{{{count}:.0f}}" for count in blocks}
+    columns = {name.replace("4:", "4 blocks per SM:") if name == "4:" else name: form for name, form in columns.items()}
+    return table_of(found.sort(key[:3], descending=[False, False, True]), columns)
+
+
+def after_the_loop(_: Results) -> str:
+    """What one loop reads with and without a store after it."""
+    read = {"achieved_pct": pl.Float64, "achieved_with_store_pct": pl.Float64}
+    launches = recorded_launches("after_the_loop.csv", blocks_per_sm=pl.Int64, instructions=pl.Int64, **read)
+    total = pl.col("instructions") * pl.col("blocks_per_sm")
+    chosen = launches.filter(
+        pl.col("block_threads") == "128", total.is_between(350_000, 450_000, "none"), pl.col("grid_blocks") != "6336"
+    )
+    columns = {"chains": "{chains}", "warps a sub-partition:": "{blocks_per_sm}", "counter:": "{achieved_pct:.1f} %"}
+    return table_of(chosen, columns | {"with a store after the loop:": "{achieved_with_store_pct:.1f} %"})
+
+
+def streams(_: Results) -> str:
+    """What streams of warps that always issue read, by block size."""
+    shapes = [(64, 50), (256, 50), (512, 50), (64, 100), (256, 100), (512, 100), (1024, 100)]
+    whole = ("block_threads", "grid_blocks", "blocks_per_sm")
+    launches = recorded_launches("streams.csv", **dict.fromkeys(whole, pl.Int64))
+    full = pl.col("block_threads") * pl.col("blocks_per_sm") / 2048
+    long = launches.filter(instructions="20480").filter(pl.col("grid_blocks") == 8 * 132 * pl.col("blocks_per_sm"))
+    long = long.with_columns(shape=pl.format("{} threads, {} %", "block_threads", (100 * full).round().cast(int)))
+    names = [f"{threads} threads, {pct} %" for threads, pct in shapes]
+    found = long.pivot("shape", on_columns=names, index=["chains", "loop_instructions"], values="achieved_pct")
+    columns = {"chains": "{chains}", "loop:": "{loop_instructions}"}
+    return table_of(found, columns | {f"{name}:": f"{{{name}}}" for name in names})
+
+
+def sms_of_gpcs() -> list[int]:
+    """How many SMs each GPC of the built-in profile has, in dispatch order, first those outside of the order."""
+    (file,) = SOURCES.glob("src/*/profiles/h200.profile")
+    text = file.read_text(encoding="utf-8")
+    profile = dict(line.split(" = ") for line in text.splitlines())
+    return [int(sms) for sms in (profile["singleton_sms"], *profile["gpc_sms"].split())]
+
+
+def first_blocks(_: Results) -> str:
+    """When SMs begin, of the recorded starts; SMs are numbered in dispatch order, GPC by GPC, pairs side by side."""
+    gpcs = pl.Series([gpc for gpc, sms in enumerate(sms_of_gpcs()) for _ in range(sms)])
+
+    def line(row: Row) -> dict[str, str]:
+        starts = pl.DataFrame({"gpc": gpcs, "start": map(float, row["start_cycles"].split())}).with_row_index("sm")
+        second = pl.col("sm") % 2 == 1
+        later = starts.select(pl.col("start").filter(second).mean() - pl.col("start").filter(~second).mean()).item()
+        rest = starts.select(pl.col("start") + pl.when(second).then(-later / 2).otherwise(later / 2)).to_series()
+        of_gpcs = starts.group_by("gpc").agg(pl.col("start").mean())["start"]
+        return {
+            "threads": f"{row['block_threads']:,}",
+            "launches:": row["launches"],
+            "second SM of a TPC after the first:": f"{later:.0f}",
+            "GPCs, standard deviation:": f"{of_gpcs.std(ddof=0):.0f}",
+            "SMs without both:": f"{rest.std(ddof=0):.0f}",
+            "from launch to launch:": f"{row['launch_to_launch']:.0f}",
+        }
+
+    launches = recorded_launches("first_blocks.csv", block_threads=pl.Int64, launch_to_launch=pl.Float64)
+    return table_by(map(line, each(launches)))
+
+
 BLOCKS = {
     "random": random_launches,
+    "scheduling: after the loop": after_the_loop,
+    "scheduling: streams": streams,
+    "scheduling: first blocks": first_blocks,
+    "scheduling: reads": reads,
     "scheduling: rules": rules,
+    "scheduling: tails": tails,
     "scheduling: without contention": without_contention,
     "scheduling: under contention": with_contention,
 }
