@@ -4,7 +4,6 @@
 #include <array>
 #include <map>
 
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"
