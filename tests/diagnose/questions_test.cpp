@@ -391,7 +391,7 @@ TEST(RecordedRow, ThreadZeroAloneLosesTheWarpsThatHaveExited) {
                                       "/adders=block/sms=132/blocks=132");
     const auto warps = finding_of(findings, Cause::uneven_warps);
     ASSERT_TRUE(warps) << form;
-    EXPECT_THAT(warps.sentence, HasSubstr("warps have exited"));
+    EXPECT_THAT(warps->sentence, HasSubstr("warps have exited"));
     EXPECT_FALSE(finding_of(findings, Cause::memory_contention)) << form;
   }
 }
