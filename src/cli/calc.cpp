@@ -31,6 +31,7 @@ std::string bar_cell(double pct, int row) {
   return std::string(kEighths[static_cast<std::size_t>(std::clamp(height - 8 * row, 0, 8))]);
 }
 
+/// For a terminal, with the current point.
 std::string draw_curve(const Question& question, Axis axis) {
   const std::vector<CurvePoint> points = curve(*question.limits, question.configuration, axis);
   const std::int64_t first = points.front().value;
@@ -61,13 +62,6 @@ std::string draw_curve(const Question& question, Axis axis) {
                       kCurveWidth - static_cast<int>(std::to_string(last).size()), last);
   text += fmt::format("{:>9}{:>{}}▲ {}: {}\n", "", "", column_of(current), current,
                       percent_text(point_at(current).theoretical_pct));
-  return text;
-}
-
-/// The three classic curves for a terminal, with the current point.
-std::string draw_curves(const Question& question) {
-  std::string text;
-  for (const Axis axis : kCurveAxes) text += draw_curve(question, axis);
   return text;
 }
 
@@ -191,7 +185,11 @@ Question one_question(const CalcOptions& options, const GpuOption& gpu, const CL
 
 std::string answer_one(const Question& question, AnswerFormat format, bool curves) {
   if (format == AnswerFormat::json) return whole_json(question, curves);
-  if (format == AnswerFormat::table) return calc_report(question) + (curves ? draw_curves(question) : "");
+  if (format == AnswerFormat::table) {
+    std::string text = calc_report(question);
+    for (const Axis axis : kCurveAxes) text += curves ? draw_curve(question, axis) : "";
+    return text;
+  }
   if (curves) return flat_text(for_each_curve_point(question, curve_row), format);
   return flat_text(std::vector{answered_json(question)}, format);
 }

@@ -13,7 +13,6 @@
 #include "occupancy/text.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/json.hpp"
 
 namespace occbench {
 namespace {
@@ -120,7 +119,7 @@ std::string rule_lines(const Question& question) {
   for (const AppliedRule& rule : applied_rules(*question.limits, question.configuration)) {
     std::string resource(to_string(rule.resource));
     std::ranges::replace(resource, '_', ' ');
-    lines.push_back({"  " + resource, to_string(rule)});
+    lines.push_back({"  " + resource, rule.sentence});
   }
   return "\nrules applied\n" + text_table(lines, "<");
 }
@@ -386,7 +385,7 @@ std::vector<Json> rules_json(const Question& question) {
     rules.push_back({{"resource", to_string(rule.resource)},
                      {"blocks", limit_json(rule.blocks)},
                      {"limits", rule.limits},
-                     {"rule", to_string(rule)}});
+                     {"rule", rule.sentence}});
   }
   return rules;
 }

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <ostream>
 #include <system_error>
 #include <utility>
 
 #include <fmt/ostream.h>
 
-#include "cli/command.hpp"
 #include "cli/gpu_option.hpp"
 #include "files/output.hpp"
 #include "occupancy/text.hpp"

@@ -4,7 +4,6 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
-#include <ostream>
 #include <sstream>
 #include <system_error>
 
@@ -12,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
-#include "occupancy/text.hpp"
 #include "orchestrate/plan.hpp"
 #include "record/provenance.hpp"
 

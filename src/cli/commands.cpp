@@ -1,5 +1,4 @@
 #include <memory>
-#include <ostream>
 
 #include <fmt/ostream.h>
 

@@ -364,7 +364,7 @@ void print_text(const CaseRecord& record, const Limits& limits, const std::vecto
   fmt::print(out, "theory {:.4g} %: an SM holds {} block{}, limited by {}\n", theory.theoretical_pct,
              *theory.blocks_per_sm, *theory.blocks_per_sm == 1 ? "" : "s", to_string(theory.limiters));
   for (const AppliedRule& rule : applied_rules(limits, {*record.launch, record.compiled->usage}))
-    fmt::print(out, "  {}\n", to_string(rule));
+    fmt::print(out, "  {}\n", rule.sentence);
   fmt::print(out, "grid {}: {:.3g} waves of {} on the {} SMs of {}\n", grouped(record.launch->grid_blocks),
              theory.waves.value_or(0), grouped(*theory.blocks_per_sm * *record.provenance.sm_count),
              *record.provenance.sm_count,

@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <ostream>
 
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <ostream>
 #include <ranges>
 
 #include <fmt/ostream.h>
@@ -100,7 +99,7 @@ Comparison compare(const GateOptions& options, const Tolerances& tolerances, Con
   const PairedRuns runs =
       run_pairs({options.builds[0], options.builds[1], options.keep, options.pairs, arguments}, console.err);
   if (!runs.failure.empty())
-    return {options.builds[0], options.builds[1], {}, {{Grade::no_verdict, "", "", "", runs.failure}}};
+    return {options.builds[0], options.builds[1], {}, {{Grade::no_verdict, runs.failure}}};
   return compare_pairs(mapped(runs.a, read_run), mapped(runs.b, read_run), tolerances);
 }
 

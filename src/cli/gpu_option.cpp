@@ -10,6 +10,14 @@ namespace {
 
 constexpr int kMostSmsOfGpu = 1024;  // as the column sm_count
 
+/// Empty where they differ.
+template <typename Value>
+std::optional<Value> common_value(std::span<const Gpu* const> gpus, Value Gpu::*member) {
+  const Value value = gpus.front()->*member;
+  const bool agree = std::ranges::all_of(gpus, [&](const Gpu* gpu) { return gpu->*member == value; });
+  return agree ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace
 
 void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& group) {
@@ -66,18 +74,13 @@ const Gpu* named_gpu(const GpuOption& option) {
 ComputeCapability capability_of(const GpuOption& option) {
   if (option.name.empty()) return parse_compute_capability(option.compute_capability);
   const std::vector<const Gpu*> gpus = gpus_of(option.name);
-  const ComputeCapability capability = gpus.front()->compute_capability;
-  if (!std::ranges::all_of(gpus, [=](const Gpu* gpu) { return gpu->compute_capability == capability; }))
-    throw InputError(which_of(option.name, gpus));
-  return capability;
+  if (const auto capability = common_value(gpus, &Gpu::compute_capability)) return *capability;
+  throw InputError(which_of(option.name, gpus));
 }
 
 std::optional<int> sm_count_of(const GpuOption& option) {
   if (option.name.empty()) return option.sm_count;
-  const std::vector<const Gpu*> gpus = gpus_of(option.name);
-  const int sms = gpus.front()->sm_count;
-  if (!std::ranges::all_of(gpus, [=](const Gpu* gpu) { return gpu->sm_count == sms; })) return std::nullopt;
-  return sms;
+  return common_value(gpus_of(option.name), &Gpu::sm_count);
 }
 
 GpuIdentity identity_of(const GpuOption& option) {

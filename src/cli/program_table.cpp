@@ -8,7 +8,6 @@
 
 #include <fmt/ostream.h>
 
-#include "diagnose/diagnose.hpp"
 #include "occupancy/text.hpp"
 #include "orchestrate/progress.hpp"
 #include "programs/program.hpp"

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <ostream>
 #include <unistd.h>
 
 #include <fmt/ostream.h>

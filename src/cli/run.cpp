@@ -4,7 +4,6 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <ostream>
 
 #include <fmt/ostream.h>
 
@@ -19,8 +18,6 @@
 #include "orchestrate/progress.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/case_filter.hpp"
-#include "record/csv.hpp"
-#include "record/provenance.hpp"
 #include "record/replay.hpp"
 #include "record/simulated.hpp"
 #include "record/stop_signals.hpp"

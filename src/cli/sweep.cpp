@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <fmt/ostream.h>
-#include <fmt/ranges.h>
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
@@ -128,9 +127,8 @@ ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console)
       measure_benches(request.run, benches, out, resuming_command(parser, out), console);
   if (!request.fastest) return status;
   std::vector<CaseRecord> cases = read_case_records(out);
-  std::set<std::string> wanted;
-  for (const CaseRecord& each : benches.front().cases) wanted.insert(full_name(each.identity));
-  std::erase_if(cases, [&](const CaseRecord& each) { return !wanted.contains(full_name(each.identity)); });
+  const std::set<std::string> wanted = names_of(benches.front().cases);
+  keep_named(cases, wanted);
   fmt::print(console.out, "{}", fastest_text(cases, wanted.size()));
   return status;
 }

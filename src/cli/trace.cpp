@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <ostream>
 #include <utility>
 
 #include <fmt/ostream.h>

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "diagnose/situation.hpp"
-#include "occupancy/rules.hpp"
 #include "occupancy/text.hpp"
 #include "occupancy/warps.hpp"
 #include "predict/kernel_costs.hpp"

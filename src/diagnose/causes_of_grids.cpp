@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include "diagnose/situation.hpp"
-#include "occupancy/rules.hpp"
 #include "occupancy/text.hpp"
 #include "predict/parameters.hpp"
 

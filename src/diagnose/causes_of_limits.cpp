@@ -37,7 +37,7 @@ std::optional<Limiter> blamed_limiter(const Situation& situation) {
 std::string rule_of(const Situation& situation, Limiter limiter) {
   for (const AppliedRule& rule :
        applied_rules(*situation.facts.limits, {situation.launch, situation.usage})) {
-    if (rule.resource == limiter) return to_string(rule);
+    if (rule.resource == limiter) return rule.sentence;
   }
   return std::string(to_string(limiter));
 }

@@ -2,20 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/ranges.h>
 
 namespace occbench {
 namespace {
 
-struct CauseClaim {
-  Cause cause;
-  Claim claim;
-};
+constexpr std::string_view kCauses[] = {
+#define OCC_CAUSE(NAME, MEANING) #NAME,
+#include "diagnose/causes.inc"
+    "unexplained"};
 
 struct CauseRule {
   Cause cause;
@@ -27,40 +25,40 @@ constexpr CauseRule kRules[] = {
 #include "diagnose/causes.inc"
 };
 
-bool explains_loss(const CauseClaim& each) {
-  return each.claim.part != Part::theory && each.claim.part != Part::beside;
+bool explains_loss(const Claim& each) {
+  return each.part != Part::theory && each.part != Part::beside;
 }
 
 /// Points of a part; of all parts where none is given.
-double sum(const std::vector<CauseClaim>& claims, std::optional<Part> part = std::nullopt) {
+double sum(const std::vector<Claim>& claims, std::optional<Part> part = std::nullopt) {
   double points = 0;
-  for (const CauseClaim& each : claims) {
-    if (explains_loss(each) && (!part || each.claim.part == *part)) points += each.claim.points;
+  for (const Claim& each : claims) {
+    if (explains_loss(each) && (!part || each.part == *part)) points += each.points;
   }
   return points;
 }
 
-void limit(std::vector<CauseClaim>& claims, double most, std::optional<Part> part = std::nullopt) {
+void limit(std::vector<Claim>& claims, double most, std::optional<Part> part = std::nullopt) {
   const double now = sum(claims, part);
   if (now <= most) return;
   const double factor = std::max(0.0, most) / now;
-  for (CauseClaim& each : claims) {
-    if (explains_loss(each) && (!part || each.claim.part == *part)) each.claim.points *= factor;
+  for (Claim& each : claims) {
+    if (explains_loss(each) && (!part || each.part == *part)) each.points *= factor;
   }
 }
 
 /// Losses below 0 are gains: the largest loss of the same launch is so much smaller.
-void net_gains(std::vector<CauseClaim>& claims) {
+void net_gains(std::vector<Claim>& claims) {
   double gains = 0;
-  for (CauseClaim& each : claims) {
-    if (explains_loss(each) && each.claim.points < 0) gains -= std::exchange(each.claim.points, 0.0);
+  for (Claim& each : claims) {
+    if (explains_loss(each) && each.points < 0) gains -= std::exchange(each.points, 0.0);
   }
   for (; gains > 0;) {
     const auto largest = std::ranges::max_element(
-        claims, {}, [](const CauseClaim& each) { return explains_loss(each) ? each.claim.points : -1; });
-    if (largest == claims.end() || largest->claim.points <= 0) return;
-    const double taken = std::min(gains, largest->claim.points);
-    largest->claim.points -= taken;
+        claims, {}, [](const Claim& each) { return explains_loss(each) ? each.points : -1; });
+    if (largest == claims.end() || largest->points <= 0) return;
+    const double taken = std::min(gains, largest->points);
+    largest->points -= taken;
     gains -= taken;
   }
 }
@@ -74,29 +72,29 @@ bool within_interval_of_prediction(const Situation& situation) {
          *situation.achieved_pct <= prediction.interval.high + kLeastPoints;
 }
 
-void give(CauseClaim& to, double points, Confidence confidence, double& rest) {
-  points = std::min(points, to.claim.most - to.claim.points);
+void give(Claim& to, double points, Confidence confidence, double& rest) {
+  points = std::min(points, to.most - to.points);
   if (points <= 0) return;
-  if (points > to.claim.points) to.claim.confidence = confidence;
-  to.claim.points += points;
+  if (points > to.points) to.confidence = confidence;
+  to.points += points;
   rest -= points;
 }
 
 /// What resident blocks leave to a part: to the largest claim of it that has points already, else, and where that cannot
 /// have cost so much, to that of `otherwise`.
-void share_part(std::vector<CauseClaim>& claims, Part part, double measured, Cause otherwise,
+void share_part(std::vector<Claim>& claims, Part part, double measured, Cause otherwise,
                 Confidence confidence, double& rest) {
   double left = std::clamp(measured - sum(claims, part), 0.0, rest);
-  CauseClaim* largest = nullptr;
-  CauseClaim* other = nullptr;
-  for (CauseClaim& each : claims) {
+  Claim* largest = nullptr;
+  Claim* other = nullptr;
+  for (Claim& each : claims) {
     if (each.cause == otherwise) other = &each;
-    if (each.claim.part == part && each.claim.points >= kLeastPoints &&
-        (largest == nullptr || each.claim.points > largest->claim.points))
+    if (each.part == part && each.points >= kLeastPoints &&
+        (largest == nullptr || each.points > largest->points))
       largest = &each;
   }
   rest -= left;
-  for (CauseClaim* const to : {largest, other}) {
+  for (Claim* const to : {largest, other}) {
     if (to != nullptr) give(*to, left, confidence, left);
   }
   rest += left;
@@ -105,7 +103,7 @@ void share_part(std::vector<CauseClaim>& claims, Part part, double measured, Cau
 /// Makes the claims agree with what was measured: none above its part, all together not above the loss. What
 /// they leave goes to the cause that counters show at work, or by part to uneven blocks or warps.
 /// @returns points that no cause explains
-double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
+double fit(std::vector<Claim>& claims, const Situation& situation) {
   net_gains(claims);
   const double lost = std::max(0.0, situation.lost());
   if (situation.parts) {
@@ -115,8 +113,8 @@ double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
   limit(claims, lost);
   double rest = lost - sum(claims);
   if (rest < kLeastPoints) return rest;
-  for (CauseClaim& each : claims) {
-    if (each.claim.part == Part::either && each.claim.takes_rest) {
+  for (Claim& each : claims) {
+    if (each.part == Part::either && each.takes_rest) {
       give(each, rest, Confidence::inferred, rest);
       return rest;
     }
@@ -130,9 +128,8 @@ double fit(std::vector<CauseClaim>& claims, const Situation& situation) {
   // Chance moves the points of the largest simulated loss.
   if (rest >= kLeastPoints && within_interval_of_prediction(situation)) {
     const auto largest = std::ranges::max_element(
-        claims, {}, [](const CauseClaim& each) { return explains_loss(each) ? each.claim.points : 0; });
-    if (largest != claims.end() && largest->claim.points > 0)
-      give(*largest, rest, Confidence::inferred, rest);
+        claims, {}, [](const Claim& each) { return explains_loss(each) ? each.points : 0; });
+    if (largest != claims.end() && largest->points > 0) give(*largest, rest, Confidence::inferred, rest);
   }
   return rest;
 }
@@ -170,11 +167,11 @@ double share_of_launch(const Situation& situation) {
 }
 
 /// Time with the remedy over time now, if each warp takes as long; empty for what the remedy does not change.
-std::optional<double> time_by_occupancy(Cause cause, const Claim& claim, const Situation& situation) {
-  if (cause == Cause::unexplained) return std::nullopt;
+std::optional<double> time_by_occupancy(const Claim& claim, const Situation& situation) {
+  if (claim.cause == Cause::unexplained) return std::nullopt;
   const double now = situation.reached_pct;
   const double elapsed = now * share_of_active_time(situation);
-  if (cause == Cause::idle_sms) return now > 0 ? std::optional(elapsed / now) : std::nullopt;
+  if (claim.cause == Cause::idle_sms) return now > 0 ? std::optional(elapsed / now) : std::nullopt;
   switch (claim.part) {
     case Part::theory:
       if (!claim.advice || claim.advice->highest.empty()) return 1;
@@ -184,7 +181,7 @@ std::optional<double> time_by_occupancy(Cause cause, const Claim& claim, const S
       const bool is_elapsed_known =
           situation.facts.readings.achieved_elapsed_pct || situation.facts.prediction;
       // Equal blocks in whole waves.
-      const bool by_waves = cause == Cause::tail && !is_elapsed_known;
+      const bool by_waves = claim.cause == Cause::tail && !is_elapsed_known;
       return by_waves ? std::min(ratio, situation.waves() / std::ceil(situation.waves())) : ratio;
     }
     case Part::warps:
@@ -237,16 +234,16 @@ Evidence busiest_of(const Situation& situation) {
 /// build of the same kernel that was measured is better than that bound.
 /// @param claim  fitted to what was measured
 /// @returns nothing for what is not about time
-std::optional<TimeSaved> time_saved(Cause cause, const Claim& claim, const Situation& situation) {
+std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situation) {
   const LaunchFacts& facts = situation.facts;
-  if (cause == Cause::spills && facts.faster) {
+  if (claim.cause == Cause::spills && facts.faster) {
     return TimeSaved{1 - facts.faster->time_us / *facts.times.time_us,
                      fmt::format("{} instead of {} ms per launch were measured with {}.",
                                  ms(facts.faster->time_us), ms(*facts.times.time_us), facts.faster->variant)};
   }
   // Its remedy changes how long warps take, which no counter of this build tells.
-  if (cause == Cause::spills) return TimeSaved{0, "Not known: compare with a build of more registers."};
-  const std::optional<double> by_occupancy = time_by_occupancy(cause, claim, situation);
+  if (claim.cause == Cause::spills) return TimeSaved{0, "Not known: compare with a build of more registers."};
+  const std::optional<double> by_occupancy = time_by_occupancy(claim, situation);
   if (!by_occupancy) return std::nullopt;
   if (!claim.no_time.empty()) return none_expected(claim.no_time);
   if (facts.library && claim.part == Part::theory)
@@ -288,11 +285,10 @@ bool advises_the_author(Cause cause) {
   return cause != Cause::another_launch && cause != Cause::prediction_differs && cause != Cause::unexplained;
 }
 
-Finding finding_of(CauseClaim each, const Situation& situation) {
-  Claim& claim = each.claim;
+Finding finding_of(const Claim& claim, const Situation& situation) {
   std::string sentence = claim.points > 0 ? fmt::format("{}: {}.", points_text(claim.points), claim.because)
                                           : capitalized(claim.because) + ".";
-  Finding finding{.cause = each.cause,
+  Finding finding{.cause = claim.cause,
                   .points = claim.points,
                   .list = list_of(claim.part),
                   .confidence = claim.confidence,
@@ -300,8 +296,8 @@ Finding finding_of(CauseClaim each, const Situation& situation) {
                   .sentence = std::move(sentence),
                   .remedy = claim.remedy,
                   .advice = claim.advice,
-                  .time = time_saved(each.cause, claim, situation)};
-  if (const KernelLibrary* library = situation.facts.library; library && advises_the_author(each.cause)) {
+                  .time = time_saved(claim, situation)};
+  if (const KernelLibrary* library = situation.facts.library; library && advises_the_author(claim.cause)) {
     finding.remedy = fmt::format("This kernel belongs to {}: its caller can {}.", library->name,
                                  library->caller_can_change);
     finding.advice.reset();
@@ -323,26 +319,25 @@ std::string what_would_settle(const Situation& situation) {
          "(--sm-cycles-active-avg), which show whether blocks are short.";
 }
 
-CauseClaim unexplained(const Situation& situation, double points) {
-  return {Cause::unexplained,
-          {.points = points,
-           .evidence = evidence_of({{"theoretical_pct", situation.theoretical_pct},
-                                    {"achieved_pct", situation.achieved_pct},
-                                    {"resident_blocks", situation.counters().resident_blocks}}),
-           .because = "no cause has evidence for them",
-           .remedy = what_would_settle(situation)}};
+Claim unexplained(const Situation& situation, double points) {
+  return {.cause = Cause::unexplained,
+          .points = points,
+          .evidence = evidence_of({{"theoretical_pct", situation.theoretical_pct},
+                                   {"achieved_pct", situation.achieved_pct},
+                                   {"resident_blocks", situation.counters().resident_blocks}}),
+          .because = "no cause has evidence for them",
+          .remedy = what_would_settle(situation)};
 }
 
 /// Leaves out what is not explained and the smallest losses, as long as all that are left out stay below kLeastPoints
 /// together.
-void leave_out_small(std::vector<CauseClaim>& claims) {
-  std::ranges::stable_sort(claims, {}, [](const CauseClaim& each) {
-    return std::pair(each.cause != Cause::unexplained, each.claim.points);
-  });
+void leave_out_small(std::vector<Claim>& claims) {
+  std::ranges::stable_sort(
+      claims, {}, [](const Claim& each) { return std::pair(each.cause != Cause::unexplained, each.points); });
   double left_out = 0;
-  std::erase_if(claims, [&](const CauseClaim& each) {
-    if (each.claim.part == Part::beside || left_out + each.claim.points >= kLeastPoints) return false;
-    left_out += each.claim.points;
+  std::erase_if(claims, [&](const Claim& each) {
+    if (each.part == Part::beside || left_out + each.points >= kLeastPoints) return false;
+    left_out += each.points;
     return true;
   });
 }
@@ -354,6 +349,20 @@ bool comes_first(const Finding& finding) {
 }
 
 }  // namespace
+
+std::string_view to_string(Cause cause) {
+  return kCauses[static_cast<std::size_t>(cause)];
+}
+
+std::string_view to_string(FindingList list) {
+  static constexpr std::string_view kWords[] = {"limits", "losses", "remarks"};
+  return kWords[static_cast<std::size_t>(list)];
+}
+
+std::string_view to_string(Confidence confidence) {
+  static constexpr std::string_view kWords[] = {"measured", "simulated", "inferred"};
+  return kWords[static_cast<std::size_t>(confidence)];
+}
 
 std::vector<Evidence> evidence_of(
     std::initializer_list<std::pair<std::string_view, std::optional<double>>> columns) {
@@ -367,15 +376,15 @@ std::vector<Evidence> evidence_of(
 std::vector<Finding> diagnose(const LaunchFacts& facts) {
   const std::optional<Situation> situation = situation_of(facts);
   if (!situation) return {};
-  std::vector<CauseClaim> claims;
+  std::vector<Claim> claims;
   for (const CauseRule& rule : kRules) {
     if (std::optional<Claim> claim = rule.claim(*situation))
-      claims.push_back({rule.cause, std::move(*claim)});
+      claims.emplace_back(std::move(*claim)).cause = rule.cause;
   }
   claims.push_back(unexplained(*situation, fit(claims, *situation)));
   leave_out_small(claims);
   std::vector<Finding> findings;
-  for (CauseClaim& each : claims) findings.push_back(finding_of(std::move(each), *situation));
+  for (const Claim& each : claims) findings.push_back(finding_of(each, *situation));
   if (facts.readings.achieved_source == AchievedSource::simulated) {
     for (Finding& each : findings) {
       if (each.confidence == Confidence::measured) each.confidence = Confidence::simulated;

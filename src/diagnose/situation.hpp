@@ -127,6 +127,7 @@ enum class Part : unsigned char {
 
 /// What a cause says of a launch before all causes are fitted to what was measured.
 struct Claim {
+  Cause cause = Cause::unexplained;  ///< set by diagnose()
   double points = 0;  ///< by simulation or arithmetic; 0 where only the counters that remain can tell
   Part part = Part::either;
   double most = 100;        ///< points that it can cost at most

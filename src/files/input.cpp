@@ -1,7 +1,6 @@
 #include "files/input.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <istream>
 #include <zlib.h>

@@ -46,47 +46,35 @@ FileLock::FileLock(const fs::path& file) : path_(file.string() + ".lock") {
 /// @returns false if what was locked is no longer the file of that name: its holder removed it meanwhile
 bool FileLock::take(const fs::path& file) {
   // Through a link the process's number would be written over somebody's file.
-  const int descriptor = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-  if (descriptor < 0 && errno == ELOOP) refuse(path_, "a symbolic link");
-  if (descriptor < 0) return true;  // whoever writes the file will say why it cannot
-  try {
-    const pid_t holder = holder_of(descriptor, path_);
-    const bool taken = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-    if (!taken) {
-      const bool held_elsewhere = errno == EWOULDBLOCK;
-      // Fine if held by this process or by the one that started it.
-      if (held_elsewhere && holder != ::getpid() && holder != ::getppid()) {
-        throw InputError(
-            "{} is being written by another run (process {}): wait for it to end, or write to another file",
-            file.string(), holder);
-      }
-      ::close(descriptor);
-      return true;
+  Descriptor opened(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+  if (!opened.is_open() && errno == ELOOP) refuse(path_, "a symbolic link");
+  if (!opened.is_open()) return true;  // whoever writes the file will say why it cannot
+  const pid_t holder = holder_of(opened.number(), path_);
+  if (::flock(opened.number(), LOCK_EX | LOCK_NB) != 0) {
+    const bool held_elsewhere = errno == EWOULDBLOCK;
+    // Fine if held by this process or by the one that started it.
+    if (held_elsewhere && holder != ::getpid() && holder != ::getppid()) {
+      throw InputError(
+          "{} is being written by another run (process {}): wait for it to end, or write to another file",
+          file.string(), holder);
     }
-  } catch (const InputError&) {
-    ::close(descriptor);
-    throw;
+    return true;
   }
   struct stat locked {
   }, named{};
-  const bool current = ::fstat(descriptor, &locked) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+  const bool current = ::fstat(opened.number(), &locked) == 0 && ::stat(path_.c_str(), &named) == 0 &&
                        locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
-  if (!current) {
-    ::close(descriptor);
-    return false;
-  }
-  descriptor_ = descriptor;
-  if (::ftruncate(descriptor, 0) != 0 || !write_all(descriptor, fmt::format("{}\n", ::getpid()))) {
+  if (!current) return false;
+  if (::ftruncate(opened.number(), 0) == 0 && write_all(opened.number(), fmt::format("{}\n", ::getpid()))) {
+    descriptor_ = std::move(opened);
+  } else {
     ::unlink(path_.c_str());  // a lock that names nobody would keep out the processes that this one starts
-    ::close(std::exchange(descriptor_, -1));
   }
   return true;
 }
 
 FileLock::~FileLock() {
-  if (descriptor_ < 0) return;
-  ::unlink(path_.c_str());
-  ::close(descriptor_);
+  if (descriptor_.is_open()) ::unlink(path_.c_str());
 }
 
 }  // namespace occbench

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "files/descriptor.hpp"
+
 namespace occbench {
 
 /// Keeps other processes from writing a file while this one does: a lock on FILE.lock beside it, which names
@@ -18,8 +20,8 @@ class FileLock {
   bool take(const std::filesystem::path& file);
 
   std::filesystem::path path_;
-  int descriptor_ =
-      -1;  ///< -1 where somebody else's lock holds for this process too, or the folder has no locks
+  Descriptor
+      descriptor_;  ///< none where somebody else's lock holds for this process too, or the folder has no locks
 };
 
 }  // namespace occbench

@@ -37,18 +37,16 @@ std::string_view kind_of(mode_t mode) {
 
 /// A new name in a folder is on disk only when the folder is.
 void sync_folder(const fs::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
-  ::close(descriptor);
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (descriptor.is_open()) ::fsync(descriptor.number());
 }
 
-/// A new file in the folder, of a name that no other process has. @returns its descriptor, -1 and errno if there can be none
-int open_temporary(const fs::path& folder, fs::path& name) {
+/// A new file in the folder, of a name that no other process has. @returns its descriptor, none and errno if there can be none
+Descriptor open_temporary(const fs::path& folder, fs::path& name) {
   for (int number = 0;; ++number) {
     name = folder / fmt::format(".occbench-{}-{}", ::getpid(), number);
-    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+    Descriptor descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (descriptor.is_open() || errno != EEXIST) return descriptor;
   }
 }
 
@@ -94,13 +92,13 @@ fs::path output_target(const fs::path& file) {
 OutputFile::OutputFile(const fs::path& file) : file_(file), target_(output_target(file)) {
   const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
   descriptor_ = open_temporary(folder, temporary_);
-  if (descriptor_ < 0) cannot_write(file_, std::strerror(errno));
+  if (!descriptor_.is_open()) cannot_write(file_, std::strerror(errno));
   struct stat old {};
-  if (::stat(target_.c_str(), &old) == 0) static_cast<void>(::fchmod(descriptor_, old.st_mode & 07777));
+  if (::stat(target_.c_str(), &old) == 0)
+    static_cast<void>(::fchmod(descriptor_.number(), old.st_mode & 07777));
 }
 
 OutputFile::~OutputFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
@@ -110,16 +108,17 @@ void OutputFile::write(std::string_view text) {
 }
 
 void OutputFile::flush() {
-  if (!write_all(descriptor_, waiting_)) cannot_write(file_, std::strerror(errno));
+  if (!write_all(descriptor_.number(), waiting_)) cannot_write(file_, std::strerror(errno));
   waiting_.clear();
 }
 
 void OutputFile::complete(WrittenTo written) {
-  if (descriptor_ < 0) return;
+  if (!descriptor_.is_open()) return;
   flush();
-  if (written == WrittenTo::disk && ::fsync(descriptor_) != 0) cannot_write(file_, std::strerror(errno));
+  if (written == WrittenTo::disk && ::fsync(descriptor_.number()) != 0)
+    cannot_write(file_, std::strerror(errno));
   // Over a network a full disk is told of here.
-  if (::close(std::exchange(descriptor_, -1)) != 0) cannot_write(file_, std::strerror(errno));
+  if (!descriptor_.close()) cannot_write(file_, std::strerror(errno));
 }
 
 void OutputFile::keep(WrittenTo written) {
@@ -137,36 +136,31 @@ void replace_text(const fs::path& file, std::string_view text, WrittenTo written
 }
 
 bool create_text(const fs::path& file, std::string_view text) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0 && errno == EEXIST) return false;
-  const bool written = descriptor >= 0 && write_all(descriptor, text);
-  const int why = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!written) cannot_write(file, std::strerror(why));
+  const Descriptor descriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!descriptor.is_open() && errno == EEXIST) return false;
+  if (!descriptor.is_open() || !write_all(descriptor.number(), text))
+    cannot_write(file, std::strerror(errno));
   return true;
 }
 
 AppendFile::AppendFile(fs::path file)
     : file_(std::move(file)),
       descriptor_(::open(output_target(file_).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)) {
-  if (descriptor_ < 0) cannot_write(file_, std::strerror(errno));
-}
-
-AppendFile::~AppendFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!descriptor_.is_open()) cannot_write(file_, std::strerror(errno));
 }
 
 void AppendFile::append(std::string_view text) {
   struct stat before {};
-  if (::fstat(descriptor_, &before) != 0) fail(file_, errno);
+  const int descriptor = descriptor_.number();
+  if (::fstat(descriptor, &before) != 0) fail(file_, errno);
   if (before.st_nlink == 0) fail(file_, ENOENT);
-  if (!write_all(descriptor_, text)) {
+  if (!write_all(descriptor, text)) {
     const int why = errno;
     // Best effort: if this fails too, the torn line is cut off on resume.
-    [[maybe_unused]] const int cut = ::ftruncate(descriptor_, before.st_size);
+    [[maybe_unused]] const int cut = ::ftruncate(descriptor, before.st_size);
     fail(file_, why);
   }
-  if (::fsync(descriptor_) != 0) fail(file_, errno);
+  if (::fsync(descriptor) != 0) fail(file_, errno);
 }
 
 TemporaryFolder::TemporaryFolder() {

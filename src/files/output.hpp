@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "files/descriptor.hpp"
+
 namespace occbench {
 
 namespace fs = std::filesystem;
@@ -53,7 +55,7 @@ class OutputFile {
   std::filesystem::path file_;  ///< as it was named
   std::filesystem::path target_;
   std::filesystem::path temporary_;  ///< empty once it is kept
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::string waiting_;  ///< text that is not handed to the system yet
 };
 
@@ -70,9 +72,6 @@ class AppendFile {
  public:
   /// Opens a regular file that exists. @throws InputError if it cannot be written.
   explicit AppendFile(std::filesystem::path file);
-  ~AppendFile();
-  AppendFile(const AppendFile&) = delete;
-  AppendFile& operator=(const AppendFile&) = delete;
 
   /// Appends `text` by one write(2) and waits until it is on disk. What a full disk has taken of it is cut
   /// off again.
@@ -81,7 +80,7 @@ class AppendFile {
 
  private:
   std::filesystem::path file_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 };
 
 /// A folder for files of no use to anybody else, which goes with what is in it when its owner does.

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include <fmt/ranges.h>
@@ -228,13 +227,7 @@ void subtract_median(std::vector<Levels>& levels, double Levels::*member) {
   for (const Levels& each : levels) {
     if (!std::isnan(each.*member)) there.push_back(each.*member);
   }
-  double middle = kNoReading;
-  if (there.size() >= 2) {
-    const auto half = there.begin() + static_cast<std::ptrdiff_t>(there.size() / 2);
-    std::ranges::nth_element(there, half);
-    middle = *half;
-    if (there.size() % 2 == 0) middle = std::midpoint(middle, *std::max_element(there.begin(), half));
-  }
+  const double middle = there.size() < 2 ? kNoReading : median(there);
   for (Levels& each : levels) each.*member -= middle;
 }
 

@@ -81,10 +81,6 @@ MeasuredGpu gpu_of(const Cells& cells, const GpuState& state, const std::string&
           .readings = {}};
 }
 
-GpuState state_of(const Cells& cells, const RowStream& stream) {
-  return at_line(stream.source(), stream.line(), [&] { return parse_gpu_state(cells.text("gpu_state")); });
-}
-
 /// Else rows of two models have one UUID.
 void require_same_model(const MeasuredGpu& gpu, const Cells& cells, const RowStream& stream) {
   if (gpu.model == cells.text("gpu")) return;
@@ -162,7 +158,8 @@ void FleetRows::add(const std::filesystem::path& file) {
     cells.read();
     kind.add(cells.text("time_status"), stream.source());
     const std::string uuid = uuid_of(cells);
-    const GpuState state = state_of(cells, stream);
+    const GpuState state =
+        at_line(stream.source(), stream.line(), [&] { return parse_gpu_state(cells.text("gpu_state")); });
     const auto [place, is_new] = gpu_numbers.try_emplace(uuid, gpus.size());
     if (is_new) gpus.push_back(gpu_of(cells, state, uuid, stream.source()));
     MeasuredGpu& gpu = gpus[place->second];

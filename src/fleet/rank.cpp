@@ -223,10 +223,7 @@ std::size_t RankedFleet::no_verdict() const {
 }
 
 RankedFleet rank_fleet(const FleetRows& rows, const FleetQuestion& question) {
-  RankedFleet ranked;
-  ComparedFleet compared = compare_gpus(rows, question.judged, question.baseline);
-  ranked.gpus = std::move(compared.gpus);
-  ranked.named_from = compared.named_from;
+  RankedFleet ranked{compare_gpus(rows, question.judged, question.baseline), {}};
   if (!question.earlier.empty()) {
     const std::vector<PastRun> runs = past_runs(rows, question);
     std::map<std::string, Numbers> earlier;

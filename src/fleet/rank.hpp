@@ -16,10 +16,7 @@ struct FleetQuestion {
 };
 
 /// A fleet, outliers first.
-struct RankedFleet {
-  std::vector<ComparedGpu> gpus;
-  /// By quantity, the smallest distance from the peers that would be named.
-  std::array<std::optional<double>, kFleetQuantities.size()> named_from;
+struct RankedFleet : ComparedFleet {
   std::vector<std::string> remarks;  ///< on nodes, of which all GPUs are out of line in the same
 
   std::size_t out_of_line() const;

@@ -37,8 +37,8 @@ std::vector<const Column*> exact_columns(std::span<const RecordedRun> baseline,
     }
   }
   if (!missing.empty()) {
-    general.push_back({Grade::note, missing, "", "",
-                       fmt::format("not compared, because not every file has them: {}", missing)});
+    general.push_back(
+        {Grade::note, fmt::format("not compared, because not every file has them: {}", missing), missing});
   }
   std::stable_partition(found.begin(), found.end(), is_cause);
   return found;
@@ -72,14 +72,10 @@ Cases one_of_each(const std::vector<ByKey>& runs, std::span<const RecordedRun> s
                             found->second[1]->line);
     }
     if (runs.size() > 1) message += fmt::format(" ({})", sources[i].source);
-    into.findings.push_back({Grade::no_verdict, "", "", "", message});
+    into.findings.push_back({Grade::no_verdict, message});
     return {};
   }
   return cases;
-}
-
-bool in_any(const std::vector<ByKey>& runs, const Key& key) {
-  return std::ranges::any_of(runs, [&](const ByKey& run) { return run.contains(key); });
 }
 
 ComparedCase compare_case(const Key& key, const std::vector<ByKey>& baseline,
@@ -89,10 +85,10 @@ ComparedCase compare_case(const Key& key, const std::vector<ByKey>& baseline,
   compared.experiment = key.first;
   compared.name = key.second;
   Sides sides;
-  if (in_any(baseline, key)) {
+  if (std::ranges::any_of(baseline, [&](const ByKey& run) { return run.contains(key); })) {
     sides.baseline = one_of_each(baseline, baseline_runs, key, "baseline", compared);
   } else {
-    compared.findings.push_back({Grade::note, "", "", "", "new: the baseline has no such case"});
+    compared.findings.push_back({Grade::note, "new: the baseline has no such case"});
   }
   sides.candidate = one_of_each(candidate, candidate_runs, key, "candidate", compared);
   if (!sides.baseline.empty()) compared.baseline = *sides.baseline.front();
@@ -105,7 +101,7 @@ void note_torn(std::span<const RecordedRun> runs, std::string_view side, Compari
   for (const RecordedRun& run : runs) {
     if (!run.torn) continue;
     into.general.push_back(
-        {Grade::no_verdict, "", "", "",
+        {Grade::no_verdict,
          fmt::format("the last line of the {} {} has no end: its run was stopped", side, run.source)});
   }
 }
@@ -118,9 +114,10 @@ bool has_known_schema(std::span<const RecordedRun> runs, std::string_view side, 
     if (other == run.cases.end()) continue;
     const Integer schema = other->row.schema;
     into.general.push_back(
-        {Grade::no_verdict, "schema", "", "",
+        {Grade::no_verdict,
          fmt::format("the {} {} cannot be compared: schema {} instead of {}; {}", side, run.source,
-                     schema ? fmt::format("{}", *schema) : "missing", kSchema, reader_of_schema(schema))});
+                     schema ? fmt::format("{}", *schema) : "missing", kSchema, reader_of_schema(schema)),
+         "schema"});
     return false;
   }
   return true;
@@ -173,68 +170,58 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   if (!looked && comparison.count(Verdict::pass) == comparison.cases.size()) {
     std::string message = fmt::format("nothing of {} could be compared", comparison.candidate);
     if (before_is_empty) message += fmt::format(": {} has no rows", comparison.baseline);
-    comparison.general.push_back({Grade::no_verdict, "", "", "", std::move(message)});
+    comparison.general.push_back({Grade::no_verdict, std::move(message)});
   }
   return comparison;
 }
 
 namespace fs = std::filesystem;
 
-struct FilePair {
-  fs::path baseline;
-  fs::path candidate;
-};
-
-/// Which files are compared, and what has no counterpart.
-struct Plan {
-  std::vector<FilePair> pairs;
-  std::vector<GateFinding> general;
-};
-
-void doubt(Plan& plan, Grade grade, std::string message) {
-  plan.general.push_back({grade, "", "", "", std::move(message)});
-}
-
 std::optional<fs::path> of_name(const std::vector<fs::path>& files, const fs::path& name) {
   const auto found = std::ranges::find(files, name, [](const fs::path& file) { return file.filename(); });
   return found == files.end() ? std::nullopt : std::optional(*found);
 }
 
-Plan plan_of(const fs::path& baseline, const fs::path& candidate) {
-  Plan plan;
+using FilePairs = std::vector<std::pair<fs::path, fs::path>>;  ///< baseline and candidate
+
+/// Which files are compared. What has no counterpart is said in `general`.
+FilePairs file_pairs(const fs::path& baseline, const fs::path& candidate, std::vector<GateFinding>& general) {
+  const auto doubt = [&](Grade grade, std::string message) {
+    general.push_back({grade, std::move(message)});
+  };
   if (!fs::exists(candidate)) throw InputError("the candidate {} does not exist", candidate.string());
   if (!fs::exists(baseline)) {
-    doubt(plan, Grade::no_verdict, fmt::format("no baseline: {} does not exist", baseline.string()));
-    return plan;
+    doubt(Grade::no_verdict, fmt::format("no baseline: {} does not exist", baseline.string()));
+    return {};
   }
   const bool folders = fs::is_directory(baseline) || fs::is_directory(candidate);
-  if (!folders) return {{{baseline, candidate}}, {}};
+  if (!folders) return {{baseline, candidate}};
   const auto files_of = [](const fs::path& path) {
     return fs::is_directory(path) ? run_files(path) : std::vector<fs::path>{path};
   };
   const std::vector<fs::path> before = files_of(baseline);
   const std::vector<fs::path> now = files_of(candidate);
+  FilePairs pairs;
   for (const fs::path& file : now) {
     if (const auto counterpart = of_name(before, file.filename())) {
-      plan.pairs.push_back({*counterpart, file});
+      pairs.emplace_back(*counterpart, file);
     } else {
-      doubt(plan, before.empty() || !fs::is_directory(candidate) ? Grade::no_verdict : Grade::note,
+      doubt(before.empty() || !fs::is_directory(candidate) ? Grade::no_verdict : Grade::note,
             fmt::format("no baseline: {} has no {}", baseline.string(), file.filename().string()));
     }
   }
   // A candidate that is one file is asked about nothing else.
   for (const fs::path& file : before) {
     if (fs::is_directory(candidate) && !of_name(now, file.filename())) {
-      doubt(plan, Grade::no_verdict,
+      doubt(Grade::no_verdict,
             fmt::format("the candidate {} has no {}", candidate.string(), file.filename().string()));
     }
   }
-  if (plan.pairs.empty()) {
-    doubt(plan, Grade::no_verdict,
-          fmt::format("nothing was compared: {} and {} share no file of rows", baseline.string(),
-                      candidate.string()));
+  if (pairs.empty()) {
+    doubt(Grade::no_verdict, fmt::format("nothing was compared: {} and {} share no file of rows",
+                                         baseline.string(), candidate.string()));
   }
-  return plan;
+  return pairs;
 }
 
 bool worse(const ComparedCase& left, const ComparedCase& right) {
@@ -259,21 +246,20 @@ Comparison compare_pairs(std::span<const RecordedRun> baseline, std::span<const 
 }
 
 Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, const Tolerances& tolerances) {
-  const Plan plan = plan_of(baseline, candidate);
   Comparison all;
   all.baseline = baseline.string();
   all.candidate = candidate.string();
-  all.general = plan.general;
-  for (const FilePair& pair : plan.pairs) {
-    Comparison one = compare(read_run(pair.baseline), read_run(pair.candidate), tolerances);
+  const FilePairs pairs = file_pairs(baseline, candidate, all.general);
+  for (const auto& [before, now] : pairs) {
+    Comparison one = compare(read_run(before), read_run(now), tolerances);
     for (ComparedCase& compared : one.cases) {
-      if (plan.pairs.size() > 1) compared.file = pair.candidate.filename().string();
+      if (pairs.size() > 1) compared.file = now.filename().string();
       all.cases.push_back(std::move(compared));
     }
     all.simulated = all.simulated || one.simulated;
     all.general.insert(all.general.end(), one.general.begin(), one.general.end());
   }
-  if (plan.pairs.size() > 1) all.sort_worst_first();
+  if (pairs.size() > 1) all.sort_worst_first();
   return all;
 }
 

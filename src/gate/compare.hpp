@@ -36,11 +36,11 @@ std::string_view to_string(Grade grade);
 
 struct GateFinding {
   Grade grade;
-  std::string subject;   ///< a column, a quantity, or empty
-  std::string baseline;  ///< as in the CSV, empty if there is none
-  std::string candidate;
-  std::string message;  ///< a sentence that stands by itself
-  double weight = 0;    ///< how grave among those of its grade: multiples of what is allowed
+  std::string message;     ///< a sentence that stands by itself
+  std::string subject{};   ///< a column, a quantity, or empty
+  std::string baseline{};  ///< as in the CSV, empty if there is none
+  std::string candidate{};
+  double weight = 0;  ///< how grave among those of its grade: multiples of what is allowed
 };
 
 /// A case that at least one side has.

@@ -35,7 +35,7 @@ std::string change_text(std::string_view what, std::string_view before, std::str
 /// Adds a finding without values.
 void add_finding(ComparedCase& into, Grade grade, std::string_view subject, std::string message,
                  double weight = 0) {
-  into.findings.push_back({grade, std::string(subject), "", "", std::move(message), weight});
+  into.findings.push_back({grade, std::move(message), std::string(subject), "", "", weight});
 }
 
 /// The two sides with their names for messages.
@@ -100,9 +100,9 @@ LaunchChange compare_launches(const Sides& sides, const GateContext& context, Co
     const std::string was = cell_text(before, *column);
     const std::string is = cell_text(now, *column);
     const Grade grade = grade_of(*column, before, now).value_or(of_consequences);
-    into.findings.push_back({grade, std::string(column->name), was, is,
+    into.findings.push_back({grade,
                              change_text(column->name, was, is) + (grade == Grade::note ? ": better" : ""),
-                             1000 + std::max(0.0, loss)});
+                             std::string(column->name), was, is, 1000 + std::max(0.0, loss)});
   }
   if (of_consequences == Grade::note) {
     add_finding(into, Grade::note, "", "record the baseline again");
@@ -311,8 +311,8 @@ void add_difference(const Sides& sides, const Quantity& quantity, const Differen
   if (worse && quantity.name == "achieved_pct" && launch_change == LaunchChange::none)
     message += circumstances(sides);
   if (!worse) message += "; record the baseline again";
-  into.findings.push_back({worse ? Grade::regression : Grade::note, std::string(quantity.name), was, is,
-                           message, std::abs(found.loss) / std::max(found.allowed, 1e-9)});
+  into.findings.push_back({worse ? Grade::regression : Grade::note, message, std::string(quantity.name), was,
+                           is, std::abs(found.loss) / std::max(found.allowed, 1e-9)});
   if (worse && quantity.name == "achieved_pct") add_loss_change(sides, into);
 }
 
@@ -467,7 +467,7 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
   if (!advisory.empty()) message += "; advisory: " + advisory;
   if (slower && into.findings.empty()) message += "; occupancy, launch and resources are as before";
   const Grade grade = !slower ? Grade::note : advisory.empty() ? Grade::regression : Grade::advisory;
-  into.findings.push_back({grade, "time_us", was, is, message, change});
+  into.findings.push_back({grade, message, "time_us", was, is, change});
 }
 
 /// A launch that is another is decided by what it asks for, untested. Whether it was worth it, its time tells.

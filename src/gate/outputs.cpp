@@ -1,7 +1,6 @@
 #include "gate/outputs.hpp"
 
 #include <algorithm>
-#include <map>
 #include <span>
 #include <utility>
 #include <vector>

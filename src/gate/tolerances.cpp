@@ -5,10 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/bound_by.hpp"
 #include "record/columns.hpp"
 #include "record/json.hpp"
@@ -24,9 +25,8 @@ constexpr double kMargin = 1.5;
 constexpr double kLeast = 0.2;
 
 std::string known_quantities() {
-  std::string names;
-  for (const Quantity& quantity : measured_quantities()) names += std::string(quantity.name) + ", ";
-  return names + std::string(time_quantity().name) + ", " + std::string(paired_time_quantity().name);
+  return fmt::format("{}, {}, {}", fmt::join(mapped(measured_quantities(), &Quantity::name), ", "),
+                     time_quantity().name, paired_time_quantity().name);
 }
 
 class TolerancesReader {

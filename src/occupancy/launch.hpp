@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@ struct Shape {
   std::int64_t total() const {
     return x * y * z;
   }
-  bool operator==(const Shape&) const = default;
+  auto operator<=>(const Shape&) const = default;
 };
 
 /// The most along each dimension. Source: CUDA C++ Programming Guide, table "Technical Specifications per

@@ -113,10 +113,6 @@ static_assert(std::ranges::all_of(kLimits, [](const Limits& of) {
 }));
 static_assert(std::ranges::is_sorted(kLimits, {}, &Limits::compute_capability));
 
-int distance(ComputeCapability one, ComputeCapability other) {
-  return std::abs(10 * (one.major - other.major) + one.minor - other.minor);
-}
-
 template <auto Member>
 constexpr std::int64_t value_of(const Limits& limits) {
   return limits.*Member;
@@ -192,6 +188,10 @@ const Limits& limits_of(ComputeCapability capability) {
 
 std::span<const LimitColumn> limit_columns() {
   return kLimitColumns;
+}
+
+int distance(ComputeCapability one, ComputeCapability other) {
+  return std::abs(10 * (one.major - other.major) + one.minor - other.minor);
 }
 
 std::string to_string(ComputeCapability capability) {

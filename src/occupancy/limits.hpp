@@ -19,6 +19,9 @@ struct ComputeCapability {
 /// "9.0"
 std::string to_string(ComputeCapability capability);
 
+/// How many steps of versions lie between: 1 from 8.9 to 9.0.
+int distance(ComputeCapability one, ComputeCapability other);
+
 /// Reads "9.0", "90", "sm_90" or "compute_90" (also "12.1", "121", "sm_121").
 /// @throws InputError if the text has none of these forms. Whether the limits table knows it is not asked
 /// here.

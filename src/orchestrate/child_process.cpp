@@ -28,32 +28,11 @@ constexpr int kPipeCapacity = 1 << 16;
   throw std::system_error(code, std::generic_category(), what);
 }
 
-/// A file descriptor that closes with its owner and is not passed on to programs; -1 is none.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    close();
-  }
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-
-  int number() const {
-    return number_;
-  }
-  void close() {
-    if (number_ >= 0) ::close(std::exchange(number_, -1));
-  }
-
- private:
-  int number_;
-};
-
 /// @returns none where no file is named
 Descriptor appending(const fs::path& file) {
-  if (file.empty()) return Descriptor(-1);
+  if (file.empty()) return Descriptor();
   Descriptor descriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (descriptor.number() < 0) throw_error(errno, fmt::format("cannot write {}", file.string()));
+  if (!descriptor.is_open()) throw_error(errno, fmt::format("cannot write {}", file.string()));
   return descriptor;
 }
 
@@ -202,29 +181,20 @@ void ChildProcess::terminate(int signal) {
 LinePipe::LinePipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_error(errno, "pipe2");
-  read_end_ = ends[0];
-  write_end_ = ends[1];
-  static_cast<void>(::fcntl(write_end_, F_SETPIPE_SZ, kPipeCapacity));
-}
-
-LinePipe::~LinePipe() {
-  ::close(read_end_);
-  close_write_end();
+  read_end_ = Descriptor(ends[0]);
+  write_end_ = Descriptor(ends[1]);
+  static_cast<void>(::fcntl(write_end(), F_SETPIPE_SZ, kPipeCapacity));
 }
 
 fs::path LinePipe::file_to_write() const {
-  return fmt::format("/proc/self/fd/{}", write_end_);
-}
-
-void LinePipe::close_write_end() {
-  if (write_end_ >= 0) ::close(std::exchange(write_end_, -1));
+  return fmt::format("/proc/self/fd/{}", write_end());
 }
 
 std::vector<std::string> LinePipe::lines(std::chrono::milliseconds patience) {
-  pollfd waiting{.fd = read_end_, .events = POLLIN, .revents = 0};
+  pollfd waiting{.fd = read_end_.number(), .events = POLLIN, .revents = 0};
   if (ended_ || ::poll(&waiting, 1, static_cast<int>(patience.count())) <= 0) return {};
   std::array<char, kPipeCapacity> piece{};
-  const ssize_t length = ::read(read_end_, piece.data(), piece.size());
+  const ssize_t length = ::read(read_end_.number(), piece.data(), piece.size());
   if (length < 0 && errno == EINTR) return {};
   if (length <= 0) {
     ended_ = true;

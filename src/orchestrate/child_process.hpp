@@ -10,6 +10,8 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "files/descriptor.hpp"
+
 namespace occbench {
 
 /// How a process ended.
@@ -71,23 +73,22 @@ class LinePipe {
  public:
   /// @throws std::system_error
   LinePipe();
-  ~LinePipe();
-  LinePipe(const LinePipe&) = delete;
-  LinePipe& operator=(const LinePipe&) = delete;
 
   /// The program's end, for ProgramStart::inherited.
   int write_end() const {
-    return write_end_;
+    return write_end_.number();
   }
   /// The same as a file, for ProgramStart::output and errors.
   std::filesystem::path file_to_write() const;
 
   /// To be called once the program has it: the pipe then ends with the program.
-  void close_write_end();
+  void close_write_end() {
+    write_end_.close();
+  }
 
   /// For poll(2), where several are waited for; -1, which it passes over, once the pipe has ended.
   int read_end() const {
-    return ended_ ? -1 : read_end_;
+    return ended_ ? -1 : read_end_.number();
   }
 
   /// The whole lines that have come, without their line ends: all that the pipe holds, or else what comes
@@ -105,8 +106,8 @@ class LinePipe {
   }
 
  private:
-  int read_end_ = -1;
-  int write_end_ = -1;
+  Descriptor read_end_;
+  Descriptor write_end_;
   bool ended_ = false;
   std::string begun_line_;
 };

@@ -60,8 +60,8 @@ class Relay {
     pipe_.close_write_end();
   }
 
-  pollfd what_to_wait_for() const {
-    return {.fd = pipe_.read_end(), .events = POLLIN, .revents = 0};
+  void wait_with(std::vector<pollfd>& others) const {
+    others.push_back({.fd = pipe_.read_end(), .events = POLLIN, .revents = 0});
   }
 
   void pass_on() {
@@ -113,8 +113,8 @@ class GpuProcess {
   }
 
   void wait_with(std::vector<pollfd>& others) const {
-    others.push_back(out_.what_to_wait_for());
-    others.push_back(err_.what_to_wait_for());
+    out_.wait_with(others);
+    err_.wait_with(others);
   }
 
   void pass_on() {
@@ -154,20 +154,14 @@ std::unique_ptr<GpuProcess> started(const EachDevice& each, const GpuHere& gpu, 
   }
 }
 
-/// Until one of them prints, a signal comes or `patience` is over.
-void wait_for_output(std::span<const std::unique_ptr<GpuProcess>> processes,
-                     std::chrono::milliseconds patience) {
-  std::vector<pollfd> outputs;
-  for (const auto& process : processes) process->wait_with(outputs);
-  static_cast<void>(::poll(outputs.data(), outputs.size(), static_cast<int>(patience.count())));
-}
-
 /// Processes that run at once, until all have ended. The signal that asks this one to stop goes to them, once.
 void pass_on_until_end(std::span<const std::unique_ptr<GpuProcess>> processes) {
-  constexpr std::chrono::milliseconds kLook{50};
+  constexpr int kLookMs = 50;
   bool told = false;
   for (bool running = !processes.empty(); running;) {
-    wait_for_output(processes, kLook);
+    std::vector<pollfd> outputs;
+    for (const auto& process : processes) process->wait_with(outputs);
+    static_cast<void>(::poll(outputs.data(), outputs.size(), kLookMs));
     running = false;
     for (const auto& process : processes) {
       running = !process->poll() || running;
@@ -238,10 +232,6 @@ TimeOfWrite written_at(const fs::path& file) {
   std::error_code missing;
   const fs::file_time_type time = fs::last_write_time(file, missing);
   return missing ? TimeOfWrite() : time;
-}
-
-std::vector<TimeOfWrite> written_before(const EachDevice& each) {
-  return mapped(each.gpus, [&](const GpuHere& gpu) { return written_at(file_of_gpu(each.rows, gpu.index)); });
 }
 
 /// The files of rows of this run: without --resume a file that no process touched is of an earlier one.
@@ -369,7 +359,8 @@ ExitStatus run_on_each(const EachDevice& each, Console& console) {
   make_folder_of(each.rows);
   std::optional<FileLock> lock;
   if (!each.rows.empty()) lock.emplace(each.rows);
-  const std::vector<TimeOfWrite> before = written_before(each);
+  const std::vector<TimeOfWrite> before =
+      mapped(each.gpus, [&](const GpuHere& gpu) { return written_at(file_of_gpu(each.rows, gpu.index)); });
   const StopOnSignals stop;
   const std::vector<Ending> endings = run_all(each, console);
   ExitStatus worst = tell_failures(each, endings, console);

@@ -80,11 +80,6 @@ constexpr double kCyclesPerSecond = 1.7e9;
 
 constexpr int kMostShards = 100'000;
 
-struct ExpectedCase {
-  double seconds;
-  std::string name;
-};
-
 /// The kernels that a program describes in a line of its answer to --occ_describe.
 void add_kernels(const fs::path& program, std::string_view line, std::vector<SweptKernel>& kernels) {
   if (!line.starts_with('{')) return;
@@ -184,19 +179,17 @@ Shard parse_shard(const std::string& text) {
 }
 
 std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard shard) {
-  auto expected = mapped(cases, [](const CaseRecord& each) {
-    return ExpectedCase{expected_seconds(each), full_name(each.identity)};
+  auto longest_first = mapped(cases, [](const CaseRecord& each) {
+    return std::pair(-expected_seconds(each), full_name(each.identity));
   });
-  std::ranges::sort(expected, [](const ExpectedCase& a, const ExpectedCase& b) {
-    return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
-  });
+  std::ranges::sort(longest_first);
   std::vector<double> seconds(static_cast<std::size_t>(shard.count), 0);
   std::set<std::string> names;
-  for (const ExpectedCase& each : expected) {
+  for (const auto& [less, name] : longest_first) {
     const auto least = std::ranges::min_element(seconds);
     // A case that cannot be launched takes no time, and must not all go to one shard.
-    *least += std::max(each.seconds, 1e-3);
-    if (least - seconds.begin() == shard.index - 1) names.insert(each.name);
+    *least += std::max(-less, 1e-3);
+    if (least - seconds.begin() == shard.index - 1) names.insert(name);
   }
   if (names.empty()) {
     throw InputError("--shard {}/{} has no case: there are {}, so use at most that many shards", shard.index,

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <ctime>
 #include <fstream>
-#include <set>
-#include <span>
 #include <utility>
 
 #include <fmt/chrono.h>
@@ -41,12 +39,6 @@ std::string last_lines(const fs::path& file) {
   constexpr std::size_t kCharacters = 1500;
   const std::string text = read_text(file);
   return text.substr(text.size() - std::min(text.size(), kCharacters));
-}
-
-std::set<std::string> names_of(std::span<const CaseRecord> cases) {
-  std::set<std::string> names;
-  for (const CaseRecord& each : cases) names.insert(full_name(each.identity));
-  return names;
 }
 
 /// The rows of a file that another process appends to, each once.
@@ -266,7 +258,7 @@ bool summarize(const Runner& runner, const std::set<std::string>& wanted, const 
                Console& console) {
   // A file that is resumed may have others.
   std::vector<CaseRecord> cases = runner.cases();
-  std::erase_if(cases, [&](const CaseRecord& each) { return !wanted.contains(full_name(each.identity)); });
+  keep_named(cases, wanted);
   const Tally tally = tally_of(cases);
   fmt::print(console.out,
              "\n{} of {} cases: {} failed, {} with a wrong result, {} skipped, {} unstable, {} without "
@@ -296,10 +288,7 @@ std::vector<CaseRecord> chosen_cases(const RunOptions& options) {
   if (cases.empty()) {
     throw InputError("{} has no case that --filter '{}' matches", options.rehearse, options.filter);
   }
-  if (!options.shard.empty()) {
-    const std::set<std::string> names = cases_of_shard(cases, parse_shard(options.shard));
-    std::erase_if(cases, [&](const CaseRecord& each) { return !names.contains(full_name(each.identity)); });
-  }
+  if (!options.shard.empty()) keep_named(cases, cases_of_shard(cases, parse_shard(options.shard)));
   return cases;
 }
 
@@ -338,6 +327,16 @@ CaseRecord simulated(const CaseRecord& recorded, const Provenance& provenance) {
 }
 
 }  // namespace
+
+std::set<std::string> names_of(std::span<const CaseRecord> cases) {
+  std::set<std::string> names;
+  for (const CaseRecord& each : cases) names.insert(full_name(each.identity));
+  return names;
+}
+
+void keep_named(std::vector<CaseRecord>& cases, const std::set<std::string>& names) {
+  std::erase_if(cases, [&](const CaseRecord& each) { return !names.contains(full_name(each.identity)); });
+}
 
 fs::path output_file(const std::string& out, const std::string& what) {
   if (out == "-")

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,12 @@
 
 // Measuring programs as child processes: their progress, their rows, and what becomes of one that dies.
 namespace occbench {
+
+/// "experiment/case" of each.
+std::set<std::string> names_of(std::span<const CaseRecord> cases);
+
+/// Leaves out cases of other names.
+void keep_named(std::vector<CaseRecord>& cases, const std::set<std::string>& names);
 
 /// The file of rows that the user names, or a new one in results/local/. @param what ends its name
 std::filesystem::path output_file(const std::string& out, const std::string& what);

@@ -24,12 +24,11 @@ constexpr int kMostBusBits = 1 << 20;
 /// Numbers between spaces.
 std::optional<std::vector<int>> read_list(std::string_view text, int low, int high) {
   std::vector<int> list;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::optional<int> number = read_number(text.substr(0, end), low, high);
+  for (const std::string_view word : split(text, ' ')) {
+    if (trimmed(word).empty()) continue;
+    const std::optional<int> number = read_number(trimmed(word), low, high);
     if (!number) return std::nullopt;
     list.push_back(*number);
-    text = trimmed(text.substr(end));
   }
   return list;
 }

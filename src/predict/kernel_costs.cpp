@@ -1,7 +1,6 @@
 #include "predict/kernel_costs.hpp"
 
 #include <array>
-#include <cstdlib>
 #include <stdexcept>
 
 #include <fmt/core.h>
@@ -45,10 +44,6 @@ constexpr std::array kCosts{
     KernelCost{"reads", "slots_per_wait", kHopper, 6, kSass},
 };
 // clang-format on
-
-int distance(ComputeCapability one, ComputeCapability other) {
-  return std::abs(10 * (one.major - other.major) + one.minor - other.minor);
-}
 
 }  // namespace
 

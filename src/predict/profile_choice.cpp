@@ -170,8 +170,4 @@ DeviceProfile generic_profile(const GpuIdentity& gpu) {
   return profile;
 }
 
-DeviceProfile generic_profile(ComputeCapability compute_capability, int sm_count) {
-  return generic_profile(any_gpu(compute_capability, sm_count));
-}
-
 }  // namespace occbench

@@ -43,9 +43,6 @@ Bandwidth bandwidth_of(const GpuIdentity& gpu);
 /// `generic`, so that predictions say what they used.
 DeviceProfile generic_profile(const GpuIdentity& gpu);
 
-/// Likewise, where nothing else is known of the GPU.
-DeviceProfile generic_profile(ComputeCapability compute_capability, int sm_count);
-
 /// How well the device is known that a prediction is made for.
 enum class ProfileQuality {
   calibrated_device,  ///< the profile was made on this very GPU

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
@@ -24,12 +24,21 @@ struct Parameter {
 constexpr double kMaxFactor = 1e6;
 constexpr double kMaxUnits = 1e12;
 constexpr Parameter kCycles{"CYCLES", 1, 1e12};
-constexpr Parameter kIssue{"issue", 0, 1e12};
-constexpr Parameter kPipe{"pipe", 0, 1e12};
-constexpr Parameter kBytes{"bytes", 0, 1e12};
 constexpr Parameter kLockstep{"lockstep", 0, 1e12};
-constexpr Parameter kPoll{"poll", 0, 1e6};
 constexpr std::uint64_t kDefaultSeed = 1;
+
+/// A named field with a number.
+struct NamedField {
+  Parameter parameter;
+  double Work::*value;
+  std::string_view why_at_most_cycles;  ///< empty where it may be more
+};
+
+constexpr NamedField kNamedFields[] = {
+    {{"issue", 0, 1e12}, &Work::issue_slots, "a warp alone issues at most one instruction a cycle"},
+    {{"pipe", 0, 1e12}, &Work::pipe_cycles, "a warp alone keeps a pipe busy for no longer than it takes"},
+    {{"bytes", 0, 1e12}, &Work::bytes, ""},
+    {{"poll", 0, 1e6}, &Work::poll_cycles_per_warp, ""}};
 
 /// One line of the grammar: a distribution's name, its parameters after CYCLES, whether it has a seed, and
 /// how it is made of them.
@@ -149,11 +158,9 @@ class Parser {
     for (const Form& form : forms()) {
       if (form.name == field.text) return form;
     }
-    std::string known;
-    for (const Form& form : forms()) known += fmt::format("{}{}", known.empty() ? "" : ", ", form.name);
     fail(field,
          fmt::format("'{}' is not a distribution; there are {} (for work by warp with 'warp/' in front)",
-                     field.text, known));
+                     field.text, fmt::join(mapped(forms(), &Form::name), ", ")));
   }
 
   Field next(const Form& form, const Parameter& parameter) {
@@ -191,23 +198,17 @@ class Parser {
       if (sign == std::string_view::npos) fail_unknown(whole, form);
       const Field value{whole.text.substr(sign + 1), whole.position + sign + 1};
       if (!seen.insert(name).second) fail(whole, fmt::format("{} is given twice", name));
+      const auto* const field =
+          std::ranges::find(kNamedFields, name, [](const NamedField& each) { return each.parameter.name; });
       if (name == "seed" && form.seeded) {
         seed = whole_64_bits(value);
-      } else if (name == "issue") {
-        work.issue_slots = number(value, kIssue);
-        at_most_cycles(value, work.issue_slots, work,
-                       "a warp alone issues at most one instruction a cycle: issue");
-      } else if (name == "pipe") {
-        work.pipe_cycles = number(value, kPipe);
-        at_most_cycles(value, work.pipe_cycles, work,
-                       "a warp alone keeps a pipe busy for no longer than it takes: pipe");
-      } else if (name == "bytes") {
-        work.bytes = number(value, kBytes);
       } else if (name == "lockstep") {
         work.lockstep_cycles = number(value, kLockstep);
         lockstep = value;
-      } else if (name == "poll") {
-        work.poll_cycles_per_warp = number(value, kPoll);
+      } else if (field != std::end(kNamedFields)) {
+        work.*field->value = number(value, field->parameter);
+        if (!field->why_at_most_cycles.empty() && work.*field->value > work.cycles)
+          fail(value, fmt::format("{}: {} must be at most {}", field->why_at_most_cycles, name, work.cycles));
       } else {
         fail_unknown(whole, form);
       }
@@ -218,10 +219,6 @@ class Parser {
            "less than pipe; leave lockstep out where it is less");
     }
     return seed;
-  }
-
-  void at_most_cycles(const Field& value, double amount, const Work& work, std::string_view what) const {
-    if (amount > work.cycles) fail(value, fmt::format("{} must be at most {}", what, work.cycles));
   }
 
   [[noreturn]] void fail_unknown(const Field& field, const Form& form) const {

@@ -44,7 +44,7 @@ std::string text_of(const std::array<char, N>& characters) {
   return {characters.begin(), std::find(characters.begin(), characters.end(), '\0')};
 }
 
-Extent extent_of(const EntryExtent& extent) {
+Shape extent_of(const EntryExtent& extent) {
   return {extent[0], extent[1], extent[2]};
 }
 

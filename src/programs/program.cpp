@@ -5,8 +5,6 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/ranges.h>
-
 #include "diagnose/diagnose.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
@@ -47,19 +45,14 @@ std::string joined(const std::set<Value>& values, std::size_t most) {
 std::vector<std::pair<std::string, std::string>> parameters_of(const ProgramKernel& kernel) {
   std::vector<std::pair<std::string, std::string>> parameters = {{"grid", to_string(kernel.grid)},
                                                                  {"block", to_string(kernel.block)}};
-  if (kernel.cluster != Extent{}) parameters.emplace_back("cluster", to_string(kernel.cluster));
+  if (kernel.cluster.total() > 1) parameters.emplace_back("cluster", to_string(kernel.cluster));
   return parameters;
-}
-
-std::optional<ComputeCapability> known_capability(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  return parse_compute_capability(text);
 }
 
 std::string configuration_text(const ProgramKernel& kernel) {
   std::string text = fmt::format("<<<{}, {}", to_string(kernel.grid), to_string(kernel.block));
   if (kernel.dynamic_shared_bytes > 0) text += fmt::format(", {}", kernel.dynamic_shared_bytes);
-  if (kernel.cluster != Extent{}) text += fmt::format(", cluster {}", to_string(kernel.cluster));
+  if (kernel.cluster.total() > 1) text += fmt::format(", cluster {}", to_string(kernel.cluster));
   return text + (kernel.region.empty() ? ">>>" : fmt::format(">>> in {}", kernel.region));
 }
 
@@ -68,7 +61,8 @@ Provenance provenance_of(const ProgramDevice& device) {
   provenance.schema = kSchema;
   provenance.gpu = device.name;
   provenance.gpu_uuid = device.uuid;
-  provenance.compute_capability = known_capability(device.compute_capability);
+  if (!device.compute_capability.empty())
+    provenance.compute_capability = parse_compute_capability(device.compute_capability);
   if (device.sm_count > 0) provenance.sm_count = device.sm_count;
   return provenance;
 }
@@ -202,11 +196,6 @@ CaseToTell to_tell(const CaseRecord& record) {
 
 }  // namespace
 
-std::string to_string(const Extent& extent) {
-  if (extent.z != 1) return fmt::format("{}x{}x{}", extent.x, extent.y, extent.z);
-  return extent.y != 1 ? fmt::format("{}x{}", extent.x, extent.y) : fmt::format("{}", extent.x);
-}
-
 std::vector<std::string> program_metrics() {
   return counters_read(CounterRead::always);
 }
@@ -216,9 +205,9 @@ CaseRecord program_case(const ProgramEntry& entry) {
   CaseRecord record;
   record.provenance = provenance_of(device);
   record.identity = identity_of(kernel);
-  record.launch = Launch{.block_threads = static_cast<int>(kernel.block.volume()),
-                         .grid_blocks = kernel.grid.volume(),
-                         .cluster_blocks = static_cast<int>(kernel.cluster.volume()),
+  record.launch = Launch{.block_threads = static_cast<int>(kernel.block.total()),
+                         .grid_blocks = kernel.grid.total(),
+                         .cluster_blocks = static_cast<int>(kernel.cluster.total()),
                          .dynamic_shared_bytes = kernel.dynamic_shared_bytes,
                          .carveout_pct = kernel.carveout_pct};
   record.compiled.emplace().usage = {.registers_per_thread = kernel.registers_per_thread,

@@ -23,27 +23,12 @@ namespace occbench {
 
 // The launches of a program that knows nothing of occbench: what was seen of them, and the rows made of it.
 
-/// Blocks of a grid, or threads of a block, in each dimension.
-struct Extent {
-  std::int64_t x = 1;
-  std::int64_t y = 1;
-  std::int64_t z = 1;
-
-  std::int64_t volume() const {
-    return x * y * z;
-  }
-  auto operator<=>(const Extent&) const = default;
-};
-
-/// "66", "66x2", "66x2x8": without the dimensions of 1 at the end.
-std::string to_string(const Extent& extent);
-
 /// A kernel and how it is launched: a row each.
 struct ProgramKernel {
   std::string name;  ///< as the program has it, mangled or not
-  Extent grid{};
-  Extent block{};
-  Extent cluster{};
+  Shape grid{1, 1, 1};
+  Shape block{1, 1, 1};
+  Shape cluster{1, 1, 1};
   int registers_per_thread = 0;
   std::int64_t static_shared_bytes = 0;
   std::int64_t dynamic_shared_bytes = 0;

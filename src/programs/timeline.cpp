@@ -13,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include "files/output.hpp"
-#include "record/json.hpp"
 
 namespace occbench {
 namespace {
@@ -39,13 +38,11 @@ class GpuEvents {
   GpuEvents(std::string& events, int track, std::uint64_t from_ns)
       : events_(events), track_(track), from_ns_(from_ns) {}
 
-  void begin_window(int warps_per_sm, std::uint64_t began_ns) {
+  void begin_window(std::int64_t sms, int warps_per_sm, std::uint64_t began_ns) {
     end_window();
+    sms_ = sms;
     warps_per_sm_ = warps_per_sm;
     began_ns_ = began_ns;
-  }
-  void set_sms(std::int64_t count) {
-    sms_ = count;
   }
   void add_sample(std::istringstream& words) {
     TimelineSample sample;
@@ -151,7 +148,7 @@ std::size_t append_timeline(std::string& events, const TracedProcess& process, s
     slice.name =
         nlohmann::json(record.identity.name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     if (record.theory) slice.theoretical_pct = record.theory->theoretical_pct;
-    slice.warps_per_block = std::max<std::int64_t>((process.entries[i].kernel.block.volume() + 31) / 32, 1);
+    slice.warps_per_block = std::max<std::int64_t>((process.entries[i].kernel.block.total() + 31) / 32, 1);
     devices[process.entries[i].device.index] = &process.entries[i].device;
   }
   std::map<int, GpuEvents> gpus;
@@ -172,8 +169,7 @@ std::size_t append_timeline(std::string& events, const TracedProcess& process, s
       const int track = process.process * 16 + device % 16;
       const auto [place, is_new] = gpus.try_emplace(device, events, track, from_ns);
       gpu = &place->second;
-      gpu->set_sms(known->second->sm_count);
-      gpu->begin_window(warps_per_sm, began);
+      gpu->begin_window(known->second->sm_count, warps_per_sm, began);
       ++count;
       if (!is_new) continue;
       const nlohmann::json name =

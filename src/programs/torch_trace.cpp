@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <istream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -65,12 +64,12 @@ void note_number(const std::map<std::string, double, std::less<>>& numbers, std:
 }
 
 /// Empty where it is not three whole numbers in that range, or their product is not.
-std::optional<Extent> extent_of(const std::vector<double>& sizes, double most) {
+std::optional<Shape> extent_of(const std::vector<double>& sizes, double most) {
   const auto is_size = [&](double size) { return size >= 1 && size <= most && size == std::floor(size); };
   if (sizes.size() != 3 || !std::ranges::all_of(sizes, is_size)) return std::nullopt;
   if (sizes[0] * sizes[1] * sizes[2] > most) return std::nullopt;
   const auto whole = [](double size) { return static_cast<std::int64_t>(size); };
-  return Extent{whole(sizes[0]), whole(sizes[1]), whole(sizes[2])};
+  return Shape{whole(sizes[0]), whole(sizes[1]), whole(sizes[2])};
 }
 
 /// Empty where the event says nothing that a launch can be.
@@ -256,20 +255,31 @@ void choose_clocks(TorchTrace& trace, const std::optional<double>& given, std::o
   }
 }
 
+/// What is said of an estimate: in the note of a row, and of all launches of a trace.
+struct FaultText {
+  std::string_view note, of_launches;
+};
+
+FaultText text_of(EstimateFault fault) {
+  constexpr std::string_view kSpread =
+      "is the grid's threads over those of all SMs, idle ones included, which no counter reads";
+  // In the order of the enumerators.
+  static constexpr FaultText kTexts[] = {
+      {"", "is theoretical occupancy, not achieved: it knows no tail, no uneven blocks, no overhead"},
+      {"is wrong: PyTorch's calculator allows no more than 48 KB of shared memory per block",
+       "is 0, which is wrong: PyTorch's calculator allows no more than 48 KB of shared memory per block"},
+      {kSpread, kSpread},
+      {"is not theoretical occupancy", "is not theoretical occupancy for a reason that is not known"}};
+  return kTexts[static_cast<std::size_t>(fault)];
+}
+
 void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, std::ostream& err) {
-  const auto say = [&](EstimateFault fault, std::string_view what) {
-    const auto found = launches.find(fault);
-    if (found == launches.end()) return;
-    fmt::print(err, "the trace's \"est. achieved occupancy %\" of {} {}\n",
-               counted(found->second, "launch", "es"), what);
-  };
-  say(EstimateFault::shared_memory,
-      "is 0, which is wrong: PyTorch's calculator allows no more than 48 KB of shared memory per block");
-  say(EstimateFault::spread_over_sms,
-      "is the grid's threads over those of all SMs, idle ones included, which no counter reads");
-  say(EstimateFault::other, "is not theoretical occupancy for a reason that is not known");
-  say(EstimateFault::none,
-      "is theoretical occupancy, not achieved: it knows no tail, no uneven blocks, no overhead");
+  for (const EstimateFault fault : {EstimateFault::shared_memory, EstimateFault::spread_over_sms,
+                                    EstimateFault::other, EstimateFault::none}) {
+    if (const auto found = launches.find(fault); found != launches.end())
+      fmt::print(err, "the trace's \"est. achieved occupancy %\" of {} {}\n",
+                 counted(found->second, "launch", "es"), text_of(fault).of_launches);
+  }
 }
 
 }  // namespace
@@ -311,19 +321,9 @@ EstimateFault fault_of_estimate(const TorchKernel& kernel, const CaseRecord& rec
 }
 
 std::string to_string(EstimateFault fault, double estimate_pct) {
-  const std::string estimate = fmt::format("the trace's est. achieved occupancy, {:.0f} %, ", estimate_pct);
-  switch (fault) {
-    case EstimateFault::none:
-      return "";
-    case EstimateFault::shared_memory:
-      return estimate + "is wrong: PyTorch's calculator allows no more than 48 KB of shared memory per block";
-    case EstimateFault::spread_over_sms:
-      return estimate +
-             "is the grid's threads over those of all SMs, idle ones included, which no counter reads";
-    case EstimateFault::other:
-      return estimate + "is not theoretical occupancy";
-  }
-  return "";
+  const std::string_view note = text_of(fault).note;
+  if (note.empty()) return "";
+  return fmt::format("the trace's est. achieved occupancy, {:.0f} %, {}", estimate_pct, note);
 }
 
 ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err) {

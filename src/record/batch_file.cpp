@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <iterator>
 #include <utility>
 
 #include <fmt/ranges.h>

@@ -4,7 +4,7 @@
 #include <limits>
 #include <tuple>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "files/input.hpp"
 #include "occupancy/text.hpp"
@@ -272,11 +272,6 @@ void leave_out_impossible_readings(Row& row) {
   }
 }
 
-void put_prediction(Row& row, const Prediction& prediction) {
-  pass_prediction(row, prediction, kToRow);
-  row.device_profile = profile_text(prediction.device_profile, prediction.profile_quality);
-}
-
 constexpr std::string_view kNone = "none";
 
 /// Of the longest stall: allocations that stall as long run out together.
@@ -348,7 +343,10 @@ Row row_of(const CaseRecord& record) {
   if (record.compiled) put_compiled(row, *record.compiled);
   if (record.theory) put_theory(row, *record.theory);
   row.device_profile = profile_text(record.device_profile, record.profile_quality);
-  if (record.prediction) put_prediction(row, *record.prediction);
+  if (const auto& prediction = record.prediction) {
+    pass_prediction(row, *prediction, kToRow);
+    row.device_profile = profile_text(prediction->device_profile, prediction->profile_quality);
+  }
   row.explanation = record.explanation;
   pass_readings(row, record.readings, kToRow);
   row.counters_status = status_text(record.readings);
@@ -377,10 +375,6 @@ CaseRecord case_record(const Row& row) {
 std::string place_of(const CaseRecord& record) {
   const std::string name = full_name(record.identity);
   return record.file.empty() ? name : fmt::format("{}, line {}: {}", record.file.string(), record.line, name);
-}
-
-void refuse(const CaseRecord& record, const InputError& error) {
-  throw InputError("{}: {}", place_of(record), error.what());
 }
 
 std::vector<CaseRecord> read_case_records(const std::filesystem::path& file) {
@@ -415,11 +409,8 @@ Limiters parse_hardware_limiter(std::string_view text) {
 }
 
 std::string pairs_text(const Pairs& pairs) {
-  std::string text;
-  for (const auto& [key, value] : pairs) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ";", key, value);
-  }
-  return text;
+  const auto texts = mapped(pairs, [](const auto& pair) { return pair.first + "=" + pair.second; });
+  return fmt::format("{}", fmt::join(texts, ";"));
 }
 
 Pairs known_pairs(Pairs pairs) {

@@ -186,16 +186,13 @@ struct CaseRecord {
 /// "FILE, line N: experiment/case", or the name alone where the case was not read from a file.
 std::string place_of(const CaseRecord& record);
 
-/// @throws InputError the error of something that was done with the case, after its place
-[[noreturn]] void refuse(const CaseRecord& record, const InputError& error);
-
 /// What `work` returns. @throws InputError as it does, with the case's place
 template <typename Work>
 auto in_place(const CaseRecord& record, Work work) {
   try {
     return work();
   } catch (const InputError& error) {
-    refuse(record, error);
+    throw InputError("{}: {}", place_of(record), error.what());
   }
 }
 

@@ -41,23 +41,15 @@ constexpr Range at_least(std::int64_t low) {
 constexpr Range between(std::int64_t low, std::int64_t high) {
   return {low, high};
 }
-constexpr Range from_zero() {
-  return {0, kMostOfReal};
-}
-constexpr Range percentage() {
-  return {0, kMostPercent};
-}
-constexpr Range points() {
-  return {-kMostPoints, kMostPoints};
-}
-constexpr Range any() {
-  return {std::numeric_limits<std::int64_t>::min(), kMost};
-}
+constexpr Range kFromZero{0, kMostOfReal};
+constexpr Range kPercentage{0, kMostPercent};
+constexpr Range kPoints{-kMostPoints, kMostPoints};
+constexpr Range kAny{std::numeric_limits<std::int64_t>::min(), kMost};
 
 constexpr auto kColumns = std::to_array<Column>({
 #define OCC_NAME(NAME) without_trailing_underscore(#NAME)
 #define OCC_TEXT(NAME, GATE, MEANING) \
-  {OCC_NAME(NAME), "", GateRule::GATE, any(), std::nullopt, MEANING, &Row::NAME},
+  {OCC_NAME(NAME), "", GateRule::GATE, kAny, std::nullopt, MEANING, &Row::NAME},
 #define OCC_INTEGER(NAME, UNIT, GATE, RANGE, MEANING) \
   {OCC_NAME(NAME), UNIT, GateRule::GATE, RANGE, std::nullopt, MEANING, &Row::NAME},
 #define OCC_REAL(NAME, UNIT, GATE, RANGE, MEANING) OCC_INTEGER(NAME, UNIT, GATE, RANGE, MEANING)

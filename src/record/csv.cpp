@@ -117,10 +117,6 @@ class CsvScanner {
   std::size_t line_start_ = 0;
 };
 
-bool blank(const std::vector<std::string>& cells) {
-  return cells.size() == 1 && cells[0].empty();
-}
-
 void check_names(const std::vector<std::string>& names, std::string_view source) {
   std::unordered_set<std::string_view> seen;
   for (const std::string& name : names) {
@@ -225,7 +221,8 @@ CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last
       throw InputError("{}, line {}: a quoted cell is not closed", source, line);
     }
     if (whole) table.whole_bytes = scanner.position();
-    if (blank(record.cells) && table.names.size() != 1) continue;
+    const bool blank = record.cells.size() == 1 && record.cells[0].empty();
+    if (blank && table.names.size() != 1) continue;
     if (!have_names) {
       check_names(record.cells, source);
       table.names = std::move(record.cells);

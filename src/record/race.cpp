@@ -238,8 +238,8 @@ class Field {
 
   RaceResult result() {
     find_best();
-    RaceResult result{
-        .fastest = std::nullopt, .as_fast = {}, .waiting = {}, .times = {}, .stopped = stopped_};
+    RaceResult result;
+    result.stopped = stopped_;
     for (const std::size_t number : racing()) {
       if (!result.fastest) {
         result.fastest = number;

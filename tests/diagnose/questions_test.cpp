@@ -36,6 +36,12 @@ const Finding* find(const std::vector<Finding>& findings, Cause cause) {
   return found == findings.end() ? nullptr : &*found;
 }
 
+/// @throws std::out_of_range where there is none
+Finding the(const std::vector<Finding>& findings, Cause cause) {
+  if (const Finding* const found = find(findings, cause)) return *found;
+  throw std::out_of_range(fmt::format("no finding of {}", to_string(cause)));
+}
+
 double value_of(const Finding& finding, std::string_view column) {
   const auto found = std::ranges::find(finding.evidence, column, &Evidence::column);
   return found == finding.evidence.end() ? -1 : found->value;
@@ -60,9 +66,7 @@ TEST(ByNumbers, BlocksMoreCostTimeWhereThoseThatAreThereUseTheIssueSlots) {
     LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = block_threads, .grid_blocks = grid_blocks},
                                    {.registers_per_thread = 32}, block_threads == 1024 ? 50.0 : 21.3);
     facts.readings.counters.issue_active_pct = issue_active_pct;
-    const auto findings = diagnose(facts);
-    const Finding* grid = find(findings, Cause::small_grid);
-    return grid == nullptr ? "" : grid->remedy;
+    return the(diagnose(facts), Cause::small_grid).remedy;
   };
   // 3.88 blocks per SM at 71 %: room for 5.5.
   EXPECT_THAT(remedy_of(128, 512, 70.9),
@@ -81,9 +85,7 @@ TEST(ByNumbers, BlocksMoreCostNoTimeWhereTheyDoNotWaitForEachOtherAtAnAddress) {
   const auto remedy_of = [&](double atomics, double waiting_warps) {
     facts.readings.counters.atomic_requests = atomics;
     facts.readings.counters.memory_stall_warps = waiting_warps;
-    const auto findings = diagnose(facts);
-    const Finding* grid = find(findings, Cause::small_grid);
-    return grid == nullptr ? "" : grid->remedy;
+    return the(diagnose(facts), Cause::small_grid).remedy;
   };
   const auto on_condition =
       HasSubstr("924 blocks more, 1,056 in all, cost no further time if they use addresses of their own; or");
@@ -100,18 +102,16 @@ TEST(ByNumbers, FewerBlocksThanSmsReadOneBlockAnSmAndNoMore) {
   EXPECT_EQ(findings.at(0).cause, Cause::small_grid);
   EXPECT_DOUBLE_EQ(findings[0].points, 87.5);
   EXPECT_THAT(findings[0].sentence, HasSubstr("12.5 % at most"));
-  const Finding* idle = find(findings, Cause::idle_sms);
-  ASSERT_NE(idle, nullptr);
-  EXPECT_THAT(idle->sentence, HasSubstr("32 of 132 SMs get no block"));
+  const Finding idle = the(findings, Cause::idle_sms);
+  EXPECT_THAT(idle.sentence, HasSubstr("32 of 132 SMs get no block"));
   EXPECT_EQ(find(findings, Cause::another_launch), nullptr);
 
   const auto more = diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 32}, 31.0));
-  const Finding* another = find(more, Cause::another_launch);
-  ASSERT_NE(another, nullptr);
+  const Finding another = the(more, Cause::another_launch);
   EXPECT_EQ(more.front().cause, Cause::another_launch);
-  EXPECT_DOUBLE_EQ(another->points, 0);
-  EXPECT_THAT(another->sentence, AllOf(HasSubstr("can reach 12.5 %"), HasSubstr("an achieved 31 %"),
-                                       HasSubstr("another launch")));
+  EXPECT_DOUBLE_EQ(another.points, 0);
+  EXPECT_THAT(another.sentence, AllOf(HasSubstr("can reach 12.5 %"), HasSubstr("an achieved 31 %"),
+                                      HasSubstr("another launch")));
 }
 
 TEST(ByNumbers, ACounterBelongsToAnotherLaunchFromAPointAboveReachOn) {
@@ -163,9 +163,8 @@ TEST(ByNumbers, APredictionOfInferredWorkThatDiffersSaysWhatWasTakenAsEqual) {
   for (const bool inferred : {false, true}) {
     facts.work_is_inferred = inferred;
     const auto findings = diagnose(facts);
-    const Finding* differs = find(findings, Cause::prediction_differs);
-    ASSERT_NE(differs, nullptr);
-    EXPECT_THAT(differs->remedy, HasSubstr(inferred ? "all blocks are taken as equal" : "its work string"));
+    const Finding differs = the(findings, Cause::prediction_differs);
+    EXPECT_THAT(differs.remedy, HasSubstr(inferred ? "all blocks are taken as equal" : "its work string"));
   }
 }
 
@@ -174,31 +173,27 @@ TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomething
   const Launch launch{.block_threads = 256, .grid_blocks = 2482};
   LaunchFacts facts = by_numbers("9.0", 132, launch, {.registers_per_thread = 64}, 31.0);
   const auto findings = diagnose(facts);
-  const Finding* tail = find(findings, Cause::tail);
-  ASSERT_NE(tail, nullptr);
-  EXPECT_NEAR(tail->points, 3, 0.1);
-  const Finding* rest = find(findings, Cause::unexplained);
-  ASSERT_NE(rest, nullptr);
-  EXPECT_NEAR(rest->points, 16, 0.1);
-  EXPECT_EQ(rest->sentence, "16 points: no cause has evidence for them.");
-  EXPECT_THAT(rest->remedy,
+  const Finding tail = the(findings, Cause::tail);
+  EXPECT_NEAR(tail.points, 3, 0.1);
+  const Finding rest = the(findings, Cause::unexplained);
+  EXPECT_NEAR(rest.points, 16, 0.1);
+  EXPECT_EQ(rest.sentence, "16 points: no cause has evidence for them.");
+  EXPECT_THAT(rest.remedy,
               AllOf(HasSubstr("`ncu --metrics sm__ctas_active.avg.per_cycle_active,sm__cycles_active.avg"),
                     HasSubstr("--resident-blocks"), HasSubstr("blocks are short")));
-  EXPECT_FALSE(rest->time);
+  EXPECT_FALSE(rest.time);
 
   // Resident blocks settle it: all four are there, so warps of them are not.
   facts.readings.counters.resident_blocks = 3.9;
   const auto settled = diagnose(facts);
   EXPECT_EQ(find(settled, Cause::unexplained), nullptr);
-  const Finding* warps = find(settled, Cause::uneven_warps);
-  ASSERT_NE(warps, nullptr);
-  EXPECT_NEAR(warps->points, 100 * 3.9 / 8 - 31, 0.1);
-  EXPECT_EQ(warps->confidence, Confidence::measured);
+  const Finding warps = the(settled, Cause::uneven_warps);
+  EXPECT_NEAR(warps.points, 100 * 3.9 / 8 - 31, 0.1);
+  EXPECT_EQ(warps.confidence, Confidence::measured);
   // Or a block and a half are missing.
   facts.readings.counters.resident_blocks = 2.5;
   const auto uneven = diagnose(facts);
-  ASSERT_NE(find(uneven, Cause::uneven_blocks), nullptr);
-  EXPECT_NEAR(find(uneven, Cause::uneven_blocks)->points, 50 - 100 * 2.5 / 8 - tail->points, 0.1);
+  EXPECT_NEAR(the(uneven, Cause::uneven_blocks).points, 50 - 100 * 2.5 / 8 - tail.points, 0.1);
 }
 
 TEST(ByNumbers, ThirtyOneRegistersFillAnSmAndThirtyThreeLoseAQuarterOfIt) {
@@ -230,13 +225,11 @@ TEST(ByNumbers, BlocksOfOneWarpFillHalfAndFewOfThemLess) {
   const auto findings = diagnose(
       by_numbers("10.0", 148, {.block_threads = 32, .grid_blocks = 512}, {.registers_per_thread = 32}));
   ASSERT_GE(findings.size(), 2U);
-  const Finding* limit = find(findings, Cause::block_size_limit);
-  ASSERT_NE(limit, nullptr);
-  EXPECT_DOUBLE_EQ(limit->points, 50);  // 32 blocks of one warp
-  EXPECT_THAT(limit->remedy, HasSubstr("64 threads per block instead of 32: 100 %"));
-  const Finding* grid = find(findings, Cause::small_grid);
-  ASSERT_NE(grid, nullptr);
-  EXPECT_NEAR(grid->points, 50 - 100 * (512.0 / 148) / 64, 0.01);
+  const Finding limit = the(findings, Cause::block_size_limit);
+  EXPECT_DOUBLE_EQ(limit.points, 50);  // 32 blocks of one warp
+  EXPECT_THAT(limit.remedy, HasSubstr("64 threads per block instead of 32: 100 %"));
+  const Finding grid = the(findings, Cause::small_grid);
+  EXPECT_NEAR(grid.points, 50 - 100 * (512.0 / 148) / 64, 0.01);
 }
 
 TEST(ByNumbers, BlocksOf768ThreadsLeaveAQuarterOfAnSmAndALastWaveThatIsPartial) {

@@ -1,6 +1,5 @@
 // What is said of the launches of the recorded suite, whose causes the experiments declare.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>

@@ -237,10 +237,15 @@ TEST_F(MergingFiles, ReadsALineEndInsideACell) {
   EXPECT_THAT(read_rows(out_), ElementsAre(row));
 }
 
-TEST_F(Fleet, NamesNothingAmongRepeatedRunsOfOneGpu) {
-  const std::vector<Row> all = runs_as_gpus("gate/unchanged.csv.gz", "");
-  EXPECT_EQ(gpus_of(all), 3);
-  EXPECT_EQ(fleet({write("all.csv", text_of(all))}), ExitStatus::done) << out_;
+TEST_F(Fleet, NamesNothingAmongRunsOfOneGpuAndAmongGpusOfOneModel) {
+  for (const auto& [rows, count] : {std::pair{runs_as_gpus("gate/unchanged.csv.gz", ""), 3},
+                                    {runs_as_gpus(kGpus, "GPU-57106549"), 17},
+                                    {runs_as_gpus(kH200, ""), 20},
+                                    {five_recorded_h200s({}), 5},
+                                    {five_h100s(), 5}}) {
+    EXPECT_EQ(gpus_of(rows), count);
+    EXPECT_EQ(fleet({write("all.csv", text_of(rows))}), ExitStatus::done) << out_;
+  }
 }
 
 /// Runs of one build on one GPU: six pairs of unchanged code, and the unchanged half of thirty others.
@@ -273,18 +278,6 @@ TEST_F(Fleet, IsInLineWhereOneH100IsComparedWithItsOwnRunsBefore) {
   EXPECT_EQ(written.size(), 12);
 }
 
-TEST_F(Fleet, NamesNothingAmongSeventeenRunsOfAnotherH100) {
-  const std::vector<Row> all = runs_as_gpus(kGpus, "GPU-57106549");
-  EXPECT_EQ(gpus_of(all), 17);
-  EXPECT_EQ(fleet({write("all.csv", text_of(all))}), ExitStatus::done) << out_;
-}
-
-TEST_F(Fleet, NamesNothingAmongTwentyRunsOfAnH200) {
-  const std::vector<Row> all = runs_as_gpus(kH200, "");
-  EXPECT_EQ(gpus_of(all), 20);
-  EXPECT_EQ(fleet({write("all.csv", text_of(all))}), ExitStatus::done) << out_;
-}
-
 /// Where memory lies in L2 differs from process to process. Adds then differ by 2 % on an H200, and
 /// launches of 5 us by 7 %.
 TEST_F(Fleet, NamesNothingAmongAFewRunsOfOneGpu) {
@@ -311,16 +304,21 @@ void slow_l2(Row& row) {
   if (row.kernel == "atomics" && row.time_us) *row.time_us *= 1.06;
 }
 
+const std::map<std::string, Fault> kFaultsOfAnH100 = {
+    {"sm_clock", slow_clock},          {"bandwidth", slow_memory_of_an_h100}, {"sm_count", one_sm_less},
+    {"sm_cycles", one_hidden_sm_less}, {"gpc_clock", one_slow_gpc},           {"l2", slow_l2}};
+
+void expect_one(const Causes& causes, const std::string& gpu, const std::string& cause) {
+  EXPECT_EQ(causes.size(), 1);
+  ASSERT_TRUE(causes.contains(gpu));
+  EXPECT_THAT(causes.at(gpu), Contains(cause));
+}
+
 TEST_F(Fleet, NamesFaultyCopiesOfEachOfFiveRecordedH100sAndNothingElse) {
   const std::vector<Row> healthy = five_h100s();
-  EXPECT_EQ(fleet({write("all.csv", text_of(healthy))}), ExitStatus::done) << out_;
   std::set<std::string> gpus;
   for (const Row& row : healthy) gpus.insert(row.gpu_uuid);
-  EXPECT_EQ(gpus.size(), 5);
-  const std::map<std::string, Fault> faults = {
-      {"sm_clock", slow_clock},          {"bandwidth", slow_memory_of_an_h100}, {"sm_count", one_sm_less},
-      {"sm_cycles", one_hidden_sm_less}, {"gpc_clock", one_slow_gpc},           {"l2", slow_l2}};
-  for (const auto& [cause, fault] : faults) {
+  for (const auto& [cause, fault] : kFaultsOfAnH100) {
     for (const std::string& of : gpus) {
       std::vector<Row> all = healthy;
       for (Row row : healthy) {
@@ -331,30 +329,23 @@ TEST_F(Fleet, NamesFaultyCopiesOfEachOfFiveRecordedH100sAndNothingElse) {
       }
       const Causes causes = causes_of({write("all.csv", text_of(all))});
       SCOPED_TRACE(fmt::format("{} of {}: {}", cause, of, out_.substr(0, 1500)));
-      EXPECT_EQ(causes.size(), 1);
-      ASSERT_TRUE(causes.contains("copy"));
-      EXPECT_THAT(causes.at("copy"), Contains(cause));
+      expect_one(causes, "copy", cause);
     }
   }
 }
 
 TEST_F(Fleet, NamesTheRunWithAFaultAmongRepeatedRuns) {
-  const std::map<std::string, Fault> faults = {
-      {"sm_clock", slow_clock},          {"bandwidth", slow_memory_of_an_h100}, {"sm_count", one_sm_less},
-      {"sm_cycles", one_hidden_sm_less}, {"gpc_clock", one_slow_gpc},           {"l2", slow_l2}};
   for (const auto& [file, gpu] : {std::pair{kH200, ""}, std::pair{kGpus, "GPU-57106549"}}) {
     const std::vector<Row> runs = runs_as_gpus(file, gpu);
     for (const std::string& of : {runs.front().gpu_uuid, runs[runs.size() / 2].gpu_uuid}) {
-      for (const auto& [cause, fault] : faults) {
+      for (const auto& [cause, fault] : kFaultsOfAnH100) {
         std::vector<Row> all = runs;
         for (Row& row : all) {
           if (row.gpu_uuid == of) fault(row);
         }
         const Causes causes = causes_of({write("all.csv", text_of(all))});
         SCOPED_TRACE(fmt::format("{} of {}: {}", cause, of, out_.substr(0, 1000)));
-        EXPECT_EQ(causes.size(), 1);
-        ASSERT_TRUE(causes.contains(of));
-        EXPECT_THAT(causes.at(of), Contains(cause));
+        expect_one(causes, of, cause);
       }
     }
   }
@@ -384,10 +375,6 @@ TEST_F(Fleet, NamesTheRunWithAFaultAmongTwelveRunsOfOneH100) {
   }
 }
 
-TEST_F(Fleet, NamesNothingAmongFiveRecordedH200s) {
-  EXPECT_EQ(fleet({write("all.csv", text_of(five_recorded_h200s({})))}), ExitStatus::done) << out_;
-}
-
 TEST_F(Fleet, NamesFaultyCopiesOfEachOfFiveRecordedH200s) {
   const std::map<std::string, Fault> faults = {{"sm_clock", slow_clock},
                                                {"gpc_clock", one_slow_gpc},
@@ -398,9 +385,7 @@ TEST_F(Fleet, NamesFaultyCopiesOfEachOfFiveRecordedH200s) {
       const Causes causes =
           causes_of({write("all.csv", text_of(five_recorded_h200s({{"copy", fault}}, of)))});
       SCOPED_TRACE(fmt::format("{} of GPU {}: {}", cause, of, out_.substr(0, 1000)));
-      EXPECT_EQ(causes.size(), 1);
-      ASSERT_TRUE(causes.contains("copy"));
-      EXPECT_THAT(causes.at("copy"), Contains(cause));
+      expect_one(causes, "copy", cause);
     }
   }
 }

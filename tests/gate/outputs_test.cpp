@@ -19,7 +19,6 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "record/csv.hpp"
-#include "record/replay.hpp"
 
 namespace occbench {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <random>
 
-#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <numeric>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -99,7 +97,7 @@ DeviceParameters without_bandwidth(DeviceParameters parameters) {
 }
 
 TEST(GenericProfile, HasTypicalParametersEvenGpcsAndTheSizeOfItsGpu) {
-  const DeviceProfile profile = generic_profile({8, 9}, 76);
+  const DeviceProfile profile = generic_profile(any_gpu({8, 9}, 76));
   EXPECT_EQ(profile.name, "generic");
   EXPECT_EQ(profile.sm_count(), 76);
   EXPECT_EQ(profile.compute_capability, (ComputeCapability{8, 9}));
@@ -232,7 +230,7 @@ TEST_F(ProfileChoice, ModelsOfOneNameAreToldApartByTheMemoryBusAndTheNumberOfSms
 
 TEST_F(ProfileChoice, AGpuThatNobodyKnowsGetsTypicalParameters) {
   const ChosenProfile unknown = choose_profile({"NVIDIA Something", "", 0, {8, 6}, 30}, folder_);
-  EXPECT_EQ(unknown.profile, generic_profile({8, 6}, 30));
+  EXPECT_EQ(unknown.profile, generic_profile(any_gpu({8, 6}, 30)));
   EXPECT_EQ(unknown.quality, ProfileQuality::generic);
 }
 

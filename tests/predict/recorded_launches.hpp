@@ -8,7 +8,6 @@
 #include <cmath>
 #include <fstream>
 #include <numeric>
-#include <ranges>
 #include <set>
 #include <sstream>
 #include <string>

@@ -1,7 +1,6 @@
 #include "programs/program.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -14,7 +13,6 @@
 #include "occupancy/input_error.hpp"
 #include "programs/process_entries.hpp"
 #include "programs/timeline.hpp"
-#include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/replay.hpp"
 

@@ -61,7 +61,7 @@ TEST(TorchTrace, HasAnEntryForEachKernelAndConfiguration) {
   ASSERT_EQ(trace.kernels.size(), 2);
   const ProgramEntry& gemm = trace.kernels[0].entry;
   EXPECT_EQ(gemm.kernel.name, "gemm");
-  EXPECT_EQ(gemm.kernel.grid, (Extent{66, 2, 1}));
+  EXPECT_EQ(gemm.kernel.grid, (Shape{66, 2, 1}));
   EXPECT_EQ(gemm.kernel.dynamic_shared_bytes, 229376);
   EXPECT_EQ(gemm.device.name, "NVIDIA H100 80GB HBM3");
   EXPECT_EQ(gemm.device.compute_capability, "9.0");

@@ -1,6 +1,5 @@
 #include "record/csv.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>

@@ -5,9 +5,7 @@
 // and how often counters of launches that decided nothing are inside the intervals:
 //
 //   build/cpu/bin/interval_margins --coverage > results/interval_coverage.csv
-#include <array>
 #include <cstdio>
-#include <string>
 #include <string_view>
 
 #include <fmt/core.h>

@@ -1,6 +1,4 @@
 // What a 90 % interval promises, on recorded launches that decided nothing.
-#include <fstream>
-#include <sstream>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>

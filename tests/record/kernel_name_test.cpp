@@ -16,7 +16,6 @@
 #include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/case_filter.hpp"
-#include "record/csv.hpp"
 #include "record/kernel_library.hpp"
 #include "record/statistics.hpp"
 

@@ -158,7 +158,7 @@ TEST(Replay, AProfileThatIsGivenComesBeforeTheOneThatTheRowNames) {
   record.device_profile = "h200";
   repredict(record);
   EXPECT_EQ(record.device_profile, "h200");
-  repredict(record, generic_profile({9, 0}, 66));
+  repredict(record, generic_profile(any_gpu({9, 0}, 66)));
   EXPECT_EQ(record.device_profile, "generic");
   record.device_profile = "of a unit elsewhere";
   repredict(record);
@@ -278,38 +278,34 @@ void PrintTo(const Asked& asked, std::ostream* out) {
 
 class RandomLaunches : public testing::TestWithParam<Asked> {
  protected:
-  std::vector<Row> rows_of_kind() const {
-    std::vector<Row> rows = read_rows(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/validation.csv");
-    std::erase_if(rows, [](const Row& row) {
-      return !row.parameters.starts_with(fmt::format("kind={};", GetParam().kind));
+  std::vector<CaseRecord> launches_of_kind() const {
+    auto launches = read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/validation.csv");
+    std::erase_if(launches, [](const CaseRecord& each) {
+      return *find_parameter(each.identity, "kind") != GetParam().kind;
     });
-    return rows;
+    return launches;
   }
 };
 
 TEST_P(RandomLaunches, ArePredictedWithinWhatWasAsked) {
-  std::vector<double> points;
-  std::vector<double> active_pct;
-  for (const Row& row : rows_of_kind()) {
-    points.push_back(std::abs(*row.predicted_pct - *row.achieved_pct));
-    active_pct.push_back(100 * std::abs(*row.predicted_cycles_active / *row.sm_cycles_active_avg - 1));
-  }
+  const std::vector<ErrorsOfKind> kinds = errors_by_kind(launches_of_kind());
+  ASSERT_EQ(kinds.size(), 1U);
+  std::vector<double> points = kinds[0].predicted;
   ASSERT_EQ(points.size(), GetParam().launches);
-  EXPECT_LE(std::accumulate(points.begin(), points.end(), 0.0) / static_cast<double>(points.size()),
-            GetParam().mean);
   std::ranges::sort(points);
+  EXPECT_LE(mean(points), GetParam().mean);
   EXPECT_LE(quantile_of_sorted(points, 0.95), GetParam().percentile_95);
-  EXPECT_LE(median(active_pct), GetParam().active_pct);
+  EXPECT_LE(median(kinds[0].active_pct), GetParam().active_pct);
 }
 
 TEST_P(RandomLaunches, ArePredictedTodayAsTheyWere) {
-  const std::vector<Row> rows = rows_of_kind();
-  for (std::size_t i = 0; i < rows.size(); i += 20) {
-    CaseRecord again = recorded_on_h200(rows[i]);
+  const std::vector<CaseRecord> launches = launches_of_kind();
+  for (std::size_t i = 0; i < launches.size(); i += 20) {
+    CaseRecord again = launches[i];
     repredict(again);
     EXPECT_EQ(again.profile_quality, ProfileQuality::calibrated_device);
-    EXPECT_NEAR(again.prediction->predicted_pct, *rows[i].predicted_pct, 1e-3)
-        << full_name(rows[i]) << kRepredict;
+    EXPECT_NEAR(again.prediction->predicted_pct, launches[i].prediction->predicted_pct, 1e-3)
+        << full_name(again.identity) << kRepredict;
   }
 }
 
