@@ -353,7 +353,8 @@ TEST_F(ProcessEntriesTest, SayWhatTheKernelIsAndWhereItRan) {
   EXPECT_EQ(read.device, (ProgramDevice{"NVIDIA H100", "GPU-1", 2, "9.0", 132, 1980}));
   EXPECT_EQ(
       read.kernel,
-      (ProgramKernel{.name = "_Z6reducePf", .grid = {66, 2, 1}, .block = {256, 1, 1}, .registers_per_thread = 32}));
+      (ProgramKernel{
+          .name = "_Z6reducePf", .grid = {66, 2, 1}, .block = {256, 1, 1}, .registers_per_thread = 32}));
   EXPECT_THAT(read.seen.processes, ElementsAre(41));
   EXPECT_THAT(read.seen.streams, ElementsAre(7, 13));
 }
