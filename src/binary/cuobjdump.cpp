@@ -25,10 +25,11 @@ fs::path find_cuobjdump() {
     if (const char* toolkit = std::getenv(variable)) folders.push_back(fs::path(toolkit) / "bin");
   }
   folders.emplace_back("/usr/local/cuda/bin");
-  const fs::path beside = fs::read_symlink("/proc/self/exe").parent_path();
-  folders.push_back(beside / "../../cuda/bin");  // build/cuda of scripts/run; this is build/PRESET/bin
-  folders.push_back(beside /
-                    "../../nvidia/cu13/bin");  // NVIDIA's Python packages; this is occbench/bin of the wheel
+  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+  // build/cuda of scripts/run: this program is build/PRESET/bin/occbench.
+  folders.push_back(here / "../../cuda/bin");
+  // NVIDIA's Python packages: this program is occbench/bin/occbench of the wheel.
+  folders.push_back(here / "../../nvidia/cu13/bin");
   for (const fs::path& folder : folders) {
     const fs::path program = folder / "cuobjdump";
     if (access(program.c_str(), X_OK) == 0) return program;

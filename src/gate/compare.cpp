@@ -166,10 +166,10 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   }
   comparison.sort_worst_first();
   const bool looked = std::ranges::any_of(comparison.cases, &ComparedCase::compared);
-  const bool before_is_empty = std::ranges::all_of(before, &ByKey::empty);
   if (!looked && comparison.count(Verdict::pass) == comparison.cases.size()) {
     std::string message = fmt::format("nothing of {} could be compared", comparison.candidate);
-    if (before_is_empty) message += fmt::format(": {} has no rows", comparison.baseline);
+    if (std::ranges::all_of(before, &ByKey::empty))
+      message += fmt::format(": {} has no rows", comparison.baseline);
     comparison.general.push_back({Grade::no_verdict, std::move(message)});
   }
   return comparison;
