@@ -1,4 +1,4 @@
-"""Which tests were skipped and why, by name, from CTest's JUnit files.
+"""Which tests were skipped, or failed, and why, by name, from CTest's JUnit files.
 
 usage: skipped.py [--gpu-tests FILE] [--other FILE] RESULTS.xml...
 FILE of --gpu-tests has the names of tests that need a GPU which this machine lacks, a line a test; FILE of --other a line
@@ -13,6 +13,7 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import NamedTuple
 
+LAST_LINES = 30  # of a failed test's output
 # Tests of what is said where there is no GPU.
 EXCUSED = ("there is a GPU",)
 NO_GPU = "there is no GPU"
@@ -46,6 +47,13 @@ def skipped_in(results: Path) -> list[Skip]:
     ]
 
 
+def failures_in(results: Path) -> str:
+    """The name and the end of the output of each test that failed."""
+    failed = [case for case in xml.parse(results).getroot().iter("testcase") if case.find("failure") is not None]
+    ends = [case.findtext("system-out", "").strip().splitlines()[-LAST_LINES:] for case in failed]
+    return "".join("\n".join((f"failed: {case.get('name')}", *end, "")) for case, end in zip(failed, ends, strict=True))
+
+
 def lines_of(file: Path | None) -> list[str]:
     return file.read_text(encoding="utf-8").splitlines() if file and file.exists() else []
 
@@ -64,12 +72,13 @@ def main() -> int:
     parser.add_argument("--other", type=Path)
     parser.add_argument("results", nargs="*", type=Path)
     options = parser.parse_args()
-    skips = [skip for results in options.results if results.exists() for skip in skipped_in(results)]
+    written = [results for results in options.results if results.exists()]
+    skips = [skip for results in written for skip in skipped_in(results)]
     skips += [Skip(*line.split("\t", 1)) for line in lines_of(options.other)]
     for_a_gpu = set(lines_of(options.gpu_tests))
     missing_gpu = [Skip(skip.name, NO_GPU) for skip in skips if skip.name in for_a_gpu]
     others = [skip for skip in skips if skip.name not in for_a_gpu]
-    print(told(missing_gpu + others), end="")
+    print(told(missing_gpu + others) + "".join(map(failures_in, written)), end="")
     return int(any(skip.reason not in EXCUSED for skip in others))
 
 

@@ -1,4 +1,4 @@
-"""What the end of scripts/test says of skipped tests."""
+"""What the end of scripts/test says of tests that were skipped or failed."""
 
 import contextlib
 import io
@@ -53,6 +53,14 @@ class Skipped(unittest.TestCase):
         status, text = self.end_of(RESULTS.format(""), gpu_tests=())
         self.assertIn("skipped, no CUDA-capable device is detected: gpu.One\n", text)
         self.assertEqual(status, 1)
+
+    def test_what_failed_is_named_with_the_end_of_its_output(self):
+        output = "".join(f"line {number}\n" for number in range(40))
+        failed = f'<testcase name="web.times" status="fail"><failure/><system-out>{output}</system-out></testcase>'
+        status, text = self.end_of(RESULTS.format(failed))
+        self.assertIn("failed: web.times\nline 10\n", text)
+        self.assertTrue(text.endswith("line 39\n"))
+        self.assertEqual(status, 0)
 
 
 if __name__ == "__main__":
