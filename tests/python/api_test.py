@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import occbench
 import polars as pl
+from slower import slower
 
 SOURCES = Path(__file__).resolve().parents[2]
 RECORDED = SOURCES / "tests" / "data" / "theory" / "launches.csv"
@@ -76,7 +77,7 @@ class TenThousandLaunches(unittest.TestCase):
             begin = time.perf_counter()
             occbench.calc("h200", **launches)
             seconds.append(time.perf_counter() - begin)
-        self.assertLess(min(seconds) / 10_000, 1e-6)
+        self.assertLess(min(seconds) / 10_000, 1e-6 * slower())
 
 
 class Calc(unittest.TestCase):
@@ -185,11 +186,14 @@ class Programs(unittest.TestCase):
 
 class Regions(unittest.TestCase):
     def test_where_nothing_traces_a_region_costs_less_than_a_microsecond(self) -> None:
-        begin = time.perf_counter()
-        for _ in range(100_000):
-            with occbench.region("attention"):
-                pass
-        self.assertLess((time.perf_counter() - begin) / 100_000, 1e-6)
+        seconds = []
+        for _ in range(7):
+            begin = time.perf_counter()
+            for _ in range(10_000):
+                with occbench.region("attention"):
+                    pass
+            seconds.append(time.perf_counter() - begin)
+        self.assertLess(min(seconds) / 10_000, 1e-6 * slower())
 
     def test_an_error_within_it_is_passed_on(self) -> None:
         with self.assertRaises(KeyError), occbench.region("attention"):

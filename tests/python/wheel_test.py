@@ -14,6 +14,8 @@ import unittest
 import zipfile
 from pathlib import Path
 
+from slower import slower
+
 SOURCES = Path(__file__).resolve().parents[2]
 RECORDED = SOURCES / "results" / "nvidia-h100-80gb-hbm3" / "programs" / "training.json.gz"
 WHEEL = Path(sys.argv.pop()).resolve()
@@ -55,6 +57,7 @@ class FreshEnvironment(unittest.TestCase):
             "first answer", "-c", "import occbench; print(occbench.calc('h200', block_size=256, registers=32))"
         )
         cls.until_first_answer = time.perf_counter() - begin
+        cls.slower = slower()
         cls.times.append(("virtual environment, installation, first answer", cls.until_first_answer))
 
     @classmethod
@@ -84,7 +87,7 @@ class FreshEnvironment(unittest.TestCase):
         )
 
     def test_it_answers_within_seconds_of_its_installation(self) -> None:
-        self.assertLess(self.until_first_answer, SECONDS_TO_FIRST_ANSWER)
+        self.assertLess(self.until_first_answer, SECONDS_TO_FIRST_ANSWER * self.slower)
 
     def test_the_commands_work_one_after_the_other(self) -> None:
         self.assertIn("75 %", self.occbench("calc", "--gpu=a100-sxm4-80gb", "--block-size=512", "--registers=33"))
@@ -101,7 +104,7 @@ class FreshEnvironment(unittest.TestCase):
         self.assertIn(
             "equal, ", told := self.run_in_it("10,000 launches, one call and the command", "-c", TEN_THOUSAND)
         )
-        self.assertLess(float(told.split()[1]), 1, "microseconds a launch")
+        self.assertLess(float(told.split()[1]), slower(), "microseconds a launch")
         self.times.append((f"of these the call: {told.split()[1]} us a launch", 1e-2 * float(told.split()[1])))
         self.occbench("report", "rows.csv", "-o", "report.html")
         self.assertGreater((self.folder / "report.html").stat().st_size, 100_000)
