@@ -66,7 +66,9 @@ std::string remedy_of_small_grid(const Situation& situation) {
       "{} more, {} in all, cost no further time{}{}; or divide the same work among narrower or more blocks.",
       counted_blocks(enough - blocks), grouped(enough),
       may_share_addresses(situation) ? " if they use addresses of their own" : "",
-      enough < situation.wave ? " (" + use + ")" : "");
+      most.value == 0           ? " where memory and issue slots are not busy (not counted)"
+      : enough < situation.wave ? " (" + use + ")"
+                                : "");
 }
 
 }  // namespace

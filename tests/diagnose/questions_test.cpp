@@ -83,6 +83,7 @@ TEST(ByNumbers, BlocksMoreCostNoTimeWhereTheyDoNotWaitForEachOtherAtAnAddress) {
   LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132}, {.registers_per_thread = 32}, 12.5);
   const auto remedy_of = [&](double atomics, double waiting_warps) {
+    facts.readings.counters.issue_active_pct = 5;
     facts.readings.counters.atomic_requests = atomics;
     facts.readings.counters.memory_stall_warps = waiting_warps;
     return the(diagnose(facts), Cause::small_grid).remedy;
@@ -94,6 +95,13 @@ TEST(ByNumbers, BlocksMoreCostNoTimeWhereTheyDoNotWaitForEachOtherAtAnAddress) {
   // A scheduler has two active warps.
   EXPECT_THAT(remedy_of(0, 0.4), HasSubstr("cost no further time; or"));
   EXPECT_THAT(remedy_of(0, 0.6), on_condition);
+}
+
+TEST(ByNumbers, BlocksMoreCostNoTimeOnConditionWhereNoUseWasCounted) {
+  const LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132}, {.registers_per_thread = 32}, 12.5);
+  EXPECT_THAT(the(diagnose(facts), Cause::small_grid).remedy,
+              HasSubstr("cost no further time where memory and issue slots are not busy (not counted); or"));
 }
 
 TEST(ByNumbers, FewerBlocksThanSmsReadOneBlockAnSmAndNoMore) {
