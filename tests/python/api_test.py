@@ -16,7 +16,10 @@ from types import SimpleNamespace
 import numpy as np
 import occbench
 import polars as pl
-from slower import slower
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from slower import slower  # noqa: E402
 
 SOURCES = Path(__file__).resolve().parents[2]
 RECORDED = SOURCES / "tests" / "data" / "theory" / "launches.csv"

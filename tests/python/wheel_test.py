@@ -14,7 +14,9 @@ import unittest
 import zipfile
 from pathlib import Path
 
-from slower import slower
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from slower import slower  # noqa: E402
 
 SOURCES = Path(__file__).resolve().parents[2]
 RECORDED = SOURCES / "results" / "nvidia-h100-80gb-hbm3" / "programs" / "training.json.gz"
