@@ -181,6 +181,9 @@ std::string Point::resolved(const Value& value, int depth) const {
   const std::vector<std::string> values = expand_values({value.axis, value.kind, "", ""}, filled);
   if (values.size() != 1)
     throw InputError("--{} {}: it gives {}, and one value is needed", value.axis, value.text, filled);
+  if (values.front().find('{') != std::string::npos)
+    throw InputError("--{} {}: it gives {}, and a value that is made of others has no braces", value.axis,
+                     value.text, values.front());
   return values.front();
 }
 

@@ -147,10 +147,10 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
   }
   const BestBlockSize best = best_block_size(limits, launch, usage, limits.max_threads_per_block);
   if (best.block_threads > 0) {
-    line("highest occupancy", fmt::format("{} with {} threads, {} per SM",
-                                          percent_text(100.0 * best.blocks_per_sm * best.block_threads /
-                                                       limits.max_threads_per_sm()),
-                                          best.block_threads, counted(best.blocks_per_sm, "block")));
+    line("highest by block size", fmt::format("{} with {} threads, {} per SM",
+                                              percent_text(100.0 * best.blocks_per_sm * best.block_threads /
+                                                           limits.max_threads_per_sm()),
+                                              best.block_threads, counted(best.blocks_per_sm, "block")));
   }
   if (occupancy.blocks_per_sm > 0) {
     if (const auto most = available_dynamic_shared_bytes(limits, launch, usage, occupancy.blocks_per_sm)) {
@@ -333,12 +333,29 @@ Json answered_json(const Question& question) {
   return row;
 }
 
-std::vector<std::string> what_to_do(const TheoryAdvice& advice) {
+/// At most so many registers a thread leave a step its blocks.
+int most_registers(const Question& question, const Step& step) {
+  const Configuration changed = with(step.change.axis, step.change.to, question.configuration);
+  int registers = question.limits->max_registers_per_thread;
+  const auto blocks = [&] {
+    return theoretical_occupancy(*question.limits, changed.launch, {.registers_per_thread = registers})
+        .block_limits.registers;
+  };
+  while (registers > 1 && blocks() < step.blocks_per_sm) --registers;
+  return registers;
+}
+
+std::vector<std::string> what_to_do(const Question& question) {
+  const TheoryAdvice advice = advise_on_theory(*question.limits, question.configuration);
   std::vector<std::string> all = sentences(advice);
   const Step* const step = !advice.highest.empty() ? &advice.highest.front()
                            : advice.beyond         ? &*advice.beyond
                                                    : nullptr;
   if (step == nullptr || advice.theoretical_pct == 0) return all;
+  if (!question.registers_given)
+    all.push_back(fmt::format(
+        "The first of these holds up to {} registers per thread; --registers says what holds with more.",
+        most_registers(question, *step)));
   all.push_back(
       fmt::format("Time: {} takes at most {:.0f} % less, if warps wait for latency; none is saved where "
                   "memory, issue slots or a pipe are saturated, or registers are spilled.",
@@ -412,8 +429,7 @@ std::string calc_report(const Question& question) {
       theoretical_occupancy(*question.limits, question.configuration.launch, question.configuration.usage);
   std::string text = headline(question, occupancy) + resources(question, occupancy) + rule_lines(question) +
                      device_lines(question, occupancy) + "\nwhat to do\n";
-  for (const std::string& sentence : what_to_do(advise_on_theory(*question.limits, question.configuration)))
-    text += fmt::format("  {}\n", sentence);
+  for (const std::string& sentence : what_to_do(question)) text += fmt::format("  {}\n", sentence);
   return text + cliff_lines(question, occupancy);
 }
 

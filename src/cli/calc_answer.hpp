@@ -49,7 +49,7 @@ Json question_json(const Question& question);
 Json answer_json(const Question& question);
 
 /// What to do about theoretical occupancy, in sentences, and the most that it can save of the time.
-std::vector<std::string> what_to_do(const TheoryAdvice& advice);
+std::vector<std::string> what_to_do(const Question& question);
 
 /// The changes of an advice: axis, from, to, blocks_per_sm, theoretical_pct, change in words, and kind: highest, below,
 /// beyond, or together for both of a pair.

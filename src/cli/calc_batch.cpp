@@ -121,30 +121,6 @@ std::vector<Json> answer_rows(const CsvTable& table, const std::string& source, 
   return rows;
 }
 
-/// Each row once for each GPU. @throws InputError if the file says itself which GPUs its rows are of
-CsvTable rows_on(std::span<const GpuOption> gpus, const CsvTable& table, const std::string& source) {
-  for (const char* name : {"compute_capability", "sm_count"}) {
-    if (std::ranges::find(table.names, name) != table.names.end())
-      throw InputError("{} has the column {}: leave out --gpu and --cc, or the column", source, name);
-  }
-  const auto named = std::ranges::find(table.names, "case");
-  CsvTable all;
-  all.names = table.names;
-  all.names.insert(all.names.end(), {"compute_capability", "sm_count"});
-  for (std::size_t index = 0; index < table.rows.size(); ++index) {
-    for (const GpuOption& gpu : gpus) {
-      std::vector<std::string>& cells = all.rows.emplace_back(table.rows[index]);
-      all.lines.push_back(table.lines[index]);
-      if (gpus.size() > 1 && named != table.names.end())
-        cells[static_cast<std::size_t>(named - table.names.begin())] +=
-            " " + (gpu.name.empty() ? gpu.compute_capability : gpu.name);
-      const std::optional<int> sms = sm_count_of(gpu);
-      cells.insert(cells.end(), {to_string(capability_of(gpu)), sms ? std::to_string(*sms) : ""});
-    }
-  }
-  return all;
-}
-
 constexpr std::array kTableBlockSizes = {32, 64, 128, 192, 256, 384, 512, 768, 1024};
 constexpr std::size_t kNameWidth = 44;
 

@@ -18,6 +18,13 @@ std::optional<Value> common_value(std::span<const Gpu* const> gpus, Value Gpu::*
   return agree ? std::optional(value) : std::nullopt;
 }
 
+/// Empty where the table has none, or the name may mean several.
+std::string driver_name_of(const GpuOption& option) {
+  if (option.name.empty()) return "";
+  const std::vector<const Gpu*> gpus = gpus_of(option.name);
+  return gpus.size() == 1 ? std::string(gpus.front()->driver_name) : "";
+}
+
 }  // namespace
 
 void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& group) {
@@ -81,6 +88,32 @@ ComputeCapability capability_of(const GpuOption& option) {
 std::optional<int> sm_count_of(const GpuOption& option) {
   if (option.name.empty()) return option.sm_count;
   return common_value(gpus_of(option.name), &Gpu::sm_count);
+}
+
+CsvTable rows_on(std::span<const GpuOption> gpus, const CsvTable& table, const std::string& source) {
+  for (const char* name : {"compute_capability", "sm_count"}) {
+    if (std::ranges::find(table.names, name) != table.names.end())
+      throw InputError("{} has the column {}: leave out --gpu and --cc, or the column", source, name);
+  }
+  const auto named = std::ranges::find(table.names, "case");
+  CsvTable all;
+  all.names = table.names;
+  all.names.insert(all.names.end(), {"compute_capability", "sm_count"});
+  const bool names_gpu = std::ranges::find(table.names, "gpu") != table.names.end();
+  if (!names_gpu) all.names.emplace_back("gpu");
+  for (std::size_t index = 0; index < table.rows.size(); ++index) {
+    for (const GpuOption& gpu : gpus) {
+      std::vector<std::string>& cells = all.rows.emplace_back(table.rows[index]);
+      all.lines.push_back(table.lines[index]);
+      if (gpus.size() > 1 && named != table.names.end())
+        cells[static_cast<std::size_t>(named - table.names.begin())] +=
+            " " + (gpu.name.empty() ? gpu.compute_capability : gpu.name);
+      const std::optional<int> sms = sm_count_of(gpu);
+      cells.insert(cells.end(), {to_string(capability_of(gpu)), sms ? std::to_string(*sms) : ""});
+      if (!names_gpu) cells.push_back(driver_name_of(gpu));
+    }
+  }
+  return all;
 }
 
 GpuIdentity identity_of(const GpuOption& option) {

@@ -381,14 +381,26 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
 /// time_us and sm_clock_mhz; the column work_source says which. Work may be in microseconds (equal:100us) where
 /// sm_clock_mhz is given.
 /// @param profile  a built-in one or a file; empty = the best known of each row's GPU
+/// @param gpu  of all rows; not given: their columns say it
 /// @returns the same rows as CSV, with theory, prediction and explanation added; other columns stay as they are
 /// @throws InputError with file, line and column
-std::string predict_batch(const std::string& file, const std::string& profile) {
+std::string predict_batch(const std::string& file, const std::string& profile, const GpuOption& gpu) {
   const std::string source = batch_source(file);
-  const CsvTable table = read_batch(file, {.command = "predict",
-                                           .needed = {kNeededToPredict.begin(), kNeededToPredict.end()},
-                                           .optional = {kReadToPredict.begin(), kReadToPredict.end()},
-                                           .answers = {}});
+  BatchColumns columns{.command = "predict",
+                       .needed = {kNeededToPredict.begin(), kNeededToPredict.end()},
+                       .optional = {kReadToPredict.begin(), kReadToPredict.end()},
+                       .answers = {}};
+  if (gpu.given()) {
+    for (const std::string_view name : {"compute_capability", "sm_count"}) {
+      std::erase(columns.needed, name);
+      columns.optional.push_back(name);
+    }
+  }
+  CsvTable table = read_batch(file, columns);
+  if (gpu.given()) {
+    static_cast<void>(identity_of(gpu));  // one GPU whose number of SMs is known
+    table = rows_on(std::span(&gpu, 1), table, source);
+  }
   std::optional<DeviceProfile> given;
   if (!profile.empty()) given = find_profile(profile);
   const std::vector<std::string> names = names_out(table);
@@ -400,6 +412,17 @@ std::string predict_batch(const std::string& file, const std::string& profile) {
     waiting.step();
   }
   return text;
+}
+
+/// Of the options that are declared so far, those of groups too.
+void exclude_all_but(CLI::Option& chosen, CLI::App& parser, std::initializer_list<std::string_view> allowed) {
+  std::vector<CLI::App*> all = parser.get_subcommands([](const CLI::App*) { return true; });
+  all.push_back(&parser);
+  for (CLI::App* const group : all) {
+    for (CLI::Option* const other : group->get_options()) {
+      if (std::ranges::find(allowed, other->get_name()) == allowed.end()) chosen.excludes(other);
+    }
+  }
 }
 
 }  // namespace
@@ -416,17 +439,19 @@ Action declare_predict(CLI::App& parser) {
              "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
              "after another, because it is not known)");
   declare_work(parser, *options);
-  parser.add_option(
+  CLI::Option* const batch = parser.add_option(
       "--batch", options->batch,
       "predict every row of this CSV file (- = standard input), with columns as in a recorded row: the same "
       "rows come out with the prediction; work that is empty is inferred from sm_cycles_active_avg, or from "
-      "time_us and sm_clock_mhz (else the highest clock of the row's gpu)");
+      "time_us and sm_clock_mhz (else the highest clock of the row's gpu); beside it --gpu "
+      "or --cc with --sm-count, for rows without these columns, and --profile");
   add_format(
       parser, options->format, {"table", "csv", "json", "blocks"},
       "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, in cycles");
+  exclude_all_but(*batch, parser, {"--help", "--batch", "--gpu", "--cc", "--sm-count", "--profile"});
   return [options](Console& console) {
     if (!options->batch.empty()) {
-      fmt::print(console.out, "{}", predict_batch(options->batch, options->profile));
+      fmt::print(console.out, "{}", predict_batch(options->batch, options->profile, options->gpu));
       return ExitStatus::done;
     }
     require_launch(*options);

@@ -175,7 +175,7 @@ void declare_source(CLI::App& parser, SweepRequest& request) {
           "a CUDA file with a kernel of your own, compiled at run time")
       ->check(CLI::ExistingFile)
       ->type_name("FILE.cu");
-  passed("--kernel", "the kernel in it, with its template arguments: 'product<32>'; several are an axis")
+  passed("--kernel", "the kernel in it, with its template arguments: 'product<32>'; given again: an axis")
       ->take_all()
       ->type_name("NAME");
   passed("--arg",

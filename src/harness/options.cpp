@@ -160,7 +160,7 @@ void SweepFlags::declare(CLI::App& app) {
   app.add_flag("--occ_zip", zip_, "pair the values of the axes instead of combining all with all");
   list("--occ_where", where_, "an expression that configurations must meet; once for each");
   app.add_option("--occ_source", source_, "a kernel in this file instead, compiled at run time");
-  list("--occ_kernel", from_.kernels, "its name, with template arguments; several are an axis");
+  list("--occ_kernel", from_.kernels, "its name, with template arguments; given again: an axis");
   list("--occ_arg", from_.arguments, "an argument of it: float[1<<24], int[64]=iota, int=5; once for each");
   list("--occ_define", defines_, "an axis of definitions, NAME=VALUES");
   list("--occ_include", includes_, "a folder of headers");

@@ -13,7 +13,7 @@ namespace occbench {
 /// A kernel of the user's in a file, as the command line describes it.
 struct SourceOptions {
   std::filesystem::path file;
-  std::vector<std::string> kernels;  ///< with template arguments: "product<32>"; several are an axis
+  std::vector<std::string> kernels;  ///< with template arguments: "product<32>"; given again: an axis
   std::vector<std::string>
       arguments;  ///< as parse_argument() reads them; {NAME} stands for the value of an axis
   std::vector<std::filesystem::path> include_folders;

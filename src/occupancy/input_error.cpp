@@ -25,9 +25,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> known,
                                        std::size_t count) {
-  std::vector<std::tuple<bool, std::size_t, std::string_view>> ranked;
+  std::vector<std::tuple<bool, bool, std::size_t, std::string_view>> ranked;
   for (const std::string& name : known) {
-    ranked.emplace_back(!name.starts_with(wanted), edit_distance(wanted, name), name);
+    ranked.emplace_back(!name.starts_with(wanted), name.find(wanted) == std::string::npos,
+                        edit_distance(wanted, name), name);
   }
   const std::size_t kept = std::min(count, ranked.size());
   std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(kept), ranked.end());

@@ -269,5 +269,12 @@ TEST(Configurations, HaveAxesThatAreMadeOfOthersAndThatNameNoCase) {
   EXPECT_THAT(message([&] { at.resolve(); }), HasSubstr("in a circle"));
 }
 
+// They are resolved when they are chosen and again when they are planned.
+TEST(Configurations, HaveNoValueThatWouldBeFilledInAgain) {
+  const std::array<SweepAxis, 1> axes = {{{"body", AxisKind::text, "", ""}}};
+  Point at = points_of(axes, std::array<GivenAxis, 1>{{{"body", "{'{8'}}"}}}, Combine::product).front();
+  EXPECT_THAT(message([&] { at.resolve(); }), HasSubstr("--body {'{8'}}: it gives {8}, and a value"));
+}
+
 }  // namespace
 }  // namespace occbench

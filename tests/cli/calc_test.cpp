@@ -145,6 +145,15 @@ TEST(Calc, RegistersThatAreNotGivenDoNotLimitAndTheAnswerSaysSo) {
       printed("calc --cc 8.0 --block-size 768"),
       AllOf(HasSubstr("768 threads per block, registers assumed not to limit"),
             HasSubstr("theoretical occupancy 75 %"), HasSubstr("41 registers per thread instead of fewer")));
+  // 2 blocks of 768 threads share 65,536 registers: 42 a thread, of which the allocation unit leaves 40.
+  EXPECT_THAT(printed("calc --cc 9.0 --block-size 768 --dynamic-smem 130000"),
+              AllOf(HasSubstr("115712 B of shared memory per block instead of 130000 B: 75 %"),
+                    HasSubstr("The first of these holds up to 40 registers per thread")));
+  EXPECT_THAT(printed("calc --cc 9.0 --block-size 768 --dynamic-smem 130000 --registers 40"),
+              AllOf(HasSubstr("115712 B of shared memory per block instead of 130000 B: 75 %"),
+                    Not(HasSubstr("of these holds"))));
+  EXPECT_THAT(printed("calc --cc 9.0 --block-size 768 --dynamic-smem 115712 --registers 41"),
+              HasSubstr("37.5 %"));
   const Outcome outcome = run_command("calc --cc 8.0 --block-size 768 --format json");
   const json answer = json::parse(outcome.out);
   EXPECT_EQ(answer["assumed"], "registers assumed not to limit");

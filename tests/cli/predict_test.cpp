@@ -235,6 +235,33 @@ TEST(PredictBatch, RefusesColumnsAndFilesThatItWouldPassOverAndTakesSizes) {
   EXPECT_THAT(predict_batch_of("<!doctype html>\n"), HasSubstr("it is a page"));
 }
 
+TEST(PredictBatch, TakesTheGpuOfAllRowsFromTheCommandLineAndRefusesWhatItWouldPassOver) {
+  const std::string launch = "256,2218,20,equal:200000\n";
+  const std::string columns = "block_threads,grid_blocks,registers_per_thread,work\n";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "batch.csv";
+  std::ofstream(file) << columns << launch;
+  const CsvTable table = parse_csv(printed({"predict", "--batch", file.c_str(), "--gpu", "h200"}), "out");
+  EXPECT_EQ(table_cell(table, 0, "gpu"), "NVIDIA H200");
+  EXPECT_EQ(table_cell(table, 0, "sm_count"), "132");
+  std::ofstream(file) << "compute_capability,sm_count,gpu," << columns << "9.0,132,NVIDIA H200," << launch;
+  const CsvTable by_columns = parse_csv(printed({"predict", "--batch", file.c_str()}), "out");
+  for (const char* answer : {"predicted_pct", "predicted_low_pct", "predicted_high_pct", "device_profile"})
+    EXPECT_EQ(table_cell(table, 0, answer), table_cell(by_columns, 0, answer)) << answer;
+  const auto refused = [&](std::initializer_list<std::string> words) {
+    std::vector<std::string> all = {"predict", "--batch", file.string()};
+    all.insert(all.end(), words);
+    return run_command(all).err;
+  };
+  EXPECT_THAT(refused({"--gpu", "h200"}), HasSubstr("has the column compute_capability: leave out --gpu"));
+  EXPECT_THAT(refused({"--work", "equal:5"}),
+              AllOf(HasSubstr("excludes"), HasSubstr("--batch"), HasSubstr("--work")));
+  EXPECT_THAT(refused({"--cluster", "2"}),
+              AllOf(HasSubstr("excludes"), HasSubstr("--batch"), HasSubstr("--cluster")));
+  EXPECT_THAT(refused({"--format", "json"}),
+              AllOf(HasSubstr("excludes"), HasSubstr("--batch"), HasSubstr("--format")));
+}
+
 TEST(PredictBatch, InfersWorkThatIsNotGivenAndSaysSo) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "batch.csv";

@@ -17,7 +17,9 @@ using namespace occbench;
 bool may_be_long(std::string_view text) {
   if (text.find(':') == std::string_view::npos) return false;
   if (text.find_first_of("MGTeE") != std::string_view::npos) return true;
-  const std::size_t most_digits = text.find('K') == std::string_view::npos ? 4 : 2;
+  const bool has_thousands = text.find('K') != std::string_view::npos;
+  if (has_thousands && text.find('.') != std::string_view::npos) return true;
+  const std::size_t most_digits = has_thousands ? 2 : 4;
   std::size_t digits = 0;
   for (const char letter : text) {
     digits = letter >= '0' && letter <= '9' ? digits + 1 : 0;

@@ -391,6 +391,10 @@ TEST(Gpus, HaveNamesOfTheirOwnInLowerCaseWithDashes) {
   }
 }
 
+TEST(Gpus, ThatContainWhatIsAskedForAreNearer) {
+  EXPECT_THAT(why_not("orin"), HasSubstr("the nearest are jetson-orin-nx-16gb, jetson-agx-orin-32gb, "));
+}
+
 // Both names must lead to the line itself, not to one whose name folds to the same.
 TEST(Gpus, AreFoundByTheirKeyAndByTheDriversName) {
   for (const Gpu& gpu : all_gpus()) {
