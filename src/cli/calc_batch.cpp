@@ -103,7 +103,8 @@ std::string as_table(std::span<const Json> rows) {
     lines.push_back({cell(row, "case"), cell(row, "compute_capability"), cell(row, "block_threads"),
                      cell(row, "registers_per_thread"), cell(row, "static_shared_bytes"),
                      cell(row, "dynamic_shared_bytes"), percent_text(row["theoretical_pct"]),
-                     cell(row, "warps_per_sm"), cell(row, "blocks_per_sm"), cell(row, "limiter")});
+                     cell(row, "warps_per_sm"), cell(row, "blocks_per_sm"),
+                     row["cannot_launch"].is_null() ? cell(row, "limiter") : "cannot launch"});
     if (ranked) lines.back().push_back(cell(row, "rank") + (row["rank"] == 1 ? "  ◀ best" : ""));
   }
   if (!named) {

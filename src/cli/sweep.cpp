@@ -44,7 +44,7 @@ std::string announcement(const Bench& bench) {
       bench.cases, [](const CaseRecord& each) { return each.times.status.has_value(); });
   std::string text = fmt::format("{}, about {}", counted(static_cast<long long>(bench.cases.size()), "case"),
                                  told_time(seconds));
-  if (skipped > 0) text += fmt::format("; {} cannot be launched and will be skipped", skipped);
+  if (skipped > 0) text += fmt::format("; {} of them will be skipped", skipped);
   return text;
 }
 
