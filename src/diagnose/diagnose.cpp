@@ -187,14 +187,13 @@ std::optional<double> time_by_occupancy(const Claim& claim, const Situation& sit
       if (!claim.advice || claim.advice->highest.empty()) return 1;
       return situation.theoretical_pct / claim.advice->highest.front().theoretical_pct;
     case Part::blocks: {
-      const double ratio = elapsed / (now + claim.points);
-      const bool is_elapsed_known =
-          situation.facts.readings.achieved_elapsed_pct || situation.facts.prediction;
       const bool is_tail = claim.cause == Cause::tail;
-      if (!is_tail && (claim.cause != Cause::small_grid || is_elapsed_known)) return ratio;
-      // Whole waves of the same work: what else is lost now does not come back with them.
+      if (!is_tail && claim.cause != Cause::small_grid) return elapsed / (now + claim.points);
+      // Points of the grid alone: what else is lost now does not come back with whole waves of the same work.
+      const double ratio = share_of_active_time(situation) * (1 - claim.points / situation.theoretical_pct);
+      if (!is_tail || situation.losses()) return ratio;
       const double by_waves = situation.waves() / std::ceil(situation.waves());
-      return is_tail && !is_elapsed_known ? by_waves : std::max(ratio, by_waves);
+      return situation.facts.readings.achieved_elapsed_pct ? std::max(ratio, by_waves) : by_waves;
     }
     case Part::warps:
     case Part::either:
