@@ -197,7 +197,7 @@ class PreparedGridBarrier final : public Prepared {
     return 1;
   }
 
-  /// @throws CannotRun if the launch is refused, as expected be; std::runtime_error if it is not.
+  /// @throws CannotRun if the launch is refused, as expected; std::runtime_error if it is not.
   [[noreturn]] void find_refused(cudaStream_t stream) {
     const std::string grid = "a cooperative grid of " + std::to_string(launch_.grid_blocks) +
                              " blocks, of which the calculator says that " + std::to_string(fitting_blocks_) +
@@ -207,7 +207,7 @@ class PreparedGridBarrier final : public Prepared {
     } catch (const CudaError& error) {
       if (error.code() != cudaErrorCooperativeLaunchTooLarge) throw;
       static_cast<void>(cudaGetLastError());
-      throw CannotRun(grid + "is refused, as expected be");
+      throw CannotRun(grid + "is refused, as expected");
     }
     throw std::runtime_error(grid + "was started still");
   }

@@ -187,6 +187,7 @@ struct Explained {
 Explained explained(CaseRecord record, std::span<const CaseRecord> all) {
   LaunchFacts facts = facts_of(record);
   facts.faster = faster_build_of(record, all);
+  facts.roomier = roomier_build_of(record, all);
   std::vector<Finding> findings = in_place(record, [&] { return diagnose(facts); });
   // The device's own limits, which the table lacks, made the recorded one.
   if (facts.limits != nullptr) record.explanation = explanation_of(facts, findings);
@@ -352,9 +353,13 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, const Gpu* gpu) {
     facts.most_cycles_active = *record.times.time_us * gpu->clock_mhz;
   const double waves = record.theory->waves.value_or(0);
   if (waves <= 1 || waves == std::floor(waves)) return facts;
+  const Prediction equal =
+      predict(launch_on_device(record), Work::equal(kCyclesOfBlock), profile_of(record), std::nullopt);
+  const double tail = equal.losses.tail;
   facts.tail_of_equal_blocks =
-      predict(launch_on_device(record), Work::equal(kCyclesOfBlock), profile_of(record), std::nullopt)
-          .losses.tail;
+      EqualTail{.points = tail,
+                .least = std::max(0.0, tail - (equal.interval.high - equal.predicted_pct)),
+                .most = tail + equal.predicted_pct - equal.interval.low};
   return facts;
 }
 

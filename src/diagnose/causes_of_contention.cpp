@@ -116,15 +116,19 @@ std::optional<Claim> spills(const Situation& situation) {
   if (!spills_show(situation)) return std::nullopt;
   const CounterValues& counters = situation.counters();
   const double sectors = counters.local_sectors.value_or(0);
+  const std::optional<OtherBuild>& roomier = situation.facts.roomier;
+  const bool more_are_no_faster = roomier && roomier->time_us >= *situation.facts.times.time_us;
   return Claim{.takes_rest = true,
                .evidence = evidence_of({{"local_sectors", counters.local_sectors},
                                         {"registers_per_thread", situation.usage.registers_per_thread}}),
                .because = fmt::format("registers are spilled: each warp moves {:.3g} KB to and from local "
                                       "memory, and warps that wait for it end at different times",
                                       32 * sectors / launched_warps(situation) / 1000),
-               .remedy = fmt::format("Allow more than {} registers a thread, or keep less alive: compare the "
-                                     "times, since occupancy falls with registers.",
-                                     situation.usage.registers_per_thread)};
+               .remedy = more_are_no_faster
+                             ? "Keep fewer values alive: more registers are no faster."
+                             : fmt::format("Allow more than {} registers a thread, or keep less alive: "
+                                           "compare the times, since occupancy falls with registers.",
+                                           situation.usage.registers_per_thread)};
 }
 
 std::optional<Claim> atomics(const Situation& situation) {

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "diagnose/diagnose.hpp"
 #include "diagnose/situation.hpp"
 #include "occupancy/text.hpp"
 #include "predict/parameters.hpp"
@@ -10,8 +11,12 @@
 namespace occbench {
 namespace {
 
-/// Share of a launch that giving blocks out takes, from which on the dispatcher is what blocks wait for.
+/// Share of a launch that giving blocks out takes, from which on blocks that end together wait for the dispatcher,
 constexpr double kBusyDispatcher = 0.5;
+/// and from which on all do.
+constexpr double kSaturatedDispatcher = 0.9;
+/// Share of a launch that giving more blocks out takes, from which on it is worth a word.
+constexpr double kWorthTelling = 0.01;
 /// Occupancies that read alike.
 constexpr double kEqualPoints = 0.05;
 
@@ -51,6 +56,15 @@ std::string most_of_partial_wave(const Situation& situation) {
              : fmt::format("{:.3g} % at most, and {:.3g} % if all blocks take as long", most, even);
 }
 
+/// Of a launch's time, what an SM takes at least to launch its part of so many more blocks; 0 where its cycles are not
+/// known.
+double share_of_giving_out(const Situation& situation, std::int64_t blocks) {
+  const double cycles = situation.active_cycles().value_or(0);
+  const double more =
+      typical_parameters().block_launch_cycles * static_cast<double>(blocks) / situation.facts.sm_count;
+  return cycles > 0 ? more / cycles : 0;
+}
+
 /// An SM with room for a block may have no issue slots or memory bandwidth for it. No counter says whether blocks
 /// write to the same address.
 std::string remedy_of_small_grid(const Situation& situation) {
@@ -62,13 +76,18 @@ std::string remedy_of_small_grid(const Situation& situation) {
   const std::int64_t enough = std::min(situation.wave, static_cast<std::int64_t>(by_use));
   const std::string use = fmt::format("{} is {:.0f} %", most.column, most.value);
   if (enough <= blocks) return fmt::format("More blocks cost time, since {}: do less of that.", use);
+  const double share = share_of_giving_out(situation, enough - blocks);
   return fmt::format(
-      "{} more, {} in all, cost no further time{}{}; or divide the same work among narrower or more blocks.",
+      "{} more, {} in all, cost no further time{}{}{}; or divide the same work among narrower or more "
+      "blocks.",
       counted_blocks(enough - blocks), grouped(enough),
       may_share_addresses(situation) ? " if they use addresses of their own" : "",
       most.value == 0           ? " where memory and issue slots are not busy (not counted)"
       : enough < situation.wave ? " (" + use + ")"
-                                : "");
+                                : "",
+      share < kWorthTelling
+          ? ""
+          : fmt::format(", except for giving them out: {:.0f} % of this launch's time or more", 100 * share));
 }
 
 }  // namespace
@@ -110,17 +129,21 @@ std::optional<Claim> tail(const Situation& situation) {
   const std::int64_t whole = situation.launch.grid_blocks - rest;
   // Over elapsed cycles. The counter leaves out SMs that have no block of the last wave.
   const double by_grid = situation.theoretical_pct * (1 - waves / std::ceil(waves));
-  const std::optional<double>& of_equal = situation.facts.tail_of_equal_blocks;
-  const double most = of_equal ? std::min(*of_equal, by_grid) : by_grid;
+  const std::optional<EqualTail>& of_equal = situation.facts.tail_of_equal_blocks;
+  const double most = of_equal ? std::min(of_equal->most, by_grid) : by_grid;
   std::string because = fmt::format("the last wave has {} of {} blocks ({:.3g} waves)", grouped(rest),
                                     grouped(situation.wave), waves);
   if (of_equal) {
+    const double least = std::min(of_equal->least, most);
     because += fmt::format(
-        "; over elapsed cycles equal blocks lose {:.2g} points, and the counter leaves out SMs that have no "
-        "block of it",
-        by_grid);
+        "; over elapsed cycles equal blocks lose {:.2g} points, and the counter {}{:.0f}, since it leaves "
+        "out "
+        "SMs that have no block of it",
+        by_grid, most - least < 1 ? "" : fmt::format("{:.0f} to ", least), most);
   }
-  return Claim{.points = situation.losses() ? situation.losses()->tail : most,
+  return Claim{.points = situation.losses() ? situation.losses()->tail
+                         : of_equal         ? std::min(of_equal->points, most)
+                                            : most,
                .part = Part::blocks,
                .most = most,
                .confidence = of_equal ? Confidence::simulated : confidence_of_losses(situation),
@@ -200,21 +223,32 @@ double share_of_dispatching(const Situation& situation) {
 
 std::optional<Claim> overhead(const Situation& situation) {
   const DeviceParameters typical = typical_parameters();
-  const double cycles_to_launch = typical.replacement_latency_cycles + typical.block_launch_cycles;
+  // As far as resident blocks were counted: a place without a block, and warps of a block that have not begun.
+  const std::optional<MeasuredParts>& parts = situation.parts;
+  const double most_empty = parts ? std::max(0.0, parts->blocks) : situation.theoretical_pct;
+  const double most_not_begun = parts ? std::max(0.0, parts->warps) : situation.theoretical_pct;
   const std::optional<double> cycles = situation.cycles_per_block();
   double points = 0;
   if (situation.losses()) {
     points = situation.losses()->overhead * situation.predicted_share_of_cycles();
   } else if (cycles && situation.waves() > 1) {
-    points = situation.theoretical_pct * std::min(1.0, cycles_to_launch / *cycles);
+    const double empty = situation.theoretical_pct * typical.replacement_latency_cycles / *cycles;
+    const double not_begun = situation.theoretical_pct * typical.block_launch_cycles / *cycles;
+    points = std::min(situation.theoretical_pct,
+                      std::min(empty, most_empty) + std::min(not_begun, most_not_begun));
   }
-  const double dispatching = share_of_dispatching(situation);
-  const bool dispatcher_is_busy = dispatching >= kBusyDispatcher;
+  const double dispatching = std::min(1.0, share_of_dispatching(situation));
+  const bool dispatcher_is_busy = dispatching >= kBusyDispatcher && most_empty >= kLeastPoints;
   if (points <= 0 && !dispatcher_is_busy) return std::nullopt;
   std::string because =
-      dispatcher_is_busy
+      dispatcher_is_busy && dispatching >= kSaturatedDispatcher
           ? fmt::format("blocks end about as fast as they can be given out, which takes {:.0f} % of the time",
-                        100 * std::min(1.0, dispatching))
+                        100 * dispatching)
+      : dispatcher_is_busy
+          ? fmt::format(
+                "giving blocks out takes about {:.0f} % of the time, and blocks that end together "
+                "wait for it",
+                100 * dispatching)
           : fmt::format("launching and replacing blocks takes {:.2g} % of the time that resident blocks have",
                         100 * points / situation.theoretical_pct);
   if (cycles) {
@@ -224,10 +258,12 @@ std::optional<Claim> overhead(const Situation& situation) {
   }
   return Claim{.points = points,
                .part = Part::either,
+               .most = std::max(points, most_empty),
                .takes_rest = dispatcher_is_busy,
                .confidence = confidence_of_losses(situation),
                .evidence = evidence_of({{"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg},
                                         {"waves", situation.waves()},
+                                        {"resident_blocks", situation.counters().resident_blocks},
                                         {"time_us", situation.facts.times.time_us}}),
                .because = because,
                .remedy = "Give each block more to do: fewer blocks, each with a loop over its share."};

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -67,6 +68,40 @@ std::optional<Claim> limit_claim(
 
 /// A counter's value this much above what a launch can reach is another launch's.
 constexpr double kBeyondReach = 1;
+/// Likewise above what its resident blocks fill: of short blocks, both were recorded up to 1.8 points apart.
+constexpr double kBeyondFilled = 2;
+/// Active cycles over those of the time at the boost clock that are another launch's: a board may exceed that clock, and
+/// a profiler that flushes caches may have counted a longer launch than was timed.
+constexpr double kBeyondClock = 2;
+
+/// Why not all readings can be of this launch, a clause; empty where they can.
+std::string contradiction(const Situation& situation) {
+  constexpr std::string_view kAnother = "to another launch or to several";
+  const bool is_partial = situation.is_partial_wave() && situation.launch.cluster_blocks == 1;
+  const double most = is_partial ? situation.most_of_partial_wave_pct() : situation.theoretical_pct;
+  if (!situation.achieved_pct) return "";
+  const double achieved = *situation.achieved_pct;
+  if (achieved - most >= kBeyondReach)
+    return fmt::format("this launch can reach {:.3g} %, so an achieved {:.3g} % belongs {}", most, achieved,
+                       kAnother);
+  const CounterValues& counters = situation.counters();
+  if (situation.parts) {
+    const double filled = situation.theoretical_pct - situation.parts->blocks;
+    if (achieved - filled >= kBeyondFilled)
+      return fmt::format("{:.3g} resident blocks fill {:.3g} % at most, so an achieved {:.3g} % belongs {}",
+                         *counters.resident_blocks, filled, achieved, kAnother);
+    if (is_partial && filled - most >= kBeyondFilled)
+      return fmt::format("an SM gets {:.0f} blocks of the grid at most, so {:.3g} resident blocks belong {}",
+                         std::ceil(situation.blocks_of_busy_sm()), *counters.resident_blocks, kAnother);
+  }
+  const std::optional<double>& by_time = situation.facts.most_cycles_active;
+  if (by_time && counters.sm_cycles_active_avg.value_or(0) > kBeyondClock * *by_time)
+    return fmt::format("the time has room for {} cycles at the boost clock, so {} active cycles belong {}",
+                       grouped(std::llround(*by_time)), grouped(std::llround(*counters.sm_cycles_active_avg)),
+                       kAnother);
+  return "";
+}
+
 /// Points between the counter and the same over elapsed cycles from which on SMs are idle.
 constexpr double kIdlePoints = 1;
 /// Points by which a counter may lie outside the prediction's interval.
@@ -100,21 +135,16 @@ std::optional<Claim> barrier_limit(const Situation& situation) {
 }
 
 std::optional<Claim> another_launch(const Situation& situation) {
-  if (!situation.achieved_pct) return std::nullopt;
-  const double most = situation.is_partial_wave() && situation.launch.cluster_blocks == 1
-                          ? situation.most_of_partial_wave_pct()
-                          : situation.theoretical_pct;
-  const double above = *situation.achieved_pct - most;
-  if (above < kBeyondReach) return std::nullopt;
-  return Claim{
-      .part = Part::beside,
-      .evidence = evidence_of({{"achieved_pct", situation.achieved_pct},
-                               {"theoretical_pct", situation.theoretical_pct},
-                               {"grid_blocks", static_cast<double>(situation.launch.grid_blocks)}}),
-      .because = fmt::format(
-          "this launch can reach {:.3g} %, so an achieved {:.3g} % belongs to another launch or to several",
-          most, *situation.achieved_pct),
-      .remedy = "Compare grid, block size and registers with those of the launch that was counted."};
+  std::string because = contradiction(situation);
+  if (because.empty()) return std::nullopt;
+  return Claim{.part = Part::beside,
+               .evidence = evidence_of({{"achieved_pct", situation.achieved_pct},
+                                        {"theoretical_pct", situation.theoretical_pct},
+                                        {"grid_blocks", static_cast<double>(situation.launch.grid_blocks)},
+                                        {"resident_blocks", situation.counters().resident_blocks},
+                                        {"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg}}),
+               .because = std::move(because),
+               .remedy = "Compare grid, block size and registers with those of the launch that was counted."};
 }
 
 std::optional<Claim> idle_sms(const Situation& situation) {
@@ -199,7 +229,7 @@ std::optional<Claim> unused_shared_memory(const Situation& situation) {
 }
 
 std::optional<Claim> faster_build(const Situation& situation) {
-  const std::optional<FasterBuild>& faster = situation.facts.faster;
+  const std::optional<OtherBuild>& faster = situation.facts.faster;
   if (!faster) return std::nullopt;
   return Claim{.part = Part::beside,
                .confidence = Confidence::measured,

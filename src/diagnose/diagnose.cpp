@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -116,7 +117,7 @@ double fit(std::vector<Claim>& claims, const Situation& situation) {
   for (Claim& each : claims) {
     if (each.part == Part::either && each.takes_rest) {
       give(each, rest, Confidence::inferred, rest);
-      return rest;
+      break;
     }
   }
   if (situation.parts) {
@@ -132,6 +133,15 @@ double fit(std::vector<Claim>& claims, const Situation& situation) {
     if (largest != claims.end() && largest->points > 0) give(*largest, rest, Confidence::inferred, rest);
   }
   return rest;
+}
+
+/// Readings of another launch tell nothing of what this one loses: no cause has points of it, and all stand with that one.
+void leave_losses_to_another_launch(std::vector<Claim>& claims, const Situation& situation) {
+  std::erase_if(claims, explains_loss);
+  if (situation.lost() < kLeastPoints) return;
+  Claim& another = *std::ranges::find(claims, Cause::another_launch, &Claim::cause);
+  another.part = Part::either;
+  another.takes_rest = true;
 }
 
 /// Share of a launch's time below which nothing is promised: less than times of the same launch vary by.
@@ -168,7 +178,7 @@ double share_of_launch(const Situation& situation) {
 
 /// Time with the remedy over time now, if each warp takes as long; empty for what the remedy does not change.
 std::optional<double> time_by_occupancy(const Claim& claim, const Situation& situation) {
-  if (claim.cause == Cause::unexplained) return std::nullopt;
+  if (claim.cause == Cause::unexplained || claim.cause == Cause::another_launch) return std::nullopt;
   const double now = situation.reached_pct;
   const double elapsed = now * share_of_active_time(situation);
   if (claim.cause == Cause::idle_sms) return now > 0 ? std::optional(elapsed / now) : std::nullopt;
@@ -177,12 +187,13 @@ std::optional<double> time_by_occupancy(const Claim& claim, const Situation& sit
       if (!claim.advice || claim.advice->highest.empty()) return 1;
       return situation.theoretical_pct / claim.advice->highest.front().theoretical_pct;
     case Part::blocks: {
-      const double ratio = elapsed / (now + claim.points);
-      const bool is_elapsed_known =
-          situation.facts.readings.achieved_elapsed_pct || situation.facts.prediction;
-      // Equal blocks in whole waves.
-      const bool by_waves = claim.cause == Cause::tail && !is_elapsed_known;
-      return by_waves ? std::min(ratio, situation.waves() / std::ceil(situation.waves())) : ratio;
+      const bool is_tail = claim.cause == Cause::tail;
+      if (!is_tail && claim.cause != Cause::small_grid) return elapsed / (now + claim.points);
+      // Points of the grid alone: what else is lost now does not come back with whole waves of the same work.
+      const double ratio = share_of_active_time(situation) * (1 - claim.points / situation.theoretical_pct);
+      if (!is_tail || situation.losses()) return ratio;
+      const double by_waves = situation.waves() / std::ceil(situation.waves());
+      return situation.facts.readings.achieved_elapsed_pct ? std::max(ratio, by_waves) : by_waves;
     }
     case Part::warps:
     case Part::either:
@@ -240,6 +251,14 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
     return TimeSaved{1 - facts.faster->time_us / *facts.times.time_us,
                      fmt::format("{} instead of {} ms per launch were measured with {}.",
                                  ms(facts.faster->time_us), ms(*facts.times.time_us), facts.faster->variant)};
+  }
+  if (claim.cause == Cause::spills && facts.roomier) {
+    const double ratio = facts.roomier->time_us / *facts.times.time_us;
+    return TimeSaved{
+        std::max(0.0, 1 - ratio),
+        fmt::format("{}{} instead of {} ms per launch were measured with {} registers ({}).",
+                    ratio < 1 ? "" : "None: ", ms(facts.roomier->time_us), ms(*facts.times.time_us),
+                    facts.roomier->registers_per_thread, facts.roomier->variant)};
   }
   // Its remedy changes how long warps take, which no counter of this build tells.
   if (claim.cause == Cause::spills) return TimeSaved{0, "Not known: compare with a build of more registers."};
@@ -319,13 +338,21 @@ std::string what_would_settle(const Situation& situation) {
          "(--sm-cycles-active-avg), which show whether blocks are short.";
 }
 
-Claim unexplained(const Situation& situation, double points) {
+/// @param claims  fitted to what was measured
+Claim unexplained(const Situation& situation, std::span<const Claim> claims, double points) {
+  const auto tail = std::ranges::find(claims, Cause::tail, &Claim::cause);
+  const bool may_be_tail = situation.facts.tail_of_equal_blocks && tail != claims.end();
+  const double of_tail = may_be_tail ? std::min(points, tail->most - tail->points) : 0;
   return {.cause = Cause::unexplained,
           .points = points,
           .evidence = evidence_of({{"theoretical_pct", situation.theoretical_pct},
                                    {"achieved_pct", situation.achieved_pct},
                                    {"resident_blocks", situation.counters().resident_blocks}}),
-          .because = "no cause has evidence for them",
+          .because = of_tail < kLeastPoints
+                         ? "no cause has evidence for them"
+                         : fmt::format("no cause has evidence for them, but up to {:.0f} may be the last "
+                                       "wave's",
+                                       of_tail),
           .remedy = what_would_settle(situation)};
 }
 
@@ -381,14 +408,18 @@ std::vector<Finding> diagnose(const LaunchFacts& facts) {
     if (std::optional<Claim> claim = rule.claim(*situation))
       claims.emplace_back(std::move(*claim)).cause = rule.cause;
   }
-  claims.push_back(unexplained(*situation, fit(claims, *situation)));
+  const bool of_another = std::ranges::find(claims, Cause::another_launch, &Claim::cause) != claims.end();
+  if (of_another) leave_losses_to_another_launch(claims, *situation);
+  const double rest = fit(claims, *situation);
+  claims.push_back(unexplained(*situation, claims, rest));
   leave_out_small(claims);
   std::vector<Finding> findings;
   for (const Claim& each : claims) findings.push_back(finding_of(each, *situation));
-  if (facts.readings.achieved_source == AchievedSource::simulated) {
-    for (Finding& each : findings) {
-      if (each.confidence == Confidence::measured) each.confidence = Confidence::simulated;
-    }
+  const bool simulated = facts.readings.achieved_source == AchievedSource::simulated;
+  for (Finding& each : findings) {
+    if (each.confidence == Confidence::measured && (simulated || of_another))
+      each.confidence = simulated ? Confidence::simulated : Confidence::inferred;
+    if (each.time && of_another) each.time = TimeSaved{0, "Not known: the readings are another launch's."};
   }
   std::ranges::stable_sort(findings, std::ranges::greater{}, &Finding::points);
   std::stable_partition(findings.begin(), findings.end(), comes_first);

@@ -14,7 +14,7 @@ double pct_by_grid(const Situation& situation) {
   if (situation.is_partial_wave()) return situation.partial_wave_pct();
   if (!situation.has_tail()) return situation.theoretical_pct;
   if (situation.facts.tail_of_equal_blocks)
-    return situation.theoretical_pct - *situation.facts.tail_of_equal_blocks;
+    return situation.theoretical_pct - situation.facts.tail_of_equal_blocks->points;
   return situation.theoretical_pct * situation.waves() / std::ceil(situation.waves());
 }
 
@@ -41,6 +41,20 @@ bool is_another_build(const CaseRecord& record, const CaseRecord& other) {
   return std::abs(amount(other.times) / amount(record.times) - 1) < kAlike &&
          record.compiled->spill_bytes != other.compiled->spill_bytes &&
          record.compiled->usage.registers_per_thread != other.compiled->usage.registers_per_thread;
+}
+
+std::optional<OtherBuild> fastest_build_of(const CaseRecord& record, std::span<const CaseRecord> records,
+                                           const auto& counts) {
+  const CaseRecord* fastest = nullptr;
+  for (const CaseRecord& other : records) {
+    if (!is_another_build(record, other) || !counts(other)) continue;
+    if (fastest == nullptr || *other.times.time_us < *fastest->times.time_us) fastest = &other;
+  }
+  if (fastest == nullptr) return std::nullopt;
+  return OtherBuild{.variant = fastest->identity.variant,
+                    .registers_per_thread = fastest->compiled->usage.registers_per_thread,
+                    .achieved_pct = *fastest->readings.counters.achieved_pct,
+                    .time_us = *fastest->times.time_us};
 }
 
 }  // namespace
@@ -123,17 +137,16 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
           .library = library_of(record.identity.kernel)};
 }
 
-std::optional<FasterBuild> faster_build_of(const CaseRecord& record, std::span<const CaseRecord> records) {
-  const CaseRecord* fastest = nullptr;
-  for (const CaseRecord& other : records) {
-    if (!is_another_build(record, other) || *other.times.time_us > kFaster * *record.times.time_us) continue;
-    if (fastest == nullptr || *other.times.time_us < *fastest->times.time_us) fastest = &other;
-  }
-  if (fastest == nullptr) return std::nullopt;
-  return FasterBuild{.variant = fastest->identity.variant,
-                     .registers_per_thread = fastest->compiled->usage.registers_per_thread,
-                     .achieved_pct = *fastest->readings.counters.achieved_pct,
-                     .time_us = *fastest->times.time_us};
+std::optional<OtherBuild> faster_build_of(const CaseRecord& record, std::span<const CaseRecord> records) {
+  return fastest_build_of(record, records, [&](const CaseRecord& other) {
+    return *other.times.time_us <= kFaster * *record.times.time_us;
+  });
+}
+
+std::optional<OtherBuild> roomier_build_of(const CaseRecord& record, std::span<const CaseRecord> records) {
+  return fastest_build_of(record, records, [&](const CaseRecord& other) {
+    return other.compiled->usage.registers_per_thread > record.compiled->usage.registers_per_thread;
+  });
 }
 
 }  // namespace occbench

@@ -403,12 +403,28 @@ std::string simulated_line(const Comparison& comparison) {
   return comparison.simulated ? fmt::format("{}\n\n", kSimulatedLine) : "";
 }
 
-/// How to ask where the occupancy of the worst regression went; empty where the candidate's rows are no file or were
+/// What may tell why a case takes longer at the same occupancy, as far as both sides have it.
+std::string what_else_changed(const Row& before, const Row& now) {
+  std::string text;
+  for (const auto& [column, value] :
+       {std::pair("sm_clock_mhz", &Row::sm_clock_mhz), std::pair("dram_busy_pct", &Row::dram_busy_pct),
+        std::pair("issue_active_pct", &Row::issue_active_pct)}) {
+    if (before.*value && now.*value)
+      text += fmt::format("{}{} {:.4g} -> {:.4g}", text.empty() ? ": " : ", ", column, *(before.*value),
+                          *(now.*value));
+  }
+  return text;
+}
+
+/// How to ask where the occupancy of the worst regression went, unless its time alone is worse; empty where the candidate's rows are no file or were
 /// not measured.
 std::string how_to_explain(const Comparison& comparison) {
   if (comparison.verdict() != Verdict::regression || !fs::is_regular_file(comparison.candidate)) return "";
   const ComparedCase& worst = comparison.cases.front();
   if (!worst.candidate || !worst.candidate->row.achieved_pct) return "";
+  if (worst.baseline && worst.findings.front().subject == "time_us")
+    return fmt::format("Occupancy does not explain the first; clock, memory or instructions may{}\n",
+                       what_else_changed(worst.baseline->row, worst.candidate->row));
   std::string pattern;
   for (const char character : worst.full_name()) {
     if (std::string_view("\\.^$|()[]{}*+?").find(character) != std::string_view::npos) pattern += '\\';

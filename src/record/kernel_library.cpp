@@ -15,9 +15,17 @@ struct LibraryPattern {
 constexpr KernelLibrary kCublas{"cuBLAS",
                                 "batch several products in a call, time other algorithms "
                                 "(cublasLtMatmulAlgoGetHeuristic), or change shapes, data type or workspace"};
-constexpr KernelLibrary kCudnn{
+/// The switch lets engines of convolutions be timed, and no others.
+constexpr KernelLibrary kConvolution{
     "cuDNN",
     "let other engines be timed (torch.backends.cudnn.benchmark), or change batch, layout or data type"};
+constexpr KernelLibrary kLayout{
+    "cuDNN",
+    "give it tensors in the layout that the next kernel reads (channels_last), which spares this one"};
+/// One block a channel: larger batches give it no more of them.
+constexpr KernelLibrary kBatchNorm{
+    "cuDNN", "change layout (channels_last) or data type, for which it has other kernels"};
+constexpr KernelLibrary kCudnn{"cuDNN", "give it larger batches, or change the data type"};
 constexpr KernelLibrary kProducts{
     "cuBLAS or cuDNN",
     "batch more in a call, let other algorithms be timed, or change shapes, layout or data type"};
@@ -37,8 +45,15 @@ constexpr KernelLibrary kXla{"XLA", "change shapes, or what is compiled together
 // Names as traced programs have them (results/nvidia-h100-80gb-hbm3/programs). Those of volta_, turing_, ampere_, other
 // xmma_ kernels, NCCL, cuSPARSE and torch.compile are as public profiles show them.
 constexpr LibraryPattern kPatterns[] = {
-    {"", "__5x_cudnn", &kCudnn},
+    {"", "__5x_cudnn", &kConvolution},
     {"", "__5x_cublas", &kCublas},
+    {"cudnn::bn_", "", &kBatchNorm},
+    {"cudnn::", "nchwToNhwc", &kLayout},
+    {"cudnn::", "nhwcToNchw", &kLayout},
+    {"cudnn::", "conv", &kConvolution},
+    {"cudnn::", "dgrad", &kConvolution},
+    {"cudnn::", "wgrad", &kConvolution},
+    {"cudnn::", "winograd", &kConvolution},
     {"", "cudnnTensorStruct", &kCudnn},
     {"", "cudnnRNN", &kCudnn},
     {"cudnn::", "", &kCudnn},

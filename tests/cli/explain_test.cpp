@@ -113,7 +113,10 @@ TEST(ExplainNumbers, SaysTheRuleOfTheoryTheWavesAndWhatIsDueToSomethingElse) {
   EXPECT_THAT(said, HasSubstr("5.6 waves of 396"));
   EXPECT_THAT(said, HasSubstr("[register_limit, inferred]"));
   EXPECT_THAT(said, HasSubstr("the last wave has 238 of 396 blocks"));
-  EXPECT_THAT(said, HasSubstr("14 points: no cause has evidence for them. [unexplained"));
+  EXPECT_THAT(
+      said,
+      HasSubstr(
+          "14 points: no cause has evidence for them, but up to 4 may be the last wave's. [unexplained"));
   EXPECT_THAT(said, HasSubstr("`ncu --metrics sm__ctas_active.avg.per_cycle_active"));
   EXPECT_THAT(said, HasSubstr("At most 0.102 of 0.41 ms per launch"));
 }
@@ -180,6 +183,27 @@ TEST(ExplainNumbers, TheLastWaveCostsTheCounterLessThanElapsedCycles) {
     EXPECT_NEAR(findings.at(0).at("points").get<double>(), predicted, 1);
     EXPECT_THAT(findings.at(0).at("sentence").get<std::string>(), HasSubstr(over_elapsed));
   }
+}
+
+TEST(ExplainNumbers, SayBetweenWhatTheLossOfALastWaveOfEqualBlocksLiesAndNoMoreTimeThanItCosts) {
+  const std::string launch = "--gpu h200 --block-size 256 --grid 1400 --registers 32 --format json";
+  const auto predicted = nlohmann::json::parse(printed("predict --work equal:200000 " + launch));
+  const auto range = [&](const char* column) {
+    return fmt::format("{:.0f}", 100 - predicted.at(column).get<double>());
+  };
+  for (const char* achieved : {"64", "10"}) {
+    const auto findings =
+        nlohmann::json::parse(printed(fmt::format("explain {} --achieved {}", launch, achieved)))
+            .at("findings");
+    const auto tail = std::ranges::find(findings, "tail", [](const auto& each) { return each.at("cause"); });
+    ASSERT_NE(tail, findings.end());
+    EXPECT_THAT(tail->at("sentence").get<std::string>(),
+                HasSubstr(fmt::format("lose 34 points, and the counter {} to {},",
+                                      range("predicted_high_pct"), range("predicted_low_pct"))));
+    EXPECT_NEAR(tail->at("time_saved_at_most_pct").get<double>(), 100 * (1 - 1400.0 / 2112), 0.1);
+  }
+  EXPECT_THAT(printed("explain --achieved 64 --gpu h200 --block-size 256 --grid 1400 --registers 32"),
+              HasSubstr("13 points: no cause has evidence for them, but up to 10 may be the last wave's."));
 }
 
 TEST(ExplainNumbers, TimeSaysWhetherBlocksAreShortWhereTheGpusClockIsKnown) {

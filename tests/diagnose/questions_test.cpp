@@ -117,7 +117,9 @@ TEST(ByNumbers, FewerBlocksThanSmsReadOneBlockAnSmAndNoMore) {
   const auto more = diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 32}, 31.0));
   const Finding another = the(more, Cause::another_launch);
   EXPECT_EQ(more.front().cause, Cause::another_launch);
-  EXPECT_DOUBLE_EQ(another.points, 0);
+  // No cause has points by a counter that is not this launch's.
+  EXPECT_DOUBLE_EQ(another.points, 69);
+  EXPECT_EQ(find(more, Cause::small_grid), nullptr);
   EXPECT_THAT(another.sentence, AllOf(HasSubstr("can reach 12.5 %"), HasSubstr("an achieved 31 %"),
                                       HasSubstr("another launch")));
 }
@@ -132,6 +134,100 @@ TEST(ByNumbers, ACounterBelongsToAnotherLaunchFromAPointAboveReachOn) {
   };
   EXPECT_FALSE(is_another(13.49));
   EXPECT_TRUE(is_another(13.51));
+}
+
+/// Of 256 threads on an SM that holds 48 warps, 6 blocks.
+TEST(ByNumbers, ResidentBlocksThatCannotFillWhatWasAchievedAreOfAnotherLaunch) {
+  LaunchFacts facts =
+      by_numbers("8.9", 128, {.block_threads = 256, .grid_blocks = 9216}, {.registers_per_thread = 32}, 99);
+  const auto said_of = [&](double resident_blocks) {
+    facts.readings.counters.resident_blocks = resident_blocks;
+    return diagnose(facts);
+  };
+  const auto half = said_of(3);
+  ASSERT_EQ(half.size(), 1U);
+  EXPECT_EQ(half[0].cause, Cause::another_launch);
+  EXPECT_THAT(half[0].sentence, HasSubstr("3 resident blocks fill 50 % at most, so an achieved 99 %"));
+  EXPECT_FALSE(half[0].time);
+  // Recorded counters of short blocks differ by 1.8 points.
+  EXPECT_NE(find(said_of(6 * 0.969), Cause::another_launch), nullptr);
+  EXPECT_EQ(find(said_of(6 * 0.971), Cause::another_launch), nullptr);
+}
+
+TEST(ByNumbers, MoreResidentBlocksThanAnSmGetsOfTheGridAreOfAnotherLaunch) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 128, .grid_blocks = 300}, {.registers_per_thread = 24}, 14);
+  facts.readings.counters.resident_blocks = 3;
+  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
+  facts.readings.counters.resident_blocks = 6;
+  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence,
+              HasSubstr("gets 3 blocks of the grid at most, so 6 resident blocks"));
+}
+
+TEST(ByNumbers, MoreActiveCyclesThanTheTimeHasRoomForAreOfAnotherLaunch) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 2112}, {.registers_per_thread = 32}, 90);
+  facts.most_cycles_active = 100'000;
+  facts.readings.counters.sm_cycles_active_avg = 199'000;
+  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
+  facts.readings.counters.sm_cycles_active_avg = 201'000;
+  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence,
+              HasSubstr("room for 100,000 cycles at the boost clock, so 201,000 active cycles"));
+}
+
+TEST(ByNumbers, BesideAnotherLaunchNothingIsMeasuredAndNoTimeIsKnown) {
+  LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 512, .grid_blocks = 132 * 12},
+                                 {.registers_per_thread = 33}, 90);
+  facts.readings.achieved_elapsed_pct = 60;
+  facts.times.time_us = 400;
+  const auto findings = diagnose(facts);
+  EXPECT_EQ(findings.front().cause, Cause::another_launch);
+  EXPECT_DOUBLE_EQ(findings.front().points, 0) << "the counter reads more than theory";
+  for (const Finding& finding : findings) {
+    EXPECT_NE(finding.confidence, Confidence::measured) << to_string(finding.cause);
+    if (finding.time) {
+      EXPECT_EQ(finding.time->sentence, "Not known: the readings are another launch's.");
+    }
+  }
+  EXPECT_TRUE(find(findings, Cause::register_limit));
+  EXPECT_TRUE(find(findings, Cause::idle_sms));
+}
+
+TEST(ByNumbers, GivingBlocksOutCostsNoMoreThanPlacesThatAreEmpty) {
+  // In 28 waves of 2,112 blocks the dispatcher needs 69,189 cycles.
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 128, .grid_blocks = 59'136}, {.registers_per_thread = 24}, 93);
+  facts.most_cycles_active = 117'270;
+  const Finding unread = the(diagnose(facts), Cause::overhead);
+  EXPECT_THAT(unread.sentence, AllOf(HasSubstr("7 points: giving blocks out takes about 59 % of the time"),
+                                     testing::Not(HasSubstr("as fast as"))));
+  facts.most_cycles_active = 73'600;
+  EXPECT_THAT(the(diagnose(facts), Cause::overhead).sentence,
+              HasSubstr("blocks end about as fast as they can be given out, which takes 94 % of the time"));
+  facts.most_cycles_active = 117'270;
+  // Half a block of 16 is missing, which is 3.1 points.
+  facts.readings.counters.resident_blocks = 15.5;
+  const auto some = diagnose(facts);
+  EXPECT_NEAR(the(some, Cause::overhead).points, 3.1, 1);
+  EXPECT_NEAR(the(some, Cause::uneven_warps).points, 3.9, 1);
+  for (const double full : {17.0, 20.0}) {
+    facts.readings.counters.resident_blocks = full;
+    const auto findings = diagnose(facts);
+    EXPECT_EQ(findings.front().cause, Cause::uneven_warps);
+    for (const Finding& finding : findings)
+      EXPECT_THAT(finding.sentence, testing::Not(HasSubstr("given out"))) << full;
+  }
+}
+
+TEST(ByNumbers, BlocksMoreOfAShortLaunchCostTheTimeOfGivingThemOut) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 128, .grid_blocks = 300}, {.registers_per_thread = 24}, 14);
+  facts.most_cycles_active = 8712;  // 4.4 us at 1.98 GHz
+  const auto giving_out = HasSubstr("except for giving them out: 6 % of this launch's time or more");
+  EXPECT_THAT(the(diagnose(facts), Cause::small_grid).remedy, giving_out);
+  facts.most_cycles_active = 871'200;
+  EXPECT_THAT(the(diagnose(facts), Cause::small_grid).remedy,
+              AllOf(HasSubstr("cost no further time"), testing::Not(HasSubstr("giving them out"))));
 }
 
 TEST(ByNumbers, SmsAreIdleFromAPointBetweenActiveAndElapsedCyclesOn) {
@@ -283,6 +379,38 @@ TEST(TimeSaved, OfAPartialWaveIsWhatWholeWavesOfTheSameWorkTakeLess) {
   facts.readings.counters.sm_clock_mhz = 1000;
   facts.readings.counters.sm_cycles_active_max = 400'000;
   EXPECT_NEAR(saved_by(facts, Cause::tail).share, 0.5 * (1 - 1.25 / 2), 0.001);
+}
+
+TEST(TimeSaved, OfAPartialWaveIsNoMoreWhereMoreIsLostToSomethingElse) {
+  LaunchFacts facts = with_tail();
+  for (const bool elapsed_is_known : {true, false}) {
+    for (const double part : {1.0, 0.7, 0.1}) {
+      facts.readings.counters.achieved_pct = 87.7 * part;
+      facts.readings.achieved_elapsed_pct = elapsed_is_known ? Real(62.5 * part) : Real();
+      EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 1.25 / 2, 0.001) << part;
+    }
+  }
+  // Half a wave of blocks that fill half of what they could.
+  facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 528}, {.registers_per_thread = 32}, 25);
+  EXPECT_NEAR(saved_by(facts, Cause::small_grid).share, 0.5, 0.001);
+}
+
+TEST(TimeSaved, OfSpillsIsNoneWhereBuildsOfMoreRegistersAreNoFaster) {
+  LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132 * 16},
+                                 {.registers_per_thread = 128}, 24);
+  facts.compiled->usage.local_bytes_per_thread = 64;
+  facts.readings.counters.local_sectors = 1e9;
+  facts.times.time_us = 776;
+  facts.roomier = OtherBuild{.variant = "cap_255", .registers_per_thread = 155, .time_us = 1277};
+  EXPECT_EQ(saved_by(facts, Cause::spills).sentence,
+            "None: 1.28 instead of 0.776 ms per launch were measured with 155 registers (cap_255).");
+  EXPECT_EQ(saved_by(facts, Cause::spills).share, 0);
+  EXPECT_THAT(the(diagnose(facts), Cause::spills).remedy, HasSubstr("more registers are no faster"));
+  facts.roomier->time_us = 760;
+  EXPECT_EQ(saved_by(facts, Cause::spills).sentence,
+            "0.76 instead of 0.776 ms per launch were measured with 155 registers (cap_255).");
+  EXPECT_THAT(the(diagnose(facts), Cause::spills).remedy, HasSubstr("Allow more than 128 registers"));
 }
 
 TEST(TimeSaved, EndsWhereTheBusiestResourceWouldBeSaturated) {

@@ -207,6 +207,22 @@ TEST(RecordedSuite, ASpilledRowNamesTheBuildOfItsKernelThatIsFaster) {
   }
 }
 
+TEST(RecordedSuite, ASpilledRowThatIsFastestSaysThatItsBuildOfMoreRegistersIsSlower) {
+  const auto records = read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv");
+  const auto of_cap = [&](std::string_view variant) {
+    const auto found = std::ranges::find_if(records, [&](const CaseRecord& each) {
+      return full_name(each.identity) ==
+             fmt::format("register_cap/register_pressure/{}/block_threads=256", variant);
+    });
+    return roomier_build_of(*found, records);
+  };
+  const auto roomier = of_cap("cap_128");
+  ASSERT_TRUE(roomier);
+  EXPECT_EQ(roomier->registers_per_thread, 155);
+  EXPECT_NEAR(roomier->time_us, 1277, 1);
+  EXPECT_FALSE(of_cap("cap_255"));
+}
+
 TEST(RecordedSuite, SumsByAnAtomicAThreadLoseToAtomicsAlsoWhereThreadsReadForPartOfTheTime) {
   for (const std::string& suite : kSuites) {
     int sums = 0;

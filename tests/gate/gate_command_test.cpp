@@ -71,6 +71,21 @@ TEST_F(GateCommand, OfARegressionNamesTheCommandThatSaysWhyAndItAnswers) {
   EXPECT_THAT(out_, testing::Not(HasSubstr("Causes and remedies")));
 }
 
+TEST_F(GateCommand, OfATimeThatIsWorseAtTheSameOccupancyNamesWhatElseChanged) {
+  const auto counted = [](MadeUpRun run, double mhz) {
+    run.rows[0].sm_clock_mhz = mhz;
+    run.rows[0].issue_active_pct = 30;
+    return run;
+  };
+  const std::string before = write_run("before", counted(made_up_run(), 1980));
+  MadeUpRun slower = made_up_run();
+  slower.slow_down(0, 1.3);
+  EXPECT_EQ(gate({before, write_run("after", counted(slower, 1500))}), 1);
+  EXPECT_THAT(out_, HasSubstr("Occupancy does not explain the first; clock, memory or instructions may: "
+                              "sm_clock_mhz 1980 -> 1500, issue_active_pct 30 -> 30\n"));
+  EXPECT_THAT(out_, testing::Not(HasSubstr("occbench explain")));
+}
+
 TEST_F(GateCommand, SaysWhichTolerancesConcernNothingAndRefusesThoseThatSayTwoThings) {
   const std::string run = write_run("a", made_up_run());
   write(

@@ -224,6 +224,27 @@ TEST(KernelLibrary, IsKnownByNamespaceOrByTheTypesOfItsParameters) {
   EXPECT_EQ(name_of("loop_multiply_fusion_1"), "XLA");
 }
 
+TEST(KernelLibrary, LetsEnginesBeTimedForConvolutionsAlone) {
+  const auto times_engines = [](std::string_view kernel) {
+    const KernelLibrary* library = library_of(kernel);
+    EXPECT_EQ(library == nullptr ? "" : library->name, "cuDNN") << kernel;
+    return library != nullptr && library->caller_can_change.find("cudnn.benchmark") != std::string_view::npos;
+  };
+  for (const char* convolution :
+       {"sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_execute_kernel__5x_cudnn",
+        "void cutlass__5x_cudnn::Kernel<cutlass_tensorop_s1688dgrad_optimized_tf32_256x64>(int)",
+        "void cudnn::cnn::conv2d_grouped_direct_kernel<false, float>(cudnnTensorStruct, float const*)",
+        "void cudnn::cnn::wgrad2d_grouped_direct_kernel<float>(cudnnTensorStruct)",
+        "void cudnn::winograd_nonfused::winogradForwardData4x4<float>(float const*)"})
+    EXPECT_TRUE(times_engines(convolution)) << convolution;
+  for (const char* other :
+       {"void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 128, true, 1>(cudnnTensorStruct)",
+        "void elemWiseRNNcell<float, float, float, (cudnnRNNMode_t)2, (cudnnRNNBiasMode_t)2>(int)",
+        "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64_4x1x1_kernel0_0",
+        "void cudnn::engines_precompiled::nchwToNhwcKernel<float, float, float, false, true>(float)"})
+    EXPECT_FALSE(times_engines(other)) << other;
+}
+
 TEST(KernelLibrary, IsNoneOfAUsersKernelThatOnlyTakesALibrarysTypes) {
   for (const char* own : {"void mine<at::native::AddFunctor<float> >(float*)",
                           "(anonymous namespace)::stencil(float const*, float*, int)",

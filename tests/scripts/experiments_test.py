@@ -235,7 +235,7 @@ class GridSync(unittest.TestCase):
 
     def test_one_block_more_has_to_be_refused_and_not_only_skipped(self):
         limit = self.row("limit", "ok")
-        refused = self.row("limit_plus_one", "skipped", "a cooperative grid of 5 blocks is refused, as expected be")
+        refused = self.row("limit_plus_one", "skipped", "a cooperative grid of 5 blocks is refused, as expected")
         self.assertEqual(verdict_of("grid_sync", run_of([limit, refused])), "holds")
         skipped = self.row("limit_plus_one", "skipped", "no code for this GPU")
         self.assertEqual(verdict_of("grid_sync", run_of([limit, skipped])), "partly holds (not: one block more)")
