@@ -170,14 +170,17 @@ Question one_question(const CalcOptions& options, const GpuOption& gpu, const CL
   Question question{
       &limits_of(capability_of(gpu)), {options.launch, options.usage}, sm_count_of(gpu), {}, gpu.name,
       parser.count("--registers") > 0};
+  for (const std::string& sms : options.sms_per_gpc)
+    question.sms_per_gpc.push_back(parse_number(sms, "--gpc-sms", 1, kMostSmsOfGpc));
   if (!gpu.name.empty()) {
     const std::vector<const Gpu*> meant = gpus_of(gpu.name);
-    if (meant.size() == 1) question.gpu = meant.front()->name;
+    if (meant.size() == 1) {
+      question.gpu = meant.front()->name;
+      use_known_gpcs(question, identity_of(*meant.front()));
+    }
     if (!question.sm_count && options.launch.grid_blocks > 0)
       throw InputError("--grid: " + which_of(gpu.name, meant));
   }
-  for (const std::string& sms : options.sms_per_gpc)
-    question.sms_per_gpc.push_back(parse_number(sms, "--gpc-sms", 1, kMostSmsOfGpc));
   check_question(question);
   if (parser.count("--block-size") == 0) choose_block_size(question, remark);
   return question;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -124,6 +125,16 @@ std::string rule_lines(const Question& question) {
   return "\nrules applied\n" + text_table(lines, "<");
 }
 
+/// Of clusters whose GPCs are not known it is what a full wave has at most.
+std::int64_t full_wave_of(const Question& question, const Occupancy& occupancy) {
+  return full_wave_of_clusters(occupancy, question.configuration.launch.cluster_blocks, *question.sm_count,
+                               question.sms_per_gpc);
+}
+
+bool is_wave_uncertain(const Question& question) {
+  return question.configuration.launch.cluster_blocks > 1 && question.sms_per_gpc.empty();
+}
+
 std::string device_lines(const Question& question, const Occupancy& occupancy) {
   const Limits& limits = *question.limits;
   const auto& [launch, usage] = question.configuration;
@@ -132,18 +143,34 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
     text += fmt::format("{:<22}{}\n", name, value);
   };
   if (question.sm_count && occupancy.blocks_per_sm > 0) {
-    line("full wave", fmt::format("{} blocks on {} SMs, also the largest cooperative grid",
-                                  full_wave_blocks(occupancy, *question.sm_count), *question.sm_count));
-    if (launch.grid_blocks > 0) {
-      line("grid", fmt::format("{} blocks: {:.4g} waves", launch.grid_blocks,
-                               *waves(occupancy, launch.grid_blocks, *question.sm_count)));
+    const std::int64_t wave = full_wave_of(question, occupancy);
+    const bool at_most = is_wave_uncertain(question);
+    line("full wave",
+         fmt::format("{}{} blocks on {} SMs{}", at_most ? "at most " : "", wave, *question.sm_count,
+                     at_most                     ? ", if whole clusters fill the GPCs: give --gpc-sms"
+                     : launch.cluster_blocks > 1 ? ""
+                                                 : ", also the largest cooperative grid"));
+    if (const auto of_grid = waves(launch.grid_blocks, wave); of_grid && launch.grid_blocks > 0) {
+      line("grid", fmt::format("{} blocks: {}{:.4g} waves", launch.grid_blocks, at_most ? "at least " : "",
+                               *of_grid));
     }
   }
   if (!question.sms_per_gpc.empty()) {
     line("active clusters",
-         fmt::format("{} of {} blocks",
-                     max_active_clusters(occupancy, launch.cluster_blocks, question.sms_per_gpc),
-                     launch.cluster_blocks));
+         fmt::format(
+             "{} of {} blocks{}", max_active_clusters(occupancy, launch.cluster_blocks, question.sms_per_gpc),
+             launch.cluster_blocks,
+             question.gpcs_by.empty()
+                 ? ""
+                 : fmt::format(", with the GPCs of the profile {}; those of another GPU of this model "
+                               "may differ: give --gpc-sms",
+                               question.gpcs_by)));
+  }
+  if (launch.cluster_blocks > kMostPortableClusterBlocks) {
+    line("opt in", fmt::format("host code, before the launch: cudaFuncSetAttribute(kernel, "
+                               "cudaFuncAttributeNonPortableClusterSizeAllowed, 1); without it a cluster has "
+                               "at most {} blocks",
+                               kMostPortableClusterBlocks));
   }
   const BestBlockSize best = best_block_size(limits, launch, usage, limits.max_threads_per_block);
   if (best.block_threads > 0) {
@@ -250,10 +277,23 @@ Json limits_json(const Limits& limits, AnswerFormat format) {
 
 }  // namespace
 
+void use_known_gpcs(Question& question, const GpuIdentity& gpu) {
+  if (question.configuration.launch.cluster_blocks <= 1 || !question.sms_per_gpc.empty()) return;
+  const ChosenProfile chosen = choose_profile(gpu);
+  question.sms_per_gpc = chosen.known_sms_per_gpc();
+  if (!question.sms_per_gpc.empty()) question.gpcs_by = chosen.profile.name;
+}
+
 void check_question(const Question& question) {
   check_at_least("grid_blocks", question.configuration.launch.grid_blocks, 0);
   check_at_least("sm_count", question.sm_count.value_or(1), 1);
   for (const int sms : question.sms_per_gpc) check_at_least("SMs of a GPC", sms, 1);
+  const int sms = std::accumulate(question.sms_per_gpc.begin(), question.sms_per_gpc.end(), 0);
+  if (sms > 0 && sms != question.sm_count.value_or(sms))
+    throw InputError(
+        "the GPCs have {} SMs together, and the GPU has {}: give all GPCs, as `occbench devices` does", sms,
+        *question.sm_count);
+  check_whole_clusters(question.configuration.launch);
   check_static_shared(*question.limits, question.configuration.usage);
 }
 
@@ -289,8 +329,9 @@ Json answer_json(const Question& question) {
   Json answer;
   answer["blocks_per_sm"] = occupancy.blocks_per_sm;
   answer["limiter"] = to_string(occupancy.limiters);
-  answer["waves"] = know_device && launch.grid_blocks > 0
-                        ? optional_json(waves(occupancy, launch.grid_blocks, *question.sm_count))
+  const bool know_wave = know_device && !is_wave_uncertain(question);
+  answer["waves"] = know_wave && launch.grid_blocks > 0
+                        ? optional_json(waves(launch.grid_blocks, full_wave_of(question, occupancy)))
                         : Json();
   answer["theoretical_pct"] = occupancy.theoretical_pct;
   answer["warps_per_sm"] = occupancy.warps_per_sm();
@@ -310,11 +351,12 @@ Json answer_json(const Question& question) {
   answer["idle_shared_bytes"] = idle.shared_bytes;
   answer["fp32_lanes"] = limits.fp32_lanes;
   answer["threads_per_lane"] = threads_per_lane(limits, occupancy.blocks_per_sm * launch.block_threads);
-  answer["full_wave_blocks"] = know_device ? Json(full_wave_blocks(occupancy, *question.sm_count)) : Json();
+  answer["full_wave_blocks"] = know_wave ? Json(full_wave_of(question, occupancy)) : Json();
   answer["active_clusters"] =
       question.sms_per_gpc.empty()
           ? Json()
           : Json(max_active_clusters(occupancy, launch.cluster_blocks, question.sms_per_gpc));
+  answer["gpcs_by"] = question.gpcs_by.empty() ? Json() : Json(question.gpcs_by);
   answer["best_block_threads"] =
       best_block_size(limits, launch, usage, limits.max_threads_per_block).block_threads;
   answer["available_dynamic_shared_bytes"] =

@@ -8,6 +8,7 @@
 
 #include "occupancy/limits.hpp"
 #include "occupancy/theory_advice.hpp"
+#include "predict/profile_choice.hpp"
 #include "record/json.hpp"
 
 namespace occbench {
@@ -23,13 +24,17 @@ struct Question {
   std::vector<int> sms_per_gpc;  ///< empty = not known
   std::string gpu = {};          ///< as the user named it; empty = not named
   bool registers_given = true;   ///< else they are 0, and so do not limit
+  std::string gpcs_by = {};      ///< the profile that sms_per_gpc are of; empty = they are given or not known
 };
 
 /// What an answer says where registers were not given.
 inline constexpr std::string_view kRegistersAssumed = "registers assumed not to limit";
 
-/// @throws InputError for a grid below 0 blocks, a device below 1 SM or a GPC below 1, and as
-/// check_static_shared.
+/// Takes the GPCs of the profile of a GPU's model, where none are given and a launch in clusters depends on them.
+void use_known_gpcs(Question& question, const GpuIdentity& gpu);
+
+/// @throws InputError for a grid below 0 blocks, a device below 1 SM or a GPC below 1, GPCs that are not all SMs, and as
+/// check_static_shared and check_whole_clusters.
 void check_question(const Question& question);
 
 /// The columns that make an object a row of a file: schema, experiment and case.
@@ -41,8 +46,8 @@ Json question_json(const Question& question);
 /// A flat object of the answers; null = does not limit, or not known. Keys are the columns of a row where it
 /// has one, and: warps_per_sm, threads_per_sm; block_limit_* = blocks that each resource alone allows;
 /// registers_per_block and shared_bytes_per_block = allocated; shared_bytes_per_sm = what the carveout
-/// leaves; idle_* = what resident blocks leave of it; full_wave_blocks = also the largest cooperative grid;
-/// active_clusters; best_block_threads; available_dynamic_shared_bytes = the most that keeps as many blocks;
+/// leaves; idle_* = what resident blocks leave of it; full_wave_blocks = also the largest cooperative grid,
+/// of clusters those that are active; active_clusters; gpcs_by = the profile that these two are of; best_block_threads; available_dynamic_shared_bytes = the most that keeps as many blocks;
 /// opt_in_bytes = dynamic shared memory for which the kernel must opt in; assumed = what was not given;
 /// cannot_launch = why not.
 /// @throws InputError as theoretical_occupancy.

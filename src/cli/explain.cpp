@@ -321,6 +321,7 @@ void require_in_range(const NumbersOption& numbers, const Limits& limits) {
     throw InputError("--resident-blocks: {} is more than the {} blocks that an SM can hold",
                      *numbers.resident_blocks, limits.max_blocks_per_sm);
   check_static_shared(limits, numbers.usage);
+  check_whole_clusters(numbers.launch);
 }
 
 CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
@@ -332,8 +333,8 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
   record.provenance.sm_count = sm_count_of(numbers.gpu);
   record.launch = launch;
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
-  record.theory =
-      theory_of(theoretical_occupancy(limits, launch, usage), launch, *record.provenance.sm_count);
+  record.theory = theory_of(theoretical_occupancy(limits, launch, usage), launch, *record.provenance.sm_count,
+                            profile_of(record).known_sms_per_gpc());
   CounterValues& counters = record.readings.counters;
   counters.achieved_pct = numbers.achieved_pct;
   counters.sm_cycles_active_avg = numbers.sm_cycles_active_avg;
@@ -363,16 +364,19 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, const Gpu* gpu) {
   return facts;
 }
 
-void print_text(const CaseRecord& record, const Limits& limits, const std::vector<Finding>& findings,
+void print_text(const CaseRecord& record, const LaunchFacts& facts, const std::vector<Finding>& findings,
                 std::ostream& out) {
   const Theory& theory = *record.theory;
+  const Limits& limits = *facts.limits;
+  const Situation situation = situation_of(facts).value();
   fmt::print(out, "theory {:.4g} %: an SM holds {} block{}, limited by {}\n", theory.theoretical_pct,
              *theory.blocks_per_sm, *theory.blocks_per_sm == 1 ? "" : "s", to_string(theory.limiters));
   for (const AppliedRule& rule : applied_rules(limits, {*record.launch, record.compiled->usage}))
     fmt::print(out, "  {}\n", rule.sentence);
-  fmt::print(out, "grid {}: {:.3g} waves of {} on the {} SMs of {}\n", grouped(record.launch->grid_blocks),
-             theory.waves.value_or(0), grouped(*theory.blocks_per_sm * *record.provenance.sm_count),
-             *record.provenance.sm_count,
+  const bool at_most = situation.is_wave_uncertain();
+  fmt::print(out, "grid {}: {}{:.3g} waves of {}{} on the {} SMs of {}\n",
+             grouped(record.launch->grid_blocks), at_most ? "at least " : "", situation.waves(),
+             at_most ? "at most " : "", grouped(situation.wave), facts.sm_count,
              record.provenance.gpu.empty() ? "compute capability " + to_string(limits.compute_capability)
                                            : record.provenance.gpu);
   const Real& achieved = record.readings.counters.achieved_pct;
@@ -411,7 +415,7 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
   const LaunchFacts facts = facts_of_numbers(record, named_gpu(numbers.gpu));
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
-  if (!json) return print_text(record, limits, findings, out);
+  if (!json) return print_text(record, facts, findings, out);
   Json object = known_cells(row_of(record));
   object["findings"] = findings_json(findings);
   fmt::print(out, "{}\n", json_text(object));

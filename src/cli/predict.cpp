@@ -173,11 +173,13 @@ Answer predict_launch(const PredictOptions& options) {
   record.identity.work_source = work_source;
   record.launch = launch;
   record.first_gpc = options.chance.first_gpc;
-  record.theory = theory_of(occupancy, launch, profile.sm_count());
+  record.theory = theory_of(occupancy, launch, profile.sm_count(), chosen.known_sms_per_gpc());
   record.prediction = answer.prediction;
   if (chosen.quality == ProfileQuality::generic) record.note = kUnverified;
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
-  record.explanation = explanation_of(facts_of(record));
+  LaunchFacts facts = facts_of(record);
+  facts.sms_per_gpc = chosen.known_sms_per_gpc();
+  record.explanation = explanation_of(facts);
   record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.

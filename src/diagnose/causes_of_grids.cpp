@@ -20,7 +20,7 @@ constexpr double kWorthTelling = 0.01;
 /// Occupancies that read alike.
 constexpr double kEqualPoints = 0.05;
 
-/// Least share of a wave that clusters have to fill for empty places to be due to them.
+/// Least share of all places that clusters have to fill for empty ones to be due to them, if GPCs are not known.
 constexpr double kClusteredWave = 0.75;
 
 std::string counted_blocks(std::int64_t blocks) {
@@ -28,7 +28,8 @@ std::string counted_blocks(std::int64_t blocks) {
 }
 
 bool clusters_leave_places(const Situation& situation) {
-  return situation.launch.cluster_blocks > 1 && situation.waves() >= kClusteredWave;
+  if (!situation.is_wave_uncertain()) return situation.launch.grid_blocks == situation.wave;
+  return situation.waves() >= kClusteredWave;
 }
 
 double lost_to_partial_wave(const Situation& situation) {
@@ -73,7 +74,8 @@ std::string remedy_of_small_grid(const Situation& situation) {
   const double by_use = most.value > 0 ? std::floor(100 / most.value * situation.blocks_of_busy_sm()) *
                                              static_cast<double>(situation.facts.sm_count)
                                        : static_cast<double>(situation.wave);
-  const std::int64_t enough = std::min(situation.wave, static_cast<std::int64_t>(by_use));
+  const std::int64_t cluster = situation.launch.cluster_blocks;
+  const std::int64_t enough = std::min(situation.wave, static_cast<std::int64_t>(by_use)) / cluster * cluster;
   const std::string use = fmt::format("{} is {:.0f} %", most.column, most.value);
   if (enough <= blocks) return fmt::format("More blocks cost time, since {}: do less of that.", use);
   const double share = share_of_giving_out(situation, enough - blocks);
@@ -100,9 +102,10 @@ std::optional<Claim> small_grid(const Situation& situation) {
       .part = Part::blocks,
       .confidence = confidence_of_losses(situation),
       .evidence = grid_evidence(situation),
-      .because = fmt::format("the grid has {}, and the device holds {} at once: an SM with a block has "
+      .because = fmt::format("the grid has {}, and the device holds {}{} at once: an SM with a block has "
                              "{:.3g} of {}, so the counter can read {}",
-                             counted_blocks(blocks), grouped(situation.wave), situation.blocks_of_busy_sm(),
+                             counted_blocks(blocks), situation.is_wave_uncertain() ? "at most " : "",
+                             grouped(situation.wave), situation.blocks_of_busy_sm(),
                              situation.occupancy.blocks_per_sm, most_of_partial_wave(situation)),
       .remedy = remedy_of_small_grid(situation)};
 }
@@ -118,7 +121,7 @@ std::optional<Claim> clusters(const Situation& situation) {
                .because = fmt::format(
                    "clusters of {} take {} of {} places: the rest lies in GPCs without room for a whole one",
                    counted_blocks(situation.launch.cluster_blocks), grouped(situation.launch.grid_blocks),
-                   grouped(situation.wave)),
+                   grouped(situation.places)),
                .remedy = "Use smaller clusters, or blocks of which more fit an SM."};
 }
 
@@ -131,8 +134,9 @@ std::optional<Claim> tail(const Situation& situation) {
   const double by_grid = situation.theoretical_pct * (1 - waves / std::ceil(waves));
   const std::optional<EqualTail>& of_equal = situation.facts.tail_of_equal_blocks;
   const double most = of_equal ? std::min(of_equal->most, by_grid) : by_grid;
-  std::string because = fmt::format("the last wave has {} of {} blocks ({:.3g} waves)", grouped(rest),
-                                    grouped(situation.wave), waves);
+  std::string because = fmt::format("the last wave has {} of {} blocks ({:.3g} waves){}", grouped(rest),
+                                    grouped(situation.wave), waves,
+                                    situation.is_wave_uncertain() ? ", if whole clusters fill the GPCs" : "");
   if (of_equal) {
     const double least = std::min(of_equal->least, most);
     because += fmt::format(

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "occupancy/limits.hpp"
+#include "occupancy/runtime_answers.hpp"
 #include "record/replay.hpp"
 
 namespace occbench {
@@ -106,7 +107,11 @@ std::optional<Situation> situation_of(const LaunchFacts& facts) {
                       .achieved_pct = facts.readings.counters.achieved_pct,
                       .parts = std::nullopt};
   if (situation.occupancy.blocks_per_sm == 0) return std::nullopt;
-  if (facts.sm_count > 0) situation.wave = full_wave_blocks(situation.occupancy, facts.sm_count);
+  if (facts.sm_count > 0) {
+    situation.places = full_wave_blocks(situation.occupancy, facts.sm_count);
+    situation.wave = full_wave_of_clusters(situation.occupancy, situation.launch.cluster_blocks,
+                                           facts.sm_count, facts.sms_per_gpc);
+  }
   situation.reached_pct = situation.achieved_pct ? *situation.achieved_pct
                           : facts.prediction     ? facts.prediction->predicted_pct
                                                  : pct_by_grid(situation);
@@ -123,8 +128,11 @@ LaunchFacts facts_of(const CaseRecord& record) {
 }
 
 LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
+  const bool has_clusters =
+      record.launch && record.launch->cluster_blocks > 1 && record.provenance.sm_count.value_or(0) > 0;
   return {.limits = limits,
           .sm_count = record.provenance.sm_count.value_or(0),
+          .sms_per_gpc = has_clusters ? profile_of(record).known_sms_per_gpc() : std::vector<int>(),
           .launch = record.launch,
           .compiled = record.compiled,
           .theoretical_pct = record.theory ? std::optional(record.theory->theoretical_pct) : std::nullopt,

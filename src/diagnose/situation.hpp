@@ -33,6 +33,7 @@ struct EqualTail {
 struct LaunchFacts {
   const Limits* limits = nullptr;  ///< of the GPU; nullptr = not known
   int sm_count = 0;                ///< 0 = not known
+  std::vector<int> sms_per_gpc{};  ///< of a launch in clusters; empty = not known
   std::optional<Launch> launch{};
   std::optional<Compiled> compiled{};
   std::optional<double> theoretical_pct{};
@@ -82,7 +83,8 @@ struct Situation {
   Usage usage;
   Occupancy occupancy;
   double theoretical_pct = 0;
-  std::int64_t wave = 0;  ///< blocks that the device holds at once; 0 = not known
+  std::int64_t places = 0;  ///< SMs x blocks per SM; 0 = not known
+  std::int64_t wave = 0;    ///< blocks that the device holds at once, of clusters with unknown GPCs at most
   std::optional<double> achieved_pct;
   /// What is explained: the counter's value, else the predicted one, else theory less what the grid alone costs.
   double reached_pct = 0;
@@ -99,10 +101,14 @@ struct Situation {
     return facts.prediction ? &facts.prediction->losses : nullptr;
   }
   bool is_partial_wave() const {
-    return wave > 0 && launch.grid_blocks > 0 && launch.grid_blocks < wave;
+    return launch.grid_blocks > 0 && launch.grid_blocks < places && launch.grid_blocks <= wave;
   }
   bool has_tail() const {
     return wave > 0 && launch.grid_blocks > wave && launch.grid_blocks % wave != 0;
+  }
+  /// Whether `wave` is only what it can be at most.
+  bool is_wave_uncertain() const {
+    return launch.cluster_blocks > 1 && facts.sms_per_gpc.empty();
   }
   /// Whole and partial waves.
   double waves() const {

@@ -1,11 +1,10 @@
 #include "gpu/launch.hpp"
 
+#include "occupancy/occupancy.hpp"
+
 namespace occbench {
 
 namespace {
-
-/// CUDA programming guide, "Thread Block Clusters".
-constexpr int kMostPortableClusterBlocks = 8;
 
 /// Sets it only where it is another: a device without clusters has no such attribute to set.
 void allow_non_portable_clusters(const void* function, bool allowed) {

@@ -175,12 +175,21 @@ void check_static_shared(const Limits& limits, const Usage& usage) {
                    usage.static_shared_bytes, most, to_string(limits.compute_capability), remedy);
 }
 
+void check_whole_clusters(const Launch& launch) {
+  const std::int64_t cluster = launch.cluster_blocks;
+  if (cluster <= 1 || launch.grid_blocks % cluster == 0) return;
+  const std::int64_t below = launch.grid_blocks / cluster * cluster;
+  throw InputError(
+      "grid_blocks = {} is not a multiple of cluster_blocks = {}: CUDA launches whole clusters; use {}{} "
+      "blocks",
+      launch.grid_blocks, cluster, below > 0 ? fmt::format("{} or ", below) : "", below + cluster);
+}
+
 std::int64_t full_wave_blocks(const Occupancy& occupancy, int sm_count) {
   return std::int64_t{occupancy.blocks_per_sm} * sm_count;
 }
 
-std::optional<double> waves(const Occupancy& occupancy, std::int64_t grid_blocks, int sm_count) {
-  const std::int64_t full_wave = full_wave_blocks(occupancy, sm_count);
+std::optional<double> waves(std::int64_t grid_blocks, std::int64_t full_wave) {
   if (full_wave == 0) return std::nullopt;
   return static_cast<double>(grid_blocks) / static_cast<double>(full_wave);
 }

@@ -86,6 +86,10 @@ struct Occupancy {
 /// told of clusters, does not.
 inline constexpr int kMaxClusterBlocksPerSm = 8;
 
+/// The largest cluster without opting in: cudaFuncSetAttribute(kernel,
+/// cudaFuncAttributeNonPortableClusterSizeAllowed, 1). Source: CUDA C++ Programming Guide, "Thread Block Clusters".
+inline constexpr int kMostPortableClusterBlocks = 8;
+
 inline constexpr int kMaxBarriersPerBlock = 16;  ///< bar.sync names barriers 0 to 15 (PTX ISA)
 
 /// Theoretical occupancy: resident warps that the launch's resources allow.
@@ -110,6 +114,11 @@ bool must_opt_in(const Limits& limits, const Launch& launch, const Usage& usage)
 /// @throws InputError with the remedy.
 void check_static_shared(const Limits& limits, const Usage& usage);
 
+/// CUDA launches whole clusters. A grid whose blocks are a multiple of the cluster's has a shape of the cluster that
+/// divides it along each dimension.
+/// @throws InputError with the nearest grids for a grid of other blocks.
+void check_whole_clusters(const Launch& launch);
+
 /// What resident blocks leave of an SM.
 struct Idle {
   int warps;
@@ -121,11 +130,12 @@ struct Idle {
 
 Idle idle_resources(const Limits& limits, const Launch& launch, const Occupancy& occupancy);
 
-/// Blocks that all SMs hold at once: a full wave, and the largest grid of a cooperative launch.
+/// Blocks that all SMs hold at once: a full wave, and the largest grid of a cooperative launch. Of clusters fewer can be
+/// resident: full_wave_of_clusters (runtime_answers.hpp).
 std::int64_t full_wave_blocks(const Occupancy& occupancy, int sm_count);
 
-/// Full waves in a grid, a fraction where the last is partial; empty where no block fits.
-std::optional<double> waves(const Occupancy& occupancy, std::int64_t grid_blocks, int sm_count);
+/// Full waves in a grid, a fraction where the last is partial; empty where a wave has no block.
+std::optional<double> waves(std::int64_t grid_blocks, std::int64_t full_wave);
 
 /// Why blocks_per_sm is 0, as a sentence with the figures; empty where it is not.
 std::string why_it_cannot_launch(const Limits& limits, const Launch& launch, const Usage& usage);

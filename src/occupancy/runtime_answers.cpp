@@ -82,4 +82,11 @@ std::int64_t max_active_clusters(const Occupancy& occupancy, int cluster_blocks,
   return clusters;
 }
 
+std::int64_t full_wave_of_clusters(const Occupancy& occupancy, int cluster_blocks, int sm_count,
+                                   std::span<const int> sms_per_gpc) {
+  const bool by_gpcs = cluster_blocks > 1 && !sms_per_gpc.empty();
+  return cluster_blocks * (by_gpcs ? max_active_clusters(occupancy, cluster_blocks, sms_per_gpc)
+                                   : full_wave_blocks(occupancy, sm_count) / cluster_blocks);
+}
+
 }  // namespace occbench

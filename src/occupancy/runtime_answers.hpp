@@ -60,4 +60,10 @@ std::optional<std::int64_t> runtime_available_dynamic_shared_bytes(const Limits&
 std::int64_t max_active_clusters(const Occupancy& occupancy, int cluster_blocks,
                                  std::span<const int> sms_per_gpc);
 
+/// full_wave_blocks() of a launch in clusters: those that are active at once. Without clusters, or where the GPCs are
+/// not known, it is the most whole clusters that all SMs have room for: no more can be resident.
+/// @param sms_per_gpc  as above; empty = not known
+std::int64_t full_wave_of_clusters(const Occupancy& occupancy, int cluster_blocks, int sm_count,
+                                   std::span<const int> sms_per_gpc);
+
 }  // namespace occbench

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/occupancy.hpp"
+#include "occupancy/runtime_answers.hpp"
 #include "occupancy/text.hpp"
 #include "occupancy/warps.hpp"
 
@@ -80,9 +81,11 @@ bool loses_most_to_uneven_warps(const Losses& losses) {
 }
 
 std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, const Limits& limits,
-                                  int sm_count, const Work& work) {
+                                  const Topology& topology, const Work& work) {
   std::vector<Candidate> all;
-  const std::int64_t wave = full_wave_blocks(theoretical_occupancy(limits, launch, usage), sm_count);
+  const std::int64_t wave =
+      full_wave_of_clusters(theoretical_occupancy(limits, launch, usage), launch.cluster_blocks,
+                            topology.sm_count(), topology.sms_per_gpc());
   const std::int64_t below = launch.grid_blocks / wave * wave;
   for (const std::int64_t grid : {below, below + wave}) {
     if (grid > 0 && grid != launch.grid_blocks) all.push_back(with_grid(launch, work, grid));
@@ -124,8 +127,9 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   const double asked_cycles = run({launch, work}).cycles_active_max;
   std::optional<Candidate> best;
   double best_saved_pct = kLeastTimeSavedPct;
-  for (const Candidate& candidate : of_warps ? std::vector{with_even_warps(launch, work)}
-                                             : candidates(launch, usage, limits, profile.sm_count(), work)) {
+  for (const Candidate& candidate : of_warps
+                                        ? std::vector{with_even_warps(launch, work)}
+                                        : candidates(launch, usage, limits, profile.model.topology, work)) {
     const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked_cycles);
     if (saved_pct < best_saved_pct) continue;
     best = candidate;

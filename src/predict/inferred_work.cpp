@@ -9,6 +9,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/runtime_answers.hpp"
 #include "occupancy/warps.hpp"
 #include "simulate/simulate.hpp"
 
@@ -58,7 +59,8 @@ std::optional<InferredWork> infer_work(const Launch& launch, const Usage& usage,
   if (!observed.elapsed_cycles && !observed.cycles_active_mean) return std::nullopt;
   const bool from_time = observed.elapsed_cycles.has_value();
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
-  const Cut part = cut(launch, full_wave_blocks(occupancy, profile.sm_count()));
+  const Cut part = cut(launch, full_wave_of_clusters(occupancy, launch.cluster_blocks, profile.sm_count(),
+                                                     profile.model.topology.sms_per_gpc()));
   const double goal =
       from_time ? *observed.elapsed_cycles * part.longest : *observed.cycles_active_mean * part.mean;
   const std::uint64_t seed = Seeds(chance, profile).of_run(0);

@@ -6,6 +6,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/runtime_answers.hpp"
 #include "occupancy/text.hpp"
 
 namespace occbench {
@@ -103,13 +104,15 @@ void widen(RunRange& spread, const Interval& range) {
   spread.high = std::max(spread.high, range.high);
 }
 
-/// `predicted` = with everything; `wave` = blocks the device holds at once.
+/// `predicted` = with everything; `places` = blocks that all SMs have room for; `wave` = those that the device holds at
+/// once, fewer where GPCs have no room for a whole cluster.
 Losses find_losses(const Runs& runs, const Tasks& tasks, double theoretical, double predicted,
-                   std::int64_t wave) {
+                   std::int64_t places, std::int64_t wave) {
   const Tasks alone = tasks.alone();
   const Tasks even = alone.even_everywhere();
-  const double one_wave =
-      tasks.grid_blocks() < wave ? runs.achieved_pct_without_overheads(even) : theoretical;
+  const double one_wave = tasks.grid_blocks() < places && tasks.grid_blocks() <= wave
+                              ? runs.achieved_pct_without_overheads(even)
+                              : theoretical;
   const double whole_grid =
       tasks.grid_blocks() <= wave ? one_wave : runs.achieved_pct_without_overheads(even);
   const double uneven_blocks = tasks.all_equal()
@@ -185,7 +188,9 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
   prediction.losses =
       find_losses(Runs(launch, usage, limits, chosen.profile, chance_of(chosen, limits, tasks, chance)),
                   tasks, prediction.theoretical_pct, prediction.predicted_pct,
-                  full_wave_blocks(occupancy, chosen.profile.sm_count()));
+                  full_wave_blocks(occupancy, chosen.profile.sm_count()),
+                  full_wave_of_clusters(occupancy, launch.cluster_blocks, chosen.profile.sm_count(),
+                                        chosen.profile.model.topology.sms_per_gpc()));
   prediction.timeline = std::move(simulations.timeline);
   const KindMargins& margins =
       margins_of(kind_of(launch, usage, occupancy, chosen.profile.sm_count(), tasks, origin));

@@ -77,6 +77,10 @@ ChosenProfile chosen(DeviceProfile profile) {
   return chosen(std::move(profile), gpu);
 }
 
+std::vector<int> ChosenProfile::known_sms_per_gpc() const {
+  return quality == ProfileQuality::generic ? std::vector<int>() : profile.model.topology.sms_per_gpc();
+}
+
 fs::path user_profiles() {
   // The XDG base directory specification: a relative path is to be ignored.
   if (const fs::path config = environment_variable("XDG_CONFIG_HOME"); config.is_absolute()) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "occupancy/gpus.hpp"
 #include "predict/device_profile.hpp"
@@ -61,6 +62,10 @@ struct ChosenProfile {
   DeviceProfile profile;
   ProfileQuality quality = ProfileQuality::generic;
   Bandwidth bandwidth;  ///< of the GPU, for the range of a generic prediction
+
+  /// SMs of each GPC, as full_wave_of_clusters() takes them; empty for a generic profile, which takes them as even.
+  /// Another GPU of a calibrated model may have others.
+  std::vector<int> known_sms_per_gpc() const;
 };
 
 /// How well a profile describes a GPU: never another GPU's as its own. A profile describes a model if name,

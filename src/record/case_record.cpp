@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
+#include "occupancy/runtime_answers.hpp"
 #include "occupancy/text.hpp"
 #include "record/case_filter.hpp"
 #include "record/columns.hpp"
@@ -313,11 +314,15 @@ const std::string* find_parameter(const CaseIdentity& identity, std::string_view
   return found == identity.parameters.end() ? nullptr : &found->second;
 }
 
-Theory theory_of(const Occupancy& occupancy, const Launch& launch, int sm_count) {
+Theory theory_of(const Occupancy& occupancy, const Launch& launch, int sm_count,
+                 std::span<const int> sms_per_gpc) {
+  const std::int64_t wave =
+      sms_per_gpc.empty() ? full_wave_blocks(occupancy, sm_count)
+                          : full_wave_of_clusters(occupancy, launch.cluster_blocks, sm_count, sms_per_gpc);
   return {.theoretical_pct = occupancy.theoretical_pct,
           .blocks_per_sm = occupancy.blocks_per_sm,
           .limiters = occupancy.limiters,
-          .waves = waves(occupancy, launch.grid_blocks, sm_count)};
+          .waves = waves(launch.grid_blocks, wave)};
 }
 
 void add_note(std::string& note, std::string_view more) {

@@ -117,7 +117,10 @@ struct Theory {
   std::optional<double> waves;  ///< empty also where no block fits
 };
 
-Theory theory_of(const Occupancy& occupancy, const Launch& launch, int sm_count);
+/// @param sms_per_gpc  for waves of clusters, as full_wave_of_clusters(); empty = they are of SMs x blocks per SM, as in
+///                     recorded rows
+Theory theory_of(const Occupancy& occupancy, const Launch& launch, int sm_count,
+                 std::span<const int> sms_per_gpc = {});
 
 /// What was read of achieved occupancy.
 enum class AchievedSource { counter, trace, sampled, simulated };

@@ -1,5 +1,6 @@
 #include "simulate/device_model.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace occbench {
@@ -34,6 +35,12 @@ Topology Topology::even(int sm_count, int most_sms_per_gpc) {
   for (int gpc = 0; gpc < gpcs; ++gpc) sms.push_back(2 * (tpcs / gpcs + (gpc < tpcs % gpcs)));
   if (sm_count % 2 != 0) --sms.back();
   return {std::move(sms), 0};
+}
+
+std::vector<int> Topology::sms_per_gpc() const {
+  std::vector<int> sms = gpc_sms_;
+  for (int left = singleton_sms_; left > 0; left -= 2) sms.push_back(std::min(left, 2));
+  return sms;
 }
 
 int Topology::tpc_of(int sm) const {

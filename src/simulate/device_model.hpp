@@ -39,6 +39,8 @@ class Topology {
   int singleton_sms() const {
     return singleton_sms_;
   }
+  /// As max_active_clusters() takes them: each singleton TPC is a GPC of its own.
+  std::vector<int> sms_per_gpc() const;
 
   int gpc_count() const {
     return static_cast<int>(gpc_sms_.size());

@@ -194,11 +194,7 @@ void check_grid(const Launch& launch, const Topology& topology) {
     throw InputError(fmt::format("grid_blocks = {} is out of range: CUDA allows 1 to {} blocks",
                                  launch.grid_blocks, kMaxGridBlocks));
   }
-  if (launch.grid_blocks % launch.cluster_blocks != 0) {
-    throw InputError(
-        fmt::format("grid_blocks = {} is no multiple of cluster_blocks = {}: CUDA launches whole clusters",
-                    launch.grid_blocks, launch.cluster_blocks));
-  }
+  check_whole_clusters(launch);
   const int most_sms = std::ranges::max(topology.gpc_sms());
   if (launch.cluster_blocks > 1 && launch.cluster_blocks > most_sms) {
     throw InputError(

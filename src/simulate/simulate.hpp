@@ -21,7 +21,7 @@ namespace occbench {
 ///                  follows from it, too; the same seed gives the same result on every machine
 /// @param spans     gets when each simulated block held its place; null = not wanted
 /// @throws InputError if the launch fits no SM, its clusters fit no GPC, or its grid is empty, beyond 2^31 -
-/// 1 blocks or no multiple of its clusters.
+/// 1 blocks or not whole clusters.
 Simulation simulate(const Launch& launch, const Usage& usage, const Limits& limits, const DeviceModel& device,
                     const Workload& workload, std::uint64_t seed, std::vector<BlockSpan>* spans = nullptr);
 

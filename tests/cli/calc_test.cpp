@@ -38,9 +38,9 @@ TEST(Calc, OfAKernelThatCannotLaunchIsAnAnswerWithTheReason) {
 }
 
 TEST(Calc, GivesJsonUnderTheNamesOfTheColumns) {
-  const json answer =
-      json::parse(printed("calc --cc 90 --block-size 256 --registers 40 --static-smem 20000 --grid 1980 "
-                          "--sm-count 132 --gpc-sms 18,18,16 --cluster 2 --format json"));
+  const json answer = json::parse(
+      printed("calc --cc 90 --block-size 256 --registers 40 --static-smem 20000 --grid 1980 "
+              "--sm-count 132 --gpc-sms 18,18,16,16,16,16,16,8,2,2,2,2 --cluster 2 --format json"));
   EXPECT_EQ(answer["compute_capability"], "9.0");
   EXPECT_EQ(answer["blocks_per_sm"], 6);
   EXPECT_EQ(answer["limiter"], "registers");
@@ -54,12 +54,44 @@ TEST(Calc, GivesJsonUnderTheNamesOfTheColumns) {
   EXPECT_TRUE(answer["block_limit_barriers"].is_null());
   EXPECT_EQ(answer["full_wave_blocks"], 792);
   EXPECT_EQ(answer["waves"], 2.5);
-  EXPECT_EQ(answer["active_clusters"], 54 + 54 + 48);
+  EXPECT_EQ(answer["active_clusters"], 2 * 54 + 5 * 48 + 24 + 4 * 6);
   EXPECT_TRUE(answer["carveout_pct"].is_null());
   EXPECT_EQ(answer["steps"][0]["change"], "32 registers per thread instead of 40");
   EXPECT_EQ(answer["steps"][0]["kind"], "highest");
   EXPECT_EQ(answer["cliffs"][1]["change"], "32 registers per thread instead of 40");
   EXPECT_EQ(answer["cliffs"][1]["direction"], "up");
+}
+
+TEST(Calc, OfClustersAFullWaveIsOfThoseThatGpcsHold) {
+  // Recorded on an H100: 928 blocks in clusters of 16 and 992 of 8, where 132 SMs have 1,056 places.
+  const std::string launch = "calc --block-size 256 --registers 20 --grid 1856 --cluster ";
+  EXPECT_THAT(printed(launch + "16 --gpu h100-sxm5-80gb"),
+              AllOf(ContainsRegex("full wave +928 blocks on 132 SMs\n"), HasSubstr("1856 blocks: 2 waves"),
+                    ContainsRegex("active clusters +58 of 16 blocks, with the GPCs of the profile h100")));
+  const json known = json::parse(printed(launch + "8 --gpu h200 --format json"));
+  EXPECT_EQ(known["full_wave_blocks"], 992);
+  EXPECT_EQ(known["active_clusters"], 124);
+  EXPECT_EQ(known["gpcs_by"], "h200");
+  // Two blocks of 1,024 threads an SM, in GPCs of 18 and 16.
+  EXPECT_THAT(printed("calc --gpu h200 --block-size 1024 --registers 20 --cluster 16 "
+                      "--gpc-sms 18,18,16,16,16,16,16,16"),
+              AllOf(ContainsRegex("full wave +256 blocks on 132 SMs\n"),
+                    ContainsRegex("active clusters +16 of 16 blocks\n")));
+  EXPECT_THAT(
+      printed(launch + "16 --cc 9.0 --sm-count 132"),
+      AllOf(ContainsRegex("full wave +at most 1056 blocks on 132 SMs, if whole clusters fill the GPCs"),
+            HasSubstr("1856 blocks: at least 1.758 waves")));
+  const json unknown = json::parse(printed(launch + "16 --cc 9.0 --sm-count 132 --format json"));
+  for (const char* name : {"full_wave_blocks", "waves", "active_clusters", "gpcs_by"})
+    EXPECT_TRUE(unknown[name].is_null()) << name;
+}
+
+TEST(Calc, OfClustersBeyondThePortableSizeSaysHowAKernelOptsIn) {
+  const auto said = [](const char* cluster) {
+    return printed(std::string("calc --cc 9.0 --block-size 256 --registers 20 --cluster ") + cluster);
+  };
+  EXPECT_THAT(said("16"), HasSubstr("cudaFuncAttributeNonPortableClusterSizeAllowed, 1"));
+  EXPECT_THAT(said("8"), testing::Not(HasSubstr("NonPortable")));
 }
 
 TEST(Calc, OfAShapeIsThatOfItsTotal) {
@@ -125,6 +157,12 @@ TEST(Calc, NamesTheLimitThatBadInputBreaksAndEndsWith64) {
   }
   EXPECT_THAT(refused("--carveout 101"), HasSubstr("carveout_pct = 101"));
   EXPECT_THAT(refused("--cluster 0"), HasSubstr("cluster_blocks = 0"));
+  EXPECT_THAT(
+      refused("--cluster 8 --grid 1001"),
+      HasSubstr("grid_blocks = 1001 is not a multiple of cluster_blocks = 8: CUDA launches whole clusters; "
+                "use 1000 or 1008 blocks"));
+  EXPECT_THAT(refused("--sm-count 132 --gpc-sms 18,18"),
+              HasSubstr("the GPCs have 36 SMs together, and the GPU has 132"));
   EXPECT_THAT(refused("--grid -4"), HasSubstr("--grid = '-4' is not a whole number from 0 to 2147483647"));
   EXPECT_THAT(refused("--sm-count 0"), HasSubstr("--sm-count = '0' is not a whole number from 1 to 1024"));
   EXPECT_THAT(refused("--gpc-sms 18,-2"), HasSubstr("--gpc-sms = '-2' is not a whole number from 1 to 64"));

@@ -121,6 +121,23 @@ TEST(ExplainNumbers, SaysTheRuleOfTheoryTheWavesAndWhatIsDueToSomethingElse) {
   EXPECT_THAT(said, HasSubstr("At most 0.102 of 0.41 ms per launch"));
 }
 
+TEST(ExplainNumbers, AdvisesGridsOfWholeClusters) {
+  const auto said = [](const std::string& gpu, const char* grid) {
+    return run_command(
+        "explain --block-size 256 --registers 40 --dynamic-smem 40K --cluster 16 --achieved 50 " + gpu +
+        " --grid " + grid);
+  };
+  // GPCs of 16 and 18 SMs hold five clusters each, in places for 80 and 90 blocks.
+  EXPECT_THAT(said("--gpu h100-sxm5-80gb", "1600").out,
+              AllOf(HasSubstr("2.86 waves of 560"), HasSubstr("has 480 of 560 blocks (2.86 waves);"),
+                    HasSubstr("Use 1,120 or 1,680 blocks")));
+  EXPECT_THAT(said("--cc 9.0 --sm-count 132", "1600").out,
+              AllOf(HasSubstr("at least 2.44 waves of at most 656"),
+                    HasSubstr("if whole clusters fill the GPCs"), HasSubstr("Use 1,312 or 1,968 blocks")));
+  EXPECT_THAT(refusal(said("--gpu h200", "1001")),
+              HasSubstr("grid_blocks = 1001 is not a multiple of cluster_blocks = 16"));
+}
+
 TEST(ExplainNumbers, ShortBlocksAreNotCalledUneven) {
   // As `overhead` with blocks of no work was recorded on an H100: a block about every cycle.
   const std::string launch =

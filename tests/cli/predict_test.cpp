@@ -195,6 +195,22 @@ TEST(Predict, AGridThatTakesTooLongToSimulateIsRefusedWithOneThatDoesNot) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
+TEST(Predict, AdvisesGridsOfWholeClusters) {
+  for (const char* cluster : {"8", "16"}) {
+    for (const char* grid : {"1280", "1600", "1616", "2000", "3200"}) {
+      const std::string said = printed(fmt::format(
+          "predict --gpu h100-sxm5-80gb --block-size 256 --registers 40 --dynamic-smem 40K --work "
+          "equal:40000 --format json --cluster {} --grid {}",
+          cluster, grid));
+      const auto answer = nlohmann::json::parse(said);
+      if (answer.contains("advice")) {
+        EXPECT_EQ(answer["advice"]["grid_blocks"].get<int>() % std::stoi(cluster), 0)
+            << cluster << " " << grid;
+      }
+    }
+  }
+}
+
 TEST(Predict, WrongInputIsStatus64) {
   const auto refuses = [](std::string_view grid, std::string_view more, const char* about) {
     EXPECT_THAT(refusal(predict(grid, more)), HasSubstr(about));

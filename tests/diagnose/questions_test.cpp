@@ -47,6 +47,23 @@ double value_of(const Finding& finding, std::string_view column) {
   return found == finding.evidence.end() ? -1 : found->value;
 }
 
+TEST(ByNumbers, ClustersLeavePlacesWhereTheyFillTheWaveThatGpcsHold) {
+  const auto causes = [](std::int64_t grid, std::vector<int> gpcs) {
+    LaunchFacts facts =
+        by_numbers("9.0", 132, {.block_threads = 1024, .grid_blocks = grid, .cluster_blocks = 16},
+                   {.registers_per_thread = 20}, 80.0);
+    facts.sms_per_gpc = std::move(gpcs);
+    return diagnose(facts);
+  };
+  const std::vector<int> gpcs = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
+  EXPECT_THAT(the(causes(224, gpcs), Cause::clusters).sentence, HasSubstr("take 224 of 264 places"));
+  const Finding smaller = the(causes(208, gpcs), Cause::small_grid);
+  EXPECT_THAT(smaller.sentence, HasSubstr("the device holds 224 at once"));
+  EXPECT_THAT(smaller.remedy, HasSubstr("16 blocks more, 224 in all"));
+  EXPECT_THAT(the(causes(240, gpcs), Cause::tail).sentence, HasSubstr("has 16 of 224 blocks"));
+  EXPECT_THAT(the(causes(160, {}), Cause::small_grid).sentence, HasSubstr("holds at most 256 at once"));
+}
+
 TEST(ByNumbers, ThreeQuartersOfAWaveFillThreeQuartersAndFifteenBlocksMoreCostNothing) {
   // 512 threads on compute capability 9.0: an SM holds four blocks.
   const auto findings = diagnose(

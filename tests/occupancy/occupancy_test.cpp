@@ -109,11 +109,11 @@ TEST(Occupancy, CountsWavesOfAGrid) {
   const Occupancy occupancy =
       theoretical_occupancy(hopper(), {.block_threads = 256}, {.registers_per_thread = 32});
   EXPECT_EQ(full_wave_blocks(occupancy, 132), 1056);
-  EXPECT_EQ(waves(occupancy, 1056, 132), 1.0);
-  EXPECT_EQ(waves(occupancy, 2640, 132), 2.5);
+  EXPECT_EQ(waves(1056, 1056), 1.0);
+  EXPECT_EQ(waves(2640, 1056), 2.5);
   const Occupancy none =
       theoretical_occupancy(hopper(), {.block_threads = 1024}, {.registers_per_thread = 128});
-  EXPECT_EQ(waves(none, 100, 132), std::nullopt);
+  EXPECT_EQ(waves(100, full_wave_blocks(none, 132)), std::nullopt);
 }
 
 // As many were resident at once on an H200 (occupancy.hpp).

@@ -117,6 +117,23 @@ TEST(ActiveClusters, AreThoseOfAnH200) {
   EXPECT_EQ(clusters(32, 5), 193);
 }
 
+// Grids that were recorded as one wave on an H100 and an H200 with these GPCs.
+TEST(FullWave, OfClustersIsThatOfWholeOnesInGpcs) {
+  const std::vector<int> gpcs = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
+  const auto wave = [&](int block_threads, int cluster_blocks, const std::vector<int>& sms_per_gpc) {
+    const Occupancy occupancy = theoretical_occupancy(
+        limits_of({9, 0}), {.block_threads = block_threads, .cluster_blocks = cluster_blocks}, {});
+    return full_wave_of_clusters(occupancy, cluster_blocks, 132, sms_per_gpc);
+  };
+  EXPECT_EQ(wave(256, 2, gpcs), 1056);
+  EXPECT_EQ(wave(256, 8, gpcs), 992);
+  EXPECT_EQ(wave(256, 16, gpcs), 928);
+  EXPECT_EQ(wave(1024, 8, gpcs), 240);
+  EXPECT_EQ(wave(1024, 16, gpcs), 224);
+  EXPECT_EQ(wave(1024, 16, {}), 256) << "at most: 264 places hold 16 clusters";
+  EXPECT_EQ(wave(32, 1, gpcs), 4224) << "without clusters all places count";
+}
+
 // Compute capabilities 1.0 to 3.7 against the rules of NVIDIA's occupancy calculator spreadsheet, which the
 // toolkit's header does not know (1.x, 2.x) or knows otherwise (3.7). The figures are the spreadsheet's own
 // (versions 2.1, 5.1, 7.5 and 11.1), the formulas its FLOOR and CEILING to a multiple.

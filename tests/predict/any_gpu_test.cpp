@@ -11,6 +11,8 @@
 
 #include "files/input.hpp"
 #include "occupancy/occupancy.hpp"
+#include "predict/advice.hpp"
+#include "predict/inferred_work.hpp"
 #include "predict/prediction.hpp"
 #include "record/csv.hpp"
 
@@ -152,6 +154,42 @@ class DrawnLaunches {
 
   std::mt19937 series_;
 };
+
+TEST(AnyGpu, LaunchesInClustersArePredictedAndAdvisedInWholeOnes) {
+  std::mt19937 series(1);
+  const auto below = [&](std::int64_t most) { return static_cast<int>(series() % most); };
+  int advised = 0;
+  for (const Gpu& gpu : all_gpus()) {
+    const Limits& limits = limits_of(gpu.compute_capability);
+    if (limits.max_cluster_blocks == 1) continue;
+    const ChosenProfile chosen = choose_profile(identity_of(gpu), "");
+    const int largest_gpc = std::ranges::max(chosen.profile.model.topology.gpc_sms());
+    for (int launches = 0; launches < 6; ++launches) {
+      const int cluster = 2 + below(std::min(limits.max_cluster_blocks, largest_gpc) - 1);
+      const Usage usage{.registers_per_thread = 16 + below(48)};
+      Launch launch{.block_threads = 32 * (2 + below(15)),
+                    .grid_blocks = cluster * (1 + below(3000 / cluster)),
+                    .cluster_blocks = cluster,
+                    .dynamic_shared_bytes = below(48 << 10)};
+      SCOPED_TRACE(fmt::format("{}: {} threads, {} blocks in clusters of {}, {} registers, {} B", gpu.name,
+                               launch.block_threads, launch.grid_blocks, cluster, usage.registers_per_thread,
+                               launch.dynamic_shared_bytes));
+      const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
+      const Work work = parse_work(below(2) == 0 ? "equal:40000" : "uniform:40000:0.5:1.5");
+      const Tasks tasks(work, launch.grid_blocks, occupancy.warps_per_block);
+      const Prediction prediction = predict(launch, usage, limits, chosen, tasks, {.most_runs = 1});
+      EXPECT_TRUE(prediction.interval.contains(prediction.predicted_pct));
+      const auto advice = advise(launch, usage, limits, chosen.profile, work, prediction, {.most_runs = 1});
+      if (advice) {
+        EXPECT_EQ(advice->launch.grid_blocks % cluster, 0);
+      }
+      advised += advice.has_value();
+      launch.grid_blocks = cluster * std::int64_t{10'000};
+      EXPECT_TRUE(infer_work(launch, usage, limits, chosen.profile, {.elapsed_cycles = 1e6}));
+    }
+  }
+  EXPECT_GT(advised, 30);
+}
 
 TEST_P(AnyGpuAtRandom, LaunchesArePredictedWithARange) {
   const Gpu& gpu = gpu_of(GetParam());

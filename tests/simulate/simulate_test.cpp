@@ -291,7 +291,7 @@ TEST(Simulate, RefusesLaunchesThatCannotBe) {
   complains({.block_threads = 256, .grid_blocks = 96, .cluster_blocks = 32}, {.registers_per_thread = 20},
             "cluster");
   complains({.block_threads = 256, .grid_blocks = 7, .cluster_blocks = 2}, {.registers_per_thread = 20},
-            "no multiple of cluster_blocks = 2");
+            "not a multiple of cluster_blocks = 2");
 }
 
 TEST(Timeline, IsTheMeanOfResidentWarpsInEachStep) {
