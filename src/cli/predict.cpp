@@ -46,16 +46,11 @@ struct PredictOptions : LaunchOptions {
   std::string format;
 };
 
-/// Empty where the GPU is in no table.
-std::optional<double> highest_clock_mhz(const Gpu* gpu) {
-  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
-}
-
 /// The clock that is given, else the highest one of the GPU that is named or that the profile is of.
 std::optional<double> clock_of(const PredictOptions& options, const DeviceProfile& profile) {
   if (options.clock_mhz) return options.clock_mhz;
   const Gpu* const named = named_gpu(options.gpu);
-  return highest_clock_mhz(named == nullptr ? find_gpu_by_driver_name(profile.gpu) : named);
+  return named != nullptr ? std::optional<double>(named->clock_mhz) : highest_clock_mhz(profile.gpu);
 }
 
 /// What is printed: the launch and its prediction as columns, and what has no column.
@@ -308,8 +303,7 @@ std::vector<std::string> predicted_columns() {
 
 Row row_in_cycles(Row row, const std::optional<DeviceProfile>& profile) {
   const std::string_view gpu = row.gpu.empty() && profile ? profile->gpu : row.gpu;
-  const std::optional<double> clock_mhz =
-      row.sm_clock_mhz ? row.sm_clock_mhz : highest_clock_mhz(find_gpu_by_driver_name(gpu));
+  const std::optional<double> clock_mhz = row.sm_clock_mhz ? row.sm_clock_mhz : highest_clock_mhz(gpu);
   const auto note_highest_clock = [&](std::string_view column) {
     add_note(row.note, fmt::format("{} is read at {} MHz, the GPU's highest clock", column, *clock_mhz));
   };
@@ -416,13 +410,17 @@ std::string predict_batch(const std::string& file, const std::string& profile, c
   return text;
 }
 
-/// Of the options that are declared so far, those of groups too.
-void exclude_all_but(CLI::Option& chosen, CLI::App& parser, std::initializer_list<std::string_view> allowed) {
-  std::vector<CLI::App*> all = parser.get_subcommands([](const CLI::App*) { return true; });
-  all.push_back(&parser);
-  for (CLI::App* const group : all) {
-    for (CLI::Option* const other : group->get_options()) {
-      if (std::ranges::find(allowed, other->get_name()) == allowed.end()) chosen.excludes(other);
+/// @throws InputError naming an option that is given beside one that takes only these
+void refuse_all_but(std::initializer_list<std::string_view> allowed, const CLI::App& parser) {
+  std::vector<const CLI::App*> all = {&parser};
+  const auto groups = parser.get_subcommands([](const CLI::App*) { return true; });
+  all.insert(all.end(), groups.begin(), groups.end());
+  for (const CLI::App* const group : all) {
+    for (const CLI::Option* const other : group->get_options()) {
+      const std::string name = other->get_name();
+      if (other->count() > 0 && std::ranges::find(allowed, name) == allowed.end())
+        throw InputError("{} does not go with {}: each line of the file says it, and rows come out as CSV",
+                         name, *allowed.begin());
     }
   }
 }
@@ -441,7 +439,7 @@ Action declare_predict(CLI::App& parser) {
              "GPC that the launch begins with, 0 = that of SM 0, as in the column first_gpc (default: one "
              "after another, because it is not known)");
   declare_work(parser, *options);
-  CLI::Option* const batch = parser.add_option(
+  parser.add_option(
       "--batch", options->batch,
       "predict every row of this CSV file (- = standard input), with columns as in a recorded row: the same "
       "rows come out with the prediction; work that is empty is inferred from sm_cycles_active_avg, or from "
@@ -450,9 +448,9 @@ Action declare_predict(CLI::App& parser) {
   add_format(
       parser, options->format, {"table", "csv", "json", "blocks"},
       "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, in cycles");
-  exclude_all_but(*batch, parser, {"--help", "--batch", "--gpu", "--cc", "--sm-count", "--profile"});
-  return [options](Console& console) {
+  return [options, &parser](Console& console) {
     if (!options->batch.empty()) {
+      refuse_all_but({"--batch", "--gpu", "--cc", "--sm-count", "--profile", "--max-size"}, parser);
       fmt::print(console.out, "{}", predict_batch(options->batch, options->profile, options->gpu));
       return ExitStatus::done;
     }

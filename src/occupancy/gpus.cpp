@@ -216,6 +216,11 @@ const Gpu* find_gpu_by_driver_name(std::string_view driver_name) {
   return found == kGpus.end() ? nullptr : &*found;
 }
 
+std::optional<double> highest_clock_mhz(std::string_view driver_name) {
+  const Gpu* const gpu = find_gpu_by_driver_name(driver_name);
+  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
+}
+
 const Gpu* find_gpu(std::string_view name) {
   const std::string wanted = without_dashes(folded(name));
   const auto found =

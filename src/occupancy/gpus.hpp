@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,5 +48,8 @@ std::string which_of(std::string_view name, std::span<const Gpu* const> gpus);
 /// gives some GPUs of different numbers of SMs one name (GeForce RTX 3080 of 10 and 12 GB): compare
 /// `sm_count` with the device's.
 const Gpu* find_gpu_by_driver_name(std::string_view driver_name);
+
+/// The highest clock of the GPU that the driver calls so, MHz; empty where the table lacks it.
+std::optional<double> highest_clock_mhz(std::string_view driver_name);
 
 }  // namespace occbench

@@ -299,6 +299,7 @@ void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entri
     if (clock) continue;
     if (const auto found = counted.find(record.provenance.gpu_uuid); found != counted.end()) {
       clock = median(found->second);
+      add_note(record.note, "sm_clock_mhz is the median of kernels that were counted");
     } else if (const double highest = entries[i].device.highest_clock_mhz; highest > 0) {
       clock = highest;
       add_note(record.note, "sm_clock_mhz is the GPU's highest, not measured");

@@ -12,11 +12,11 @@
 
 #include "entries/entries.hpp"
 #include "files/input.hpp"
+#include "occupancy/gpus.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
 #include "occupancy/text.hpp"
 #include "record/json.hpp"
-#include "record/replay.hpp"
 
 namespace occbench {
 namespace {
@@ -240,7 +240,7 @@ void choose_clocks(TorchTrace& trace, const std::optional<double>& given, std::o
   std::set<std::string> said;
   for (TorchKernel& kernel : trace.kernels) {
     ProgramDevice& device = kernel.entry.device;
-    const std::optional<double> clock = given ? given : highest_sm_clock_mhz(device.name);
+    const std::optional<double> clock = given ? given : highest_clock_mhz(device.name);
     device.highest_clock_mhz = clock.value_or(0);
     if (given || !said.insert(device.name).second) continue;
     if (clock) {

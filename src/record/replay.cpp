@@ -36,25 +36,15 @@ std::optional<double> above_zero(const std::optional<double>& value) {
   return value && *value > 0 ? value : std::nullopt;
 }
 
+bool is_sampled(const CaseRecord& record) {
+  return record.readings.achieved_source == AchievedSource::sampled;
+}
+
 std::optional<double> clock_mhz(const CaseRecord& record, const DeviceProfile& profile) {
   const CounterValues& counters = record.readings.counters;
   if (!counters.achieved_pct && above_zero(counters.sm_clock_mhz)) return counters.sm_clock_mhz;
-  const std::string& name = record.provenance.gpu.empty() ? profile.gpu : record.provenance.gpu;
-  const Gpu* const gpu = find_gpu_by_driver_name(name);
-  return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
+  return highest_clock_mhz(record.provenance.gpu.empty() ? profile.gpu : record.provenance.gpu);
 }
-
-struct Clock {
-  std::string_view part_of_name;
-  double mhz;
-};
-
-/// What nvidia-smi -q -d CLOCK gives as Max Clocks, SM. The first that fits holds.
-constexpr Clock kClocks[] = {
-    {"H200", 1980}, {"GH200", 1980}, {"H100 PCIe", 1755}, {"H100", 1980},      {"A100", 1410},
-    {"A10G", 1710}, {"A30", 1440},   {"A40", 1740},       {"L40S", 2520},      {"L40", 2490},
-    {"L4", 2040},   {"T4", 1590},    {"V100-PCIE", 1380}, {"V100-SXM2", 1530},
-};
 
 /// What the case was drawn for; of other cases their experiment.
 std::string drawn_kind(const CaseIdentity& identity) {
@@ -155,7 +145,8 @@ ObservedLaunch observed_of(const CaseRecord& record, const DeviceProfile& profil
   ObservedLaunch observed;
   const std::optional<double> clock = clock_mhz(record, profile);
   if (above_zero(record.times.time_us) && clock) {
-    observed.elapsed_cycles = std::max(1.0, (*record.times.time_us - kRecordOverheadUs) * *clock);
+    const double overhead_us = is_sampled(record) ? 0 : kRecordOverheadUs;
+    observed.elapsed_cycles = std::max(1.0, (*record.times.time_us - overhead_us) * *clock);
   } else {
     observed.cycles_active_mean = above_zero(record.readings.counters.sm_cycles_active_avg);
   }
@@ -188,20 +179,15 @@ Inference infer_and_predict(CaseRecord& record, const std::optional<DeviceProfil
     record.device_profile = record.prediction->device_profile;
     record.profile_quality = record.prediction->profile_quality;
     record.identity.work = std::move(inferred->work);
-    const bool its_own = observed.cycles_active_mean && record.readings.counters.achieved_pct;
+    // Samples say when the very launches run whose occupancy they say.
+    const bool its_own =
+        record.readings.counters.achieved_pct && (observed.cycles_active_mean || is_sampled(record));
     record.identity.work_source = fmt::format("{}{}", its_own ? kReconstructed : kInferred, inferred->source);
     return Inference::predicted;
   } catch (const InputError& refused) {
     add_note(record.note, no_prediction(refused.what()));
     return Inference::refused;
   }
-}
-
-std::optional<double> highest_sm_clock_mhz(std::string_view gpu) {
-  for (const Clock& clock : kClocks) {
-    if (gpu.find(clock.part_of_name) != std::string_view::npos) return clock.mhz;
-  }
-  return std::nullopt;
 }
 
 double mean(const std::vector<double>& values) {

@@ -219,6 +219,19 @@ TEST(ObservedCase, ThatWasCountedIsPredictedFromTheTimeOfOtherLaunches) {
   EXPECT_EQ(record.identity.work->cycles, cycles) << "what counting read does not matter";
 }
 
+TEST(ObservedCase, ThatWasSampledIsReconstructedFromTheTimeOfTheSameLaunchesWhichHasNothingOfRecords) {
+  CaseRecord record = program_case(reduction());
+  record.times.time_us = 20;
+  record.readings.counters.achieved_pct = 70;
+  infer_and_predict(record);
+  const double from_record = record.identity.work->cycles;
+  record.readings.achieved_source = AchievedSource::sampled;
+  record.times.time_us = 20 - kRecordOverheadUs;
+  infer_and_predict(record);
+  EXPECT_EQ(record.identity.work_source, "reconstructed from time");
+  EXPECT_EQ(record.identity.work->cycles, from_record);
+}
+
 TEST(ObservedCase, IsPredictedFromItsTimeWhereThereAreNoCounters) {
   CaseRecord record = program_case(reduction());
   record.provenance.gpu = "a GPU that the table lacks";

@@ -12,8 +12,8 @@
 
 #include "files/output.hpp"
 #include "message_of.hpp"
+#include "occupancy/gpus.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/replay.hpp"
 #include "resident_bytes.hpp"
 
 namespace occbench {
@@ -217,12 +217,12 @@ TEST(TorchTrace, OfAnyLengthTakesTheMemoryOfItsDistinctKernels) {
 }
 
 TEST(HighestClock, IsThatOfTheGpusName) {
-  EXPECT_EQ(highest_sm_clock_mhz("NVIDIA H100 80GB HBM3"), 1980);
-  EXPECT_EQ(highest_sm_clock_mhz("NVIDIA H100 PCIe"), 1755);
-  EXPECT_EQ(highest_sm_clock_mhz("NVIDIA A100-SXM4-80GB"), 1410);
-  EXPECT_EQ(highest_sm_clock_mhz("NVIDIA L40S"), 2520);
-  EXPECT_EQ(highest_sm_clock_mhz("NVIDIA L4"), 2040);
-  EXPECT_FALSE(highest_sm_clock_mhz("NVIDIA GeForce GT 9999"));
+  EXPECT_EQ(highest_clock_mhz("NVIDIA H100 80GB HBM3"), 1980);
+  EXPECT_EQ(highest_clock_mhz("NVIDIA H100 PCIe"), 1755);
+  EXPECT_EQ(highest_clock_mhz("NVIDIA A100-SXM4-80GB"), 1410);
+  EXPECT_EQ(highest_clock_mhz("NVIDIA L40S"), 2520);
+  EXPECT_EQ(highest_clock_mhz("NVIDIA L4"), 2040);
+  EXPECT_FALSE(highest_clock_mhz("NVIDIA GeForce GT 9999"));
 }
 
 }  // namespace
