@@ -310,8 +310,7 @@ bool Tracer::check_records(const Context& context) {
 /// held meanwhile. Where records go to somebody else, they are left alone.
 bool Tracer::begin_to_count(const LaunchCall& call, Context& context, TracedKernel& kernel) {
   bool records_come = false;
-  const bool counted =
-      context.counter->begin(kernel.number, [&] { records_come = check_records(context); });
+  const bool counted = context.counter->begin(kernel.number, [&] { records_come = check_records(context); });
   if (!counted) {
     plan_.give_back(kernel);
     return false;
