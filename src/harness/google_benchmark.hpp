@@ -54,8 +54,8 @@ class GoogleBenchmark {
   /// What it reports of a case that has no times.
   Runs without_times(const std::string& name, const std::string& reason);
 
-  /// Prints the runs of a case with the numbers of its row as user counters: the three occupancies on the
-  /// console, all of them as JSON.
+  /// Prints the runs of a case with numbers of its row as user counters: on the console three occupancies and
+  /// the spread of the times, as JSON all of them.
   void report(Runs runs, const Row& row);
 
  private:

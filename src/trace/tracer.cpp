@@ -49,7 +49,7 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
       gpus_(counts() ? options_.samples_after : std::nullopt, options_.windows, driver, table_, captures_,
             {[this](const UsedGpu& gpu) { return release_counters(gpu); },
              [this](const UsedGpu& gpu) { reclaim_counters(gpu); },
-             [this](const UsedGpu& gpu) { is_sampled_now(gpu); },
+             [this](const UsedGpu& gpu) { sampling_begins(gpu); },
              [this](const UsedGpu& gpu, CountersStatus status, const std::string& why) {
                keep_records(gpu, true);
                counting_ended(gpu.number, status, why);
@@ -131,7 +131,8 @@ void Tracer::reclaim_counters(const UsedGpu& gpu) {
   }
 }
 
-void Tracer::is_sampled_now(const UsedGpu& gpu) {
+/// Tells of it, and switches the GPU's records off.
+void Tracer::sampling_begins(const UsedGpu& gpu) {
   options_.sampling_begins();
   keep_records(gpu, false);
 }
@@ -292,8 +293,9 @@ void Tracer::name_region(const Launched& launched) {
   }
 }
 
-/// Where records were asked for and none came, somebody else in the process takes them.
-bool Tracer::records_come_of(const Context& context) {
+/// Asks CUPTI for the record of the latest launch if it is not there yet. Where none comes, somebody else in the process takes them,
+/// and CUPTI is not asked again until a record comes. @returns whether records come
+bool Tracer::check_records(const Context& context) {
   const std::uint32_t latest = context.latest;
   if (!has_records_ || latest == 0) return false;
   if (!table_.awaits_record(latest)) return true;
@@ -308,8 +310,7 @@ bool Tracer::records_come_of(const Context& context) {
 /// held meanwhile. Where records go to somebody else, they are left alone.
 bool Tracer::begin_to_count(const LaunchCall& call, Context& context, TracedKernel& kernel) {
   bool records_come = false;
-  const bool counted =
-      context.counter->begin(kernel.number, [&] { records_come = records_come_of(context); });
+  const bool counted = context.counter->begin(kernel.number, [&] { records_come = check_records(context); });
   if (!counted) {
     plan_.give_back(kernel);
     return false;

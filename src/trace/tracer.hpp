@@ -170,7 +170,7 @@ class Tracer : public ProgramListener {
   void reclaim_counters(const UsedGpu& gpu);
   void keep_records(const UsedGpu& gpu, bool kept);
   void keep_records_if_needed();
-  void is_sampled_now(const UsedGpu& gpu);
+  void sampling_begins(const UsedGpu& gpu);
   Launched launched_by(const LaunchCall& call, const Context& context);
   TracedKernel* kernel_of(const LaunchCall& call, const Context& context);
   TracedGraph* graph_of(Graph& graph, const LaunchCall& call, const Context& context);
@@ -179,7 +179,7 @@ class Tracer : public ProgramListener {
   bool count_if_due(const LaunchCall& call, Context& context, const Launched& launched);
   bool begin_to_count(const LaunchCall& call, Context& context, TracedKernel& kernel);
   void end_counted(const LaunchCall& call, Context& context, TracedKernel& kernel, bool launched);
-  bool records_come_of(const Context& context);
+  bool check_records(const Context& context);
   void add_readings(std::span<const std::optional<std::uint32_t>> kernels, const CounterReadings& readings);
   void counting_ended(int device, CountersStatus status, const std::string& why);
 

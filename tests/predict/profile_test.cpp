@@ -118,7 +118,8 @@ TEST(Parameters, AreAtMostTenOptionalRulesAndTypicalValuesLieInTheirRanges) {
     EXPECT_GE(*parameter.off, parameter.least_allowed) << parameter.name;
     EXPECT_LE(*parameter.off, parameter.most_allowed) << parameter.name;
   }
-  EXPECT_LE(optional, 10) << "a rule has to be worth its place: CONTRIBUTING.md, \"To add an optional rule\"";
+  EXPECT_LE(optional, 10)
+      << "a rule has to be worth its place: CONTRIBUTING.md, \"To add a parameter or rule\"";
 }
 
 // Measured by `occbench calibrate`: the H200's profile, and 1,549 bytes a cycle on an H100 80GB HBM3.

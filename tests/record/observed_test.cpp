@@ -1,4 +1,5 @@
-// A prediction has nothing in it that was measured of the launch it is compared with (results/).
+// A prediction has nothing in it that was measured of the launch it is compared with (results/). That of given work is made of the
+// launch and the work alone, by the parameters of predict().
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -62,22 +63,6 @@ TEST(ProgramsPrediction, IsTheSameWhateverTheCountersRead) {
   }
   EXPECT_GT(predicted, 180);
   EXPECT_GT(reconstructed, 0);
-}
-
-TEST(SuitesPrediction, IsTheSameWhateverTheCountersRead) {
-  int predicted = 0;
-  const std::vector<CaseRecord> cases = recorded("nvidia-h200/full.csv");
-  for (std::size_t i = 0; i < cases.size(); i += 5) {
-    CaseRecord record = cases[i];
-    if (!record.identity.work || !record.prediction || record.launch->grid_blocks > 5000) continue;
-    SCOPED_TRACE(full_name(record.identity));
-    CaseRecord other = with_other_readings(record);
-    repredict(record);
-    repredict(other);
-    expect_same(record, other);
-    ++predicted;
-  }
-  EXPECT_GT(predicted, 70);
 }
 
 /// Of event times, which are longer than activity records' (results/nvidia-h200/full.csv: median).
