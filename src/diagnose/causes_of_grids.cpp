@@ -217,14 +217,6 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
           "blocks of fewer warps."};
 }
 
-/// Of a launch's time, what giving its blocks out takes at least; 0 where its cycles are not known.
-double share_of_dispatching(const Situation& situation) {
-  const double cycles = situation.active_cycles().value_or(0);
-  const double dispatching = typical_parameters().replacement_dispatch_cycles_per_block *
-                             static_cast<double>(situation.launch.grid_blocks);
-  return cycles > 0 ? dispatching / cycles : 0;
-}
-
 std::optional<Claim> overhead(const Situation& situation) {
   const DeviceParameters typical = typical_parameters();
   // As far as resident blocks were counted: a place without a block, and warps of a block that have not begun.

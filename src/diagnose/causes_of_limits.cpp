@@ -74,6 +74,9 @@ constexpr double kBeyondFilled = 2;
 /// a profiler that flushes caches may have counted a longer launch than was timed.
 constexpr double kBeyondClock = 2;
 
+/// Time that giving blocks out takes over the active time that is another launch's: the parameter is typical, not this GPU's.
+constexpr double kBeyondDispatcher = 2;
+
 /// Why not all readings can be of this launch, a clause; empty where they can.
 std::string contradiction(const Situation& situation) {
   constexpr std::string_view kAnother = "to another launch or to several";
@@ -99,6 +102,11 @@ std::string contradiction(const Situation& situation) {
     return fmt::format("the time has room for {} cycles at the boost clock, so {} active cycles belong {}",
                        grouped(std::llround(*by_time)), grouped(std::llround(*counters.sm_cycles_active_avg)),
                        kAnother);
+  const std::optional<double> cycles = situation.active_cycles();
+  if (const double share = share_of_dispatching(situation); share > kBeyondDispatcher)
+    return fmt::format("giving {} blocks out takes {} cycles or so, so {} active cycles belong {}",
+                       grouped(situation.launch.grid_blocks), grouped(std::llround(share * *cycles)),
+                       grouped(std::llround(*cycles)), kAnother);
   return "";
 }
 

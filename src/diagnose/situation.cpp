@@ -5,6 +5,7 @@
 
 #include "occupancy/limits.hpp"
 #include "occupancy/runtime_answers.hpp"
+#include "predict/parameters.hpp"
 #include "record/replay.hpp"
 
 namespace occbench {
@@ -125,6 +126,13 @@ std::optional<Situation> situation_of(const LaunchFacts& facts) {
 LaunchFacts facts_of(const CaseRecord& record) {
   const auto& capability = record.provenance.compute_capability;
   return facts_of(record, capability ? find_limits(*capability) : nullptr);
+}
+
+double share_of_dispatching(const Situation& situation) {
+  const double cycles = situation.active_cycles().value_or(0);
+  const double dispatching = typical_parameters().replacement_dispatch_cycles_per_block *
+                             static_cast<double>(situation.launch.grid_blocks);
+  return cycles > 0 ? dispatching / cycles : 0;
 }
 
 LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {

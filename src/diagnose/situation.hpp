@@ -170,6 +170,9 @@ std::vector<Evidence> evidence_of(
 #define OCC_CAUSE(NAME, MEANING) std::optional<Claim> NAME(const Situation& situation);
 #include "diagnose/causes.inc"
 
+/// Of a launch's active time, what giving its blocks out takes at least, by typical parameters; 0 where its cycles are not known.
+double share_of_dispatching(const Situation& situation);
+
 /// Whether registers moved to local memory show in its traffic.
 bool spills_show(const Situation& situation);
 /// Whether blocks may wait for each other at an address: they make atomic requests, or many warps wait for memory.

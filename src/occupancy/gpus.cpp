@@ -240,6 +240,8 @@ std::vector<const Gpu*> gpus_of(std::string_view name) {
     }
     if (!gpus.empty()) return gpus;
   }
+  if (name.find(',') != std::string_view::npos)
+    throw InputError("'{}' names several GPUs, and this takes one: ask for each", name);
   std::vector<std::string> names;
   for (const Gpu& gpu : kGpus) names.emplace_back(gpu.name);
   throw InputError(

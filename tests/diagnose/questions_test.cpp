@@ -114,6 +114,19 @@ TEST(ByNumbers, BlocksMoreCostNoTimeWhereTheyDoNotWaitForEachOtherAtAnAddress) {
   EXPECT_THAT(remedy_of(0, 0.6), on_condition);
 }
 
+TEST(ByNumbers, ActiveCyclesInWhichTheBlocksCannotBeGivenOutAreOfAnotherLaunch) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 64, .grid_blocks = 400'000}, {.registers_per_thread = 24}, 61);
+  // A GH100 gives out a block in 1.1 cycles or more.
+  facts.readings.counters.sm_cycles_active_avg = 200'000;
+  EXPECT_THAT(
+      the(diagnose(facts), Cause::another_launch).sentence,
+      AllOf(HasSubstr("giving 400,000 blocks out takes"), HasSubstr("so 200,000 active cycles belong")));
+  facts.readings.counters.sm_cycles_active_avg = 450'000;
+  EXPECT_THAT(diagnose(facts),
+              testing::Not(testing::Contains(testing::Field(&Finding::cause, Cause::another_launch))));
+}
+
 TEST(ByNumbers, BlocksMoreCostNoTimeOnConditionWhereNoUseWasCounted) {
   const LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132}, {.registers_per_thread = 32}, 12.5);
@@ -499,14 +512,14 @@ TEST(AKernelOfALibrary, IsGivenNoAdviceThatOnlyItsAuthorCanFollow) {
 }
 
 TEST(ByNumbers, ShortBlocksAreACauseWhereTheTimeOfTheLaunchSaysSo) {
-  // 100 waves in 25 us at 2 GHz: 500 cycles a block.
+  // 100 waves in 100 us at 2 GHz: 2,000 cycles a block.
   LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 105'600},
                                  {.registers_per_thread = 32}, 50);
   EXPECT_EQ(diagnose(facts).front().cause, Cause::unexplained);
-  facts.most_cycles_active = 50'000;
+  facts.most_cycles_active = 200'000;
   const auto findings = diagnose(facts);
   EXPECT_EQ(findings.front().cause, Cause::overhead);
-  EXPECT_THAT(findings.front().sentence, HasSubstr("at most 500 cycles"));
+  EXPECT_THAT(findings.front().sentence, HasSubstr("at most 2,000 cycles"));
 }
 
 // What is said of recorded launches beside the points: what the counter and the calculator leave out.
