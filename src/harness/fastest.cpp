@@ -30,9 +30,9 @@ constexpr std::chrono::milliseconds kWarmUp{100};
 constexpr std::chrono::milliseconds kRowsWait{200};
 constexpr double kHopelessCycles = 2;
 
-void leave_out(PlannedCase& planned, std::string why) {
+void leave_out(PlannedCase& planned, const std::string& why) {
   planned.known.times.status = TimeStatus::skipped;
-  add_note(planned.known.note, fmt::format("{}{}", kLeftOut, why));
+  add_note(planned.known.note, race_note(RaceOutcome::left_out, why));
 }
 
 /// What two cases have alike that differ in their register cap alone.
@@ -195,8 +195,8 @@ class HarnessRacers final : public Racers {
     return false;
   }
 
-  void ruled_out(std::size_t number, const std::string& why) override {
-    put(number, fmt::format("{}{}", kRuledOut, why));
+  void ruled_out(std::size_t number, RaceOutcome outcome, const std::string& why) override {
+    put(number, race_note(outcome, why));
   }
 
   bool must_stop() override {
@@ -375,7 +375,7 @@ ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith
   }
   // A resumed race goes on with those that the budget left undecided.
   if (!result.stopped) {
-    for (const std::size_t number : result.as_fast) racers.put(number, std::string(kAsFast));
+    for (const std::size_t number : result.as_fast) racers.put(number, race_note(RaceOutcome::as_fast));
   }
   racers.end();
   if (!result.fastest) return result.stopped ? ExitStatus::done : ExitStatus::no_verdict;
