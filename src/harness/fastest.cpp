@@ -372,6 +372,7 @@ ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith
   if (stop_asked() || with.instruments.context_is_lost()) {
     racers.end();
     return ExitStatus::no_verdict;
+  with.instruments.take_first_gpc();  // Launches before the race are not its own.
   }
   // A resumed race goes on with those that the budget left undecided.
   if (!result.stopped) {

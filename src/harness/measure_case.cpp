@@ -237,6 +237,8 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
   CaseRecord& record = measured.record;
   const double warp_slots = with.device.warp_slots();
 
+  // Launches of earlier cases are not this one's. Those of its race are, which it was timed in.
+  if (with.raced == nullptr) with.instruments.take_first_gpc();
   // Check and times. A case that the end of the run cuts off is as if it had not begun.
   std::unique_ptr<ReadyCase> ready;
   if (planned.can_launch()) {
@@ -252,7 +254,7 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
   std::optional<Activity> activity;
   if (ready) {
     const auto goes_on = [&] { return !with.instruments.context_is_lost(); };
-    record.first_gpc = with.instruments.first_gpc();
+    record.first_gpc = with.instruments.take_first_gpc();
     count_case(*ready, with.instruments, with.counters, with.options.readings, warp_slots, measured);
     if (with.options.timeline && goes_on())
       activity = sample_activity(planned, *ready, with.instruments, warp_slots, measured);
@@ -261,7 +263,7 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
                  measured);
     }
     // Left open where it could not be set before each of these launches too.
-    if (record.first_gpc && !with.instruments.first_gpc()) record.first_gpc.reset();
+    if (record.first_gpc && !with.instruments.take_first_gpc()) record.first_gpc.reset();
   }
 
   // The prediction, last: for the GPC that all of these launches began with.

@@ -242,6 +242,23 @@ TEST_F(Sweeps, FindTheFastestAndSayOfAllOthersWhyTheyAreNot) {
 }
 
 TEST_F(Sweeps, LeaveOutBeforeALaunchWhatCannotBeTheFastest) {
+TEST_F(Sweeps, TheFastestBeganWithTheGpcOfItsRace) {
+  instruments_.time_of[512] = 50;
+  instruments_.first_gpc = 0;
+  instruments_.missed = true;  // before the race
+  const auto fastest_gpc = [&] {
+    EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=256,512"}), ExitStatus::done);
+    for (const Row& row : read_rows(csv())) {
+      if (row.time_us == 50) return row.first_gpc;
+    }
+    ADD_FAILURE() << "no row of the fastest";
+    return std::optional<std::int64_t>();
+  };
+  EXPECT_EQ(fastest_gpc(), 0);
+  instruments_.misses_timed = true;
+  EXPECT_EQ(fastest_gpc(), std::nullopt);
+}
+
   EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=32,256", "--occ_axis=grid=132,1320"}),
             ExitStatus::done);
   std::map<std::string, Row> rows;
