@@ -188,7 +188,7 @@ void declare_source(CLI::App& parser, SweepRequest& request) {
       ->type_name("NAME=VALUES");
   passed("--include", "folder of headers")->take_all()->type_name("FOLDER");
   passed("--std", "C++ standard of the file (default c++20)")->type_name("c++17|c++20");
-  passed("--check", "equal: configurations of equal grids must leave the same in the buffers")
+  passed("--check", "equal: configurations of equal grids and arguments must leave the same in the buffers")
       ->check(CLI::IsMember({"equal"}));
   passed("--check-against",
          "what must be in the buffers: a kernel of the file with its launch, 'naive<<<64x64,16x16>>>' (grid, "

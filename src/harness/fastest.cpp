@@ -184,14 +184,18 @@ class HarnessRacers final : public Racers {
   }
 
   bool is_right(std::size_t number) override {
+    std::string why = "its result is wrong";
     if (!checks_[number]) {
       output_.begin(*cases_[number]);
-      const bool ready = with_case(number, [&](ReadyCase& of) { checks_[number] = of.check_and_launch(); });
+      const bool ready = with_case(number, [&](ReadyCase& of) {
+        checks_[number] = of.check_and_launch();
+        if (std::string more = of.why_wrong(); !more.empty()) why = std::move(more);
+      });
       if (!ready) return false;
       keep(number, {});
     }
     if (checks_[number] != Check::wrong) return true;
-    put(number, "its result is wrong");
+    put(number, why);
     return false;
   }
 
@@ -368,11 +372,11 @@ ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith
   constexpr std::uint64_t kSeed = 1;
   HarnessRacers racers(racing, with, output);
   const std::vector<std::vector<int>> places = places_of(racing);
+  with.instruments.take_first_gpc();  // Launches before the race are not its own.
   const RaceResult result = race(places, racers, {known_us, racers.times()}, kSeed);
   if (stop_asked() || with.instruments.context_is_lost()) {
     racers.end();
     return ExitStatus::no_verdict;
-  with.instruments.take_first_gpc();  // Launches before the race are not its own.
   }
   // A resumed race goes on with those that the budget left undecided.
   if (!result.stopped) {

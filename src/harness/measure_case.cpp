@@ -199,6 +199,7 @@ std::unique_ptr<ReadyCase> check_and_time(const PlannedCase& planned, const Meas
     auto ready = std::make_unique<ReadyCase>(planned, with.device, with.instruments);
     // These launches load the module, which must not happen behind a blocked stream.
     record.check = ready->check_and_launch();
+    add_note(record.note, ready->why_wrong());
     measure_lost_updates(*ready, into);
     watch.look();
     TimedLaunches timed = with.raced != nullptr
@@ -236,9 +237,9 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
   MeasuredCase measured{planned.known, CaseSamples(planned.known.identity), {}};
   CaseRecord& record = measured.record;
   const double warp_slots = with.device.warp_slots();
-
   // Launches of earlier cases are not this one's. Those of its race are, which it was timed in.
   if (with.raced == nullptr) with.instruments.take_first_gpc();
+
   // Check and times. A case that the end of the run cuts off is as if it had not begun.
   std::unique_ptr<ReadyCase> ready;
   if (planned.can_launch()) {
@@ -322,6 +323,10 @@ Check ReadyCase::check_and_launch() {
   const Check result = prepared_->check(instruments_.stream());
   launch_and_wait();
   return result;
+}
+
+std::string ReadyCase::why_wrong() const {
+  return prepared_->why_wrong();
 }
 
 std::optional<double> ReadyCase::lost_updates_pct() {

@@ -179,6 +179,9 @@ class FakePrepared final : public Prepared {
     if (block_threads_ == kWrong) return Check::wrong;
     return Check::ok;
   }
+  std::string why_wrong() const override {
+    return block_threads_ == kWrong ? "its result differs from another" : "";
+  }
   std::vector<WarpRecord> trace(cudaStream_t) override {
     EXPECT_GT(instruments_in_use->timed, 0);  // a traced launch is neither timed nor counted
     ++instruments_in_use->traced;

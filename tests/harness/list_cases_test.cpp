@@ -209,6 +209,13 @@ TEST_F(RunCases, WhatWasNotLaunchedBeganWithNoGpc) {
   EXPECT_EQ(read_rows(csv()).at(0).first_gpc, std::nullopt);
 }
 
+TEST_F(RunCases, AWrongResultsRowSaysMoreWhereTheCheckDoes) {
+  run(experiment_of({kWrong}));
+  const Row row = read_rows(csv()).at(0);
+  EXPECT_EQ(row.check, "wrong");
+  EXPECT_EQ(row.note, "its result differs from another");
+}
+
 /// As a GPU that is newer than the limits table.
 Device unknown_device() {
   Device device = fake_device();
