@@ -188,7 +188,7 @@ void declare_source(CLI::App& parser, SweepRequest& request) {
       ->type_name("NAME=VALUES");
   passed("--include", "folder of headers")->take_all()->type_name("FOLDER");
   passed("--std", "C++ standard of the file (default c++20)")->type_name("c++17|c++20");
-  passed("--check", "equal: configurations of equal grids must leave the same in the buffers")
+  passed("--check", "equal: configurations of equal grids and arguments must leave the same in the buffers")
       ->check(CLI::IsMember({"equal"}));
   passed("--check-against",
          "what must be in the buffers: a kernel of the file with its launch, 'naive<<<64x64,16x16>>>' (grid, "
@@ -204,10 +204,6 @@ bool has_right_time(const CaseRecord& record) {
 
 double time_of(const CaseRecord& record) {
   return *record.times.time_us;
-}
-
-bool is_noted(const CaseRecord& record, std::string_view note) {
-  return record.note.find(note) != std::string::npos;
 }
 
 std::string occupancy_of(const CaseRecord& fastest, std::span<const CaseRecord* const> timed) {
@@ -306,26 +302,24 @@ std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
   if (timed.empty()) return "No configuration ran with a right result: the rows say why.\n";
   // The fastest is measured as every case is; the median of one that is as fast can read lower.
   std::ranges::sort(timed, {}, [](const CaseRecord* each) {
-    return std::pair(is_noted(*each, kRuledOut) || is_noted(*each, kAsFast), time_of(*each));
+    const std::optional<RaceOutcome> outcome = race_outcome(*each);
+    return std::pair(is_ruled_out(outcome) || outcome == RaceOutcome::as_fast, time_of(*each));
   });
   const CaseRecord& fastest = *timed.front();
   std::string text = fmt::format("\nfastest      {}   {:.4g} us\n", fastest.identity.name, time_of(fastest));
-  const auto noted = [&](std::string_view note) {
-    return std::ranges::count_if(cases, [&](const CaseRecord& each) { return is_noted(each, note); });
-  };
+  const auto count = [&](RaceOutcome outcome) { return std::ranges::count(cases, outcome, race_outcome); };
   const auto as_fast = std::ranges::count_if(
-      timed, [&](const CaseRecord* each) { return each != &fastest && !is_noted(*each, kRuledOut); });
-  const auto by_intervals = noted("95 % intervals");
+      timed, [&](const CaseRecord* each) { return each != &fastest && !is_ruled_out(race_outcome(*each)); });
   text += fmt::format(
       "certainty    {} ruled out by 95 % intervals, {} by one or two launches that were 5 % slower or more; "
       "{} not told from the fastest\n",
-      by_intervals, noted(kRuledOut) - by_intervals, as_fast);
+      count(RaceOutcome::ruled_out_by_intervals), count(RaceOutcome::ruled_out_by_launches), as_fast);
   for (std::size_t i = 1, shown = 0; i < timed.size() && shown < 3; ++i) {
-    if (is_noted(*timed[i], kRuledOut)) continue;
+    if (is_ruled_out(race_outcome(*timed[i]))) continue;
     text += fmt::format("             {}   {:.4g} us\n", timed[i]->identity.name, time_of(*timed[i]));
     ++shown;
   }
-  const auto left_out = noted(kLeftOut);
+  const auto left_out = count(RaceOutcome::left_out);
   const auto failed = static_cast<long>(cases.size() - timed.size()) - left_out;
   text += fmt::format(
       "left out     {} without a launch, {} that cannot run or are wrong, {} not decided, of {}\n", left_out,

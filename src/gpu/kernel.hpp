@@ -94,6 +94,11 @@ class Prepared {
   /// Launches once more with poisoned outputs and compares with the reference. @throws CudaError
   virtual Check check(cudaStream_t stream) = 0;
 
+  /// For the row's note: more on the last check where that was wrong; empty where there is no more.
+  virtual std::string why_wrong() const {
+    return {};
+  }
+
   /// Launches once more. @returns how many of the launch's updates its result lacks, in %; empty where the
   /// family is not about lost updates. @throws CudaError
   virtual std::optional<double> lost_updates_pct(cudaStream_t) {

@@ -181,7 +181,13 @@ class PreparedArguments final : public Prepared {
     buffers_->fill();
     launch(stream);
     occbench::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    return check_(buffers_->results(compared_)) ? Check::ok : Check::wrong;
+    ResultsAnswer answer = check_(buffers_->results(compared_));
+    why_wrong_ = std::move(answer.why_wrong);
+    return answer.is_right ? Check::ok : Check::wrong;
+  }
+
+  std::string why_wrong() const override {
+    return why_wrong_;
   }
 
   Amount useful() const override {
@@ -193,6 +199,7 @@ class PreparedArguments final : public Prepared {
   Launch launch_;
   bool small_;  ///< fewer blocks than the check expects
   CheckResults check_;
+  std::string why_wrong_;
   std::vector<bool> compared_;
   Amount useful_;
   std::shared_ptr<ArgumentBuffers> buffers_;

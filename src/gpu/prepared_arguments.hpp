@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu/argument.hpp"
@@ -49,8 +51,16 @@ class Results {
   std::vector<std::vector<std::byte>> after_;
 };
 
-/// Whether the result of a launch is right.
-using CheckResults = std::function<bool(const Results&)>;
+/// Whether the result of a launch is right; where it is not, a sentence on it may go to the row's note.
+struct ResultsAnswer {
+  ResultsAnswer(bool right, std::string sentence = {}) : is_right(right), why_wrong(std::move(sentence)) {}
+
+  bool is_right;
+  std::string why_wrong;
+};
+
+/// A function that returns a bool is one too.
+using CheckResults = std::function<ResultsAnswer(const Results&)>;
 
 class ArgumentBuffers;
 

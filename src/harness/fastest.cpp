@@ -30,9 +30,9 @@ constexpr std::chrono::milliseconds kWarmUp{100};
 constexpr std::chrono::milliseconds kRowsWait{200};
 constexpr double kHopelessCycles = 2;
 
-void leave_out(PlannedCase& planned, std::string why) {
+void leave_out(PlannedCase& planned, const std::string& why) {
   planned.known.times.status = TimeStatus::skipped;
-  add_note(planned.known.note, fmt::format("{}{}", kLeftOut, why));
+  add_note(planned.known.note, race_note(RaceOutcome::left_out, why));
 }
 
 /// What two cases have alike that differ in their register cap alone.
@@ -184,19 +184,23 @@ class HarnessRacers final : public Racers {
   }
 
   bool is_right(std::size_t number) override {
+    std::string why = "its result is wrong";
     if (!checks_[number]) {
       output_.begin(*cases_[number]);
-      const bool ready = with_case(number, [&](ReadyCase& of) { checks_[number] = of.check_and_launch(); });
+      const bool ready = with_case(number, [&](ReadyCase& of) {
+        checks_[number] = of.check_and_launch();
+        if (std::string more = of.why_wrong(); !more.empty()) why = std::move(more);
+      });
       if (!ready) return false;
       keep(number, {});
     }
     if (checks_[number] != Check::wrong) return true;
-    put(number, "its result is wrong");
+    put(number, why);
     return false;
   }
 
-  void ruled_out(std::size_t number, const std::string& why) override {
-    put(number, fmt::format("{}{}", kRuledOut, why));
+  void ruled_out(std::size_t number, RaceOutcome outcome, const std::string& why) override {
+    put(number, race_note(outcome, why));
   }
 
   bool must_stop() override {
@@ -368,6 +372,7 @@ ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith
   constexpr std::uint64_t kSeed = 1;
   HarnessRacers racers(racing, with, output);
   const std::vector<std::vector<int>> places = places_of(racing);
+  with.instruments.take_first_gpc();  // Launches before the race are not its own.
   const RaceResult result = race(places, racers, {known_us, racers.times()}, kSeed);
   if (stop_asked() || with.instruments.context_is_lost()) {
     racers.end();
@@ -375,7 +380,7 @@ ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith
   }
   // A resumed race goes on with those that the budget left undecided.
   if (!result.stopped) {
-    for (const std::size_t number : result.as_fast) racers.put(number, std::string(kAsFast));
+    for (const std::size_t number : result.as_fast) racers.put(number, race_note(RaceOutcome::as_fast));
   }
   racers.end();
   if (!result.fastest) return result.stopped ? ExitStatus::done : ExitStatus::no_verdict;

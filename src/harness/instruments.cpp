@@ -38,7 +38,7 @@ class GpuInstruments final : public Instruments {
     synchronize();
   }
 
-  std::optional<int> first_gpc() override {
+  std::optional<int> take_first_gpc() override {
     if (!first_gpc_ || !first_gpc_->can_set()) return std::nullopt;
     const unsigned missed = first_gpc_->missed();
     return std::exchange(missed_, missed) == missed ? std::optional(0) : std::nullopt;

@@ -45,9 +45,9 @@ class Instruments {
     refuse();
   }
 
-  /// The GPC that measured launches began with since this was last asked: its place in the dispatch order, in
-  /// which that of SM 0 has 0; empty where one of them was left to what ran before.
-  virtual std::optional<int> first_gpc() {
+  /// The GPC that measured launches began with since this was last taken: its place in the dispatch order, in
+  /// which that of SM 0 has 0; empty where one of them was left to what ran before. Forgets these launches.
+  virtual std::optional<int> take_first_gpc() {
     return std::nullopt;
   }
 

@@ -199,6 +199,7 @@ std::unique_ptr<ReadyCase> check_and_time(const PlannedCase& planned, const Meas
     auto ready = std::make_unique<ReadyCase>(planned, with.device, with.instruments);
     // These launches load the module, which must not happen behind a blocked stream.
     record.check = ready->check_and_launch();
+    add_note(record.note, ready->why_wrong());
     measure_lost_updates(*ready, into);
     watch.look();
     TimedLaunches timed = with.raced != nullptr
@@ -236,6 +237,8 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
   MeasuredCase measured{planned.known, CaseSamples(planned.known.identity), {}};
   CaseRecord& record = measured.record;
   const double warp_slots = with.device.warp_slots();
+  // Launches of earlier cases are not this one's. Those of its race are, which it was timed in.
+  if (with.raced == nullptr) with.instruments.take_first_gpc();
 
   // Check and times. A case that the end of the run cuts off is as if it had not begun.
   std::unique_ptr<ReadyCase> ready;
@@ -252,7 +255,7 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
   std::optional<Activity> activity;
   if (ready) {
     const auto goes_on = [&] { return !with.instruments.context_is_lost(); };
-    record.first_gpc = with.instruments.first_gpc();
+    record.first_gpc = with.instruments.take_first_gpc();
     count_case(*ready, with.instruments, with.counters, with.options.readings, warp_slots, measured);
     if (with.options.timeline && goes_on())
       activity = sample_activity(planned, *ready, with.instruments, warp_slots, measured);
@@ -261,7 +264,7 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
                  measured);
     }
     // Left open where it could not be set before each of these launches too.
-    if (record.first_gpc && !with.instruments.first_gpc()) record.first_gpc.reset();
+    if (record.first_gpc && !with.instruments.take_first_gpc()) record.first_gpc.reset();
   }
 
   // The prediction, last: for the GPC that all of these launches began with.
@@ -320,6 +323,10 @@ Check ReadyCase::check_and_launch() {
   const Check result = prepared_->check(instruments_.stream());
   launch_and_wait();
   return result;
+}
+
+std::string ReadyCase::why_wrong() const {
+  return prepared_->why_wrong();
 }
 
 std::optional<double> ReadyCase::lost_updates_pct() {

@@ -79,6 +79,9 @@ class ReadyCase {
   /// CannotRun, CudaError
   Check check_and_launch();
 
+  /// As Prepared::why_wrong.
+  std::string why_wrong() const;
+
   /// As Prepared::lost_updates_pct.
   std::optional<double> lost_updates_pct();
 

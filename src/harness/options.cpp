@@ -165,7 +165,8 @@ void SweepFlags::declare(CLI::App& app) {
   list("--occ_define", defines_, "an axis of definitions, NAME=VALUES");
   list("--occ_include", includes_, "a folder of headers");
   app.add_option("--occ_std", from_.standard, "C++ standard of the source");
-  app.add_option("--occ_check", check_, "equal: launches of equal grids must give equal results")
+  app.add_option("--occ_check", check_,
+                 "equal: launches with equal grids and arguments must give equal results")
       ->check(CLI::IsMember({"equal"}));
   app.add_option("--occ_check_against", from_.check_against,
                  "buffers must be those of a kernel of the source, naive<<<64x64,16x16>>>, or @FILE");

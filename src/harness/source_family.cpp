@@ -12,6 +12,7 @@
 
 #include "files/input.hpp"
 #include "gpu/prepared_arguments.hpp"
+#include "harness/experiment.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
 #include "occupancy/text.hpp"
@@ -54,10 +55,10 @@ struct SourceKernel {
 
   std::mutex mutex;
   std::map<std::string, Kernel> kernels;
-  std::shared_ptr<ArgumentBuffers> buffers;               ///< of the case before
-  std::vector<Argument> expected_of;                      ///< the arguments that `expected` is of
-  std::vector<std::vector<std::byte>> expected;           ///< of each argument; empty: not compared
-  std::map<std::int64_t, std::uint64_t> results_by_grid;  ///< fingerprints of the first launch of each
+  std::shared_ptr<ArgumentBuffers> buffers;      ///< of the case before
+  std::vector<Argument> expected_of;             ///< the arguments that `expected` is of
+  std::vector<std::vector<std::byte>> expected;  ///< of each argument; empty: not compared
+  FirstResults first_results;
 };
 
 std::vector<Argument> arguments_at(const SourceOptions& options, const Point& at) {
@@ -140,7 +141,7 @@ void make_expected(SourceKernel& shared, const KernelBuild& build, const std::ve
 }
 
 CheckResults check_of(const std::shared_ptr<SourceKernel>& shared, const std::vector<Argument>& arguments,
-                      std::int64_t grid_blocks) {
+                      const Case& of) {
   if (!shared->options.check_against.empty()) {
     return [shared, arguments](const Results& results) {
       for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -152,10 +153,10 @@ CheckResults check_of(const std::shared_ptr<SourceKernel>& shared, const std::ve
     };
   }
   if (!shared->options.check_equal) return {};
-  return [shared, grid_blocks](const Results& results) {
-    const std::uint64_t fingerprint = results.fingerprint();
-    return shared->results_by_grid.try_emplace(grid_blocks, fingerprint).first->second == fingerprint;
-  };
+  return
+      [shared, arguments, name = case_name(of), grid_blocks = of.launch.grid_blocks](const Results& results) {
+        return shared->first_results.compare(name, grid_blocks, arguments, results.fingerprint());
+      };
 }
 
 /// As the source names it, with its parameters: "product<32>(float const*, float*)"; a name alone where it has
@@ -188,8 +189,7 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
                             make_expected(*shared, build, arguments);
                             for (const auto& bytes : shared->expected) compared.push_back(!bytes.empty());
                           }
-                          return prepare_arguments(of, variant, arguments,
-                                                   check_of(shared, arguments, of.launch.grid_blocks),
+                          return prepare_arguments(of, variant, arguments, check_of(shared, arguments, of),
                                                    {1, "launches"}, std::move(compared), &shared->buffers);
                         });
   if (std::string bytes = code->loaded_bytes(); !bytes.empty()) {
@@ -276,6 +276,21 @@ std::string mismatch(const std::string& signature, const std::vector<Argument>& 
                        arguments[i].is_buffer() ? "a buffer of" : "a value,", to_string(arguments[i].type));
   }
   return {};
+}
+
+ResultsAnswer FirstResults::compare(const std::string& case_name, std::int64_t grid_blocks,
+                                    const std::vector<Argument>& arguments, std::uint64_t fingerprint) {
+  const auto first = std::ranges::find_if(firsts_, [&](const First& each) {
+    return each.grid_blocks == grid_blocks && each.arguments == arguments;
+  });
+  if (first == firsts_.end()) {
+    firsts_.push_back({case_name, grid_blocks, arguments, fingerprint});
+    return true;
+  }
+  if (first->fingerprint == fingerprint) return true;
+  return {false,
+          fmt::format("its result differs from that of {}, which has as many blocks and the same arguments",
+                      first->case_name)};
 }
 
 Family source_family(const SourceOptions& options) {

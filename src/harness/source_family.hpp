@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "axes/point.hpp"
 #include "gpu/argument.hpp"
 #include "gpu/family.hpp"
+#include "gpu/prepared_arguments.hpp"
 
 namespace occbench {
 
@@ -19,9 +21,29 @@ struct SourceOptions {
   std::vector<std::filesystem::path> include_folders;
   std::string standard = "c++20";
   std::vector<GivenAxis> defines;  ///< "TILE" with its values: an axis each
-  bool check_equal = false;        ///< launches of equal grids must leave the same in the buffers
+  bool check_equal = false;        ///< as FirstResults
   std::string check_against;  ///< "naive<<<64x64,16x16>>>", "@expected.bin" of the last buffer, or "2=@..."
   double tolerance = 1e-4;    ///< as equal_within()
+};
+
+/// `--check equal`: launches with as many blocks and the same arguments must leave the same in the buffers. Which of two
+/// different results is wrong is not known. A process remembers its own launches: a resumed run begins anew.
+class FirstResults {
+ public:
+  /// @param fingerprint  of the buffers after the case's launch
+  /// @returns whether the first such case left the same; if not, the sentence names that case
+  ResultsAnswer compare(const std::string& case_name, std::int64_t grid_blocks,
+                        const std::vector<Argument>& arguments, std::uint64_t fingerprint);
+
+ private:
+  struct First {
+    std::string case_name;
+    std::int64_t grid_blocks;
+    std::vector<Argument> arguments;
+    std::uint64_t fingerprint;
+  };
+
+  std::vector<First> firsts_;
 };
 
 /// The family that the file's kernel is: axes of a launch, registers, work and the defines. Each

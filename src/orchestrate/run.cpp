@@ -222,9 +222,9 @@ bool has_times(const CaseRecord& record) {
 
 /// Whether a race timed the case, and had no reason to count it.
 bool is_of_race(const CaseRecord& record) {
-  const auto noted = [&](std::string_view text) { return record.note.find(text) != std::string::npos; };
+  const std::optional<RaceOutcome> outcome = race_outcome(record);
   return record.readings.status == CountersStatus::off &&
-         (noted(kRuledOut) || noted(kAsFast) || record.check == Check::wrong);
+         (is_ruled_out(outcome) || outcome == RaceOutcome::as_fast || record.check == Check::wrong);
 }
 
 /// How many cases of a run are as they should be, and how many are not.

@@ -268,7 +268,7 @@ void leave_out_impossible_readings(Row& row) {
       require_in_range(row, column);
     } catch (const InputError& error) {
       (row.**member).reset();
-      add_note(row.note, fmt::format("left out: {}", error.what()));
+      add_note(row.note, fmt::format("not recorded: {}", error.what()));
     }
   }
 }
@@ -327,7 +327,7 @@ Theory theory_of(const Occupancy& occupancy, const Launch& launch, int sm_count,
 
 void add_note(std::string& note, std::string_view more) {
   if (more.empty()) return;
-  if (!note.empty()) note += "; ";
+  if (!note.empty()) note += kNoteSeparator;
   note += more;
 }
 

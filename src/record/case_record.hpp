@@ -199,6 +199,9 @@ auto in_place(const CaseRecord& record, Work work) {
   }
 }
 
+/// Between the notes of a row.
+inline constexpr std::string_view kNoteSeparator = "; ";
+
 /// Appends to a note; an empty one adds nothing.
 void add_note(std::string& note, std::string_view more);
 

@@ -7,10 +7,17 @@
 
 #include <fmt/core.h>
 
+#include "record/case_record.hpp"
 #include "record/statistics.hpp"
 
 namespace occbench {
 namespace {
+
+// Files that users have are read by these words.
+constexpr std::string_view kLeftOut = "left out: ";
+constexpr std::string_view kRuledOut = "ruled out: ";
+constexpr std::string_view kByIntervals = " (95 % intervals)";
+constexpr std::string_view kAsFast = "not told from the fastest";
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -118,8 +125,9 @@ class Field {
     runner.in = true;
     const double best = best_upper();
     if (runner.times.front() > kHopeless * best) {
-      put_out(number, fmt::format("a launch took {:.4g} us, and the fastest configuration {:.4g} us",
-                                  runner.times.front(), best));
+      put_out(number, RaceOutcome::ruled_out_by_launches,
+              fmt::format("a launch took {:.4g} us, and the fastest configuration {:.4g} us",
+                          runner.times.front(), best));
     } else {
       launch(number, 1);
       if (runner.in && median_of(runner) < best_us_) note_best(number);
@@ -180,9 +188,9 @@ class Field {
     }
   }
 
-  void put_out(std::size_t number, const std::string& why) {
+  void put_out(std::size_t number, RaceOutcome outcome, const std::string& why) {
     runners_[number].in = false;
-    racers_.ruled_out(number, why);
+    racers_.ruled_out(number, outcome, why);
   }
 
   /// All whose least time is above the fastest.
@@ -193,10 +201,12 @@ class Field {
     for (const std::size_t number : racing()) {
       const double at_least = least(runners_[number]);
       if (at_least > best)
-        put_out(number, fmt::format("{} launches took at least {:.4g} us, and the fastest configuration "
-                                    "takes at most {:.4g} us{}",
-                                    runners_[number].times.size(), at_least, best,
-                                    runners_[number].times.size() < kTurn ? "" : " (95 % intervals)"));
+        put_out(number,
+                runners_[number].times.size() < kTurn ? RaceOutcome::ruled_out_by_launches
+                                                      : RaceOutcome::ruled_out_by_intervals,
+                fmt::format("{} launches took at least {:.4g} us, and the fastest configuration "
+                            "takes at most {:.4g} us",
+                            runners_[number].times.size(), at_least, best));
     }
   }
 
@@ -266,7 +276,47 @@ class Field {
   bool stopped_ = false;
 };
 
+/// @param note  one of those that add_note() joined
+std::optional<RaceOutcome> outcome_of(std::string_view note) {
+  if (note.starts_with(kLeftOut)) return RaceOutcome::left_out;
+  if (note.starts_with(kRuledOut))
+    return note.ends_with(kByIntervals) ? RaceOutcome::ruled_out_by_intervals
+                                        : RaceOutcome::ruled_out_by_launches;
+  return note == kAsFast ? std::optional(RaceOutcome::as_fast) : std::nullopt;
+}
+
 }  // namespace
+
+std::string race_note(RaceOutcome outcome, std::string_view why) {
+  switch (outcome) {
+    case RaceOutcome::left_out:
+      return fmt::format("{}{}", kLeftOut, why);
+    case RaceOutcome::ruled_out_by_launches:
+      return fmt::format("{}{}", kRuledOut, why);
+    case RaceOutcome::ruled_out_by_intervals:
+      return fmt::format("{}{}{}", kRuledOut, why, kByIntervals);
+    case RaceOutcome::as_fast:
+      break;
+  }
+  return std::string(kAsFast);
+}
+
+std::optional<RaceOutcome> race_outcome(const CaseRecord& record) {
+  std::string_view rest = record.note;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(kNoteSeparator), rest.size());
+    const std::optional<RaceOutcome> outcome = outcome_of(rest.substr(0, end));
+    // Older files have "left out: " also before a reading of a case that was launched.
+    const bool was_launched = record.times.status != TimeStatus::skipped;
+    if (outcome && was_launched == (outcome != RaceOutcome::left_out)) return outcome;
+    rest.remove_prefix(std::min(end + kNoteSeparator.size(), rest.size()));
+  }
+  return std::nullopt;
+}
+
+bool is_ruled_out(std::optional<RaceOutcome> outcome) {
+  return outcome == RaceOutcome::ruled_out_by_launches || outcome == RaceOutcome::ruled_out_by_intervals;
+}
 
 RaceResult race(std::span<const std::vector<int>> places, Racers& racers, const RaceProgress& progress,
                 std::uint64_t seed) {

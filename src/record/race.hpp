@@ -12,10 +12,24 @@
 // Which of many configurations is fastest, found with few launches of most of them.
 namespace occbench {
 
-/// How the notes of rows begin that a race left out without a launch, ruled out, and could not tell from the fastest.
-inline constexpr std::string_view kLeftOut = "left out: ";
-inline constexpr std::string_view kRuledOut = "ruled out: ";
-inline constexpr std::string_view kAsFast = "not told from the fastest";
+struct CaseRecord;
+
+/// How a race ended for a configuration that is not the fastest. Its row's note says so.
+enum class RaceOutcome {
+  left_out,                ///< without a launch
+  ruled_out_by_launches,   ///< by one or two
+  ruled_out_by_intervals,  ///< by 95 % intervals
+  as_fast,                 ///< not told from the fastest
+};
+
+/// The outcome as a note has it. @param why  a sentence; none for `as_fast`
+std::string race_note(RaceOutcome outcome, std::string_view why = {});
+
+/// The outcome that the case's note has; empty where it has none.
+std::optional<RaceOutcome> race_outcome(const CaseRecord& record);
+
+/// Whether it is one of the two that rule a configuration out after a launch.
+bool is_ruled_out(std::optional<RaceOutcome> outcome);
 
 /// What a race asks of whoever launches its configurations, each by its number.
 class Racers {
@@ -31,7 +45,7 @@ class Racers {
   virtual bool is_right(std::size_t number) = 0;
 
   /// A configuration has left the race; `why` is a sentence.
-  virtual void ruled_out(std::size_t number, const std::string& why) = 0;
+  virtual void ruled_out(std::size_t number, RaceOutcome outcome, const std::string& why) = 0;
 
   /// Whether the race must end here: the user asks for it, or the time that was given is spent.
   virtual bool must_stop() = 0;

@@ -407,7 +407,7 @@ class WholeRow : public RunCases {
 };
 
 TEST_F(WholeRow, OfACaseThatWentWell) {
-  instruments_.first_gpcs = {3, 3};
+  instruments_.first_gpc = 3;
   run(experiment_of({768}), {"--occ_suite=full"});
   EXPECT_EQ(cells(), together({kProvenance, kCaseOf768Threads, prediction_of_768_threads(3), kCounters,
                                kCountersOfTheFullSuite, kExplanation, kTimes, kCondition}));

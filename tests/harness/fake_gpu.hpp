@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -46,11 +47,14 @@ class FakeInstruments : public Instruments {
   CountersStatus full_suite_status = CountersStatus::ok;
   CountersStatus sampling_status = CountersStatus::ok;
   bool lost = false;
-  std::deque<double> times = {};                   ///< of the next launches; then kMicroseconds
-  std::map<int, double> time_of = {};              ///< of launches by threads per block; then kMicroseconds
-  int launched = 0;                                ///< threads per block of the last launch
-  std::deque<std::uint64_t> event_reasons = {};    ///< of the next looks at the clocks; then none
-  std::deque<std::optional<int>> first_gpcs = {};  ///< answers to the next questions; then none
+  std::deque<double> times = {};                 ///< of the next launches; then kMicroseconds
+  std::map<int, double> time_of = {};            ///< of launches by threads per block; then kMicroseconds
+  int launched = 0;                              ///< threads per block of the last launch
+  std::deque<std::uint64_t> event_reasons = {};  ///< of the next looks at the clocks; then none
+  std::optional<int> first_gpc = {};             ///< of launches that are measured, unless they miss it
+  bool misses_timed = false;                     ///< timed launches begin with another GPC
+  bool misses_counted = false;                   ///< likewise counted, sampled and traced launches
+  bool missed = false;                           ///< a launch did since the GPC was last taken
   std::vector<double> readings = {50, 51, 52};
   std::map<std::string, std::vector<double>, std::less<>> readings_of = {};  ///< where they are others
   ActivitySamples samples = {};
@@ -66,6 +70,7 @@ class FakeInstruments : public Instruments {
   double microseconds(const std::function<void(cudaStream_t)>& queue, bool cold) override {
     ++timed;
     cold_timed += cold ? 1 : 0;
+    missed = missed || misses_timed;
     queue(nullptr);
     const auto found = time_of.find(launched);
     return next(times, found == time_of.end() ? kMicroseconds : found->second);
@@ -73,9 +78,10 @@ class FakeInstruments : public Instruments {
   void make_ready(bool cold) override {
     ++made_ready;
     flushed += cold ? 1 : 0;
+    missed = missed || misses_counted;
   }
-  std::optional<int> first_gpc() override {
-    return next(first_gpcs, std::optional<int>());
+  std::optional<int> take_first_gpc() override {
+    return std::exchange(missed, false) ? std::nullopt : first_gpc;
   }
   void set_up_counters(const std::vector<std::string>& metrics) override {
     set_up.push_back(metrics);
@@ -172,6 +178,9 @@ class FakePrepared final : public Prepared {
     if (block_threads_ == kUnsupported) throw CannotRun("this device has no such thing");
     if (block_threads_ == kWrong) return Check::wrong;
     return Check::ok;
+  }
+  std::string why_wrong() const override {
+    return block_threads_ == kWrong ? "its result differs from another" : "";
   }
   std::vector<WarpRecord> trace(cudaStream_t) override {
     EXPECT_GT(instruments_in_use->timed, 0);  // a traced launch is neither timed nor counted

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <deque>
 #include <filesystem>
 #include <malloc.h>
 #include <optional>
@@ -169,7 +168,7 @@ Experiment uneven() {
 TEST_F(RunCases, ARowIsPredictedForTheGpcThatItsLaunchesBeganWith) {
   run(uneven());
   const Row any = read_rows(csv()).at(0);
-  instruments_.first_gpcs = {0, 0};
+  instruments_.first_gpc = 0;
   run(uneven());
   const Row known = read_rows(csv()).at(0);
   EXPECT_EQ(any.first_gpc, std::nullopt);
@@ -183,9 +182,10 @@ TEST_F(RunCases, ARowIsPredictedForTheGpcThatItsLaunchesBeganWith) {
 TEST_F(RunCases, AGpcThatSomeOfTheLaunchesDidNotBeginWithIsNotTheRows) {
   run(uneven());
   const Row any = read_rows(csv()).at(0);
-  for (const std::deque<std::optional<int>>& answers :
-       {std::deque<std::optional<int>>{0, std::nullopt}, {std::nullopt, 0}}) {
-    instruments_.first_gpcs = answers;
+  instruments_.first_gpc = 0;
+  for (bool* const misses : {&instruments_.misses_timed, &instruments_.misses_counted}) {
+    instruments_.misses_timed = instruments_.misses_counted = false;
+    *misses = true;
     run(uneven());
     const Row row = read_rows(csv()).at(0);
     EXPECT_EQ(row.first_gpc, std::nullopt);
@@ -194,12 +194,26 @@ TEST_F(RunCases, AGpcThatSomeOfTheLaunchesDidNotBeginWithIsNotTheRows) {
   }
 }
 
+TEST_F(RunCases, TheGpcOfARowIsThatOfItsOwnLaunches) {
+  instruments_.first_gpc = 0;
+  instruments_.missed = true;  // by a case that failed before it was asked
+  run(uneven());
+  EXPECT_EQ(read_rows(csv()).at(0).first_gpc, 0);
+}
+
 TEST_F(RunCases, WhatWasNotLaunchedBeganWithNoGpc) {
-  instruments_.first_gpcs = {0, 0};
+  instruments_.first_gpc = 0;
   run(experiment_of({kUnsupported}));
   EXPECT_EQ(read_rows(csv()).at(0).first_gpc, std::nullopt);
   run(experiment_of({kFailing}));
   EXPECT_EQ(read_rows(csv()).at(0).first_gpc, std::nullopt);
+}
+
+TEST_F(RunCases, AWrongResultsRowSaysMoreWhereTheCheckDoes) {
+  run(experiment_of({kWrong}));
+  const Row row = read_rows(csv()).at(0);
+  EXPECT_EQ(row.check, "wrong");
+  EXPECT_EQ(row.note, "its result differs from another");
 }
 
 /// As a GPU that is newer than the limits table.
@@ -234,7 +248,7 @@ TEST_F(RunCases, AGpuThatTheLimitsTableLacksIsExplainedByItsOwnLimits) {
 
 TEST_F(RunCases, WhyThereIsNoPredictionStandsBesideOtherNotes) {
   instruments_.status = CountersStatus::denied;
-  instruments_.first_gpcs = {1000, 1000};  // of a device that has 8
+  instruments_.first_gpc = 1000;  // of a device that has 8
   run(experiment_of({768}));
   const Row row = read_rows(csv()).at(0);
   EXPECT_FALSE(row.predicted_pct);

@@ -235,10 +235,28 @@ TEST_F(Sweeps, FindTheFastestAndSayOfAllOthersWhyTheyAreNot) {
   EXPECT_THAT(rows["block_size=544;waves=1"].note, HasSubstr("ruled out: a launch took 644 us"));
   EXPECT_EQ(rows["block_size=544;waves=1"].counters_status, "off");
   EXPECT_EQ(rows["block_size=224;waves=1"].check, "wrong");
+  EXPECT_EQ(rows["block_size=224;waves=1"].note, "its result differs from another");
   EXPECT_THAT(rows["block_size=96;waves=1"].note, HasSubstr("launch"));
   EXPECT_EQ(rows["block_size=96;waves=1"].time_status, "failed");
   EXPECT_EQ(rows["block_size=128;waves=1"].time_status, "failed");
   EXPECT_EQ(rows["block_size=1056;waves=1"].time_status, "skipped");
+}
+
+TEST_F(Sweeps, TheFastestBeganWithTheGpcOfItsRace) {
+  instruments_.time_of[512] = 50;
+  instruments_.first_gpc = 0;
+  instruments_.missed = true;  // before the race
+  const auto fastest_gpc = [&] {
+    EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=256,512"}), ExitStatus::done);
+    for (const Row& row : read_rows(csv())) {
+      if (row.time_us == 50) return row.first_gpc;
+    }
+    ADD_FAILURE() << "no row of the fastest";
+    return std::optional<std::int64_t>();
+  };
+  EXPECT_EQ(fastest_gpc(), 0);
+  instruments_.misses_timed = true;
+  EXPECT_EQ(fastest_gpc(), std::nullopt);
 }
 
 TEST_F(Sweeps, LeaveOutBeforeALaunchWhatCannotBeTheFastest) {
@@ -278,6 +296,22 @@ Argument buffer(ElementType type) {
 }
 Argument value(ElementType type) {
   return {.type = type, .value = 1};
+}
+
+TEST(FirstResults, AreComparedWithThoseOfEqualGridsAndArguments) {
+  const std::vector<Argument> few = {buffer(ElementType::float32), value(ElementType::int32)};
+  std::vector<Argument> other = few;
+  other[1].value = 2;
+  FirstResults results;
+  EXPECT_TRUE(results.compare("k/a", 64, few, 1).is_right);
+  EXPECT_TRUE(results.compare("k/b", 64, few, 1).is_right);
+  EXPECT_TRUE(results.compare("k/c", 64, other, 2).is_right);
+  EXPECT_TRUE(results.compare("k/d", 128, few, 3).is_right);
+  const ResultsAnswer answer = results.compare("k/e", 64, few, 2);
+  EXPECT_FALSE(answer.is_right);
+  EXPECT_EQ(answer.why_wrong,
+            "its result differs from that of k/a, which has as many blocks and the same arguments");
+  EXPECT_THAT(results.compare("k/f", 64, other, 1).why_wrong, HasSubstr("k/c"));
 }
 
 TEST(KernelArguments, AreComparedWithTheParametersThatTheCompilerNames) {

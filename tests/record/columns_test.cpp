@@ -261,7 +261,7 @@ TEST(CaseRecord, AReadingThatNoReaderAcceptsIsLeftOutAndNotedSoThatItsRowCanBeRe
   const Row row = row_of(record);
   EXPECT_FALSE(row.achieved_pct);
   EXPECT_EQ(row.issue_active_pct, 12);
-  EXPECT_THAT(row.note, HasSubstr("left out: achieved_pct = 1e+300 is out of range"));
+  EXPECT_THAT(row.note, HasSubstr("not recorded: achieved_pct = 1e+300 is out of range"));
   EXPECT_NO_THROW(case_record(row));
 }
 

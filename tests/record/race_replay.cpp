@@ -80,7 +80,7 @@ class Replay final : public Racers {
     microseconds += 2 * table_[number].median_us;
     return !table_[number].wrong;
   }
-  void ruled_out(std::size_t, const std::string&) override {}
+  void ruled_out(std::size_t, RaceOutcome, const std::string&) override {}
   bool must_stop() override {
     return false;
   }

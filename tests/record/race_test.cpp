@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "record/case_record.hpp"
+
 namespace occbench {
 namespace {
 
@@ -39,8 +41,8 @@ class DrawnRacers final : public Racers {
     ++asked[number];
     return !wrong.contains(number);
   }
-  void ruled_out(std::size_t number, const std::string& why) override {
-    out[number] = why;
+  void ruled_out(std::size_t number, RaceOutcome outcome, const std::string& why) override {
+    out[number] = race_note(outcome, why);
   }
   bool must_stop() override {
     return total >= most;
@@ -71,8 +73,8 @@ class RenumberedRacers final : public Racers {
   bool is_right(std::size_t number) override {
     return all_.is_right(numbers_[number]);
   }
-  void ruled_out(std::size_t number, const std::string& why) override {
-    all_.ruled_out(numbers_[number], why);
+  void ruled_out(std::size_t number, RaceOutcome outcome, const std::string& why) override {
+    all_.ruled_out(numbers_[number], outcome, why);
   }
   bool must_stop() override {
     return all_.must_stop();
@@ -209,6 +211,46 @@ TEST(Race, IsAgainstTheFastestOfARunBefore) {
       race(std::vector<std::vector<int>>{{0}, {1}}, racers, {.known_us = 50, .times = {}}, 1);
   EXPECT_EQ(result.fastest, std::nullopt);
   EXPECT_EQ(racers.out.size(), 2U);
+}
+
+CaseRecord noted(const std::string& note, TimeStatus status = TimeStatus::ok) {
+  CaseRecord record;
+  record.times.status = status;
+  record.note = note;
+  return record;
+}
+
+TEST(RaceOutcomes, AreReadFromTheNotesThatFilesHave) {
+  EXPECT_EQ(race_outcome(noted("no work; left out: it spills 16 bytes, and a 8, with as many blocks on an SM",
+                               TimeStatus::skipped)),
+            RaceOutcome::left_out);
+  EXPECT_EQ(
+      race_outcome(noted("no work; ruled out: a launch took 644 us, and the fastest configuration 50 us")),
+      RaceOutcome::ruled_out_by_launches);
+  EXPECT_EQ(
+      race_outcome(noted("ruled out: 6 launches took at least 11 us, and the fastest configuration takes "
+                         "at most 10 us (95 % intervals)")),
+      RaceOutcome::ruled_out_by_intervals);
+  EXPECT_EQ(race_outcome(noted("no work; not told from the fastest")), RaceOutcome::as_fast);
+}
+
+TEST(RaceOutcomes, AreNoOtherNotes) {
+  EXPECT_EQ(race_outcome(noted("")), std::nullopt);
+  EXPECT_EQ(race_outcome(noted("too many threads", TimeStatus::skipped)), std::nullopt);
+  EXPECT_EQ(race_outcome(noted("timed twice: throttled at first; its 95 % intervals")), std::nullopt);
+  EXPECT_EQ(race_outcome(noted("left out: achieved_pct = 1e+300 is out of range")), std::nullopt);
+  EXPECT_EQ(race_outcome(noted("ruled out: a launch took 644 us; left out: power_w = -1 is out of range")),
+            RaceOutcome::ruled_out_by_launches);
+}
+
+TEST(RaceOutcomes, AreReadAsTheyWereWritten) {
+  for (const RaceOutcome outcome : {RaceOutcome::left_out, RaceOutcome::ruled_out_by_launches,
+                                    RaceOutcome::ruled_out_by_intervals, RaceOutcome::as_fast}) {
+    CaseRecord record =
+        noted("no work", outcome == RaceOutcome::left_out ? TimeStatus::skipped : TimeStatus::ok);
+    add_note(record.note, race_note(outcome, "slower"));
+    EXPECT_EQ(race_outcome(record), outcome);
+  }
 }
 
 /// Conover's table, and the definition: so many of all samples have the median in the interval.
