@@ -27,7 +27,7 @@ struct SourceOptions {
 };
 
 /// `--check equal`: launches with as many blocks and the same arguments must leave the same in the buffers. Which of two
-/// different results is wrong is not known. A process remembers its own launches: a resumed run begins anew.
+/// different results is wrong is not known. A process remembers its own launches alone: a resumed run begins without any.
 class FirstResults {
  public:
   /// @param fingerprint  of the buffers after the case's launch
