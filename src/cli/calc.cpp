@@ -115,7 +115,7 @@ std::string whole_json(const Question& question, bool curves) {
   Json object = answered_json(question);
   object["rules"] = rules_json(question);
   const TheoryAdvice advice = advise_on_theory(*question.limits, question.configuration);
-  object["what_to_do"] = what_to_do(question);
+  object["what_to_do"] = what_to_do(question, advice);
   object["steps"] = steps_json(advice);
   object["cliffs"] = cliffs_json(question);
   if (curves) object["curves"] = for_each_curve_point(question, curve_point);

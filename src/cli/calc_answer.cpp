@@ -275,6 +275,18 @@ Json limits_json(const Limits& limits, AnswerFormat format) {
   return object;
 }
 
+/// At most so many registers a thread leave a step its blocks.
+int most_registers(const Question& question, const Step& step) {
+  const Configuration changed = with(step.change.axis, step.change.to, question.configuration);
+  int registers = question.limits->max_registers_per_thread;
+  const auto blocks = [&] {
+    return theoretical_occupancy(*question.limits, changed.launch, {.registers_per_thread = registers})
+        .block_limits.registers;
+  };
+  while (registers > 1 && blocks() < step.blocks_per_sm) --registers;
+  return registers;
+}
+
 }  // namespace
 
 void use_known_gpcs(Question& question, const GpuIdentity& gpu) {
@@ -375,20 +387,7 @@ Json answered_json(const Question& question) {
   return row;
 }
 
-/// At most so many registers a thread leave a step its blocks.
-int most_registers(const Question& question, const Step& step) {
-  const Configuration changed = with(step.change.axis, step.change.to, question.configuration);
-  int registers = question.limits->max_registers_per_thread;
-  const auto blocks = [&] {
-    return theoretical_occupancy(*question.limits, changed.launch, {.registers_per_thread = registers})
-        .block_limits.registers;
-  };
-  while (registers > 1 && blocks() < step.blocks_per_sm) --registers;
-  return registers;
-}
-
-std::vector<std::string> what_to_do(const Question& question) {
-  const TheoryAdvice advice = advise_on_theory(*question.limits, question.configuration);
+std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice& advice) {
   std::vector<std::string> all = sentences(advice);
   const Step* const step = !advice.highest.empty() ? &advice.highest.front()
                            : advice.beyond         ? &*advice.beyond
@@ -471,7 +470,8 @@ std::string calc_report(const Question& question) {
       theoretical_occupancy(*question.limits, question.configuration.launch, question.configuration.usage);
   std::string text = headline(question, occupancy) + resources(question, occupancy) + rule_lines(question) +
                      device_lines(question, occupancy) + "\nwhat to do\n";
-  for (const std::string& sentence : what_to_do(question)) text += fmt::format("  {}\n", sentence);
+  const TheoryAdvice advice = advise_on_theory(*question.limits, question.configuration);
+  for (const std::string& sentence : what_to_do(question, advice)) text += fmt::format("  {}\n", sentence);
   return text + cliff_lines(question, occupancy);
 }
 

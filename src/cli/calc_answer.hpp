@@ -47,14 +47,14 @@ Json question_json(const Question& question);
 /// has one, and: warps_per_sm, threads_per_sm; block_limit_* = blocks that each resource alone allows;
 /// registers_per_block and shared_bytes_per_block = allocated; shared_bytes_per_sm = what the carveout
 /// leaves; idle_* = what resident blocks leave of it; full_wave_blocks = also the largest cooperative grid,
-/// of clusters those that are active; active_clusters; gpcs_by = the profile that these two are of; best_block_threads; available_dynamic_shared_bytes = the most that keeps as many blocks;
-/// opt_in_bytes = dynamic shared memory for which the kernel must opt in; assumed = what was not given;
+/// of clusters those that are active; active_clusters; gpcs_by = the profile that these two are of;
+/// best_block_threads; available_dynamic_shared_bytes = the most that keeps as many blocks; opt_in_bytes = dynamic shared memory for which the kernel must opt in; assumed = what was not given;
 /// cannot_launch = why not.
 /// @throws InputError as theoretical_occupancy.
 Json answer_json(const Question& question);
 
 /// What to do about theoretical occupancy, in sentences, and the most that it can save of the time.
-std::vector<std::string> what_to_do(const Question& question);
+std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice& advice);
 
 /// The changes of an advice: axis, from, to, blocks_per_sm, theoretical_pct, change in words, and kind: highest, below,
 /// beyond, or together for both of a pair.

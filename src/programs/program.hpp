@@ -101,7 +101,7 @@ std::vector<CaseRecord> program_cases(std::span<const ProgramEntry> entries);
 // What becomes of a program's cases once its entries are read: predictions, an order, a file of rows.
 
 /// The SM clock of cases without counters, which their time is turned into cycles with: the median of what
-/// the counters of the same GPU's other cases read, else the GPU's highest, which the cases' notes then say.
+/// the counters of the same GPU's other cases read, else the GPU's highest. The cases' notes say which.
 void set_clocks(std::span<CaseRecord> cases, std::span<const ProgramEntry> entries);
 
 /// Infers the work of each case and predicts it, on all processors. @param predicted called after each, by any thread

@@ -58,14 +58,15 @@ std::set<std::string> remarks_on_profiles(std::span<const CaseRecord> cases);
 
 // A prediction has nothing in it that was measured of the launch it is compared with. Times are those of launches
 // that were not counted, so the work of a recorded kernel is inferred from them. Where there are none, it is taken
-// from the active cycles of the counted launches themselves, or from the samples that say their occupancy: such a prediction is `reconstructed`, and says nothing
-// about how good predictions are.
+// from the active cycles of the counted launches themselves, or from the samples that say their occupancy: such a
+// prediction is `reconstructed`, and says nothing about how good predictions are.
 
 /// An activity record's time of a launch is longer than its warps are active without a record. Median of the 120 launches
 /// of the programs that rules were tuned on, on an H100 (driver 580.159.04, CUDA 13.0, commit d7ea04a; docs/notes/tracing.md):
 /// half of those shorter than 12 us have 0.69 to 0.88. CUPTI's time stamps are 0.62 of it (commit 16f4abe, whose counters were
 /// read with records); the rest is what records take from kernels of short blocks. It is no cost of a launch and no
-/// parameter of a device profile: only work that is inferred from such a time depends on it. Times by samples have none of it.
+/// parameter of a device profile: only work that is inferred from such a time depends on it. Times by samples
+/// have none of it.
 inline constexpr double kRecordOverheadUs = 0.75;
 
 /// The note of a record that could not be predicted.

@@ -219,6 +219,17 @@ TEST(ObservedCase, ThatWasCountedIsPredictedFromTheTimeOfOtherLaunches) {
   EXPECT_EQ(record.identity.work->cycles, cycles) << "what counting read does not matter";
 }
 
+TEST(ObservedCase, WithoutAClockOfItsOwnSaysWhoseClockItHas) {
+  std::vector<ProgramEntry> entries(2, reduction());
+  count(entries[0].seen, 60, 5.2);
+  std::vector<CaseRecord> cases = {program_case(entries[0]), program_case(entries[1])};
+  set_clocks(cases, entries);
+  EXPECT_EQ(cases[0].readings.counters.sm_clock_mhz, 1800);
+  EXPECT_EQ(cases[0].note, program_case(entries[0]).note);
+  EXPECT_EQ(cases[1].readings.counters.sm_clock_mhz, 1800);
+  EXPECT_THAT(cases[1].note, HasSubstr("sm_clock_mhz is the median of kernels that were counted"));
+}
+
 TEST(ObservedCase, ThatWasSampledIsReconstructedFromTheTimeOfTheSameLaunchesWhichHasNothingOfRecords) {
   CaseRecord record = program_case(reduction());
   record.times.time_us = 20;
