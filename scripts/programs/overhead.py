@@ -1,11 +1,12 @@
 """How much longer loops take while they are traced. `overhead.py OCCBENCH FOLDER KIND ROUNDS WAY...`
 
 WAY is alone, again (alone as well: how far two untraced processes differ), or what --counters takes (sampled, auto, off = activity
-records alone, a number), or a mode of subscriber.cpp, whose library is beside the programs of FOLDER. Only one process can have the
-counters of a GPU, so that one way at most should take them. Each way has a process of loops.py; in each round they run a short loop in
-turn, in random order, so that what disturbs a processor for a second disturbs all. The first rounds, in which launches are counted one
-by one, are a warm-up. Prints how far a way is from the first one: the median of the rounds, its quartiles, and the mean of the fastest
-tenth; whether all computed the same; what the trace said. Rows are in FOLDER/KIND_WAY.csv.
+records alone, a number), with further options of occbench trace behind it ("auto --only none"), or a mode of subscriber.cpp, whose
+library is beside the programs of FOLDER. Only one process can have the counters of a GPU, so that one way at most should take them.
+Each way has a process of loops.py; in each round they run a short loop in turn, in random order, so that what disturbs a processor
+for a second disturbs all. The first rounds, in which launches are counted one by one, are a warm-up. Prints how far a way is from
+the first one: the median of the rounds, its quartiles, and the mean of the fastest tenth; whether all computed the same; what the
+trace said. Rows are in FOLDER/KIND_WAY.csv.
 
     scripts/programs/overhead.py build/release/bin/occbench build/programs tokens 200 alone again auto
 """
@@ -25,13 +26,17 @@ occbench, folder, kind, rounds, *ways = sys.argv[1:]
 loops = [sys.executable, str(Path(__file__).with_name("loops.py")), kind, "short"]
 
 
+def file_of(way):
+    return f"{folder}/{kind}_{way.replace(' ', '_')}"
+
+
 def started(way):
-    trace = [occbench, "trace", "--out", f"{folder}/{kind}_{way}.csv", "--top", "8", "--counters", way, "--"]
+    trace = [occbench, "trace", "--out", f"{file_of(way)}.csv", "--top", "8", "--counters", *way.split(), "--"]
     untraced = way in ("alone", "again", *SUBSCRIBERS)
     library = {}
     if way in SUBSCRIBERS:
         library = {"CUDA_INJECTION64_PATH": str(Path(folder).resolve() / "libsubscriber.so"), "SUBSCRIBER": way}
-    with Path(f"{folder}/{kind}_{way}.err").open("w") as said:
+    with Path(f"{file_of(way)}.err").open("w") as said:
         return subprocess.Popen(
             loops if untraced else trace + loops,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True, env=os.environ | library,
@@ -77,4 +82,4 @@ for way, process in processes.items():
         f"quartiles {low:+.1f} to {high:+.1f}; fastest tenth {tenth:+.1f} %; values {same}; "
         f"ready after {ready[way]:.1f} s, ended with {process.returncode} after {time.monotonic() - begin:.2f} s"
     )
-    print(said, Path(f"{folder}/{kind}_{way}.err").read_text()[-600:], sep="")
+    print(said, Path(f"{file_of(way)}.err").read_text()[-600:], sep="")
