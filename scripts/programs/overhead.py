@@ -3,14 +3,16 @@
 WAY is alone, again (alone as well: how far two untraced processes differ), or what --counters takes (sampled, auto, off = activity
 records alone, a number), with further options of occbench trace behind it ("auto --only none"), or a mode of subscriber.cpp, whose
 library is beside the programs of FOLDER. Only one process can have the counters of a GPU, so that one way at most should take them.
-Each way has a process of loops.py; in each round they run a short loop in turn, in random order, so that what disturbs a processor
-for a second disturbs all. The first rounds, in which launches are counted one by one, are a warm-up. Prints how far a way is from
-the first one: the median of the rounds, its quartiles, and the mean of the fastest tenth; whether all computed the same; what the
-trace said. Rows are in FOLDER/KIND_WAY.csv.
+Each way has a process of loops.py; in each round they run short loops for two seconds or so in turn, in random order, so that what
+disturbs a processor for a while disturbs all. A turn is long because windows in which other processes ran, too, are thrown away and
+opened again. The first rounds, in which launches are counted one by one, are a warm-up. Prints how far a way's mean is from the
+first one's: the median of the rounds, its quartiles, and the mean of the fastest tenth of the loops; whether all computed the same;
+what the trace said. Rows are in FOLDER/KIND_WAY.csv.
 
-    scripts/programs/overhead.py build/release/bin/occbench build/programs tokens 200 alone again auto
+    scripts/programs/overhead.py build/release/bin/occbench build/programs tokens 8 alone again auto
 """
 
+import itertools
 import os
 import random
 import statistics
@@ -19,7 +21,7 @@ import sys
 import time
 from pathlib import Path
 
-WARM_UP = 60
+WARM_UP, SECONDS = 2, 2.0
 SUBSCRIBERS = ("nothing", "calls", "records", "elsewhere", "ended")
 
 occbench, folder, kind, rounds, *ways = sys.argv[1:]
@@ -57,28 +59,35 @@ ready = {}
 for way, process in processes.items():
     process.stdout.readline()
     ready[way] = time.monotonic() - begin
-times, values = ({way: [] for way in ways} for _ in range(2))
+loops_of_turn = max(1, round(SECONDS / min(turn(processes[ways[0]])[0] for _ in range(3))))
+values = {way: [] for way in ways}
+times = {way: [] for way in ways}  # a list of loops for each round
+for way in ways[1:]:
+    for _ in range(3):
+        turn(processes[way])  # what the first way has run
 for number in range(WARM_UP + int(rounds)):
     for way, process in random.sample(list(processes.items()), len(processes)):
-        seconds, value = turn(process)
-        values[way].append(value)
+        done = [turn(process) for _ in range(loops_of_turn)]
+        values[way] += [value for _, value in done]
         if number >= WARM_UP:
-            times[way].append(seconds)
+            times[way].append([seconds for seconds, _ in done])
 
 
 def fastest(way):
-    return statistics.mean(sorted(times[way])[: max(1, len(times[way]) // 10)])
+    seconds = sorted(itertools.chain.from_iterable(times[way]))
+    return statistics.mean(seconds[: max(1, len(seconds) // 10)])
 
 
 for way, process in processes.items():
-    more = [100 * (one / first - 1) for one, first in zip(times[way], times[ways[0]], strict=True)]
+    means = {which: [statistics.mean(loops) for loops in times[which]] for which in (way, ways[0])}
+    more = [100 * (one / first - 1) for one, first in zip(means[way], means[ways[0]], strict=True)]
     low, median, high = statistics.quantiles(more, n=4)
     begin = time.monotonic()
     said, _ = process.communicate()
     same = "equal" if values[way] == values[ways[0]] else "differ"
     tenth = 100 * (fastest(way) / fastest(ways[0]) - 1)
     print(
-        f"{kind} {way}: {statistics.median(times[way]):.5f} s, {median:+.1f} % at the median, {min(more):+.1f} to {max(more):+.1f}; "
+        f"{kind} {way}: {statistics.median(means[way]):.5f} s, {median:+.1f} % at the median, {min(more):+.1f} to {max(more):+.1f}; "
         f"quartiles {low:+.1f} to {high:+.1f}; fastest tenth {tenth:+.1f} %; values {same}; "
         f"ready after {ready[way]:.1f} s, ended with {process.returncode} after {time.monotonic() - begin:.2f} s"
     )
