@@ -7,8 +7,7 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 install(TARGETS occbench EXPORT occbench)
-file(GLOB recorded RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/results/*/full.csv
-     ${PROJECT_SOURCE_DIR}/results/*/added.csv)
+file(GLOB recorded RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/results/*/full.csv)
 foreach(file IN LISTS recorded)
   get_filename_component(folder ${file} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/occbench/${folder})

@@ -122,10 +122,6 @@ std::vector<CaseRecord> all_cases(const ExplainOptions& options) {
       throw InputError(
           "no recorded rows were found near this program or the current folder: name a FILE.csv");
     files.push_back(*recorded);
-    // Experiments that came after the suite was recorded.
-    std::error_code error;
-    if (const auto added = recorded->parent_path() / "added.csv"; std::filesystem::exists(added, error))
-      files.push_back(added);
   }
   std::vector<CaseRecord> cases;
   SimulatedOrMeasured kind;

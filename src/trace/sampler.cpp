@@ -14,8 +14,9 @@ namespace {
 /// comes with some 10 other calls of the runtime and the driver.
 constexpr std::uint32_t kCallsBefore = 40'000;
 
-/// A kernel with so many sampled launches is known.
+/// A kernel with so many sampled launches is known, and a window whose launches are of such kernels for so much of their time.
 constexpr std::int64_t kEnoughLaunches = 16;
+constexpr double kEnoughKnown = 0.95;
 
 /// Processor time of this thread against the time that passes.
 constexpr int kShareOfNew = 2;
@@ -108,18 +109,23 @@ std::vector<SmSample> Sampler::take_window() {
   return captures_.begun() == captures ? std::move(samples) : std::vector<SmSample>();
 }
 
-/// @returns whether all kernels in it are known well
-bool Sampler::use(const Attribution& found) {
+void Sampler::use(const Attribution& found) {
+  const bool is_thrown_away = found.launches.empty() && found.unattributed_ns > 0;
   has_found_ = table_.add_sampled(found.launches, of_.warps_per_sm) > 0;
-  useful_windows_ += has_found_ ? 1 : 0;
+  if (has_found_ || is_thrown_away) ++windows_with_launches_;
+  double all_ns = 0;
+  double known_ns = 0;
+  for (const SampledLaunch& launch : found.launches) {
+    const auto ns = static_cast<double>(launch.end_ns - launch.start_ns);
+    all_ns += ns;
+    if (table_.sampled_launches(launch.kernel) >= kEnoughLaunches) known_ns += ns;
+  }
+  if (all_ns > 0) is_known_ = known_ns >= kEnoughKnown * all_ns;
   const std::lock_guard lock(mutex_);
   ++totals_.windows;
-  if (found.launches.empty() && found.unattributed_ns > 0) ++totals_.thrown_away;
+  if (is_thrown_away) ++totals_.thrown_away;
   totals_.attributed_ns += found.attributed_ns;
   totals_.unattributed_ns += found.unattributed_ns;
-  return !found.launches.empty() && std::ranges::all_of(found.launches, [&](const SampledLaunch& launch) {
-    return table_.sampled_launches(launch.kernel) >= kEnoughLaunches;
-  });
 }
 
 /// What the samples of a window say of the kind of the next.
@@ -185,7 +191,6 @@ std::chrono::nanoseconds Sampler::sample() {
   if (!is_worth_a_window()) return kIdleWait;
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<SmSample> samples = take_window();
-  bool is_known = false;
   has_found_ = false;
   if (samples.size() > 1) {
     // One beside the latest, where threads launch at once.
@@ -196,12 +201,14 @@ std::chrono::nanoseconds Sampler::sample() {
       append_window(of_.windows, {interval_ns, of_.device, of_.warps_per_sm, of_.began_ns}, samples, log,
                     found.launches);
     }
-    is_known = use(found);
+    use(found);
     choose_window(found, samples, expected_launches(samples, log));
   }
   last_window_ = std::chrono::steady_clock::now();
   const auto took = last_window_ - begin;
-  const int share = useful_windows_ < kWindowsOfNew ? kShareOfNew : is_known ? kShareOfKnown : kShareOfFew;
+  const int share = windows_with_launches_ < kWindowsOfNew ? kShareOfNew
+                    : is_known_                            ? kShareOfKnown
+                                                           : kShareOfFew;
   return std::min<std::chrono::nanoseconds>((share - 1) * took, kLongestWait);
 }
 

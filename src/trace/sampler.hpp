@@ -55,7 +55,7 @@ class Sampler {
   void set_up();
 
   /// One window, if the program launches. @returns how long to wait before the next: this thread takes at most half of a processor while
-  /// kernels are new, a sixth while some that run have few samples, and a fiftieth then
+  /// kernels are new, a sixth while some that run have few samples, and a fiftieth once those have enough that take 95 % of the time
   std::chrono::nanoseconds sample();
 
   /// Whether calls have to be marked with their time now.
@@ -69,7 +69,7 @@ class Sampler {
   static constexpr int kPatience = 2;
 
   std::vector<SmSample> take_window();
-  bool use(const Attribution& found);
+  void use(const Attribution& found);
   void choose_window(const Attribution& found, std::span<const SmSample> samples, double launches);
   std::size_t wanted_kind(const Attribution& found, std::span<const SmSample> samples, double launches);
   bool is_worth_a_window();
@@ -87,7 +87,8 @@ class Sampler {
   int fit_patience_ = 4;
   bool is_fit_ = false;                                     ///< the last window
   std::size_t finest_tried_ = std::size(kSamplingWindows);  ///< kind in vain, since all were
-  std::int64_t useful_windows_ = 0;
+  std::int64_t windows_with_launches_ = 0;
+  bool is_known_ = false;  ///< what runs, by the last window whose launches could be told apart
   std::chrono::steady_clock::time_point last_window_{};
   std::uint32_t first_ = 0;  ///< correlations that the last window could hold
   std::uint32_t last_ = 0;

@@ -1,6 +1,7 @@
 #include "trace/sampler.hpp"
 
 #include <chrono>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -225,6 +226,31 @@ TEST_F(SamplerTest, TakesTheLessTimeTheMoreItKnows) {
   std::chrono::nanoseconds wait{};
   for (int i = 0; i < 20; ++i) wait = sampler.sample();
   EXPECT_GE(wait, 90ms);
+}
+
+TEST_F(SamplerTest, TakesLittleTimeOnceWhatTakesTheProgramsIsKnown) {
+  std::vector<double> runs(30);
+  std::iota(runs.begin(), runs.end(), 66);
+  gpu.while_sampling = [&] {
+    for (const double blocks : runs) launch(static_cast<std::uint32_t>(blocks));
+  };
+  gpu.read_samples = [&] {
+    std::this_thread::sleep_for(2ms);
+    return samples_of(runs);
+  };
+  launch(99);
+  std::chrono::nanoseconds wait{};
+  for (int i = 0; i < 21; ++i) {
+    runs.back() = 200 + i;  // never seen before, with a thirtieth of the time
+    wait = sampler.sample();
+  }
+  EXPECT_GE(wait, 90ms);
+  gpu.read_samples = [&] {
+    std::this_thread::sleep_for(2ms);
+    return samples_of({299, 298});
+  };
+  EXPECT_GE(sampler.sample(), 90ms) << "launches that cannot be told apart are no news";
+  EXPECT_EQ(sampler.totals().thrown_away, 1);
 }
 
 /// A program whose GPU is sampled.
