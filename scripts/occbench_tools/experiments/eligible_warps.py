@@ -22,11 +22,11 @@ def findings(of):
             continue
         half, full = each(rows)
         for what, column, form, words in (
-            ("eligible", "eligible_warps", "{eligible_warps:.2f}", f"{bound_by}, 50 → 100 %: eligible {{}} → {{}}"),
+            ("eligible", "eligible_warps", "{eligible_warps:.2f}", f"{bound_by}: eligible {{}} → {{}}"),
             ("issue", "issue_active_pct", "{issue_active_pct:.0f}", "issue {} → {} %"),
         ):
             grows = full[column] >= WORTH * half[column]
-            measured = words.format(fill(form, half), fill(form, full))
+            measured = ("" if found else "50 → 100 %: ") + words.format(fill(form, half), fill(form, full))
             found.append(Finding(f"{what}, {bound_by}", grows == helps, measured))
     return found
 

@@ -3,7 +3,7 @@ from occbench_tools.markdown import cell, fill, table
 from occbench_tools.verdicts import WORTH, Finding
 
 BODIES = {
-    "product": "matrix product, a shared load serves N",
+    "product": "product, a load serves N",
     "walks_together": "N walks at once",
     "walks_in_turn": "N walks in turn",
 }
