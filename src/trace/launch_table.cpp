@@ -148,13 +148,13 @@ std::uint32_t LaunchTable::region_number(const std::string& region) {
 
 void LaunchTable::add_region(TracedKernel& kernel, const std::string& region) {
   const std::uint32_t number = region_number(region);
-  const std::lock_guard lock(records_mutex_);
-  add_place(kernel, PlaceKind::region, number);
+  const std::lock_guard lock(regions_mutex_);
+  regions_of_launches_.emplace(kernel.number, number);
 }
 
 void LaunchTable::name_region(std::uint32_t correlation, const std::string& region) {
   const std::uint32_t number = region_number(region);
-  const std::lock_guard lock(records_mutex_);
+  const std::lock_guard lock(regions_mutex_);
   if (regions_.size() >= kMostNamed) regions_.clear();
   regions_[correlation] = number;
 }
@@ -258,6 +258,7 @@ void LaunchTable::add(const KernelRecord& record) {
   add_place(*kernel, PlaceKind::stream, record.stream);
   if (record.graph_node != 0)
     add_place(*kernel, PlaceKind::graph_node, static_cast<std::int64_t>(record.graph_node));
+  const std::lock_guard regions_lock(regions_mutex_);
   if (const auto named = regions_.find(record.correlation); named != regions_.end()) {
     add_place(*kernel, PlaceKind::region, named->second);
     if (!record.of_graph) regions_.erase(named);
@@ -365,8 +366,22 @@ void LaunchTable::count_launches_of_graphs() {
   }
 }
 
+void LaunchTable::add_regions_of_launches() {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> launched;
+  {
+    const std::lock_guard lock(regions_mutex_);
+    launched.swap(regions_of_launches_);
+  }
+  for (const auto& [kernel, region] : launched) {
+    TracedKernel& of = at(kernel);
+    const std::lock_guard lock(records_mutex_);
+    add_place(of, PlaceKind::region, region);
+  }
+}
+
 void LaunchTable::append_to(std::string& file, bool all) {
   count_launches_of_graphs();
+  add_regions_of_launches();
   // Kernels before names: one that comes in between waits for the next time.
   const std::vector<TracedKernel*> known = kernels();
   {
