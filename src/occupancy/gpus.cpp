@@ -12,6 +12,10 @@ namespace occbench {
 namespace {
 
 constexpr std::size_t kSuggestions = 5;
+/// What may be more GPUs is none: rtx.
+constexpr std::size_t kMostMeant = 12;
+constexpr std::string_view kProductLines[] = {"", "rtx", "gtx"};
+constexpr std::string_view kMayBeMissing[] = {"rtx", "gtx", "gt", "quadro", "jetson", "agx"};
 
 // Sources, by key, at the end of each line:
 //   D  deviceQuery of the CUDA samples, or the same device properties, as users of the GPU published
@@ -37,12 +41,14 @@ constexpr std::size_t kSuggestions = 5;
 //   v100-pcie     S computes with 1370 MHz.
 //   jetson-xavier-nx  Bus of T; the driver reports 256 bits. T: 256 KB of L2.
 //   a100          Bandwidth of S and D. a100-pcie-80gb: T has 80 MB of L2.
+//   a10g          Bus of the A10, whose memory it has.
 //   rtx-3060-12gb rtx-3060-ti  T: 3072 and 4096 KB of L2.
 //   jetson-orin   Bus and bandwidth of T; the driver reports 64 to 256 bits for one module. T: L2 of 6144 KB
 //                 (AGX) and 4096 KB (NX). The Nano's "super" mode: 1020 MHz, 102.4 GB/s.
 //   l4            T: 60 SMs, and yet the 7,424 lanes of 58.
 //   l40s          T: 48 MB of L2.
 //   h100-nvl h200 T: 50 MB of L2, that of GPUs with five HBM stacks.
+//   h20           Unsure: the clock, the driver's highest; the bus, that of six HBM stacks.
 //   h200          Bandwidth of S; the driver's memory clock (3201 MHz) gives 4917 GB/s.
 //   gh200-96gb    The driver's name has the CPU's memory: GH200 480GB or 120GB.
 //   b200 b300     T has the memory of one of two dies, and 50 MB of L2. S: 7.7 TB/s or, of a B200 with
@@ -123,6 +129,7 @@ constexpr auto kGpus = std::to_array<Gpu>({
     {"a30", "NVIDIA A30", {8, 0}, 56, 1440, 933.0, 3072, 24576},                                                 // S T
     {"a2", "NVIDIA A2", {8, 6}, 10, 1770, 200.0, 128, 2048},                                                     // S T
     {"a10", "NVIDIA A10", {8, 6}, 72, 1695, 600.0, 384, 6144},                                                   // D S T
+    {"a10g", "NVIDIA A10G", {8, 6}, 80, 1710, 600.0, 384, 6144},                                                 // D S
     {"a40", "NVIDIA A40", {8, 6}, 84, 1740, 696.0, 384, 6144},                                                   // D S T
     {"rtx-3060-12gb", "NVIDIA GeForce RTX 3060", {8, 6}, 28, 1777, 360.0, 192, 2304},                            // D T
     {"rtx-3060-ti", "NVIDIA GeForce RTX 3060 Ti", {8, 6}, 38, 1665, 448.0, 256, 3072},                           // D T
@@ -152,6 +159,7 @@ constexpr auto kGpus = std::to_array<Gpu>({
     {"h100-pcie-80gb", "NVIDIA H100 PCIe", {9, 0}, 114, 1755, 2039.0, 5120, 51200},                              // D S T
     {"h100-sxm5-80gb", "NVIDIA H100 80GB HBM3", {9, 0}, 132, 1980, 3352.0, 5120, 51200},                         // D S T
     {"h100-nvl", "NVIDIA H100 NVL", {9, 0}, 132, 1785, 3938.0, 6016, 61440},                                     // D S T
+    {"h20", "NVIDIA H20", {9, 0}, 78, 1980, 4000.0, 6144, 61440},                                                // D S
     {"h200", "NVIDIA H200", {9, 0}, 132, 1980, 4800.0, 6144, 61440},                                             // D S T
     {"gh200-96gb", "NVIDIA GH200 480GB", {9, 0}, 132, 1980, 4023.0, 6144, 61440},                                // D S
     {"b200", "NVIDIA B200", {10, 0}, 148, 1965, 7672.0, 7680, 129536},                                           // D S T
@@ -190,10 +198,13 @@ std::string without_dashes(std::string text) {
   return text;
 }
 
+bool is_digit(char letter) {
+  return letter >= '0' && letter <= '9';
+}
+
 /// Whether a GPU's name begins with a part of it, typed without dashes: rtx3080 begins rtx-3080-10gb, h100sxm begins
 /// h100-sxm5-80gb, and l4 does not begin l40.
 bool begins_with_part(std::string_view name, std::string_view typed) {
-  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
   if (std::ranges::none_of(typed, is_digit)) return false;
   for (const char letter : typed) {
     if (name.starts_with('-')) name.remove_prefix(1);
@@ -201,6 +212,24 @@ bool begins_with_part(std::string_view name, std::string_view typed) {
     name.remove_prefix(1);
   }
   return name.empty() || name.front() == '-' || !is_digit(typed.back());
+}
+
+/// Whether a GPU's name has these words in this order, among others: rtx-6000 is in rtx-6000-ada and quadro-rtx-6000. The first of
+/// them is the name's first, or the first after words that may be missing.
+bool has_words(std::string_view name, std::string_view typed) {
+  const std::vector<std::string_view> words = split(name, '-');
+  const std::vector<std::string_view> wanted = split(typed, '-');
+  auto next = words.begin();
+  while (next != words.end() && *next != wanted.front()) {
+    if (std::ranges::find(kMayBeMissing, *next) == std::end(kMayBeMissing)) return false;
+    ++next;
+  }
+  return std::ranges::all_of(wanted, [&](std::string_view word) {
+    next = std::find(next, words.end(), word);
+    if (next == words.end()) return false;
+    ++next;
+    return true;
+  });
 }
 
 }  // namespace
@@ -231,15 +260,19 @@ const Gpu* find_gpu(std::string_view name) {
 std::vector<const Gpu*> gpus_of(std::string_view name) {
   if (const Gpu* const gpu = find_gpu(name)) return {gpu};
   const std::string wanted = folded(name);
-  for (const std::string_view line : {"", "rtx", "gtx"}) {
-    const std::string key = std::string(line) + without_dashes(wanted);
-    std::vector<const Gpu*> gpus;
+  const std::string typed = without_dashes(wanted);
+  const bool has_number = std::ranges::any_of(typed, is_digit);
+  std::vector<const Gpu*> gpus;
+  for (const std::string_view line : kProductLines) {
     for (const Gpu& gpu : kGpus) {
-      if (without_dashes(std::string(gpu.name)) == key) return {&gpu};
-      if (begins_with_part(gpu.name, key)) gpus.push_back(&gpu);
+      const std::string key = std::string(line) + typed;
+      if (has_number && without_dashes(std::string(gpu.name)) == key) return {&gpu};
+      const bool may_be = begins_with_part(gpu.name, key) || has_words(gpu.name, wanted);
+      if (may_be && std::ranges::find(gpus, &gpu) == gpus.end()) gpus.push_back(&gpu);
     }
-    if (!gpus.empty()) return gpus;
   }
+  // A word alone is no name: ada.
+  if (gpus.size() > (has_number ? 0 : 1) && gpus.size() <= kMostMeant) return gpus;
   if (name.find(',') != std::string_view::npos)
     throw InputError("'{}' names several GPUs, and this takes one: ask for each", name);
   std::vector<std::string> names;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/text.hpp"
 #include "occupancy/theory_advice.hpp"
 
 namespace occbench {
@@ -392,7 +394,7 @@ TEST(Gpus, HaveNamesOfTheirOwnInLowerCaseWithDashes) {
 }
 
 TEST(Gpus, ThatContainWhatIsAskedForAreNearer) {
-  EXPECT_THAT(why_not("orin"), HasSubstr("the nearest are jetson-orin-nx-16gb, jetson-agx-orin-32gb, "));
+  EXPECT_THAT(why_not("sxm4"), HasSubstr("the nearest are a100-sxm4-40gb, a100-sxm4-80gb, "));
 }
 
 // Both names must lead to the line itself, not to one whose name folds to the same.
@@ -414,6 +416,25 @@ TEST(Gpus, AreFoundHoweverTheirNameIsTyped) {
   EXPECT_EQ(gpu_of("H100 SXM").name, "h100-sxm5-80gb");
   EXPECT_EQ(gpu_of("l4").name, "l4");
   EXPECT_THAT(why_not("rtx3080"), HasSubstr("'rtx3080' may be rtx-3080-10gb (68 SMs), rtx-3080-"));
+  EXPECT_EQ(gpu_of("jetson agx orin 64gb").name, "jetson-agx-orin-64gb");
+}
+
+std::string keys_of(std::string_view name) {
+  return fmt::format("{}", fmt::join(mapped(gpus_of(name), [](const Gpu* gpu) { return gpu->name; }), " "));
+}
+
+// Of several GPUs that people call so, the first of the table would be a guess.
+TEST(Gpus, ThatShareWordsOfTheirNamesAreAllNamed) {
+  EXPECT_EQ(keys_of("rtx 6000"),
+            "quadro-rtx-6000 rtx-6000-ada rtx-pro-6000-blackwell rtx-pro-6000-blackwell-server");
+  EXPECT_EQ(keys_of("6000"), "quadro-rtx-6000 rtx-6000-ada");
+  EXPECT_EQ(keys_of("titan"), "gtx-titan gtx-titan-x titan-x-pascal titan-xp titan-v titan-rtx");
+  EXPECT_EQ(keys_of("titan x"), "gtx-titan-x titan-x-pascal");
+  EXPECT_EQ(keys_of("jetson orin"),
+            "jetson-orin-nano-8gb jetson-orin-nx-16gb jetson-agx-orin-32gb jetson-agx-orin-64gb");
+  EXPECT_EQ(keys_of("1080"), "gtx-1080") << "and not the Ti, whose name goes on";
+  for (const char* word : {"ada", "8gb", "pcie", "blackwell"})
+    EXPECT_THAT(why_not(word), HasSubstr("no GPU of the table is called")) << word;
 }
 
 // Drivers wrote "GeForce GTX 1080 Ti" until 2021 and "NVIDIA GeForce GTX 1080 Ti" since.
