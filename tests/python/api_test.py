@@ -105,7 +105,7 @@ class Calc(unittest.TestCase):
     def test_what_cannot_be_is_refused_with_the_message_of_the_command(self) -> None:
         for words, launch in {
             ("--gpu=h200", "--block-size=0", "--registers=32"): {"gpu": "h200", "block_size": 0, "registers": 32},
-            ("--gpu=h20", "--block-size=32", "--registers=32"): {"gpu": "h20", "block_size": 32, "registers": 32},
+            ("--gpu=h201", "--block-size=32", "--registers=32"): {"gpu": "h201", "block_size": 32, "registers": 32},
             ("--cc=9.0", "--block-size=32", "--registers=-1"): {
                 "compute_capability": "9.0",
                 "block_size": 32,
