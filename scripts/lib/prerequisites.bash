@@ -6,7 +6,7 @@
 readonly system_packages=(g++ cmake ninja-build python3 python3-venv libfmt-dev libcli11-dev nlohmann-json3-dev
   zlib1g-dev libre2-dev libbenchmark-dev libgtest-dev libgmock-dev)
 # What some tests need beside: fuzzing, the tests of the page, a cluster.
-readonly test_packages=(clang libclang-rt-dev chromium slurmctld slurmd slurm-client munge)
+readonly test_packages=(git clang libclang-rt-dev chromium slurmctld slurmd slurm-client munge)
 readonly needed_kilobytes=6000000
 
 # What each package is for, asked of the machine itself where that is cheap: tools may come from anywhere.
@@ -17,6 +17,7 @@ has_package() {
     ninja-build) command -v ninja >/dev/null ;;
     python3 | python3-venv) [[ -n $(find_python) ]] ;;
     clang) command -v clang++ >/dev/null ;;
+    git) command -v git >/dev/null ;;
     chromium) [[ -n $(find_chromium) ]] ;;
     # Where there is no dpkg, CMake looks for the libraries and names those that it misses.
     *) ! command -v dpkg-query >/dev/null || [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]] ;;

@@ -91,11 +91,23 @@ std::vector<fs::path> folders_beside(void* library) {
   return {};
 }
 
+/// NVRTC opens this library of its own by name, which is found where the loader looks, or where it is loaded already.
+void open_builtins_beside(void* library) {
+  const auto [major, minor] = version_of(library);
+  const fs::path file = file_of(dlsym(library, "nvrtcVersion")).parent_path() /
+                        fmt::format("libnvrtc-builtins.so.{}.{}", major, minor);
+  // Where it is not, NVRTC says so.
+  static_cast<void>(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
+}
+
 void* open_library() {
   std::string why;
   for (int major = kNewest; major >= kOldest; --major) {
     for (const fs::path& file : cuda_library_files(library_name(major))) {
-      if (void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+      if (void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+        open_builtins_beside(library);
+        return library;
+      }
       const char* const reason = dlerror();
       if (why.empty() && reason != nullptr) why = reason;
     }
