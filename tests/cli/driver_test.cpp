@@ -1,5 +1,6 @@
 // What is said of a driver that cannot serve, with a stand-in for it.
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <sys/wait.h>
 
@@ -55,6 +56,26 @@ TEST_F(Driver, ThatCannotServeStopsNothingThatNeedsNoGpu) {
       "predict --gpu h200 --block-size 256 --registers 32 --grid 500 --work equal:2000";
   for (const std::string& command : {std::string("calc --gpu h200 --block-size 256 --registers 32"), predict})
     EXPECT_EQ(told(12040, 0, command), "0: ");
+}
+
+// Without a toolkit in the loader's own folders NVRTC would not find its second library, which it opens by its name alone.
+TEST(Nvrtc, HasItsBuiltinsFromTheFolderThatItIsIn) {
+  const TemporaryFolder folder;
+  for (const auto& file : std::filesystem::directory_iterator(OCC_TOOLKIT_LIBRARIES)) {
+    const std::string name = file.path().filename().string();
+    if (name.starts_with("libnvrtc") && name.find(".so.") != std::string::npos &&
+        name.find(".alt.") == std::string::npos)
+      std::filesystem::copy_file(std::filesystem::canonical(file.path()), folder.path() / name);
+  }
+  const std::string err = (folder.path() / "err").string();
+  const std::string line = fmt::format(
+      "LD_DEBUG=files OCCBENCH_CUPTI='{0}' XDG_CACHE_HOME='{0}' '{1}' sweep spin --block-size 64,128 --list "
+      "--gpu h200 "
+      "> /dev/null 2> {2}",
+      folder.path().string(), OCCBENCH_PROGRAM, err);
+  static_cast<void>(std::system(line.c_str()));
+  EXPECT_THAT(read_text(err),
+              HasSubstr("calling init: " + (folder.path() / "libnvrtc-builtins.so.").string()));
 }
 
 }  // namespace
