@@ -12,8 +12,9 @@ namespace occbench {
 namespace {
 
 constexpr std::size_t kSuggestions = 5;
-/// What may be more GPUs is none: rtx.
+/// A word that more GPUs have in their names, as rtx, names none of them.
 constexpr std::size_t kMostMeant = 12;
+/// Words of names that people leave out: typed as one word (rtx4090, 4090), or as several (titan for gtx-titan).
 constexpr std::string_view kProductLines[] = {"", "rtx", "gtx"};
 constexpr std::string_view kMayBeMissing[] = {"rtx", "gtx", "gt", "quadro", "jetson", "agx"};
 
@@ -41,14 +42,14 @@ constexpr std::string_view kMayBeMissing[] = {"rtx", "gtx", "gt", "quadro", "jet
 //   v100-pcie     S computes with 1370 MHz.
 //   jetson-xavier-nx  Bus of T; the driver reports 256 bits. T: 256 KB of L2.
 //   a100          Bandwidth of S and D. a100-pcie-80gb: T has 80 MB of L2.
-//   a10g          Bus of the A10, whose memory it has.
+//   a10g          Unsure: bus and bandwidth, those of the A10.
 //   rtx-3060-12gb rtx-3060-ti  T: 3072 and 4096 KB of L2.
 //   jetson-orin   Bus and bandwidth of T; the driver reports 64 to 256 bits for one module. T: L2 of 6144 KB
 //                 (AGX) and 4096 KB (NX). The Nano's "super" mode: 1020 MHz, 102.4 GB/s.
 //   l4            T: 60 SMs, and yet the 7,424 lanes of 58.
 //   l40s          T: 48 MB of L2.
 //   h100-nvl h200 T: 50 MB of L2, that of GPUs with five HBM stacks.
-//   h20           Unsure: the clock, the driver's highest; the bus, that of six HBM stacks.
+//   h20           Unsure: clock, bandwidth and bus; D has SMs and L2.
 //   h200          Bandwidth of S; the driver's memory clock (3201 MHz) gives 4917 GB/s.
 //   gh200-96gb    The driver's name has the CPU's memory: GH200 480GB or 120GB.
 //   b200 b300     T has the memory of one of two dies, and 50 MB of L2. S: 7.7 TB/s or, of a B200 with
@@ -129,7 +130,7 @@ constexpr auto kGpus = std::to_array<Gpu>({
     {"a30", "NVIDIA A30", {8, 0}, 56, 1440, 933.0, 3072, 24576},                                                 // S T
     {"a2", "NVIDIA A2", {8, 6}, 10, 1770, 200.0, 128, 2048},                                                     // S T
     {"a10", "NVIDIA A10", {8, 6}, 72, 1695, 600.0, 384, 6144},                                                   // D S T
-    {"a10g", "NVIDIA A10G", {8, 6}, 80, 1710, 600.0, 384, 6144},                                                 // D S
+    {"a10g", "NVIDIA A10G", {8, 6}, 80, 1710, 600.0, 384, 6144},                                                 // D
     {"a40", "NVIDIA A40", {8, 6}, 84, 1740, 696.0, 384, 6144},                                                   // D S T
     {"rtx-3060-12gb", "NVIDIA GeForce RTX 3060", {8, 6}, 28, 1777, 360.0, 192, 2304},                            // D T
     {"rtx-3060-ti", "NVIDIA GeForce RTX 3060 Ti", {8, 6}, 38, 1665, 448.0, 256, 3072},                           // D T
@@ -159,7 +160,7 @@ constexpr auto kGpus = std::to_array<Gpu>({
     {"h100-pcie-80gb", "NVIDIA H100 PCIe", {9, 0}, 114, 1755, 2039.0, 5120, 51200},                              // D S T
     {"h100-sxm5-80gb", "NVIDIA H100 80GB HBM3", {9, 0}, 132, 1980, 3352.0, 5120, 51200},                         // D S T
     {"h100-nvl", "NVIDIA H100 NVL", {9, 0}, 132, 1785, 3938.0, 6016, 61440},                                     // D S T
-    {"h20", "NVIDIA H20", {9, 0}, 78, 1980, 4000.0, 6144, 61440},                                                // D S
+    {"h20", "NVIDIA H20", {9, 0}, 78, 1980, 4000.0, 6144, 61440},                                                // D
     {"h200", "NVIDIA H200", {9, 0}, 132, 1980, 4800.0, 6144, 61440},                                             // D S T
     {"gh200-96gb", "NVIDIA GH200 480GB", {9, 0}, 132, 1980, 4023.0, 6144, 61440},                                // D S
     {"b200", "NVIDIA B200", {10, 0}, 148, 1965, 7672.0, 7680, 129536},                                           // D S T
@@ -271,7 +272,7 @@ std::vector<const Gpu*> gpus_of(std::string_view name) {
       if (may_be && std::ranges::find(gpus, &gpu) == gpus.end()) gpus.push_back(&gpu);
     }
   }
-  // A word alone is no name: ada.
+  // One word that a single name has, as ada, is not that name.
   if (gpus.size() > (has_number ? 0 : 1) && gpus.size() <= kMostMeant) return gpus;
   if (name.find(',') != std::string_view::npos)
     throw InputError("'{}' names several GPUs, and this takes one: ask for each", name);

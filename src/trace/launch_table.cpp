@@ -149,7 +149,7 @@ std::uint32_t LaunchTable::region_number(const std::string& region) {
 void LaunchTable::add_region(TracedKernel& kernel, const std::string& region) {
   const std::uint32_t number = region_number(region);
   const std::lock_guard lock(regions_mutex_);
-  regions_of_launches_.emplace(kernel.number, number);
+  regions_of_launches_.emplace(&kernel, number);
 }
 
 void LaunchTable::name_region(std::uint32_t correlation, const std::string& region) {
@@ -258,11 +258,17 @@ void LaunchTable::add(const KernelRecord& record) {
   add_place(*kernel, PlaceKind::stream, record.stream);
   if (record.graph_node != 0)
     add_place(*kernel, PlaceKind::graph_node, static_cast<std::int64_t>(record.graph_node));
-  const std::lock_guard regions_lock(regions_mutex_);
-  if (const auto named = regions_.find(record.correlation); named != regions_.end()) {
-    add_place(*kernel, PlaceKind::region, named->second);
-    if (!record.of_graph) regions_.erase(named);
-  }
+  if (const auto region = region_of(record)) add_place(*kernel, PlaceKind::region, *region);
+}
+
+/// That name_region() gave its launch. Launches of graphs have a record for each kernel.
+std::optional<std::uint32_t> LaunchTable::region_of(const KernelRecord& record) {
+  const std::lock_guard lock(regions_mutex_);
+  const auto named = regions_.find(record.correlation);
+  if (named == regions_.end()) return {};
+  const std::uint32_t region = named->second;
+  if (!record.of_graph) regions_.erase(named);
+  return region;
 }
 
 void LaunchTable::lose(std::size_t records) {
@@ -367,16 +373,13 @@ void LaunchTable::count_launches_of_graphs() {
 }
 
 void LaunchTable::add_regions_of_launches() {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> launched;
+  std::set<std::pair<TracedKernel*, std::uint32_t>> launched;
   {
     const std::lock_guard lock(regions_mutex_);
     launched.swap(regions_of_launches_);
   }
-  for (const auto& [kernel, region] : launched) {
-    TracedKernel& of = at(kernel);
-    const std::lock_guard lock(records_mutex_);
-    add_place(of, PlaceKind::region, region);
-  }
+  const std::lock_guard lock(records_mutex_);
+  for (const auto& [kernel, region] : launched) add_place(*kernel, PlaceKind::region, region);
 }
 
 void LaunchTable::append_to(std::string& file, bool all) {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <span>
@@ -265,6 +266,7 @@ class LaunchTable {
   TracedKernel* recorded_kernel(const KernelRecord& record, NotedLaunch launch);
   TracedKernel* kernel_of_facts(std::string_view name, KernelFacts facts);
   void count_launches_of_graphs();
+  std::optional<std::uint32_t> region_of(const KernelRecord& record);
   void add_regions_of_launches();
   void append_kernel(std::string& file, TracedKernel& kernel, bool all);
 
@@ -283,11 +285,11 @@ class LaunchTable {
   std::unordered_map<std::string_view, std::uint32_t> name_numbers_;
   std::size_t names_written_ = 0;
 
-  std::mutex
-      regions_mutex_;  ///< which launching threads take: nothing is computed or written while it is held
+  /// Launching threads take it: nothing is computed or written while it is held.
+  std::mutex regions_mutex_;
   std::unordered_map<std::uint32_t, std::uint32_t> regions_;  ///< names by correlation
-  std::set<std::pair<std::uint32_t, std::uint32_t>>
-      regions_of_launches_;           ///< of kernels, since the last append_to
+  /// Since the last append_to().
+  std::set<std::pair<TracedKernel*, std::uint32_t>> regions_of_launches_;
   mutable std::mutex records_mutex_;  ///< of what kernels_ know of their records and readings
   std::size_t lost_ = 0;
   std::size_t lost_written_ = 0;

@@ -1,4 +1,4 @@
-// What is said of a driver that cannot serve, with a stand-in for it.
+// What is said of a driver that cannot serve, with a stand-in for it; and where NVRTC's second library comes from.
 #include <cstdlib>
 #include <filesystem>
 #include <string>
