@@ -1,11 +1,13 @@
-"""Loops of one kind in PyTorch, one for each line of standard input; answers with its seconds and a value. `loops.py KIND [ungraphed] [short]`
+"""Loops of one kind in PyTorch, one for each line of standard input; answers with its seconds and a value. `loops.py KIND [WORD...]`
 
 tokens: 64 tokens of a Llama of random weights (Transformers); tokens_graph: its forward pass as a CUDA graph; steps: 700 training steps
 of two layers, or as many as the line says, of 256 inputs or of BATCH (`loops.py steps BATCH`), answered with the loss of the last;
 graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric). With "ungraphed"
-what would be a graph is launched one by one, a tenth as often, so that its kernels can be counted; with "short" a loop is a tenth as long.
+what would be a graph is launched one by one, a tenth as often, so that its kernels can be counted; with "short" a loop is a tenth
+as long; with "pinned" the thread that launches stays on one processor.
 """
 
+import os
 import sys
 import time
 
@@ -134,6 +136,8 @@ def network():
 
 
 loop = {"tokens": tokens, "tokens_graph": tokens_graph, "graph": graph, "steps": steps, "network": network}[kind]()
+if "pinned" in sys.argv:
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 print("ready", flush=True)
 for line in sys.stdin:
     torch.cuda.synchronize()

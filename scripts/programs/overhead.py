@@ -3,13 +3,13 @@
 WAY is alone, again (alone as well: how far two untraced processes differ), or what --counters takes (sampled, auto, off = activity
 records alone, a number), with further options of occbench trace behind it ("auto --only none"), or a mode of subscriber.cpp, whose
 library is beside the programs of FOLDER. Only one process can have the counters of a GPU, so that one way at most should take them.
-Each way has a process of loops.py; in each round they run short loops for two seconds or so in turn, in random order, so that what
-disturbs a processor for a while disturbs all. A turn is long because windows in which other processes ran, too, are thrown away and
-opened again. The first rounds, in which launches are counted one by one, are a warm-up. Prints how far a way's mean is from the
-first one's: the median of the rounds, its quartiles, and the mean of the fastest tenth of the loops; whether all computed the same;
-what the trace said. Rows are in FOLDER/KIND_WAY.csv.
+Each way has a process of loops.py; in each round they run short loops for half a second in turn, in random order, so that what
+disturbs a processor for a while disturbs all. All launch from one processor, with their memory at the same addresses: otherwise two
+untraced processes differ by more than a trace costs. The first rounds, in which launches are counted one by one, are a warm-up. Prints
+how far the median loop of a way's turn is from the first way's: the median of the rounds and its quartiles; the mean of the fastest tenth
+of all loops; whether all computed the same; what the trace said. Rows are in FOLDER/KIND_WAY.csv.
 
-    scripts/programs/overhead.py build/release/bin/occbench build/programs tokens 8 alone again auto
+    scripts/programs/overhead.py build/release/bin/occbench build/programs tokens 24 alone again calls auto
 """
 
 import itertools
@@ -21,11 +21,12 @@ import sys
 import time
 from pathlib import Path
 
-WARM_UP, SECONDS = 2, 2.0
+WARM_UP, SECONDS = 8, 0.5
 SUBSCRIBERS = ("nothing", "calls", "records", "elsewhere", "ended")
 
 occbench, folder, kind, rounds, *ways = sys.argv[1:]
-loops = [sys.executable, str(Path(__file__).with_name("loops.py")), kind, "short"]
+program = [sys.executable, str(Path(__file__).with_name("loops.py")), kind, "short", "pinned"]
+loops = ["setarch", "--addr-no-randomize", *program]
 
 
 def file_of(way):
@@ -41,7 +42,7 @@ def started(way):
     with Path(f"{file_of(way)}.err").open("w") as said:
         return subprocess.Popen(
             loops if untraced else trace + loops,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True, env=os.environ | library,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True, env=os.environ | library | {"PYTHONHASHSEED": "0"},
         )  # fmt: skip
 
 
@@ -79,15 +80,15 @@ def fastest(way):
 
 
 for way, process in processes.items():
-    means = {which: [statistics.mean(loops) for loops in times[which]] for which in (way, ways[0])}
-    more = [100 * (one / first - 1) for one, first in zip(means[way], means[ways[0]], strict=True)]
+    medians = {which: [statistics.median(loops) for loops in times[which]] for which in (way, ways[0])}
+    more = [100 * (one / first - 1) for one, first in zip(medians[way], medians[ways[0]], strict=True)]
     low, median, high = statistics.quantiles(more, n=4)
     begin = time.monotonic()
     said, _ = process.communicate()
     same = "equal" if values[way] == values[ways[0]] else "differ"
     tenth = 100 * (fastest(way) / fastest(ways[0]) - 1)
     print(
-        f"{kind} {way}: {statistics.median(means[way]):.5f} s, {median:+.1f} % at the median, {min(more):+.1f} to {max(more):+.1f}; "
+        f"{kind} {way}: {statistics.median(medians[way]):.5f} s, {median:+.1f} % at the median, {min(more):+.1f} to {max(more):+.1f}; "
         f"quartiles {low:+.1f} to {high:+.1f}; fastest tenth {tenth:+.1f} %; values {same}; "
         f"ready after {ready[way]:.1f} s, ended with {process.returncode} after {time.monotonic() - begin:.2f} s"
     )

@@ -121,14 +121,6 @@ bool succeeded(const CUpti_CallbackData& data) {
          *static_cast<const CUresult*>(data.functionReturnValue) == CUDA_SUCCESS;
 }
 
-void tell(ProgramListener& listener, const CUpti_CallbackData& data, const LaunchCall& call) {
-  if (data.callbackSite == CUPTI_API_ENTER) {
-    listener.launch_begins(call);
-  } else {
-    listener.launch_ends(call, succeeded(data));
-  }
-}
-
 template <typename Params>
 void tell_begin_of_capture(ProgramListener& listener, const CUpti_CallbackData& data) {
   CUstream const stream = static_cast<const Params*>(data.functionParams)->hStream;
@@ -194,17 +186,22 @@ void tell_of_end(ProgramListener& listener, const CUpti_CallbackData& data) {
 
 using Teller = void (*)(ProgramListener&, const CUpti_CallbackData&);
 
+/// Between other work of the program each line of memory and code that is touched costs: the end of a call reads little.
 template <LaunchCall (*make)(const CUpti_CallbackData&)>
 void tell_launch(ProgramListener& listener, const CUpti_CallbackData& data) {
-  tell(listener, data, make(data));
+  if (data.callbackSite == CUPTI_API_ENTER) {
+    listener.launch_begins(make(data));
+  } else {
+    listener.launch_ends(data.context, data.correlationId, data.correlationData, succeeded(data));
+  }
 }
 
 /// Of the variants for a default stream of each thread.
 template <LaunchCall (*make)(const CUpti_CallbackData&)>
-void tell_launch_of_thread(ProgramListener& listener, const CUpti_CallbackData& data) {
+LaunchCall of_thread(const CUpti_CallbackData& data) {
   LaunchCall call = make(data);
   if (call.stream == nullptr) call.stream = CU_STREAM_PER_THREAD;
-  tell(listener, data, call);
+  return call;
 }
 
 struct DriverCall {
@@ -215,9 +212,9 @@ struct DriverCall {
 #define OCC_CALL(TELL, NAME) \
   { CUPTI_DRIVER_TRACE_CBID_##NAME, TELL<NAME##_params> }
 /// And the variant for a default stream of each thread.
-#define OCC_LAUNCH(MAKE, NAME)                                                             \
-  {CUPTI_DRIVER_TRACE_CBID_##NAME, tell_launch<MAKE<NAME##_params>>}, {                    \
-    CUPTI_DRIVER_TRACE_CBID_##NAME##_ptsz, tell_launch_of_thread<MAKE<NAME##_ptsz_params>> \
+#define OCC_LAUNCH(MAKE, NAME)                                                              \
+  {CUPTI_DRIVER_TRACE_CBID_##NAME, tell_launch<MAKE<NAME##_params>>}, {                     \
+    CUPTI_DRIVER_TRACE_CBID_##NAME##_ptsz, tell_launch<of_thread<MAKE<NAME##_ptsz_params>>> \
   }
 
 /// Every call of the driver that matters here, in the variants that toolkits from 11 on use.

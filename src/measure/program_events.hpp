@@ -68,8 +68,10 @@ class ProgramListener {
   virtual ~ProgramListener() = default;
 
   virtual void launch_begins(const LaunchCall& call) = 0;
+  /// @param state    the call's, as it was left when the call began
   /// @param launched whether the driver took the launch
-  virtual void launch_ends(const LaunchCall& call, bool launched) = 0;
+  virtual void launch_ends(void* context, std::uint32_t correlation, const std::uint64_t* state,
+                           bool launched) = 0;
   /// A call that fills or copies the device's memory begins. The driver may launch a kernel of its own for it.
   /// @param context CUcontext
   virtual void memory_call_begins(void* context, std::uint32_t correlation) = 0;

@@ -112,27 +112,28 @@ struct LaunchKey {
 
 /// A kernel and configuration that a program launches in one context, or that a record tells of. It is known by its number
 /// from its first launch on, and lives as long as the table.
-struct alignas(16) TracedKernel {
+/// What each launch reads comes first, in two lines of memory.
+struct alignas(64) TracedKernel {
   TracedKernel(std::uint32_t number_, std::string_view name_, const KernelFacts& facts_,
                const LaunchKey& key_)
-      : number(number_),
-        key(key_),
+      : key(key_),
         name(name_),
+        number(number_),
         device(static_cast<int>(facts_.device)),
         blocks(std::uint64_t{facts_.grid[0]} * facts_.grid[1] * facts_.grid[2]),
         facts(facts_) {}
 
-  const std::uint32_t number;
   const LaunchKey key;                          ///< of its calls; empty if a record alone tells of it
   std::atomic<const char*> told_name{nullptr};  ///< where its calls have its name
   const std::string_view name;                  ///< mangled; ends with 0
-  const int device;
-  const std::uint64_t blocks;                       ///< of its grid
-  std::atomic<std::int64_t> seen{0};                ///< calls that launch it, captured ones too
+  const std::uint32_t number;
+  std::atomic<Uncounted> uncounted{};
   std::atomic<std::int64_t> launched{0};            ///< that the driver took outside of captures
   std::atomic<std::int64_t> launched_by_graphs{0};  ///< of these
+  std::atomic<std::int64_t> seen{0};                ///< calls that launch it, captured ones too
+  const int device;
+  const std::uint64_t blocks;  ///< of its grid
   // For the rules of counting.
-  std::atomic<Uncounted> uncounted{};
   std::atomic<int> counted{0};
   std::atomic<int> tried{0};
 
@@ -156,7 +157,7 @@ struct alignas(16) TracedKernel {
 };
 
 /// A graph whose kernels are known.
-struct alignas(16) TracedGraph {
+struct alignas(64) TracedGraph {
   TracedGraph(std::uint32_t number_, std::vector<TracedKernel*> kernels_, std::vector<bool> branches_)
       : number(number_), kernels(std::move(kernels_)), branches(std::move(branches_)) {}
 

@@ -13,29 +13,31 @@
 
 namespace occbench {
 
-/// What a launch's begin tells its end, as one number that is not 0. Objects of the table have addresses that are multiples of 16.
+/// What a launch's begin tells its end, as one number that is not 0. Objects of the table have addresses that are multiples of 64.
 struct Tracer::Begun {
   enum State : std::uint64_t { not_counted, entered, counted, counted_without_record };
 
   State state;
   Launched launched;
+  bool by_graph = false;  ///< also where the graph has one kernel, which was launched
 
   std::uint64_t packed() const {
     const auto of = [](const void* object) { return reinterpret_cast<std::uintptr_t>(object); };
-    return of(launched.kernel) | of(launched.graph) | (launched.graph != nullptr ? kOfGraph : 0) |
-           static_cast<std::uint64_t>(state) << 1 | kBegun;
+    return of(launched.kernel) | of(launched.graph) | (launched.graph != nullptr ? kIsGraph : 0) |
+           (by_graph ? kByGraph : 0) | static_cast<std::uint64_t>(state) << 1 | kBegun;
   }
   static Begun unpacked(std::uint64_t value) {
     void* const object = reinterpret_cast<void*>(static_cast<std::uintptr_t>(value & ~kFlags));
-    const Launched launched = (value & kOfGraph) != 0 ? Launched{nullptr, static_cast<TracedGraph*>(object)}
+    const Launched launched = (value & kIsGraph) != 0 ? Launched{nullptr, static_cast<TracedGraph*>(object)}
                                                       : Launched{static_cast<TracedKernel*>(object), nullptr};
-    return {static_cast<State>(value >> 1 & 3), launched};
+    return {static_cast<State>(value >> 1 & 3), launched, (value & kByGraph) != 0};
   }
 
  private:
   static constexpr std::uint64_t kBegun = 1;
-  static constexpr std::uint64_t kOfGraph = 8;
-  static constexpr std::uint64_t kFlags = 15;
+  static constexpr std::uint64_t kIsGraph = 8;
+  static constexpr std::uint64_t kByGraph = 16;
+  static constexpr std::uint64_t kFlags = 31;
 };
 
 Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const std::string&)> say)
@@ -317,16 +319,17 @@ bool Tracer::begin_to_count(const LaunchCall& call, Context& context, TracedKern
   }
   const bool without_record = records_come && driver_.keep_records(call.context, false);
   const Begun::State state = without_record ? Begun::counted_without_record : Begun::counted;
-  *call.state = Begun{state, {&kernel, nullptr}}.packed();
+  *call.state = Begun{state, {&kernel, nullptr}, call.of_graph}.packed();
   table_.note(call.correlation, {LaunchKind::counted, kernel.number});
   return true;
 }
 
 /// Records go on before other launches may, and these may whatever fails.
-void Tracer::end_counted(const LaunchCall& call, Context& context, TracedKernel& kernel, bool launched) {
-  if (Begun::unpacked(*call.state).state == Begun::counted_without_record) {
-    if (launched) table_.add_unrecorded(kernel, call.correlation);
-    if (!driver_.keep_records(call.context, true))
+void Tracer::end_counted(const Begun& begun, std::uint32_t correlation, Context& context, bool launched) {
+  TracedKernel& kernel = *begun.launched.kernel;
+  if (begun.state == Begun::counted_without_record) {
+    if (launched) table_.add_unrecorded(kernel, correlation);
+    if (!driver_.keep_records(context.handle, true))
       say_once("CUPTI does not go on recording kernels: further launches have no time");
   }
   if (!context.counter->end(launched)) plan_.give_back(kernel);
@@ -360,9 +363,12 @@ void Tracer::launch_begins(const LaunchCall& call) {
   attempt([&] {
     Context& context = context_of(call.context);
     const bool has_region = regions_used() && !current_region().empty();
-    LaunchCall in_region = call;
-    if (options_.regions && has_region) in_region.region = table_.region_number(current_region()) + 1;
-    const Launched launched = launched_by(in_region, context);
+    const auto in_region = [&] {
+      LaunchCall named = call;
+      named.region = table_.region_number(current_region()) + 1;
+      return named;
+    };
+    const Launched launched = launched_by(options_.regions && has_region ? in_region() : call, context);
     note(call, context, launched);
     if (launched.graph != nullptr) gpus_.launches_a_graph(*context.gpu);
     if (has_region) name_region(launched);
@@ -371,34 +377,33 @@ void Tracer::launch_begins(const LaunchCall& call) {
       if (count_if_due(call, context, launched)) return;
       state = Begun::entered;
     }
-    *call.state = Begun{state, launched}.packed();
+    *call.state = Begun{state, launched, call.of_graph}.packed();
   });
 }
 
-void Tracer::launch_ends(const LaunchCall& call, bool launched) {
-  if (abandoned_ || is_inside || call.state == nullptr || *call.state == 0) return;
+void Tracer::launch_ends(void* handle, std::uint32_t correlation, const std::uint64_t* state, bool launched) {
+  if (abandoned_ || is_inside || state == nullptr || *state == 0) return;
+  const Begun begun = Begun::unpacked(*state);
+  const auto [kernel, graph] = begun.launched;
+  const bool captures = captures_.any();
+  if (launched && !captures) {
+    if (kernel != nullptr) ++kernel->launched;
+    if (kernel != nullptr && begun.by_graph) ++kernel->launched_by_graphs;
+    if (graph != nullptr) ++graph->launched;
+    if (begun.state == Begun::not_counted) return;
+  }
   attempt([&] {
-    const Begun begun = Begun::unpacked(*call.state);
-    const auto [kernel, graph] = begun.launched;
-    const bool captures = captures_.any();
-    if (launched && !captures) {
-      if (kernel != nullptr) ++kernel->launched;
-      if (kernel != nullptr && call.of_graph) ++kernel->launched_by_graphs;
-      if (graph != nullptr) ++graph->launched;
-    } else if (!launched) {
-      table_.note(call.correlation, {});
-    }
-    Context* const context = find_context(call.context);
+    if (!launched) table_.note(correlation, {});
+    Context* const context = find_context(handle);
     if (context == nullptr) return;
     if (begun.state == Begun::counted || begun.state == Begun::counted_without_record) {
-      end_counted(call, *context, *kernel, launched);
+      end_counted(begun, correlation, *context, launched);
       return;
     }
     if (captures && launched && (kernel != nullptr || graph != nullptr))
-      table_.note(call.correlation,
-                  {LaunchKind::uncertain, kernel != nullptr ? kernel->number : graph->number});
+      table_.note(correlation, {LaunchKind::uncertain, kernel != nullptr ? kernel->number : graph->number});
     if (kernel != nullptr && launched && !captures)
-      context->latest.store(call.correlation, std::memory_order_release);
+      context->latest.store(correlation, std::memory_order_release);
     if (begun.state == Begun::entered) context->counter->leave();
   });
 }

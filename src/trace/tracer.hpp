@@ -118,7 +118,8 @@ class Tracer : public ProgramListener {
   }
 
   void launch_begins(const LaunchCall& call) override;
-  void launch_ends(const LaunchCall& call, bool launched) override;
+  void launch_ends(void* handle, std::uint32_t correlation, const std::uint64_t* state,
+                   bool launched) override;
   void memory_call_begins(void* context, std::uint32_t correlation) override;
   void capture_begins(void* stream) override;
   void capture_has_begun(void* stream, bool capturing) override;
@@ -178,7 +179,7 @@ class Tracer : public ProgramListener {
   void note(const LaunchCall& call, const Context& context, const Launched& launched);
   bool count_if_due(const LaunchCall& call, Context& context, const Launched& launched);
   bool begin_to_count(const LaunchCall& call, Context& context, TracedKernel& kernel);
-  void end_counted(const LaunchCall& call, Context& context, TracedKernel& kernel, bool launched);
+  void end_counted(const Begun& begun, std::uint32_t correlation, Context& context, bool launched);
   bool check_records(const Context& context);
   void add_readings(std::span<const std::optional<std::uint32_t>> kernels, const CounterReadings& readings);
   void counting_ended(int device, CountersStatus status, const std::string& why);

@@ -45,7 +45,7 @@ struct Listener : ProgramListener {
     heard.emplace_back("launch");
     calls.push_back(call);
   }
-  void launch_ends(const LaunchCall&, bool launched) override {
+  void launch_ends(void*, std::uint32_t, const std::uint64_t*, bool launched) override {
     heard.emplace_back(launched ? "launched" : "refused");
   }
   void memory_call_begins(void* context, std::uint32_t correlation) override {

@@ -71,7 +71,7 @@ struct Program {
     tracer.launch_begins(call);
     const bool recorded = has_records && gpu.keeps_records(call.context);
     if (!refused) gpu.launch(call.context);
-    tracer.launch_ends(call, !refused);
+    tracer.launch_ends(call.context, call.correlation, call.state, !refused);
     if (!recorded || refused) return;
     KernelRecord record;
     record.name = call.of_graph ? kGraphKernel : call.name;

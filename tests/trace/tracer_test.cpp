@@ -166,7 +166,7 @@ TEST_F(TracerTest, HasTheoryWhereCuptiKeepsNoRecords) {
     call.correlation = i;
     tracer->launch_begins(call);
     gpu.launch(call.context);
-    tracer->launch_ends(call, i != 6);
+    tracer->launch_ends(call.context, call.correlation, call.state, i != 6);
   }
   finish();
   ASSERT_THAT(rows(), SizeIs(1));
