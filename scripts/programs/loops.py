@@ -1,7 +1,7 @@
 """Loops of one kind in PyTorch, one for each line of standard input; answers with its seconds and a value. `loops.py KIND [WORD...]`
 
 tokens: 64 tokens of a Llama of random weights (Transformers); tokens_graph: its forward pass as a CUDA graph; steps: 700 training steps
-of two layers, or as many as the line says, of 256 inputs or of BATCH (`loops.py steps BATCH`), answered with the loss of the last;
+of two layers, of 256 inputs, answered with the loss of the last;
 graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric). With "ungraphed"
 what would be a graph is launched one by one, a tenth as often, so that its kernels can be counted; with "short" a loop is a tenth
 as long; with "pinned" the thread that launches stays on one processor.
@@ -97,12 +97,10 @@ def graph():
 def steps():
     net = torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 1024)).cuda()
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
-    batch = next((int(word) for word in sys.argv[2:] if word.isdigit()), 256)
-    usual = round(share * 700)
-    inputs, targets = (torch.randn(batch, 1024, device=cuda) for _ in range(2))
+    inputs, targets = (torch.randn(256, 1024, device=cuda) for _ in range(2))
 
-    def loop(count=usual):
-        for _ in range(count):
+    def loop():
+        for _ in range(round(share * 700)):
             optimizer.zero_grad()
             error = torch.nn.functional.mse_loss(net(inputs), targets)
             error.backward()
@@ -139,9 +137,9 @@ loop = {"tokens": tokens, "tokens_graph": tokens_graph, "graph": graph, "steps":
 if "pinned" in sys.argv:
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 print("ready", flush=True)
-for line in sys.stdin:
+for _ in sys.stdin:
     torch.cuda.synchronize()
     begin = time.perf_counter()
-    value = loop(*map(int, line.split()))
+    value = loop()
     torch.cuda.synchronize()
     print(time.perf_counter() - begin, value.item(), flush=True)

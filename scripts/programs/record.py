@@ -11,7 +11,6 @@ PyTorch's own profiler.
 """
 
 import argparse
-import contextlib
 import csv
 import datetime
 import io
@@ -27,12 +26,10 @@ from pathlib import Path
 from unittest import mock
 
 HERE = Path(__file__).resolve().parent
-ROUNDS, ROUNDS_OF_NCU, ROUNDS_OF_STEPS = 10, 4, 8
+ROUNDS, ROUNDS_OF_NCU = 10, 4
 TRIES_OF_NCU = 4
 ROUNDS_OF_SAMPLES = {"sample": 900, "inference": 1500, "training": 1000, "triton_kernels": 9000, "gemm": 900}
 ROUNDS_OF_TUNERS = {"xla": 10, "xla with its cache": 3, "cudnn": 10}
-BATCHES = (256, 1024)
-STEPS_OF_A_TURN = 100
 PROGRAMS = {
     "sample": ["{programs}/sample"],
     "gemm": ["{programs}/gemm"],
@@ -295,53 +292,6 @@ class Recording:
         threads = self.traced([f"{self.programs}/launches", "threads", "2000"], limit=60)
         print(f"64 threads: {threads.seconds:.1f} s, status {threads.status} {threads.err[-300:]}{threads.out[-500:]}")
 
-    def measure_steps(self) -> None:
-        """Two processes run a hundred steps each in turn, so that what else the machine does slows both alike."""
-        ways: dict[str, list[str] | None] = {"alone": None, "traced": []}
-        for batch in BATCHES:
-            seconds: dict[str, list[float]] = {how: [] for how in ways}
-            losses: set[str] = set()
-            for _ in range(ROUNDS_OF_STEPS):
-                total, of_round = self.steps_in_turns(batch, ways)
-                losses |= of_round
-                self.see(self.folder / "scratch1.csv")
-                for how, values in seconds.items():
-                    values.append(total[how])
-            for how, values in seconds.items():
-                self.cost(f"1,000 training steps of {batch:,} inputs, {how}", "s", values)
-            print(f"losses: {sorted(losses)}", flush=True)
-
-    def steps_in_turns(self, batch: int, ways: dict[str, list[str] | None]) -> tuple[dict[str, float], set[str]]:
-        """How long 1,000 steps took by each way, and their losses."""
-        steps = [sys.executable, str(HERE / "loops.py"), "steps", str(batch)]
-        with contextlib.ExitStack() as stack:
-            processes = {}
-            for number, (how, options) in enumerate(ways.items()):
-                command = steps if options is None else self.trace(steps, *options, out=f"scratch{number}.csv")
-                pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-                processes[how] = stack.enter_context(subprocess.Popen(command, text=True, **pipes))
-
-            def take(how: str, count: int) -> tuple[float, str]:
-                processes[how].stdin.write(f"{count}\n")
-                processes[how].stdin.flush()
-                seconds, loss = processes[how].stdout.readline().split()
-                return float(seconds), loss
-
-            total = dict.fromkeys(ways, 0.0)
-            losses = set()
-            for how in ways:
-                processes[how].stdout.readline()  # it is ready
-                take(how, 1)  # libraries are loaded
-            order = list(ways)
-            for _ in range(1000 // STEPS_OF_A_TURN):
-                order = order[1:] + order[:1]
-                for how in order:
-                    took, loss = take(how, STEPS_OF_A_TURN)
-                    total[how] += took
-            for how in ways:
-                losses.add(take(how, 1)[1])
-        return total, losses
-
     def choose(self, tuners: list[str]) -> None:
         """What programs that time kernels to choose among them choose, in turns alone and traced."""
         lines = []
@@ -405,7 +355,7 @@ def remove_scratch(folder: Path) -> None:
 
 
 def main() -> None:
-    parts = "compare,samples,choices,costs,steps,kill"
+    parts = "compare,samples,choices,costs,kill"
     options = arguments(__doc__, parts, only="programs to compare or tuners, separated by commas")
     recording = Recording(options)
     only = options.only.split(",") if options.only else []
@@ -414,7 +364,6 @@ def main() -> None:
         "samples": recording.compare_samples,
         "choices": lambda: recording.choose([name for name in ROUNDS_OF_TUNERS if name in only or not only]),
         "costs": recording.measure_costs,
-        "steps": recording.measure_steps,
         "kill": recording.kill,
     }
     for part, record in do.items():

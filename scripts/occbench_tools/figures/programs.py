@@ -9,11 +9,10 @@ from statistics import mean
 import polars as pl
 
 from occbench_tools.dataset import Results, Row, each, gpu_of, read_rows, read_table
-from occbench_tools.markdown import bullets, fill, of_models, of_tables, revision, stamped, table, table_by, table_of
+from occbench_tools.markdown import fill, of_models, of_tables, revision, stamped, table, table_by, table_of
 
 SUMS = "programs/python_sums.csv"
 COSTS = "programs/costs.csv"
-STEPS = "1,000 training steps of "
 PERMUTATIONS = 2000
 #: As the costs name them; activity records are what a trace without counters costs.
 WAYS = {
@@ -52,21 +51,6 @@ def python_printed(results: Results) -> str:
     )
 
 
-def costs_of_steps(rows: pl.DataFrame) -> str:
-    """By how much traced training steps take longer than those that another process takes between them."""
-    lines = []
-    for (what,), of in rows.group_by("what", maintain_order=True):
-        seconds = {row["way"]: row["values"].split() for row in each(of)}
-        rounds = pl.DataFrame({way: map(float, seconds[way]) for way in ("traced", "alone")})
-        percent = rounds.select(100 * (pl.col("traced") / pl.col("alone") - 1)).to_series()
-        added = 1000 * (rounds["traced"] - rounds["alone"]).median()
-        lines.append(
-            f"{what} take {added:.0f} ms longer when traced: {percent.median():.1f} % at the median of {len(rounds)} rounds, "
-            f"{percent.min():.0f} to {percent.max():.0f} % in single ones."
-        )
-    return bullets(*lines)
-
-
 def spread(values: pl.Series, unit: str) -> str:
     """The lowest and the highest of the GPUs' medians."""
     ends = dict.fromkeys(f"{float(f'{value:.3g}'):,g}" for value in (values.min(), values.max()))
@@ -89,9 +73,7 @@ def costs(results: Results) -> str:
         found = table(("what", *(f"{way}:" for way in ways), "GPUs:"), lines)
         days = rows["recorded_at"].str.slice(0, 10)
         recorded = " to ".join(dict.fromkeys((days.min(), days.max())))
-        steps = rows.filter(pl.col("what").str.starts_with(STEPS))
-        more = f"\n\n{costs_of_steps(steps)}" if len(steps) else ""
-        return f"Medians on {gpu_of(model.suite.rows)}, {recorded}:\n\n{found}{more}"
+        return f"Medians on {gpu_of(model.suite.rows)}, {recorded}:\n\n{found}"
 
     return of_models(results, COSTS, text)
 
@@ -218,6 +200,34 @@ def own_clocks(results: Results) -> str:
     )
 
 
+#: What occbench trace does, by what its --counters is; the way beside which both stand has callbacks of CUPTI that do nothing.
+TRACED, CALLBACKS = ("auto", "sampled"), "calls"
+
+
+def overhead_of_programs(results: Results) -> str:
+    """How much longer loops take once a program runs, beside what CUPTI's callbacks alone take in the same rounds."""
+    columns = {
+        "loop": "{program}",
+        "`--counters`": "`{way}`",
+        "longer, %:": "{median_pct}",
+        "with empty callbacks, %:": "{of_callbacks}",
+        "a second process alone, %:": "{again_median_pct}",
+    }
+
+    def text(rows: pl.DataFrame) -> str:
+        same = ["commit", "gpu_uuid", "program"]
+        callbacks = rows.filter(way=CALLBACKS).select(*same, of_callbacks="median_pct")
+        traced = (
+            rows.filter(pl.col("way").is_in(TRACED))
+            .join(callbacks, on=same)
+            .filter(recorded_at=rows["recorded_at"].max())
+        )
+        lines = table_of(traced.sort("way", "program", maintain_order=True), columns)
+        return f"On {gpu_of(traced)}, {traced['recorded_at'][0]}, medians of rounds:\n\n{lines}"
+
+    return of_tables(results, "programs/overhead.csv", text)
+
+
 def overhead(results: Results) -> str:
     columns = {
         "loop": "{program}",
@@ -237,6 +247,18 @@ def overhead(results: Results) -> str:
     return of_tables(results, "programs/overhead.csv", text)
 
 
+def overhead_by_part(results: Results) -> str:
+    columns = {
+        "run:": "{run}",
+        "what it did": "{way}",
+        "longer, %:": "{median_pct}",
+        "fastest tenth, %:": "{fastest_tenth_pct}",
+    }
+    return of_tables(
+        results, "programs/overhead_parts.csv", lambda rows: f"On an {stamped(rows)}:\n\n{table_of(rows, columns)}"
+    )
+
+
 BLOCKS = {
     "own clocks": own_clocks,
     "in the way": in_the_way,
@@ -247,4 +269,6 @@ BLOCKS = {
     "costs of tracing": costs,
     "sampled programs": sampled,
     "overhead": overhead,
+    "overhead of programs": overhead_of_programs,
+    "overhead by part": overhead_by_part,
 }
