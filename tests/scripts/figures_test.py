@@ -211,25 +211,15 @@ class OwnClocks(unittest.TestCase):
 
 
 class Costs(unittest.TestCase):
-    def test_of_training_steps_are_shares_of_the_time_that_was_taken_in_turns_with_them(self):
+    def test_of_a_trace_stand_beside_those_of_callbacks_in_the_same_rounds(self):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        made_up.write(folder / "full.csv", [{"experiment": "block_size", "gpu": "NVIDIA H100 80GB HBM3"}])
-        steps = ON | {"gpu_uuid": "GPU-12345678-9", "unit": "s"}
-        ways = {"alone": "1 2 4", "traced": "1.25 2.4 5.2"}  # 25, 20 and 30 % more
-        lines = [
-            steps | {"what": f"1,000 training steps of {inputs}, {way}", "median": values.split()[1], "values": values}
-            for inputs in ("256 inputs", "1,024 inputs")
-            for way, values in ways.items()
-        ]
-        lines[-1] |= {"values": "1.5 3 6"}
-        launch = steps | {"what": "a launch, alone", "unit": "ns", "median": "3030", "values": "3030"}
-        made_up.write(folder / "programs/costs.csv", [launch, *lines])
-        text = programs.costs(Results(folder, made_up.OCCBENCH))
-        self.assertIn("| a launch | 3,030 ns |", text)
-        self.assertIn(
-            "of 256 inputs take 400 ms longer when traced: 25.0 % at the median of 3 rounds, 20 to 30 %", text
-        )
-        self.assertIn("of 1,024 inputs take 1000 ms longer when traced: 50.0 % at the median", text)
+        way = ON | {"gpu_uuid": "GPU-1", "program": "tokens", "again_median_pct": "0.1"}
+        ways = [way | {"way": "calls", "median_pct": "2.5"}, way | {"way": "auto", "median_pct": "9.5"}]
+        elsewhere = way | {"gpu_uuid": "GPU-2", "way": "sampled", "median_pct": "1.0"}  # without callbacks beside it
+        made_up.write(folder / "programs/overhead.csv", [*ways, elsewhere])
+        text = programs.overhead_of_programs(Results(folder, made_up.OCCBENCH))
+        self.assertIn("| H100 80GB HBM3 | tokens | `auto` | 9.5 | 2.5 |", text)
+        self.assertNotIn("sampled", text)
 
 
 class Disturbed(unittest.TestCase):

@@ -8,7 +8,7 @@ from statistics import mean
 
 import polars as pl
 
-from occbench_tools.dataset import Results, Row, each, gpu_of, read_rows, read_table
+from occbench_tools.dataset import Results, Row, each, gpu_of, read_rows, read_table, read_text
 from occbench_tools.markdown import fill, of_models, of_tables, revision, stamped, table, table_by, table_of
 
 SUMS = "programs/python_sums.csv"
@@ -68,9 +68,8 @@ def costs(results: Results) -> str:
         lines = []
         for (what,), of in rows.group_by("what", maintain_order=True):
             of_ways = (of.filter(way=way) for way in ways)
-            cells = (spread(one["median"], one["unit"][0]) if len(one) else "" for one in of_ways)
-            lines.append((what, *cells, of["gpu_uuid"].n_unique()))
-        found = table(("what", *(f"{way}:" for way in ways), "GPUs:"), lines)
+            lines.append((what, *(spread(one["median"], one["unit"][0]) if len(one) else "" for one in of_ways)))
+        found = table(("what", *(f"{way}:" for way in ways)), lines)
         days = rows["recorded_at"].str.slice(0, 10)
         recorded = " to ".join(dict.fromkeys((days.min(), days.max())))
         return f"Medians on {gpu_of(model.suite.rows)}, {recorded}:\n\n{found}"
@@ -207,25 +206,19 @@ TRACED, CALLBACKS = ("auto", "sampled"), "calls"
 def overhead_of_programs(results: Results) -> str:
     """How much longer loops take once a program runs, beside what CUPTI's callbacks alone take in the same rounds."""
     columns = {
+        "GPU": "{gpu}",
         "loop": "{program}",
         "`--counters`": "`{way}`",
         "longer, %:": "{median_pct}",
         "with empty callbacks, %:": "{of_callbacks}",
-        "a second process alone, %:": "{again_median_pct}",
     }
-
-    def text(rows: pl.DataFrame) -> str:
-        same = ["commit", "gpu_uuid", "program"]
-        callbacks = rows.filter(way=CALLBACKS).select(*same, of_callbacks="median_pct")
-        traced = (
-            rows.filter(pl.col("way").is_in(TRACED))
-            .join(callbacks, on=same)
-            .filter(recorded_at=rows["recorded_at"].max())
-        )
-        lines = table_of(traced.sort("way", "program", maintain_order=True), columns)
-        return f"On {gpu_of(traced)}, {traced['recorded_at'][0]}, medians of rounds:\n\n{lines}"
-
-    return of_tables(results, "programs/overhead.csv", text)
+    files = (model.folder / "programs/overhead.csv" for model in results.models)
+    rows = pl.concat(read_text(file) for file in files if file.exists())
+    same = ["commit", "gpu_uuid", "program"]
+    rows = rows.with_columns(pl.col("gpu").str.strip_prefix("NVIDIA "))
+    callbacks = rows.filter(way=CALLBACKS).select(*same, of_callbacks="median_pct")
+    traced = rows.filter(pl.col("way").is_in(TRACED)).join(callbacks, on=same)
+    return table_of(traced.sort("gpu", "way", "program", maintain_order=True), columns)
 
 
 def overhead(results: Results) -> str:
